@@ -1,0 +1,50 @@
+//! Which variant stands for a product (rules CSR-09, LKP-04).
+//!
+//! Search and lookup show one variant per product. It is the one that fits the caller's words best, then one that can be
+//! bought, then the one the merchant put first; and it always passes the caller's filters.
+
+use super::{filter::Criteria, product::Product};
+use crate::text::{fold, words};
+
+/// The words of a query, folded once per request.
+#[derive(Clone, Debug, Default)]
+pub struct Words(Vec<String>);
+
+impl Words {
+    /// The words of `query`.
+    #[must_use]
+    pub fn of(query: &str) -> Self {
+        Self(words(query))
+    }
+
+    /// How many of the words occur in `text`.
+    fn hits(&self, text: &str) -> usize {
+        if self.0.is_empty() { 0 } else { words(text).iter().filter(|word| self.0.contains(word)).count() }
+    }
+}
+
+/// The variant of `product` that stands for it, or `None` when none passes the filters.
+#[must_use]
+pub fn featured(product: &Product, criteria: &Criteria, wanted: &Words) -> Option<usize> {
+    // Labels are judged once per value, not once per variant: a product may have thousands of variants.
+    let hits: Vec<Vec<usize>> = product
+        .options
+        .iter()
+        .map(|axis| axis.values.iter().map(|value| wanted.hits(&value.label)).collect())
+        .collect();
+    let exact_sku = |sku: &String| {
+        !wanted.0.is_empty() && wanted.0.concat() == fold(sku).replace(|letter: char| !letter.is_alphanumeric(), "")
+    };
+    (0..product.variants.len()).filter(|position| criteria.admit(product, &product.variants[*position])).max_by_key(
+        |position| {
+            let variant = &product.variants[*position];
+            let labels: usize = variant.values.iter().zip(&hits).map(|(value, axis)| axis[*value]).sum();
+            (
+                variant.sku.as_ref().is_some_and(exact_sku),
+                labels,
+                variant.availability.available,
+                std::cmp::Reverse(*position),
+            )
+        },
+    )
+}

@@ -1,0 +1,138 @@
+//! `lookup_catalog`: what a list of identifiers names (UCP *Catalog Lookup*, *Batch Lookup*).
+
+use std::{collections::HashMap, sync::Arc};
+
+use super::{
+    Context,
+    featured::{Words, featured},
+    filter::Filters,
+    product::Product,
+};
+use crate::{
+    Code, Refusal,
+    message::Message,
+    port::{Catalog, Match, Target},
+};
+
+/// How many different identifiers one call may name (rule LKP-05).
+pub const MAX_IDS: usize = 100;
+
+/// How many identifiers one call may list, repetitions included (trap T-20).
+pub const MAX_LISTED_IDS: usize = 1_000;
+
+/// What to look up.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Request {
+    /// Product ids, variant ids, SKUs, handles and barcodes, in any mixture.
+    pub ids: Vec<String>,
+    /// What variants have to be.
+    pub filters: Filters,
+    /// The buyer's circumstances.
+    pub context: Context,
+}
+
+/// A product with the variants that an answer shows of it.
+#[derive(Debug)]
+pub struct Listing {
+    /// The product.
+    pub product: Arc<Product>,
+    /// The variants to show, the featured one first.
+    pub variants: Vec<ListedVariant>,
+}
+
+/// A variant in an answer.
+#[derive(Debug)]
+pub struct ListedVariant {
+    /// Its position in the product.
+    pub position: usize,
+    /// Which identifiers of the request led to it; empty in a search.
+    pub inputs: Vec<Input>,
+}
+
+/// How an identifier of the request led to a variant (rules LKP-03 and LKP-04).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Input {
+    /// The identifier as sent.
+    pub id: String,
+    /// Whether it names the variant itself or a product that the variant stands for.
+    pub kind: MatchKind,
+}
+
+/// What an identifier names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MatchKind {
+    /// This very variant.
+    Exact,
+    /// The product; the shop chose the variant.
+    Featured,
+}
+
+/// What identifiers named.
+#[derive(Debug)]
+pub struct Resolved {
+    /// Each product once, in the order in which the request first names them.
+    pub products: Vec<Listing>,
+    /// Notes, one `not_found` for each identifier that names nothing.
+    pub messages: Vec<Message>,
+}
+
+/// Looks identifiers up.
+///
+/// # Errors
+/// [`Code::RequestTooLarge`] beyond [`MAX_IDS`], or whatever the backend reports.
+pub async fn lookup(catalog: &dyn Catalog, request: &Request) -> Result<Resolved, Refusal> {
+    let mut ids: Vec<&str> = Vec::with_capacity(request.ids.len().min(MAX_IDS + 1));
+    for id in &request.ids {
+        if !ids.contains(&id.as_str()) {
+            ids.push(id);
+        }
+        if ids.len() > MAX_IDS || request.ids.len() > MAX_LISTED_IDS {
+            return Err(Refusal::new(
+                Code::RequestTooLarge,
+                format!("The request names {} identifiers.", request.ids.len()),
+            )
+            .at("$.ids")
+            .accepting(format!("at most {MAX_IDS} different identifiers in one call")));
+        }
+    }
+    let market = catalog.market();
+    let presentation = market.presentation(&request.context);
+    let (criteria, mut messages) = request.filters.criteria(&market, &request.context, &presentation);
+
+    let mut products: Vec<Listing> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
+    for (id, matches) in ids.iter().zip(catalog.resolve(&ids, &presentation).await?) {
+        if matches.is_empty() {
+            messages.push(Message::info("not_found", *id));
+        }
+        for Match { product, target } in matches {
+            let (position, kind) = match target {
+                Target::Product | Target::ProductHandle => match featured(&product, &criteria, &Words::default()) {
+                    Some(position) => (position, MatchKind::Featured),
+                    None => continue,
+                },
+                Target::Variant(position) | Target::VariantAlias(position) => {
+                    if !criteria.admit(&product, &product.variants[position]) {
+                        continue;
+                    }
+                    (position, MatchKind::Exact)
+                }
+            };
+            let place = *places.entry(product.id.clone()).or_insert_with(|| {
+                products.push(Listing { product, variants: Vec::new() });
+                products.len() - 1
+            });
+            let variants = &mut products[place].variants;
+            let input = Input { id: (*id).to_owned(), kind };
+            match variants.iter_mut().find(|variant| variant.position == position) {
+                Some(variant) => variant.inputs.push(input),
+                None => variants.push(ListedVariant { position, inputs: vec![input] }),
+            }
+        }
+    }
+    for listing in &mut products {
+        // The first variant is the one a listing shows: the shop's choice, where the caller left it the choice.
+        listing.variants.sort_by_key(|variant| variant.inputs.iter().all(|input| input.kind == MatchKind::Exact));
+    }
+    Ok(Resolved { products, messages })
+}

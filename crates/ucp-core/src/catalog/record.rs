@@ -1,0 +1,429 @@
+//! A product as a merchant states it: every language and every currency in one document.
+//!
+//! The document is a UCP product (release 2026-04-08) with two additions: `translations` beside the texts, and `prices`
+//! beside a variant's `price`. This is the line format of `ucp-gateway import` and the form in which the embedded shop
+//! keeps products. A record that passed [`Record::check`] presents without failing.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::{
+    market::{Market, Presentation},
+    product::{
+        Availability, Barcode, Category, Description, Media, OptionValue, Product, ProductOption, Rating,
+        SelectedOption, Seller, UnitPrice, Variant,
+    },
+};
+use crate::{
+    money::{Amount, Currency, Price, PriceRange},
+    rendering::Renderings,
+};
+
+/// A product as a merchant states it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// The identifier, unique in the shop.
+    pub id: String,
+    /// A name for addresses, unique in the shop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handle: Option<String>,
+    /// The name, in the shop's own language.
+    pub title: String,
+    /// What it is, in the shop's own language.
+    pub description: Description,
+    /// Its page in the shop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// Where it stands in one or more taxonomies.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", alias = "category")]
+    pub categories: Vec<Category>,
+    /// Pictures; the first one stands for the product.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub media: Vec<Media>,
+    /// The option axes. Where absent they follow from the variants.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<OptionRecord>,
+    /// Everything that can be bought, at least one.
+    pub variants: Vec<VariantRecord>,
+    /// What buyers think of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rating: Option<Rating>,
+    /// Tags.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+    /// What the merchant keeps beside the standard model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Map<String, Value>>,
+    /// The texts in other languages, by BCP 47 tag.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub translations: BTreeMap<String, Translation>,
+    /// Members that no rule speaks about, carried as they came.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+/// An option axis as a merchant states it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OptionRecord {
+    /// The name, such as `Size`.
+    pub name: String,
+    /// The values in the order they are shown.
+    pub values: Vec<ValueRecord>,
+}
+
+/// A value on an option axis as a merchant states it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ValueRecord {
+    /// The merchant's identifier for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// The label, such as `Large`.
+    pub label: String,
+}
+
+/// A variant as a merchant states it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct VariantRecord {
+    /// The identifier, unique in the shop.
+    pub id: String,
+    /// The merchant's stock keeping unit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sku: Option<String>,
+    /// Industry-standard codes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub barcodes: Vec<Barcode>,
+    /// A name for addresses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handle: Option<String>,
+    /// The name. Where absent it is made of the option labels.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What it is. Where absent it is the title.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<Description>,
+    /// Its page in the shop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// Categories beside those of the product.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub categories: Vec<Category>,
+    /// What it costs in the shop's own currency.
+    pub price: Price,
+    /// What it cost before a reduction, in the shop's own currency.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub list_price: Option<Price>,
+    /// What it costs in other currencies.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub prices: Vec<PriceRecord>,
+    /// What a standard quantity of it costs, in the shop's own currency.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit_price: Option<UnitPrice>,
+    /// Whether it can be bought.
+    #[serde(default)]
+    pub availability: Availability,
+    /// Its value on every option axis.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<SelectedOption>,
+    /// Pictures of this variant.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub media: Vec<Media>,
+    /// What buyers think of this variant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rating: Option<Rating>,
+    /// Tags of this variant.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+    /// What the merchant keeps beside the standard model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Map<String, Value>>,
+    /// Who sells it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seller: Option<Seller>,
+    /// Members that no rule speaks about, carried as they came.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+/// A price in a currency other than the shop's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PriceRecord {
+    /// What it costs, in minor units.
+    pub amount: Amount,
+    /// What it cost before a reduction, in minor units.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub list_amount: Option<Amount>,
+    /// The ISO 4217 code.
+    pub currency: Currency,
+}
+
+/// The texts of a product in another language. What is absent stays in the shop's own.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Translation {
+    /// The name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<Description>,
+    /// Names of option axes and labels of option values, each by its form in the shop's own language.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub terms: BTreeMap<String, String>,
+}
+
+/// Why a record cannot be stored.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{path}: {reason}")]
+pub struct Unusable {
+    /// The member, as JSONPath.
+    pub path: String,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+impl Unusable {
+    fn new(path: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self { path: path.into(), reason: reason.into() }
+    }
+}
+
+impl Record {
+    /// Completes what follows from the rest (option axes, titles) and checks what [`present`](Self::present) relies on.
+    ///
+    /// # Errors
+    /// The first member that makes the record unusable.
+    pub fn check(mut self, market: &Market) -> Result<Self, Unusable> {
+        for (path, text) in [("$.id", &self.id), ("$.title", &self.title)] {
+            if text.trim().is_empty() {
+                return Err(Unusable::new(path, "must not be empty"));
+            }
+        }
+        if self.description.is_empty() {
+            return Err(Unusable::new("$.description", "needs a text in `plain`, `html` or `markdown`"));
+        }
+        if self.variants.is_empty() {
+            return Err(Unusable::new("$.variants", "a product needs at least one variant"));
+        }
+        // Derived from the variants; what a line says about them is not trusted.
+        for derived in ["price_range", "list_price_range", "selected"] {
+            self.extra.shift_remove(derived);
+        }
+        self.complete_options()?;
+        let mut ids = HashSet::new();
+        for (position, variant) in self.variants.iter_mut().enumerate() {
+            let at = |member: &str| format!("$.variants[{position}].{member}");
+            if variant.id.trim().is_empty() {
+                return Err(Unusable::new(at("id"), "must not be empty"));
+            }
+            if variant.id == self.id || !ids.insert(variant.id.clone()) {
+                return Err(Unusable::new(at("id"), format!("`{}` is used twice", variant.id)));
+            }
+            if variant.description.as_ref().is_some_and(Description::is_empty) {
+                return Err(Unusable::new(at("description"), "needs a text in `plain`, `html` or `markdown`"));
+            }
+            let own = market.currency;
+            for (member, price) in [("price", Some(variant.price)), ("list_price", variant.list_price)] {
+                if price.is_some_and(|price| price.currency != own) {
+                    return Err(Unusable::new(at(member), format!("must be in the shop's own currency, {own}")));
+                }
+            }
+            if variant.unit_price.as_ref().is_some_and(|unit| unit.price.currency != own) {
+                return Err(Unusable::new(at("unit_price"), format!("must be in the shop's own currency, {own}")));
+            }
+            let mut currencies = HashSet::from([own]);
+            for price in &variant.prices {
+                if !currencies.insert(price.currency) {
+                    return Err(Unusable::new(at("prices"), format!("two prices in {}", price.currency)));
+                }
+                if !market.trades_in(price.currency) {
+                    return Err(Unusable::new(at("prices"), format!("the shop does not trade in {}", price.currency)));
+                }
+            }
+            variant.extra.shift_remove("inputs");
+        }
+        Ok(self)
+    }
+
+    /// Derives the option axes from the variants where they are absent, and puts every variant's values in axis order.
+    fn complete_options(&mut self) -> Result<(), Unusable> {
+        if self.options.is_empty() {
+            for choice in self.variants.iter().flat_map(|variant| &variant.options) {
+                let axis = match self.options.iter_mut().find(|axis| axis.name == choice.name) {
+                    Some(axis) => axis,
+                    None => {
+                        self.options.push(OptionRecord { name: choice.name.clone(), values: Vec::new() });
+                        self.options.last_mut().ok_or_else(|| Unusable::new("$.options", "unreadable"))?
+                    }
+                };
+                if axis.values.iter().all(|value| value.label != choice.label) {
+                    axis.values.push(ValueRecord { id: choice.id.clone(), label: choice.label.clone() });
+                }
+            }
+        }
+        let mut names = HashSet::new();
+        for (position, axis) in self.options.iter().enumerate() {
+            let at = |member: &str| format!("$.options[{position}].{member}");
+            if !names.insert(axis.name.as_str()) {
+                return Err(Unusable::new(at("name"), format!("`{}` is used twice", axis.name)));
+            }
+            if axis.values.is_empty() {
+                return Err(Unusable::new(at("values"), "an option needs at least one value"));
+            }
+            let labels: HashSet<_> = axis.values.iter().map(|value| &value.label).collect();
+            if labels.len() != axis.values.len() {
+                return Err(Unusable::new(at("values"), "a label is used twice"));
+            }
+        }
+        for (position, variant) in self.variants.iter_mut().enumerate() {
+            let path = || format!("$.variants[{position}].options");
+            if variant.options.len() != self.options.len() {
+                let axes: Vec<_> = self.options.iter().map(|axis| axis.name.as_str()).collect();
+                return Err(Unusable::new(
+                    path(),
+                    format!("needs one value for each of the options [{}]", axes.join(", ")),
+                ));
+            }
+            let mut ordered = Vec::with_capacity(self.options.len());
+            for axis in &self.options {
+                let choice = variant
+                    .options
+                    .iter()
+                    .find(|choice| choice.name == axis.name)
+                    .ok_or_else(|| Unusable::new(path(), format!("has no value for `{}`", axis.name)))?;
+                let value = axis.values.iter().find(|value| value.label == choice.label).ok_or_else(|| {
+                    Unusable::new(path(), format!("`{}` is no value of `{}`", choice.label, axis.name))
+                })?;
+                ordered.push(SelectedOption {
+                    name: axis.name.clone(),
+                    id: value.id.clone(),
+                    label: value.label.clone(),
+                });
+            }
+            variant.options = ordered;
+        }
+        Ok(())
+    }
+
+    /// The currencies in which every variant is priced; the shop's own first.
+    #[must_use]
+    pub fn currencies(&self) -> Vec<Currency> {
+        let own = self.variants.iter().map(|variant| variant.price.currency).take(1);
+        let others = self.variants.first().map(|first| first.prices.as_slice()).unwrap_or_default();
+        let everywhere = |currency: &Currency| {
+            self.variants.iter().all(|variant| variant.prices.iter().any(|price| price.currency == *currency))
+        };
+        own.chain(others.iter().map(|price| price.currency).filter(everywhere)).collect()
+    }
+
+    /// The product in one language and one currency. A currency that not every variant is priced in gives way to the
+    /// shop's own, so that a product is always shown in a single currency.
+    #[must_use]
+    pub fn present(&self, presentation: &Presentation) -> Product {
+        let translation = self.translations.get(&presentation.language);
+        let term = |own: &str| translation.and_then(|texts| texts.terms.get(own)).filter(|term| *term != own);
+        let currency = presentation.currency;
+        let priced = self.currencies().contains(&currency);
+
+        let options: Vec<_> = self
+            .options
+            .iter()
+            .map(|axis| ProductOption {
+                name: term(&axis.name).unwrap_or(&axis.name).clone(),
+                canonical: term(&axis.name).map(|_| axis.name.clone()),
+                values: axis
+                    .values
+                    .iter()
+                    .map(|value| OptionValue {
+                        id: value.id.clone(),
+                        label: term(&value.label).unwrap_or(&value.label).clone(),
+                        canonical: term(&value.label).map(|_| value.label.clone()),
+                    })
+                    .collect(),
+            })
+            .collect();
+        let positions: Vec<HashMap<&str, usize>> = self
+            .options
+            .iter()
+            .map(|axis| {
+                axis.values.iter().enumerate().map(|(position, value)| (value.label.as_str(), position)).collect()
+            })
+            .collect();
+        let title = translation.and_then(|texts| texts.title.as_ref()).unwrap_or(&self.title);
+
+        let variants: Vec<_> = self
+            .variants
+            .iter()
+            .map(|variant| {
+                let values: Vec<usize> = variant
+                    .options
+                    .iter()
+                    .zip(&positions)
+                    .map(|(choice, axis)| axis.get(choice.label.as_str()).copied().unwrap_or_default())
+                    .collect();
+                let labels: Vec<_> =
+                    values.iter().zip(&options).map(|(value, axis)| axis.values[*value].label.as_str()).collect();
+                let labelled = if labels.is_empty() { title.clone() } else { labels.join(" / ") };
+                // A translated product names its variants by their translated options.
+                let variant_title =
+                    if translation.is_some() { None } else { variant.title.clone() }.unwrap_or(labelled);
+                let own_description = if translation.is_some() { None } else { variant.description.clone() };
+                let foreign = variant.prices.iter().find(|price| priced && price.currency == currency);
+                let price = foreign.map_or(variant.price, |price| Price { amount: price.amount, currency });
+                let list_price = match foreign {
+                    Some(price) => price.list_amount.map(|amount| Price { amount, currency }),
+                    None => variant.list_price,
+                };
+                Variant {
+                    id: variant.id.clone(),
+                    sku: variant.sku.clone(),
+                    barcodes: variant.barcodes.clone(),
+                    handle: variant.handle.clone(),
+                    description: own_description.unwrap_or_else(|| Description::plain(variant_title.clone())),
+                    title: variant_title,
+                    url: variant.url.clone(),
+                    categories: variant.categories.clone(),
+                    price,
+                    list_price: list_price.filter(|list| list.amount > price.amount),
+                    // Stated by the merchant for one currency; never converted.
+                    unit_price: variant.unit_price.clone().filter(|_| foreign.is_none()),
+                    availability: variant.availability.clone(),
+                    values,
+                    media: variant.media.clone(),
+                    rating: variant.rating.clone(),
+                    tags: variant.tags.clone(),
+                    metadata: variant.metadata.clone(),
+                    seller: variant.seller.clone(),
+                    extra: variant.extra.clone(),
+                }
+            })
+            .collect();
+
+        let nothing = Price { amount: Amount::ZERO, currency };
+        Product {
+            id: self.id.clone(),
+            handle: self.handle.clone(),
+            title: title.clone(),
+            description: translation
+                .and_then(|texts| texts.description.clone())
+                .unwrap_or_else(|| self.description.clone()),
+            url: self.url.clone(),
+            categories: self.categories.clone(),
+            price_range: PriceRange::spanning(variants.iter().map(|variant| variant.price))
+                .unwrap_or(PriceRange { min: nothing, max: nothing }),
+            // Unreduced variants take part with their price, or the range would not be one of list prices.
+            list_price_range: variants.iter().any(|variant| variant.list_price.is_some()).then(|| {
+                PriceRange::spanning(variants.iter().map(|variant| variant.list_price.unwrap_or(variant.price)))
+                    .unwrap_or(PriceRange { min: nothing, max: nothing })
+            }),
+            media: self.media.clone(),
+            options,
+            variants,
+            rating: self.rating.clone(),
+            tags: self.tags.clone(),
+            metadata: self.metadata.clone(),
+            extra: self.extra.clone(),
+            renderings: Renderings::default(),
+        }
+    }
+}

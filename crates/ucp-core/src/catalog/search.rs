@@ -1,0 +1,84 @@
+//! `search_catalog`: products by words, filters or both (UCP *Catalog Search*).
+
+use std::sync::Arc;
+
+use super::{
+    Context,
+    cursor::Binding,
+    featured::{Words, featured},
+    filter::Filters,
+    lookup::{ListedVariant, Listing},
+};
+use crate::{
+    Refusal,
+    message::Message,
+    port::{Catalog, Query},
+};
+
+/// How many products a page holds when the caller names no number (rule CSR-05).
+pub const DEFAULT_LIMIT: usize = 10;
+
+/// How many products a page holds at most; larger numbers are clamped silently (rule CSR-05).
+pub const MAX_LIMIT: usize = 50;
+
+/// What to search for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Request {
+    /// The words to look for.
+    pub query: Option<String>,
+    /// The buyer's circumstances.
+    pub context: Context,
+    /// What products have to be.
+    pub filters: Filters,
+    /// Where the page starts: the cursor of an earlier answer.
+    pub cursor: Option<String>,
+    /// How many products the caller wants at once, at least one.
+    pub limit: Option<usize>,
+}
+
+/// A page of products.
+#[derive(Debug)]
+pub struct Found {
+    /// The products, the best match first, each with its featured variant.
+    pub products: Vec<Listing>,
+    /// The cursor of the next page, if there is one.
+    pub cursor: Option<String>,
+    /// How many products there are in all, if the backend knows.
+    pub total: Option<u64>,
+    /// Notes.
+    pub messages: Vec<Message>,
+}
+
+/// Searches a catalog.
+///
+/// # Errors
+/// A request without words and filters (rule CSR-01), a cursor of another query, or whatever the backend reports.
+pub async fn search(catalog: &dyn Catalog, request: &Request) -> Result<Found, Refusal> {
+    let text = request.query.as_deref().map(str::trim).filter(|query| !query.is_empty());
+    if text.is_none() && request.filters.is_empty() {
+        return Err(Refusal::invalid("$", "A search needs words or filters.")
+            .accepting("a `query` that is not blank, or at least one filter in `filters`"));
+    }
+    let market = catalog.market();
+    let presentation = market.presentation(&request.context);
+    let (criteria, messages) = request.filters.criteria(&market, &request.context, &presentation);
+
+    // Everything that decides about the results, and nothing else: the page size may change between pages.
+    let binding = Binding::of(&(text, &criteria, &presentation));
+    let after = request.cursor.as_deref().map(|cursor| catalog.cursor_key().open(binding, cursor)).transpose()?;
+    let limit = request.limit.unwrap_or(DEFAULT_LIMIT).clamp(1, MAX_LIMIT);
+    let query = Query { text: text.map(str::to_owned), criteria, presentation, limit, after };
+    let page = catalog.find(&query).await?;
+
+    let words = text.map(Words::of).unwrap_or_default();
+    let listing = |product: Arc<_>| {
+        let position = featured(&product, &query.criteria, &words)?;
+        Some(Listing { variants: vec![ListedVariant { position, inputs: Vec::new() }], product })
+    };
+    Ok(Found {
+        products: page.products.into_iter().filter_map(listing).collect(),
+        cursor: page.next.map(|position| catalog.cursor_key().seal(binding, &position)),
+        total: page.total,
+        messages,
+    })
+}

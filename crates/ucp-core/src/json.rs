@@ -1,0 +1,301 @@
+//! Strict reading of JSON from outside.
+//!
+//! `serde_json` takes the last of two equal keys and reads any number of elements. A gateway that two systems have to
+//! agree about may not: what one party validated must be what the other one acts on. [`parse`] therefore refuses
+//! duplicate keys, nesting beyond [`Limits::depth`] and documents of more than [`Limits::values`] values, and says where.
+
+use std::{cell::RefCell, fmt};
+
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Number, Value};
+
+use crate::{Code, Refusal};
+
+/// How much of a document is read.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// How deep arrays and objects may nest.
+    pub depth: usize,
+    /// How many values a document may hold.
+    pub values: usize,
+}
+
+impl Limits {
+    /// What a request payload may be. The depth leaves room for a JSON-RPC envelope below the 128 levels that
+    /// `serde_json` reads, so that a payload gets the same verdict on every transport.
+    pub const REQUEST: Self = Self { depth: 124, values: 50_000 };
+
+    /// The same limits for a payload inside an envelope that adds `levels` of nesting.
+    #[must_use]
+    pub const fn inside(self, levels: usize) -> Self {
+        Self { depth: self.depth + levels, ..self }
+    }
+}
+
+/// Reads one JSON document.
+///
+/// # Errors
+/// [`Code::MalformedJson`] or [`Code::RequestTooLarge`], with the path up to which the document could be read.
+pub fn parse(bytes: &[u8], limits: Limits) -> Result<Value, Refusal> {
+    let reader = Reader { limits, state: RefCell::new(State { path: Vec::new(), values: 0, fault: None }) };
+    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
+    let parsed = reader.deserialize(&mut deserializer).and_then(|value| deserializer.end().map(|()| value));
+    parsed.map_err(|error| reader.refusal(&error))
+}
+
+/// The integer that a JSON number is, also when it is written with a zero fraction (trap T-41).
+#[must_use]
+pub fn integer(number: &Number) -> Option<i64> {
+    number.as_i64().or_else(|| {
+        let float = number.as_f64()?;
+        // Beyond 2^53 a float no longer names one integer.
+        #[expect(clippy::cast_possible_truncation, reason = "checked to be a small integer")]
+        (float.fract() == 0.0 && float.abs() <= 9_007_199_254_740_992.0).then_some(float as i64)
+    })
+}
+
+/// A JSON pointer (RFC 6901) as JSONPath (RFC 9535), the form UCP uses for paths.
+#[must_use]
+pub fn path_of_pointer(pointer: &str) -> String {
+    let mut path = String::from("$");
+    for token in pointer.split('/').skip(1) {
+        if !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_digit()) {
+            path.push('[');
+            path.push_str(token);
+            path.push(']');
+        } else {
+            push_name(&mut path, &token.replace("~1", "/").replace("~0", "~"));
+        }
+    }
+    path
+}
+
+/// Appends a member name to a JSONPath, in the short form where that is allowed.
+pub fn push_name(path: &mut String, name: &str) {
+    let plain = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    if plain {
+        path.push('.');
+        path.push_str(name);
+    } else {
+        path.push_str("['");
+        for letter in name.chars().take(64) {
+            match letter {
+                '\'' | '\\' => path.extend(['\\', letter]),
+                control if control.is_control() => path.extend(control.escape_unicode()),
+                other => path.push(other),
+            }
+        }
+        path.push_str("']");
+    }
+}
+
+enum Step {
+    Name(String),
+    Index(usize),
+}
+
+#[derive(Clone, Copy)]
+enum Fault {
+    DuplicateKey,
+    TooDeep,
+    TooMany,
+}
+
+struct State {
+    path: Vec<Step>,
+    values: usize,
+    fault: Option<Fault>,
+}
+
+struct Reader {
+    limits: Limits,
+    state: RefCell<State>,
+}
+
+impl Reader {
+    fn fail<E: serde::de::Error>(&self, fault: Fault) -> E {
+        self.state.borrow_mut().fault = Some(fault);
+        E::custom("refused")
+    }
+
+    fn refusal(&self, error: &serde_json::Error) -> Refusal {
+        let state = self.state.borrow();
+        let mut path = String::from("$");
+        for step in state.path.iter().take(16) {
+            match step {
+                Step::Name(name) => push_name(&mut path, name),
+                Step::Index(index) => path.push_str(&format!("[{index}]")),
+            }
+        }
+        match state.fault {
+            Some(Fault::DuplicateKey) => Refusal::new(Code::MalformedJson, "An object names the same member twice.")
+                .accepting("objects whose member names are unique"),
+            Some(Fault::TooDeep) => Refusal::new(Code::MalformedJson, "The document nests too deep.")
+                .accepting(format!("at most {} nested arrays and objects", self.limits.depth)),
+            Some(Fault::TooMany) => Refusal::new(Code::RequestTooLarge, "The document holds too many values.")
+                .accepting(format!("at most {} values in one document", self.limits.values)),
+            None => Refusal::new(
+                Code::MalformedJson,
+                format!("The body is not valid JSON at line {}, column {}.", error.line(), error.column()),
+            )
+            .accepting("one JSON document in UTF-8"),
+        }
+        .at(path)
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for &Reader {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        {
+            let mut state = self.state.borrow_mut();
+            state.values += 1;
+            if state.values > self.limits.values {
+                drop(state);
+                return Err(self.fail(Fault::TooMany));
+            }
+        }
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for &Reader {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(Value::Number(value.into()))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(Value::Number(value.into()))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(Number::from_f64(value).map_or(Value::Null, Value::Number))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(Value::String(value.to_owned()))
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Value, E> {
+        Ok(Value::String(value))
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Value, A::Error> {
+        self.enter(Step::Index(0))?;
+        let mut elements = Vec::new();
+        while let Some(element) = sequence.next_element_seed(self)? {
+            elements.push(element);
+            if let Some(step) = self.state.borrow_mut().path.last_mut() {
+                *step = Step::Index(elements.len());
+            }
+        }
+        self.state.borrow_mut().path.pop();
+        Ok(Value::Array(elements))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
+        self.enter(Step::Name(String::new()))?;
+        let mut object = Map::new();
+        while let Some(name) = members.next_key::<String>()? {
+            if let Some(step) = self.state.borrow_mut().path.last_mut() {
+                *step = Step::Name(name.clone());
+            }
+            if object.contains_key(&name) {
+                return Err(self.fail(Fault::DuplicateKey));
+            }
+            let value = members.next_value_seed(self)?;
+            object.insert(name, value);
+        }
+        self.state.borrow_mut().path.pop();
+        Ok(Value::Object(object))
+    }
+}
+
+impl Reader {
+    fn enter<E: serde::de::Error>(&self, step: Step) -> Result<(), E> {
+        let mut state = self.state.borrow_mut();
+        if state.path.len() >= self.limits.depth {
+            drop(state);
+            return Err(self.fail(Fault::TooDeep));
+        }
+        state.path.push(step);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const LIMITS: Limits = Limits { depth: 4, values: 10 };
+
+    fn refused(text: &str) -> (Code, String) {
+        let refusal = parse(text.as_bytes(), LIMITS).expect_err(text);
+        (refusal.code, refusal.path.expect("a path"))
+    }
+
+    #[test]
+    fn faults_are_named_with_their_place() {
+        assert_eq!(refused(r#"{"a":{"b":1,"b":2}}"#), (Code::MalformedJson, "$.a.b".into()));
+        assert_eq!(refused(r#"{"a":[1,{"x y":oops}]}"#), (Code::MalformedJson, "$.a[1]['x y']".into()));
+        assert_eq!(refused("[[[[[1]]]]]"), (Code::MalformedJson, "$[0][0][0][0]".into()));
+        assert_eq!(refused("[1,2,3,4,5,6,7,8,9,10]").0, Code::RequestTooLarge);
+        assert_eq!(refused(r#"["\ud800"]"#).0, Code::MalformedJson);
+        assert_eq!(refused("{} {}").0, Code::MalformedJson);
+        assert_eq!(refused("").0, Code::MalformedJson);
+        assert_eq!(parse(b"\"\xff\"", LIMITS).expect_err("not UTF-8").code, Code::MalformedJson);
+        assert_eq!(refused("1e999").0, Code::MalformedJson);
+    }
+
+    #[test]
+    fn pointers_become_paths() {
+        assert_eq!(path_of_pointer(""), "$");
+        assert_eq!(path_of_pointer("/filters/price/min"), "$.filters.price.min");
+        assert_eq!(path_of_pointer("/ids/0"), "$.ids[0]");
+        assert_eq!(path_of_pointer("/signals/dev.ucp.buyer_ip"), "$.signals['dev.ucp.buyer_ip']");
+        assert_eq!(path_of_pointer("/a~1b/it's"), "$['a/b']['it\\'s']");
+    }
+
+    #[test]
+    fn integers_may_carry_a_zero_fraction() {
+        let number = |text: &str| serde_json::from_str::<Number>(text).expect("number");
+        assert_eq!(integer(&number("100.0")), Some(100));
+        assert_eq!(integer(&number("-3")), Some(-3));
+        assert_eq!(integer(&number("1.5")), None);
+        assert_eq!(integer(&number("1e40")), None);
+    }
+
+    proptest! {
+        #[test]
+        fn reads_what_serde_json_reads_or_refuses(text in "\\PC{0,40}") {
+            if let Ok(value) = parse(text.as_bytes(), Limits::REQUEST) {
+                prop_assert_eq!(serde_json::from_str::<Value>(&text).expect("agrees"), value);
+            }
+        }
+
+        #[test]
+        fn every_path_is_printable(name in any::<String>()) {
+            let mut path = String::from("$");
+            push_name(&mut path, &name);
+            prop_assert!(!path.chars().any(char::is_control));
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! The domain of the gateway: what UCP means, without any I/O.
+//!
+//! Nothing here opens a socket, reads a clock, touches a file or knows a transport. Bindings turn bytes into calls of
+//! the [operations](operation), releases turn their wire shapes into the types of this crate, and backends answer the
+//! [ports](port). What lies between is decided here, by pure functions that are tested against oracles.
+//!
+//! | module | holds |
+//! | :-- | :-- |
+//! | [`operation`] | the operation table: everything a transport or a document needs to know about an operation |
+//! | [`release`] | the UCP releases, as plain data |
+//! | [`catalog`] | products, option selection, lookup correlation, filters, paging |
+//! | [`money`] | currencies and integer minor units |
+//! | [`message`] | UCP messages: errors, warnings and notes inside an answer |
+//! | [`refusal`] | the registry of protocol failures |
+//! | [`json`] | strict reading of JSON from outside |
+//! | [`port`] | what a backend is asked |
+
+pub mod catalog;
+pub mod json;
+pub mod message;
+pub mod money;
+pub mod operation;
+pub mod port;
+pub mod refusal;
+pub mod release;
+pub mod rendering;
+pub mod text;
+
+pub use operation::{Answer, Operation, Outcome, Request};
+pub use refusal::{Code, Refusal};
+pub use release::Release;

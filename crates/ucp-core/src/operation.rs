@@ -1,0 +1,255 @@
+//! The operation table.
+//!
+//! Each operation of the gateway is one row here. Routes, MCP tools, the discovery profile, OpenAPI, OpenRPC and the
+//! JSON Schemas are derived from these rows, so that the transports cannot drift apart and nothing is advertised that is
+//! not mounted. To add an operation, add its row; the compiler then asks for its shapes in every release and for its
+//! execution.
+
+use crate::{
+    catalog::{detail, lookup, search},
+    message::Message,
+};
+
+/// An HTTP method of the REST binding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Method {
+    /// `GET`.
+    Get,
+    /// `POST`.
+    Post,
+    /// `PUT`.
+    Put,
+}
+
+impl Method {
+    /// The method as HTTP writes it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Post => "POST",
+            Self::Put => "PUT",
+        }
+    }
+}
+
+/// What an operation does to the shop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Effect {
+    /// It only reads: it can be sent again at will.
+    Safe,
+    /// It changes something: retries need an idempotency key.
+    Writing,
+}
+
+/// A capability that platforms and businesses negotiate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Capability {
+    /// The reverse-domain name.
+    pub name: &'static str,
+    /// The page of the specification, below the specification's root.
+    pub spec: &'static str,
+    /// The JSON Schema, below the schemas' root.
+    pub schema: &'static str,
+}
+
+/// Finding products.
+pub const CATALOG_SEARCH: Capability = Capability {
+    name: "dev.ucp.shopping.catalog.search",
+    spec: "catalog/search",
+    schema: "shopping/catalog_search.json",
+};
+
+/// Looking products up.
+pub const CATALOG_LOOKUP: Capability = Capability {
+    name: "dev.ucp.shopping.catalog.lookup",
+    spec: "catalog/lookup",
+    schema: "shopping/catalog_lookup.json",
+};
+
+/// The service that every shopping operation belongs to.
+pub const SHOPPING: &str = "dev.ucp.shopping";
+
+/// A row of the operation table.
+#[derive(Debug)]
+pub struct Row {
+    /// The name: MCP tool, OpenRPC method and OpenAPI operation id.
+    pub name: &'static str,
+    /// The HTTP method of the REST binding.
+    pub method: Method,
+    /// The path of the REST binding, below the service endpoint; `{id}` stands for the resource.
+    pub path: &'static str,
+    /// The member of the MCP arguments that holds what REST sends as body, if the operation takes one.
+    pub payload: Option<&'static str>,
+    /// The capability that offers it.
+    pub capability: Capability,
+    /// What it does to the shop.
+    pub effect: Effect,
+    /// What it is, in a few words.
+    pub title: &'static str,
+    /// What it does and when to use it, for agents.
+    pub description: &'static str,
+}
+
+macro_rules! operations {
+    ($($(#[doc = $doc:literal])+ $variant:ident {
+        name: $name:literal,
+        rest: $method:ident $path:literal,
+        payload: $payload:expr,
+        capability: $capability:expr,
+        effect: $effect:ident,
+        request: $request:ty,
+        answer: $answer:ty,
+        title: $title:literal,
+        description: $description:literal,
+    })+) => {
+        /// An operation of the gateway.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Operation {
+            $($(#[doc = $doc])+ $variant),+
+        }
+
+        impl Operation {
+            /// Every operation, in the order of the specification.
+            pub const ALL: &[Self] = &[$(Self::$variant),+];
+
+            /// The row of the table.
+            #[must_use]
+            pub const fn row(self) -> &'static Row {
+                match self {
+                    $(Self::$variant => &Row {
+                        name: $name,
+                        method: Method::$method,
+                        path: $path,
+                        payload: $payload,
+                        capability: $capability,
+                        effect: Effect::$effect,
+                        title: $title,
+                        description: $description,
+                    }),+
+                }
+            }
+        }
+
+        /// What an operation is asked, in the domain's words.
+        #[derive(Clone, Debug)]
+        pub enum Request {
+            $($(#[doc = $doc])+ $variant($request)),+
+        }
+
+        impl Request {
+            /// The operation that is asked.
+            #[must_use]
+            pub const fn operation(&self) -> Operation {
+                match self { $(Self::$variant(_) => Operation::$variant),+ }
+            }
+        }
+
+        /// What an operation answers, in the domain's words.
+        #[derive(Debug)]
+        pub enum Answer {
+            $($(#[doc = $doc])+ $variant($answer)),+
+        }
+    };
+}
+
+operations! {
+    /// Products by words, filters or both, a page at a time.
+    SearchCatalog {
+        name: "search_catalog",
+        rest: Post "/catalog/search",
+        payload: Some("catalog"),
+        capability: CATALOG_SEARCH,
+        effect: Safe,
+        request: search::Request,
+        answer: search::Found,
+        title: "Search the catalog",
+        description: "Find products by free text, filters (categories, price range in minor units of context.currency, \
+            available) or both. Returns one featured variant per product and a cursor for the next page. Use get_product \
+            on a result to see all its options.",
+    }
+    /// What a list of identifiers names.
+    LookupCatalog {
+        name: "lookup_catalog",
+        rest: Post "/catalog/lookup",
+        payload: Some("catalog"),
+        capability: CATALOG_LOOKUP,
+        effect: Safe,
+        request: lookup::Request,
+        answer: lookup::Resolved,
+        title: "Look identifiers up",
+        description: "Resolve up to 100 identifiers (product ids, variant ids, SKUs, handles, barcodes) to products with \
+            current prices and availability. Each returned variant says in `inputs` which identifiers led to it; unknown \
+            identifiers come back as info messages.",
+    }
+    /// One product in full, narrowed by option choices.
+    GetProduct {
+        name: "get_product",
+        rest: Post "/catalog/product",
+        payload: Some("catalog"),
+        capability: CATALOG_LOOKUP,
+        effect: Safe,
+        request: detail::Request,
+        answer: detail::Detail,
+        title: "Open a product page",
+        description: "Get one product by product or variant id with all its options. Send the buyer's choices so far in \
+            `selected`; every option value comes back with `exists` and `available` relative to `product.selected`, and \
+            `variants` holds the variants that match. Compare `product.selected` with what you sent to see which choices \
+            had to be relaxed.",
+    }
+}
+
+impl Operation {
+    /// The operation of a name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|operation| operation.row().name == name)
+    }
+
+    /// Whether the operation acts on a resource that its path names.
+    #[must_use]
+    pub fn takes_id(self) -> bool {
+        self.row().path.contains("{id}")
+    }
+}
+
+/// What came of a call that was carried out.
+#[derive(Debug)]
+pub enum Outcome {
+    /// What was asked for.
+    Answer(Answer),
+    /// Nothing that could be returned, and why (the `error_response` of UCP).
+    NoResource {
+        /// The reasons, at least one.
+        messages: Vec<Message>,
+        /// Where the buyer can go on.
+        continue_url: Option<String>,
+    },
+}
+
+impl Outcome {
+    /// No resource, for one reason.
+    #[must_use]
+    pub fn no_resource(reason: Message) -> Self {
+        Self::NoResource { messages: vec![reason], continue_url: None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn rows_do_not_collide() {
+        let names: HashSet<_> = Operation::ALL.iter().map(|operation| operation.row().name).collect();
+        let routes: HashSet<_> =
+            Operation::ALL.iter().map(|operation| (operation.row().method, operation.row().path)).collect();
+        assert_eq!((names.len(), routes.len()), (Operation::ALL.len(), Operation::ALL.len()));
+        for operation in Operation::ALL {
+            assert_eq!(Operation::named(operation.row().name), Some(*operation));
+            assert!(operation.row().capability.name.starts_with(SHOPPING));
+        }
+    }
+}

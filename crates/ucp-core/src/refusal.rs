@@ -1,0 +1,180 @@
+//! Refusals: the protocol failures a caller can get, in one registry (UCP overview, *Error Codes*).
+//!
+//! A refusal says what was wrong and where, what would be accepted instead, and whether the same call can succeed later.
+//! Each code carries its HTTP status and its JSON-RPC code, so that every transport renders the same verdict. What a
+//! business answers about its own goods is not a refusal but an [`Outcome`](crate::Outcome) with messages.
+
+use std::fmt;
+
+macro_rules! codes {
+    ($($(#[doc = $doc:literal])+ $variant:ident = $name:literal, $status:literal, $rpc:literal, retry $retry:literal;)+) => {
+        /// What kind of protocol failure it is.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Code {
+            $($(#[doc = $doc])+ $variant),+
+        }
+
+        impl Code {
+            /// The whole registry.
+            pub const ALL: &[Self] = &[$(Self::$variant),+];
+
+            /// The name on the wire.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $name),+ }
+            }
+
+            /// The HTTP status, on REST and (rule ERR-02) on MCP over HTTP.
+            #[must_use]
+            pub const fn http_status(self) -> u16 {
+                match self { $(Self::$variant => $status),+ }
+            }
+
+            /// The code of the JSON-RPC error object.
+            #[must_use]
+            pub const fn json_rpc(self) -> i32 {
+                match self { $(Self::$variant => $rpc),+ }
+            }
+
+            /// Whether the very same call can succeed when it is sent again later.
+            #[must_use]
+            pub const fn retryable(self) -> bool {
+                match self { $(Self::$variant => $retry),+ }
+            }
+
+            /// When a caller gets it.
+            #[must_use]
+            pub fn meaning(self) -> &'static str {
+                match self { $(Self::$variant => concat!($($doc),+).trim()),+ }
+            }
+        }
+    };
+}
+
+codes! {
+    /// The bytes are not one well-formed JSON document.
+    MalformedJson = "malformed_json", 400, -32700, retry false;
+    /// The request does not have the shape that the operation takes.
+    InvalidRequest = "invalid_request", 400, -32602, retry false;
+    /// The message is no JSON-RPC 2.0 request object; batches are not taken.
+    InvalidMessage = "invalid_message", 400, -32600, retry false;
+    /// The cursor was not issued by this gateway, was altered, or belongs to another query.
+    InvalidCursor = "invalid_cursor", 400, -32602, retry false;
+    /// The request asks for more at once than the gateway gives.
+    RequestTooLarge = "request_too_large", 400, -32602, retry false;
+    /// The caller's profile is missing, or its address is not one that UCP allows.
+    InvalidProfileUrl = "invalid_profile_url", 400, -32001, retry false;
+    /// The request came through a web page or a host name that may not reach this gateway.
+    OriginForbidden = "origin_forbidden", 403, -32000, retry false;
+    /// There is nothing under this path.
+    UnknownPath = "unknown_path", 404, -32601, retry false;
+    /// There is no such JSON-RPC method.
+    UnknownMethod = "unknown_method", 404, -32601, retry false;
+    /// There is no such tool.
+    UnknownTool = "unknown_tool", 400, -32602, retry false;
+    /// The path does not take this HTTP method.
+    MethodNotAllowed = "method_not_allowed", 405, -32600, retry false;
+    /// The caller accepts none of the media types that the gateway can answer in.
+    NotAcceptable = "not_acceptable", 406, -32600, retry false;
+    /// The request did not arrive in time.
+    RequestTimeout = "request_timeout", 408, -32000, retry true;
+    /// The body is larger than the gateway reads.
+    BodyTooLarge = "body_too_large", 413, -32600, retry false;
+    /// The body is not declared as JSON.
+    UnsupportedMediaType = "unsupported_media_type", 415, -32600, retry false;
+    /// The gateway failed; the caller did nothing wrong.
+    InternalError = "internal_error", 500, -32603, retry true;
+    /// The shop cannot answer at the moment.
+    Unavailable = "unavailable", 503, -32000, retry true;
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A call that was not carried out, and why.
+///
+/// Everything in it is for the caller's eyes. What went wrong inside is logged where it happened, never put here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The kind of failure.
+    pub code: Code,
+    /// What was wrong, for people.
+    pub content: String,
+    /// The part of the request it is about, as RFC 9535 JSONPath from the root of the request.
+    pub path: Option<String>,
+    /// What would have been accepted.
+    pub accepted: Option<String>,
+    /// Where the buyer can go on without this call.
+    pub continue_url: Option<String>,
+    /// After how many seconds a retry makes sense.
+    pub retry_after: Option<u32>,
+}
+
+impl Refusal {
+    /// A refusal of this kind that says `content`.
+    pub fn new(code: Code, content: impl Into<String>) -> Self {
+        Self { code, content: content.into(), path: None, accepted: None, continue_url: None, retry_after: None }
+    }
+
+    /// A request of the wrong shape at `path`.
+    pub fn invalid(path: impl Into<String>, content: impl Into<String>) -> Self {
+        Self::new(Code::InvalidRequest, content).at(path)
+    }
+
+    /// A failure of the gateway itself. Log the cause before you make one.
+    #[must_use]
+    pub fn internal() -> Self {
+        Self::new(
+            Code::InternalError,
+            "The gateway failed to answer. The request id helps its operator to find out why.",
+        )
+    }
+
+    /// A shop that cannot answer now, but may after `seconds`.
+    pub fn unavailable(content: impl Into<String>, seconds: u32) -> Self {
+        Self { retry_after: Some(seconds), ..Self::new(Code::Unavailable, content) }
+    }
+
+    /// The same, about the part of the request at `path`.
+    #[must_use]
+    pub fn at(mut self, path: impl Into<String>) -> Self {
+        self.path = Some(path.into());
+        self
+    }
+
+    /// The same, saying what would have been accepted.
+    #[must_use]
+    pub fn accepting(mut self, accepted: impl Into<String>) -> Self {
+        self.accepted = Some(accepted.into());
+        self
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.code, self.content)
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn the_registry_names_each_failure_once_and_documents_it() {
+        let names: HashSet<_> = Code::ALL.iter().map(|code| code.as_str()).collect();
+        assert_eq!(names.len(), Code::ALL.len());
+        for code in Code::ALL {
+            assert!((400..600).contains(&code.http_status()), "{code}");
+            assert!(code.json_rpc() < 0, "{code}");
+            assert!(code.meaning().ends_with('.'), "{code}");
+        }
+    }
+}

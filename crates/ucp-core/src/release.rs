@@ -1,0 +1,69 @@
+//! The UCP releases this gateway knows, as plain data.
+//!
+//! A release is named by its date. The domain never asks which one it serves: the wire crate holds one module per
+//! release that turns its shapes into the domain's and back.
+
+use std::fmt;
+
+macro_rules! releases {
+    ($($(#[$doc:meta])+ $variant:ident = $date:literal),+ $(,)?) => {
+        /// A dated release of the protocol.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Release {
+            $($(#[$doc])+ $variant),+
+        }
+
+        impl Release {
+            /// Every known release, oldest first.
+            pub const ALL: &[Self] = &[$(Self::$variant),+];
+
+            /// The date that names the release on the wire, `YYYY-MM-DD`.
+            #[must_use]
+            pub const fn date(self) -> &'static str {
+                match self { $(Self::$variant => $date),+ }
+            }
+        }
+    };
+}
+
+releases! {
+    /// Catalog, cart, checkout and order; the error model with `ucp.status`.
+    V2026_04_08 = "2026-04-08",
+}
+
+impl Release {
+    /// How many releases there are.
+    pub const COUNT: usize = Self::ALL.len();
+
+    /// The release a date names, by exact match: dates are names, not ranges (trap T-45).
+    #[must_use]
+    pub fn from_date(date: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|release| release.date() == date)
+    }
+
+    /// The position of this release in [`Release::ALL`].
+    #[must_use]
+    pub const fn ordinal(self) -> usize {
+        self as usize
+    }
+}
+
+impl fmt::Display for Release {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.date())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_name_releases_exactly() {
+        for release in Release::ALL {
+            assert_eq!(Release::from_date(release.date()), Some(*release));
+        }
+        assert_eq!(Release::from_date("2026-04-8"), None);
+        assert_eq!(Release::from_date("draft"), None);
+    }
+}

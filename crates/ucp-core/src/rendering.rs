@@ -1,0 +1,39 @@
+//! Serialised forms of a product, kept beside it.
+//!
+//! Writing a product as JSON costs more than anything else a catalog answer does. A product that is asked for twice is
+//! therefore serialised once per release, in parts, and answers are spliced together from the parts. The parts are made
+//! by the release's module in the wire crate; this module only keeps them and drops them with the product.
+
+use std::sync::OnceLock;
+
+use crate::release::Release;
+
+/// The JSON texts from which any answer about one product can be put together.
+#[derive(Debug)]
+pub struct Rendering {
+    /// The members of the product object that do not depend on the call, without braces.
+    pub members: Box<str>,
+    /// The `options` array as listings show it, or an empty text for a product without options.
+    pub options: Box<str>,
+    /// The members of each variant object, without braces, in stored order.
+    pub variants: Vec<Box<str>>,
+}
+
+impl Rendering {
+    /// Bytes held, for caches that are bounded by size.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.members.len() + self.options.len() + self.variants.iter().map(|text| text.len() + 16).sum::<usize>()
+    }
+}
+
+/// One rendering per release, each made when first needed.
+#[derive(Debug, Default)]
+pub struct Renderings([OnceLock<Rendering>; Release::COUNT]);
+
+impl Renderings {
+    /// The rendering for `release`, made by `render` if this is the first time it is asked for.
+    pub fn get_or_render(&self, release: Release, render: impl FnOnce() -> Rendering) -> &Rendering {
+        self.0[release.ordinal()].get_or_init(render)
+    }
+}

@@ -1,0 +1,168 @@
+//! The command line. Every option can come from the environment too.
+
+use std::{net::SocketAddr, path::PathBuf};
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use ucp_core::money::Currency;
+use url::Url;
+
+/// Puts a shop on the Universal Commerce Protocol (UCP), over REST and MCP.
+#[derive(Debug, Parser)]
+#[command(name = "ucp-gateway", version, args_conflicts_with_subcommands = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+    #[command(flatten)]
+    pub(crate) serve: ServeOptions,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Serve the shop (what happens without a command, too).
+    Serve(ServeOptions),
+    /// Load products into the shop from a file; products that are there already are updated.
+    Import(ImportOptions),
+    /// Serve one agent over standard input and output.
+    Mcp(McpOptions),
+    /// Write or check the OpenAPI, OpenRPC and JSON Schema documents of this repository.
+    Spec(SpecOptions),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ServeOptions {
+    /// The address to listen on.
+    #[arg(long, env = "UCP_GATEWAY_LISTEN", default_value = "127.0.0.1:8080", value_name = "ADDRESS")]
+    pub(crate) listen: SocketAddr,
+    #[command(flatten)]
+    pub(crate) data: DataOptions,
+    /// The address under which clients reach the gateway, where that is not the one it listens on.
+    #[arg(long, env = "UCP_GATEWAY_PUBLIC_URL", value_name = "URL", value_parser = public_url)]
+    pub(crate) public_url: Option<Url>,
+    /// The HTTP status of JSON-RPC errors.
+    #[arg(long, env = "UCP_GATEWAY_MCP_ERROR_STATUS", default_value = "matching", value_name = "STATUS")]
+    pub(crate) mcp_error_status: McpErrorStatus,
+    /// How many connections are served at once.
+    #[arg(long, env = "UCP_GATEWAY_MAX_CONNECTIONS", default_value_t = 1_024, value_name = "NUMBER")]
+    pub(crate) max_connections: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum McpErrorStatus {
+    /// The status that says the same as the error, as UCP demands.
+    Matching,
+    /// Always 200, for MCP clients that read no other answers.
+    Ok,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DataOptions {
+    /// The directory that holds the shop; created and filled with a sample shop when it is not there.
+    #[arg(long, env = "UCP_GATEWAY_DATA_DIR", default_value = "./data", value_name = "DIRECTORY")]
+    pub(crate) data_dir: PathBuf,
+    /// How many megabytes of products to keep in memory.
+    #[arg(long, env = "UCP_GATEWAY_CACHE_MB", default_value_t = 64, value_name = "MEGABYTES")]
+    pub(crate) cache_mb: u32,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ImportOptions {
+    /// The file: JSON Lines of UCP products, or Shopify's product CSV export.
+    pub(crate) file: PathBuf,
+    /// The directory that holds the shop; created as an empty shop when it is not there.
+    #[arg(long, env = "UCP_GATEWAY_DATA_DIR", default_value = "./data", value_name = "DIRECTORY")]
+    pub(crate) data_dir: PathBuf,
+    /// The format, where neither the name nor the beginning of the file tells.
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<ImportFormat>,
+    /// The name of a new shop.
+    #[arg(long, default_value = "Shop")]
+    pub(crate) name: String,
+    /// The currency of a new shop.
+    #[arg(long, default_value = "USD")]
+    pub(crate) currency: Currency,
+    /// Other currencies that products of a new shop are priced in.
+    #[arg(long, value_delimiter = ',', value_name = "CURRENCIES")]
+    pub(crate) currencies: Vec<Currency>,
+    /// The language of a new shop.
+    #[arg(long, default_value = "en", value_name = "TAG")]
+    pub(crate) language: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ImportFormat {
+    /// JSON Lines of UCP products.
+    Jsonl,
+    /// Shopify's product CSV export.
+    Shopify,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct McpOptions {
+    /// Speak over standard input and output.
+    #[arg(long, required = true)]
+    pub(crate) stdio: bool,
+    #[command(flatten)]
+    pub(crate) data: DataOptions,
+    /// The UCP profile of the agent that starts this process, for calls that do not name one.
+    #[arg(
+        long,
+        env = "UCP_GATEWAY_AGENT_PROFILE",
+        default_value = "https://desktop-agent.invalid/profile.json",
+        value_name = "URL"
+    )]
+    pub(crate) profile: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SpecOptions {
+    /// Write the documents; without it they are only compared with what is there.
+    #[arg(long)]
+    pub(crate) write: bool,
+    /// The root of the repository.
+    #[arg(long, default_value = ".", value_name = "DIRECTORY")]
+    pub(crate) root: PathBuf,
+}
+
+/// A public address: http or https, and nothing behind the path, so that paths can be appended to it.
+fn public_url(text: &str) -> Result<Url, String> {
+    let url = Url::parse(text).map_err(|error| format!("{error}; expected something like https://shop.example.com"))?;
+    if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
+        return Err("expected an https address (or http, for trying it out)".to_owned());
+    }
+    if url.query().is_some() || url.fragment().is_some() || !url.username().is_empty() || url.password().is_some() {
+        return Err("expected an address without user, query and fragment".to_owned());
+    }
+    if url.path() != "/" {
+        return Err("expected an address without a path: the profile has to be at the root of the site".to_owned());
+    }
+    Ok(url)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn no_command_means_serve() {
+        let cli = Cli::try_parse_from(["ucp-gateway", "--listen", "127.0.0.1:0"]).expect("parses");
+        assert!(cli.command.is_none());
+        assert_eq!(cli.serve.listen.port(), 0);
+    }
+
+    #[test]
+    fn public_addresses_are_roots() {
+        assert!(public_url("https://shop.example.com").is_ok());
+        for wrong in
+            ["shop.example.com", "ftp://shop.example.com", "https://shop.example.com/x", "https://u@shop.example.com"]
+        {
+            assert!(public_url(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! `spec`: the documents that are checked in.
+
+use std::{fs, process::ExitCode};
+
+use ucp_core::Release;
+use ucp_wire::documents::{DEFAULT_PUBLIC_URL, documents, pretty};
+
+use super::Done;
+use crate::cli::SpecOptions;
+
+pub(crate) fn run(options: &SpecOptions) -> Done {
+    let mut differing = 0;
+    for (path, document) in documents(Release::V2026_04_08, DEFAULT_PUBLIC_URL) {
+        let (file, text) = (options.root.join(&path), pretty(&document));
+        if fs::read_to_string(&file).is_ok_and(|present| present == text) {
+            continue;
+        }
+        differing += 1;
+        if options.write {
+            if let Some(directory) = file.parent() {
+                fs::create_dir_all(directory)?;
+            }
+            fs::write(&file, text)?;
+            println!("wrote {path}");
+        } else {
+            println!("{path} differs from what the code generates");
+        }
+    }
+    if differing == 0 {
+        println!("all documents are up to date");
+    } else if !options.write {
+        println!("run `cargo run -p ucp-gateway -- spec --write`");
+        return Ok(ExitCode::FAILURE);
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,35 @@
+//! `ucp-gateway`: puts a shop on the Universal Commerce Protocol.
+//!
+//! The only crate that knows all others: it reads the command line, composes a backend, the pipeline and the bindings,
+//! and runs them.
+
+mod app;
+mod cli;
+mod command;
+mod docs;
+mod listener;
+mod telemetry;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use crate::cli::{Cli, Command};
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    telemetry::start();
+    let done = match cli.command.unwrap_or(Command::Serve(cli.serve)) {
+        Command::Serve(options) => command::serve::run(&options),
+        Command::Import(options) => command::import::run(&options),
+        Command::Mcp(options) => command::mcp::run(&options),
+        Command::Spec(options) => command::spec::run(&options),
+    };
+    match done {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("ucp-gateway: {}", command::chain(&*error));
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! JSON-RPC 2.0 messages.
+
+use serde_json::{Map, Value, json};
+use ucp_core::{
+    Code, Refusal,
+    json::{Limits, parse},
+};
+use ucp_wire::refusal::Body;
+
+/// Levels of nesting that a JSON-RPC envelope adds around a payload: message, `params`, `arguments`.
+const ENVELOPE: usize = 3;
+
+/// The identifier a caller gave its request: a text or a number.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Id(Value);
+
+/// A message that wants an answer.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Under which identifier to answer.
+    pub id: Id,
+    /// What is wanted.
+    pub method: String,
+    /// With which parameters; an object or an array.
+    pub params: Value,
+}
+
+/// A message of a caller.
+#[derive(Clone, Debug)]
+pub enum Message {
+    /// One that wants an answer.
+    Request(Request),
+    /// One that does not: a notification, or an answer to something this gateway never asked.
+    Unanswered,
+}
+
+/// What a refused message is answered under.
+#[derive(Clone, Debug)]
+pub struct Unreadable {
+    /// The identifier, where it could be read.
+    pub id: Option<Id>,
+    /// Why.
+    pub refusal: Refusal,
+}
+
+/// Reads a message.
+///
+/// # Errors
+/// [`Code::MalformedJson`] or [`Code::InvalidMessage`].
+pub fn read(bytes: &[u8]) -> Result<Message, Unreadable> {
+    let value = parse(bytes, Limits::REQUEST.inside(ENVELOPE)).map_err(|refusal| Unreadable { id: None, refusal })?;
+    let invalid = |id: Option<Id>, content: &str| {
+        Unreadable {
+        id,
+        refusal: Refusal::new(Code::InvalidMessage, content).accepting(
+            "one JSON-RPC 2.0 object with `jsonrpc`: \"2.0\", an `id` that is a text or a number, a `method`, and `params`",
+        ),
+    }
+    };
+    let mut members = match value {
+        Value::Object(members) => members,
+        Value::Array(_) => return Err(invalid(None, "Batches are not taken.")),
+        _ => return Err(invalid(None, "The message is no JSON-RPC object.")),
+    };
+    let id = match members.shift_remove("id") {
+        None => None,
+        Some(id @ (Value::String(_) | Value::Number(_))) => Some(Id(id)),
+        Some(_) => return Err(invalid(None, "The `id` is neither a text nor a number.")),
+    };
+    if members.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
+        return Err(invalid(id, "`jsonrpc` is not \"2.0\"."));
+    }
+    let method = match members.shift_remove("method") {
+        Some(Value::String(method)) => method,
+        None if members.contains_key("result") || members.contains_key("error") => return Ok(Message::Unanswered),
+        _ => return Err(invalid(id, "The `method` is missing or no text.")),
+    };
+    let params = match members.shift_remove("params") {
+        None => Value::Object(Map::new()),
+        Some(params @ (Value::Object(_) | Value::Array(_))) => params,
+        Some(_) => return Err(invalid(id, "The `params` are neither an object nor an array.")),
+    };
+    Ok(id.map_or(Message::Unanswered, |id| Message::Request(Request { id, method, params })))
+}
+
+/// An answer that carries a result, which is JSON already.
+#[must_use]
+pub fn result(id: &Id, result: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#, id.0)
+}
+
+/// An answer that says a refusal.
+#[must_use]
+pub fn refused(id: Option<&Id>, refusal: &Refusal) -> String {
+    let data = serde_json::to_value(Body::from(refusal)).unwrap_or_default();
+    error(id, refusal.code.json_rpc(), &refusal.content, &data)
+}
+
+/// An answer that says an error of JSON-RPC or MCP itself.
+#[must_use]
+pub fn error(id: Option<&Id>, code: i32, message: &str, data: &Value) -> String {
+    let id = id.map_or(&Value::Null, |id| &id.0);
+    json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message, "data": data } }).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_told_apart() {
+        let kind = |text: &str| match read(text.as_bytes()) {
+            Ok(Message::Request(request)) => format!("{} {} {}", request.id.0, request.method, request.params),
+            Ok(Message::Unanswered) => "unanswered".to_owned(),
+            Err(Unreadable { id, refusal }) => {
+                format!("{} {}", id.map_or(Value::Null, |id| id.0), refusal.code.json_rpc())
+            }
+        };
+        assert_eq!(kind(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#), "1 ping {}");
+        assert_eq!(kind(r#"{"jsonrpc":"2.0","method":"m","params":[1],"id":"0"}"#), "\"0\" m [1]");
+        assert_eq!(kind(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#), "unanswered");
+        assert_eq!(kind(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#), "unanswered");
+        assert_eq!(kind(r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#), "null -32600");
+        assert_eq!(kind("[]"), "null -32600");
+        assert_eq!(kind(r#"{"id":1,"method":"ping"}"#), "1 -32600");
+        assert_eq!(kind(r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#), "null -32600");
+        assert_eq!(kind(r#"{"jsonrpc":"2.0","id":{},"method":"ping"}"#), "null -32600");
+        assert_eq!(kind(r#"{"jsonrpc":"2.0","id":1}"#), "1 -32600");
+        assert_eq!(kind(r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":3}"#), "1 -32600");
+        assert_eq!(kind("{"), "null -32700");
+        assert_eq!(kind(r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#), "null -32700");
+    }
+}

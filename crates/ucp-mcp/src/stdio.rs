@@ -1,0 +1,105 @@
+//! Standard input and output, for agents that start the gateway as a child process: one message per line.
+
+use std::io;
+
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
+use ucp_core::{Code, Refusal};
+use ucp_service::{agent::Claim, body};
+
+use crate::{
+    arguments::Caller,
+    server::{Answer, Server},
+};
+
+/// Answers messages line by line until the input ends.
+///
+/// `platform` is who calls when a message does not say so itself: the program that started the gateway.
+///
+/// # Errors
+/// When reading or writing fails.
+pub async fn serve(
+    server: &Server,
+    platform: &str,
+    input: impl AsyncRead + Unpin,
+    mut output: impl AsyncWrite + Unpin,
+) -> io::Result<()> {
+    let caller = Caller {
+        default_claim: Some(Claim { place: "the command line", profile: platform.to_owned() }),
+        ..Caller::default()
+    };
+    let mut input = BufReader::new(input);
+    let mut line = Vec::new();
+    loop {
+        let answer = match next_line(&mut input, &mut line).await? {
+            Line::End => return Ok(()),
+            Line::Whole if line.trim_ascii().is_empty() => continue,
+            Line::Whole => server.answer(&line, None, &caller).await,
+            Line::TooLong => {
+                let refusal = Refusal::new(Code::BodyTooLarge, "The message is too large.")
+                    .accepting(format!("at most {} bytes in one line", body::MAX_BYTES));
+                Answer::refused(None, &refusal)
+            }
+        };
+        if let Some(text) = answer.text {
+            output.write_all(text.as_bytes()).await?;
+            output.write_all(b"\n").await?;
+            output.flush().await?;
+        }
+    }
+}
+
+enum Line {
+    Whole,
+    TooLong,
+    End,
+}
+
+/// Reads up to the end of a line into `line`; of a line that is too long only the beginning is kept.
+async fn next_line(input: &mut (impl AsyncBufReadExt + Unpin), line: &mut Vec<u8>) -> io::Result<Line> {
+    line.clear();
+    let mut too_long = false;
+    loop {
+        let available = input.fill_buf().await?;
+        if available.is_empty() {
+            return Ok(if too_long {
+                Line::TooLong
+            } else if line.is_empty() {
+                Line::End
+            } else {
+                Line::Whole
+            });
+        }
+        let end = available.iter().position(|byte| *byte == b'\n');
+        let part = &available[..end.unwrap_or(available.len())];
+        too_long |= line.len() + part.len() > body::MAX_BYTES;
+        if !too_long {
+            line.extend_from_slice(part);
+        }
+        let used = end.map_or(available.len(), |end| end + 1);
+        input.consume(used);
+        if end.is_some() {
+            return Ok(if too_long { Line::TooLong } else { Line::Whole });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn lines_are_read_whole_or_skipped() {
+        let input = [b"one\n\n".as_slice(), &vec![b'x'; body::MAX_BYTES + 1], b"\nlast"].concat();
+        let mut reader = BufReader::with_capacity(1_000, input.as_slice());
+        let mut line = Vec::new();
+        let mut seen = Vec::new();
+        loop {
+            seen.push(match next_line(&mut reader, &mut line).await.expect("readable") {
+                Line::End => break,
+                Line::TooLong => "too long".to_owned(),
+                Line::Whole => String::from_utf8(line.clone()).expect("text"),
+            });
+        }
+        assert_eq!(seen, ["one", "", "too long", "last"]);
+    }
+}

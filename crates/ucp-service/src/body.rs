@@ -1,0 +1,34 @@
+//! Reading request bodies within limits of size and time.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use ucp_core::{Code, Refusal};
+
+/// The largest body that is read, in bytes.
+pub const MAX_BYTES: usize = 1024 * 1024;
+
+/// How long a body may take to arrive.
+pub const DEADLINE: Duration = Duration::from_secs(10);
+
+/// Reads a body to its end.
+///
+/// # Errors
+/// [`Code::BodyTooLarge`], [`Code::RequestTimeout`], or [`Code::MalformedJson`] when the connection breaks off.
+pub async fn read<B>(body: B) -> Result<Bytes, Refusal>
+where
+    B: http_body::Body<Data = Bytes>,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    match tokio::time::timeout(DEADLINE, Limited::new(body, MAX_BYTES).collect()).await {
+        Ok(Ok(collected)) => Ok(collected.to_bytes()),
+        Ok(Err(error)) if error.downcast_ref::<LengthLimitError>().is_some() => {
+            Err(Refusal::new(Code::BodyTooLarge, "The body is too large.")
+                .accepting(format!("at most {MAX_BYTES} bytes")))
+        }
+        Ok(Err(_)) => Err(Refusal::new(Code::MalformedJson, "The body broke off before its end.")),
+        Err(_) => Err(Refusal::new(Code::RequestTimeout, "The body did not arrive in time.")
+            .accepting(format!("a body that arrives within {} seconds", DEADLINE.as_secs()))),
+    }
+}

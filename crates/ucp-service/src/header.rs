@@ -1,0 +1,139 @@
+//! The HTTP headers that both bindings read.
+
+use http::{
+    HeaderMap, HeaderName, HeaderValue,
+    header::{ACCEPT_LANGUAGE, CONTENT_TYPE},
+};
+use ucp_core::{Code, Refusal};
+use uuid::Uuid;
+
+use crate::agent::{Claim, claim_of_header};
+
+/// Names the platform that calls.
+pub const UCP_AGENT: HeaderName = HeaderName::from_static("ucp-agent");
+
+/// Identifies one call, on the way in and on the way out.
+pub const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
+
+/// How many languages are read from `Accept-Language`.
+const MAX_LANGUAGES: usize = 16;
+
+/// The caller's identifier for this call if it is a sane one, else a new one.
+#[must_use]
+pub fn request_id(headers: &HeaderMap) -> HeaderValue {
+    let sane = |id: &&HeaderValue| {
+        let bytes = id.as_bytes();
+        (1..=128).contains(&bytes.len())
+            && bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.:".contains(byte))
+    };
+    headers.get(REQUEST_ID).filter(sane).cloned().unwrap_or_else(|| {
+        let mut buffer = Uuid::encode_buffer();
+        let id = Uuid::new_v4().hyphenated().encode_lower(&mut buffer);
+        HeaderValue::from_str(id).unwrap_or_else(|_| HeaderValue::from_static("unknown"))
+    })
+}
+
+/// The claim of the `UCP-Agent` header, if there is one.
+///
+/// # Errors
+/// [`Code::InvalidProfileUrl`] when the header is malformed or repeated.
+pub fn claim(headers: &HeaderMap) -> Result<Option<Claim>, Refusal> {
+    let mut values = headers.get_all(UCP_AGENT).iter();
+    match (values.next(), values.next()) {
+        (None, _) => Ok(None),
+        (Some(value), None) => claim_of_header(value.as_bytes()).map(Some),
+        (Some(_), Some(_)) => Err(Refusal::new(Code::InvalidProfileUrl, "The `UCP-Agent` header is sent twice.")),
+    }
+}
+
+/// The tags of `Accept-Language` in order of preference (RFC 9110, 12.5.4). What cannot be read is skipped.
+#[must_use]
+pub fn languages(headers: &HeaderMap) -> Vec<String> {
+    let mut weighted: Vec<(&str, f32)> = headers
+        .get_all(ACCEPT_LANGUAGE)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .filter_map(|range| {
+            let (tag, parameters) = range.split_once(';').unwrap_or((range, ""));
+            let weight = match parameters.trim().strip_prefix("q=") {
+                Some(weight) => weight.trim().parse().ok()?,
+                None => 1.0,
+            };
+            let tag = tag.trim();
+            (weight > 0.0 && !tag.is_empty() && tag != "*").then_some((tag, weight))
+        })
+        .take(MAX_LANGUAGES)
+        .collect();
+    weighted.sort_by(|(_, left), (_, right)| right.total_cmp(left));
+    weighted.into_iter().map(|(tag, _)| tag.to_owned()).collect()
+}
+
+/// Refuses a body that is not declared as JSON.
+///
+/// # Errors
+/// [`Code::UnsupportedMediaType`].
+pub fn require_json(headers: &HeaderMap) -> Result<(), Refusal> {
+    let declared = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let mut parts = declared.split(';').map(|part| part.trim().to_ascii_lowercase());
+    let media_type = parts.next().unwrap_or_default();
+    let json =
+        media_type == "application/json" || (media_type.starts_with("application/") && media_type.ends_with("+json"));
+    let utf8 = parts
+        .filter_map(|part| part.strip_prefix("charset=").map(|set| set.trim_matches('"').to_owned()))
+        .all(|set| set == "utf-8");
+    if json && utf8 {
+        return Ok(());
+    }
+    Err(Refusal::new(Code::UnsupportedMediaType, "The body is not declared as JSON.")
+        .accepting("`Content-Type: application/json`, in UTF-8"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(name: HeaderName, values: &[&str]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for value in values {
+            headers.append(&name, HeaderValue::from_str(value).expect("a header value"));
+        }
+        headers
+    }
+
+    #[test]
+    fn languages_come_in_order_of_preference() {
+        let read = |value: &str| languages(&headers(ACCEPT_LANGUAGE, &[value]));
+        assert_eq!(read("en;q=0.5, es-MX, fr;q=0, *;q=0.1, de ; q=0.7"), ["es-MX", "de", "en"]);
+        assert_eq!(read("de;q=0.7,en;q=0.9"), ["en", "de"]);
+        assert!(read("*").is_empty());
+        assert!(read(";;,q=,").len() <= 1);
+        assert_eq!(read(&"a,".repeat(1_000)).len(), MAX_LANGUAGES);
+    }
+
+    #[test]
+    fn only_json_bodies_pass() {
+        for fine in [
+            "application/json",
+            "application/json; charset=utf-8",
+            "Application/JSON;charset=\"UTF-8\"",
+            "application/ld+json",
+        ] {
+            assert_eq!(require_json(&headers(CONTENT_TYPE, &[fine])), Ok(()), "{fine}");
+        }
+        for wrong in
+            ["", "text/plain", "application/x-www-form-urlencoded", "application/json; charset=latin1", "text/json"]
+        {
+            assert!(require_json(&headers(CONTENT_TYPE, &[wrong])).is_err(), "{wrong}");
+        }
+        assert!(require_json(&HeaderMap::new()).is_err());
+    }
+
+    #[test]
+    fn request_ids_are_repeated_when_sane() {
+        let read = |value: &str| request_id(&headers(REQUEST_ID, &[value])).to_str().expect("text").to_owned();
+        assert_eq!(read("abc-1"), "abc-1");
+        assert_ne!(read("a b"), "a b");
+        assert_eq!(read(&"a".repeat(200)).len(), 36);
+    }
+}

@@ -1,0 +1,176 @@
+//! What was read from the database lately, kept in the form in which callers get it.
+//!
+//! An entry never outlives the data it was made from: whoever fills the cache says when it read, and what was read
+//! before a [change](Cache::change) is not taken in after it. Names and products are cached apart from each other, so
+//! that a reader can see a name of before a change with a product of after it; it therefore has to check that the
+//! product still carries the name.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use quick_cache::{
+    DefaultHashBuilder, OptionsBuilder, Weighter,
+    sync::{Cache as Bounded, DefaultLifecycle},
+};
+use ucp_core::{
+    catalog::product::{Product, Variant},
+    money::Currency,
+};
+
+use crate::sqlite::products::Found;
+
+/// Longer identifiers are looked up every time.
+const LONGEST_NAME: usize = 256;
+
+/// How many bytes of identifiers are kept: those that name something, and those that do not.
+const NAMES: u64 = 8 << 20;
+const NOTHINGS: u64 = 1 << 20;
+
+/// What a cached name costs beside its text.
+const NAME_OVERHEAD: usize = 96;
+
+/// A product as one kind of caller sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Key {
+    /// Its place in the shop's order.
+    pub(crate) seq: i64,
+    /// The position of the language in the market.
+    pub(crate) language: u16,
+    /// The currency asked for.
+    pub(crate) currency: Currency,
+}
+
+#[derive(Clone)]
+struct Entry {
+    product: Arc<Product>,
+    weight: u64,
+}
+
+#[derive(Clone)]
+struct Weight;
+
+impl Weighter<Key, Entry> for Weight {
+    fn weight(&self, _: &Key, entry: &Entry) -> u64 {
+        entry.weight
+    }
+}
+
+impl Weighter<Box<str>, Arc<[Found]>> for Weight {
+    fn weight(&self, name: &Box<str>, found: &Arc<[Found]>) -> u64 {
+        (name.len() + NAME_OVERHEAD + size_of_val::<[Found]>(found)) as u64
+    }
+}
+
+impl Weighter<Box<str>, ()> for Weight {
+    fn weight(&self, name: &Box<str>, (): &()) -> u64 {
+        (name.len() + NAME_OVERHEAD) as u64
+    }
+}
+
+/// When something was read, in terms of changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ReadAt(u64);
+
+/// The caches of one shop.
+pub(crate) struct Cache {
+    products: Bounded<Key, Entry, Weight>,
+    names: Bounded<Box<str>, Arc<[Found]>, Weight>,
+    nothings: Bounded<Box<str>, (), Weight>,
+    /// How many changes there were. Held for reading while the cache is filled, for writing while it is emptied.
+    changes: RwLock<u64>,
+}
+
+impl std::fmt::Debug for Cache {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Cache").field("products", &self.products.len()).field("bytes", &self.products.weight()).finish()
+    }
+}
+
+impl Cache {
+    /// A cache that holds about `bytes` of products.
+    pub(crate) fn new(bytes: u64) -> Self {
+        Self {
+            products: bounded(bytes, 8 << 10),
+            names: bounded(NAMES, 128),
+            nothings: bounded(NOTHINGS, 128),
+            changes: RwLock::new(0),
+        }
+    }
+
+    /// To be called before reading what will be [kept](Self::keep_product).
+    pub(crate) fn now(&self) -> ReadAt {
+        ReadAt(*self.changes.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn product(&self, key: &Key) -> Option<Arc<Product>> {
+        self.products.get(key).map(|entry| entry.product)
+    }
+
+    /// What a name is known to name; an empty list if it is known to name nothing.
+    pub(crate) fn name(&self, name: &str) -> Option<Arc<[Found]>> {
+        if name.len() > LONGEST_NAME {
+            return None;
+        }
+        self.names.get(name).or_else(|| self.nothings.get(name).map(|()| Arc::default()))
+    }
+
+    /// Keeps a product whose document has `length` bytes.
+    pub(crate) fn keep_product(&self, read_at: ReadAt, key: Key, product: &Arc<Product>, length: usize) {
+        let entry = Entry { product: Arc::clone(product), weight: weight(product, length) };
+        self.keep(read_at, || self.products.insert(key, entry));
+    }
+
+    pub(crate) fn keep_name(&self, read_at: ReadAt, name: &str, found: &[Found]) {
+        if name.len() > LONGEST_NAME {
+            return;
+        }
+        self.keep(read_at, || {
+            if found.is_empty() {
+                self.nothings.insert(name.into(), ());
+            } else {
+                self.names.insert(name.into(), found.into());
+            }
+        });
+    }
+
+    fn keep(&self, read_at: ReadAt, insert: impl FnOnce()) {
+        let changes = self.changes.read().unwrap_or_else(PoisonError::into_inner);
+        if *changes == read_at.0 {
+            insert();
+        }
+    }
+
+    /// Forgets what a change to the products at `seqs` (or to any number of products) has outdated.
+    pub(crate) fn change(&self, seqs: Option<&[i64]>) {
+        let mut changes = self.changes.write().unwrap_or_else(PoisonError::into_inner);
+        *changes += 1;
+        match seqs {
+            Some(seqs) => self.products.retain(|key, _| seqs.binary_search(&key.seq).is_err()),
+            None => self.products.clear(),
+        }
+        // Which names a product had before is not known here, and names are quick to find again.
+        self.names.clear();
+        self.nothings.clear();
+    }
+}
+
+fn bounded<K: Eq + std::hash::Hash, V: Clone>(bytes: u64, entry: u64) -> Bounded<K, V, Weight>
+where
+    Weight: Weighter<K, V>,
+{
+    // Few shards: an entry can be no larger than its shard, and one product may be large.
+    let options = OptionsBuilder::new()
+        .shards(4)
+        .weight_capacity(bytes)
+        .estimated_items_capacity(usize::try_from(bytes / entry).unwrap_or(usize::MAX).max(64))
+        .build();
+    match options {
+        Ok(options) => Bounded::with_options(options, Weight, DefaultHashBuilder::default(), DefaultLifecycle::default()),
+        Err(_) => Bounded::with_weighter(64, bytes, Weight),
+    }
+}
+
+/// What a product occupies: its structures, its texts, and the rendering that the first answer will add to it.
+fn weight(product: &Product, length: usize) -> u64 {
+    let structures = size_of::<Product>() + product.variants.len() * (size_of::<Variant>() + 256);
+    (structures + 2 * length) as u64
+}

@@ -1,0 +1,350 @@
+//! What a text asks for, and how well a product answers it.
+//!
+//! A text is a list of tokens. A token matches a product if one of its *leaves* does: its stem in some language in one
+//! of the text fields, the identifier that it is part of, or, if nobody has ever seen the word, a word one typo away.
+//! A product's score is the sum of the leaves that match it. Each leaf is rounded to an integer, so that sums do not
+//! depend on the order in which they are made, and weighed by [frozen statistics](super::statistics), so that they do
+//! not depend on other products.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use tantivy::{
+    DocId, Searcher, SegmentReader, TERMINATED, Term,
+    fieldnorm::FieldNormReader,
+    postings::BlockSegmentPostings,
+    query::{Bm25Weight, FuzzyTermQuery},
+    schema::{Field, IndexRecordOption},
+};
+
+use super::{
+    schema::{Fields, TEXTS, code_term},
+    statistics::Statistics,
+    text::{folded_words, is_stop_word},
+};
+
+/// How much of a text is read, in bytes.
+const LONGEST_QUERY: usize = 2_048;
+
+/// How many different words of it count.
+const MOST_TOKENS: usize = 24;
+
+/// How many unknown words are corrected.
+const MOST_CORRECTED: usize = 6;
+
+/// How many known words a mistyped one can stand for.
+const MOST_CORRECTIONS: usize = 24;
+
+/// Shorter words are not corrected: too many others are near.
+const SHORTEST_CORRECTED: usize = 4;
+
+/// Scores are counted in this fraction of a BM25 point.
+const UNIT: f32 = 64.0;
+
+/// What a matching identifier scores: more than words can.
+const CODE_SCORE: u32 = 40 * 64;
+
+/// How much of its score a word keeps that is only near.
+const CORRECTED: f32 = 0.4;
+
+/// What a near word scores that was unknown when the statistics were made.
+const CORRECTED_NEW: u32 = 64;
+
+/// Whether products have to match all tokens, or any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    All,
+    Any,
+}
+
+/// How a product can match a token.
+#[derive(Clone, Copy)]
+enum Leaf {
+    /// The stem at a position of the vocabulary, in the text field at `field`, for this part of its score.
+    Stem { field: usize, factor: f32 },
+    /// A term that scores the same wherever it is.
+    Flat { field: Field, score: u32 },
+}
+
+/// A token of a query.
+struct Token {
+    leaves: Vec<(String, Leaf)>,
+    /// How many products have it, roughly. Rare tokens come first.
+    freq: u64,
+}
+
+/// What a text asks for.
+pub(super) struct Plan {
+    tokens: Vec<Token>,
+}
+
+impl Plan {
+    /// Reads a text.
+    pub(super) fn new(text: &str, fields: &Fields, statistics: &Statistics, searcher: &Searcher) -> tantivy::Result<Self> {
+        let text = &text[..text.floor_char_boundary(LONGEST_QUERY)];
+        // Each word with the identifiers that it can be a part of.
+        let mut tokens: Vec<(String, BTreeSet<String>)> = Vec::new();
+        let whole = code_term(text);
+        for chunk in text.split_whitespace() {
+            let chunk_code = code_term(chunk);
+            for word in folded_words(chunk) {
+                let position = match tokens.iter().position(|(known, _)| *known == word) {
+                    Some(position) => position,
+                    None => {
+                        tokens.push((word, BTreeSet::from([whole.clone()])));
+                        tokens.len() - 1
+                    }
+                };
+                tokens[position].1.insert(chunk_code.clone());
+            }
+        }
+        if tokens.iter().any(|(word, _)| !is_stop_word(word)) {
+            tokens.retain(|(word, _)| !is_stop_word(word));
+        }
+        tokens.truncate(MOST_TOKENS);
+
+        let mut corrected = 0;
+        let mut plan = Self { tokens: Vec::with_capacity(tokens.len()) };
+        for (word, codes) in tokens {
+            let mut stems: BTreeMap<String, f32> =
+                fields.analysis().query_stems(&word).into_iter().map(|stem| (stem, 1.0)).collect();
+            let known = |stem: &str| (0..TEXTS.len()).any(|field| statistics.doc_freq(field, stem) > 0);
+            let mut leaves: Vec<_> =
+                codes.into_iter().map(|code| (code, Leaf::Flat { field: fields.codes, score: CODE_SCORE })).collect();
+            let unknown = statistics.doc_freq(TEXTS.len(), &word) == 0 && !stems.keys().any(|stem| known(stem));
+            if unknown && corrected < MOST_CORRECTED && is_correctable(&word) {
+                corrected += 1;
+                let near = near(&word, fields, statistics, searcher)?;
+                for word in near.known {
+                    for stem in fields.analysis().query_stems(&word) {
+                        stems.entry(stem).or_insert(CORRECTED);
+                    }
+                }
+                leaves.extend(
+                    near.new.into_iter().map(|word| (word, Leaf::Flat { field: fields.words, score: CORRECTED_NEW })),
+                );
+            }
+            let mut freq = 1;
+            for (stem, factor) in stems {
+                for field in 0..TEXTS.len() {
+                    freq += u64::from(statistics.doc_freq(field, &stem));
+                    leaves.push((stem.clone(), Leaf::Stem { field, factor }));
+                }
+            }
+            plan.tokens.push(Token { leaves, freq });
+        }
+        plan.tokens.sort_by_key(|token| token.freq);
+        Ok(plan)
+    }
+
+    /// Whether the two modes find the same.
+    pub(super) const fn is_single(&self) -> bool {
+        self.tokens.len() <= 1
+    }
+
+    /// The products of a segment that match, ascending, with their scores. Deleted ones are among them.
+    pub(super) fn score(
+        &self,
+        segment: &SegmentReader,
+        fields: &Fields,
+        statistics: &Statistics,
+        mode: Mode,
+    ) -> tantivy::Result<Vec<(DocId, u32)>> {
+        let size = segment.max_doc() as usize;
+        let mut sheet = Sheet { scores: vec![0; size], level: vec![0; size], candidates: None };
+        let mut touched = Vec::new();
+        for (number, token) in (1_u8..).zip(&self.tokens) {
+            for (text, leaf) in &token.leaves {
+                let Some(mut posting) = Posting::open(segment, fields, statistics, text, *leaf)? else {
+                    continue;
+                };
+                match mode {
+                    Mode::All => sheet.narrow(&mut posting, number, &mut touched),
+                    Mode::Any => sheet.widen(&mut posting, &mut touched),
+                }
+            }
+            if mode == Mode::All {
+                touched.sort_unstable();
+                let survivors = std::mem::take(&mut touched);
+                if survivors.is_empty() {
+                    return Ok(Vec::new());
+                }
+                sheet.candidates = Some(survivors);
+            }
+        }
+        let found = match (mode, sheet.candidates) {
+            (Mode::All, candidates) => candidates.unwrap_or_default(),
+            (Mode::Any, _) => {
+                touched.sort_unstable();
+                touched
+            }
+        };
+        Ok(found.into_iter().map(|doc| (doc, sheet.scores[doc as usize])).collect())
+    }
+}
+
+/// The scores of one segment in the making.
+struct Sheet {
+    scores: Vec<u32>,
+    /// How many tokens a product has matched, all of them from the first one on.
+    level: Vec<u8>,
+    /// The products that match all tokens so far, ascending; `None` before the first token.
+    candidates: Option<Vec<DocId>>,
+}
+
+impl Sheet {
+    /// Adds a leaf of the token `number` (from 1) to the products that match all tokens before it.
+    fn narrow(&mut self, posting: &mut Posting, number: u8, touched: &mut Vec<DocId>) {
+        let Self { scores, level, candidates } = self;
+        let mut add = |doc: DocId, score: u32| {
+            let at = doc as usize;
+            if level[at] == number - 1 {
+                level[at] = number;
+                touched.push(doc);
+            } else if level[at] != number {
+                return;
+            }
+            scores[at] = scores[at].saturating_add(score);
+        };
+        match candidates {
+            // Looking a few products up in a long list beats reading the list.
+            Some(candidates) if candidates.len() * 16 < posting.len() => posting.among(candidates, add),
+            _ => posting.each(&mut add),
+        }
+    }
+
+    /// Adds a leaf to whatever it matches.
+    fn widen(&mut self, posting: &mut Posting, touched: &mut Vec<DocId>) {
+        posting.each(&mut |doc, score| {
+            let at = doc as usize;
+            if self.level[at] == 0 {
+                self.level[at] = 1;
+                touched.push(doc);
+            }
+            self.scores[at] = self.scores[at].saturating_add(score);
+        });
+    }
+}
+
+/// The products that a leaf matches in one segment.
+struct Posting {
+    blocks: BlockSegmentPostings,
+    score: Score,
+}
+
+enum Score {
+    Flat(u32),
+    Weighed { weight: Bm25Weight, norms: FieldNormReader },
+}
+
+impl Posting {
+    fn open(
+        segment: &SegmentReader,
+        fields: &Fields,
+        statistics: &Statistics,
+        text: &str,
+        leaf: Leaf,
+    ) -> tantivy::Result<Option<Self>> {
+        let (field, option) = match leaf {
+            Leaf::Flat { field, .. } => (field, IndexRecordOption::Basic),
+            Leaf::Stem { field, .. } => (fields.texts[field], IndexRecordOption::WithFreqs),
+        };
+        let inverted = segment.inverted_index(field)?;
+        let Some(blocks) = inverted.read_block_postings(&Term::from_field_text(field, text), option)? else {
+            return Ok(None);
+        };
+        let score = match leaf {
+            Leaf::Flat { score, .. } => Score::Flat(score),
+            Leaf::Stem { field: position, factor } => {
+                let freq = u64::from(statistics.doc_freq(position, text)).max(1);
+                let docs = statistics.docs.max(freq);
+                let weight = Bm25Weight::for_one_term_without_explain(freq, docs, statistics.mean_length(position));
+                let weight = weight.boost_by(TEXTS[position].1 * factor * UNIT);
+                Score::Weighed { weight, norms: segment.get_fieldnorms_reader(field)? }
+            }
+        };
+        Ok(Some(Self { blocks, score }))
+    }
+
+    fn len(&self) -> usize {
+        self.blocks.doc_freq() as usize
+    }
+
+    /// Calls `visit` with every product and what it scores.
+    fn each(&mut self, visit: &mut impl FnMut(DocId, u32)) {
+        loop {
+            let docs = self.blocks.docs();
+            if docs.is_empty() {
+                return;
+            }
+            match &self.score {
+                Score::Flat(score) => docs.iter().for_each(|doc| visit(*doc, *score)),
+                Score::Weighed { weight, norms } => {
+                    for (doc, freq) in docs.iter().zip(self.blocks.freqs()) {
+                        visit(*doc, rounded(weight.score(norms.fieldnorm_id(*doc), *freq)));
+                    }
+                }
+            }
+            self.blocks.advance();
+        }
+    }
+
+    /// The same for those of the ascending `candidates` that are among them.
+    fn among(&mut self, candidates: &[DocId], mut visit: impl FnMut(DocId, u32)) {
+        for candidate in candidates {
+            let at = self.blocks.seek(*candidate);
+            let doc = self.blocks.doc(at);
+            if doc == TERMINATED {
+                return;
+            }
+            if doc == *candidate {
+                let score = match &self.score {
+                    Score::Flat(score) => *score,
+                    Score::Weighed { weight, norms } => rounded(weight.score(norms.fieldnorm_id(doc), self.blocks.freq(at))),
+                };
+                visit(doc, score);
+            }
+        }
+    }
+}
+
+/// A score as an integer; whatever matches scores at least something.
+fn rounded(score: f32) -> u32 {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates, which is what is wanted")]
+    let rounded = score.round() as u32;
+    rounded.max(1)
+}
+
+/// Numbers and codes are not corrected: another number is another thing.
+fn is_correctable(word: &str) -> bool {
+    word.chars().count() >= SHORTEST_CORRECTED && !word.chars().any(char::is_numeric)
+}
+
+/// The words of the shop that are one typo away from a word.
+struct Near {
+    /// Those that the statistics know, the most common ones.
+    known: Vec<String>,
+    /// Those that came later. They are matched as they stand: through their stems, a new product could make old ones
+    /// appear on a page that is past.
+    new: Vec<String>,
+}
+
+fn near(word: &str, fields: &Fields, statistics: &Statistics, searcher: &Searcher) -> tantivy::Result<Near> {
+    let automaton = || FuzzyTermQuery::new(Term::from_field_text(fields.words, word), 1, true).automaton();
+    let mut found: HashMap<String, u32> = HashMap::new();
+    for segment in searcher.segment_readers() {
+        let inverted = segment.inverted_index(fields.words)?;
+        let mut terms = inverted.terms().search(automaton()?).into_stream()?;
+        while terms.advance() {
+            if let Ok(term) = std::str::from_utf8(terms.key()) {
+                found.entry(term.to_owned()).or_insert_with(|| statistics.doc_freq(TEXTS.len(), term));
+            }
+        }
+    }
+    let (mut known, new): (Vec<_>, Vec<_>) = found.into_iter().partition(|(_, freq)| *freq > 0);
+    known.sort_by(|(a, a_freq), (b, b_freq)| b_freq.cmp(a_freq).then_with(|| a.cmp(b)));
+    known.truncate(MOST_CORRECTIONS);
+    Ok(Near {
+        known: known.into_iter().map(|(word, _)| word).collect(),
+        new: new.into_iter().map(|(word, _)| word).collect(),
+    })
+}

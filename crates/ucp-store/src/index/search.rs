@@ -1,0 +1,378 @@
+//! One page of products from the index.
+//!
+//! The order is the score, descending, then the shop's own order. A page starts strictly after the last product of the
+//! page before, by its place in that order and not by counting, so that products that are added in between neither
+//! repeat nor hide others.
+
+use std::{cmp::Reverse, collections::BinaryHeap, sync::Arc};
+
+use tantivy::{DocId, Searcher, SegmentReader, Term, columnar::Column, schema::IndexRecordOption};
+use ucp_core::{
+    Code, Refusal,
+    catalog::{filter::Criteria, market::Presentation},
+    money::Currency,
+    port::Query,
+};
+
+use super::{
+    query::{Mode, Plan},
+    schema::{Fields, SCOPE, SEQ, offers_column, scope_hash, scoped_column, unpack},
+    statistics::Statistics,
+};
+
+/// A product's place in the order of a query's results: the score, then the place in the shop.
+type Place = (Reverse<u32>, i64);
+
+/// Which products are on a page.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Hits {
+    /// Their places in the shop, the best match first.
+    pub(crate) seqs: Vec<i64>,
+    /// The position after the page, unless it is the last one.
+    pub(crate) next: Option<Vec<u8>>,
+    /// How many products match in all.
+    pub(crate) total: u64,
+}
+
+/// Why a page cannot be given.
+#[derive(Debug)]
+pub(crate) enum SearchError {
+    /// The caller's position means nothing any more.
+    Position(Refusal),
+    /// The index failed.
+    Index(tantivy::TantivyError),
+}
+
+impl From<tantivy::TantivyError> for SearchError {
+    fn from(error: tantivy::TantivyError) -> Self {
+        Self::Index(error)
+    }
+}
+
+/// The index as it was at one time: all that a search needs.
+pub(crate) struct Snapshot {
+    pub(super) searcher: Searcher,
+    pub(super) fields: Arc<Fields>,
+    /// The newest first.
+    pub(super) statistics: Vec<Arc<Statistics>>,
+    columns: Vec<Columns>,
+}
+
+/// The columns of one segment.
+struct Columns {
+    seq: Column<u64>,
+    scope: Option<Column<u64>>,
+    currencies: Vec<CurrencyColumns>,
+}
+
+struct CurrencyColumns {
+    currency: Currency,
+    offers: Option<Column<u64>>,
+    scoped: Option<Column<u64>>,
+}
+
+impl Columns {
+    fn open(segment: &SegmentReader, fields: &Fields) -> tantivy::Result<Self> {
+        let columns = segment.fast_fields();
+        let currency = |currency: Currency| -> tantivy::Result<CurrencyColumns> {
+            Ok(CurrencyColumns {
+                currency,
+                offers: columns.column_opt(&offers_column(currency))?,
+                scoped: columns.column_opt(&scoped_column(currency))?,
+            })
+        };
+        Ok(Self {
+            seq: columns.u64(SEQ)?,
+            scope: columns.column_opt(SCOPE)?,
+            currencies: fields.currencies.iter().map(|fields| currency(fields.currency)).collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+impl Snapshot {
+    pub(super) fn new(
+        searcher: Searcher,
+        fields: Arc<Fields>,
+        statistics: Vec<Arc<Statistics>>,
+    ) -> tantivy::Result<Self> {
+        let columns =
+            searcher.segment_readers().iter().map(|segment| Columns::open(segment, &fields)).collect::<Result<_, _>>()?;
+        Ok(Self { searcher, fields, statistics, columns })
+    }
+
+    /// The page that `query` asks for.
+    pub(crate) fn search(&self, query: &Query) -> Result<Hits, SearchError> {
+        let after = query.after.as_deref().map(Position::read).transpose()?;
+        let text = query.text.as_deref().map(str::trim).filter(|text| !text.is_empty());
+        let Some(text) = text else {
+            let mut page = PageOf::new(query, after.map(|position| position.place));
+            for (segment, columns) in self.segments() {
+                page.collect(self, segment, columns, (0..segment.max_doc()).map(|doc| (doc, 0)))?;
+            }
+            return Ok(page.finish(|place| Position { epoch: 0, mode: Mode::All, place }));
+        };
+        let statistics = match &after {
+            None => self.statistics.first(),
+            Some(position) => self.statistics.iter().find(|statistics| statistics.epoch == position.epoch),
+        };
+        let statistics = statistics.ok_or_else(Position::outdated)?;
+        let plan = Plan::new(text, &self.fields, statistics, &self.searcher)?;
+        let mut mode = after.as_ref().map_or(Mode::All, |position| position.mode);
+        let mut scored = self.score(&plan, statistics, mode)?;
+        // The words alone decide whether they are taken loosely: a filter that leaves nothing of the right products is
+        // an answer, and no reason to offer others.
+        if after.is_none() && !plan.is_single() && self.is_empty(&scored) {
+            mode = Mode::Any;
+            scored = self.score(&plan, statistics, mode)?;
+        }
+        let mut page = PageOf::new(query, after.map(|position| position.place));
+        for ((segment, columns), scored) in self.segments().zip(scored) {
+            page.collect(self, segment, columns, scored)?;
+        }
+        Ok(page.finish(|place| Position { epoch: statistics.epoch, mode, place }))
+    }
+
+    fn segments(&self) -> impl Iterator<Item = (&SegmentReader, &Columns)> {
+        self.searcher.segment_readers().iter().zip(&self.columns)
+    }
+
+    fn score(&self, plan: &Plan, statistics: &Statistics, mode: Mode) -> tantivy::Result<Vec<Vec<(DocId, u32)>>> {
+        self.searcher.segment_readers().iter().map(|segment| plan.score(segment, &self.fields, statistics, mode)).collect()
+    }
+
+    fn is_empty(&self, scored: &[Vec<(DocId, u32)>]) -> bool {
+        let segments = self.searcher.segment_readers().iter();
+        segments.zip(scored).all(|(segment, scored)| scored.iter().all(|(doc, _)| segment.is_deleted(*doc)))
+    }
+}
+
+/// A page in the making: the best places after a given one, and the number of all.
+struct PageOf<'a> {
+    criteria: &'a Criteria,
+    presentation: &'a Presentation,
+    after: Option<Place>,
+    limit: usize,
+    /// The best places so far, the worst of them on top; one more than the page holds, to know whether another follows.
+    best: BinaryHeap<Place>,
+    total: u64,
+}
+
+impl<'a> PageOf<'a> {
+    fn new(query: &'a Query, after: Option<Place>) -> Self {
+        let limit = query.limit.max(1);
+        Self {
+            criteria: &query.criteria,
+            presentation: &query.presentation,
+            after,
+            limit,
+            best: BinaryHeap::with_capacity(limit.saturating_add(2).min(1_024)),
+            total: 0,
+        }
+    }
+
+    fn collect(
+        &mut self,
+        snapshot: &Snapshot,
+        segment: &SegmentReader,
+        columns: &Columns,
+        scored: impl IntoIterator<Item = (DocId, u32)>,
+    ) -> tantivy::Result<()> {
+        let filter = Filter::new(self.criteria, self.presentation, snapshot, segment, columns)?;
+        let alive = segment.alive_bitset();
+        for (doc, score) in scored {
+            if alive.is_some_and(|alive| alive.is_deleted(doc)) || !filter.admits(doc) {
+                continue;
+            }
+            self.total += 1;
+            let Some(seq) = columns.seq.first(doc) else {
+                continue;
+            };
+            let place = (Reverse(score), seq.cast_signed());
+            if self.after.is_some_and(|after| place <= after) {
+                continue;
+            }
+            if self.best.len() <= self.limit {
+                self.best.push(place);
+            } else if self.best.peek().is_some_and(|worst| place < *worst) {
+                self.best.pop();
+                self.best.push(place);
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(self, position: impl FnOnce(Place) -> Position) -> Hits {
+        let mut places = self.best.into_sorted_vec();
+        let more = places.len() > self.limit;
+        places.truncate(self.limit);
+        let next = places.last().filter(|_| more).map(|place| position(*place).write());
+        Hits { seqs: places.into_iter().map(|(_, seq)| seq).collect(), next, total: self.total }
+    }
+}
+
+/// The criteria of a query, as the columns of one segment can be asked for them.
+struct Filter<'a> {
+    /// For each product whether it or one of its variants is in a category asked for; `None` if any will do.
+    categories: Option<Vec<bool>>,
+    /// The hashes of the categories asked for.
+    scopes: Vec<u64>,
+    scope: Option<&'a Column<u64>>,
+    /// The currency asked for, if products may be shown in it, and the shop's own.
+    preferred: Option<(&'a CurrencyColumns, Offered)>,
+    own: Option<(&'a CurrencyColumns, Offered)>,
+    /// Whether the offers matter at all.
+    judges_offers: bool,
+}
+
+/// What offers in one currency pass.
+struct Offered {
+    /// Ranges of prices, any of which will do; `None` for any price.
+    ranges: Option<Vec<std::ops::RangeInclusive<i64>>>,
+    available: bool,
+}
+
+impl Offered {
+    fn passes(&self, offer: u64) -> bool {
+        let (price, available) = unpack(offer);
+        (available || !self.available)
+            && self.ranges.as_ref().is_none_or(|ranges| ranges.iter().any(|range| range.contains(&price)))
+    }
+}
+
+impl<'a> Filter<'a> {
+    fn new(
+        criteria: &Criteria,
+        presentation: &Presentation,
+        snapshot: &Snapshot,
+        segment: &SegmentReader,
+        columns: &'a Columns,
+    ) -> tantivy::Result<Self> {
+        let offered = |columns: &'a CurrencyColumns| {
+            let ranges = criteria.bounds.as_ref().map(|bounds| {
+                let own = bounds.iter().filter(|bound| bound.currency == columns.currency);
+                own.map(ucp_core::catalog::filter::Bound::range).collect()
+            });
+            (columns, Offered { ranges, available: criteria.available })
+        };
+        let keys: Vec<_> = criteria.categories.iter().map(ucp_core::catalog::filter::CategoryPath::key).collect();
+        let categories = if keys.is_empty() {
+            None
+        } else {
+            let field = snapshot.fields.categories;
+            let inverted = segment.inverted_index(field)?;
+            let mut within = vec![false; segment.max_doc() as usize];
+            for key in &keys {
+                let term = Term::from_field_text(field, key);
+                let Some(mut blocks) = inverted.read_block_postings(&term, IndexRecordOption::Basic)? else {
+                    continue;
+                };
+                while !blocks.docs().is_empty() {
+                    blocks.docs().iter().for_each(|doc| within[*doc as usize] = true);
+                    blocks.advance();
+                }
+            }
+            Some(within)
+        };
+        let own = columns.currencies.first();
+        let preferred = columns.currencies.iter().skip(1).find(|columns| columns.currency == presentation.currency);
+        Ok(Self {
+            scopes: keys.iter().map(|key| scope_hash(key)).collect(),
+            categories,
+            scope: columns.scope.as_ref(),
+            preferred: preferred.map(offered),
+            own: own.map(offered),
+            judges_offers: criteria.available || criteria.bounds.is_some(),
+        })
+    }
+
+    /// Whether one variant of the product passes everything.
+    fn admits(&self, doc: DocId) -> bool {
+        if self.categories.as_ref().is_some_and(|within| !within[doc as usize]) {
+            return false;
+        }
+        if !self.judges_offers {
+            return true;
+        }
+        // A product is shown in the preferred currency if it has prices in it.
+        let is_shown = |columns: &CurrencyColumns| columns.offers.as_ref().is_some_and(|column| column.index.has_value(doc));
+        let shown = self.preferred.as_ref().filter(|(columns, _)| is_shown(columns)).or(self.own.as_ref());
+        let Some((columns, offered)) = shown else {
+            return false;
+        };
+        match (&self.categories, self.scope, &columns.scoped) {
+            // Its variants differ in their categories: the offer must be one under a category asked for.
+            (Some(_), Some(scope), Some(scoped)) if scope.index.has_value(doc) => scope
+                .values_for_doc(doc)
+                .zip(scoped.values_for_doc(doc))
+                .any(|(scope, offer)| self.scopes.contains(&scope) && offered.passes(offer)),
+            _ => columns.offers.iter().any(|column| column.values_for_doc(doc).any(|offer| offered.passes(offer))),
+        }
+    }
+}
+
+/// A place between two pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Position {
+    /// Which statistics the scores are from; 0 where nothing is scored.
+    epoch: u64,
+    mode: Mode,
+    /// The last product of the page before.
+    place: Place,
+}
+
+/// Changes with the form of positions.
+const VERSION: u8 = 1;
+
+impl Position {
+    fn write(&self) -> Vec<u8> {
+        let mut bytes = vec![VERSION, u8::from(self.mode == Mode::Any)];
+        bytes.extend(self.epoch.to_be_bytes());
+        bytes.extend(self.place.0.0.to_be_bytes());
+        bytes.extend(self.place.1.to_be_bytes());
+        bytes
+    }
+
+    fn read(bytes: &[u8]) -> Result<Self, SearchError> {
+        let position = || {
+            let (head, rest) = bytes.split_first_chunk::<2>()?;
+            let (epoch, rest) = rest.split_first_chunk()?;
+            let (score, rest) = rest.split_first_chunk()?;
+            let (seq, []) = rest.split_first_chunk()? else {
+                return None;
+            };
+            let mode = match head {
+                [VERSION, 0] => Mode::All,
+                [VERSION, 1] => Mode::Any,
+                _ => return None,
+            };
+            let place = (Reverse(u32::from_be_bytes(*score)), i64::from_be_bytes(*seq));
+            Some(Self { epoch: u64::from_be_bytes(*epoch), mode, place })
+        };
+        position().ok_or_else(Self::outdated)
+    }
+
+    fn outdated() -> SearchError {
+        SearchError::Position(
+            Refusal::new(Code::InvalidCursor, "The cursor is outdated: the catalog was re-indexed since.")
+                .at("$.pagination.cursor")
+                .accepting("the same query without a cursor, for the first page"),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_come_back() {
+        let position = Position { epoch: 42, mode: Mode::Any, place: (Reverse(u32::MAX), i64::MAX) };
+        let bytes = position.write();
+        assert_eq!(Position::read(&bytes).expect("reads"), position);
+        for length in 0..bytes.len() {
+            assert!(Position::read(&bytes[..length]).is_err());
+        }
+        assert!(Position::read(&[&bytes[..], &[0]].concat()).is_err());
+        assert!(Position::read(&[&[9], &bytes[1..]].concat()).is_err());
+    }
+}

@@ -1,0 +1,223 @@
+//! Products in the database: storing them, and finding them by identifier or position.
+
+use std::{collections::BTreeSet, fmt};
+
+use rusqlite::{Connection, OptionalExtension as _, Row, types::Type};
+use ucp_core::{
+    catalog::{market::Market, record::Record},
+    port::Target,
+};
+
+use crate::error::{Put, Rejected, WriteError};
+
+/// The longest identifier that products may carry, in bytes. Longer ones name nothing, without a look.
+pub(crate) const MAX_IDENTIFIER: usize = 1_024;
+
+/// How many products and variants one alias can name.
+pub(crate) const MAX_MATCHES: i64 = 20;
+
+/// What kind of name an identifier is, in the order of precedence. The numbers are those in the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    ProductId = 0,
+    VariantId = 1,
+    ProductHandle = 2,
+    VariantHandle = 3,
+    Sku = 4,
+    Barcode = 5,
+}
+
+/// One name of a product or of the variant at a position.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Name<'a> {
+    value: &'a str,
+    kind: Kind,
+    position: i64,
+}
+
+fn names(record: &Record) -> BTreeSet<Name<'_>> {
+    let mut names = BTreeSet::from([Name { value: &record.id, kind: Kind::ProductId, position: -1 }]);
+    names.extend(record.handle.as_deref().map(|value| Name { value, kind: Kind::ProductHandle, position: -1 }));
+    for (position, variant) in (0..).zip(&record.variants) {
+        let mut name = |kind, value| {
+            names.insert(Name { value, kind, position });
+        };
+        name(Kind::VariantId, variant.id.as_str());
+        variant.handle.iter().for_each(|handle| name(Kind::VariantHandle, handle));
+        variant.sku.iter().for_each(|sku| name(Kind::Sku, sku));
+        variant.barcodes.iter().for_each(|barcode| name(Kind::Barcode, &barcode.value));
+    }
+    names.retain(|name| !name.value.is_empty());
+    names
+}
+
+/// A product that is fit to be stored, in the form in which it is.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    record: Record,
+    document: String,
+}
+
+impl Prepared {
+    /// Checks a product against everything that does not depend on other products.
+    pub(crate) fn new(record: Record, market: &Market) -> Result<Self, Rejected> {
+        let record = record.check(market)?;
+        if let Some(name) = names(&record).iter().find(|name| name.value.len() > MAX_IDENTIFIER) {
+            let start: String = name.value.chars().take(40).collect();
+            return Err(Rejected { reason: format!("the identifier `{start}…` is longer than {MAX_IDENTIFIER} bytes") });
+        }
+        let document = serde_json::to_string(&record)
+            .map_err(|error| Rejected { reason: format!("cannot be written as JSON ({error})") })?;
+        Ok(Self { record, document })
+    }
+}
+
+/// Stores products inside the transaction that `db` is in. Whether a product is rejected is decided before anything of
+/// it is written.
+pub(crate) fn put(
+    db: &Connection,
+    prepared: Vec<Result<Prepared, Rejected>>,
+) -> Result<Vec<Result<Put, Rejected>>, WriteError> {
+    let revision = newest_revision(db)? + 1;
+    prepared
+        .into_iter()
+        .map(|prepared| match prepared {
+            Ok(prepared) => put_one(db, &prepared, revision).map_err(WriteError::from),
+            Err(rejected) => Ok(Err(rejected)),
+        })
+        .collect()
+}
+
+fn put_one(db: &Connection, prepared: &Prepared, revision: i64) -> rusqlite::Result<Result<Put, Rejected>> {
+    let Prepared { record, document } = prepared;
+    let stored: Option<(i64, String)> = db
+        .prepare_cached("SELECT seq, document FROM products WHERE id = ?")?
+        .query_row([&record.id], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    if stored.as_ref().is_some_and(|(_, stored)| stored == document) {
+        return Ok(Ok(Put::Unchanged));
+    }
+    let names = names(record);
+    if let Some(rejected) = conflict(db, &names, stored.as_ref().map(|(seq, _)| *seq))? {
+        return Ok(Err(rejected));
+    }
+    let mut insert = db.prepare_cached("INSERT INTO identifiers (value, kind, product, position) VALUES (?, ?, ?, ?)")?;
+    let Some((seq, before)) = stored else {
+        db.prepare_cached("INSERT INTO products (id, revision, document) VALUES (?, ?, ?)")?
+            .execute((&record.id, revision, document))?;
+        let seq = db.last_insert_rowid();
+        for name in &names {
+            insert.execute((name.value, name.kind as i64, seq, name.position))?;
+        }
+        return Ok(Ok(Put::Created));
+    };
+    db.prepare_cached("UPDATE products SET revision = ?, document = ? WHERE seq = ?")?.execute((revision, document, seq))?;
+    let before = parse(&before)?;
+    let old = self::names(&before);
+    let mut delete = db
+        .prepare_cached("DELETE FROM identifiers WHERE value = ? AND kind = ? AND product = ? AND position = ?")?;
+    for name in old.difference(&names) {
+        delete.execute((name.value, name.kind as i64, seq, name.position))?;
+    }
+    for name in names.difference(&old) {
+        insert.execute((name.value, name.kind as i64, seq, name.position))?;
+    }
+    Ok(Ok(Put::Updated))
+}
+
+/// Names that have to be unique, but belong to another product.
+fn conflict(db: &Connection, names: &BTreeSet<Name<'_>>, seq: Option<i64>) -> rusqlite::Result<Option<Rejected>> {
+    let mut ids = db.prepare_cached("SELECT product FROM identifiers WHERE value = ? AND kind <= 1 AND product <> ? LIMIT 1")?;
+    let mut handles = db.prepare_cached("SELECT product FROM identifiers WHERE value = ? AND kind = 2 AND product <> ? LIMIT 1")?;
+    let own = seq.unwrap_or(-1);
+    for name in names {
+        let (statement, what) = match name.kind {
+            Kind::ProductId => (&mut ids, "the id"),
+            Kind::VariantId => (&mut ids, "the variant id"),
+            Kind::ProductHandle => (&mut handles, "the handle"),
+            _ => continue,
+        };
+        let owner: Option<i64> = statement.query_row((name.value, own), |row| row.get(0)).optional()?;
+        if let Some(owner) = owner {
+            let owner: String = db.query_row("SELECT id FROM products WHERE seq = ?", [owner], |row| row.get(0))?;
+            let reason = format!("{what} `{}` belongs to product `{owner}` already", name.value);
+            return Ok(Some(Rejected { reason }));
+        }
+    }
+    Ok(None)
+}
+
+/// The revision of the last change to any product, 0 if there are none.
+pub(crate) fn newest_revision(db: &Connection) -> rusqlite::Result<i64> {
+    db.prepare_cached("SELECT coalesce(max(revision), 0) FROM products")?.query_row((), |row| row.get(0))
+}
+
+/// How many products there are.
+pub(crate) fn count(db: &Connection) -> rusqlite::Result<i64> {
+    db.query_row("SELECT count(*) FROM products", (), |row| row.get(0))
+}
+
+/// The positions of the products that changed after `revision`, at most `limit`; `None` if there are more.
+pub(crate) fn changed_since(db: &Connection, revision: i64, limit: usize) -> rusqlite::Result<Option<Vec<i64>>> {
+    let mut statement = db.prepare_cached("SELECT seq FROM products WHERE revision > ? LIMIT ?")?;
+    let rows = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
+    let changed: Vec<i64> = statement.query_map((revision, rows), |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+    Ok((changed.len() <= limit).then_some(changed))
+}
+
+/// What an identifier names: where it is, in a form that takes no part of the product along.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Found {
+    /// The product's place in the shop's order.
+    pub(crate) seq: i64,
+    /// The part of it.
+    pub(crate) target: Target,
+}
+
+/// What `value` names: an id wins over all else, aliases name everything that carries them.
+pub(crate) fn resolve(db: &Connection, value: &str) -> rusqlite::Result<Vec<Found>> {
+    if value.len() > MAX_IDENTIFIER {
+        return Ok(Vec::new());
+    }
+    let id = db
+        .prepare_cached("SELECT product, position FROM identifiers WHERE value = ? AND kind <= 1 ORDER BY kind LIMIT 1")?
+        .query_row([value], |row| found(row, false))
+        .optional()?;
+    if let Some(found) = id {
+        return Ok(vec![found]);
+    }
+    db.prepare_cached(
+        "SELECT DISTINCT product, position FROM identifiers WHERE value = ? AND kind > 1 ORDER BY product, position LIMIT ?",
+    )?
+    .query_map((value, MAX_MATCHES), |row| found(row, true))?
+    .collect()
+}
+
+fn found(row: &Row<'_>, alias: bool) -> rusqlite::Result<Found> {
+    let target = match (usize::try_from(row.get::<_, i64>(1)?), alias) {
+        (Ok(position), false) => Target::Variant(position),
+        (Ok(position), true) => Target::VariantAlias(position),
+        (Err(_), false) => Target::Product,
+        (Err(_), true) => Target::ProductHandle,
+    };
+    Ok(Found { seq: row.get(0)?, target })
+}
+
+/// The product at `seq`, with the length of its document.
+pub(crate) fn load(db: &Connection, seq: i64) -> rusqlite::Result<Option<(Record, usize)>> {
+    db.prepare_cached("SELECT document FROM products WHERE seq = ?")?
+        .query_row([seq], |row| {
+            let document = row.get_ref(0)?.as_str().map_err(unreadable)?;
+            Ok((parse(document)?, document.len()))
+        })
+        .optional()
+}
+
+/// Reads a stored document.
+pub(crate) fn parse(document: &str) -> rusqlite::Result<Record> {
+    serde_json::from_str(document).map_err(unreadable)
+}
+
+fn unreadable(error: impl fmt::Display) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(0, Type::Text, format!("a product's document is unreadable: {error}").into())
+}

@@ -1,0 +1,138 @@
+//! Indexes that are missing, torn, foreign, behind or ahead.
+
+use std::{fs, path::PathBuf};
+
+use super::*;
+use crate::Database;
+
+async fn finds_all(directory: &Path) {
+    let shop = open(directory);
+    assert_eq!(search(&shop, "walnut").await, ["a"]);
+    assert_eq!(ids(&shop.find(&query(None)).await.expect("finds")), ["a", "b"]);
+    // And it goes on working.
+    let id = format!("new-{}", fs::read_dir(directory.join("index")).expect("index").count());
+    put(&shop, &[simple(&id, "Fresh Lime")]).await;
+    assert_eq!(search(&shop, "lime").await, [id.as_str()]);
+}
+
+fn index_files(directory: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory.join("index")).expect("index");
+    let mut files: Vec<_> = entries.map(|entry| entry.expect("entry").path()).filter(|path| path.extension().is_none_or(|extension| extension != "lock")).collect();
+    files.sort();
+    files
+}
+
+fn catalog() -> [Record; 2] {
+    [simple("a", "Walnut Table"), simple("b", "Birch Chair")]
+}
+
+#[tokio::test]
+async fn a_torn_index_is_rebuilt() {
+    let template = tempfile::tempdir().expect("directory");
+    drop(open_with(template.path(), &catalog()));
+    let names: Vec<_> = index_files(template.path()).iter().map(|path| path.file_name().expect("name").to_owned()).collect();
+    assert!(names.len() >= 6, "{names:?}");
+    let copy = |to: &Path| {
+        fs::copy(template.path().join("shop.db"), to.join("shop.db")).expect("copies");
+        fs::create_dir_all(to.join("index")).expect("directory");
+        for path in index_files(template.path()) {
+            fs::copy(&path, to.join("index").join(path.file_name().expect("name"))).expect("copies");
+        }
+    };
+    for name in &names {
+        for damage in ["removed", "emptied", "cut", "flipped"] {
+            let directory = tempfile::tempdir().expect("directory");
+            copy(directory.path());
+            let path = directory.path().join("index").join(name);
+            let mut bytes = fs::read(&path).expect("reads");
+            match damage {
+                "removed" => fs::remove_file(&path).expect("removes"),
+                "emptied" => fs::write(&path, "").expect("writes"),
+                "cut" => fs::write(&path, &bytes[..bytes.len() / 2]).expect("writes"),
+                _ => {
+                    let middle = bytes.len() / 2;
+                    bytes[middle] ^= 0xff;
+                    fs::write(&path, bytes).expect("writes");
+                }
+            }
+            let shop = open(directory.path());
+            // Some damage shows only when it is looked for, which happens right after opening.
+            let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
+            loop {
+                let page = shop.find(&query(Some("walnut"))).await;
+                if page.as_ref().is_ok_and(|page| ids(page) == ["a"]) {
+                    break;
+                }
+                assert!(std::time::Instant::now() < deadline, "{name:?} {damage}: {page:?}");
+                tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+            }
+            put(&shop, &[simple("c", "Lime")]).await;
+            assert_eq!(search(&shop, "lime").await, ["c"], "{name:?} {damage}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_missing_index_is_rebuilt() {
+    let directory = tempfile::tempdir().expect("directory");
+    drop(open_with(directory.path(), &catalog()));
+    fs::remove_dir_all(directory.path().join("index")).expect("removes");
+    finds_all(directory.path()).await;
+}
+
+#[tokio::test]
+async fn an_index_that_is_behind_reads_on() {
+    let directory = tempfile::tempdir().expect("directory");
+    drop(open_with(directory.path(), &catalog()[..1]));
+    let statistics = |directory: &Path| {
+        index_files(directory).into_iter().filter(|path| path.to_string_lossy().contains("statistics")).collect::<Vec<_>>()
+    };
+    let before = statistics(directory.path());
+    let database = Database::open(directory.path()).expect("opens");
+    database.put(catalog()[1..].to_vec()).await.expect("puts");
+    drop(database);
+    finds_all(directory.path()).await;
+    assert_eq!(statistics(directory.path()), before, "it was not built anew");
+}
+
+#[tokio::test]
+async fn an_index_of_another_or_newer_database_is_rebuilt() {
+    let (directory, other) = (tempfile::tempdir().expect("directory"), tempfile::tempdir().expect("directory"));
+    drop(open_with(directory.path(), &catalog()));
+    let shop = open_with(other.path(), &[simple("x", "Walnut X")]);
+    put(&shop, &[simple("y", "Walnut Y")]).await;
+    drop(shop);
+    fs::remove_dir_all(directory.path().join("index")).expect("removes");
+    fs::rename(other.path().join("index"), directory.path().join("index")).expect("moves");
+    finds_all(directory.path()).await;
+
+    // A backup of the database comes back, the index stays.
+    let directory = tempfile::tempdir().expect("directory");
+    drop(open_with(directory.path(), &catalog()));
+    let backup = fs::read(directory.path().join("shop.db")).expect("reads");
+    let shop = open(directory.path());
+    put(&shop, &[simple("lost", "Walnut Lost")]).await;
+    drop(shop);
+    fs::write(directory.path().join("shop.db"), backup).expect("writes");
+    finds_all(directory.path()).await;
+}
+
+#[tokio::test]
+async fn an_index_made_in_another_way_is_rebuilt() {
+    let directory = tempfile::tempdir().expect("directory");
+    drop(open_with(directory.path(), &catalog()));
+    let connection = rusqlite::Connection::open(directory.path().join("shop.db")).expect("database");
+    connection
+        .execute("UPDATE shop SET market = json_set(market, '$.currencies', json('[\"GBP\"]'))", ())
+        .expect("another market");
+    drop(connection);
+    finds_all(directory.path()).await;
+}
+
+#[tokio::test]
+async fn a_lock_file_that_is_left_over_stops_nobody() {
+    let directory = tempfile::tempdir().expect("directory");
+    drop(open_with(directory.path(), &catalog()));
+    fs::write(directory.path().join("index/.tantivy-writer.lock"), "left by a process that was killed").expect("writes");
+    finds_all(directory.path()).await;
+}

@@ -1,0 +1,89 @@
+//! Tests of the shop as a whole, on real directories.
+
+mod damage;
+mod filtering;
+mod lookups;
+mod paging;
+mod searching;
+mod storing;
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use ucp_core::{
+    catalog::{
+        filter::Criteria,
+        market::{Market, Presentation},
+        record::Record,
+    },
+    port::{Catalog as _, Page, Query},
+};
+
+use crate::{Options, Put, Rejected, Shop};
+
+fn market() -> Market {
+    serde_json::from_str(
+        r#"{"name":"Example","currency":"USD","currencies":["EUR","JPY"],"language":"en","languages":["es"]}"#,
+    )
+    .expect("a market")
+}
+
+fn record(value: Value) -> Record {
+    serde_json::from_value(value).expect("a record")
+}
+
+/// A product with one variant.
+fn simple(id: &str, title: &str) -> Record {
+    record(json!({
+        "id": id, "title": title, "description": {"plain": "Nothing more to say."},
+        "variants": [{"id": format!("{id}-v"), "price": {"amount": 1_000, "currency": "USD"}}],
+    }))
+}
+
+fn open(directory: &Path) -> Shop {
+    Shop::open_or_create(&Options::new(directory), || (market(), Vec::new())).expect("opens")
+}
+
+fn open_with(directory: &Path, records: &[Record]) -> Shop {
+    Shop::open_or_create(&Options::new(directory), || (market(), records.to_vec())).expect("opens")
+}
+
+async fn put(shop: &Shop, records: &[Record]) -> Vec<Result<Put, Rejected>> {
+    shop.put(records.to_vec()).await.expect("puts")
+}
+
+fn presentation(language: &str, currency: &str) -> Presentation {
+    Presentation { language: language.into(), currency: currency.parse().expect("a currency") }
+}
+
+fn query(text: Option<&str>) -> Query {
+    Query {
+        text: text.map(str::to_owned),
+        criteria: Criteria::default(),
+        presentation: presentation("en", "USD"),
+        limit: 50,
+        after: None,
+    }
+}
+
+fn ids(page: &Page) -> Vec<&str> {
+    page.products.iter().map(|product| product.id.as_str()).collect()
+}
+
+async fn search(shop: &Shop, text: &str) -> Vec<String> {
+    let page = shop.find(&query(Some(text))).await.expect("finds");
+    ids(&page).into_iter().map(str::to_owned).collect()
+}
+
+/// Every product that a query finds, page by page.
+async fn all_pages(shop: &Shop, mut query: Query) -> Vec<String> {
+    let mut found = Vec::new();
+    loop {
+        let page = shop.find(&query).await.expect("finds");
+        found.extend(ids(&page).into_iter().map(str::to_owned));
+        match page.next {
+            Some(next) => query.after = Some(next),
+            None => return found,
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! The OpenAPI document of the REST binding.
+//!
+//! Operations come from the operation table through utoipa's builders; the component schemas are those of the wire
+//! types, spliced in as they are, because utoipa's own schema type cannot hold all of JSON Schema.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use ucp_core::{Code, Operation, operation::Method};
+use utoipa::openapi::{
+    ContentBuilder, HttpMethod, InfoBuilder, License, OpenApiBuilder, PathItem, Paths, Ref, Required, ResponseBuilder,
+    ServerBuilder,
+    header::HeaderBuilder,
+    path::{OperationBuilder, ParameterBuilder, ParameterIn},
+    request_body::RequestBodyBuilder,
+    schema::{ObjectBuilder, Type},
+};
+
+use crate::{
+    dialect::Dialect,
+    schema::{self, Direction},
+};
+
+/// The failures that the REST binding can answer an operation with.
+pub const FAILURES: &[Code] = &[
+    Code::MalformedJson,
+    Code::InvalidRequest,
+    Code::InvalidCursor,
+    Code::RequestTooLarge,
+    Code::InvalidProfileUrl,
+    Code::RequestTimeout,
+    Code::BodyTooLarge,
+    Code::UnsupportedMediaType,
+    Code::InternalError,
+    Code::Unavailable,
+];
+
+/// The document for `operations` in the release of `dialect`, served under `public_url`.
+#[must_use]
+pub fn document(dialect: &dyn Dialect, operations: &[Operation], public_url: &str) -> Value {
+    let mut requests = schema::generator(Direction::Request);
+    let mut responses = schema::generator(Direction::Response);
+    let mut components = serde_json::Map::new();
+    let mut paths = Paths::new();
+    for operation in operations {
+        let Some(shapes) = dialect.shapes(*operation) else { continue };
+        let row = operation.row();
+        let answer = format!("{}Answer", pascal(row.name));
+        components.insert(answer.clone(), shapes.response(&mut responses).to_value());
+        let mut described = OperationBuilder::new()
+            .operation_id(Some(row.name))
+            .summary(Some(row.title))
+            .description(Some(row.description))
+            .tag(row.capability.name)
+            .parameters(Some(parameters()))
+            .response("200", success(&answer));
+        if operation.takes_id() {
+            described = described.parameter(
+                ParameterBuilder::new()
+                    .name("id")
+                    .parameter_in(ParameterIn::Path)
+                    .required(Required::True)
+                    .schema(Some(text())),
+            );
+        }
+        if row.payload.is_some() {
+            let request = shapes.request(&mut requests);
+            let name = request
+                .get("$ref")
+                .and_then(Value::as_str)
+                .and_then(|name| name.rsplit('/').next())
+                .unwrap_or_default();
+            described = described.request_body(Some(
+                RequestBodyBuilder::new()
+                    .content("application/json", ContentBuilder::new().schema(Some(component(name))).build())
+                    .required(Some(Required::True))
+                    .build(),
+            ));
+        }
+        for (status, codes) in failures_by_status() {
+            described = described.response(status.to_string(), failure(&codes));
+        }
+        let method = match row.method {
+            Method::Get => HttpMethod::Get,
+            Method::Post => HttpMethod::Post,
+            Method::Put => HttpMethod::Put,
+        };
+        match paths.paths.get_mut(row.path) {
+            Some(item) => item.merge_operations(PathItem::new(method, described)),
+            None => {
+                paths.paths.insert(row.path.to_owned(), PathItem::new(method, described));
+            }
+        }
+    }
+    schema::error(&mut responses);
+    components.extend(requests.take_definitions(true));
+    components.extend(responses.take_definitions(true));
+
+    let api = OpenApiBuilder::new()
+        .info(
+            InfoBuilder::new()
+                .title("ucp-gateway: UCP over REST")
+                .description(Some(format!(
+                    "The REST binding of the Universal Commerce Protocol, release {}, as this gateway serves it. Business \
+                     outcomes are answers with status 200; what an answer cannot say is an `Error`.",
+                    dialect.release()
+                )))
+                .version(dialect.release().date())
+                .license(Some(License::new("Apache-2.0")))
+                .build(),
+        )
+        .servers(Some([ServerBuilder::new().url(public_url).build()]))
+        .paths(paths)
+        .build();
+    let mut document = serde_json::to_value(&api).unwrap_or_else(|error| unreachable!("OpenAPI serialises: {error}"));
+    document["components"] = json!({ "schemas": components });
+    relocate(&mut document);
+    document
+}
+
+/// Schemas refer to `#/$defs/`; in OpenAPI the definitions are components.
+pub(crate) fn relocate(value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            for (name, member) in members {
+                match member {
+                    Value::String(reference) if name == "$ref" => {
+                        *reference = reference.replacen("#/$defs/", "#/components/schemas/", 1);
+                    }
+                    other => relocate(other),
+                }
+            }
+        }
+        Value::Array(elements) => elements.iter_mut().for_each(relocate),
+        _ => {}
+    }
+}
+
+fn component(name: &str) -> Ref {
+    Ref::from_schema_name(name)
+}
+
+fn text() -> ObjectBuilder {
+    ObjectBuilder::new().schema_type(Type::String)
+}
+
+fn parameters() -> [utoipa::openapi::path::Parameter; 3] {
+    let header = |name: &str, required, description: &str, schema: ObjectBuilder, example: &str| {
+        ParameterBuilder::new()
+            .name(name)
+            .parameter_in(ParameterIn::Header)
+            .required(required)
+            .description(Some(description))
+            .schema(Some(schema))
+            .example(Some(example.into()))
+            .build()
+    };
+    [
+        header(
+            "UCP-Agent",
+            Required::True,
+            "The platform that calls: an RFC 8941 dictionary whose `profile` is the https address of its UCP profile.",
+            text().pattern(Some(r#"^profile="https://[a-z0-9.-]+\.[a-z]{2,}(/[A-Za-z0-9._~/-]*)?"$"#)),
+            r#"profile="https://agent.example.com/.well-known/ucp""#,
+        ),
+        header(
+            "Request-Id",
+            Required::False,
+            "An identifier of this call; the answer repeats it. Made by the gateway when absent.",
+            text().pattern(Some("^[A-Za-z0-9_.:-]{1,128}$")),
+            "7c1f6d52-2b9c-4c36-9b43-5d6d3c2ad3a4",
+        ),
+        header(
+            "Accept-Language",
+            Required::False,
+            "The languages to answer in, in order of preference; `context.language` overrules it.",
+            text().pattern(Some("^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$")),
+            "es-MX",
+        ),
+    ]
+}
+
+fn request_id() -> utoipa::openapi::header::Header {
+    HeaderBuilder::new().description(Some("The identifier of the call.")).schema(Some(text())).build()
+}
+
+fn success(answer: &str) -> utoipa::openapi::Response {
+    ResponseBuilder::new()
+        .description("The answer, or a business outcome without a resource (`ucp.status` is `error`).")
+        .header("Request-Id", request_id())
+        .content("application/json", ContentBuilder::new().schema(Some(component(answer))).build())
+        .build()
+}
+
+fn failure(codes: &[Code]) -> utoipa::openapi::Response {
+    let description: Vec<_> = codes.iter().map(|code| format!("`{code}`: {}", code.meaning())).collect();
+    let mut response = ResponseBuilder::new()
+        .description(description.join("\n"))
+        .header("Request-Id", request_id())
+        .content("application/json", ContentBuilder::new().schema(Some(component("Error"))).build());
+    if codes.contains(&Code::Unavailable) {
+        let retry_after = HeaderBuilder::new().description(Some("After how many seconds to try again.")).schema(Some(text()));
+        response = response.header("Retry-After", retry_after.build());
+    }
+    response.build()
+}
+
+fn failures_by_status() -> BTreeMap<u16, Vec<Code>> {
+    let mut by_status = BTreeMap::<_, Vec<_>>::new();
+    for code in FAILURES {
+        by_status.entry(code.http_status()).or_default().push(*code);
+    }
+    by_status
+}
+
+/// `get_product` as `GetProduct`.
+fn pascal(name: &str) -> String {
+    name.split('_')
+        .map(|word| {
+            word.chars()
+                .enumerate()
+                .map(|(at, letter)| if at == 0 { letter.to_ascii_uppercase() } else { letter })
+                .collect::<String>()
+        })
+        .collect()
+}

@@ -1,0 +1,137 @@
+//! The OpenRPC document of the MCP binding, and the list of MCP tools.
+//!
+//! An OpenRPC method is an MCP tool: its name is the tool's, its parameters are the tool's arguments. The gateway also
+//! takes the methods directly, with parameters by name or by position, as clients generated from this document send them.
+
+use serde_json::{Map, Value, json};
+use ucp_core::{Code, Operation, operation::Effect};
+
+use crate::{
+    dialect::Dialect,
+    schema::{self, Direction},
+};
+
+/// The version of OpenRPC the document is written in.
+const OPENRPC: &str = "1.3.2";
+
+/// The failures that a method can end with.
+pub const FAILURES: &[Code] = &[
+    Code::MalformedJson,
+    Code::InvalidMessage,
+    Code::InvalidRequest,
+    Code::InvalidCursor,
+    Code::RequestTooLarge,
+    Code::InvalidProfileUrl,
+    Code::OriginForbidden,
+    Code::UnknownMethod,
+    Code::UnknownTool,
+    Code::NotAcceptable,
+    Code::RequestTimeout,
+    Code::BodyTooLarge,
+    Code::UnsupportedMediaType,
+    Code::InternalError,
+    Code::Unavailable,
+];
+
+/// The document for `operations` in the release of `dialect`, served under `public_url`.
+#[must_use]
+pub fn document(dialect: &dyn Dialect, operations: &[Operation], public_url: &str) -> Value {
+    let mut requests = schema::generator(Direction::Request);
+    let mut responses = schema::generator(Direction::Response);
+    let error = schema::error(&mut responses);
+    let methods: Vec<_> = operations
+        .iter()
+        .filter_map(|operation| {
+            let (row, shapes) = (operation.row(), dialect.shapes(*operation)?);
+            let mut parameters = vec![json!({ "name": "meta", "required": true, "schema": schema::meta() })];
+            if operation.takes_id() {
+                parameters.push(json!({ "name": "id", "required": true, "schema": { "type": "string" } }));
+            }
+            if let Some(payload) = row.payload {
+                parameters.push(json!({ "name": payload, "required": true, "schema": shapes.request(&mut requests) }));
+            }
+            Some(json!({
+                "name": row.name,
+                "summary": row.title,
+                "description": row.description,
+                "tags": [{ "name": row.capability.name }],
+                "paramStructure": "either",
+                "params": parameters,
+                "result": { "name": "answer", "schema": shapes.response(&mut responses) },
+                "errors": errors(),
+            }))
+        })
+        .collect();
+    let mut components = requests.take_definitions(true);
+    components.extend(responses.take_definitions(true));
+    let mut document = json!({
+        "openrpc": OPENRPC,
+        "info": {
+            "title": "ucp-gateway: UCP over MCP",
+            "description": format!(
+                "The MCP binding of the Universal Commerce Protocol, release {}, as this gateway serves it. Every method is \
+                 an MCP tool of the same name and can be called directly too. The `data` of an error is an `Error`.",
+                dialect.release()
+            ),
+            "version": dialect.release().date(),
+            "license": { "name": "Apache-2.0" },
+        },
+        "servers": [{ "name": "gateway", "url": format!("{public_url}/mcp") }],
+        "methods": methods,
+        "components": { "schemas": components },
+    });
+    document["x-error-data"] = error.to_value();
+    super::openapi::relocate(&mut document);
+    document
+}
+
+fn errors() -> Vec<Value> {
+    // OpenRPC tells errors apart by number; several of UCP's codes share one.
+    let mut by_number: Vec<(i32, Vec<String>)> = Vec::new();
+    for code in FAILURES {
+        let text = format!("{code}: {}", code.meaning());
+        match by_number.iter_mut().find(|(number, _)| *number == code.json_rpc()) {
+            Some((_, texts)) => texts.push(text),
+            None => by_number.push((code.json_rpc(), vec![text])),
+        }
+    }
+    by_number.into_iter().map(|(number, texts)| json!({ "code": number, "message": texts.join(" ") })).collect()
+}
+
+/// The MCP tools for `operations` in the release of `dialect`, in the order of the table.
+///
+/// Input schemas refer to nothing, because clients show and use parts of them on their own. `anonymous` leaves the
+/// platform out of what is required, for a transport that knows it otherwise.
+#[must_use]
+pub fn tools(dialect: &dyn Dialect, operations: &[Operation], anonymous: bool) -> Vec<Value> {
+    operations
+        .iter()
+        .filter_map(|operation| {
+            let (row, shapes) = (operation.row(), dialect.shapes(*operation)?);
+            let mut properties = Map::new();
+            let mut required = Vec::new();
+            if !anonymous {
+                required.push("meta");
+            }
+            properties.insert("meta".to_owned(), schema::meta());
+            if operation.takes_id() {
+                required.push("id");
+                properties.insert("id".to_owned(), json!({ "type": "string" }));
+            }
+            if let Some(payload) = row.payload {
+                required.push(payload);
+                let request = shapes.request(&mut schema::inlining_generator(Direction::Request));
+                properties.insert(payload.to_owned(), schema::standing_alone(request));
+            }
+            let safe = row.effect == Effect::Safe;
+            Some(json!({
+                "name": row.name,
+                "title": row.title,
+                "description": row.description,
+                "inputSchema": { "$schema": schema::DRAFT, "type": "object", "properties": properties, "required": required },
+                "outputSchema": schema::bundle(&mut schema::generator(Direction::Response), |generator| shapes.response(generator)),
+                "annotations": { "title": row.title, "readOnlyHint": safe, "idempotentHint": safe, "openWorldHint": false },
+            }))
+        })
+        .collect()
+}

@@ -1,0 +1,48 @@
+//! The shape of a protocol failure: the body of a REST error, the `data` of a JSON-RPC error.
+//!
+//! UCP defines `code`, `content` and `continue_url`; the other members are additions of this gateway that say where the
+//! fault is, what would have been accepted and whether a retry can help.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use ucp_core::Refusal;
+
+/// A call that was not carried out, and why.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Error")]
+pub struct Body<'a> {
+    /// The kind of failure: one of the codes of the gateway's registry.
+    #[schemars(extend("enum" = ucp_core::Code::ALL.iter().map(|code| code.as_str()).collect::<Vec<_>>()))]
+    pub code: &'a str,
+    /// What was wrong, for people.
+    pub content: &'a str,
+    /// The part of the request it is about, as RFC 9535 JSONPath from the root of the payload.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<&'a str>,
+    /// What would have been accepted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accepted: Option<&'a str>,
+    /// Whether the very same call can succeed later.
+    pub retryable: bool,
+    /// After how many seconds a retry makes sense.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retry_after: Option<u32>,
+    /// Where the buyer can go on without this call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("format" = "uri"))]
+    pub continue_url: Option<&'a str>,
+}
+
+impl<'a> From<&'a Refusal> for Body<'a> {
+    fn from(refusal: &'a Refusal) -> Self {
+        Self {
+            code: refusal.code.as_str(),
+            content: &refusal.content,
+            path: refusal.path.as_deref(),
+            accepted: refusal.accepted.as_deref(),
+            retryable: refusal.code.retryable(),
+            retry_after: refusal.retry_after,
+            continue_url: refusal.continue_url.as_deref(),
+        }
+    }
+}

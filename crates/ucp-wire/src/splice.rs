@@ -1,0 +1,102 @@
+//! Putting JSON documents together from serialised parts.
+//!
+//! Answers about products consist almost wholly of texts that were serialised before. A [`Document`] appends such texts
+//! and the few new values between them to one buffer, and keeps the commas right.
+
+use serde::Serialize;
+
+/// A JSON document under construction.
+#[derive(Debug, Default)]
+pub struct Document {
+    text: String,
+}
+
+impl Document {
+    /// An empty document with room for `capacity` bytes.
+    #[must_use]
+    pub fn with_capacity(capacity: usize) -> Self {
+        Self { text: String::with_capacity(capacity) }
+    }
+
+    fn separate(&mut self) {
+        if !matches!(self.text.as_bytes().last(), None | Some(b'{' | b'[' | b':' | b',')) {
+            self.text.push(',');
+        }
+    }
+
+    /// Adds an object whose members `fill` adds.
+    pub fn object(&mut self, fill: impl FnOnce(&mut Self)) {
+        self.separate();
+        self.text.push('{');
+        fill(self);
+        self.text.push('}');
+    }
+
+    /// Adds an array whose elements `fill` adds.
+    pub fn array(&mut self, fill: impl FnOnce(&mut Self)) {
+        self.separate();
+        self.text.push('[');
+        fill(self);
+        self.text.push(']');
+    }
+
+    /// Adds the name of a member; its value has to follow. Names are the protocol's own and need no escaping.
+    pub fn name(&mut self, name: &'static str) -> &mut Self {
+        self.separate();
+        self.text.push('"');
+        self.text.push_str(name);
+        self.text.push_str("\":");
+        self
+    }
+
+    /// Adds a serialised text: a value, or members without their braces.
+    pub fn raw(&mut self, text: &str) {
+        if !text.is_empty() {
+            self.separate();
+            self.text.push_str(text);
+        }
+    }
+
+    /// Adds a value.
+    pub fn value(&mut self, value: &(impl Serialize + ?Sized)) {
+        self.raw(&json(value));
+    }
+
+    /// The finished text.
+    #[must_use]
+    pub fn finish(self) -> String {
+        self.text
+    }
+}
+
+/// A value as JSON.
+pub fn json(value: &(impl Serialize + ?Sized)) -> String {
+    serde_json::to_string(value).unwrap_or_else(|error| unreachable!("wire types serialise: {error}"))
+}
+
+/// The members of an object as JSON, without its braces.
+pub fn members(object: &impl Serialize) -> Box<str> {
+    let text = json(object);
+    text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or_default().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commas_stand_where_json_wants_them() {
+        let mut document = Document::default();
+        document.object(|object| {
+            object.raw(r#""a":1"#);
+            object.raw("");
+            object.name("b").array(|array| {
+                array.value("x,");
+                array.object(|_| {});
+                array.object(|inner| inner.name("c").value(&None::<u8>));
+            });
+            object.name("d").array(|_| {});
+        });
+        assert_eq!(document.finish(), r#"{"a":1,"b":["x,",{},{"c":null}],"d":[]}"#);
+    }
+}

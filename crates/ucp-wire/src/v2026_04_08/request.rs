@@ -1,0 +1,238 @@
+//! What platforms send in release 2026-04-08.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, de::Error as _};
+use serde_json::{Map, Number, Value};
+use ucp_core::{
+    catalog::{self, detail, filter, lookup, product::SelectedOption, search},
+    money::Amount,
+};
+
+/// What to search for. Needs a `query` or at least one filter.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct SearchRequest {
+    /// The words to look for.
+    #[serde(default)]
+    query: Option<String>,
+    /// The buyer's circumstances.
+    #[serde(default)]
+    context: Option<Context>,
+    #[expect(dead_code, reason = "part of the shape; never decides about an answer")]
+    #[serde(default)]
+    signals: Option<Signals>,
+    #[expect(dead_code, reason = "part of the shape; never decides about an answer")]
+    #[serde(default)]
+    attribution: Option<Attribution>,
+    /// What products have to be.
+    #[serde(default)]
+    filters: Option<SearchFilters>,
+    /// Which page.
+    #[serde(default)]
+    pagination: Option<Pagination>,
+}
+
+/// What to look up.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct LookupRequest {
+    /// Product ids, variant ids, SKUs, handles and barcodes, in any mixture; at most 100 different ones.
+    #[schemars(length(min = 1))]
+    ids: Vec<String>,
+    /// What variants have to be; applied to what the identifiers name.
+    #[serde(default)]
+    filters: Option<SearchFilters>,
+    /// The buyer's circumstances.
+    #[serde(default)]
+    context: Option<Context>,
+    #[expect(dead_code, reason = "part of the shape; never decides about an answer")]
+    #[serde(default)]
+    signals: Option<Signals>,
+    #[expect(dead_code, reason = "part of the shape; never decides about an answer")]
+    #[serde(default)]
+    attribution: Option<Attribution>,
+}
+
+/// Which product, and what the buyer chose so far.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(rename = "GetProductRequest")]
+pub(super) struct ProductRequest {
+    /// A product id or a variant id.
+    id: String,
+    /// The buyer's choices so far, at most one per option. A variant id overrules them.
+    #[serde(default)]
+    selected: Option<Vec<SelectedOption>>,
+    /// Names of options, the most important first. When no variant has all choices, the last one named is given up first.
+    #[serde(default)]
+    preferences: Option<Vec<String>>,
+    /// What variants have to be; applied after the choices.
+    #[serde(default)]
+    filters: Option<SearchFilters>,
+    /// The buyer's circumstances.
+    #[serde(default)]
+    context: Option<Context>,
+    #[expect(dead_code, reason = "part of the shape; never decides about an answer")]
+    #[serde(default)]
+    signals: Option<Signals>,
+    #[expect(dead_code, reason = "part of the shape; never decides about an answer")]
+    #[serde(default)]
+    attribution: Option<Attribution>,
+}
+
+/// The buyer's circumstances, as hints: they choose language and currency where the shop has them.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+struct Context {
+    /// The country, best as ISO 3166-1 alpha-2 code.
+    #[serde(default)]
+    address_country: Option<String>,
+    /// The region of the country.
+    #[expect(dead_code, reason = "part of the shape; nothing in this shop depends on it")]
+    #[serde(default)]
+    address_region: Option<String>,
+    /// The postal code.
+    #[expect(dead_code, reason = "part of the shape; nothing in this shop depends on it")]
+    #[serde(default)]
+    postal_code: Option<String>,
+    /// What the buyer is after, in free words.
+    #[expect(dead_code, reason = "part of the shape; nothing in this shop depends on it")]
+    #[serde(default)]
+    intent: Option<String>,
+    /// The language to answer in, as BCP 47 tag; overrules `Accept-Language`.
+    #[serde(default)]
+    language: Option<String>,
+    /// The currency to show prices in, as ISO 4217 code; also the denomination of price filters.
+    #[serde(default)]
+    currency: Option<String>,
+    /// Claims about benefits the buyer is entitled to. Unknown ones are ignored.
+    #[expect(dead_code, reason = "part of the shape; nothing in this shop depends on it")]
+    #[serde(default)]
+    eligibility: Option<Vec<Claim>>,
+}
+
+/// A claim, by reverse-domain name.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(inline)]
+#[serde(transparent)]
+struct Claim(#[expect(dead_code, reason = "claims are opaque here")] Value);
+
+/// What the platform observed about the buyer's environment, by reverse-domain name.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Signals {
+    #[expect(dead_code, reason = "signals are opaque here")]
+    #[serde(flatten)]
+    observed: Map<String, Value>,
+}
+
+/// Referral and campaign parameters of the platform. They never change an answer.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Attribution {
+    #[expect(dead_code, reason = "attribution is opaque here")]
+    #[serde(flatten)]
+    parameters: Map<String, Value>,
+}
+
+/// Filters; all of them have to hold for one and the same variant.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+struct SearchFilters {
+    /// Categories, any of which will do, by `value` or by the beginning of a path such as `Footwear > Running`.
+    #[serde(default)]
+    categories: Option<Vec<String>>,
+    /// Bounds for the price.
+    #[serde(default)]
+    price: Option<PriceFilter>,
+    /// Whether to leave out what cannot be bought now.
+    #[serde(default)]
+    available: Option<bool>,
+    #[serde(flatten)]
+    others: Map<String, Value>,
+}
+
+/// Bounds for the price of a variant, both inclusive, in minor units of `context.currency`.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct PriceFilter {
+    /// The lowest price.
+    #[serde(default)]
+    min: Option<Amount>,
+    /// The highest price.
+    #[serde(default)]
+    max: Option<Amount>,
+}
+
+/// Which page.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[schemars(rename = "PaginationRequest")]
+struct Pagination {
+    /// The cursor of an earlier answer to the same query.
+    #[serde(default)]
+    cursor: Option<String>,
+    /// How many products to return at once, 10 when absent; more than 50 are never returned.
+    #[serde(default, deserialize_with = "limit")]
+    #[schemars(range(min = 1))]
+    limit: Option<u64>,
+}
+
+fn limit<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    let number = Number::deserialize(deserializer)?;
+    // A limit beyond what an integer can hold is still a limit: it is clamped like any other.
+    let whole = number
+        .as_u64()
+        .or_else(|| number.as_f64().filter(|float| float.fract() == 0.0 && *float >= 1.0).map(|_| u64::MAX));
+    let small = ucp_core::json::integer(&number).and_then(|integer| u64::try_from(integer).ok());
+    small.or(whole).map(Some).ok_or_else(|| D::Error::custom("a limit is an integer"))
+}
+
+impl Context {
+    fn into_domain(this: Option<Self>, languages: &[String]) -> catalog::Context {
+        let this = this.unwrap_or_default();
+        catalog::Context {
+            country: this.address_country,
+            languages: this.language.into_iter().chain(languages.iter().cloned()).collect(),
+            currency: this.currency,
+        }
+    }
+}
+
+impl SearchFilters {
+    fn into_domain(this: Option<Self>) -> filter::Filters {
+        let this = this.unwrap_or_default();
+        filter::Filters {
+            categories: this.categories.unwrap_or_default(),
+            price: this.price.map(|price| filter::PriceFilter { min: price.min, max: price.max }),
+            available: this.available.unwrap_or_default(),
+            unknown: this.others.into_iter().map(|(name, _)| name).collect(),
+        }
+    }
+}
+
+impl SearchRequest {
+    pub(super) fn into_domain(self, languages: &[String]) -> search::Request {
+        let pagination = self.pagination.unwrap_or_default();
+        search::Request {
+            query: self.query,
+            context: Context::into_domain(self.context, languages),
+            filters: SearchFilters::into_domain(self.filters),
+            cursor: pagination.cursor,
+            limit: pagination.limit.map(|limit| usize::try_from(limit).unwrap_or(usize::MAX)),
+        }
+    }
+}
+
+impl LookupRequest {
+    pub(super) fn into_domain(self, languages: &[String]) -> lookup::Request {
+        lookup::Request {
+            ids: self.ids,
+            filters: SearchFilters::into_domain(self.filters),
+            context: Context::into_domain(self.context, languages),
+        }
+    }
+}
+
+impl ProductRequest {
+    pub(super) fn into_domain(self, languages: &[String]) -> detail::Request {
+        detail::Request {
+            id: self.id,
+            selected: self.selected.unwrap_or_default(),
+            preferences: self.preferences.unwrap_or_default(),
+            filters: SearchFilters::into_domain(self.filters),
+            context: Context::into_domain(self.context, languages),
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Writing answers in release 2026-04-08.
+//!
+//! Products are written once each and spliced into answers (see [`ucp_core::rendering`]); [`shape`](super::shape) says
+//! what the result looks like.
+
+use ucp_core::{
+    Answer, Operation, Outcome, Release,
+    catalog::{
+        detail::Detail,
+        lookup::{Input, ListedVariant, Listing, MatchKind, Resolved},
+        product,
+        search::Found,
+        selection::Signal,
+    },
+    message::Message,
+    rendering::Rendering,
+};
+
+use super::shape::{
+    Capabilities, CapabilityVersion, Dated, DetailOption, DetailOptionValue, ErrorResponse, Failure, InputCorrelation,
+    OptionValue, Pagination, ProductMembers, ProductOption, Success, VariantMembers,
+};
+use crate::splice::{Document, json, members};
+
+const RELEASE: Release = Release::V2026_04_08;
+
+/// An outcome as JSON.
+pub(super) fn encode(operation: Operation, outcome: &Outcome) -> String {
+    let version = || Dated(RELEASE.date());
+    let capability = operation.row().capability.name;
+    let capabilities = || Capabilities([(capability, [CapabilityVersion { version: version() }])].into());
+    match outcome {
+        Outcome::Answer(answer) => {
+            let mut document = Document::with_capacity(4096);
+            document.object(|root| {
+                root.name("ucp").value(&Success {
+                    version: version(),
+                    status: "success",
+                    capabilities: capabilities(),
+                });
+                match answer {
+                    Answer::SearchCatalog(found) => search(root, found),
+                    Answer::LookupCatalog(resolved) => lookup(root, resolved),
+                    Answer::GetProduct(detail) => get_product(root, detail),
+                }
+            });
+            document.finish()
+        }
+        Outcome::NoResource { messages, continue_url } => json(&ErrorResponse {
+            ucp: Failure { version: version(), status: "error", capabilities: capabilities() },
+            messages,
+            continue_url: continue_url.as_deref(),
+        }),
+    }
+}
+
+fn search(root: &mut Document, found: &Found) {
+    root.name("products").array(|products| found.products.iter().for_each(|listing| listed(products, listing)));
+    root.name("pagination").value(&Pagination {
+        cursor: found.cursor.as_deref(),
+        has_next_page: found.cursor.is_some(),
+        total_count: found.total,
+    });
+    notes(root, &found.messages);
+}
+
+fn lookup(root: &mut Document, resolved: &Resolved) {
+    root.name("products").array(|products| resolved.products.iter().for_each(|listing| listed(products, listing)));
+    notes(root, &resolved.messages);
+}
+
+fn get_product(root: &mut Document, detail: &Detail) {
+    let product = &*detail.product;
+    let rendering = rendering(product);
+    root.name("product").object(|object| {
+        object.raw(&rendering.members);
+        if !product.options.is_empty() {
+            let options: Vec<_> =
+                product.options.iter().zip(&detail.signals).map(|(axis, signals)| signalled(axis, signals)).collect();
+            object.name("options").value(&options);
+            object.name("selected").value(&detail.selected);
+        }
+        object.name("variants").array(|variants| {
+            for position in &detail.variants {
+                variants.object(|variant| variant.raw(&rendering.variants[*position]));
+            }
+        });
+    });
+    notes(root, &detail.messages);
+}
+
+fn listed(products: &mut Document, listing: &Listing) {
+    let rendering = rendering(&listing.product);
+    products.object(|object| {
+        object.raw(&rendering.members);
+        object.raw(&rendering.options);
+        object.name("variants").array(|variants| {
+            for ListedVariant { position, inputs } in &listing.variants {
+                variants.object(|variant| {
+                    variant.raw(&rendering.variants[*position]);
+                    if !inputs.is_empty() {
+                        variant.name("inputs").value(&inputs.iter().map(correlation).collect::<Vec<_>>());
+                    }
+                });
+            }
+        });
+    });
+}
+
+fn notes(root: &mut Document, messages: &[Message]) {
+    if !messages.is_empty() {
+        root.name("messages").value(messages);
+    }
+}
+
+fn correlation(input: &Input) -> InputCorrelation<'_> {
+    let kind = match input.kind {
+        MatchKind::Exact => "exact",
+        MatchKind::Featured => "featured",
+    };
+    InputCorrelation { id: &input.id, kind }
+}
+
+fn signalled<'a>(axis: &'a product::ProductOption, signals: &[Signal]) -> DetailOption<'a> {
+    let value = |(value, signal): (&'a product::OptionValue, &Signal)| DetailOptionValue {
+        id: value.id.as_deref(),
+        label: &value.label,
+        available: signal.available,
+        exists: signal.exists,
+    };
+    DetailOption { name: &axis.name, values: axis.values.iter().zip(signals).map(value).collect() }
+}
+
+fn rendering(product: &product::Product) -> &Rendering {
+    product.renderings.get_or_render(RELEASE, || Rendering {
+        members: members(&ProductMembers {
+            id: &product.id,
+            handle: product.handle.as_deref(),
+            title: &product.title,
+            description: &product.description,
+            url: product.url.as_deref(),
+            categories: &product.categories,
+            price_range: product.price_range,
+            list_price_range: product.list_price_range,
+            media: &product.media,
+            rating: product.rating.as_ref(),
+            tags: &product.tags,
+            metadata: product.metadata.as_ref(),
+            extra: &product.extra,
+        }),
+        options: if product.options.is_empty() {
+            Box::default()
+        } else {
+            format!("\"options\":{}", json(&options(product))).into()
+        },
+        variants: (0..product.variants.len()).map(|position| members(&variant(product, position))).collect(),
+    })
+}
+
+fn options(product: &product::Product) -> Vec<ProductOption<'_>> {
+    product
+        .options
+        .iter()
+        .map(|axis| ProductOption {
+            name: &axis.name,
+            values: axis
+                .values
+                .iter()
+                .map(|value| OptionValue { id: value.id.as_deref(), label: &value.label })
+                .collect(),
+        })
+        .collect()
+}
+
+fn variant(product: &product::Product, position: usize) -> VariantMembers<'_> {
+    let variant = &product.variants[position];
+    VariantMembers {
+        id: &variant.id,
+        sku: variant.sku.as_deref(),
+        barcodes: &variant.barcodes,
+        handle: variant.handle.as_deref(),
+        title: &variant.title,
+        description: &variant.description,
+        url: variant.url.as_deref(),
+        categories: &variant.categories,
+        price: variant.price,
+        list_price: variant.list_price,
+        unit_price: variant.unit_price.as_ref(),
+        availability: &variant.availability,
+        options: product.selection_of(position).into(),
+        media: &variant.media,
+        rating: variant.rating.as_ref(),
+        tags: &variant.tags,
+        metadata: variant.metadata.as_ref(),
+        seller: variant.seller.as_ref(),
+        extra: &variant.extra,
+    }
+}

