@@ -40,7 +40,7 @@ pub struct Unreadable {
     /// The identifier, where it could be read.
     pub id: Option<Id>,
     /// Why.
-    pub refusal: Refusal,
+    pub refusal: Box<Refusal>,
 }
 
 /// Reads a message.
@@ -48,13 +48,14 @@ pub struct Unreadable {
 /// # Errors
 /// [`Code::MalformedJson`] or [`Code::InvalidMessage`].
 pub fn read(bytes: &[u8]) -> Result<Message, Unreadable> {
-    let value = parse(bytes, Limits::REQUEST.inside(ENVELOPE)).map_err(|refusal| Unreadable { id: None, refusal })?;
+    let value = parse(bytes, Limits::REQUEST.inside(ENVELOPE))
+        .map_err(|refusal| Unreadable { id: None, refusal: refusal.into() })?;
     let invalid = |id: Option<Id>, content: &str| {
         Unreadable {
         id,
-        refusal: Refusal::new(Code::InvalidMessage, content).accepting(
+        refusal: Box::new(Refusal::new(Code::InvalidMessage, content).accepting(
             "one JSON-RPC 2.0 object with `jsonrpc`: \"2.0\", an `id` that is a text or a number, a `method`, and `params`",
-        ),
+        )),
     }
     };
     let mut members = match value {

@@ -14,7 +14,7 @@ pub mod publication;
 use axum::{
     Router,
     body::Body,
-    extract::{Path, State},
+    extract::{Path, State, rejection::PathRejection},
     response::{IntoResponse as _, Response},
     routing::{MethodFilter, on},
 };
@@ -65,9 +65,13 @@ pub fn with_fallbacks(router: Router) -> Router {
         })
 }
 
-async fn handle(State(route): State<Route>, id: Option<Path<String>>, request: Request<Body>) -> Response {
+async fn handle(
+    State(route): State<Route>,
+    id: Result<Path<String>, PathRejection>,
+    request: Request<Body>,
+) -> Response {
     let request_id = header::request_id(request.headers());
-    match respond(route, id.map(|Path(id)| id), request).await {
+    match respond(route, id, request).await {
         Ok(Reply { document }) => {
             let headers = [(CONTENT_TYPE, JSON), (header::REQUEST_ID, request_id)];
             (StatusCode::OK, headers, document).into_response()
@@ -76,7 +80,17 @@ async fn handle(State(route): State<Route>, id: Option<Path<String>>, request: R
     }
 }
 
-async fn respond(mut route: Route, id: Option<String>, request: Request<Body>) -> Result<Reply, Refusal> {
+async fn respond(
+    mut route: Route,
+    id: Result<Path<String>, PathRejection>,
+    request: Request<Body>,
+) -> Result<Reply, Refusal> {
+    let id = if route.operation.takes_id() {
+        let Path(id) = id.map_err(|_| Refusal::invalid("$.id", "The identifier in the path is no text in UTF-8."))?;
+        Some(id)
+    } else {
+        None
+    };
     let (head, body) = request.into_parts();
     let payload = if route.operation.row().payload.is_some() {
         header::require_json(&head.headers)?;

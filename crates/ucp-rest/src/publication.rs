@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use axum::{
     Router,
-    extract::Path,
+    extract::{Path, rejection::PathRejection},
     response::{IntoResponse as _, Response},
     routing::get,
 };
@@ -113,8 +113,9 @@ impl Publication {
             .route("/openrpc.json", serve(&self.openrpc))
             .route(
                 "/schemas/{file}",
-                get(async move |Path(file): Path<String>, headers: HeaderMap| {
-                    match file.strip_suffix(".json").and_then(|name| schemas.get(name)) {
+                get(async move |file: Result<Path<String>, PathRejection>, headers: HeaderMap| {
+                    let schema = file.ok().and_then(|Path(file)| schemas.get(file.strip_suffix(".json")?));
+                    match schema {
                         Some(schema) => schema.answer(&headers),
                         None => {
                             let names: Vec<_> = schemas.keys().map(|name| format!("{name}.json")).collect();

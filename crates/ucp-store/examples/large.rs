@@ -93,7 +93,9 @@ fn market() -> Market {
 
 fn memory(when: &str) {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let of = |name| status.lines().find(|line| line.starts_with(name)).map(|line| line.replace(['\t', ' '], "")).unwrap_or_default();
+    let of = |name| {
+        status.lines().find(|line| line.starts_with(name)).map(|line| line.replace(['\t', ' '], "")).unwrap_or_default()
+    };
     println!("memory {when}: {} ({}, {})", of("VmRSS"), of("RssAnon"), of("RssFile"));
 }
 
@@ -117,22 +119,35 @@ async fn measure(name: &str, shop: &Shop, count: usize, mut query: impl FnMut(&m
     }
     times.sort_unstable();
     let at = |share: f64| {
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "a rank")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            clippy::cast_precision_loss,
+            reason = "a rank"
+        )]
         let rank = (times.len() as f64 * share) as usize;
         times.get(rank.min(times.len() - 1)).copied().unwrap_or_default()
     };
-    println!("{name:<34} p50 {:>9.1?}  p99 {:>9.1?}  max {:>9.1?}  mean total {}", at(0.5), at(0.99), at(1.0), found / count as u64);
+    println!(
+        "{name:<34} p50 {:>9.1?}  p99 {:>9.1?}  max {:>9.1?}  mean total {}",
+        at(0.5),
+        at(0.99),
+        at(1.0),
+        found / count as u64
+    );
 }
 
 #[tokio::main]
 async fn main() {
+    sample();
     let count: usize = std::env::args().nth(1).and_then(|count| count.parse().ok()).unwrap_or(100_000);
     let kept = std::env::args().nth(2);
     let temporary = std::env::temp_dir().join(format!("ucp-large-{}", std::process::id()));
     let directory = kept.clone().map_or(temporary, Into::into);
     let existed = directory.exists();
     if !existed {
-        let database = Database::open_or_create(&directory, || (market(), Vec::new())).unwrap_or_else(|error| panic!("{error}"));
+        let database =
+            Database::open_or_create(&directory, || (market(), Vec::new())).unwrap_or_else(|error| panic!("{error}"));
         let mut random = Random(42);
         let (mut making, start) = (Duration::ZERO, Instant::now());
         for first in (0..count).step_by(500) {
@@ -142,7 +157,10 @@ async fn main() {
             let outcomes = database.put(batch).await.unwrap_or_else(|error| panic!("{error}"));
             assert!(outcomes.iter().all(Result::is_ok));
         }
-        println!("stored {count} products in {:.1?} (and {making:.1?} to make them up)", start.elapsed().saturating_sub(making));
+        println!(
+            "stored {count} products in {:.1?} (and {making:.1?} to make them up)",
+            start.elapsed().saturating_sub(making)
+        );
         println!("database {} MB", size(&directory) >> 20);
         memory("after storing");
     }
@@ -171,7 +189,11 @@ async fn main() {
     let all = Criteria::default;
     let priced = |random: &mut Random| {
         let min = 500 + i64::try_from(random.below(10_000)).unwrap_or_default();
-        let bound = Bound { currency: market().currency, min: Amount::new(min).unwrap_or_default(), max: Amount::new(min + 3_000) };
+        let bound = Bound {
+            currency: market().currency,
+            min: Amount::new(min).unwrap_or_default(),
+            max: Amount::new(min + 3_000),
+        };
         let categories = vec![CategoryPath::new(&format!("Department {}", random.skewed(20)))];
         Criteria { categories, bounds: Some(vec![bound]), available: true }
     };
@@ -183,7 +205,15 @@ async fn main() {
     measure("two words", &shop, 2_000, |random| plain(Some(words2(random)), all())).await;
     measure("two words, all filters", &shop, 2_000, |random| plain(Some(words2(random)), priced(random))).await;
     measure("three words, any", &shop, 500, |random| {
-        plain(Some(format!("{} {} {}", word(random.skewed(9_000)), word(random.skewed(9_000)), word(random.skewed(40_000)))), all())
+        plain(
+            Some(format!(
+                "{} {} {}",
+                word(random.skewed(9_000)),
+                word(random.skewed(9_000)),
+                word(random.skewed(40_000))
+            )),
+            all(),
+        )
     })
     .await;
     measure("a typo", &shop, 1_000, |random| {
@@ -211,6 +241,20 @@ async fn main() {
     if kept.is_none() {
         drop(std::fs::remove_dir_all(&directory));
     }
+}
+
+/// The shop of a first start.
+fn sample() {
+    let directory = std::env::temp_dir().join(format!("ucp-sample-{}", std::process::id()));
+    for when in ["created", "opened"] {
+        let start = Instant::now();
+        let fill = || (ucp_store::sample::market(), ucp_store::sample::records());
+        let shop = Shop::open_or_create(&Options::new(&directory), fill).unwrap_or_else(|error| panic!("{error}"));
+        println!("{when} the sample shop in {:.1?}", start.elapsed());
+        memory("with the sample shop");
+        drop(shop);
+    }
+    drop(std::fs::remove_dir_all(&directory));
 }
 
 fn words2(random: &mut Random) -> String {

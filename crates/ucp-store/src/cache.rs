@@ -164,7 +164,9 @@ where
         .estimated_items_capacity(usize::try_from(bytes / entry).unwrap_or(usize::MAX).max(64))
         .build();
     match options {
-        Ok(options) => Bounded::with_options(options, Weight, DefaultHashBuilder::default(), DefaultLifecycle::default()),
+        Ok(options) => {
+            Bounded::with_options(options, Weight, DefaultHashBuilder::default(), DefaultLifecycle::default())
+        }
         Err(_) => Bounded::with_weighter(64, bytes, Weight),
     }
 }
@@ -173,4 +175,69 @@ where
 fn weight(product: &Product, length: usize) -> u64 {
     let structures = size_of::<Product>() + product.variants.len() * (size_of::<Variant>() + 256);
     (structures + 2 * length) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use ucp_core::{catalog::record::Record, port::Target};
+
+    use super::*;
+
+    fn product(id: &str) -> Arc<Product> {
+        let record: Record = serde_json::from_value(json!({
+            "id": id, "title": id, "description": {"plain": id},
+            "variants": [{"id": format!("{id}-v"), "price": {"amount": 1, "currency": "USD"}}],
+        }))
+        .expect("a record");
+        let currency = "USD".parse().expect("a currency");
+        Arc::new(record.present(&ucp_core::catalog::market::Presentation { language: "en".into(), currency }))
+    }
+
+    fn key(seq: i64) -> Key {
+        Key { seq, language: 0, currency: "USD".parse().expect("a currency") }
+    }
+
+    const FOUND: Found = Found { seq: 1, target: Target::Product };
+
+    #[test]
+    fn what_was_read_before_a_change_is_not_kept_after_it() {
+        let cache = Cache::new(1 << 20);
+        let before = cache.now();
+        cache.keep_product(before, key(1), &product("a"), 100);
+        cache.keep_product(before, key(2), &product("b"), 100);
+        cache.keep_name(before, "a", &[FOUND]);
+        cache.keep_name(before, "x", &[]);
+        assert!(cache.product(&key(1)).is_some() && cache.product(&key(2)).is_some());
+        assert_eq!(cache.name("a").as_deref(), Some(&[FOUND][..]));
+        assert_eq!(cache.name("x").as_deref(), Some(&[][..]));
+
+        cache.change(Some(&[1]));
+        assert!(cache.product(&key(1)).is_none() && cache.product(&key(2)).is_some());
+        assert!(cache.name("a").is_none() && cache.name("x").is_none());
+        cache.keep_product(before, key(1), &product("a"), 100);
+        cache.keep_name(before, "a", &[FOUND]);
+        cache.keep_name(before, "x", &[]);
+        assert!(cache.product(&key(1)).is_none() && cache.name("a").is_none() && cache.name("x").is_none());
+
+        cache.keep_product(cache.now(), key(1), &product("a"), 100);
+        cache.change(None);
+        assert!(cache.product(&key(1)).is_none() && cache.product(&key(2)).is_none());
+    }
+
+    #[test]
+    fn the_cache_is_bounded_whatever_is_asked_for() {
+        let cache = Cache::new(1 << 20);
+        let (now, product) = (cache.now(), product("a"));
+        for seq in 0..10_000 {
+            cache.keep_product(now, key(seq), &product, 10_000);
+            cache.keep_name(now, &format!("{seq}{}", "x".repeat(200)), &[]);
+            cache.keep_name(now, &format!("y{seq}{}", "x".repeat(200)), &[FOUND; 20]);
+        }
+        assert!(
+            cache.products.weight() <= 1 << 20 && cache.nothings.weight() <= NOTHINGS && cache.names.weight() <= NAMES
+        );
+        cache.keep_name(now, &"z".repeat(LONGEST_NAME + 1), &[]);
+        assert!(cache.name(&"z".repeat(LONGEST_NAME + 1)).is_none());
+    }
 }

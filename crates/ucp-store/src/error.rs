@@ -106,7 +106,9 @@ fn hint(error: &rusqlite::Error) -> &'static str {
     use rusqlite::ErrorCode;
     match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => ": the disk is full",
-        Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::CannotOpen) => ": its files are not writable",
+        Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::CannotOpen) => {
+            ": its files are not writable"
+        }
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => ": another process has been writing for too long",
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => ": the file is damaged",
         Some(ErrorCode::SystemIoFailure) => ": the disk reports a failure",

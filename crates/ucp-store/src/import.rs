@@ -371,13 +371,14 @@ mod tests {
 
     #[test]
     fn files_have_a_length() {
-        let path = std::env::temp_dir().join(format!("ucp-import-{}.csv", std::process::id()));
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("catalog.csv");
         std::fs::write(&path, CSV).expect("written");
         let import = Import::open(&path, None, &market()).expect("opened");
-        std::fs::remove_file(&path).expect("removed");
         assert_eq!((import.bytes_total(), import.format()), (Some(CSV.len() as u64), Format::ShopifyCsv));
         assert_eq!(import.filter(Result::is_ok).count(), 1);
-        assert!(matches!(Import::open(&path, None, &market()), Err(Unimportable::Io(_))));
+        let missing = directory.path().join("missing.csv");
+        assert!(matches!(Import::open(&missing, None, &market()), Err(Unimportable::Io(_))));
     }
 
     #[test]

@@ -13,7 +13,7 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 use ucp_core::{
     catalog::{
         market::Market,
@@ -197,7 +197,7 @@ struct Product {
     discontinued: Vec<String>,
     /// How SKUs start.
     sku: String,
-    rating: Option<(serde_json::Number, u64)>,
+    rating: Option<(Number, u64)>,
     #[serde(default)]
     tags: Vec<String>,
     #[serde(default)]
@@ -416,7 +416,6 @@ impl Maker<'_> {
         let measure = self.product.measure.as_deref()?;
         let held = axes.iter().zip(labels).find(|(axis, _)| axis.name == measure).map_or(measure, |(_, label)| label);
         let (quantity, unit) = held.split_once(' ').expect("a quantity and a unit");
-        // Thousandths keep `1.5 l` exact.
         let (whole, fraction) = quantity.split_once('.').unwrap_or((quantity, ""));
         let thousandths: i64 = format!("{whole}{fraction:0<3}").parse().expect("a quantity");
         let (factor, unit, reference) = match unit {
@@ -425,14 +424,12 @@ impl Maker<'_> {
             "g" | "ml" => (1, unit, 100),
             _ => (1, unit, 1),
         };
-        let held = thousandths * factor;
-        let unit_amount = (price * reference * 1000 * 2 + held) / (held * 2);
+        // In whole grams and millilitres, so that the price follows exactly from what is stated.
+        let held = thousandths * factor / 1000;
+        let unit_amount = (price * reference * 2 + held) / (held * 2);
         Some(UnitPrice {
             price: Price { amount: amount(unit_amount), currency: self.shop.market.currency },
-            measure: Measure {
-                value: (held / 1000).into(),
-                unit: unit.to_owned(),
-            },
+            measure: Measure { value: held.into(), unit: unit.to_owned() },
             reference: Reference { value: reference, unit: unit.to_owned() },
         })
     }
@@ -546,7 +543,11 @@ impl Standard {
 mod tests {
     use std::collections::{HashMap, HashSet};
 
-    use ucp_core::catalog::{Context, market::Presentation};
+    use ucp_core::catalog::{
+        Context,
+        market::Presentation,
+        selection::{Cell, matching, signals},
+    };
 
     use super::*;
 
@@ -762,11 +763,9 @@ mod tests {
             for variant in &record.variants {
                 let Some(unit) = &variant.unit_price else { continue };
                 assert_eq!(unit.measure.unit, unit.reference.unit);
-                #[expect(clippy::cast_precision_loss, reason = "small numbers")]
-                let exact = variant.price.amount.minor() as f64 / unit.measure.value * unit.reference.value as f64;
-                #[expect(clippy::cast_precision_loss, reason = "small numbers")]
-                let stated = unit.price.amount.minor() as f64;
-                assert!((exact - stated).abs() <= 0.5 + 1e-9, "{}: {exact} {stated}", variant.id);
+                let held = unit.measure.value.as_i64().expect("a whole quantity");
+                let exact = variant.price.amount.minor() * unit.reference.value;
+                assert!((unit.price.amount.minor() * held - exact).abs() * 2 <= held, "{}", variant.id);
             }
         }
     }
@@ -814,6 +813,23 @@ mod tests {
         assert_eq!((variant.sku.as_deref(), variant.title.as_str()), (Some("TMX-GRN-11"), "Size 11 - Green"));
         assert_eq!((trail.price_range.min, trail.price_range.max), (variant.price, variant.price));
         assert_eq!(variant.price.amount.minor(), 15_000);
+    }
+
+    #[test]
+    fn the_options_of_the_example_signal_as_the_specification_shows() {
+        let runner = record("prod_abc123").present(&market().own());
+        let cells: Vec<_> = runner
+            .variants
+            .iter()
+            .map(|variant| Cell { values: &variant.values, available: variant.availability.available })
+            .collect();
+        let signals = signals(&[3, 5], &cells, &[Some(0), None]);
+        let shown =
+            |axis: usize| signals[axis].iter().map(|signal| (signal.available, signal.exists)).collect::<Vec<_>>();
+        let (yes, sold_out, hole) = ((true, true), (false, true), (false, false));
+        assert_eq!(shown(0), [yes, yes, sold_out]);
+        assert_eq!(shown(1), [yes, yes, yes, hole, yes]);
+        assert_eq!(matching(&cells, &[Some(0), None]), [0, 1, 2, 3]);
     }
 
     #[test]

@@ -87,10 +87,7 @@ impl Shop {
     ///
     /// # Errors
     /// Why it can neither be opened nor created.
-    pub fn open_or_create(
-        options: &Options,
-        fill: impl FnOnce() -> (Market, Vec<Record>),
-    ) -> Result<Self, StoreError> {
+    pub fn open_or_create(options: &Options, fill: impl FnOnce() -> (Market, Vec<Record>)) -> Result<Self, StoreError> {
         Self::on(Database::open_or_create(&options.data_dir, fill)?, options)
     }
 

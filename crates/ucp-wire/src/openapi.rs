@@ -199,7 +199,8 @@ fn failure(codes: &[Code]) -> utoipa::openapi::Response {
         .header("Request-Id", request_id())
         .content("application/json", ContentBuilder::new().schema(Some(component("Error"))).build());
     if codes.contains(&Code::Unavailable) {
-        let retry_after = HeaderBuilder::new().description(Some("After how many seconds to try again.")).schema(Some(text()));
+        let retry_after =
+            HeaderBuilder::new().description(Some("After how many seconds to try again.")).schema(Some(text()));
         response = response.header("Retry-After", retry_after.build());
     }
     response.build()

@@ -161,6 +161,14 @@ pub fn validator(schema: &Value) -> Validator {
 
 /// What a violation means for the caller. Values are never repeated: they may be a buyer's.
 fn refusal(error: &jsonschema::ValidationError<'_>) -> Refusal {
+    let (path, fault, accepted) = fault(error);
+    let mut refusal = Refusal::new(Code::InvalidRequest, format!("{fault}.")).at(path);
+    refusal.accepted = accepted;
+    refusal
+}
+
+/// The place of a violation, what is wrong there, and what would be accepted.
+fn fault(error: &jsonschema::ValidationError<'_>) -> (String, String, Option<String>) {
     let mut path = path_of_pointer(error.instance_path().as_str());
     let (what, accepted) = match error.kind() {
         ValidationErrorKind::Required { property } => {
@@ -190,11 +198,18 @@ fn refusal(error: &jsonschema::ValidationError<'_>) -> Refusal {
         ValidationErrorKind::Enum { options } => {
             ("is no value that is known here".to_owned(), Some(format!("one of {options}")))
         }
+        ValidationErrorKind::AnyOf { context } => {
+            let faults = context.iter().filter_map(|branch| branch.first()).map(|error| fault(error).1);
+            return (
+                path,
+                faults.collect::<Vec<_>>().join(", and "),
+                Some("a request that mends one of these".to_owned()),
+            );
+        }
         other => (format!("violates `{}`", other.keyword()), None),
     };
-    let mut refusal = Refusal::new(Code::InvalidRequest, format!("`{path}` {what}.")).at(path);
-    refusal.accepted = accepted;
-    refusal
+    let fault = format!("`{path}` {what}");
+    (path, fault, accepted)
 }
 
 /// The schema of a protocol failure.

@@ -51,6 +51,14 @@ test('looks as it should', async () => {
   assert.ok(picture.length > 10_000, 'the page is not blank');
 });
 
+test('calls the gateway from the page', async () => {
+  const operation = page.locator('.opblock', { hasText: 'Search the catalog' });
+  await operation.locator('.opblock-summary').click();
+  await operation.locator('textarea.body-param__text').fill('{"query": "runner pro"}');
+  await operation.getByRole('button', { name: 'Execute' }).click();
+  await operation.locator('.live-responses-table .response', { hasText: 'prod_abc123' }).first().waitFor({ timeout: 10_000 });
+});
+
 test('needs nothing but the gateway', () => {
   const foreign = requests.filter((request) => !/^(data|blob):/.test(request) && new URL(request).origin !== url);
   assert.deepEqual(foreign, []);

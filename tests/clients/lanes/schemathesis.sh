@@ -5,8 +5,9 @@
 # create and delete, ignored_auth and object_level_authorization need credentials. The phase `stateful` needs links.
 #
 # Bounded and the same in every run: a lane must not fail by luck.
+export PYTHONPATH=. SCHEMATHESIS_HOOKS=lib.schemathesis_hooks
 "$VENV/bin/schemathesis" run "$UCP_GATEWAY_URL/openapi.json" \
-  --phases examples,coverage,fuzzing --max-examples 60 --seed 20260408 --generation-deterministic \
-  --continue-on-failure --request-timeout 20 --max-response-time 5 \
+  --phases examples,coverage,fuzzing --max-examples 100 --generation-deterministic --continue-on-failure \
+  --request-timeout 20 --max-response-time 5 \
   --exclude-checks use_after_free,ensure_resource_availability,ignored_auth,object_level_authorization \
   --no-color --report junit --report-junit-path "$LANE_DIR/junit.xml"

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { meta } from './gateway.mjs';
-import { calls, refused, search, tools } from './shop.mjs';
+import { browse, calls, refused, search, tools } from './shop.mjs';
 
 /**
  * Declares the suite `name`.
@@ -20,6 +20,8 @@ export function mcpSuite(name, { connect, version, negotiated, hasPing = true, a
     after(async () => {
       await client?.close();
     });
+
+    const call = (name, catalog) => client.callTool({ name, arguments: { meta, catalog } });
 
     test('negotiates the protocol version', () => {
       assert.equal(negotiated(client), version);
@@ -40,7 +42,7 @@ export function mcpSuite(name, { connect, version, negotiated, hasPing = true, a
 
     for (const [tool, { request, check }] of calls) {
       test(`${tool} ${JSON.stringify(request)}`, async () => {
-        const result = await client.callTool({ name: tool, arguments: { meta, catalog: request } });
+        const result = await call(tool, request);
         assert.ok(!result.isError);
         check(result.structuredContent);
         const [text] = result.content;
@@ -48,9 +50,18 @@ export function mcpSuite(name, { connect, version, negotiated, hasPing = true, a
       });
     }
 
+    test('every kind of product fits the schemas', async () => {
+      const { products, pagination } = (await call('search_catalog', browse.request)).structuredContent;
+      assert.equal(products.length, 50);
+      assert.equal(typeof pagination.cursor, 'string');
+      for (const { id } of products) {
+        const { product } = (await call('get_product', { id })).structuredContent;
+        assert.equal(product.id, id);
+      }
+    });
+
     test('is told why a call was refused', async () => {
-      const call = client.callTool({ name: 'search_catalog', arguments: { meta, catalog: refused.request } });
-      await assert.rejects(call, (error) => {
+      await assert.rejects(call('search_catalog', refused.request), (error) => {
         assert.equal(error.code, -32602, error.message);
         assert.equal(error.data?.code, refused.code);
         return true;
@@ -58,9 +69,9 @@ export function mcpSuite(name, { connect, version, negotiated, hasPing = true, a
     });
 
     test(anonymous ? 'need not say who it is' : 'is told that it must say who it is', async () => {
-      const call = client.callTool({ name: 'search_catalog', arguments: { catalog: search.request } });
-      if (anonymous) return search.check((await call).structuredContent);
-      await assert.rejects(call, (error) => {
+      const nameless = client.callTool({ name: 'search_catalog', arguments: { catalog: search.request } });
+      if (anonymous) return search.check((await nameless).structuredContent);
+      await assert.rejects(nameless, (error) => {
         assert.equal(error.code, -32001, error.message);
         assert.equal(error.data?.code, 'invalid_profile_url');
         return true;

@@ -9,7 +9,7 @@ import json
 
 import pytest
 
-from lib.shop import CALLS, META, REFUSED, TOOLS
+from lib.shop import BROWSE, CALLS, META, REFUSED, TOOLS
 
 
 def use(connect, action):
@@ -52,6 +52,19 @@ def suite(connections, *, error, schema, structured):
             answer = structured(result)
             check(answer)
             assert json.loads(result.content[0].text) == answer, "the text says the same as the structure"
+
+        @over
+        def test_every_kind_of_product_fits_the_schemas(self, connect):
+            async def call(client):
+                await client.list_tools()
+                page = await client.call_tool("search_catalog", {"meta": META, "catalog": BROWSE})
+                ids = [product["id"] for product in structured(page)["products"]]
+                assert len(ids) == 50
+                for id in ids:
+                    detail = await client.call_tool("get_product", {"meta": META, "catalog": {"id": id}})
+                    assert structured(detail)["product"]["id"] == id
+
+            use(connect, call)
 
         @over
         def test_is_told_why_a_call_was_refused(self, connect):

@@ -19,6 +19,9 @@ export const search = {
   },
 };
 
+/** A page of the whole shop: products with and without options, ratings, handles, pictures. */
+export const browse = { request: { filters: { price: { min: 0 } }, context: { currency: 'USD' }, pagination: { limit: 50 } } };
+
 /** A batch of ids of which the shop knows some. */
 export const lookup = {
   request: { ids: ['prod_abc123', 'prod_unknown', 'prod_abc123'] },

@@ -75,5 +75,8 @@ CALLS = [
 ]
 TOOLS = {tool for tool, _, _ in CALLS}
 
+# A page of the whole shop: products with and without options, ratings, handles, pictures.
+BROWSE = {"filters": {"price": {"min": 0}}, "context": {"currency": "USD"}, "pagination": {"limit": 50}}
+
 # A call that the gateway itself refuses, whatever the client checked before.
 REFUSED = ("search_catalog", {"query": "runner pro", "pagination": {"cursor": "forged"}}, "invalid_cursor")

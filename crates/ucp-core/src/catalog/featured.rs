@@ -6,6 +6,9 @@
 use super::{filter::Criteria, product::Product};
 use crate::text::{fold, words};
 
+/// How many words of a query are compared with labels.
+const MOST_WORDS: usize = 64;
+
 /// The words of a query, folded once per request.
 #[derive(Clone, Debug, Default)]
 pub struct Words(Vec<String>);
@@ -14,7 +17,9 @@ impl Words {
     /// The words of `query`.
     #[must_use]
     pub fn of(query: &str) -> Self {
-        Self(words(query))
+        let mut words = words(query);
+        words.truncate(MOST_WORDS);
+        Self(words)
     }
 
     /// How many of the words occur in `text`.

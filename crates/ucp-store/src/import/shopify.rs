@@ -8,20 +8,25 @@
 //! | in the export | in the shop |
 //! | :-- | :-- |
 //! | handle | `handle`; the product is `prod_<handle>` |
-//! | SKU, else the option values | the variant is `var_<handle>_<SKU>` or `var_<handle>_<value>_<value>`, see [`token`] |
+//! | SKU, else the option values | the variant is `var_<handle>_<SKU>` or `var_<handle>_<value>_<value>`, see below |
 //! | description | `description.html` as it is, and `description.plain` made from it |
 //! | vendor | `variants[].seller.name` and `metadata.vendor` |
 //! | product category, Google category, type | `categories` of the taxonomies `shopify`, `google_product_category`, `merchant` |
 //! | price, compare-at price | `price`, and `list_price` where it is higher; exact decimals in the shop's own currency |
 //! | barcode | `barcodes`, when its length and check digit are those of a known standard |
-//! | inventory | `availability`: see [`Row::availability`] |
+//! | inventory tracker, quantity, policy | `availability` with the status `in_stock`, `out_of_stock` or `backorder` |
 //! | status, published | products that are not active or not published are skipped |
+//!
+//! An identifier depends only on the handle, the SKU and the option values, so that a later import of the same goods
+//! updates them. A part that holds other characters than an identifier may keep a digest of the whole part (after `~`),
+//! so that different goods never share an identifier. An SKU that several variants of a product have tells none of them
+//! apart and is not used.
 //!
 //! `Price / <market>` columns are not read: the file names a market but not its currency. Prices in other currencies
 //! come with JSON Lines.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     io::{self, Read},
     sync::Arc,
 };
@@ -284,8 +289,10 @@ impl Row {
     /// Whether the row continues the product above. Without a handle it does unless it starts a product by its title:
     /// then it is a faulty part of the product above, which may not be imported without it.
     fn belongs_to(&self, handle: &str) -> bool {
-        let own = self.cell(Column::Handle);
-        own == handle && !(own.is_empty() && self.has(Column::Title)) || own.is_empty() && !self.has(Column::Title)
+        match self.cell(Column::Handle) {
+            "" => !self.has(Column::Title),
+            own => own == handle,
+        }
     }
 
     /// Whether the row carries a variant.
@@ -678,13 +685,9 @@ fn categories(row: &Row) -> Vec<Category> {
 }
 
 fn tags(cell: &str) -> Vec<String> {
-    let mut tags: Vec<String> = Vec::new();
-    for tag in cell.split(',').map(str::trim).filter(|tag| !tag.is_empty()) {
-        if !tags.iter().any(|known| known == tag) {
-            tags.push(tag.to_owned());
-        }
-    }
-    tags
+    let mut known = HashSet::new();
+    let tags = cell.split(',').map(str::trim).filter(|tag| !tag.is_empty());
+    tags.filter(|tag| known.insert(*tag)).map(str::to_owned).collect()
 }
 
 /// The description, in HTML where it is some. A product that is not described is described by its title.

@@ -174,10 +174,13 @@ impl Index {
         // Everything is read from one state of the database.
         let db = db.unchecked_transaction()?;
         let newest = products::newest_revision(&db)?;
-        let damaged = self.distrusted.swap(false, Ordering::Relaxed) && maintenance.opened.as_ref().is_some_and(is_damaged);
-        let mut opened = match maintenance.opened.take() {
-            Some(opened) if !damaged && self.is_usable(&opened.payload, newest) => opened,
-            _ => {
+        let damaged =
+            self.distrusted.swap(false, Ordering::Relaxed) && maintenance.opened.as_ref().is_some_and(is_damaged);
+        let kept = maintenance.opened.take().filter(|opened| !damaged && self.is_usable(&opened.payload, newest));
+        let is_new = kept.is_none();
+        let mut opened = match kept {
+            Some(opened) => opened,
+            None => {
                 let opened = if damaged { Err("it is damaged".to_owned()) } else { self.open(newest) };
                 let opened = match opened {
                     Ok(opened) => opened,
@@ -189,17 +192,16 @@ impl Index {
                     }
                 };
                 self.publish(Some(&opened))?;
-                if self.has_doubled(&opened) {
-                    self.renew(opened)?
-                } else {
-                    opened
-                }
+                opened
             }
         };
         if opened.payload.revision < newest {
             opened = self.catch_up(opened, &db, newest)?;
             maintenance.changed = Some(Instant::now());
-        } else if self.has_doubled(&opened) && maintenance.changed.is_none_or(|changed| changed.elapsed() > QUIET) {
+        }
+        // Not in the middle of an import, whose end will tell more.
+        let is_quiet = is_new || maintenance.changed.is_none_or(|changed| changed.elapsed() > QUIET);
+        if is_quiet && has_doubled(&opened) {
             opened = self.renew(opened)?;
         }
         maintenance.opened = Some(opened);
@@ -216,7 +218,9 @@ impl Index {
     }
 
     fn is_usable(&self, payload: &Payload, newest: i64) -> bool {
-        payload.identity == self.identity && payload.fingerprint == self.fields.fingerprint && payload.revision <= newest
+        payload.identity == self.identity
+            && payload.fingerprint == self.fields.fingerprint
+            && payload.revision <= newest
     }
 
     /// Opens what is on disk, or says why it is of no use.
@@ -259,8 +263,8 @@ impl Index {
         // The writer takes the lock itself. Should another process be quicker, it builds the index in our place.
         drop(lock);
         let last = last(db)?;
-        let mut writer = self.writer(&index, products::count(db)?)?;
-        let count = self.add(&mut writer, db, 0, newest, 0)?;
+        let mut writer = self.writer(&index, products::count_since(db, 0)?)?;
+        let count = self.add(&writer, db, 0, 0)?;
         writer.commit()?;
 
         let searcher = reader(&index)?.searcher();
@@ -283,12 +287,13 @@ impl Index {
 
     /// Adds what has changed in the database since the last commit.
     fn catch_up(&self, opened: Opened, db: &Connection, newest: i64) -> Result<Opened, IndexError> {
-        let Some((mut writer, mut opened)) = self.lock(opened, newest)? else {
+        let changed = products::count_since(db, opened.payload.revision)?;
+        let Some((mut writer, mut opened)) = self.lock(opened, newest, changed)? else {
             return Err(IndexError::Busy);
         };
         if opened.payload.revision < newest {
             let Payload { revision, last: known, .. } = opened.payload;
-            let count = self.add(&mut writer, db, revision, newest, known)?;
+            let count = self.add(&writer, db, revision, known)?;
             opened.payload.revision = newest;
             opened.payload.last = last(db)?;
             commit(&mut writer, &opened.payload)?;
@@ -304,11 +309,10 @@ impl Index {
 
     /// Counts terms anew. Callers who are paging go on with the older statistics.
     fn renew(&self, opened: Opened) -> Result<Opened, IndexError> {
-        let (mut writer, mut opened) = match self.lock(opened, i64::MAX)? {
-            Some(locked) => locked,
-            None => return Err(IndexError::Busy),
+        let Some((mut writer, mut opened)) = self.lock(opened, i64::MAX, 0)? else {
+            return Err(IndexError::Busy);
         };
-        if self.has_doubled(&opened) {
+        if has_doubled(&opened) {
             let epoch = new_epoch()?;
             let statistics = Statistics::count(epoch, &opened.reader.searcher(), &self.fields.counted())?;
             statistics.write(&self.directory)?;
@@ -318,21 +322,19 @@ impl Index {
             commit(&mut writer, &opened.payload)?;
             Statistics::tidy(&self.directory, &opened.payload.epochs);
             opened.reader.reload()?;
-            tracing::info!(products = opened.reader.searcher().num_docs(), "renewed the statistics of the search index");
+            tracing::info!(
+                products = opened.reader.searcher().num_docs(),
+                "renewed the statistics of the search index"
+            );
         }
         self.publish(Some(&opened))?;
         writer.wait_merging_threads()?;
         Ok(opened)
     }
 
-    /// Whether the statistics are of a shop of less than half the size.
-    fn has_doubled(&self, opened: &Opened) -> bool {
-        opened.statistics.first().is_some_and(|statistics| opened.reader.searcher().num_docs() > statistics.docs * 2)
-    }
-
-    /// A writer for `opened` as it is on disk now; `None` if another process has it.
-    fn lock(&self, opened: Opened, newest: i64) -> Result<Option<(IndexWriter, Opened)>, IndexError> {
-        let writer = match self.writer(&opened.index, 0) {
+    /// A writer of about so many products for `opened` as it is on disk now; `None` if another process has it.
+    fn lock(&self, opened: Opened, newest: i64, products: i64) -> Result<Option<(IndexWriter, Opened)>, IndexError> {
+        let writer = match self.writer(&opened.index, products) {
             Ok(writer) => writer,
             Err(IndexError::Busy) => {
                 // The other one is doing what is to be done; take what it has done so far.
@@ -371,17 +373,9 @@ impl Index {
         Ok(writer)
     }
 
-    /// Indexes the products that changed after `since` and up to `until`; those up to `known` in the shop's order may be
+    /// Indexes the products that changed after `since`; those up to `known` in the shop's order may be
     /// in the index already.
-    fn add(
-        &self,
-        writer: &mut IndexWriter,
-        db: &Connection,
-        since: i64,
-        until: i64,
-        known: i64,
-    ) -> Result<i64, IndexError> {
-        let writer = &*writer;
+    fn add(&self, writer: &IndexWriter, db: &Connection, since: i64, known: i64) -> Result<i64, IndexError> {
         let add = |seq: i64, document: &str| -> Result<(), IndexError> {
             let document: TantivyDocument = self.fields.document(seq, &products::parse(document)?);
             if seq <= known {
@@ -390,14 +384,10 @@ impl Index {
             writer.add_document(document)?;
             Ok(())
         };
-        let mut statement =
-            db.prepare("SELECT seq, document FROM products WHERE revision > ? AND revision <= ? ORDER BY seq")?;
-        let changed: i64 = db.query_row(
-            "SELECT count(*) FROM products WHERE revision > ? AND revision <= ?",
-            (since, until),
-            |row| row.get(0),
-        )?;
-        let mut rows = statement.query((since, until))?;
+        let mut statement = db.prepare("SELECT seq, document FROM products WHERE revision > ? ORDER BY seq")?;
+        // `db` is in a transaction: what is counted is what is read.
+        let changed = products::count_since(db, since)?;
+        let mut rows = statement.query([since])?;
         if changed < MANY {
             while let Some(row) = rows.next()? {
                 add(row.get(0)?, row.get_ref(1)?.as_str().unwrap_or_default())?;
@@ -450,6 +440,11 @@ impl Index {
             self.distrust();
         }
     }
+}
+
+/// Whether the statistics are of a shop of less than half the size.
+fn has_doubled(opened: &Opened) -> bool {
+    opened.statistics.first().is_some_and(|statistics| opened.reader.searcher().num_docs() > statistics.docs * 2)
 }
 
 fn is_damaged(opened: &Opened) -> bool {

@@ -79,7 +79,12 @@ pub(super) struct Plan {
 
 impl Plan {
     /// Reads a text.
-    pub(super) fn new(text: &str, fields: &Fields, statistics: &Statistics, searcher: &Searcher) -> tantivy::Result<Self> {
+    pub(super) fn new(
+        text: &str,
+        fields: &Fields,
+        statistics: &Statistics,
+        searcher: &Searcher,
+    ) -> tantivy::Result<Self> {
         let text = &text[..text.floor_char_boundary(LONGEST_QUERY)];
         // Each word with the identifiers that it can be a part of.
         let mut tokens: Vec<(String, BTreeSet<String>)> = Vec::new();
@@ -299,7 +304,9 @@ impl Posting {
             if doc == *candidate {
                 let score = match &self.score {
                     Score::Flat(score) => *score,
-                    Score::Weighed { weight, norms } => rounded(weight.score(norms.fieldnorm_id(doc), self.blocks.freq(at))),
+                    Score::Weighed { weight, norms } => {
+                        rounded(weight.score(norms.fieldnorm_id(doc), self.blocks.freq(at)))
+                    }
                 };
                 visit(doc, score);
             }

@@ -162,8 +162,9 @@ impl Fields {
         for (field, texts) in self.texts.iter().zip(texts) {
             let mut stems = Vec::new();
             for (tag, text) in texts.iter() {
-                stems.append(&mut self.analysis.stems(tag, text));
-                words.extend(folded_words(text));
+                let folded = folded_words(text);
+                stems.append(&mut self.analysis.stems(tag, text, &folded));
+                words.extend(folded);
             }
             if texts.is_set {
                 stems.sort_unstable();
@@ -224,7 +225,8 @@ impl Fields {
 /// How a variant is offered in a currency that it is priced in.
 fn offer(variant: &VariantRecord, currency: Currency) -> u64 {
     let foreign = variant.prices.iter().find(|price| price.currency == currency);
-    let price = foreign.filter(|_| variant.price.currency != currency).map_or(variant.price.amount, |price| price.amount);
+    let price =
+        foreign.filter(|_| variant.price.currency != currency).map_or(variant.price.amount, |price| price.amount);
     pack(price.minor(), variant.availability.available)
 }
 
@@ -306,4 +308,3 @@ fn codes(record: &Record) -> BTreeSet<String> {
 pub(super) fn code_term(code: &str) -> String {
     fold(code.trim())
 }
-

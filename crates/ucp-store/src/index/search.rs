@@ -95,8 +95,11 @@ impl Snapshot {
         fields: Arc<Fields>,
         statistics: Vec<Arc<Statistics>>,
     ) -> tantivy::Result<Self> {
-        let columns =
-            searcher.segment_readers().iter().map(|segment| Columns::open(segment, &fields)).collect::<Result<_, _>>()?;
+        let columns = searcher
+            .segment_readers()
+            .iter()
+            .map(|segment| Columns::open(segment, &fields))
+            .collect::<Result<_, _>>()?;
         Ok(Self { searcher, fields, statistics, columns })
     }
 
@@ -137,7 +140,11 @@ impl Snapshot {
     }
 
     fn score(&self, plan: &Plan, statistics: &Statistics, mode: Mode) -> tantivy::Result<Vec<Vec<(DocId, u32)>>> {
-        self.searcher.segment_readers().iter().map(|segment| plan.score(segment, &self.fields, statistics, mode)).collect()
+        self.searcher
+            .segment_readers()
+            .iter()
+            .map(|segment| plan.score(segment, &self.fields, statistics, mode))
+            .collect()
     }
 
     fn is_empty(&self, scored: &[Vec<(DocId, u32)>]) -> bool {
@@ -294,7 +301,8 @@ impl<'a> Filter<'a> {
             return true;
         }
         // A product is shown in the preferred currency if it has prices in it.
-        let is_shown = |columns: &CurrencyColumns| columns.offers.as_ref().is_some_and(|column| column.index.has_value(doc));
+        let is_shown =
+            |columns: &CurrencyColumns| columns.offers.as_ref().is_some_and(|column| column.index.has_value(doc));
         let shown = self.preferred.as_ref().filter(|(columns, _)| is_shown(columns)).or(self.own.as_ref());
         let Some((columns, offered)) = shown else {
             return false;

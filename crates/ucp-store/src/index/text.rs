@@ -4,7 +4,7 @@
 //! knows its language and is stemmed in that one; a query does not, and is stemmed in all of them. Words of scripts
 //! that put no spaces between words become pairs of neighbouring characters.
 
-use tantivy::tokenizer::{Language, RawTokenizer, Stemmer, TextAnalyzer, TokenStream as _};
+use tantivy::tokenizer::{Language, Stemmer, TextAnalyzer, TokenStream as _, WhitespaceTokenizer};
 use ucp_core::{
     catalog::market::Market,
     text::{fold, words},
@@ -15,9 +15,10 @@ const LONGEST_WORD: usize = 64;
 
 /// Words that say nothing about a product, folded: English and Spanish.
 const STOP_WORDS: &[&str] = &[
-    "a", "al", "an", "and", "are", "as", "at", "be", "by", "con", "como", "de", "del", "e", "el", "en", "es", "for", "from", "i",
-    "in", "is", "it", "la", "las", "le", "lo", "los", "me", "mi", "my", "o", "of", "on", "or", "para", "por", "que", "se", "sin",
-    "su", "sus", "that", "the", "this", "to", "u", "un", "una", "unas", "unos", "with", "y", "your",
+    "a", "al", "an", "and", "are", "as", "at", "be", "by", "con", "como", "de", "del", "e", "el", "en", "es", "for",
+    "from", "i", "in", "is", "it", "la", "las", "le", "lo", "los", "me", "mi", "my", "o", "of", "on", "or", "para",
+    "por", "que", "se", "sin", "su", "sus", "that", "the", "this", "to", "u", "un", "una", "unas", "unos", "with", "y",
+    "your",
 ];
 
 /// Whether a folded word is left out of queries that have others.
@@ -37,21 +38,21 @@ impl Analysis {
         Self { languages: languages.map(|tag| (tag.clone(), stemmer(tag))).collect() }
     }
 
-    /// The stems of a text in the language of `tag`, in order. Languages that the market does not know are treated as
-    /// its own.
-    pub(super) fn stems(&self, tag: &str, text: &str) -> Vec<String> {
+    /// The stems of a text in the language of `tag`, where `words` are its [words](folded_words). Languages that the
+    /// market does not know are treated as its own.
+    pub(super) fn stems(&self, tag: &str, text: &str, words: &[String]) -> Vec<String> {
         let language = self.languages.iter().find(|(known, _)| known == tag).or_else(|| self.languages.first());
-        let mut stemmer = language.and_then(|(_, stemmer)| stemmer.clone());
-        let mut stems = Vec::new();
-        for word in folded_words(text) {
-            stems.push(stem(stemmer.as_mut(), &word));
-        }
+        let Some((_, Some(stemmer))) = language else {
+            return words.to_vec();
+        };
+        let mut stemmer = stemmer.clone();
+        let mut stems = stem(&mut stemmer, &words.join(" "));
         // Stemming rules know accents: with them, some words have another stem. Queries come with and without.
         if !text.is_ascii() {
             for word in accented_words(text) {
-                let with = fold(&stem(stemmer.as_mut(), &word));
-                if with != stem(stemmer.as_mut(), &fold(&word)) {
-                    stems.push(with);
+                let with: Vec<_> = stem(&mut stemmer, &word).iter().map(|stem| fold(stem)).collect();
+                if with != stem(&mut stemmer, &fold(&word)) {
+                    stems.extend(with);
                 }
             }
         }
@@ -62,7 +63,7 @@ impl Analysis {
     pub(super) fn query_stems(&self, word: &str) -> Vec<String> {
         let mut stems = Vec::new();
         for (tag, _) in &self.languages {
-            for stem in self.stems(tag, word) {
+            for stem in self.stems(tag, word, &[word.to_owned()]) {
                 if !stems.contains(&stem) {
                     stems.push(stem);
                 }
@@ -88,12 +89,11 @@ fn accented_words(text: &str) -> impl Iterator<Item = String> {
         .map(|word| cut(&word.to_lowercase()).to_owned())
 }
 
-fn stem(stemmer: Option<&mut TextAnalyzer>, word: &str) -> String {
-    let Some(stemmer) = stemmer else {
-        return word.to_owned();
-    };
-    let mut stream = stemmer.token_stream(word);
-    if stream.advance() { std::mem::take(&mut stream.token_mut().text) } else { word.to_owned() }
+/// The stems of the words of a text that is folded and has spaces between words.
+fn stem(stemmer: &mut TextAnalyzer, text: &str) -> Vec<String> {
+    let mut stems = Vec::new();
+    stemmer.token_stream(text).process(&mut |token| stems.push(token.text.clone()));
+    stems
 }
 
 fn stemmer(tag: &str) -> Option<TextAnalyzer> {
@@ -119,7 +119,7 @@ fn stemmer(tag: &str) -> Option<TextAnalyzer> {
         "tr" => Language::Turkish,
         _ => return None,
     };
-    Some(TextAnalyzer::builder(RawTokenizer::default()).filter(Stemmer::new(language)).build())
+    Some(TextAnalyzer::builder(WhitespaceTokenizer::default()).filter(Stemmer::new(language)).build())
 }
 
 /// Pushes `word`, with its runs of unspaced script taken apart into pairs of characters.
@@ -156,13 +156,14 @@ mod tests {
 
     fn analysis() -> Analysis {
         Analysis::new(
-            &serde_json::from_str(r#"{"name":"x","currency":"USD","language":"en","languages":["es"]}"#).expect("market"),
+            &serde_json::from_str(r#"{"name":"x","currency":"USD","language":"en","languages":["es"]}"#)
+                .expect("market"),
         )
     }
 
     fn meets(tag: &str, text: &str, query: &str) -> bool {
         let analysis = analysis();
-        let text = analysis.stems(tag, text);
+        let text = analysis.stems(tag, text, &folded_words(text));
         folded_words(query).iter().all(|word| analysis.query_stems(word).iter().any(|stem| text.contains(stem)))
     }
 
@@ -171,7 +172,9 @@ mod tests {
         assert!(meets("en", "Running shoes", "shoe run"));
         assert!(meets("en", "A pair of boots", "BOOT"));
         assert!(meets("es", "Zapatillas para correr", "zapatilla"));
-        for (text, query) in [("camión", "camiones"), ("habitación", "habitaciones"), ("camiones", "camion"), ("niños", "nino")] {
+        for (text, query) in
+            [("camión", "camiones"), ("habitación", "habitaciones"), ("camiones", "camion"), ("niños", "nino")]
+        {
             assert!(meets("es", text, query), "{text} {query}");
         }
         assert!(!meets("en", "Running shoes", "hat"));
@@ -180,8 +183,9 @@ mod tests {
 
     #[test]
     fn hostile_words_are_cut() {
-        let stems = analysis().stems("es", &"ñ".repeat(100_000));
-        assert!(stems.iter().all(|stem| stem.len() <= LONGEST_WORD), "{stems:?}");
-        assert!(analysis().stems("en", "\u{0}\u{301} … ").is_empty());
+        let stems = |tag: &str, text: &str| analysis().stems(tag, text, &folded_words(text));
+        let long = stems("es", &"ñ".repeat(100_000));
+        assert!(long.iter().all(|stem| stem.len() <= LONGEST_WORD), "{long:?}");
+        assert!(stems("en", "\u{0}\u{301} … ").is_empty());
     }
 }

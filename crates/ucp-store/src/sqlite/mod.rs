@@ -65,10 +65,7 @@ impl Database {
     ///
     /// # Errors
     /// Why it can neither be opened nor created.
-    pub fn open_or_create(
-        data_dir: &Path,
-        fill: impl FnOnce() -> (Market, Vec<Record>),
-    ) -> Result<Self, StoreError> {
+    pub fn open_or_create(data_dir: &Path, fill: impl FnOnce() -> (Market, Vec<Record>)) -> Result<Self, StoreError> {
         fs::create_dir_all(data_dir).map_err(|source| StoreError::Directory { path: data_dir.to_owned(), source })?;
         let path = data_dir.join(FILE);
         let mut connection = connect_and_migrate(&path)?;
@@ -90,8 +87,10 @@ impl Database {
         let Some((identity, market, key)) = row else {
             return Err(StoreError::Missing { path });
         };
-        let market = serde_json::from_str(&market)
-            .map_err(|error| StoreError::Damaged { path: path.clone(), what: format!("the market is unreadable ({error})") })?;
+        let market = serde_json::from_str(&market).map_err(|error| StoreError::Damaged {
+            path: path.clone(),
+            what: format!("the market is unreadable ({error})"),
+        })?;
         Ok(Self {
             identity,
             market: Arc::new(market),
@@ -116,7 +115,10 @@ impl Database {
     /// # Errors
     /// Nothing was stored, because the database failed.
     pub async fn put(&self, records: Vec<Record>) -> Result<Vec<Result<Put, Rejected>>, WriteError> {
-        let prepared = self.prepare(records);
+        let market = self.market();
+        // Checking and serialising keeps a thread busy.
+        let prepared = tokio::task::spawn_blocking(move || prepare(records, &market)).await;
+        let prepared = prepared.map_err(|_| WriteError::Panicked)?;
         self.writer.call(move |db| products::put(db, prepared)).await
     }
 
@@ -125,12 +127,8 @@ impl Database {
     /// # Errors
     /// As [`put`](Self::put).
     pub fn put_blocking(&self, records: Vec<Record>) -> Result<Vec<Result<Put, Rejected>>, WriteError> {
-        let prepared = self.prepare(records);
+        let prepared = prepare(records, &self.market);
         self.writer.call_blocking(move |db| products::put(db, prepared))
-    }
-
-    fn prepare(&self, records: Vec<Record>) -> Vec<Result<Prepared, Rejected>> {
-        records.into_iter().map(|record| Prepared::new(record, &self.market)).collect()
     }
 
     /// The thread that writes, for work on other tables.
@@ -157,6 +155,10 @@ impl Database {
     }
 }
 
+fn prepare(records: Vec<Record>, market: &Market) -> Vec<Result<Prepared, Rejected>> {
+    records.into_iter().map(|record| Prepared::new(record, market)).collect()
+}
+
 fn connect_and_migrate(path: &Path) -> Result<Connection, StoreError> {
     let mut connection = connect(path).map_err(|source| StoreError::Open { path: path.to_owned(), source })?;
     migrations::migrate(&mut connection, path)?;
@@ -178,18 +180,16 @@ fn exists(connection: &Connection) -> rusqlite::Result<bool> {
 }
 
 fn create(connection: &mut Connection, path: &Path, market: &Market, records: Vec<Record>) -> Result<(), StoreError> {
-    let mut prepared = Vec::with_capacity(records.len());
-    let mut ids = Vec::with_capacity(records.len());
-    for record in records {
-        ids.push(record.id.clone());
-        prepared.push(Prepared::new(record, market));
-    }
+    let ids: Vec<_> = records.iter().map(|record| record.id.clone()).collect();
+    let prepared = prepare(records, market);
     let mut random = [0; 48];
     getrandom::fill(&mut random).map_err(StoreError::Random)?;
     let (key, identity) = random.split_at(32);
     let identity: String = identity.iter().map(|byte| format!("{byte:02x}")).collect();
-    let market = serde_json::to_string(market)
-        .map_err(|error| StoreError::Damaged { path: path.to_owned(), what: format!("the market is unwritable ({error})") })?;
+    let market = serde_json::to_string(market).map_err(|error| StoreError::Damaged {
+        path: path.to_owned(),
+        what: format!("the market is unwritable ({error})"),
+    })?;
 
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(WriteError::from)?;
     if exists(&transaction).map_err(WriteError::from)? {

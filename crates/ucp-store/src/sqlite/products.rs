@@ -64,7 +64,9 @@ impl Prepared {
         let record = record.check(market)?;
         if let Some(name) = names(&record).iter().find(|name| name.value.len() > MAX_IDENTIFIER) {
             let start: String = name.value.chars().take(40).collect();
-            return Err(Rejected { reason: format!("the identifier `{start}…` is longer than {MAX_IDENTIFIER} bytes") });
+            return Err(Rejected {
+                reason: format!("the identifier `{start}…` is longer than {MAX_IDENTIFIER} bytes"),
+            });
         }
         let document = serde_json::to_string(&record)
             .map_err(|error| Rejected { reason: format!("cannot be written as JSON ({error})") })?;
@@ -101,7 +103,8 @@ fn put_one(db: &Connection, prepared: &Prepared, revision: i64) -> rusqlite::Res
     if let Some(rejected) = conflict(db, &names, stored.as_ref().map(|(seq, _)| *seq))? {
         return Ok(Err(rejected));
     }
-    let mut insert = db.prepare_cached("INSERT INTO identifiers (value, kind, product, position) VALUES (?, ?, ?, ?)")?;
+    let mut insert =
+        db.prepare_cached("INSERT INTO identifiers (value, kind, product, position) VALUES (?, ?, ?, ?)")?;
     let Some((seq, before)) = stored else {
         db.prepare_cached("INSERT INTO products (id, revision, document) VALUES (?, ?, ?)")?
             .execute((&record.id, revision, document))?;
@@ -111,11 +114,12 @@ fn put_one(db: &Connection, prepared: &Prepared, revision: i64) -> rusqlite::Res
         }
         return Ok(Ok(Put::Created));
     };
-    db.prepare_cached("UPDATE products SET revision = ?, document = ? WHERE seq = ?")?.execute((revision, document, seq))?;
+    db.prepare_cached("UPDATE products SET revision = ?, document = ? WHERE seq = ?")?
+        .execute((revision, document, seq))?;
     let before = parse(&before)?;
     let old = self::names(&before);
-    let mut delete = db
-        .prepare_cached("DELETE FROM identifiers WHERE value = ? AND kind = ? AND product = ? AND position = ?")?;
+    let mut delete =
+        db.prepare_cached("DELETE FROM identifiers WHERE value = ? AND kind = ? AND product = ? AND position = ?")?;
     for name in old.difference(&names) {
         delete.execute((name.value, name.kind as i64, seq, name.position))?;
     }
@@ -127,8 +131,10 @@ fn put_one(db: &Connection, prepared: &Prepared, revision: i64) -> rusqlite::Res
 
 /// Names that have to be unique, but belong to another product.
 fn conflict(db: &Connection, names: &BTreeSet<Name<'_>>, seq: Option<i64>) -> rusqlite::Result<Option<Rejected>> {
-    let mut ids = db.prepare_cached("SELECT product FROM identifiers WHERE value = ? AND kind <= 1 AND product <> ? LIMIT 1")?;
-    let mut handles = db.prepare_cached("SELECT product FROM identifiers WHERE value = ? AND kind = 2 AND product <> ? LIMIT 1")?;
+    let mut ids =
+        db.prepare_cached("SELECT product FROM identifiers WHERE value = ? AND kind <= 1 AND product <> ? LIMIT 1")?;
+    let mut handles =
+        db.prepare_cached("SELECT product FROM identifiers WHERE value = ? AND kind = 2 AND product <> ? LIMIT 1")?;
     let own = seq.unwrap_or(-1);
     for name in names {
         let (statement, what) = match name.kind {
@@ -152,16 +158,17 @@ pub(crate) fn newest_revision(db: &Connection) -> rusqlite::Result<i64> {
     db.prepare_cached("SELECT coalesce(max(revision), 0) FROM products")?.query_row((), |row| row.get(0))
 }
 
-/// How many products there are.
-pub(crate) fn count(db: &Connection) -> rusqlite::Result<i64> {
-    db.query_row("SELECT count(*) FROM products", (), |row| row.get(0))
+/// How many products changed after `revision`.
+pub(crate) fn count_since(db: &Connection, revision: i64) -> rusqlite::Result<i64> {
+    db.prepare_cached("SELECT count(*) FROM products WHERE revision > ?")?.query_row([revision], |row| row.get(0))
 }
 
 /// The positions of the products that changed after `revision`, at most `limit`; `None` if there are more.
 pub(crate) fn changed_since(db: &Connection, revision: i64, limit: usize) -> rusqlite::Result<Option<Vec<i64>>> {
     let mut statement = db.prepare_cached("SELECT seq FROM products WHERE revision > ? LIMIT ?")?;
     let rows = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
-    let changed: Vec<i64> = statement.query_map((revision, rows), |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+    let changed: Vec<i64> =
+        statement.query_map((revision, rows), |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
     Ok((changed.len() <= limit).then_some(changed))
 }
 
@@ -180,7 +187,9 @@ pub(crate) fn resolve(db: &Connection, value: &str) -> rusqlite::Result<Vec<Foun
         return Ok(Vec::new());
     }
     let id = db
-        .prepare_cached("SELECT product, position FROM identifiers WHERE value = ? AND kind <= 1 ORDER BY kind LIMIT 1")?
+        .prepare_cached(
+            "SELECT product, position FROM identifiers WHERE value = ? AND kind <= 1 ORDER BY kind LIMIT 1",
+        )?
         .query_row([value], |row| found(row, false))
         .optional()?;
     if let Some(found) = id {
@@ -219,5 +228,9 @@ pub(crate) fn parse(document: &str) -> rusqlite::Result<Record> {
 }
 
 fn unreadable(error: impl fmt::Display) -> rusqlite::Error {
-    rusqlite::Error::FromSqlConversionFailure(0, Type::Text, format!("a product's document is unreadable: {error}").into())
+    rusqlite::Error::FromSqlConversionFailure(
+        0,
+        Type::Text,
+        format!("a product's document is unreadable: {error}").into(),
+    )
 }

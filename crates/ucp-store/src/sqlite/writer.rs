@@ -117,7 +117,10 @@ fn commit(connection: &mut Connection, group: Vec<Job>) {
 }
 
 /// Runs `job` in a savepoint of its own.
-fn isolated<T>(connection: &Connection, job: impl FnOnce(&Connection) -> Result<T, WriteError>) -> Result<T, WriteError> {
+fn isolated<T>(
+    connection: &Connection,
+    job: impl FnOnce(&Connection) -> Result<T, WriteError>,
+) -> Result<T, WriteError> {
     connection.execute_batch("SAVEPOINT job")?;
     let result = catch_unwind(AssertUnwindSafe(|| job(connection))).unwrap_or(Err(WriteError::Panicked));
     let end = if result.is_ok() { "RELEASE job" } else { "ROLLBACK TO job; RELEASE job" };

@@ -17,7 +17,10 @@ async fn finds_all(directory: &Path) {
 
 fn index_files(directory: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(directory.join("index")).expect("index");
-    let mut files: Vec<_> = entries.map(|entry| entry.expect("entry").path()).filter(|path| path.extension().is_none_or(|extension| extension != "lock")).collect();
+    let mut files: Vec<_> = entries
+        .map(|entry| entry.expect("entry").path())
+        .filter(|path| path.extension().is_none_or(|extension| extension != "lock"))
+        .collect();
     files.sort();
     files
 }
@@ -30,7 +33,8 @@ fn catalog() -> [Record; 2] {
 async fn a_torn_index_is_rebuilt() {
     let template = tempfile::tempdir().expect("directory");
     drop(open_with(template.path(), &catalog()));
-    let names: Vec<_> = index_files(template.path()).iter().map(|path| path.file_name().expect("name").to_owned()).collect();
+    let names: Vec<_> =
+        index_files(template.path()).iter().map(|path| path.file_name().expect("name").to_owned()).collect();
     assert!(names.len() >= 6, "{names:?}");
     let copy = |to: &Path| {
         fs::copy(template.path().join("shop.db"), to.join("shop.db")).expect("copies");
@@ -85,7 +89,10 @@ async fn an_index_that_is_behind_reads_on() {
     let directory = tempfile::tempdir().expect("directory");
     drop(open_with(directory.path(), &catalog()[..1]));
     let statistics = |directory: &Path| {
-        index_files(directory).into_iter().filter(|path| path.to_string_lossy().contains("statistics")).collect::<Vec<_>>()
+        index_files(directory)
+            .into_iter()
+            .filter(|path| path.to_string_lossy().contains("statistics"))
+            .collect::<Vec<_>>()
     };
     let before = statistics(directory.path());
     let database = Database::open(directory.path()).expect("opens");
@@ -133,6 +140,7 @@ async fn an_index_made_in_another_way_is_rebuilt() {
 async fn a_lock_file_that_is_left_over_stops_nobody() {
     let directory = tempfile::tempdir().expect("directory");
     drop(open_with(directory.path(), &catalog()));
-    fs::write(directory.path().join("index/.tantivy-writer.lock"), "left by a process that was killed").expect("writes");
+    fs::write(directory.path().join("index/.tantivy-writer.lock"), "left by a process that was killed")
+        .expect("writes");
     finds_all(directory.path()).await;
 }

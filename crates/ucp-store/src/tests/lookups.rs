@@ -22,7 +22,10 @@ fn catalog() -> Vec<Record> {
 
 async fn resolve(shop: &Shop, ids: &[&str]) -> Vec<Vec<(String, Target)>> {
     let found = shop.resolve(ids, &presentation("en", "USD")).await.expect("resolves");
-    found.into_iter().map(|found| found.into_iter().map(|found| (found.product.id.clone(), found.target)).collect()).collect()
+    found
+        .into_iter()
+        .map(|found| found.into_iter().map(|found| (found.product.id.clone(), found.target)).collect())
+        .collect()
 }
 
 #[tokio::test]
@@ -92,7 +95,10 @@ async fn products_come_in_the_language_and_currency_of_the_caller() {
             let found = shop.resolve(&["p"], &presentation(language, currency)).await.expect("resolves");
             let product = &found[0][0].product;
             let shown = product.variants[0].price;
-            assert_eq!((product.title.as_str(), format!("{} {}", shown.amount.minor(), shown.currency)), (title, price.into()));
+            assert_eq!(
+                (product.title.as_str(), format!("{} {}", shown.amount.minor(), shown.currency)),
+                (title, price.into())
+            );
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod damage;
 mod filtering;
+mod killing;
 mod lookups;
 mod paging;
 mod searching;

@@ -14,13 +14,23 @@ fn catalog() -> Vec<Record> {
         record(value)
     };
     vec![
-        product("shoe", "Runner Pro", "Light shoes for running on roads.", json!({
-            "tags": ["marathon"], "categories": [{"value": "Footwear > Running"}], "metadata": {"vendor": "Zephyrine"},
-            "translations": {"es": {"title": "Corredor Pro", "description": {"plain": "Zapatillas ligeras para la habitación y el camión."}}},
-        })),
+        product(
+            "shoe",
+            "Runner Pro",
+            "Light shoes for running on roads.",
+            json!({
+                "tags": ["marathon"], "categories": [{"value": "Footwear > Running"}], "metadata": {"vendor": "Zephyrine"},
+                "translations": {"es": {"title": "Corredor Pro", "description": {"plain": "Zapatillas ligeras para la habitación y el camión."}}},
+            }),
+        ),
         product("boot", "Mountain Boot", "A boot for winter.", json!({"categories": [{"value": "Footwear > Hiking"}]})),
         product("hat", "Winter Hat", "Wool. Runs small.", json!({})),
-        product("mug", "Café Mug", "", json!({"description": {"html": "<p>A <b>ceramic</b> mug</p><script>running</script>"}})),
+        product(
+            "mug",
+            "Café Mug",
+            "",
+            json!({"description": {"html": "<p>A <b>ceramic</b> mug</p><script>running</script>"}}),
+        ),
         product("lamp", "Desk Lamp", "Goes with the Runner Pro poster.", json!({})),
     ]
 }
@@ -102,8 +112,18 @@ async fn hostile_texts_are_only_texts() {
     let long = "running ".repeat(100_000);
     let wide = (0..50_000).map(|number| format!("w{number} ")).collect::<String>();
     for text in [
-        &*long, &*wide, "title:runner AND *", "\"runner", "a\u{0}b", "\u{202e}", "((((", "' OR 1=1 --", &"x".repeat(1 << 20),
-        &"é".repeat(1 << 19), "\u{10ffff}\u{10ffff}\u{10ffff}\u{10ffff}", "ｒｕｎｎｅｒ",
+        &*long,
+        &*wide,
+        "title:runner AND *",
+        "\"runner",
+        "a\u{0}b",
+        "\u{202e}",
+        "((((",
+        "' OR 1=1 --",
+        &"x".repeat(1 << 20),
+        &"é".repeat(1 << 19),
+        "\u{10ffff}\u{10ffff}\u{10ffff}\u{10ffff}",
+        "ｒｕｎｎｅｒ",
     ] {
         shop.find(&query(Some(text))).await.expect("an answer");
     }

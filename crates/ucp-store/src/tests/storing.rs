@@ -8,7 +8,11 @@ use crate::{Database, StoreError};
 fn seqs(directory: &Path) -> Vec<(i64, String)> {
     let connection = Connection::open(directory.join("shop.db")).expect("database");
     let mut statement = connection.prepare("SELECT seq, id FROM products ORDER BY seq").expect("statement");
-    statement.query_map((), |row| Ok((row.get(0)?, row.get(1)?))).expect("rows").collect::<Result<_, _>>().expect("rows")
+    statement
+        .query_map((), |row| Ok((row.get(0)?, row.get(1)?)))
+        .expect("rows")
+        .collect::<Result<_, _>>()
+        .expect("rows")
 }
 
 #[tokio::test]
@@ -16,9 +20,9 @@ async fn importing_again_updates_in_place() {
     let directory = tempfile::tempdir().expect("directory");
     let shop = open(directory.path());
     let first = [simple("a", "A"), simple("b", "B"), simple("c", "C")];
-    assert_eq!(put(&shop, &first).await, [Ok(Put::Created); 3]);
+    assert_eq!(put(&shop, &first).await, [const { Ok(Put::Created) }; 3]);
     let before = seqs(directory.path());
-    assert_eq!(put(&shop, &first).await, [Ok(Put::Unchanged); 3]);
+    assert_eq!(put(&shop, &first).await, [const { Ok(Put::Unchanged) }; 3]);
     let again = [simple("c", "C"), simple("b", "Better"), simple("d", "D"), simple("d", "Double")];
     assert_eq!(put(&shop, &again).await, [Ok(Put::Unchanged), Ok(Put::Updated), Ok(Put::Created), Ok(Put::Updated)]);
     assert_eq!(seqs(directory.path())[..3], before);
@@ -61,7 +65,8 @@ async fn products_that_cannot_be_stored_are_rejected_whole_and_alone() {
         let rejected = outcome.as_ref().expect_err(reason);
         assert!(rejected.reason.contains(reason), "{rejected} / {reason}");
     }
-    let found = shop.resolve(&["thief", "loot", "taken", "owner-v"], &presentation("en", "USD")).await.expect("resolves");
+    let found =
+        shop.resolve(&["thief", "loot", "taken", "owner-v"], &presentation("en", "USD")).await.expect("resolves");
     assert_eq!(found.iter().map(Vec::len).collect::<Vec<_>>(), [0, 0, 1, 1]);
     assert_eq!(search(&shop, "thief").await, [""; 0]);
     // An update that is rejected leaves what was there.
@@ -135,8 +140,11 @@ fn unusable_files_are_reported_with_their_place() {
     std::fs::write(&file, "x").expect("writes");
     let error = Database::open_or_create(&file, || (market(), vec![])).expect_err("a file");
     assert!(error.to_string().contains(&*file.to_string_lossy()), "{error}");
-    std::fs::write(directory.path().join("shop.db"), "this is no database, but it is long enough to be looked at ".repeat(50))
-        .expect("writes");
+    std::fs::write(
+        directory.path().join("shop.db"),
+        "this is no database, but it is long enough to be looked at ".repeat(50),
+    )
+    .expect("writes");
     let error = Database::open(directory.path()).expect_err("no database");
     assert!(error.to_string().contains("shop.db"), "{error}");
 }

@@ -2,17 +2,25 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, de::Error as _};
-use serde_json::{Map, Number, Value};
+use serde_json::{Map, Number, Value, json};
 use ucp_core::{
     catalog::{self, detail, filter, lookup, product::SelectedOption, search},
     money::Amount,
 };
 
-/// What to search for. Needs a `query` or at least one filter.
+/// What to search for. Needs a `query` that is not blank or at least one filter.
 #[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(
+    extend("anyOf" = [
+        { "properties": { "query": { "pattern": "\\S" } }, "required": ["query"] },
+        { "properties": { "filters": { "minProperties": 1 } }, "required": ["filters"] },
+    ]),
+    example = json!({ "query": "blue running shoes", "filters": { "price": { "max": 15000 } }, "pagination": { "limit": 3 } })
+)]
 pub(super) struct SearchRequest {
     /// The words to look for.
     #[serde(default)]
+    #[schemars(length(max = 4_096))]
     query: Option<String>,
     /// The buyer's circumstances.
     #[serde(default)]
@@ -33,6 +41,7 @@ pub(super) struct SearchRequest {
 
 /// What to look up.
 #[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(example = json!({ "ids": ["prod_abc123", "TMX-GRN-11"], "context": { "currency": "EUR" } }))]
 pub(super) struct LookupRequest {
     /// Product ids, variant ids, SKUs, handles and barcodes, in any mixture; at most 100 different ones.
     #[schemars(length(min = 1))]
@@ -53,15 +62,20 @@ pub(super) struct LookupRequest {
 
 /// Which product, and what the buyer chose so far.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[schemars(rename = "GetProductRequest")]
+#[schemars(
+    rename = "GetProductRequest",
+    example = json!({ "id": "prod_abc123", "selected": [{ "name": "Color", "label": "Blue" }], "preferences": ["Color", "Size"] })
+)]
 pub(super) struct ProductRequest {
     /// A product id or a variant id.
     id: String,
     /// The buyer's choices so far, at most one per option. A variant id overrules them.
     #[serde(default)]
+    #[schemars(length(max = 100))]
     selected: Option<Vec<SelectedOption>>,
     /// Names of options, the most important first. When no variant has all choices, the last one named is given up first.
     #[serde(default)]
+    #[schemars(length(max = 100))]
     preferences: Option<Vec<String>>,
     /// What variants have to be; applied after the choices.
     #[serde(default)]
@@ -134,6 +148,7 @@ struct Attribution {
 struct SearchFilters {
     /// Categories, any of which will do, by `value` or by the beginning of a path such as `Footwear > Running`.
     #[serde(default)]
+    #[schemars(length(max = 100))]
     categories: Option<Vec<String>>,
     /// Bounds for the price.
     #[serde(default)]

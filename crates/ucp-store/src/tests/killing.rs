@@ -1,0 +1,104 @@
+//! Processes that are killed: what they leave behind is whole.
+//!
+//! The processes are this test binary, started again for one of the ignored tests below.
+
+use std::{
+    env,
+    io::Read as _,
+    path::PathBuf,
+    process::{Command, Stdio},
+    time::Duration,
+};
+
+use super::*;
+use crate::{Database, StoreError};
+
+const DIRECTORY: &str = "UCP_STORE_TEST_DIRECTORY";
+
+const COUNT: usize = 2_000;
+
+fn goods() -> impl Iterator<Item = Record> {
+    (0..COUNT).map(|number| simple(&format!("p{number}"), &format!("Thing number {number}")))
+}
+
+fn directory() -> Option<PathBuf> {
+    env::var_os(DIRECTORY).map(Into::into)
+}
+
+/// Runs a test below in a process that is killed `after` it has begun.
+fn run_and_kill(test: &str, directory: &Path, after: Duration) {
+    let mut child = Command::new(env::current_exe().expect("this binary"))
+        .args(["--exact", &format!("tests::killing::{test}"), "--ignored", "--nocapture"])
+        .env(DIRECTORY, directory)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("starts");
+    // It says when it begins; the test harness says something before.
+    let mut output = child.stdout.take().expect("output");
+    let mut said = Vec::new();
+    while !said.ends_with(b"begins\n") {
+        let mut byte = [0];
+        assert_eq!(output.read(&mut byte).expect("reads"), 1, "{}", String::from_utf8_lossy(&said));
+        said.push(byte[0]);
+    }
+    std::thread::sleep(after);
+    child.kill().expect("kills");
+    child.wait().expect("ends");
+}
+
+#[test]
+#[ignore = "run by the tests that kill it"]
+fn fill() {
+    let Some(directory) = directory() else { return };
+    let goods = goods().collect();
+    println!("begins");
+    drop(Database::open_or_create(&directory, || (market(), goods)));
+    std::thread::sleep(Duration::from_secs(60));
+}
+
+#[tokio::test]
+#[ignore = "run by the tests that kill it"]
+async fn import() {
+    let Some(directory) = directory() else { return };
+    let shop = Shop::open(&Options::new(&directory)).expect("opens");
+    println!("begins");
+    let goods: Vec<_> = goods().collect();
+    for batch in goods.chunks(20) {
+        put(&shop, batch).await;
+    }
+    std::thread::sleep(Duration::from_secs(60));
+}
+
+#[test]
+fn a_first_start_that_is_killed_leaves_all_or_nothing() {
+    for after in [0, 5, 20, 40, 60, 80, 120, 200, 400] {
+        let directory = tempfile::tempdir().expect("directory");
+        run_and_kill("fill", directory.path(), Duration::from_millis(after));
+        match Database::open(directory.path()) {
+            Ok(database) => {
+                let count = database.readers().read(|db| crate::sqlite::products::count_since(db, 0)).expect("count");
+                assert_eq!(count, i64::try_from(COUNT).expect("small"), "after {after} ms");
+            }
+            Err(error) => assert!(matches!(error, StoreError::Missing { .. }), "after {after} ms: {error}"),
+        }
+        // And the next start is like a first one.
+        let database = Database::open_or_create(directory.path(), || (market(), goods().collect())).expect("opens");
+        let count = database.readers().read(|db| crate::sqlite::products::count_since(db, 0)).expect("count");
+        assert_eq!(count, i64::try_from(COUNT).expect("small"), "after {after} ms");
+    }
+}
+
+#[tokio::test]
+async fn a_shop_that_is_killed_finds_what_it_stored() {
+    let directory = tempfile::tempdir().expect("directory");
+    drop(open(directory.path()));
+    for after in [30, 150, 90, 300] {
+        run_and_kill("import", directory.path(), Duration::from_millis(after));
+        let shop = open(directory.path());
+        let count = shop.database().readers().read(|db| crate::sqlite::products::count_since(db, 0)).expect("count");
+        let found = all_pages(&shop, query(Some("things"))).await;
+        assert_eq!(i64::try_from(found.len()).expect("small"), count, "after {after} ms");
+        assert_eq!(all_pages(&shop, query(None)).await.len(), found.len());
+    }
+}

@@ -1,0 +1,23 @@
+"""Rules of the protocol that a JSON Schema cannot say, told to schemathesis: SCHEMATHESIS_HOOKS names this module.
+
+Schemathesis expects every call that fits the schemas to be carried out. Calls that it makes up to be good are changed here
+so that they also keep the rules below; calls that it makes up to be bad stay as they are.
+"""
+
+import schemathesis
+from schemathesis.generation import GenerationMode
+
+
+@schemathesis.hook
+def before_call(context, case, kwargs):
+    if case.meta is None or case.meta.generation.mode != GenerationMode.POSITIVE or not isinstance(case.body, dict):
+        return
+    # A cursor is good only if the gateway issued it for this very query.
+    if isinstance(case.body.get("pagination"), dict):
+        case.body["pagination"].pop("cursor", None)
+    # Each option is selected at most once.
+    if isinstance(case.body.get("selected"), list):
+        case.body["selected"] = list({option["name"]: option for option in case.body["selected"]}.values())
+    # A filter that lets everything pass is no reason to search.
+    if case.path == "/catalog/search" and case.body.get("filters") and not (case.body.get("query") or "").strip():
+        case.body["filters"]["available"] = True
