@@ -4,7 +4,10 @@ use std::path::Path;
 
 use axum::Router;
 use ucp_core::{Operation, Release, port::Backend};
-use ucp_mcp::{Server, http::Config};
+use ucp_mcp::{
+    Server,
+    http::{Config, ErrorStatus},
+};
 use ucp_rest::publication::Publication;
 use ucp_service::{Pipeline, pipeline};
 use ucp_store::{Options, Shop, StoreError, sample};
@@ -35,11 +38,11 @@ impl App {
     }
 
     /// Everything under one router: REST, MCP, the documents, and the page that shows them.
-    pub(crate) fn router(&self, public_url: &Url, errors_as_200: bool) -> Router {
+    pub(crate) fn router(&self, public_url: &Url, error_status: ErrorStatus) -> Router {
         let base = base(public_url);
         let publication = Publication::new(RELEASE, OPERATIONS, &base);
         let mcp = Server::new(self.pipeline.clone(), RELEASE, OPERATIONS, publication.openrpc().bytes(), false);
-        let config = Config { hosts: public_url.host_str().map(str::to_owned).into_iter().collect(), errors_as_200 };
+        let config = Config { hosts: public_url.host_str().map(str::to_owned).into_iter().collect(), error_status };
         let router = ucp_rest::router(&self.pipeline, RELEASE, OPERATIONS)
             .merge(publication.router())
             .merge(ucp_mcp::http::router(mcp, config))

@@ -39,7 +39,7 @@ pub(crate) struct ServeOptions {
     #[arg(long, env = "UCP_GATEWAY_PUBLIC_URL", value_name = "URL", value_parser = public_url)]
     pub(crate) public_url: Option<Url>,
     /// The HTTP status of JSON-RPC errors.
-    #[arg(long, env = "UCP_GATEWAY_MCP_ERROR_STATUS", default_value = "matching", value_name = "STATUS")]
+    #[arg(long, env = "UCP_GATEWAY_MCP_ERROR_STATUS", default_value = "fitting", value_name = "WHICH")]
     pub(crate) mcp_error_status: McpErrorStatus,
     /// How many connections are served at once.
     #[arg(long, env = "UCP_GATEWAY_MAX_CONNECTIONS", default_value_t = 1_024, value_name = "NUMBER")]
@@ -48,10 +48,10 @@ pub(crate) struct ServeOptions {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum McpErrorStatus {
-    /// The status that says the same as the error, as UCP demands.
+    /// The status that says the same as the error, except towards MCP clients that shook hands, which get 200.
+    Fitting,
+    /// The status that says the same as the error, whoever calls.
     Matching,
-    /// Always 200, for MCP clients that read no other answers.
-    Ok,
 }
 
 #[derive(Debug, Args)]

@@ -22,7 +22,7 @@ use ucp_service::{body, header};
 
 use crate::{
     arguments::Caller,
-    era::Mirror,
+    era::{HANDSHAKE_VERSIONS, Mirror},
     server::{Answer, Server},
 };
 
@@ -34,9 +34,20 @@ const EVENT_STREAM: HeaderValue = HeaderValue::from_static("text/event-stream");
 pub struct Config {
     /// Host names, without port, under which the gateway is reached besides those of loopback.
     pub hosts: Vec<String>,
-    /// Answer JSON-RPC errors with HTTP 200, for MCP clients that read no other answers (trap T-30). UCP asks for the
-    /// matching status, which is the default.
-    pub errors_as_200: bool,
+    /// Which status JSON-RPC errors have.
+    pub error_status: ErrorStatus,
+}
+
+/// Which HTTP status a JSON-RPC error has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ErrorStatus {
+    /// The one that says the same, as UCP demands (rule ERR-02), except towards MCP clients that shook hands: their
+    /// libraries take any such answer for a broken connection and keep the error from the agent (trap T-30). They are
+    /// known by the version they name in `MCP-Protocol-Version`, which UCP platforms do not send.
+    #[default]
+    Fitting,
+    /// The one that says the same, whoever calls.
+    Matching,
 }
 
 struct Endpoint {
@@ -58,12 +69,16 @@ enum Form {
 
 async fn handle(State(endpoint): State<Arc<Endpoint>>, request: Request<Body>) -> Response {
     let request_id = header::request_id(request.headers());
-    let (form, answer) = match respond(&endpoint, request).await {
+    let shook_hands = endpoint.config.error_status == ErrorStatus::Fitting && names_handshake(request.headers());
+    let (form, mut answer) = match respond(&endpoint, request).await {
         Ok(answered) => answered,
         Err(refusal) => (Form::Json, Answer::refused(None, &refusal)),
     };
+    // Which page may call is between browsers and servers; no MCP library is asked.
+    if shook_hands && answer.text.is_some() && answer.status != Code::OriginForbidden.http_status() {
+        answer.status = StatusCode::OK.as_u16();
+    }
     let Answer { status, retry_after, text } = answer;
-    let status = if endpoint.config.errors_as_200 && text.is_some() { 200 } else { status };
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let headers = [(header::REQUEST_ID, request_id), (CACHE_CONTROL, HeaderValue::from_static("no-store"))];
     let mut response = match (text, form) {
@@ -78,6 +93,12 @@ async fn handle(State(endpoint): State<Arc<Endpoint>>, request: Request<Body>) -
         response.headers_mut().insert(RETRY_AFTER, seconds.into());
     }
     response
+}
+
+/// Whether the caller names a version of MCP that begins with a handshake.
+fn names_handshake(headers: &HeaderMap) -> bool {
+    let version = headers.get("mcp-protocol-version").and_then(|version| version.to_str().ok()).map(str::trim);
+    version.is_some_and(|version| HANDSHAKE_VERSIONS.contains(&version))
 }
 
 async fn respond(endpoint: &Endpoint, request: Request<Body>) -> Result<(Form, Answer), Refusal> {
@@ -158,7 +179,7 @@ mod tests {
 
     #[test]
     fn foreign_pages_are_refused_and_programs_are_not() {
-        let config = Config { hosts: vec!["shop.example".into()], errors_as_200: false };
+        let config = Config { hosts: vec!["shop.example".into()], ..Config::default() };
         let admits = |pairs: &[(HeaderName, &str)]| config.admit(&headers(pairs), &Uri::from_static("/mcp")).is_ok();
         assert!(admits(&[(HOST, "localhost:8080")]));
         assert!(admits(&[(HOST, "127.0.0.1")]));

@@ -206,3 +206,102 @@ impl Service<Valid> for Execute {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::{Value, json};
+    use tower::ServiceExt as _;
+    use ucp_core::{
+        Code, Operation, Release,
+        catalog::{
+            cursor::CursorKey,
+            market::{Market, Presentation},
+        },
+        port::{Catalog, Match, Page, Query},
+    };
+
+    use super::*;
+    use crate::agent::Claim;
+
+    /// A shop that knows nothing, and fails in the ways a shop can.
+    struct Broken {
+        market: Arc<Market>,
+        key: CursorKey,
+    }
+
+    #[async_trait::async_trait]
+    impl Catalog for Broken {
+        fn market(&self) -> Arc<Market> {
+            Arc::clone(&self.market)
+        }
+
+        fn cursor_key(&self) -> &CursorKey {
+            &self.key
+        }
+
+        async fn find(&self, _: &Query) -> Result<Page, Refusal> {
+            panic!("a secret of the shop")
+        }
+
+        async fn resolve(&self, ids: &[&str], _: &Presentation) -> Result<Vec<Vec<Match>>, Refusal> {
+            if ids.contains(&"down") {
+                Err(Refusal::unavailable("The shop is closed.", 7))
+            } else {
+                Ok(vec![Vec::new(); ids.len()])
+            }
+        }
+    }
+
+    async fn call(operation: Operation, payload: Value, profile: Option<&str>) -> Result<Value, Refusal> {
+        let market = json!({ "name": "Broken", "currency": "USD", "language": "en" });
+        let market = Arc::new(serde_json::from_value(market).expect("a market"));
+        let catalog = Arc::new(Broken { market, key: CursorKey::new([1; 32]) });
+        let claims = profile.map(|profile| Claim { place: "the test", profile: profile.to_owned() });
+        let call = Call {
+            operation,
+            release: Release::V2026_04_08,
+            id: None,
+            payload,
+            claims: claims.into_iter().collect(),
+            languages: Vec::new(),
+        };
+        let reply = pipeline(Backend { catalog }).oneshot(call).await?;
+        Ok(serde_json::from_str(&reply.document).expect("answers are JSON"))
+    }
+
+    const PLATFORM: Option<&str> = Some("https://agent.example/profile");
+
+    #[tokio::test]
+    async fn a_panic_is_an_answer_and_tells_nothing() {
+        let refusal = call(Operation::SearchCatalog, json!({ "query": "x" }), PLATFORM).await.expect_err("refused");
+        assert_eq!(refusal, Refusal::internal());
+    }
+
+    #[tokio::test]
+    async fn a_failure_of_the_shop_reaches_the_caller_as_it_is() {
+        let refusal = call(Operation::LookupCatalog, json!({ "ids": ["down"] }), PLATFORM).await.expect_err("refused");
+        assert_eq!((refusal.code, refusal.retry_after), (Code::Unavailable, Some(7)));
+    }
+
+    #[tokio::test]
+    async fn callers_are_identified_before_their_payload_is_read() {
+        let nonsense = json!({ "ids": 3 });
+        let anonymous = call(Operation::LookupCatalog, nonsense.clone(), None).await.expect_err("refused");
+        assert_eq!(anonymous.code, Code::InvalidProfileUrl);
+        let identified = call(Operation::LookupCatalog, nonsense, PLATFORM).await.expect_err("refused");
+        assert_eq!((identified.code, identified.path.as_deref()), (Code::InvalidRequest, Some("$.ids")));
+    }
+
+    #[tokio::test]
+    async fn nothing_found_is_an_outcome() {
+        let found = call(Operation::LookupCatalog, json!({ "ids": ["a", "a"] }), PLATFORM).await.expect("an answer");
+        assert_eq!(found["messages"], json!([{ "type": "info", "code": "not_found", "content": "a" }]));
+        let missing = call(Operation::GetProduct, json!({ "id": "a" }), PLATFORM).await.expect("an answer");
+        assert_eq!(
+            (&missing["ucp"]["status"], &missing["messages"][0]["severity"]),
+            (&json!("error"), &json!("unrecoverable"))
+        );
+    }
+}

@@ -105,7 +105,8 @@ impl Shop {
         Ok(Self { inner, watcher: Arc::new(watcher) })
     }
 
-    /// Stores products, as [`Database::put`] does. When this returns, they can be looked up and found.
+    /// Stores products, as [`Database::put`] does. When this returns, they can be looked up and found; found a little
+    /// later if another process is writing the search index just then.
     ///
     /// # Errors
     /// Nothing was stored, because the database failed.
@@ -115,7 +116,7 @@ impl Shop {
         Ok(outcomes)
     }
 
-    /// Waits until everything that is in the database now is in cache and index.
+    /// Waits until the shop has looked at everything that is in the database now, instead of until it does so by itself.
     pub async fn refresh(&self) {
         // A watcher that has stopped refreshes nothing any more.
         drop(self.watcher.request().await);

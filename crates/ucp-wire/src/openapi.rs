@@ -160,22 +160,25 @@ fn parameters() -> [utoipa::openapi::path::Parameter; 3] {
             "UCP-Agent",
             Required::True,
             "The platform that calls: an RFC 8941 dictionary whose `profile` is the https address of its UCP profile.",
-            text().pattern(Some(r#"^profile="https://[a-z0-9.-]+\.[a-z]{2,}(/[A-Za-z0-9._~/-]*)?"$"#)),
+            text().pattern(Some(
+                r#"^profile="https://([A-Za-z0-9]+(-[A-Za-z0-9]+)*\.)+[A-Za-z]{2,}(:[0-9]{1,4})?(/[A-Za-z0-9._~/?&=-]*)?"$"#,
+            )),
             r#"profile="https://agent.example.com/.well-known/ucp""#,
         ),
         header(
             "Request-Id",
             Required::False,
-            "An identifier of this call; the answer repeats it. Made by the gateway when absent.",
-            text().pattern(Some("^[A-Za-z0-9_.:-]{1,128}$")),
+            "An identifier of this call, which the answer repeats: up to 128 letters, digits, `-`, `_`, `.` and `:`. The \
+             gateway makes one when it is absent or something else.",
+            text(),
             "7c1f6d52-2b9c-4c36-9b43-5d6d3c2ad3a4",
         ),
         header(
             "Accept-Language",
             Required::False,
-            "The languages to answer in, in order of preference; `context.language` overrules it.",
-            text().pattern(Some("^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$")),
-            "es-MX",
+            "The languages to answer in (RFC 9110); `context.language` overrules it.",
+            text(),
+            "es-MX, es;q=0.9",
         ),
     ]
 }

@@ -33,6 +33,12 @@ pub const FAILURES: &[Code] = &[
     Code::Unavailable,
 ];
 
+/// The errors of MCP 2026-07-28 itself, which has no place for them in UCP's registry.
+const MCP_FAILURES: &[(i32, &str)] = &[
+    (-32020, "A header does not repeat what the body says (MCP 2026-07-28)."),
+    (-32022, "The version of MCP is not supported; `data` names those that are."),
+];
+
 /// The document for `operations` in the release of `dialect`, served under `public_url`.
 #[must_use]
 pub fn document(dialect: &dyn Dialect, operations: &[Operation], public_url: &str) -> Value {
@@ -95,6 +101,7 @@ fn errors() -> Vec<Value> {
             None => by_number.push((code.json_rpc(), vec![text])),
         }
     }
+    by_number.extend(MCP_FAILURES.iter().map(|(number, text)| (*number, vec![(*text).to_owned()])));
     by_number.into_iter().map(|(number, texts)| json!({ "code": number, "message": texts.join(" ") })).collect()
 }
 

@@ -17,7 +17,5 @@ def before_call(context, case, kwargs):
         case.body["pagination"].pop("cursor", None)
     # Each option is selected at most once.
     if isinstance(case.body.get("selected"), list):
-        case.body["selected"] = list({option["name"]: option for option in case.body["selected"]}.values())
-    # A filter that lets everything pass is no reason to search.
-    if case.path == "/catalog/search" and case.body.get("filters") and not (case.body.get("query") or "").strip():
-        case.body["filters"]["available"] = True
+        options = {option.get("name"): option for option in case.body["selected"] if isinstance(option, dict)}
+        case.body["selected"] = list(options.values())

@@ -17,12 +17,12 @@ use crate::{
 /// The filters of a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Filters {
-    /// Categories, any of which a product may be in; empty means any.
-    pub categories: Vec<String>,
+    /// Categories, any of which a product may be in; an empty list means any.
+    pub categories: Option<Vec<String>>,
     /// Bounds for the price of a variant.
     pub price: Option<PriceFilter>,
-    /// Whether only variants that can be bought now count. An extension of this gateway.
-    pub available: bool,
+    /// Whether only variants that can be bought now count; `false` asks for nothing. An extension of this gateway.
+    pub available: Option<bool>,
     /// The names of filters that this gateway does not know.
     pub unknown: Vec<String>,
 }
@@ -37,7 +37,7 @@ pub struct PriceFilter {
 }
 
 impl Filters {
-    /// Whether the request filters at all.
+    /// Whether the request states no filter at all, not even one that lets everything pass.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
@@ -60,10 +60,10 @@ impl Filters {
             })
             .collect();
         let bounds = self.price.and_then(|price| bounds(price, market, context, presentation, &mut notes));
-        let mut categories: Vec<_> = self.categories.iter().map(|value| CategoryPath::new(value)).collect();
+        let mut categories: Vec<_> = self.categories.iter().flatten().map(|value| CategoryPath::new(value)).collect();
         categories.sort();
         categories.dedup();
-        (Criteria { categories, bounds, available: self.available }, notes)
+        (Criteria { categories, bounds, available: self.available == Some(true) }, notes)
     }
 }
 

@@ -185,7 +185,11 @@ mod tests {
             (Count::new(0), Count::new(0), Count::new(0), Count::new(0), Count::new(0));
         let bump = |count: &Count<u32>, when: bool| count.set(count.get() + u32::from(when));
         let cases = 4_000;
-        let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() });
+        let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
+            cases,
+            failure_persistence: None,
+            ..ProptestConfig::default()
+        });
         runner
             .run(&case(), |case| {
                 let effective = case.relaxed();

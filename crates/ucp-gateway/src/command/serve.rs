@@ -7,6 +7,7 @@ use tokio::{
     signal::unix::{SignalKind, signal},
 };
 use ucp_core::port::Catalog as _;
+use ucp_mcp::http::ErrorStatus;
 use url::Url;
 
 use super::Done;
@@ -27,7 +28,11 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
             Some(url) => url.clone(),
             None => reachable(listener.local_addr()?)?,
         };
-        let router = app.router(&public_url, options.mcp_error_status == McpErrorStatus::Ok);
+        let error_status = match options.mcp_error_status {
+            McpErrorStatus::Fitting => ErrorStatus::Fitting,
+            McpErrorStatus::Matching => ErrorStatus::Matching,
+        };
+        let router = app.router(&public_url, error_status);
         welcome(&app, &base(&public_url));
         listener::serve(listener, router, options.max_connections, shutdown()?).await;
         Ok(ExitCode::SUCCESS)

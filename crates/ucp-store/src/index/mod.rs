@@ -171,30 +171,35 @@ impl Index {
     }
 
     fn maintain_with(&self, maintenance: &mut Maintenance, db: &Connection) -> Result<(), IndexError> {
-        // Everything is read from one state of the database.
-        let db = db.unchecked_transaction()?;
-        let newest = products::newest_revision(&db)?;
         let damaged =
             self.distrusted.swap(false, Ordering::Relaxed) && maintenance.opened.as_ref().is_some_and(is_damaged);
-        let kept = maintenance.opened.take().filter(|opened| !damaged && self.is_usable(&opened.payload, newest));
+        let kept = maintenance.opened.take().filter(|_| !damaged);
         let is_new = kept.is_none();
-        let mut opened = match kept {
-            Some(opened) => opened,
-            None => {
-                let opened = if damaged { Err("it is damaged".to_owned()) } else { self.open(newest) };
-                let opened = match opened {
-                    Ok(opened) => opened,
-                    Err(reason) => {
-                        // Not searched any longer: it may be what is wrong.
-                        self.publish(None)?;
-                        maintenance.changed = Some(Instant::now());
-                        self.build(&db, newest, &reason)?
-                    }
-                };
-                self.publish(Some(&opened))?;
-                opened
+        let found = match kept {
+            Some(opened) => Ok(opened),
+            None if damaged => Err("it is damaged".to_owned()),
+            None => self.open(),
+        };
+        // From here on, everything is read from one state of the database. It has all that was in the database when
+        // the index was opened, so that an index that knows more is not from this database's past.
+        let db = db.unchecked_transaction()?;
+        let newest = products::newest_revision(&db)?;
+        let found = found.and_then(|opened| match opened.payload.revision <= newest {
+            true => Ok(opened),
+            false => Err("it is ahead of the database".to_owned()),
+        });
+        let mut opened = match found {
+            Ok(opened) => opened,
+            Err(reason) => {
+                // Not searched any longer: it may be what is wrong.
+                self.publish(None)?;
+                maintenance.changed = Some(Instant::now());
+                self.build(&db, newest, &reason)?
             }
         };
+        if is_new {
+            self.publish(Some(&opened))?;
+        }
         if opened.payload.revision < newest {
             opened = self.catch_up(opened, &db, newest)?;
             maintenance.changed = Some(Instant::now());
@@ -217,22 +222,19 @@ impl Index {
         Ok(())
     }
 
-    fn is_usable(&self, payload: &Payload, newest: i64) -> bool {
-        payload.identity == self.identity
-            && payload.fingerprint == self.fields.fingerprint
-            && payload.revision <= newest
-    }
-
     /// Opens what is on disk, or says why it is of no use.
-    fn open(&self, newest: i64) -> Result<Opened, String> {
+    fn open(&self) -> Result<Opened, String> {
         if !self.directory.join("meta.json").exists() {
             return Err("there is none".to_owned());
         }
         let unreadable = |error: TantivyError| format!("it cannot be opened ({error})");
         let index = tantivy::Index::open_in_dir(&self.directory).map_err(unreadable)?;
         let payload = payload(&index.load_metas().map_err(unreadable)?).ok_or("it is incomplete")?;
-        if !self.is_usable(&payload, newest) || index.schema() != self.fields.schema {
-            return Err("it belongs to another state of the shop, or was made in another way".to_owned());
+        if payload.identity != self.identity {
+            return Err("it belongs to another database".to_owned());
+        }
+        if payload.fingerprint != self.fields.fingerprint || index.schema() != self.fields.schema {
+            return Err("it was made in another way".to_owned());
         }
         let statistics: Vec<_> = payload
             .epochs
@@ -288,7 +290,7 @@ impl Index {
     /// Adds what has changed in the database since the last commit.
     fn catch_up(&self, opened: Opened, db: &Connection, newest: i64) -> Result<Opened, IndexError> {
         let changed = products::count_since(db, opened.payload.revision)?;
-        let Some((mut writer, mut opened)) = self.lock(opened, newest, changed)? else {
+        let Some((mut writer, mut opened)) = self.lock(opened, changed)? else {
             return Err(IndexError::Busy);
         };
         if opened.payload.revision < newest {
@@ -309,7 +311,7 @@ impl Index {
 
     /// Counts terms anew. Callers who are paging go on with the older statistics.
     fn renew(&self, opened: Opened) -> Result<Opened, IndexError> {
-        let Some((mut writer, mut opened)) = self.lock(opened, i64::MAX, 0)? else {
+        let Some((mut writer, mut opened)) = self.lock(opened, 0)? else {
             return Err(IndexError::Busy);
         };
         if has_doubled(&opened) {
@@ -333,12 +335,12 @@ impl Index {
     }
 
     /// A writer of about so many products for `opened` as it is on disk now; `None` if another process has it.
-    fn lock(&self, opened: Opened, newest: i64, products: i64) -> Result<Option<(IndexWriter, Opened)>, IndexError> {
+    fn lock(&self, opened: Opened, products: i64) -> Result<Option<(IndexWriter, Opened)>, IndexError> {
         let writer = match self.writer(&opened.index, products) {
             Ok(writer) => writer,
             Err(IndexError::Busy) => {
                 // The other one is doing what is to be done; take what it has done so far.
-                if let Ok(theirs) = self.open(newest) {
+                if let Ok(theirs) = self.open() {
                     self.publish(Some(&theirs))?;
                 }
                 return Ok(None);
@@ -349,7 +351,7 @@ impl Index {
             return Ok(Some((writer, opened)));
         }
         // Another process was here since. Under the lock, nothing moves any more.
-        match self.open(newest) {
+        match self.open() {
             Ok(opened) => Ok(Some((writer, opened))),
             Err(reason) => {
                 tracing::warn!(reason, "another process left the search index in disorder");

@@ -144,3 +144,36 @@ async fn a_lock_file_that_is_left_over_stops_nobody() {
         .expect("writes");
     finds_all(directory.path()).await;
 }
+
+#[tokio::test]
+async fn a_shop_whose_index_another_process_holds_waits_its_turn() {
+    use tantivy::{
+        Directory as _,
+        directory::{INDEX_WRITER_LOCK, MmapDirectory},
+    };
+    let directory = tempfile::tempdir().expect("directory");
+    let shop = open_with(directory.path(), &catalog());
+    let other = MmapDirectory::open(directory.path().join("index")).expect("opens");
+    let lock = other.acquire_lock(&INDEX_WRITER_LOCK).expect("locks");
+    put(&shop, &[simple("c", "Walnut Cabinet")]).await;
+    // Stored and looked up, not yet found; and what was found before still is.
+    assert_eq!(shop.resolve(&["c"], &presentation("en", "USD")).await.expect("resolves")[0].len(), 1);
+    assert_eq!(search(&shop, "walnut").await, ["a"]);
+    drop(lock);
+    shop.refresh().await;
+    assert_eq!(search(&shop, "walnut").await, ["a", "c"]);
+}
+
+#[tokio::test]
+async fn a_shop_without_an_index_says_that_it_cannot_search() {
+    let directory = tempfile::tempdir().expect("directory");
+    fs::write(directory.path().join("index"), "in the way").expect("writes");
+    let shop = open_with(directory.path(), &catalog());
+    let refusal = shop.find(&query(Some("walnut"))).await.expect_err("no index");
+    assert_eq!(refusal.code, ucp_core::Code::Unavailable);
+    assert!(refusal.retry_after.is_some());
+    assert_eq!(shop.resolve(&["a"], &presentation("en", "USD")).await.expect("resolves")[0].len(), 1);
+    fs::remove_file(directory.path().join("index")).expect("removes");
+    shop.refresh().await;
+    assert_eq!(search(&shop, "walnut").await, ["a"]);
+}

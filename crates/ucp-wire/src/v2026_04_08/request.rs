@@ -209,9 +209,9 @@ impl SearchFilters {
     fn into_domain(this: Option<Self>) -> filter::Filters {
         let this = this.unwrap_or_default();
         filter::Filters {
-            categories: this.categories.unwrap_or_default(),
+            categories: this.categories,
             price: this.price.map(|price| filter::PriceFilter { min: price.min, max: price.max }),
-            available: this.available.unwrap_or_default(),
+            available: this.available,
             unknown: this.others.into_iter().map(|(name, _)| name).collect(),
         }
     }

@@ -26,6 +26,7 @@ pub(super) struct SearchResponse<'a> {
     pub(super) products: Vec<Product<'a>>,
     pub(super) pagination: Pagination<'a>,
     /// Notes.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) messages: Option<Vec<Message>>,
 }
 
@@ -37,6 +38,7 @@ pub(super) struct LookupResponse<'a> {
     /// Each product once.
     pub(super) products: Vec<LookupProduct<'a>>,
     /// Notes; `not_found` with the identifier as content for each one that names nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) messages: Option<Vec<Message>>,
 }
 
@@ -47,6 +49,7 @@ pub(super) struct ProductResponse<'a> {
     pub(super) ucp: Success,
     pub(super) product: DetailProduct<'a>,
     /// Notes.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) messages: Option<Vec<Message>>,
 }
 
@@ -220,6 +223,7 @@ pub(super) struct Product<'a> {
     #[serde(flatten)]
     pub(super) members: ProductMembers<'a>,
     /// The options along which its variants differ.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) options: Option<Vec<ProductOption<'a>>>,
     /// The featured variant.
     #[schemars(length(min = 1))]
@@ -232,6 +236,7 @@ pub(super) struct LookupProduct<'a> {
     #[serde(flatten)]
     pub(super) members: ProductMembers<'a>,
     /// The options along which its variants differ.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) options: Option<Vec<ProductOption<'a>>>,
     /// The variants that identifiers led to.
     #[schemars(length(min = 1))]
@@ -264,8 +269,10 @@ pub(super) struct DetailProduct<'a> {
     #[serde(flatten)]
     pub(super) members: ProductMembers<'a>,
     /// The options, with what choosing each value would lead to.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) options: Option<Vec<DetailOption<'a>>>,
     /// The effective selection: what is left of the request's choices, or the featured variant's own values.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) selected: Option<Vec<SelectedOption>>,
     /// The variants that match the effective selection, the featured one first.
     #[schemars(length(min = 1))]
