@@ -74,11 +74,13 @@ async fn handle(State(endpoint): State<Arc<Endpoint>>, request: Request<Body>) -
         Ok(answered) => answered,
         Err(refusal) => (Form::Json, Answer::refused(None, &refusal)),
     };
-    // Which page may call is between browsers and servers; no MCP library is asked.
-    if shook_hands && answer.text.is_some() && answer.status != Code::OriginForbidden.http_status() {
+    // Which page may call is between browsers and servers; no MCP library is asked. A message of the era without a
+    // handshake comes from a client of that era, whatever its header says.
+    let is_modern = answer.modern_violation;
+    if shook_hands && !is_modern && answer.text.is_some() && answer.status != Code::OriginForbidden.http_status() {
         answer.status = StatusCode::OK.as_u16();
     }
-    let Answer { status, retry_after, text } = answer;
+    let Answer { status, retry_after, text, .. } = answer;
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let headers = [(header::REQUEST_ID, request_id), (CACHE_CONTROL, HeaderValue::from_static("no-store"))];
     let mut response = match (text, form) {

@@ -46,11 +46,13 @@ pub struct Answer {
     pub retry_after: Option<u32>,
     /// The JSON-RPC message; `None` for messages that want no answer.
     pub text: Option<String>,
+    /// Whether it names a broken rule of the era without a handshake, whose clients read every status.
+    pub modern_violation: bool,
 }
 
 impl Answer {
     fn ok(text: String) -> Self {
-        Self { status: 200, retry_after: None, text: Some(text) }
+        Self { status: 200, retry_after: None, text: Some(text), modern_violation: false }
     }
 
     /// The answer that says a refusal.
@@ -60,11 +62,13 @@ impl Answer {
             status: refusal.code.http_status(),
             retry_after: refusal.retry_after,
             text: Some(message::refused(id, refusal)),
+            modern_violation: false,
         }
     }
 
     fn violation(id: &message::Id, Violation { code, message, data }: &Violation) -> Self {
-        Self { status: 400, retry_after: None, text: Some(message::error(Some(id), *code, message, data)) }
+        let text = Some(message::error(Some(id), *code, message, data));
+        Self { status: 400, retry_after: None, text, modern_violation: true }
     }
 }
 
@@ -93,7 +97,9 @@ impl Server {
     pub async fn answer(&self, bytes: &[u8], mirror: Option<&Mirror>, caller: &Caller) -> Answer {
         let request = match message::read(bytes) {
             Ok(Message::Request(request)) => request,
-            Ok(Message::Unanswered) => return Answer { status: 202, retry_after: None, text: None },
+            Ok(Message::Unanswered) => {
+                return Answer { status: 202, retry_after: None, text: None, modern_violation: false };
+            }
             Err(Unreadable { id, refusal }) => return Answer::refused(id.as_ref(), &refusal),
         };
         let era = match classify(&request, mirror) {

@@ -10,7 +10,7 @@
 //! | module | holds |
 //! | :-- | :-- |
 //! | [`call`] | what goes into the pipeline and what comes out |
-//! | [`pipeline`] | the stack |
+//! | [`mod@pipeline`] | the stack |
 //! | [`agent`] | who is calling |
 //! | [`body`] | reading request bodies within limits |
 //! | [`header`] | the HTTP headers that both bindings read |

@@ -6,7 +6,7 @@
 //!
 //! | module | holds |
 //! | :-- | :-- |
-//! | [`dialect`] | what a release has to provide, and the registry of releases |
+//! | [`mod@dialect`] | what a release has to provide, and the registry of releases |
 //! | [`v2026_04_08`] | release 2026-04-08 |
 //! | [`splice`] | putting answers together from serialised parts |
 //! | [`refusal`] | the shape of a protocol failure |

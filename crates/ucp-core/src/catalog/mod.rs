@@ -22,6 +22,9 @@ pub mod record;
 pub mod search;
 pub mod selection;
 
+#[cfg(test)]
+mod tests;
+
 /// The buyer's provisional circumstances as the platform tells them: hints, never facts (UCP *Context*).
 ///
 /// Only the members that this gateway acts on are typed; a caller may send any others.

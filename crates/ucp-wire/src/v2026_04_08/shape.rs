@@ -160,8 +160,9 @@ pub(super) struct ProductMembers<'a> {
     pub(super) extra: &'a Map<String, Value>,
 }
 
-/// What is the same in every answer about a variant.
+/// A variant: one combination of option values that can be bought.
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Variant")]
 pub(super) struct VariantMembers<'a> {
     /// The identifier of the variant; what carts and checkouts take.
     pub(super) id: &'a str,

@@ -1,0 +1,78 @@
+//! The container image, as far as it can be tested without an engine: the binary is started as the image starts it, with
+//! the same arguments and environment, as a user without rights, in a directory it cannot write.
+
+use std::{
+    fs,
+    os::unix::{fs::PermissionsExt as _, process::CommandExt as _},
+    path::Path,
+    process::Command,
+};
+
+use crate::harness::{Gateway, repository};
+
+/// The instructions of the last stage, each with its words; continued lines are joined.
+fn instructions() -> Vec<(String, String)> {
+    let text = fs::read_to_string(repository().join("Dockerfile")).expect("a Dockerfile").replace("\\\n", " ");
+    let lines = text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#'));
+    let split = |line: &str| line.split_once(' ').map(|(name, rest)| (name.to_owned(), rest.trim().to_owned()));
+    let all: Vec<_> = lines.map(|line| split(line).expect("an instruction")).collect();
+    let last = all.iter().rposition(|(name, _)| name == "FROM").expect("a stage");
+    all[last..].to_vec()
+}
+
+fn words(instruction: &str) -> Vec<String> {
+    let text = instructions().into_iter().find(|(name, _)| name == instruction).expect(instruction).1;
+    serde_json::from_str(&text).unwrap_or_else(|_| text.split_whitespace().map(str::to_owned).collect())
+}
+
+#[test]
+fn the_image_starts_without_rights_and_writes_only_its_volume() {
+    let root = tempfile::tempdir().expect("a directory");
+    let (volume, elsewhere) = (root.path().join("volume"), root.path().join("elsewhere"));
+    for folder in [&volume, &elsewhere] {
+        fs::create_dir(folder).expect("a directory");
+    }
+    // As the image's own file system: there for everyone to read and for no one to write.
+    let allow = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("permissions");
+    allow(root.path(), 0o755);
+    allow(&elsewhere, 0o555);
+    let user: Vec<u32> = words("USER")[0].split(':').map(|id| id.parse().expect("a number")).collect();
+    assert!(user.iter().all(|id| *id > 0), "the image does not run as root");
+
+    let entry = [words("ENTRYPOINT"), words("CMD")].concat();
+    assert_eq!(entry[0], "/usr/local/bin/ucp-gateway");
+    let binary = elsewhere.join("ucp-gateway");
+    allow(&elsewhere, 0o755);
+    fs::copy(env!("CARGO_BIN_EXE_ucp-gateway"), &binary).expect("a copy");
+    allow(&elsewhere, 0o555);
+
+    let mut command = Command::new(&binary);
+    command.args(&entry[1..]).current_dir(&elsewhere).env_clear();
+    let mount = words("VOLUME").remove(0);
+    for (name, value) in words("ENV").iter().filter_map(|pair| pair.split_once('=')) {
+        // The volume and a free port stand for the ones of the container.
+        let value = value.replace(&mount, volume.to_str().expect("text")).replace("0.0.0.0:8080", "127.0.0.1:0");
+        command.env(name, value);
+    }
+    if fs::metadata("/proc/self").map(|process| std::os::unix::fs::MetadataExt::uid(&process)).is_ok_and(|id| id == 0) {
+        std::os::unix::fs::chown(&volume, Some(user[0]), Some(user[1])).expect("ownership");
+        command.uid(user[0]).gid(user[1]);
+    } else {
+        println!("not root: the binary is started as the present user, not as that of the image");
+    }
+    let mut gateway = Gateway::spawn(command, None);
+    assert_eq!(gateway.get("/.well-known/ucp").status, 200);
+    assert!(volume.join("shop.db").is_file());
+    assert!(gateway.terminate().success(), "it stops on SIGTERM");
+}
+
+#[test]
+fn compose_keeps_what_the_image_promises() {
+    let compose = fs::read_to_string(repository().join("docker-compose.yml")).expect("a compose file");
+    for promise in ["read_only: true", "no-new-privileges:true", "cap_drop:", "UCP_GATEWAY_PUBLIC_URL:", "shop:/data"] {
+        assert!(compose.contains(promise), "{promise}");
+    }
+    let stop_signal = words("STOPSIGNAL");
+    assert_eq!(stop_signal, ["SIGTERM"]);
+    assert_eq!(words("FROM"), ["scratch"]);
+}

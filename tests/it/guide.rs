@@ -1,0 +1,146 @@
+//! The documentation keeps its word: every code block in it is run.
+//!
+//! `console` blocks are run here, against a gateway with the sample shop, and have to print what the page says; `[..]`
+//! stands for anything within a line. `sh` blocks are commands that build or take long: `.ci/run` takes them from the page
+//! and runs them as they stand. `text` blocks are no code.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use crate::harness::{Gateway, binary, repository};
+
+/// The address that the documentation names.
+const ADDRESS: &str = "127.0.0.1:8080";
+
+/// A fenced block.
+struct Block {
+    line: usize,
+    info: String,
+    text: String,
+}
+
+fn pages() -> Vec<PathBuf> {
+    let mut pages = vec![repository().join("README.md"), repository().join("tests/clients/README.md")];
+    let docs = fs::read_dir(repository().join("docs")).expect("docs").map(|entry| entry.expect("an entry").path());
+    pages.extend(docs.filter(|path| path.extension().is_some_and(|extension| extension == "md")));
+    pages
+}
+
+fn blocks(page: &Path) -> Vec<Block> {
+    let text = fs::read_to_string(page).expect("a page");
+    let mut blocks = Vec::new();
+    let mut open: Option<Block> = None;
+    for (number, line) in text.lines().enumerate() {
+        match (&mut open, line.trim_start().strip_prefix("```")) {
+            (None, Some(info)) => open = Some(Block { line: number + 1, info: info.trim().to_owned(), text: String::new() }),
+            (Some(_), Some(_)) => blocks.extend(open.take()),
+            (Some(block), None) => {
+                block.text.push_str(line);
+                block.text.push('\n');
+            }
+            (None, None) => {}
+        }
+    }
+    assert!(open.is_none(), "{}: a block is not closed", page.display());
+    blocks
+}
+
+/// Whether `line` is what `pattern` says, where `[..]` stands for anything.
+fn fits(pattern: &str, line: &str) -> bool {
+    let mut parts = pattern.split("[..]");
+    let Some(mut rest) = parts.next().and_then(|first| line.strip_prefix(first)) else { return false };
+    let parts: Vec<_> = parts.collect();
+    let Some((last, middle)) = parts.split_last() else { return rest.is_empty() };
+    for part in middle {
+        match rest.find(part) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
+}
+
+/// The commands of a console block, each with what it prints.
+fn commands(text: &str) -> Vec<(&str, Vec<&str>)> {
+    let mut commands: Vec<(&str, Vec<&str>)> = Vec::new();
+    for line in text.lines() {
+        match line.strip_prefix("$ ") {
+            Some(command) => commands.push((command, Vec::new())),
+            None => commands.last_mut().expect("a block begins with a command").1.push(line),
+        }
+    }
+    commands
+}
+
+#[test]
+fn console_blocks_print_what_they_say() {
+    let directory = Path::new(env!("CARGO_BIN_EXE_ucp-gateway")).parent().expect("a directory").to_owned();
+    let search_path = std::env::var("PATH").unwrap_or_default();
+    let search_path = format!("{}:{search_path}", directory.display());
+    let mut run = 0;
+    for page in pages() {
+        let gateway = Gateway::shared();
+        let address = gateway.address.to_string();
+        let here = tempfile::tempdir().expect("a directory");
+        for block in blocks(&page).iter().filter(|block| block.info == "console") {
+            for (command, expected) in commands(&block.text) {
+                let at = format!("{}:{}: {command}", page.display(), block.line);
+                let output = Command::new("bash")
+                    .args(["-c", &format!("{{ {}\n}} 2>&1", command.replace(ADDRESS, &address))])
+                    .current_dir(here.path())
+                    .env("PATH", &search_path)
+                    .envs(binary().get_envs().filter_map(|(name, value)| Some((name, value?))))
+                    .output()
+                    .expect("bash");
+                let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+                let lines: Vec<_> = printed.lines().collect();
+                assert_eq!(lines.len(), expected.len(), "{at}\n{printed}");
+                for (pattern, line) in expected.iter().zip(lines) {
+                    assert!(fits(&pattern.replace(ADDRESS, &address), line), "{at}\nsays   {pattern}\nprints {line}");
+                }
+                run += 1;
+            }
+        }
+    }
+    assert!(run >= 6, "only {run} commands were run");
+}
+
+#[test]
+fn every_block_is_run_somewhere() {
+    let gate = fs::read_to_string(repository().join(".ci/run")).expect(".ci/run");
+    let mut named = Vec::new();
+    for page in pages() {
+        for block in blocks(&page) {
+            let at = format!("{}:{}", page.display(), block.line);
+            match block.info.split_once(' ') {
+                None if block.info == "console" || block.info == "text" => {}
+                Some(("sh", name)) => {
+                    assert!(gate.contains(&format!("$(documented {name})")), "{at}: .ci/run does not run `{name}`");
+                    named.push(name.to_owned());
+                }
+                _ => panic!("{at}: nothing runs a block of `{}`", block.info),
+            }
+        }
+    }
+    named.sort();
+    named.dedup();
+    assert!(["run", "test", "clients"].iter().all(|name| named.iter().any(|own| own == name)), "{named:?}");
+}
+
+#[test]
+fn elisions_match_within_a_line() {
+    for (pattern, line, expected) in [
+        ("a", "a", true),
+        ("a", "ab", false),
+        ("a[..]", "ab", true),
+        ("[..]b[..]d", "abcd", true),
+        ("[..]b[..]d", "abce", false),
+        ("a[..]a", "a", false),
+        ("{[..]}", "{}", true),
+    ] {
+        assert_eq!(fits(pattern, line), expected, "{pattern} {line}");
+    }
+}

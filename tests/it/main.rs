@@ -1,0 +1,26 @@
+//! Black-box tests: they start the real binary on a free port and talk to it as clients do.
+//!
+//! | module | holds |
+//! | :-- | :-- |
+//! | `harness` | starting gateways, and clients for every transport |
+//! | `wire` | an HTTP/1.1 client that sends whatever it is told, also what no library would send |
+//! | the others | one suite each; rule and trap ids name the requirement a test covers |
+//!
+//! `UCP_SPEC_DIR` may point to the official schemas (one folder per release); the tests that need them say so when they
+//! are skipped.
+
+mod bad_input;
+mod catalog;
+mod container;
+mod discovery;
+mod documents;
+mod founding;
+mod guide;
+mod harness;
+mod import;
+mod lifecycle;
+mod mcp;
+mod official;
+mod parity;
+mod stdio;
+mod wire;

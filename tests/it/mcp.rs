@@ -1,0 +1,497 @@
+//! The MCP endpoint, for every generation of clients (`clients.md`, section 4).
+
+use serde_json::{Value, json};
+
+use crate::{
+    harness::{Gateway, PROFILE, RPC_HEADERS, Verdict, elements, meta, rpc, texts},
+    wire::{self, Response},
+};
+
+const HANDSHAKE_VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+
+/// Posts a message with headers of its own choice beside `Content-Type`.
+fn post(gateway: &Gateway, message: &Value, headers: &[(&str, &str)]) -> Response {
+    let headers = [RPC_HEADERS, headers].concat();
+    gateway.send("POST", "/mcp", &headers, message.to_string().as_bytes())
+}
+
+fn call(tool: &str, payload: &Value) -> Value {
+    rpc("tools/call", &json!({ "name": tool, "arguments": { "meta": meta(), "catalog": payload } }))
+}
+
+/// The JSON-RPC error code and the HTTP status of a failure.
+#[track_caller]
+fn failure(response: &Response) -> (i64, u16) {
+    let body = response.json();
+    let code = body["error"]["code"].as_i64().unwrap_or_else(|| panic!("a failure: {response:?}"));
+    assert!(body["error"]["message"].as_str().is_some_and(|text| !text.is_empty()), "{response:?}");
+    (code, response.status)
+}
+
+mod bare {
+    use super::*;
+
+    /// What `ucp-cli` and plain HTTP testers send.
+    #[test]
+    fn callers_without_handshake_list_and_call_with_any_accept_header_or_none() {
+        let gateway = Gateway::shared();
+        for accept in [
+            None,
+            Some("application/json"),
+            Some("application/json, text/event-stream"),
+            Some("*/*"),
+            Some("text/event-stream, application/json;q=0.5"),
+        ] {
+            let headers: Vec<_> = accept.map(|value| ("Accept", value)).into_iter().collect();
+            let listed = post(&gateway, &rpc("tools/list", &json!({})), &headers);
+            assert_eq!(texts(&listed.json()["result"]["tools"], "name").len(), 3, "{accept:?}");
+            let called = post(&gateway, &call("get_product", &json!({ "id": "prod_abc123" })), &headers);
+            let result = called.json()["result"].take();
+            assert_eq!(result["structuredContent"]["product"]["id"], "prod_abc123", "{accept:?}");
+            assert_eq!(result["content"][0]["type"], "text");
+            assert!(result.get("resultType").is_none(), "nothing of a later era");
+        }
+    }
+
+    #[test]
+    fn params_may_be_left_out() {
+        let gateway = Gateway::shared();
+        let listed = gateway.rpc(&json!({ "jsonrpc": "2.0", "id": "a", "method": "tools/list" })).json();
+        assert_eq!((&listed["id"], elements(&listed["result"]["tools"]).len()), (&json!("a"), 3));
+    }
+
+    #[test]
+    fn ids_come_back_as_they_were_sent() {
+        let gateway = Gateway::shared();
+        for id in [json!(0), json!(-7), json!(9_007_199_254_740_993_i64), json!("x"), json!(""), json!("é\"\\")] {
+            let message = json!({ "jsonrpc": "2.0", "id": id, "method": "ping" });
+            assert_eq!(gateway.rpc(&message).json()["id"], id);
+            let message = json!({ "jsonrpc": "2.0", "id": id, "method": "unheard_of" });
+            assert_eq!(gateway.rpc(&message).json()["id"], id);
+        }
+    }
+
+    #[test]
+    fn operations_are_methods_with_named_positional_or_flat_parameters() {
+        let gateway = Gateway::shared();
+        let payload = json!({ "id": "prod_abc123" });
+        let expected = gateway.product(&payload);
+        for params in [
+            json!({ "meta": meta(), "catalog": payload }),
+            json!([meta(), payload]),
+            json!({ "meta": meta(), "id": "prod_abc123" }),
+            json!({ "_meta": { "ucp": { "profile": PROFILE } }, "id": "prod_abc123" }),
+        ] {
+            assert_eq!(gateway.result("get_product", &params), expected, "{params}");
+        }
+        let header = [("UCP-Agent", "profile=\"https://agent.example.com/profile.json\"")];
+        let by_header = post(&gateway, &rpc("get_product", &json!({ "catalog": payload })), &header);
+        assert_eq!(by_header.json()["result"], expected);
+        let too_many = gateway.rpc(&rpc("get_product", &json!([meta(), payload, {}])));
+        assert_eq!(failure(&too_many), (-32602, 400));
+    }
+
+    #[test]
+    fn rpc_discover_is_the_openrpc_document() {
+        let gateway = Gateway::shared();
+        assert_eq!(gateway.result("rpc.discover", &json!({})), gateway.get("/openrpc.json").json());
+    }
+}
+
+mod handshake {
+    use super::*;
+
+    fn initialize(gateway: &Gateway, version: &Value) -> Value {
+        let params =
+            json!({ "protocolVersion": version, "capabilities": {}, "clientInfo": { "name": "test", "version": "1" } });
+        gateway.result("initialize", &params)
+    }
+
+    #[test]
+    fn known_versions_are_agreed_on_and_others_countered_with_the_newest() {
+        let gateway = Gateway::shared();
+        for version in HANDSHAKE_VERSIONS {
+            let result = initialize(&gateway, &json!(version));
+            assert_eq!(result["protocolVersion"], version);
+            assert_eq!(result["capabilities"], json!({ "tools": {} }));
+            assert_eq!(result["serverInfo"]["name"], "ucp-gateway");
+        }
+        for version in [json!("2026-07-28"), json!("1999-01-01"), json!(""), json!("draft"), json!(null), json!(3)] {
+            assert_eq!(initialize(&gateway, &version)["protocolVersion"], "2025-11-25", "{version}");
+        }
+        assert_eq!(gateway.result("initialize", &json!({}))["protocolVersion"], "2025-11-25");
+    }
+
+    #[test]
+    fn a_client_of_each_version_pings_lists_and_calls() {
+        let gateway = Gateway::shared();
+        for version in HANDSHAKE_VERSIONS {
+            let headers = [("Accept", "application/json, text/event-stream"), ("MCP-Protocol-Version", version)];
+            let told = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+            let told = post(&gateway, &told, &headers);
+            assert_eq!((told.status, told.body.as_str()), (202, ""), "{version}");
+            assert_eq!(post(&gateway, &rpc("ping", &json!({})), &headers).json()["result"], json!({}));
+            let listed = post(&gateway, &rpc("tools/list", &json!({ "_meta": { "progressToken": 1 } })), &headers);
+            assert_eq!(elements(&listed.json()["result"]["tools"]).len(), 3);
+            let called = post(&gateway, &call("search_catalog", &json!({ "query": "runner" })), &headers);
+            assert!(called.json()["result"]["structuredContent"]["products"].is_array(), "{version}");
+        }
+    }
+
+    #[test]
+    fn messages_that_want_no_answer_get_none() {
+        let gateway = Gateway::shared();
+        for message in [
+            json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }),
+            json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 1 } }),
+            json!({ "jsonrpc": "2.0", "method": "unheard_of" }),
+            json!({ "jsonrpc": "2.0", "method": "tools/call", "params": { "name": "unheard_of" } }),
+            json!({ "jsonrpc": "2.0", "id": 4, "result": {} }),
+            json!({ "jsonrpc": "2.0", "id": 4, "error": { "code": 1, "message": "x" } }),
+        ] {
+            let response = gateway.rpc(&message);
+            assert_eq!((response.status, response.body.as_str()), (202, ""), "{message}");
+        }
+    }
+}
+
+mod modern {
+    use super::*;
+
+    const VERSION: &str = "2026-07-28";
+
+    fn envelope(version: &str) -> Value {
+        json!({
+            "io.modelcontextprotocol/protocolVersion": version,
+            "io.modelcontextprotocol/clientCapabilities": {},
+            "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" }
+        })
+    }
+
+    fn message(method: &str) -> Value {
+        let mut params = json!({ "_meta": envelope(VERSION) });
+        if method == "tools/call" {
+            params["name"] = json!("get_product");
+            params["arguments"] = json!({ "meta": meta(), "catalog": { "id": "prod_abc123" } });
+        }
+        rpc(method, &params)
+    }
+
+    const HEADERS: [(&str, &str); 3] =
+        [("MCP-Protocol-Version", VERSION), ("Mcp-Method", "tools/call"), ("Mcp-Name", "get_product")];
+
+    /// The headers of a call with one of them changed or left out.
+    fn changed(name: &str, value: Option<&'static str>) -> Vec<(&'static str, &'static str)> {
+        let kept = HEADERS.into_iter().filter(|(own, _)| *own != name);
+        let renamed = HEADERS.into_iter().find(|(own, _)| *own == name).map(|(own, _)| own);
+        kept.chain(renamed.zip(value)).collect()
+    }
+
+    #[test]
+    fn discovery_listing_and_calling_need_no_handshake() {
+        let gateway = Gateway::shared();
+        for method in ["server/discover", "tools/list"] {
+            let headers = [("mcp-protocol-version", VERSION), ("mcp-method", method)];
+            let result = post(&gateway, &message(method), &headers).json()["result"].take();
+            assert_eq!(result["resultType"], "complete", "{method}");
+            assert_eq!(result["_meta"]["io.modelcontextprotocol/serverInfo"]["name"], "ucp-gateway", "{method}");
+            assert!(result["ttlMs"].is_u64() && result["cacheScope"].is_string(), "{method}: {result}");
+        }
+        let headers = [("MCP-Protocol-Version", VERSION), ("Mcp-Method", "server/discover")];
+        let discovered = post(&gateway, &message("server/discover"), &headers).json()["result"].take();
+        assert_eq!(discovered["capabilities"], json!({ "tools": {} }));
+        let versions = elements(&discovered["supportedVersions"]);
+        assert_eq!(versions[0], VERSION);
+        assert_eq!(versions.len(), 5);
+        let called = post(&gateway, &message("tools/call"), &HEADERS).json()["result"].take();
+        assert_eq!(called["resultType"], "complete");
+        assert_eq!(called["structuredContent"]["product"]["id"], "prod_abc123");
+        assert!(called.get("ttlMs").is_none(), "an answer about a product is nobody else's");
+    }
+
+    #[test]
+    fn headers_may_be_encoded_padded_and_in_any_case() {
+        let gateway = Gateway::shared();
+        let headers = [
+            ("mcp-protocol-version", VERSION),
+            ("MCP-METHOD", "  tools/call  "),
+            ("mcp-Name", "=?base64?Z2V0X3Byb2R1Y3Q=?="),
+        ];
+        assert_eq!(post(&gateway, &message("tools/call"), &headers).status, 200);
+    }
+
+    #[test]
+    fn every_violation_has_its_code() {
+        let gateway = Gateway::shared();
+        for (name, value, code) in [
+            ("MCP-Protocol-Version", None, -32020),
+            ("MCP-Protocol-Version", Some("2025-11-25"), -32020),
+            ("Mcp-Method", None, -32020),
+            ("Mcp-Method", Some("tools/list"), -32020),
+            ("Mcp-Method", Some("Tools/Call"), -32020),
+            ("Mcp-Name", None, -32020),
+            ("Mcp-Name", Some("search_catalog"), -32020),
+            ("Mcp-Name", Some("=?base64?!!?="), -32020),
+        ] {
+            let response = post(&gateway, &message("tools/call"), &changed(name, value));
+            assert_eq!(failure(&response), (code, 400), "{name}: {value:?}");
+        }
+        // What `_meta` has to say.
+        for missing in ["io.modelcontextprotocol/protocolVersion", "io.modelcontextprotocol/clientCapabilities"] {
+            for replacement in [None, Some(json!(3)), Some(json!(null))] {
+                let mut message = message("tools/call");
+                let envelope = message["params"]["_meta"].as_object_mut().expect("an object");
+                envelope.shift_remove(missing);
+                envelope.extend(replacement.map(|value| (missing.to_owned(), value)));
+                let response = post(&gateway, &message, &HEADERS);
+                assert_eq!(failure(&response), (-32602, 400), "{missing}: {message}");
+            }
+        }
+        // A version nobody knows.
+        let mut unknown = message("tools/call");
+        unknown["params"]["_meta"] = envelope("2031-01-01");
+        let response = post(&gateway, &unknown, &changed("MCP-Protocol-Version", Some("2031-01-01")));
+        assert_eq!(failure(&response), (-32022, 400));
+        let data = &response.json()["error"]["data"];
+        assert_eq!((&data["requested"], &data["supported"][0]), (&json!("2031-01-01"), &json!(VERSION)));
+        let probe = post(&gateway, &rpc("server/discover", &json!({})), &[("MCP-Protocol-Version", "2031-01-01")]);
+        assert_eq!(failure(&probe), (-32022, 400));
+    }
+
+    #[test]
+    fn methods_of_the_handshake_are_gone() {
+        let gateway = Gateway::shared();
+        for method in ["initialize", "ping", "logging/setLevel", "resources/list", "unheard_of"] {
+            let headers = [("MCP-Protocol-Version", VERSION), ("Mcp-Method", method)];
+            assert_eq!(failure(&post(&gateway, &message(method), &headers)), (-32601, 404), "{method}");
+        }
+        // And the other way round.
+        assert_eq!(failure(&gateway.rpc(&rpc("server/discover", &json!({})))), (-32601, 404));
+    }
+
+    #[test]
+    fn the_answer_is_the_same_in_every_era() {
+        let gateway = Gateway::shared();
+        let modern = Verdict::of_rpc(&post(&gateway, &message("tools/call"), &HEADERS), true);
+        assert_eq!(modern, gateway.rest("get_product", &json!({ "id": "prod_abc123" })));
+    }
+}
+
+mod http {
+    use super::*;
+
+    #[test]
+    fn other_methods_are_refused_with_allow() {
+        let gateway = Gateway::shared();
+        for method in ["GET", "DELETE", "PUT", "PATCH", "OPTIONS"] {
+            let response = gateway.send(method, "/mcp", &[("Accept", "text/event-stream")], b"");
+            assert_eq!((response.status, response.header("allow")), (405, Some("POST")), "{method}");
+            assert_eq!(response.json()["code"], "method_not_allowed", "{method}");
+        }
+    }
+
+    #[test]
+    fn callers_that_take_nothing_but_events_get_one() {
+        let gateway = Gateway::shared();
+        for accept in ["text/event-stream", "text/*"] {
+            for message in [rpc("tools/list", &json!({})), rpc("unheard_of", &json!({}))] {
+                let response = post(&gateway, &message, &[("Accept", accept)]);
+                assert_eq!(response.header("content-type"), Some("text/event-stream"));
+                let event = response.body.strip_prefix("event: message\ndata: ").and_then(|rest| rest.strip_suffix("\n\n"));
+                let event: Value = serde_json::from_str(event.expect("one event")).expect("JSON on one line");
+                let plain = gateway.rpc(&message);
+                assert_eq!((event, response.status), (plain.json(), plain.status));
+            }
+        }
+        let response = post(&gateway, &rpc("ping", &json!({})), &[("Accept", "text/html")]);
+        assert_eq!((response.status, response.json()["error"]["data"]["code"].as_str()), (406, Some("not_acceptable")));
+    }
+
+    /// `dns-rebinding-protection` of the MCP conformance tool.
+    #[test]
+    fn foreign_pages_and_host_names_are_refused() {
+        let gateway = Gateway::behind("https://shop.example.com");
+        let ping = rpc("ping", &json!({})).to_string();
+        let status = |headers: &[(&str, &str)]| {
+            let headers = [RPC_HEADERS, headers].concat();
+            gateway.send("POST", "/mcp", &headers, ping.as_bytes()).status
+        };
+        for host in ["localhost", "localhost:8080", "127.0.0.1:1", "[::1]:8080", "shop.example.com", "SHOP.example.com:443"] {
+            assert_eq!(status(&[("Host", host)]), 200, "{host}");
+        }
+        for host in ["evil.example", "shop.example.com.evil.example", "evil-shop.example.com", "127.0.0.1.nip.io", ""] {
+            assert_eq!(status(&[("Host", host)]), 403, "{host}");
+        }
+        for origin in ["http://localhost:3000", "http://127.0.0.1", "https://shop.example.com"] {
+            assert_eq!(status(&[("Host", "localhost"), ("Origin", origin)]), 200, "{origin}");
+        }
+        for origin in ["https://evil.example", "null", "", "file://", "https://localhost.evil.example", "http://localhost@evil.example"] {
+            assert_eq!(status(&[("Host", "localhost"), ("Origin", origin)]), 403, "{origin}");
+        }
+        let refused = gateway.send("POST", "/mcp", &[("Host", "evil.example"), RPC_HEADERS[0]], ping.as_bytes());
+        assert_eq!(refused.json()["error"]["data"]["code"], "origin_forbidden");
+    }
+
+    #[test]
+    fn a_message_may_come_in_pieces_and_several_over_one_connection() {
+        let gateway = Gateway::shared();
+        let message = rpc("ping", &json!({})).to_string();
+        let bytes = wire::request("POST", "/mcp", RPC_HEADERS, message.as_bytes());
+        let mut connection = gateway.connect();
+        for piece in bytes.chunks(7) {
+            connection.write(piece);
+        }
+        assert_eq!(connection.read().expect("an answer").status, 200);
+        // Pipelined.
+        connection.write(&bytes.repeat(3));
+        for _ in 0..3 {
+            assert_eq!(connection.read().expect("an answer").json()["result"], json!({}));
+        }
+        let chunked = format!(
+            "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n{:x}\r\n{message}\r\n0\r\n\r\n",
+            message.len()
+        );
+        connection.write(chunked.as_bytes());
+        assert_eq!(connection.read().expect("an answer").status, 200);
+    }
+}
+
+mod failures {
+    use super::*;
+
+    /// Every way to fail, with its JSON-RPC code and its HTTP status (rule ERR-02).
+    fn table() -> Vec<(Value, i64, u16)> {
+        vec![
+            (json!([]), -32600, 400),
+            (json!([rpc("ping", &json!({}))]), -32600, 400),
+            (json!("text"), -32600, 400),
+            (json!({ "jsonrpc": "1.0", "id": 1, "method": "ping" }), -32600, 400),
+            (json!({ "jsonrpc": "2.0", "id": null, "method": "ping" }), -32600, 400),
+            (rpc("unheard_of", &json!({})), -32601, 404),
+            (rpc("resources/list", &json!({})), -32601, 404),
+            (call("unheard_of", &json!({})), -32602, 400),
+            (rpc("tools/call", &json!({})), -32602, 400),
+            (rpc("tools/call", &json!({ "name": 3 })), -32602, 400),
+            (rpc("tools/call", &json!([])), -32602, 400),
+            (rpc("tools/call", &json!({ "name": "get_product", "arguments": [] })), -32602, 400),
+            (rpc("tools/call", &json!({ "name": "get_product", "arguments": { "meta": meta() } })), -32602, 400),
+            (call("get_product", &json!({})), -32602, 400),
+            (rpc("tools/call", &json!({ "name": "get_product", "arguments": { "catalog": { "id": "x" } } })), -32001, 400),
+            (rpc("get_product", &json!({ "catalog": { "id": "x" } })), -32001, 400),
+        ]
+    }
+
+    #[test]
+    fn err_02_the_http_status_says_the_same_as_the_error() {
+        let gateway = Gateway::shared();
+        for (message, code, status) in table() {
+            assert_eq!(failure(&gateway.rpc(&message)), (code, status), "{message}");
+        }
+    }
+
+    /// Trap T-30: libraries of handshake clients take another status for a broken connection.
+    #[test]
+    fn t_30_clients_that_shook_hands_get_errors_with_200_unless_told_otherwise() {
+        let fitting = Gateway::shared();
+        let matching = Gateway::with(&["--mcp-error-status", "matching"]);
+        for version in HANDSHAKE_VERSIONS {
+            let headers = [("MCP-Protocol-Version", version)];
+            for (message, code, status) in table() {
+                let response = post(&fitting, &message, &headers);
+                assert_eq!(failure(&response), (code, 200), "{message}");
+                let strict = post(&matching, &message, &headers);
+                assert_eq!((failure(&strict), &strict.body), ((code, status), &response.body), "{message}");
+            }
+        }
+        // Which page may call is no matter of MCP.
+        let headers = [("MCP-Protocol-Version", "2025-11-25"), ("Host", "evil.example")];
+        assert_eq!(post(&fitting, &rpc("ping", &json!({})), &headers).status, 403);
+        let told = post(&fitting, &json!({ "jsonrpc": "2.0", "method": "x" }), &[("MCP-Protocol-Version", "2025-11-25")]);
+        assert_eq!(told.status, 202);
+    }
+}
+
+mod tools {
+    use super::*;
+
+    /// Every schema below a schema, itself included.
+    fn subschemas<'a>(value: &'a Value, found: &mut Vec<&'a Value>) {
+        found.push(value);
+        match value {
+            Value::Object(members) => members.values().for_each(|member| subschemas(member, found)),
+            Value::Array(values) => values.iter().for_each(|value| subschemas(value, found)),
+            _ => {}
+        }
+    }
+
+    fn list() -> Vec<Value> {
+        elements(&Gateway::shared().result("tools/list", &json!({}))["tools"]).to_vec()
+    }
+
+    #[test]
+    fn input_schemas_stand_alone_and_describe_every_member_by_an_object() {
+        for tool in list() {
+            let input = &tool["inputSchema"];
+            assert_eq!((&input["type"], &input["required"]), (&json!("object"), &json!(["meta", "catalog"])));
+            let mut all = Vec::new();
+            subschemas(input, &mut all);
+            for schema in &all {
+                assert!(schema.get("$ref").is_none() && schema.get("$defs").is_none(), "{schema}");
+                for holder in ["properties", "patternProperties"] {
+                    let members = schema.get(holder).and_then(Value::as_object);
+                    for (name, member) in members.into_iter().flatten() {
+                        assert!(member.is_object(), "{} {holder}.{name}: {member}", tool["name"]);
+                    }
+                }
+                let items = schema.get("items");
+                assert!(items.is_none_or(Value::is_object), "{} items: {items:?}", tool["name"]);
+            }
+            assert!(jsonschema::meta::is_valid(input), "{}", tool["name"]);
+        }
+    }
+
+    #[test]
+    fn meta_names_the_platform_and_may_carry_an_idempotency_key() {
+        for tool in list() {
+            let schema = jsonschema::validator_for(&tool["inputSchema"]).expect("a schema");
+            let arguments = |meta: Value| json!({ "meta": meta, "catalog": { "ids": ["x"], "id": "x", "query": "x" } });
+            assert!(schema.is_valid(&arguments(meta())), "{}", tool["name"]);
+            let mut keyed = meta();
+            keyed["idempotency-key"] = json!("0190b6f2-4d1e-7c3a-9c55-1f2e3d4c5b6a");
+            keyed["com.example.trace"] = json!("open");
+            assert!(schema.is_valid(&arguments(keyed)), "{}", tool["name"]);
+            assert!(!schema.is_valid(&arguments(json!({}))), "{}", tool["name"]);
+            assert!(!schema.is_valid(&json!({ "meta": meta() })), "{}", tool["name"]);
+        }
+        let gateway = Gateway::shared();
+        let mut keyed = meta();
+        keyed["idempotency-key"] = json!("k");
+        let arguments = json!({ "meta": keyed, "catalog": { "query": "runner" } });
+        gateway.result("tools/call", &json!({ "name": "search_catalog", "arguments": arguments }));
+    }
+
+    /// Trap T-29: clients take no other output schema, and validate every result against it.
+    #[test]
+    fn output_schemas_are_objects_that_every_outcome_conforms_to() {
+        let gateway = Gateway::shared();
+        for tool in list() {
+            let output = &tool["outputSchema"];
+            assert_eq!((&output["type"], elements(&output["oneOf"]).len()), (&json!("object"), 2));
+            let schema = jsonschema::validator_for(output).expect("a schema");
+            let name = tool["name"].as_str().expect("a name");
+            for payload in [json!({ "ids": ["prod_abc123"], "id": "prod_abc123", "query": "runner" }), json!({ "ids": ["x"], "id": "x", "query": "zzzzqqqq" })] {
+                let answer = gateway.mcp_tool(name, &payload).answer();
+                assert!(schema.is_valid(&answer), "{name}: {answer}");
+            }
+            assert!(!schema.is_valid(&json!({})), "{name}");
+        }
+    }
+
+    #[test]
+    fn reading_tools_say_that_they_only_read() {
+        for tool in list() {
+            assert_eq!(tool["annotations"]["readOnlyHint"], true, "{}", tool["name"]);
+            assert!(tool["description"].as_str().is_some_and(|text| text.len() > 80), "{}", tool["name"]);
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! Every answer conforms to a published shape: the official schemas where they are at hand, our own always.
+
+use std::{collections::BTreeMap, path::Path, sync::OnceLock};
+
+use jsonschema::Validator;
+use serde_json::{Value, json};
+use ucp_core::Operation;
+use ucp_schema::{Direction, ResolveOptions, bundle_refs_with_url_mapping, load_schema, resolve, select_operation_schema};
+
+use crate::harness::{Gateway, elements, official, own_schema, texts};
+
+/// A shape of the official schemas, as the protocol's own rules resolve it.
+///
+/// `ucp-schema` bundles the files, applies the `ucp_response` annotations and picks the shape. The result is compiled
+/// here once; its own `validate` compiles the schema again for every document.
+pub(crate) fn schema(folder: &Path, file: &str, shape: &str) -> Validator {
+    let schemas = folder.join("schemas");
+    let path = schemas.join(file);
+    let mut schema = load_schema(&path).expect("an official schema");
+    bundle_refs_with_url_mapping(&mut schema, path.parent().expect("a folder"), &schemas, "https://ucp.dev/schemas")
+        .expect("the schema refers to files that exist");
+    let options = ResolveOptions::new(Direction::Response, "read").def_name(Some(shape.to_owned()));
+    let resolved = resolve(&schema, &options).expect("the annotations make sense");
+    let selected = select_operation_schema(&resolved, &options).expect("the shape exists");
+    // Formats say what an address is; the schemas mean them.
+    jsonschema::options().should_validate_formats(true).build(&selected).expect("a valid schema")
+}
+
+/// The schemas that answers of one operation are held against.
+struct Shapes {
+    own: Validator,
+    /// The official shapes of an answer and of an outcome without a resource.
+    official: Option<(Validator, Validator)>,
+}
+
+fn shapes() -> &'static BTreeMap<&'static str, Shapes> {
+    static SHAPES: OnceLock<BTreeMap<&'static str, Shapes>> = OnceLock::new();
+    SHAPES.get_or_init(|| {
+        let folder = official("2026-04-08");
+        let shapes = |operation: &Operation| {
+            let name = operation.row().name;
+            let (file, shape) = match operation {
+                Operation::SearchCatalog => ("shopping/catalog_search.json", "search_response"),
+                Operation::LookupCatalog => ("shopping/catalog_lookup.json", "lookup_response"),
+                Operation::GetProduct => ("shopping/catalog_lookup.json", "get_product_response"),
+            };
+            let official = folder.as_deref().map(|folder| {
+                let failure = schema_of_file(folder, "shopping/types/error_response.json");
+                (schema(folder, file, shape), failure)
+            });
+            (name, Shapes { own: own_schema(&format!("{name}.response")), official })
+        };
+        Operation::ALL.iter().map(shapes).collect()
+    })
+}
+
+/// A whole file of the official schemas.
+fn schema_of_file(folder: &Path, file: &str) -> Validator {
+    let schemas = folder.join("schemas");
+    let path = schemas.join(file);
+    let mut schema = load_schema(&path).expect("an official schema");
+    bundle_refs_with_url_mapping(&mut schema, path.parent().expect("a folder"), &schemas, "https://ucp.dev/schemas")
+        .expect("the schema refers to files that exist");
+    let resolved = resolve(&schema, &ResolveOptions::new(Direction::Response, "read")).expect("annotations");
+    jsonschema::options().should_validate_formats(true).build(&resolved).expect("a valid schema")
+}
+
+/// Holds an answer against every schema there is for it.
+#[track_caller]
+pub(crate) fn check(operation: &str, answer: &Value) {
+    let shapes = &shapes()[operation];
+    let holds = |schema: &Validator, whose: &str| {
+        if let Err(error) = schema.validate(answer) {
+            panic!("{whose} schema of {operation}: {error} at {}: {answer:.2000}", error.instance_path());
+        }
+    };
+    holds(&shapes.own, "our own");
+    if let Some((success, failure)) = &shapes.official {
+        holds(if answer["ucp"]["status"] == "error" { failure } else { success }, "the official");
+    }
+}
+
+/// The circumstances that answers are asked for in.
+fn contexts() -> Vec<Value> {
+    vec![
+        json!({}),
+        json!({ "language": "es", "currency": "EUR" }),
+        json!({ "address_country": "JP", "language": "ja" }),
+        json!({ "currency": "KWD" }),
+    ]
+}
+
+fn calls(gateway: &Gateway, operation: &str, payload: &Value) -> Value {
+    let answer = gateway.rest(operation, payload).answer();
+    check(operation, &answer);
+    answer
+}
+
+#[test]
+fn every_product_conforms_in_every_language_and_currency() {
+    let gateway = Gateway::shared();
+    for context in contexts() {
+        let mut products = 0;
+        let mut payload = json!({ "filters": { "available": false }, "context": context, "pagination": { "limit": 50 } });
+        loop {
+            let found = calls(&gateway, "search_catalog", &payload);
+            let ids = texts(&found["products"], "id");
+            products += ids.len();
+            let variants: Vec<_> =
+                elements(&found["products"]).iter().map(|product| product["variants"][0]["id"].clone()).collect();
+            let named: Vec<Value> = ids.iter().map(|id| Value::from(*id)).chain(variants).collect();
+            let listed = calls(&gateway, "lookup_catalog", &json!({ "ids": named, "context": context }));
+            assert_eq!(elements(&listed["products"]).len(), ids.len());
+            match found["pagination"].get("cursor") {
+                Some(cursor) => payload["pagination"]["cursor"] = cursor.clone(),
+                None => break,
+            }
+        }
+        assert!(products >= 150, "{products} products");
+    }
+}
+
+#[test]
+fn every_product_page_conforms_step_by_step() {
+    let gateway = Gateway::shared();
+    let (products, _) = gateway.search_all(&json!({ "filters": { "available": false } }), 50);
+    let contexts = contexts();
+    let mut narrowed = 0;
+    for (place, product) in products.iter().enumerate() {
+        let context = &contexts[place % contexts.len()];
+        let id = &product["id"];
+        let page = calls(&gateway, "get_product", &json!({ "id": id, "context": context }));
+        let variant = &page["product"]["variants"][0]["id"];
+        calls(&gateway, "get_product", &json!({ "id": variant, "context": context }));
+        let Some(options) = page["product"].get("options") else { continue };
+        narrowed += 1;
+        let choice = |axis: &Value, last: bool| {
+            let values = elements(&axis["values"]);
+            let value = if last { values.last() } else { values.first() }.expect("a value");
+            json!({ "name": axis["name"], "label": value["label"] })
+        };
+        let axes = elements(options);
+        for selected in [
+            vec![choice(&axes[0], true)],
+            axes.iter().map(|axis| choice(axis, true)).collect(),
+            vec![choice(&axes[0], false), json!({ "name": "No such option", "label": "x" })],
+        ] {
+            calls(&gateway, "get_product", &json!({ "id": id, "selected": selected, "context": context }));
+        }
+    }
+    assert!(narrowed >= 100, "{narrowed} products with options");
+}
+
+#[test]
+fn outcomes_without_a_resource_conform() {
+    let gateway = Gateway::shared();
+    let outcomes = [
+        ("search_catalog", json!({ "query": "zzzzqqqq" })),
+        ("search_catalog", json!({ "query": "shoes", "filters": { "color": "red", "price": { "max": 1 } }, "context": { "currency": "CHF" } })),
+        ("lookup_catalog", json!({ "ids": ["nothing", "prod_abc123"] })),
+        ("lookup_catalog", json!({ "ids": ["nothing"] })),
+        ("get_product", json!({ "id": "nothing" })),
+        ("get_product", json!({ "id": "prod_abc123", "filters": { "price": { "max": 1 } } })),
+        ("get_product", json!({ "id": "prod_abc123", "filters": { "unheard_of": true } })),
+    ];
+    for (operation, payload) in outcomes {
+        calls(&gateway, operation, &payload);
+    }
+}

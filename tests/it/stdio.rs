@@ -1,0 +1,133 @@
+//! `ucp-gateway mcp --stdio`: one agent, one message per line.
+
+use std::{
+    io::{BufRead as _, BufReader, Write as _},
+    process::{Child, ChildStdin, ChildStdout, ExitStatus, Stdio},
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::harness::{binary, eventually, rpc, sample_shop, texts};
+
+struct Agent {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+    _data: TempDir,
+}
+
+impl Agent {
+    fn start() -> Self {
+        let data = sample_shop();
+        let mut command = binary();
+        command.args(["mcp", "--stdio", "--data-dir"]).arg(data.path());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().expect("the binary starts");
+        let (input, output) = (child.stdin.take(), BufReader::new(child.stdout.take().expect("its output")));
+        Self { child, input, output, _data: data }
+    }
+
+    fn write(&mut self, line: &[u8]) {
+        let input = self.input.as_mut().expect("an open input");
+        input.write_all(line).and_then(|()| input.write_all(b"\n")).and_then(|()| input.flush()).expect("it listens");
+    }
+
+    /// The next line, which is JSON-RPC: nothing else may be written there.
+    fn read(&mut self) -> Value {
+        let mut line = String::new();
+        assert!(self.output.read_line(&mut line).expect("a line") > 0, "it is still there");
+        let message: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        assert_eq!(message["jsonrpc"], "2.0", "{line}");
+        message
+    }
+
+    fn ask(&mut self, message: &Value) -> Value {
+        self.write(message.to_string().as_bytes());
+        self.read()
+    }
+
+    /// Closes its input and gives how it ended; nothing more may come.
+    fn end(mut self) -> ExitStatus {
+        self.input = None;
+        let mut rest = String::new();
+        assert_eq!(self.output.read_line(&mut rest).expect("the end"), 0, "{rest}");
+        eventually("it ends with its input", Duration::from_secs(20), || self.child.try_wait().expect("a status"))
+    }
+}
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn an_agent_shakes_hands_lists_and_calls_without_naming_a_profile() {
+    let mut agent = Agent::start();
+    let params = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
+    assert_eq!(agent.ask(&rpc("initialize", &params))["result"]["protocolVersion"], "2025-06-18");
+    agent.write(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+    // A notification gets no line: the next one answers the next request.
+    let tools = agent.ask(&rpc("tools/list", &json!({})));
+    assert_eq!(texts(&tools["result"]["tools"], "name"), ["search_catalog", "lookup_catalog", "get_product"]);
+    for tool in tools["result"]["tools"].as_array().expect("tools") {
+        let required = tool["inputSchema"]["required"].as_array().expect("required members");
+        assert!(!required.contains(&json!("meta")), "the desktop agent need not name itself: {tool}");
+    }
+    let params = json!({ "name": "get_product", "arguments": { "catalog": { "id": "prod_abc123" } } });
+    let answer = agent.ask(&rpc("tools/call", &params));
+    assert_eq!(answer["result"]["structuredContent"]["product"]["id"], "prod_abc123");
+    let failed = agent.ask(&rpc("tools/call", &json!({ "name": "get_product", "arguments": {} })));
+    assert_eq!(failed["error"]["code"], -32602);
+    assert_eq!(agent.end().code(), Some(0));
+}
+
+#[test]
+fn bad_lines_get_an_error_each_and_the_next_line_works() {
+    let mut agent = Agent::start();
+    let ping = rpc("ping", &json!({}));
+    let too_long = vec![b'x'; 1024 * 1024 + 1];
+    for (line, code) in [
+        (b"garbage".as_slice(), -32700),
+        (b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"pi", -32700),
+        (b"\xff\xfe", -32700),
+        (b"[]", -32600),
+        (b"{}", -32600),
+        (&too_long, -32600),
+    ] {
+        agent.write(line);
+        assert_eq!(agent.read()["error"]["code"], code, "{:.40}", String::from_utf8_lossy(line));
+        assert_eq!(agent.ask(&ping)["result"], json!({}));
+    }
+    agent.write(b"");
+    agent.write(b"   \r");
+    assert_eq!(agent.ask(&ping)["result"], json!({}), "blank lines are passed over");
+    assert_eq!(agent.end().code(), Some(0));
+}
+
+#[test]
+fn the_end_of_the_input_is_the_end() {
+    assert_eq!(Agent::start().end().code(), Some(0));
+    let mut agent = Agent::start();
+    // A last line without a line feed is still answered.
+    let input = agent.input.as_mut().expect("an open input");
+    input.write_all(rpc("ping", &json!({})).to_string().as_bytes()).expect("it listens");
+    agent.input = None;
+    assert_eq!(agent.read()["result"], json!({}));
+    assert_eq!(agent.end().code(), Some(0));
+}
+
+#[test]
+fn the_modern_era_needs_no_headers_here() {
+    let mut agent = Agent::start();
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {}
+    });
+    let discovered = agent.ask(&rpc("server/discover", &json!({ "_meta": meta })));
+    assert_eq!(discovered["result"]["resultType"], "complete");
+    assert_eq!(agent.end().code(), Some(0));
+}
