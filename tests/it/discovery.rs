@@ -157,7 +157,7 @@ fn every_operation_of_the_table_answers_over_both_transports() {
 #[test]
 fn the_profile_conforms_to_the_official_business_schema() {
     let Some(folder) = official("2026-04-08") else { return };
-    let schema = crate::official::schema(&folder, "ucp.json", "business_schema");
+    let schema = crate::official::schema(&folder, "ucp.json", Some("business_schema"));
     let profile = profile(&Gateway::behind("https://shop.example.com"));
     if let Err(error) = schema.validate(&profile["ucp"]) {
         panic!("{error} at {}", error.instance_path());

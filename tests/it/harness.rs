@@ -533,5 +533,5 @@ impl Refused {
 pub(crate) fn own_schema(name: &str) -> jsonschema::Validator {
     let file = repository().join(format!("schemas/{name}.json"));
     let schema: Value = serde_json::from_str(&fs::read_to_string(&file).expect("a schema")).expect("JSON");
-    jsonschema::validator_for(&schema).expect("a valid schema")
+    jsonschema::options().should_validate_formats(true).build(&schema).expect("a valid schema")
 }

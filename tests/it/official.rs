@@ -9,21 +9,19 @@ use ucp_schema::{Direction, ResolveOptions, bundle_refs_with_url_mapping, load_s
 
 use crate::harness::{Gateway, elements, official, own_schema, texts};
 
-/// A shape of the official schemas, as the protocol's own rules resolve it.
+/// A schema of the official files, as the protocol's own rules resolve it: the shape of that name, or the whole file.
 ///
 /// `ucp-schema` bundles the files, applies the `ucp_response` annotations and picks the shape. The result is compiled
 /// here once; its own `validate` compiles the schema again for every document.
-pub(crate) fn schema(folder: &Path, file: &str, shape: &str) -> Validator {
+pub(crate) fn schema(folder: &Path, file: &str, shape: Option<&str>) -> Validator {
     let schemas = folder.join("schemas");
     let path = schemas.join(file);
     let mut schema = load_schema(&path).expect("an official schema");
     bundle_refs_with_url_mapping(&mut schema, path.parent().expect("a folder"), &schemas, "https://ucp.dev/schemas")
         .expect("the schema refers to files that exist");
-    let options = ResolveOptions::new(Direction::Response, "read").def_name(Some(shape.to_owned()));
+    let options = ResolveOptions::new(Direction::Response, "read").def_name(shape.map(str::to_owned));
     let resolved = resolve(&schema, &options).expect("the annotations make sense");
-    let selected = select_operation_schema(&resolved, &options).expect("the shape exists");
-    // Formats say what an address is; the schemas mean them.
-    jsonschema::options().should_validate_formats(true).build(&selected).expect("a valid schema")
+    compiled(&select_operation_schema(&resolved, &options).expect("the shape exists"))
 }
 
 /// The schemas that answers of one operation are held against.
@@ -31,6 +29,11 @@ struct Shapes {
     own: Validator,
     /// The official shapes of an answer and of an outcome without a resource.
     official: Option<(Validator, Validator)>,
+}
+
+/// A schema as the tests mean it: formats say what an address is.
+fn compiled(schema: &Value) -> Validator {
+    jsonschema::options().should_validate_formats(true).build(schema).expect("a valid schema")
 }
 
 fn shapes() -> &'static BTreeMap<&'static str, Shapes> {
@@ -45,24 +48,12 @@ fn shapes() -> &'static BTreeMap<&'static str, Shapes> {
                 Operation::GetProduct => ("shopping/catalog_lookup.json", "get_product_response"),
             };
             let official = folder.as_deref().map(|folder| {
-                let failure = schema_of_file(folder, "shopping/types/error_response.json");
-                (schema(folder, file, shape), failure)
+                (schema(folder, file, Some(shape)), schema(folder, "shopping/types/error_response.json", None))
             });
             (name, Shapes { own: own_schema(&format!("{name}.response")), official })
         };
         Operation::ALL.iter().map(shapes).collect()
     })
-}
-
-/// A whole file of the official schemas.
-fn schema_of_file(folder: &Path, file: &str) -> Validator {
-    let schemas = folder.join("schemas");
-    let path = schemas.join(file);
-    let mut schema = load_schema(&path).expect("an official schema");
-    bundle_refs_with_url_mapping(&mut schema, path.parent().expect("a folder"), &schemas, "https://ucp.dev/schemas")
-        .expect("the schema refers to files that exist");
-    let resolved = resolve(&schema, &ResolveOptions::new(Direction::Response, "read")).expect("annotations");
-    jsonschema::options().should_validate_formats(true).build(&resolved).expect("a valid schema")
 }
 
 /// Holds an answer against every schema there is for it.
@@ -149,6 +140,31 @@ fn every_product_page_conforms_step_by_step() {
         }
     }
     assert!(narrowed >= 100, "{narrowed} products with options");
+}
+
+/// A check that takes everything would prove nothing.
+#[test]
+fn the_schemas_tell_a_broken_answer_from_a_sound_one() {
+    let gateway = Gateway::shared();
+    let answer = gateway.product(&json!({ "id": "prod_abc123" }));
+    let shapes = &shapes()["get_product"];
+    let schemas: Vec<_> = [Some(&shapes.own), shapes.official.as_ref().map(|(success, _)| success)].into_iter().flatten().collect();
+    for (pointer, broken) in [
+        ("/ucp", json!({})),
+        ("/ucp/version", json!("draft")),
+        ("/product/title", json!(3)),
+        ("/product/variants", json!([])),
+        ("/product/variants/0/price", json!({ "amount": 1.5, "currency": "USD" })),
+        ("/product/price_range/min/currency", json!("dollars")),
+        ("/product/options/0/values/0", json!({})),
+        ("/product/media/0/url", json!("no address")),
+    ] {
+        let mut changed = answer.clone();
+        *changed.pointer_mut(pointer).expect(pointer) = broken;
+        for schema in &schemas {
+            assert!(!schema.is_valid(&changed), "{pointer}");
+        }
+    }
 }
 
 #[test]

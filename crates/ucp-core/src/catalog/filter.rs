@@ -209,7 +209,9 @@ mod tests {
     use super::*;
     use crate::catalog::market::tests::market;
 
-    fn resolve(currency: Option<&str>) -> (Option<Vec<(String, i64, i64)>>, Vec<String>) {
+    type Bounds = Vec<(String, i64, i64)>;
+
+    fn resolve(currency: Option<&str>) -> (Option<Bounds>, Vec<String>) {
         let context = Context { currency: currency.map(str::to_owned), ..Context::default() };
         let filters = Filters {
             price: Some(PriceFilter { min: Amount::new(1_001), max: Amount::new(2_000) }),
