@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use ucp_core::{
-    Code, Refusal,
+    Code, Operation, Refusal,
     json::{Limits, parse},
 };
 use ucp_wire::refusal::Body;
@@ -49,6 +49,7 @@ pub struct Unreadable {
 /// [`Code::MalformedJson`] or [`Code::InvalidMessage`].
 pub fn read(bytes: &[u8]) -> Result<Message, Unreadable> {
     let value = parse(bytes, Limits::REQUEST.inside(ENVELOPE))
+        .map_err(relative)
         .map_err(|refusal| Unreadable { id: None, refusal: refusal.into() })?;
     let invalid = |id: Option<Id>, content: &str| {
         Unreadable {
@@ -84,6 +85,22 @@ pub fn read(bytes: &[u8]) -> Result<Message, Unreadable> {
     Ok(id.map_or(Message::Unanswered, |id| Message::Request(Request { id, method, params })))
 }
 
+/// A refusal whose path starts at the payload of a tool, if the fault is inside one: there it means the same whichever
+/// way the payload came.
+fn relative(mut refusal: Refusal) -> Refusal {
+    let inside = |path: &str, payload: &str| {
+        let rest = path.strip_prefix("$.params.arguments.")?.strip_prefix(payload)?;
+        (rest.is_empty() || rest.starts_with(['.', '['])).then(|| format!("${rest}"))
+    };
+    if let Some(path) = &refusal.path {
+        let payloads = Operation::ALL.iter().filter_map(|operation| operation.row().payload);
+        if let Some(path) = payloads.filter_map(|payload| inside(path, payload)).next() {
+            refusal.path = Some(path);
+        }
+    }
+    refusal
+}
+
 /// An answer that carries a result, which is JSON already.
 #[must_use]
 pub fn result(id: &Id, result: &str) -> String {
@@ -107,6 +124,19 @@ pub fn error(id: Option<&Id>, code: i32, message: &str, data: &Value) -> String 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn faults_inside_a_payload_are_placed_there() {
+        let path = |arguments: &str| {
+            let text =
+                format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"arguments":{arguments}}}}}"#);
+            read(text.as_bytes()).expect_err("a fault").refusal.path.expect("a path")
+        };
+        assert_eq!(path(r#"{"catalog":{"filters":{"a":1,"a":2}}}"#), "$.filters.a");
+        assert_eq!(path(r#"{"catalog":{"ids":["\ud800"]}}"#), "$.ids[0]");
+        assert_eq!(path(r#"{"meta":{"a":1,"a":2}}"#), "$.params.arguments.meta.a");
+        assert_eq!(path(r#"{"catalogue":{"a":1,"a":2}}"#), "$.params.arguments.catalogue.a");
+    }
 
     #[test]
     fn messages_are_told_apart() {
