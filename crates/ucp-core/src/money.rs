@@ -21,6 +21,9 @@ pub struct Currency([u8; 3]);
 pub struct UnknownCurrency;
 
 impl Currency {
+    /// The US dollar.
+    pub const USD: Self = Self(*b"USD");
+
     /// The three letters, upper case.
     #[must_use]
     pub fn as_str(&self) -> &str {

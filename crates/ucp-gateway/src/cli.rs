@@ -74,18 +74,25 @@ pub(crate) struct ImportOptions {
     /// The format, where neither the name nor the beginning of the file tells.
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<ImportFormat>,
-    /// The name of a new shop.
-    #[arg(long, default_value = "Shop")]
-    pub(crate) name: String,
-    /// The currency of a new shop.
-    #[arg(long, default_value = "USD")]
-    pub(crate) currency: Currency,
+    /// The name of a new shop [default: Shop].
+    #[arg(long)]
+    pub(crate) name: Option<String>,
+    /// The currency of a new shop [default: USD].
+    #[arg(long)]
+    pub(crate) currency: Option<Currency>,
     /// Other currencies that products of a new shop are priced in.
     #[arg(long, value_delimiter = ',', value_name = "CURRENCIES")]
     pub(crate) currencies: Vec<Currency>,
-    /// The language of a new shop.
-    #[arg(long, default_value = "en", value_name = "TAG")]
-    pub(crate) language: String,
+    /// The language of a new shop [default: en].
+    #[arg(long, value_name = "TAG")]
+    pub(crate) language: Option<String>,
+    /// Other languages that texts of a new shop are in.
+    #[arg(long, value_delimiter = ',', value_name = "TAGS")]
+    pub(crate) languages: Vec<String>,
+    /// What a new shop speaks and trades in, as JSON file: `name`, `currency`, `currencies`, `language`, `languages`,
+    /// `countries` (currency by country), `rates` (by currency) and `links`.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["name", "currency", "currencies", "language", "languages"])]
+    pub(crate) market: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -3,10 +3,20 @@
 //! Good rows are kept, bad rows are reported with their line; products are written in batches, each whole or not at all.
 //! A gateway that serves the same directory notices by itself.
 
-use std::{io::IsTerminal as _, process::ExitCode, sync::atomic::Ordering, time::Duration};
+use std::{
+    collections::BTreeMap,
+    fs::{self, File},
+    io::IsTerminal as _,
+    process::ExitCode,
+    sync::atomic::Ordering,
+    time::Duration,
+};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use ucp_core::catalog::{market::Market, record::Record};
+use ucp_core::{
+    catalog::{market::Market, record::Record},
+    money::Currency,
+};
 use ucp_store::{
     Database, Put,
     import::{BadRow, Format, Import, Verdict},
@@ -31,7 +41,17 @@ struct Tally {
 }
 
 pub(crate) fn run(options: &ImportOptions) -> Done {
-    let database = Database::open_or_create(&options.data_dir, || (market(options), Vec::new()))?;
+    // First of all: no shop is created for a file that is not there.
+    File::open(&options.file).map_err(|error| format!("{} cannot be read: {error}", shown(&options.file)))?;
+    let wanted = Wanted::read(options)?;
+    let database = Database::open_or_create(&options.data_dir, || (wanted.market(), Vec::new()))?;
+    wanted.check(&database.market()).map_err(|differing| {
+        format!(
+            "the shop in {} is there already, and its {differing} is not what the command line says; what a shop speaks and \
+             trades in is settled when it is made, so choose another --data-dir for a new one",
+            shown(&options.data_dir)
+        )
+    })?;
     let format = options.format.map(|format| match format {
         ImportFormat::Jsonl => Format::Jsonl,
         ImportFormat::Shopify => Format::ShopifyCsv,
@@ -88,16 +108,53 @@ fn report(bar: &ProgressBar, tally: &mut Tally, bad: &BadRow) {
     bar.suspend(|| eprintln!("{bad}{what}"));
 }
 
-fn market(options: &ImportOptions) -> Market {
-    Market {
-        name: options.name.clone(),
-        currency: options.currency,
-        currencies: options.currencies.clone(),
-        language: options.language.clone(),
-        languages: Vec::new(),
-        countries: std::collections::BTreeMap::new(),
-        rates: std::collections::BTreeMap::new(),
-        links: Vec::new(),
+/// What the command line says about the shop.
+struct Wanted<'a> {
+    options: &'a ImportOptions,
+    market: Option<Market>,
+}
+
+impl<'a> Wanted<'a> {
+    fn read(options: &'a ImportOptions) -> Result<Self, String> {
+        let market = options.market.as_ref().map(|file| {
+            let text = fs::read_to_string(file).map_err(|error| format!("{} cannot be read: {error}", shown(file)))?;
+            serde_json::from_str(&text).map_err(|error| format!("{} does not describe a market: {error}", shown(file)))
+        });
+        Ok(Self { options, market: market.transpose()? })
+    }
+
+    /// The market of a new shop.
+    fn market(&self) -> Market {
+        let options = self.options;
+        self.market.clone().unwrap_or_else(|| Market {
+            name: options.name.clone().unwrap_or_else(|| "Shop".to_owned()),
+            currency: options.currency.unwrap_or(Currency::USD),
+            currencies: options.currencies.clone(),
+            language: options.language.clone().unwrap_or_else(|| "en".to_owned()),
+            languages: options.languages.clone(),
+            countries: BTreeMap::new(),
+            rates: BTreeMap::new(),
+            links: Vec::new(),
+        })
+    }
+
+    /// Whether a shop is as the command line says; if not, what differs first.
+    fn check(&self, own: &Market) -> Result<(), &'static str> {
+        let options = self.options;
+        let differs = |stated: bool, same: bool| stated && !same;
+        for (what, differing) in [
+            ("market", self.market.as_ref().is_some_and(|market| market != own)),
+            ("name", options.name.as_ref().is_some_and(|name| *name != own.name)),
+            ("currency", options.currency.is_some_and(|currency| currency != own.currency)),
+            ("list of currencies", differs(!options.currencies.is_empty(), options.currencies == own.currencies)),
+            ("language", options.language.as_ref().is_some_and(|language| *language != own.language)),
+            ("list of languages", differs(!options.languages.is_empty(), options.languages == own.languages)),
+        ] {
+            if differing {
+                return Err(what);
+            }
+        }
+        Ok(())
     }
 }
 
