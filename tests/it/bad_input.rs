@@ -5,7 +5,10 @@ use serde_json::{Value, json};
 use ucp_core::Operation;
 
 use crate::{
-    harness::{Gateway, PROFILE, REST_HEADERS, RPC_HEADERS, Refused, Verdict, codes, elements, meta, own_schema, repository, rpc},
+    harness::{
+        Gateway, PROFILE, REST_HEADERS, RPC_HEADERS, Refused, Verdict, codes, elements, meta, own_schema, repository,
+        rpc,
+    },
     wire::{self, Response},
 };
 
@@ -22,10 +25,14 @@ fn both(gateway: &Gateway, operation: &str, payload: &[u8]) -> [Verdict; 2] {
 
 /// A tool call around a payload that may be no JSON.
 fn call(operation: &str, payload: &[u8]) -> Vec<u8> {
-    let marker = "\"PAYLOAD\"";
     let arguments = json!({ "meta": meta(), "catalog": "PAYLOAD" });
-    let text = rpc("tools/call", &json!({ "name": operation, "arguments": arguments })).to_string();
-    let (before, after) = text.split_once(marker).expect("the place of the payload");
+    around(&rpc("tools/call", &json!({ "name": operation, "arguments": arguments })), payload)
+}
+
+/// A message with a payload in the place that says so.
+fn around(message: &Value, payload: &[u8]) -> Vec<u8> {
+    let text = message.to_string();
+    let (before, after) = text.split_once("\"PAYLOAD\"").expect("the place of the payload");
     [before.as_bytes(), payload, after.as_bytes()].concat()
 }
 
@@ -120,6 +127,12 @@ mod json_text {
             let [rest, mcp] = both(&gateway, "search_catalog", text);
             assert_eq!(rest.refusal().path.as_deref(), Some(path));
             assert_eq!(mcp.refusal().path.as_deref(), Some(path), "the path starts at the root of the payload");
+            // By name and by position too.
+            for params in [json!({ "meta": meta(), "catalog": "PAYLOAD" }), json!([meta(), "PAYLOAD"])] {
+                let message = around(&rpc("search_catalog", &params), text);
+                let direct = Verdict::of_rpc(&gateway.send("POST", "/mcp", RPC_HEADERS, &message), false);
+                assert_eq!(direct.refusal().path.as_deref(), Some(path), "{params}");
+            }
         }
     }
 
@@ -127,12 +140,13 @@ mod json_text {
     fn the_longest_nesting_is_the_same_on_both_transports() {
         let gateway = Gateway::shared();
         // The payload object is a level of its own.
-        let [rest, mcp] = both(&gateway, "search_catalog", &nested(123));
+        let [rest, mcp] = both(&gateway, "search_catalog", &nested(122));
         assert!(matches!(rest, Verdict::Answered(_)), "{rest:?}");
         assert_eq!(rest, mcp);
-        for levels in [124, 125, 127, 128, 129, 10_000, 200_000] {
-            let refusal = refused_by_both(&gateway, "search_catalog", &nested(levels));
-            assert_eq!(refusal.code, "malformed_json", "{levels}");
+        for levels in [123, 124, 125, 127, 128, 129, 10_000, 200_000] {
+            let [rest, mcp] = both(&gateway, "search_catalog", &nested(levels));
+            assert_eq!(rest, mcp, "{levels}: the envelope does not count");
+            assert_eq!(rest.refusal().code, "malformed_json", "{levels}");
         }
         // Never closed.
         for opening in ["[", "{\"a\":"] {
@@ -145,7 +159,11 @@ mod json_text {
     fn documents_of_too_many_values_are_refused() {
         let gateway = Gateway::shared();
         let array = |count: usize| with_extension(&format!("[{}0]", "0,".repeat(count - 1)));
-        assert!(matches!(both(&gateway, "search_catalog", &array(40_000)), [Verdict::Answered(_), Verdict::Answered(_)]));
+        assert!(matches!(
+            both(&gateway, "search_catalog", &array(40_000)),
+            [Verdict::Answered(_), Verdict::Answered(_)]
+        ));
+        // The envelope's own few values count too, so that the paths differ by as many elements.
         let refusal = refused_by_both(&gateway, "search_catalog", &array(400_000));
         assert_eq!((refusal.code.as_str(), refusal.status), ("request_too_large", 400));
         let million = refused_by_both(&gateway, "search_catalog", &array(1_000_000));
@@ -165,7 +183,9 @@ mod json_text {
         let mcp = |size| gateway.send("POST", "/mcp", RPC_HEADERS, &sized(&|body| call("search_catalog", body), size));
         assert_eq!((rest(MIB).status, mcp(MIB).status), (200, 200), "exactly one mebibyte");
         for size in [MIB + 1, 2 * MIB, 8 * MIB] {
-            for (verdict, transport) in [(Verdict::of_rest(&rest(size)), "REST"), (Verdict::of_rpc(&mcp(size), true), "MCP")] {
+            for (verdict, transport) in
+                [(Verdict::of_rest(&rest(size)), "REST"), (Verdict::of_rpc(&mcp(size), true), "MCP")]
+            {
                 let refusal = verdict.refusal();
                 assert_eq!((refusal.code.as_str(), refusal.status), ("body_too_large", 413), "{transport} {size}");
             }
@@ -181,7 +201,11 @@ mod json_text {
                 let [rest, mcp] = both(&gateway, operation.row().name, payload.as_bytes());
                 assert_eq!(rest, mcp, "{} {payload}", operation.row().name);
                 let refusal = rest.refusal();
-                assert_eq!((refusal.code.as_str(), refusal.path.as_deref()), ("invalid_request", Some("$")), "{payload}");
+                assert_eq!(
+                    (refusal.code.as_str(), refusal.path.as_deref()),
+                    ("invalid_request", Some("$")),
+                    "{payload}"
+                );
             }
         }
     }
@@ -295,7 +319,11 @@ mod shape {
                 assert_eq!(rest, mcp, "{payload}");
                 let refusal = rest.refusal();
                 let path = format!("$.filters.price.{bound}");
-                assert_eq!((refusal.code.as_str(), refusal.path.as_ref()), ("invalid_request", Some(&path)), "{payload}");
+                assert_eq!(
+                    (refusal.code.as_str(), refusal.path.as_ref()),
+                    ("invalid_request", Some(&path)),
+                    "{payload}"
+                );
             }
         }
     }
@@ -521,7 +549,8 @@ mod agent {
         invalid(&Verdict::of_rest(&rest(&gateway, &[&own, &other])));
         invalid(&Verdict::of_rest(&rest(&gateway, &[&own, &own])));
         invalid(&mcp(&gateway, &[&own, &own], &meta()));
-        let mut params = json!({ "name": "get_product", "arguments": { "meta": meta(), "catalog": { "id": "prod_abc123" } } });
+        let mut params =
+            json!({ "name": "get_product", "arguments": { "meta": meta(), "catalog": { "id": "prod_abc123" } } });
         params["_meta"] = json!({ "ucp": { "profile": "https://other.example.com/p" } });
         invalid(&Verdict::of_rpc(&gateway.rpc(&rpc("tools/call", &params)), true));
     }
@@ -544,8 +573,11 @@ mod http {
     fn only_json_is_taken() {
         let gateway = Gateway::shared();
         let agent = REST_HEADERS[1];
-        for fine in ["application/json", "application/json; charset=utf-8", "APPLICATION/JSON", "application/problem+json"] {
-            let response = gateway.send("POST", "/catalog/search", &[("Content-Type", fine), agent], b"{\"query\":\"runner\"}");
+        for fine in
+            ["application/json", "application/json; charset=utf-8", "APPLICATION/JSON", "application/problem+json"]
+        {
+            let response =
+                gateway.send("POST", "/catalog/search", &[("Content-Type", fine), agent], b"{\"query\":\"runner\"}");
             assert_eq!(response.status, 200, "{fine}");
         }
         for wrong in [
@@ -563,9 +595,14 @@ mod http {
             headers.extend(wrong.map(|value| ("Content-Type", value)));
             for path in ["/catalog/search", "/mcp"] {
                 let response = gateway.send("POST", path, &headers, b"{\"query\":\"runner\"}");
-                let verdict = if path == "/mcp" { Verdict::of_rpc(&response, true) } else { Verdict::of_rest(&response) };
+                let verdict =
+                    if path == "/mcp" { Verdict::of_rpc(&response, true) } else { Verdict::of_rest(&response) };
                 let refusal = verdict.refusal();
-                assert_eq!((refusal.code.as_str(), refusal.status), ("unsupported_media_type", 415), "{path} {wrong:?}");
+                assert_eq!(
+                    (refusal.code.as_str(), refusal.status),
+                    ("unsupported_media_type", 415),
+                    "{path} {wrong:?}"
+                );
             }
         }
     }
@@ -595,7 +632,11 @@ mod http {
             for method in ["GET", "POST"] {
                 let response = gateway.send(method, path, REST_HEADERS, if method == "POST" { b"{}" } else { b"" });
                 let verdict = Verdict::of_rest(&response);
-                assert_eq!((verdict.refusal().status, verdict.refusal().code.as_str()), (404, "unknown_path"), "{method} {path:.60}");
+                assert_eq!(
+                    (verdict.refusal().status, verdict.refusal().code.as_str()),
+                    (404, "unknown_path"),
+                    "{method} {path:.60}"
+                );
             }
         }
     }
@@ -604,7 +645,8 @@ mod http {
     fn wrong_methods_are_answered_with_the_right_ones() {
         let gateway = Gateway::shared();
         let operations = Operation::ALL.iter().map(|operation| (operation.row().path, "POST"));
-        let documents = ["/.well-known/ucp", "/openapi.json", "/openrpc.json", "/schemas/error.json"].map(|path| (path, "GET,HEAD"));
+        let documents = ["/.well-known/ucp", "/openapi.json", "/openrpc.json", "/schemas/error.json"]
+            .map(|path| (path, "GET,HEAD"));
         for (path, allowed) in operations.chain([("/mcp", "POST")]).chain(documents) {
             for method in ["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "BREW"] {
                 if allowed.split(',').any(|own| own == method) {
@@ -649,14 +691,16 @@ mod http {
     fn header_values_that_are_no_text_are_read_as_absent_or_refused() {
         let gateway = Gateway::shared();
         for name in ["Accept-Language", "Request-Id", "Accept", "If-None-Match", "X-Anything"] {
-            let mut bytes = b"POST /catalog/product HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n".to_vec();
+            let mut bytes =
+                b"POST /catalog/product HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n".to_vec();
             bytes.extend_from_slice(format!("UCP-Agent: profile=\"{PROFILE}\"\r\n{name}: ").as_bytes());
             bytes.extend_from_slice(b"\xff\xfe\x80\r\nContent-Length: 20\r\n\r\n{\"id\":\"prod_abc123\"}");
             let response = gateway.raw(&bytes).expect("an answer");
             assert_eq!(response.status, 200, "{name}");
         }
         let languages = "a,".repeat(20_000);
-        let response = gateway.rest_in("get_product", &json!({ "id": "prod_abc123" }), &[("Accept-Language", &languages)]);
+        let response =
+            gateway.rest_in("get_product", &json!({ "id": "prod_abc123" }), &[("Accept-Language", &languages)]);
         assert!(matches!(response, Verdict::Answered(_)));
     }
 
@@ -750,7 +794,10 @@ mod rpc_messages {
         ] {
             let response = gateway.rpc(&rpc("tools/call", &params));
             assert_eq!((response.status, &response.json()["error"]["code"]), (400, &json!(-32602)), "{params}");
-            assert!(response.json()["error"]["data"]["path"].as_str().is_some_and(|path| path.starts_with('$')), "{params}");
+            assert!(
+                response.json()["error"]["data"]["path"].as_str().is_some_and(|path| path.starts_with('$')),
+                "{params}"
+            );
         }
     }
 }
@@ -764,9 +811,10 @@ fn a_gateway_that_was_sent_everything_at_once_still_answers() {
         for round in 0..8_usize {
             let gateway = &gateway;
             scope.spawn(move || {
-                for (place, body) in [nested(10_000), vec![0xff; 1_000], vec![b'['; MIB], with_extension("1e999"), nested(100)]
-                    .into_iter()
-                    .enumerate()
+                for (place, body) in
+                    [nested(10_000), vec![0xff; 1_000], vec![b'['; MIB], with_extension("1e999"), nested(100)]
+                        .into_iter()
+                        .enumerate()
                 {
                     let path = ["/catalog/search", "/mcp", "/catalog/lookup"][(round + place) % 3];
                     let response = gateway.send("POST", path, REST_HEADERS, &body);

@@ -224,8 +224,8 @@ mod search {
             ("Footwear Trail", "en", "Trail Master X"),
             ("TMX-GRN-11", "en", "Trail Master X"),
         ] {
-            let answer =
-                gateway.search(&json!({ "query": query, "context": { "language": language }, "pagination": { "limit": 50 } }));
+            let answer = gateway
+                .search(&json!({ "query": query, "context": { "language": language }, "pagination": { "limit": 50 } }));
             assert!(titles(&answer).contains(&expected), "{query}: {:?}", titles(&answer));
         }
         assert_eq!(titles(&gateway.search(&json!({ "query": "blue runner pro" })))[0], "Blue Runner Pro", "ranked");
@@ -235,8 +235,23 @@ mod search {
     fn csr_08_any_text_can_be_a_query() {
         let gateway = Gateway::shared();
         for query in [
-            "\"", "AND OR NOT", "title:x", "a* b~2 c^3", "[1 TO 2]", "(((", "+-&&||!{}", "\\", "\u{0}", "🦀👟",
-            "'; DROP TABLE products; --", "%", "../..", "-", "𝕽unner", "ǆ", "\u{202e}runner",
+            "\"",
+            "AND OR NOT",
+            "title:x",
+            "a* b~2 c^3",
+            "[1 TO 2]",
+            "(((",
+            "+-&&||!{}",
+            "\\",
+            "\u{0}",
+            "🦀👟",
+            "'; DROP TABLE products; --",
+            "%",
+            "../..",
+            "-",
+            "𝕽unner",
+            "ǆ",
+            "\u{202e}runner",
         ] {
             gateway.search(&json!({ "query": query }));
         }
@@ -266,7 +281,8 @@ mod search {
         assert!(both.is_subset(&found(json!({ "categories": ["187"] }))), "other taxonomies count too");
         assert!(found(json!({ "categories": ["No such"] })).is_empty());
         assert!(found(json!({ "categories": ["Foot"] })).is_empty(), "whole names only");
-        let narrow = found(json!({ "categories": ["Footwear > Trail", "Footwear > Casual"], "price": { "min": 15_000 } }));
+        let narrow =
+            found(json!({ "categories": ["Footwear > Trail", "Footwear > Casual"], "price": { "min": 15_000 } }));
         assert!(!narrow.is_empty() && narrow.len() < both.len() && narrow.is_subset(&both));
         let everything = found(json!({ "available": false }));
         assert_eq!(found(json!({ "categories": [] })), everything, "no category asks for nothing");
@@ -320,7 +336,8 @@ mod search {
         let gateway = Gateway::shared();
         let search = |currency: Option<&str>, price: Value| {
             let context = currency.map_or(json!({}), |code| json!({ "currency": code }));
-            let payload = json!({ "filters": { "price": price, "categories": ["Footwear > Running"] }, "context": context });
+            let payload =
+                json!({ "filters": { "price": price, "categories": ["Footwear > Running"] }, "context": context });
             gateway.search(&payload)
         };
         let runner = |answer: &Value| ids(answer).contains(&"prod_abc123".to_owned());
@@ -377,13 +394,19 @@ mod search {
         assert_eq!(count(json!({})), everything);
         assert_eq!(count(json!({ "min": 0 })), everything);
         assert_eq!(count(json!({ "min": 0.0, "max": 9_007_199_254_740_991_i64 })), everything, "T-41");
-        assert_eq!(count(json!({ "min": 12000.0, "max": 1.2e4 })), count(json!({ "min": 12000, "max": 12000 })), "T-41");
+        assert_eq!(
+            count(json!({ "min": 12000.0, "max": 1.2e4 })),
+            count(json!({ "min": 12000, "max": 12000 })),
+            "T-41"
+        );
     }
 
     #[test]
     fn csr_03_unknown_filters_are_allowed_and_named() {
         let gateway = Gateway::shared();
-        let answer = gateway.search(&json!({ "query": "runner pro", "filters": { "color": "red", "com.example.size": [1, { "a": null }] } }));
+        let answer = gateway.search(
+            &json!({ "query": "runner pro", "filters": { "color": "red", "com.example.size": [1, { "a": null }] } }),
+        );
         assert_eq!(ids(&answer), ids(&gateway.search(&json!({ "query": "runner pro" }))));
         assert_eq!(codes(&answer), ["filter_ignored", "filter_ignored"]);
         let notes = texts(&answer["messages"], "content").join(" ");
@@ -474,7 +497,10 @@ mod context {
         };
         let red = variants(json!([{ "name": "Color", "label": "Red" }, { "name": "Size", "label": "9" }]), "en");
         assert_eq!(red, "var_abc123_red_9");
-        assert_eq!(variants(json!([{ "name": "Color", "label": "Rojo" }, { "name": "Talla", "label": "9" }]), "es"), red);
+        assert_eq!(
+            variants(json!([{ "name": "Color", "label": "Rojo" }, { "name": "Talla", "label": "9" }]), "es"),
+            red
+        );
         assert_eq!(variants(json!([{ "name": "Color", "label": "Red" }, { "name": "Size", "label": "9" }]), "es"), red);
         assert_eq!(variants(json!([{ "name": "COLOR", "label": "red" }, { "name": "size", "label": "9" }]), "en"), red);
     }
@@ -521,7 +547,9 @@ mod lookup {
     /// `id match` of every input of every variant of a product.
     fn inputs(product: &Value) -> Vec<String> {
         let inputs = elements(&product["variants"]).iter().flat_map(|variant| elements(&variant["inputs"]));
-        let text = |input: &Value| format!("{} {}", input["id"].as_str().unwrap_or_default(), input["match"].as_str().unwrap_or_default());
+        let text = |input: &Value| {
+            format!("{} {}", input["id"].as_str().unwrap_or_default(), input["match"].as_str().unwrap_or_default())
+        };
         inputs.map(text).collect()
     }
 
@@ -550,7 +578,8 @@ mod lookup {
     #[test]
     fn lkp_02_identifiers_and_products_count_once() {
         let gateway = Gateway::shared();
-        let answer = gateway.lookup(&json!({ "ids": ["prod_abc123", "prod_abc123", "runner-pro", "nothing", "nothing"] }));
+        let answer =
+            gateway.lookup(&json!({ "ids": ["prod_abc123", "prod_abc123", "runner-pro", "nothing", "nothing"] }));
         assert_eq!(ids(&answer), ["prod_abc123"]);
         assert_eq!(inputs(&answer["products"][0]), ["prod_abc123 featured", "runner-pro featured"]);
         assert_eq!(codes(&answer), ["not_found"]);
@@ -568,7 +597,11 @@ mod lookup {
         let featured = variants[0]["id"].clone();
         let one = gateway.lookup(&json!({ "ids": [featured, "prod_abc123"] }));
         let variants = elements(&one["products"][0]["variants"]);
-        assert_eq!((variants.len(), elements(&variants[0]["inputs"]).len()), (1, 2), "identical: one variant, two inputs");
+        assert_eq!(
+            (variants.len(), elements(&variants[0]["inputs"]).len()),
+            (1, 2),
+            "identical: one variant, two inputs"
+        );
     }
 
     #[test]
@@ -648,8 +681,8 @@ mod product {
         pairs.iter().map(|(name, label)| json!({ "name": name, "label": label })).collect()
     }
 
-    fn open(gateway: &Gateway, payload: Value) -> Value {
-        gateway.product(&payload)["product"].take()
+    fn open(gateway: &Gateway, payload: &Value) -> Value {
+        gateway.product(payload)["product"].take()
     }
 
     fn variants(product: &Value) -> Vec<&str> {
@@ -660,7 +693,7 @@ mod product {
     fn prd_01_only_product_and_variant_ids_open_a_product() {
         let gateway = Gateway::shared();
         for id in ["prod_abc123", "var_abc123_blue_8"] {
-            assert_eq!(open(&gateway, json!({ "id": id }))["id"], "prod_abc123");
+            assert_eq!(open(&gateway, &json!({ "id": id }))["id"], "prod_abc123");
         }
         for id in ["runner-pro", "RP-BLU-10", "nothing", ""] {
             let answer = gateway.product(&json!({ "id": id }));
@@ -672,7 +705,7 @@ mod product {
     #[test]
     fn prd_07_a_variant_id_comes_first_and_overrules_the_selection() {
         let gateway = Gateway::shared();
-        let plain = open(&gateway, json!({ "id": "var_abc123_red_10" }));
+        let plain = open(&gateway, &json!({ "id": "var_abc123_red_10" }));
         assert_eq!(variants(&plain)[0], "var_abc123_red_10");
         assert_eq!(plain["selected"], select(&[("Color", "Red"), ("Size", "10")]));
         for selected in [
@@ -681,10 +714,10 @@ mod product {
             select(&[("Color", "Mauve"), ("Weight", "heavy")]),
         ] {
             let payload = json!({ "id": "var_abc123_red_10", "selected": selected, "preferences": ["Size"] });
-            assert_eq!(open(&gateway, payload), plain, "{selected}");
+            assert_eq!(open(&gateway, &payload), plain, "{selected}");
         }
         // A sold-out variant is still the one that was asked for.
-        assert_eq!(variants(&open(&gateway, json!({ "id": "var_abc123_green_9" })))[0], "var_abc123_green_9");
+        assert_eq!(variants(&open(&gateway, &json!({ "id": "var_abc123_green_9" })))[0], "var_abc123_green_9");
     }
 
     #[test]
@@ -726,7 +759,7 @@ mod product {
             (vec![("Color", "Green"), ("Size", "8")], json!([]), vec![("Color", "Green"), ("Size", "8")]),
         ] {
             let payload = json!({ "id": "prod_abc123", "selected": select(&selected), "preferences": preferences });
-            let product = open(&gateway, payload.clone());
+            let product = open(&gateway, &payload);
             assert_eq!(product["selected"], select(&effective), "{payload}");
             let matching = elements(&product["variants"]);
             assert!(!matching.is_empty());
@@ -747,7 +780,7 @@ mod product {
         for listed in &products {
             let Some(axes) = listed.get("options").map(elements) else { continue };
             // A label that matches nothing is given up: every variant comes back.
-            let all = open(&gateway, json!({ "id": listed["id"], "selected": select(&[("No such option", "x")]) }));
+            let all = open(&gateway, &json!({ "id": listed["id"], "selected": select(&[("No such option", "x")]) }));
             assert_eq!(all["selected"], json!([]), "{}", listed["id"]);
             let cells: Vec<(Vec<&str>, bool)> = elements(&all["variants"])
                 .iter()
@@ -764,10 +797,12 @@ mod product {
                 for count in BTreeSet::from([1, axes.len()]) {
                     let chosen: Vec<_> =
                         (0..count).map(|axis| (axes[axis]["name"].as_str().expect("a name"), cell[axis])).collect();
-                    let product = open(&gateway, json!({ "id": listed["id"], "selected": select(&chosen) }));
+                    let product = open(&gateway, &json!({ "id": listed["id"], "selected": select(&chosen) }));
                     let effective: Vec<_> = elements(&product["selected"])
                         .iter()
-                        .map(|option| (option["name"].as_str().expect("a name"), option["label"].as_str().expect("a label")))
+                        .map(|option| {
+                            (option["name"].as_str().expect("a name"), option["label"].as_str().expect("a label"))
+                        })
                         .collect();
                     assert_eq!(effective, chosen, "{} {place}", listed["id"]);
                     let matches = |other: &[&str]| (0..count).all(|axis| other[axis] == cell[axis]);
@@ -806,11 +841,11 @@ mod product {
     fn prd_09_an_option_is_matched_by_its_id_before_its_label() {
         let gateway = Gateway::shared();
         let id = "prod_everyday-tee";
-        let tee = open(&gateway, json!({ "id": id }));
+        let tee = open(&gateway, &json!({ "id": id }));
         let colours = elements(&tee["options"][0]["values"]);
         let (first, second) = (&colours[0], &colours[1]);
         assert!(first["id"].is_string() && second["id"].is_string(), "the sample shop has options with ids");
-        let selected = |choice: Value| open(&gateway, json!({ "id": id, "selected": [choice] }))["selected"].take();
+        let selected = |choice: Value| open(&gateway, &json!({ "id": id, "selected": [choice] }))["selected"].take();
         let by_id = selected(json!({ "name": "Color", "id": second["id"], "label": first["label"] }));
         assert_eq!(by_id, json!([{ "name": "Color", "id": second["id"], "label": second["label"] }]));
         let by_label = selected(json!({ "name": "Color", "label": second["label"] }));
@@ -818,7 +853,7 @@ mod product {
         assert_eq!(selected(json!({ "name": "Color", "id": "unheard of", "label": first["label"] })), json!([]));
         // An option without ids has nothing but labels.
         let payload = json!({ "id": "prod_abc123", "selected": [{ "name": "Color", "id": "x", "label": "Red" }] });
-        assert_eq!(open(&gateway, payload)["selected"], select(&[("Color", "Red")]));
+        assert_eq!(open(&gateway, &payload)["selected"], select(&[("Color", "Red")]));
     }
 
     #[test]
@@ -826,7 +861,7 @@ mod product {
         let gateway = Gateway::shared();
         let (products, _) = gateway.search_all(&everything(), 50);
         for listed in &products {
-            let product = open(&gateway, json!({ "id": listed["id"] }));
+            let product = open(&gateway, &json!({ "id": listed["id"] }));
             assert_eq!(product["variants"][0], listed["variants"][0], "the same variant that a search shows");
             assert_eq!(product.get("selected"), product["variants"][0].get("options"), "PRD-05");
             assert_eq!(product["price_range"], listed["price_range"], "PRD-11");
@@ -839,7 +874,7 @@ mod product {
         let (products, _) = gateway.search_all(&everything(), 50);
         let plain = products.iter().find(|product| product.get("options").is_none()).expect("one without options");
         for selected in [json!([]), select(&[("Color", "Blue")])] {
-            let product = open(&gateway, json!({ "id": plain["id"], "selected": selected }));
+            let product = open(&gateway, &json!({ "id": plain["id"], "selected": selected }));
             assert_eq!((product.get("options"), product.get("selected")), (None, None));
             assert_eq!(elements(&product["variants"]).len(), 1);
         }
@@ -878,7 +913,7 @@ mod product {
     fn prd_06_the_first_variant_is_one_that_can_be_bought() {
         let gateway = Gateway::shared();
         // Green is sold out, and comes last in the selection of a size.
-        let product = open(&gateway, json!({ "id": "prod_abc123", "selected": select(&[("Size", "11")]) }));
+        let product = open(&gateway, &json!({ "id": "prod_abc123", "selected": select(&[("Size", "11")]) }));
         assert_eq!(product["variants"][0]["id"], "var_abc123_red_11");
         assert_eq!(variants(&product).len(), 2);
     }
@@ -887,19 +922,19 @@ mod product {
     fn a_product_of_2048_variants_is_served_whole_and_narrowed() {
         let gateway = Gateway::shared();
         let id = "prod_fathom-machine-screw";
-        let all = open(&gateway, json!({ "id": id, "selected": select(&[("None", "x")]) }));
+        let all = open(&gateway, &json!({ "id": id, "selected": select(&[("None", "x")]) }));
         assert_eq!(elements(&all["variants"]).len(), 2_048);
         let one = open(
             &gateway,
-            json!({ "id": id, "selected": select(&[("Material", "Brass"), ("Thread", "M6"), ("Length", "40 mm")]) }),
+            &json!({ "id": id, "selected": select(&[("Material", "Brass"), ("Thread", "M6"), ("Length", "40 mm")]) }),
         );
         assert_eq!(elements(&one["variants"]).len(), 1);
         let variant = &elements(&all["variants"])[2_047]["id"];
-        let last = open(&gateway, json!({ "id": variant }));
+        let last = open(&gateway, &json!({ "id": variant }));
         assert_eq!(last["variants"][0]["id"], *variant);
         let listed = gateway.lookup(&json!({ "ids": [variant, id] }));
         assert_eq!(elements(&listed["products"][0]["variants"]).len(), 2);
-        let nylon = open(&gateway, json!({ "id": id, "selected": select(&[("Material", "Nylon")]) }));
+        let nylon = open(&gateway, &json!({ "id": id, "selected": select(&[("Material", "Nylon")]) }));
         assert_eq!(elements(&nylon["variants"]).len(), 256);
         assert_eq!(nylon["variants"][0]["availability"]["available"], true);
     }

@@ -108,7 +108,10 @@ fn disc_07_without_a_public_url_the_endpoints_are_where_the_gateway_listens() {
     let gateway = Gateway::shared();
     let base = format!("http://{}", gateway.address);
     let profile = profile(&gateway);
-    assert_eq!((endpoint(&profile, "rest"), endpoint(&profile, "mcp")), (base.as_str(), format!("{base}/mcp").as_str()));
+    assert_eq!(
+        (endpoint(&profile, "rest"), endpoint(&profile, "mcp")),
+        (base.as_str(), format!("{base}/mcp").as_str())
+    );
 }
 
 #[test]

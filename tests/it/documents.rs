@@ -55,8 +55,10 @@ fn served_documents_are_the_checked_in_ones_but_for_the_address() {
         }
         assert_eq!(answer, document, "{served}");
     }
-    assert_eq!(gateway.get("/schemas/unheard_of.json").status, 404);
-    assert_eq!(gateway.get("/schemas/..%2f..%2fCargo.toml").status, 404);
+    for nothing in ["unheard_of.json", "error", ".json", "..%2f..%2fCargo.toml", "%00.json"] {
+        let answer = gateway.get(&format!("/schemas/{nothing}"));
+        assert_eq!((answer.status, &answer.json()["code"]), (404, &json!("unknown_path")), "{nothing}");
+    }
 }
 
 /// Every `$ref` in a document.
@@ -197,7 +199,10 @@ fn the_spec_command_reports_differences_and_mends_them() {
     let file = root.path().join("schemas/error.json");
     fs::write(&file, "{}").expect("written");
     let (code, output) = run(false);
-    assert_eq!((code, output.lines().next()), (Some(1), Some("schemas/error.json differs from what the code generates")));
+    assert_eq!(
+        (code, output.lines().next()),
+        (Some(1), Some("schemas/error.json differs from what the code generates"))
+    );
 }
 
 #[test]
@@ -209,4 +214,27 @@ fn tools_say_the_same_as_the_schemas() {
         let name = tool["name"].as_str().expect("a name");
         assert_eq!(tool["outputSchema"], generated()[&format!("schemas/{name}.response.json")], "{name}");
     }
+}
+
+/// The page works without the network: it loads nothing from elsewhere.
+#[test]
+fn the_docs_page_shows_the_openapi_document_with_assets_of_its_own() {
+    let gateway = Gateway::shared();
+    let redirect = gateway.get("/docs");
+    assert_eq!((redirect.status, redirect.header("location")), (303, Some("/docs/")));
+    let page = gateway.get("/docs/");
+    assert!(page.header("content-type").is_some_and(|kind| kind.starts_with("text/html")), "{page:?}");
+    let policy = page.header("content-security-policy").expect("a policy");
+    assert!(policy.contains("default-src 'none'") || policy.contains("default-src 'self'"), "{policy}");
+    let mut assets: Vec<&str> = Vec::new();
+    for attribute in ["src=\"", "href=\""] {
+        assets.extend(page.body.split(attribute).skip(1).filter_map(|rest| rest.split('"').next()));
+    }
+    assert!(assets.len() >= 3, "{assets:?}");
+    for asset in assets {
+        assert!(!asset.contains("//"), "{asset} is loaded from elsewhere");
+        let path = format!("/docs/{}", asset.trim_start_matches("./"));
+        assert_eq!(gateway.get(&path).status, 200, "{path}");
+    }
+    assert!(gateway.get("/docs/swagger-initializer.js").body.contains("/openapi.json"));
 }

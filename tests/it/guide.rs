@@ -35,7 +35,9 @@ fn blocks(page: &Path) -> Vec<Block> {
     let mut open: Option<Block> = None;
     for (number, line) in text.lines().enumerate() {
         match (&mut open, line.trim_start().strip_prefix("```")) {
-            (None, Some(info)) => open = Some(Block { line: number + 1, info: info.trim().to_owned(), text: String::new() }),
+            (None, Some(info)) => {
+                open = Some(Block { line: number + 1, info: info.trim().to_owned(), text: String::new() });
+            }
             (Some(_), Some(_)) => blocks.extend(open.take()),
             (Some(block), None) => {
                 block.text.push_str(line);

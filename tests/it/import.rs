@@ -1,1 +1,258 @@
-//! stub
+//! `ucp-gateway import`: a merchant's own catalog.
+
+use std::{fs, path::Path, time::Duration};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::harness::{Gateway, binary, codes, elements, eventually, texts};
+
+/// How long a running gateway may take to notice an import.
+const NOTICE: Duration = Duration::from_secs(15);
+
+struct Report {
+    code: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+/// Writes `content` to a file of that name and imports it into `data`.
+fn import(data: &Path, name: &str, content: &str, arguments: &[&str]) -> Report {
+    let folder = tempfile::tempdir().expect("a directory");
+    let file = folder.path().join(name);
+    fs::write(&file, content).expect("a file");
+    let mut command = binary();
+    command.arg("import").arg(&file).arg("--data-dir").arg(data).args(arguments);
+    let output = command.output().expect("it runs");
+    let text = |bytes| String::from_utf8(bytes).expect("text");
+    Report { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+}
+
+fn fresh() -> (TempDir, std::path::PathBuf) {
+    let folder = tempfile::tempdir().expect("a directory");
+    let data = folder.path().join("shop");
+    (folder, data)
+}
+
+/// A product of one variant as a line.
+fn line(id: &str, title: &str, amount: i64) -> String {
+    json!({
+        "id": id,
+        "handle": id.trim_start_matches("prod_"),
+        "title": title,
+        "description": { "plain": format!("About the {title}.") },
+        "variants": [{
+            "id": format!("var_{id}"),
+            "sku": format!("SKU-{id}"),
+            "title": "Default",
+            "description": { "plain": "The only one." },
+            "price": { "amount": amount, "currency": "USD" }
+        }]
+    })
+    .to_string()
+}
+
+fn price(gateway: &Gateway, id: &str) -> Option<i64> {
+    gateway.product(&json!({ "id": id }))["product"]["variants"][0]["price"]["amount"].as_i64()
+}
+
+#[test]
+fn json_lines_into_a_fresh_directory_make_a_shop_without_the_sample() {
+    let (_folder, data) = fresh();
+    let lines =
+        [line("prod_lamp", "Arc Lamp", 4_900), String::new(), line("prod_chair", "Cane Chair", 12_900)].join("\n");
+    let report = import(&data, "goods.jsonl", &lines, &["--name", "Test Shop"]);
+    assert_eq!((report.code, report.stderr.as_str()), (Some(0), ""), "{}", report.stdout);
+    assert!(report.stdout.contains("2 new, 0 changed, 0 unchanged, 0 skipped, 0 rejected"), "{}", report.stdout);
+    let gateway = Gateway::on(&data, &[]);
+    assert!(gateway.welcome[0].contains("Test Shop"), "{:?}", gateway.welcome);
+    let (products, _) = gateway.search_all(&json!({ "filters": { "available": true } }), 50);
+    assert_eq!(products.iter().map(|product| product["id"].clone()).collect::<Vec<_>>(), ["prod_lamp", "prod_chair"]);
+    assert_eq!(texts(&gateway.search(&json!({ "query": "arc lamps" }))["products"], "id"), ["prod_lamp"]);
+    let answer = gateway.lookup(&json!({ "ids": ["SKU-prod_chair", "lamp", "prod_abc123"] }));
+    crate::official::check("lookup_catalog", &answer);
+    assert_eq!((elements(&answer["products"]).len(), codes(&answer)), (2, vec!["not_found"]));
+}
+
+#[test]
+fn bad_lines_are_reported_with_number_and_reason_and_good_ones_kept() {
+    let (_folder, data) = fresh();
+    let variants = |variants: Value| {
+        json!({ "id": "prod_x", "title": "X", "description": { "plain": "x" }, "variants": variants }).to_string()
+    };
+    let twice = json!({ "id": "v", "price": { "amount": 1, "currency": "USD" } });
+    let bad = [
+        ("{\"id\":\"prod_x\",\"title\"".to_owned(), "JSON"),
+        ("[1]".to_owned(), "$"),
+        ("{\"id\":\"prod_x\",\"id\":\"prod_y\"}".to_owned(), "$.id"),
+        ("{\"id\":\"prod_x\",\"title\":\"X\"}".to_owned(), "description"),
+        (variants(json!([])), "$.variants"),
+        (variants(json!([twice, twice])), "$.variants[1].id"),
+        (variants(json!([{ "id": "v", "price": { "amount": -1, "currency": "USD" } }])), "$.variants[0].price.amount"),
+        (variants(json!([{ "id": "v", "price": { "amount": 1.5, "currency": "USD" } }])), "$.variants[0].price.amount"),
+        (variants(json!([{ "id": "v", "price": { "amount": 1, "currency": "XXZ" } }])), "$.variants[0].price.currency"),
+        (variants(json!([{ "id": "v", "price": { "amount": 1, "currency": "EUR" } }])), "$.variants[0].price"),
+    ];
+    let mut lines = vec![line("prod_first", "First", 1)];
+    lines.extend(bad.iter().map(|(line, _)| line.clone()));
+    lines.push(line("prod_last", "Last", 2));
+    let report = import(&data, "goods.jsonl", &lines.join("\n"), &[]);
+    assert_eq!(report.code, Some(2), "some rows were rejected: {}", report.stderr);
+    let summary = format!("2 new, 0 changed, 0 unchanged, 0 skipped, {} rejected", bad.len());
+    assert!(report.stdout.contains(&summary), "{}", report.stdout);
+    let reported: Vec<_> = report.stderr.lines().collect();
+    assert_eq!(reported.len(), bad.len(), "{}", report.stderr);
+    for (place, ((_, reason), reported)) in bad.iter().zip(reported).enumerate() {
+        assert!(reported.starts_with(&format!("line {}: ", place + 2)), "{reported}");
+        assert!(reported.contains(reason), "{reason}: {reported}");
+    }
+    let (products, _) = Gateway::on(&data, &[]).search_all(&json!({ "filters": { "available": true } }), 50);
+    assert_eq!(products.iter().map(|product| product["id"].clone()).collect::<Vec<_>>(), ["prod_first", "prod_last"]);
+}
+
+#[test]
+fn a_later_import_updates_and_leaves_the_rest() {
+    let (_folder, data) = fresh();
+    import(&data, "a.jsonl", &[line("prod_a", "Apple", 100), line("prod_b", "Beetroot", 200)].join("\n"), &[]);
+    let report =
+        import(&data, "b.jsonl", &[line("prod_a", "Apple", 150), line("prod_c", "Carrot", 300)].join("\n"), &[]);
+    assert!(report.stdout.contains("1 new, 1 changed, 0 unchanged"), "{}", report.stdout);
+    let gateway = Gateway::on(&data, &[]);
+    let prices = ["prod_a", "prod_b", "prod_c"].map(|id| price(&gateway, id));
+    assert_eq!(prices, [Some(150), Some(200), Some(300)]);
+    let again = import(&data, "b.jsonl", &line("prod_a", "Apple", 150), &[]);
+    assert!(again.stdout.contains("0 new, 0 changed, 1 unchanged"), "{}", again.stdout);
+}
+
+#[test]
+fn a_running_gateway_notices_an_import() {
+    let (_folder, data) = fresh();
+    import(&data, "a.jsonl", &line("prod_a", "Apple", 100), &[]);
+    let gateway = Gateway::on(&data, &[]);
+    // Asked for before, so that it is remembered.
+    assert_eq!(price(&gateway, "prod_a"), Some(100));
+    assert!(elements(&gateway.search(&json!({ "query": "zucchini" }))["products"]).is_empty());
+    let lines = [line("prod_a", "Apple", 175), line("prod_z", "Zucchini", 500)].join("\n");
+    assert_eq!(import(&data, "b.jsonl", &lines, &[]).code, Some(0));
+    eventually("the new price is shown", NOTICE, || (price(&gateway, "prod_a") == Some(175)).then_some(()));
+    let found = || {
+        let answer = gateway.search(&json!({ "query": "zucchini" }));
+        (texts(&answer["products"], "id") == ["prod_z"]).then_some(())
+    };
+    eventually("the new product is found", NOTICE, found);
+    assert_eq!(price(&gateway, "prod_z"), Some(500));
+}
+
+/// Products that come meanwhile are neither a reason to repeat nor to skip one that was there (CSR-06).
+#[test]
+fn an_import_while_somebody_pages_repeats_and_skips_nothing() {
+    let (_folder, data) = fresh();
+    let goods = |range: std::ops::Range<usize>| {
+        range
+            .map(|number| line(&format!("prod_{number:03}"), "Widget", 100 + number as i64))
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+    import(&data, "a.jsonl", &goods(100..140), &[]);
+    let gateway = Gateway::on(&data, &[]);
+    for query in [json!({ "filters": { "available": true } }), json!({ "query": "widget" })] {
+        let (before, _) = gateway.search_all(&query, 50);
+        let mut payload = query.clone();
+        payload["pagination"] = json!({ "limit": 7 });
+        let mut seen = Vec::new();
+        let mut round = 0;
+        loop {
+            let mut answer = gateway.search(&payload);
+            seen.extend(texts(&answer["products"], "id").into_iter().map(str::to_owned));
+            let Some(cursor) = answer["pagination"].get_mut("cursor").map(Value::take) else { break };
+            payload["pagination"]["cursor"] = cursor;
+            round += 1;
+            if round == 2 {
+                let more = if query.get("query").is_some() { 200..210 } else { 0..10 };
+                let expected = format!("prod_{:03}", more.start);
+                assert_eq!(import(&data, "b.jsonl", &goods(more), &[]).code, Some(0));
+                eventually("the import is noticed", NOTICE, || price(&gateway, &expected));
+            }
+        }
+        let distinct: std::collections::BTreeSet<_> = seen.iter().collect();
+        assert_eq!(distinct.len(), seen.len(), "{query}: {seen:?}");
+        for product in before {
+            assert!(seen.contains(&product["id"].as_str().expect("an id").to_owned()), "{query}: {}", product["id"]);
+        }
+    }
+}
+
+const SHOPIFY: &str = r#"Handle,Title,Body (HTML),Vendor,Product Category,Type,Tags,Published,Option1 Name,Option1 Value,Option2 Name,Option2 Value,Variant SKU,Variant Inventory Tracker,Variant Inventory Qty,Variant Inventory Policy,Variant Price,Variant Compare At Price,Image Src,Image Position,Image Alt Text,Status
+mug,Stone Mug,"<p>A <b>mug</b>,
+""hand made"".</p>",Potter,Home > Mugs,Mugs,"kitchen, clay",TRUE,Color,Grey,Size,S,MUG-G-S,shopify,3,deny,12.50,15.00,https://cdn.example.com/mug.jpg,1,A mug,active
+mug,,,,,,,,,Grey,,L,MUG-G-L,shopify,0,deny,14.50,,https://cdn.example.com/mug2.jpg,2,,
+mug,,,,,,,,,Blue,,S,MUG-B-S,shopify,0,continue,12.50,,,,,
+bowl,Bowl,<p>Bowl</p>,Potter,,Bowls,,TRUE,Title,Default Title,,,BOWL,,,,abc,,,,,active
+draft,Draft,,Potter,,Plates,,FALSE,Title,Default Title,,,DRAFT,,,,9.99,,,,,draft
+plate,Plate,<p>Plate</p>,Potter,,Plates,,TRUE,Title,Default Title,,,PLATE,,,,9.99,,,,,active
+"#;
+
+#[test]
+fn shopify_exports_become_products_with_variants_options_and_pictures() {
+    let (_folder, data) = fresh();
+    let report = import(&data, "products_export.csv", SHOPIFY, &[]);
+    assert_eq!(report.code, Some(2), "{}", report.stderr);
+    assert!(report.stdout.contains("2 new, 0 changed, 0 unchanged, 1 skipped, 1 rejected"), "{}", report.stdout);
+    assert!(report.stderr.contains("line 6: Variant Price"), "lines count as an editor shows them: {}", report.stderr);
+    assert!(report.stderr.contains("line 7:") && report.stderr.contains("(skipped)"), "{}", report.stderr);
+
+    let gateway = Gateway::on(&data, &[]);
+    let answer = gateway.product(&json!({ "id": "prod_mug", "selected": [{ "name": "Color", "label": "Grey" }] }));
+    crate::official::check("get_product", &answer);
+    let mug = &answer["product"];
+    assert_eq!((&mug["title"], &mug["handle"]), (&json!("Stone Mug"), &json!("mug")));
+    let plain = mug["description"]["plain"].as_str().expect("a text");
+    assert!(plain.contains("\"hand made\"") && !plain.contains('<'), "{plain}");
+    assert_eq!(mug["tags"], json!(["kitchen", "clay"]));
+    assert_eq!(elements(&mug["media"]).len(), 2);
+    assert_eq!(texts(&mug["options"], "name"), ["Color", "Size"]);
+    assert_eq!(texts(&mug["variants"], "sku"), ["MUG-G-S", "MUG-G-L"]);
+    let variants = elements(&mug["variants"]);
+    assert_eq!(variants[0]["price"], json!({ "amount": 1250, "currency": "USD" }));
+    assert_eq!(variants[0]["list_price"], json!({ "amount": 1500, "currency": "USD" }));
+    assert_eq!(variants[0]["availability"]["available"], true);
+    assert_eq!(variants[1]["availability"]["available"], false, "none left, and no more are sold");
+    let blue = gateway.lookup(&json!({ "ids": ["MUG-B-S"] }));
+    let blue = &blue["products"][0]["variants"][0];
+    assert_eq!(blue["availability"], json!({ "available": true, "status": "backorder" }), "sold on when none is left");
+    assert_eq!(mug["options"][1]["values"][1], json!({ "label": "L", "available": false, "exists": true }));
+    let plate = gateway.product(&json!({ "id": "prod_plate" }))["product"].take();
+    assert!(plate.get("options").is_none(), "`Default Title` is no option");
+    assert_eq!(codes(&gateway.lookup(&json!({ "ids": ["DRAFT", "BOWL"] }))), ["not_found", "not_found"]);
+
+    let cheaper = SHOPIFY.replace("9.99", "8.50");
+    let report = import(&data, "products_export.csv", &cheaper, &[]);
+    assert!(report.stdout.contains("0 new, 1 changed, 1 unchanged"), "{}", report.stdout);
+    eventually("the new price is shown", NOTICE, || (price(&gateway, "prod_plate") == Some(850)).then_some(()));
+}
+
+/// A mistyped name must not leave an empty shop where the sample would have been.
+#[test]
+fn a_file_that_cannot_be_imported_creates_nothing() {
+    let (folder, data) = fresh();
+    let missing = folder.path().join("missing.jsonl");
+    let mut command = binary();
+    let output = command.arg("import").arg(&missing).arg("--data-dir").arg(&data).output().expect("it runs");
+    let stderr = String::from_utf8(output.stderr).expect("text");
+    assert_eq!((output.status.code(), stderr.lines().count()), (Some(1), 1), "{stderr}");
+    assert!(stderr.contains("missing.jsonl"), "{stderr}");
+    assert!(!data.exists(), "no shop for a file that is not there");
+
+    let report = import(&data, "notes.txt", "hello\n", &[]);
+    assert_eq!((report.code, report.stderr.lines().count()), (Some(1), 1), "{}", report.stderr);
+    assert!(!data.exists(), "no shop for a file of no known format");
+}
+
+#[test]
+fn a_format_may_be_named_when_the_file_does_not_tell() {
+    let (_folder, data) = fresh();
+    let report = import(&data, "goods.txt", &line("prod_a", "Apple", 100), &["--format", "jsonl"]);
+    assert_eq!(report.code, Some(0), "{}", report.stderr);
+    let report = import(&data, "goods.dat", SHOPIFY, &["--format", "shopify"]);
+    assert!(report.stdout.contains("2 new"), "{}", report.stdout);
+}

@@ -1,1 +1,420 @@
-//! stub
+//! Starting, stopping, being treated badly, and coming back.
+
+use std::{
+    fs,
+    net::TcpStream,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use serde_json::json;
+
+use crate::{
+    harness::{Gateway, REST_HEADERS, Verdict, binary, elements, eventually, sample_shop, texts},
+    wire::{self, Connection},
+};
+
+/// The longest of the gateway's own patience (15 s for headers), with room for a busy machine.
+const PATIENCE: Duration = Duration::from_secs(25);
+
+fn product_call() -> Vec<u8> {
+    wire::request("POST", "/catalog/product", REST_HEADERS, b"{\"id\":\"prod_abc123\"}")
+}
+
+mod slow_clients {
+    use super::*;
+
+    /// Half a header, silence between requests, and a body that never ends: none holds a connection for ever. They are
+    /// waited for together, because each takes as long as the gateway is patient.
+    #[test]
+    fn connections_that_stall_are_closed() {
+        let gateway = Gateway::start();
+        let start = Instant::now();
+        let call = product_call();
+        let (half_header, idle, slow_body) = thread::scope(|scope| {
+            let half_header = scope.spawn(|| {
+                let mut connection = gateway.connect();
+                connection.write(b"POST /catalog/search HTTP/1.1\r\nHost: localhost\r\nX-Half");
+                connection.read_to_end()
+            });
+            let idle = scope.spawn(|| {
+                let mut connection = gateway.connect();
+                connection.write(&call);
+                connection.read_to_end()
+            });
+            let slow_body = scope.spawn(|| {
+                let mut connection = gateway.connect();
+                connection.write(&call[..call.len() - 1]);
+                let response = connection.read().expect("an answer");
+                (response, start.elapsed())
+            });
+            let join = "no panic";
+            (half_header.join().expect(join), idle.join().expect(join), slow_body.join().expect(join))
+        });
+        assert!(start.elapsed() < PATIENCE, "{:?}", start.elapsed());
+        assert!(half_header.iter().all(|response| response.status == 408), "closed, or told why: {half_header:?}");
+        assert_eq!(idle.len(), 1, "answered, then closed: {idle:?}");
+        let (response, after) = slow_body;
+        let refusal = Verdict::of_rest(&response);
+        assert_eq!((refusal.refusal().status, refusal.refusal().code.as_str()), (408, "request_timeout"));
+        assert!(after >= Duration::from_secs(5), "a slow body is given time: {after:?}");
+        // Others are served meanwhile and afterwards.
+        gateway.search(&json!({ "query": "runner" }));
+    }
+
+    #[test]
+    fn stalled_connections_do_not_keep_others_from_being_served() {
+        let gateway = Gateway::start();
+        let stalled: Vec<_> = (0..200)
+            .map(|_| {
+                let mut connection = gateway.connect();
+                connection.write(b"POST /mcp HTTP/1.1\r\nHost:");
+                connection
+            })
+            .collect();
+        for _ in 0..20 {
+            assert_eq!(gateway.raw(&product_call()).expect("an answer").status, 200);
+        }
+        drop(stalled);
+    }
+
+    #[test]
+    fn beyond_the_cap_clients_wait_for_a_place() {
+        let gateway = Gateway::with(&["--max-connections", "2"]);
+        let mut held: Vec<_> = (0..2)
+            .map(|_| {
+                let mut connection = gateway.connect();
+                connection.write(&product_call());
+                assert_eq!(connection.read().expect("an answer").status, 200);
+                connection
+            })
+            .collect();
+        let mut waiting = gateway.connect();
+        waiting.write(&product_call());
+        assert!(waiting.is_silent_for(Duration::from_millis(300)), "no third connection is served");
+        held.pop();
+        assert_eq!(waiting.read().expect("an answer").status, 200, "a place has come free");
+    }
+}
+
+mod stopping {
+    use super::*;
+
+    /// A request that is being handled but has not arrived whole, and the rest of it. The gateway says `100 Continue`
+    /// when it begins to read the body.
+    fn begin(gateway: &Gateway) -> (Connection, Vec<u8>) {
+        let headers = [REST_HEADERS, &[("Expect", "100-continue")]].concat();
+        let body = b"{\"id\":\"prod_abc123\"}";
+        let call = wire::request("POST", "/catalog/product", &headers, body);
+        let (head, tail) = call.split_at(call.len() - body.len());
+        let mut connection = gateway.connect();
+        connection.write(head);
+        assert_eq!(connection.read().expect("a word to go on").status, 100);
+        (connection, tail.to_vec())
+    }
+
+    #[test]
+    fn a_running_request_is_finished_and_no_new_one_taken() {
+        for signal in ["TERM", "INT"] {
+            let mut gateway = Gateway::start();
+            let (mut running, tail) = begin(&gateway);
+            let mut idle = gateway.connect();
+            idle.write(&product_call());
+            assert_eq!(idle.read().expect("an answer").status, 200);
+            gateway.signal(signal);
+            let address = gateway.address;
+            eventually("the gateway takes no more connections", PATIENCE, || TcpStream::connect(address).err());
+            assert!(idle.read().is_none(), "idle connections are closed");
+            assert!(gateway.is_alive(), "it waits for the request that is running");
+            running.write(&tail);
+            let response = running.read().expect("the answer");
+            assert_eq!(response.json()["product"]["id"], "prod_abc123");
+            assert_eq!(gateway.wait().code(), Some(0), "{signal}");
+            assert_eq!(gateway.stderr(), "");
+        }
+    }
+
+    #[test]
+    fn an_idle_gateway_stops_at_once() {
+        let mut gateway = Gateway::start();
+        gateway.search(&json!({ "query": "runner" }));
+        let start = Instant::now();
+        gateway.signal("TERM");
+        assert_eq!(gateway.wait().code(), Some(0));
+        assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+    }
+
+    /// A client that never finishes its request delays the end, but does not prevent it.
+    #[test]
+    fn a_request_that_never_ends_does_not_keep_the_gateway() {
+        let mut gateway = Gateway::start();
+        let (_running, _) = begin(&gateway);
+        gateway.signal("TERM");
+        assert_eq!(gateway.wait().code(), Some(0));
+    }
+}
+
+mod coming_back {
+    use super::*;
+
+    #[test]
+    fn a_restart_keeps_data_and_cursors() {
+        let data = sample_shop();
+        let mut first = Gateway::on(data.path(), &[]);
+        let mut payload = json!({ "query": "color", "pagination": { "limit": 5 } });
+        let whole = first.search(&json!({ "query": "color", "pagination": { "limit": 10 } }));
+        payload["pagination"]["cursor"] = first.search(&payload)["pagination"]["cursor"].take();
+        let product = first.product(&json!({ "id": "prod_abc123" }));
+        assert!(first.terminate().success());
+        let second = Gateway::on(data.path(), &[]);
+        assert_eq!(texts(&second.search(&payload)["products"], "id"), texts(&whole["products"], "id")[5..]);
+        assert_eq!(second.product(&json!({ "id": "prod_abc123" })), product);
+    }
+
+    fn count(gateway: &Gateway) -> usize {
+        gateway.search_all(&json!({ "filters": { "available": false } }), 50).0.len()
+    }
+
+    #[test]
+    fn a_kill_while_running_loses_nothing() {
+        let data = sample_shop();
+        let mut gateway = Gateway::on(data.path(), &[]);
+        let expected = count(&gateway);
+        gateway.kill();
+        assert_eq!(count(&Gateway::on(data.path(), &[])), expected);
+    }
+
+    #[test]
+    fn a_kill_during_the_first_fill_leaves_a_usable_directory() {
+        let expected = count(&Gateway::shared());
+        let has = |folder: &Path, name: &str| {
+            let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+            entries.into_iter().any(|entry| entry.file_name().to_string_lossy().contains(name))
+        };
+        type Stage = (&'static str, Box<dyn Fn(&Path) -> bool>);
+        let stages: [Stage; 5] = [
+            ("at once", Box::new(|_| true)),
+            ("when there is a directory", Box::new(Path::exists)),
+            ("when there is a database", Box::new(move |data| has(data, "shop.db"))),
+            ("when it is being written", Box::new(move |data| has(data, "-wal"))),
+            ("when the index is begun", Box::new(move |data| has(data, "index"))),
+        ];
+        for (stage, reached) in stages {
+            let folder = tempfile::tempdir().expect("a directory");
+            let data = folder.path().join("shop");
+            let mut command = binary();
+            command.args(["serve", "--listen", "127.0.0.1:0", "--data-dir"]).arg(&data);
+            let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+            let start = Instant::now();
+            // As tight as can be: the fill takes a fraction of a second. Some files come and go; then time decides.
+            while !reached(&data) && start.elapsed() < Duration::from_millis(700) {
+                thread::yield_now();
+            }
+            child.kill().expect("it can be killed");
+            child.wait().expect("it ends");
+            let gateway = Gateway::on(&data, &[]);
+            assert_eq!(count(&gateway), expected, "killed {stage}");
+            assert_eq!(gateway.stderr(), "", "killed {stage}");
+        }
+    }
+
+    /// The index is derived: whatever happens to it, it is made again.
+    #[test]
+    fn a_damaged_or_missing_index_is_made_again() {
+        let expected = count(&Gateway::shared());
+        let files = |data: &Path| -> Vec<PathBuf> {
+            fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
+                for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+                    if entry.path().is_dir() { walk(&entry.path(), found) } else { found.push(entry.path()) }
+                }
+            }
+            let mut found = Vec::new();
+            walk(&data.join("index"), &mut found);
+            found
+        };
+        for damage in ["remove", "truncate", "scribble"] {
+            let data = sample_shop();
+            assert!(!files(data.path()).is_empty());
+            for file in files(data.path()) {
+                match damage {
+                    "remove" => fs::remove_file(&file).expect("removed"),
+                    "truncate" => fs::write(&file, b"").expect("written"),
+                    _ => fs::write(&file, b"not what it was").expect("written"),
+                }
+            }
+            let gateway = Gateway::on(data.path(), &[]);
+            assert_eq!(count(&gateway), expected, "{damage}");
+            assert_eq!(texts(&gateway.search(&json!({ "query": "TMX-GRN-11" }))["products"], "id"), ["prod_def456"]);
+        }
+    }
+
+    #[test]
+    fn two_gateways_serve_one_directory() {
+        let data = sample_shop();
+        let (first, second) = (Gateway::on(data.path(), &[]), Gateway::on(data.path(), &[]));
+        let payload = json!({ "query": "color" });
+        let answer = first.search(&payload);
+        assert_eq!(second.search(&payload), answer);
+        let mut next = payload.clone();
+        next["pagination"] = json!({ "cursor": answer["pagination"]["cursor"] });
+        assert_eq!(first.search(&next), second.search(&next), "a cursor of one is good for the other");
+
+        let file = data.path().join("goods.jsonl");
+        let product = json!({
+            "id": "prod_new", "title": "Zanzibar Zither", "description": { "plain": "x" },
+            "variants": [{ "id": "var_new", "price": { "amount": 1, "currency": "USD" } }]
+        });
+        fs::write(&file, product.to_string()).expect("a file");
+        let mut import = binary();
+        assert!(
+            import
+                .arg("import")
+                .arg(&file)
+                .arg("--data-dir")
+                .arg(data.path())
+                .output()
+                .expect("it runs")
+                .status
+                .success()
+        );
+        for gateway in [&first, &second] {
+            eventually("both notice the import", PATIENCE, || {
+                let found = gateway.search(&json!({ "query": "zither" }));
+                (elements(&found["products"]).len() == 1).then_some(())
+            });
+        }
+        drop(first);
+        assert_eq!(second.product(&json!({ "id": "prod_new" }))["product"]["id"], "prod_new");
+    }
+}
+
+mod starting {
+    use super::*;
+
+    /// Runs a command that has to fail, and gives the one line it says.
+    fn fails(command: &mut Command) -> String {
+        let output = command.output().expect("it runs");
+        let stderr = String::from_utf8(output.stderr).expect("text");
+        assert_eq!(output.status.code(), Some(1), "{stderr}");
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "", "nothing was served");
+        assert_eq!(stderr.lines().count(), 1, "one line: {stderr}");
+        assert!(stderr.starts_with("ucp-gateway: "), "{stderr}");
+        stderr
+    }
+
+    fn serve(data: &Path, listen: &str) -> Command {
+        let mut command = binary();
+        command.args(["serve", "--listen", listen, "--data-dir"]).arg(data);
+        command
+    }
+
+    #[test]
+    fn a_port_in_use_is_named() {
+        let gateway = Gateway::shared();
+        let data = sample_shop();
+        let line = fails(&mut serve(data.path(), &gateway.address.to_string()));
+        assert!(line.contains(&gateway.address.to_string()) && line.contains("--listen"), "{line}");
+    }
+
+    #[test]
+    fn a_data_directory_that_cannot_be_made_is_named() {
+        let folder = tempfile::tempdir().expect("a directory");
+        let file = folder.path().join("file");
+        fs::write(&file, "").expect("a file");
+        for data in [file.clone(), file.join("below"), PathBuf::from("/proc/no-such-place")] {
+            let line = fails(&mut serve(&data, "127.0.0.1:0"));
+            assert!(line.contains(&data.display().to_string()) && line.contains("--data-dir"), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_database_that_is_none_is_named_and_left_alone() {
+        for content in [b"garbage".repeat(1_000), b"SQLite format 3\0".to_vec(), vec![0xff; 4_096]] {
+            let data = sample_shop();
+            let file = data.path().join("shop.db");
+            fs::write(&file, &content).expect("written");
+            let line = fails(&mut serve(data.path(), "127.0.0.1:0"));
+            assert!(line.contains("shop.db"), "{line}");
+            assert_eq!(fs::read(&file).expect("still there"), content, "what may be worth rescuing is kept");
+        }
+    }
+
+    #[test]
+    fn odd_arguments_are_explained() {
+        for arguments in [
+            &["serve", "--listen", "nowhere"][..],
+            &["serve", "--public-url", "shop.example.com"],
+            &["serve", "--public-url", "https://shop.example.com/path"],
+            &["serve", "--mcp-error-status", "teapot"],
+            &["serve", "--max-connections", "many"],
+            &["frobnicate"],
+            &["mcp"],
+            &["import"],
+        ] {
+            let output = binary().args(arguments).output().expect("it runs");
+            let stderr = String::from_utf8(output.stderr).expect("text");
+            assert_eq!(output.status.code(), Some(2), "{arguments:?}: {stderr}");
+            assert!(stderr.starts_with("error: "), "{arguments:?}: {stderr}");
+        }
+    }
+
+    /// Splits a command as a shell does, as far as the printed one goes.
+    fn words(command: &str) -> Vec<String> {
+        let mut words = vec![String::new()];
+        let mut quoted = false;
+        for letter in command.replace("\\\n", " ").chars() {
+            match letter {
+                '\'' => quoted = !quoted,
+                space if space.is_whitespace() && !quoted => words.push(String::new()),
+                other => words.last_mut().expect("a word").push(other),
+            }
+        }
+        words.retain(|word| !word.is_empty());
+        words
+    }
+
+    #[test]
+    fn the_printed_addresses_answer_and_the_printed_call_works() {
+        let gateway = Gateway::start();
+        let base = format!("http://{}", gateway.address);
+        for (label, path, status) in
+            [("profile", "/.well-known/ucp", 200), ("REST", "", 404), ("MCP", "/mcp", 405), ("docs", "/docs", 303)]
+        {
+            let line = gateway.welcome.iter().find(|line| line.trim_start().starts_with(label)).expect(label);
+            assert_eq!(line.trim_start().strip_prefix(label).map(str::trim), Some(format!("{base}{path}").as_str()));
+            let path = if path.is_empty() { "/" } else { path };
+            assert_eq!(gateway.get(path).status, status, "{label}");
+        }
+        let place = gateway.welcome.iter().position(|line| line.contains("curl ")).expect("a call to try");
+        let words = words(gateway.welcome[place..].join("\n").trim());
+        let after = |flag: &str| -> Vec<&str> {
+            words.windows(2).filter(|pair| pair[0] == flag).map(|pair| pair[1].as_str()).collect()
+        };
+        let headers: Vec<_> =
+            after("-H").into_iter().map(|header| header.split_once(": ").expect("a header")).collect();
+        let url = words.iter().find_map(|word| word.strip_prefix(base.as_str())).expect("an address");
+        let response = gateway.send("POST", url, &headers, after("-d")[0].as_bytes());
+        assert!(!elements(&response.json()["products"]).is_empty(), "{words:?}: {response:?}");
+    }
+
+    #[test]
+    fn no_command_means_serve_and_the_environment_counts() {
+        let data = sample_shop();
+        let mut command = binary();
+        command.env("UCP_GATEWAY_LISTEN", "127.0.0.1:0").env("UCP_GATEWAY_DATA_DIR", data.path());
+        let gateway = Gateway::spawn(command, None);
+        assert_eq!(gateway.get("/.well-known/ucp").status, 200);
+    }
+
+    /// A start on a directory that is there already is quick; the bound here is that of a debug build on a busy machine.
+    #[test]
+    fn a_start_on_an_existing_directory_is_quick() {
+        let data = sample_shop();
+        let start = Instant::now();
+        let gateway = Gateway::on(data.path(), &[]);
+        assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+        gateway.search(&json!({ "query": "runner" }));
+    }
+}

@@ -1,4 +1,4 @@
-//! The MCP endpoint, for every generation of clients (`clients.md`, section 4).
+//! The MCP endpoint, for every generation of clients.
 
 use serde_json::{Value, json};
 
@@ -297,7 +297,8 @@ mod http {
             for message in [rpc("tools/list", &json!({})), rpc("unheard_of", &json!({}))] {
                 let response = post(&gateway, &message, &[("Accept", accept)]);
                 assert_eq!(response.header("content-type"), Some("text/event-stream"));
-                let event = response.body.strip_prefix("event: message\ndata: ").and_then(|rest| rest.strip_suffix("\n\n"));
+                let event =
+                    response.body.strip_prefix("event: message\ndata: ").and_then(|rest| rest.strip_suffix("\n\n"));
                 let event: Value = serde_json::from_str(event.expect("one event")).expect("JSON on one line");
                 let plain = gateway.rpc(&message);
                 assert_eq!((event, response.status), (plain.json(), plain.status));
@@ -316,7 +317,9 @@ mod http {
             let headers = [RPC_HEADERS, headers].concat();
             gateway.send("POST", "/mcp", &headers, ping.as_bytes()).status
         };
-        for host in ["localhost", "localhost:8080", "127.0.0.1:1", "[::1]:8080", "shop.example.com", "SHOP.example.com:443"] {
+        for host in
+            ["localhost", "localhost:8080", "127.0.0.1:1", "[::1]:8080", "shop.example.com", "SHOP.example.com:443"]
+        {
             assert_eq!(status(&[("Host", host)]), 200, "{host}");
         }
         for host in ["evil.example", "shop.example.com.evil.example", "evil-shop.example.com", "127.0.0.1.nip.io", ""] {
@@ -325,7 +328,14 @@ mod http {
         for origin in ["http://localhost:3000", "http://127.0.0.1", "https://shop.example.com"] {
             assert_eq!(status(&[("Host", "localhost"), ("Origin", origin)]), 200, "{origin}");
         }
-        for origin in ["https://evil.example", "null", "", "file://", "https://localhost.evil.example", "http://localhost@evil.example"] {
+        for origin in [
+            "https://evil.example",
+            "null",
+            "",
+            "file://",
+            "https://localhost.evil.example",
+            "http://localhost@evil.example",
+        ] {
             assert_eq!(status(&[("Host", "localhost"), ("Origin", origin)]), 403, "{origin}");
         }
         let refused = gateway.send("POST", "/mcp", &[("Host", "evil.example"), RPC_HEADERS[0]], ping.as_bytes());
@@ -376,7 +386,11 @@ mod failures {
             (rpc("tools/call", &json!({ "name": "get_product", "arguments": [] })), -32602, 400),
             (rpc("tools/call", &json!({ "name": "get_product", "arguments": { "meta": meta() } })), -32602, 400),
             (call("get_product", &json!({})), -32602, 400),
-            (rpc("tools/call", &json!({ "name": "get_product", "arguments": { "catalog": { "id": "x" } } })), -32001, 400),
+            (
+                rpc("tools/call", &json!({ "name": "get_product", "arguments": { "catalog": { "id": "x" } } })),
+                -32001,
+                400,
+            ),
             (rpc("get_product", &json!({ "catalog": { "id": "x" } })), -32001, 400),
         ]
     }
@@ -406,7 +420,8 @@ mod failures {
         // Which page may call is no matter of MCP.
         let headers = [("MCP-Protocol-Version", "2025-11-25"), ("Host", "evil.example")];
         assert_eq!(post(&fitting, &rpc("ping", &json!({})), &headers).status, 403);
-        let told = post(&fitting, &json!({ "jsonrpc": "2.0", "method": "x" }), &[("MCP-Protocol-Version", "2025-11-25")]);
+        let told =
+            post(&fitting, &json!({ "jsonrpc": "2.0", "method": "x" }), &[("MCP-Protocol-Version", "2025-11-25")]);
         assert_eq!(told.status, 202);
     }
 }
@@ -479,7 +494,10 @@ mod tools {
             assert_eq!((&output["type"], elements(&output["oneOf"]).len()), (&json!("object"), 2));
             let schema = jsonschema::validator_for(output).expect("a schema");
             let name = tool["name"].as_str().expect("a name");
-            for payload in [json!({ "ids": ["prod_abc123"], "id": "prod_abc123", "query": "runner" }), json!({ "ids": ["x"], "id": "x", "query": "zzzzqqqq" })] {
+            for payload in [
+                json!({ "ids": ["prod_abc123"], "id": "prod_abc123", "query": "runner" }),
+                json!({ "ids": ["x"], "id": "x", "query": "zzzzqqqq" }),
+            ] {
                 let answer = gateway.mcp_tool(name, &payload).answer();
                 assert!(schema.is_valid(&answer), "{name}: {answer}");
             }

@@ -5,7 +5,9 @@ use std::{collections::BTreeMap, path::Path, sync::OnceLock};
 use jsonschema::Validator;
 use serde_json::{Value, json};
 use ucp_core::Operation;
-use ucp_schema::{Direction, ResolveOptions, bundle_refs_with_url_mapping, load_schema, resolve, select_operation_schema};
+use ucp_schema::{
+    Direction, ResolveOptions, bundle_refs_with_url_mapping, load_schema, resolve, select_operation_schema,
+};
 
 use crate::harness::{Gateway, elements, official, own_schema, texts};
 
@@ -92,7 +94,8 @@ fn every_product_conforms_in_every_language_and_currency() {
     let gateway = Gateway::shared();
     for context in contexts() {
         let mut products = 0;
-        let mut payload = json!({ "filters": { "available": false }, "context": context, "pagination": { "limit": 50 } });
+        let mut payload =
+            json!({ "filters": { "available": false }, "context": context, "pagination": { "limit": 50 } });
         loop {
             let found = calls(&gateway, "search_catalog", &payload);
             let ids = texts(&found["products"], "id");
@@ -148,7 +151,8 @@ fn the_schemas_tell_a_broken_answer_from_a_sound_one() {
     let gateway = Gateway::shared();
     let answer = gateway.product(&json!({ "id": "prod_abc123" }));
     let shapes = &shapes()["get_product"];
-    let schemas: Vec<_> = [Some(&shapes.own), shapes.official.as_ref().map(|(success, _)| success)].into_iter().flatten().collect();
+    let schemas: Vec<_> =
+        [Some(&shapes.own), shapes.official.as_ref().map(|(success, _)| success)].into_iter().flatten().collect();
     for (pointer, broken) in [
         ("/ucp", json!({})),
         ("/ucp/version", json!("draft")),
@@ -172,7 +176,10 @@ fn outcomes_without_a_resource_conform() {
     let gateway = Gateway::shared();
     let outcomes = [
         ("search_catalog", json!({ "query": "zzzzqqqq" })),
-        ("search_catalog", json!({ "query": "shoes", "filters": { "color": "red", "price": { "max": 1 } }, "context": { "currency": "CHF" } })),
+        (
+            "search_catalog",
+            json!({ "query": "shoes", "filters": { "color": "red", "price": { "max": 1 } }, "context": { "currency": "CHF" } }),
+        ),
         ("lookup_catalog", json!({ "ids": ["nothing", "prod_abc123"] })),
         ("lookup_catalog", json!({ "ids": ["nothing"] })),
         ("get_product", json!({ "id": "nothing" })),

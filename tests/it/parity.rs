@@ -31,7 +31,8 @@ impl Goods {
         let mut goods = Self { ids: vec!["nothing".to_owned(), String::new()], options: Vec::new() };
         for product in &products {
             let variant = &product["variants"][0];
-            let ids = [&product["id"], &product["handle"], &variant["id"], &variant["sku"], &variant["barcodes"][0]["value"]];
+            let ids =
+                [&product["id"], &product["handle"], &variant["id"], &variant["sku"], &variant["barcodes"][0]["value"]];
             goods.ids.extend(ids.into_iter().filter_map(text));
             for axis in product.get("options").map(elements).unwrap_or_default() {
                 let values = elements(&axis["values"]).iter().take(4);
@@ -119,13 +120,21 @@ fn payload(goods: &Goods, operation: Operation) -> BoxedStrategy<Value> {
                 ("cursor", texts_of(&["", "eyJwYWdlIjoxfQ=="])),
             ]);
             members.push(("pagination", prop_oneof![1 => page, 3 => Just(json!({ "limit": 4 }))].boxed()));
-            let words = ["runner", "blue running shoes", "colr", "zapatillas", "steel", "", "\u{0}", "RP-BLU-10", "a*\"("];
-            ("query", prop_oneof![4 => select(words.to_vec()).prop_map(Value::from), 1 => "\\PC{0,20}".prop_map(Value::from)].boxed())
+            let words =
+                ["runner", "blue running shoes", "colr", "zapatillas", "steel", "", "\u{0}", "RP-BLU-10", "a*\"("];
+            (
+                "query",
+                prop_oneof![4 => select(words.to_vec()).prop_map(Value::from), 1 => "\\PC{0,20}".prop_map(Value::from)]
+                    .boxed(),
+            )
         }
         Operation::LookupCatalog => ("ids", prop::collection::vec(id(), 0..8).prop_map(Value::from).boxed()),
         Operation::GetProduct => {
             members.push(("selected", prop::collection::vec(choice, 0..4).prop_map(Value::from).boxed()));
-            members.push(("preferences", prop::collection::vec(texts_of(&["Color", "Size", "size", "?"]), 0..3).prop_map(Value::from).boxed()));
+            members.push((
+                "preferences",
+                prop::collection::vec(texts_of(&["Color", "Size", "size", "?"]), 0..3).prop_map(Value::from).boxed(),
+            ));
             ("id", id().boxed())
         }
     };
@@ -181,7 +190,12 @@ fn calls(goods: &Goods) -> impl Strategy<Value = (&'static str, Value)> + use<> 
 fn every_transport_gives_the_same_answer_to_the_same_call() {
     let gateway = Gateway::shared();
     let goods = Goods::of(&gateway);
-    assert!(goods.ids.len() > 600 && goods.options.len() > 100, "{} ids, {} options", goods.ids.len(), goods.options.len());
+    assert!(
+        goods.ids.len() > 600 && goods.options.len() > 100,
+        "{} ids, {} options",
+        goods.ids.len(),
+        goods.options.len()
+    );
     let tally: RefCell<BTreeMap<(&str, String), u32>> = RefCell::default();
     let config = Config { cases: CALLS, failure_persistence: None, max_shrink_iters: 200, ..Config::default() };
     let compared = TestRunner::new_with_rng(
@@ -222,7 +236,8 @@ fn every_transport_gives_the_same_answer_to_the_same_call() {
     }
     // The comparison is worth something only when calls of every kind were among them.
     let tally = tally.into_inner();
-    let count = |operation: &str, outcome: &str| tally.get(&(operation, outcome.to_owned())).copied().unwrap_or_default();
+    let count =
+        |operation: &str, outcome: &str| tally.get(&(operation, outcome.to_owned())).copied().unwrap_or_default();
     for operation in Operation::ALL {
         let name = operation.row().name;
         assert!(count(name, "something") >= 50, "{name}: {tally:?}");

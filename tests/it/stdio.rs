@@ -67,7 +67,8 @@ impl Drop for Agent {
 #[test]
 fn an_agent_shakes_hands_lists_and_calls_without_naming_a_profile() {
     let mut agent = Agent::start();
-    let params = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
+    let params =
+        json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
     assert_eq!(agent.ask(&rpc("initialize", &params))["result"]["protocolVersion"], "2025-06-18");
     agent.write(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
     // A notification gets no line: the next one answers the next request.

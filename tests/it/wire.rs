@@ -19,6 +19,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 pub(crate) struct Response {
     pub(crate) status: u16,
     headers: Vec<(String, String)>,
+    /// The body as text; empty for pictures.
     pub(crate) body: String,
 }
 
@@ -92,8 +93,18 @@ impl Connection {
         let length = response.header("content-length").map_or(0, |length| length.parse().expect("a length"));
         let mut body = vec![0; if with_body && status != 304 { length } else { 0 }];
         self.stream.read_exact(&mut body).expect("the whole body");
-        response.body = String::from_utf8(body).expect("a body in UTF-8");
+        let is_picture = response.header("content-type").is_some_and(|kind| kind.starts_with("image/"));
+        response.body = if is_picture { String::new() } else { String::from_utf8(body).expect("a body in UTF-8") };
         Some(response)
+    }
+
+    /// Whether nothing comes for that long.
+    pub(crate) fn is_silent_for(&mut self, time: Duration) -> bool {
+        let stream = self.stream.get_ref();
+        stream.set_read_timeout(Some(time)).expect("a timeout");
+        let silent = stream.peek(&mut [0]).is_err();
+        stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+        silent
     }
 
     /// Waits for the peer to close the connection; answers that come before that are returned.

@@ -21,15 +21,9 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// What a request payload may be. The depth leaves room for a JSON-RPC envelope below the 128 levels that
-    /// `serde_json` reads, so that a payload gets the same verdict on every transport.
-    pub const REQUEST: Self = Self { depth: 124, values: 50_000 };
-
-    /// The same limits for a payload inside an envelope that adds `levels` of nesting.
-    #[must_use]
-    pub const fn inside(self, levels: usize) -> Self {
-        Self { depth: self.depth + levels, ..self }
-    }
+    /// What a request payload may be. The depth leaves room for a JSON-RPC envelope below the 127 levels that
+    /// `serde_json` reads, and for the first level too many, so that a payload gets the same verdict on every transport.
+    pub const REQUEST: Self = Self { depth: 123, values: 50_000 };
 }
 
 /// Reads one JSON document.
@@ -37,7 +31,16 @@ impl Limits {
 /// # Errors
 /// [`Code::MalformedJson`] or [`Code::RequestTooLarge`], with the path up to which the document could be read.
 pub fn parse(bytes: &[u8], limits: Limits) -> Result<Value, Refusal> {
-    let reader = Reader { limits, state: RefCell::new(State { path: Vec::new(), values: 0, fault: None }) };
+    parse_around(bytes, limits, 0)
+}
+
+/// Reads one JSON document that carries a payload below `envelope` levels of nesting. The limits are those of the
+/// payload, so that what is said about it is the same with and without an envelope.
+///
+/// # Errors
+/// The same as [`parse`].
+pub fn parse_around(bytes: &[u8], limits: Limits, envelope: usize) -> Result<Value, Refusal> {
+    let reader = Reader { limits, envelope, state: RefCell::new(State { path: Vec::new(), values: 0, fault: None }) };
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     let parsed = reader.deserialize(&mut deserializer).and_then(|value| deserializer.end().map(|()| value));
     parsed.map_err(|error| reader.refusal(&error))
@@ -70,16 +73,23 @@ pub fn path_of_pointer(pointer: &str) -> String {
     path
 }
 
-/// Appends a member name to a JSONPath, in the short form where that is allowed.
+/// How many steps of a path are named.
+const LONGEST_PATH: usize = 16;
+
+/// How many characters of a member name a path repeats.
+const LONGEST_NAME: usize = 64;
+
+/// Appends a member name to a JSONPath, in the short form where that is allowed. Of a long one only the beginning.
 pub fn push_name(path: &mut String, name: &str) {
-    let plain = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+    let plain = name.len() <= LONGEST_NAME
+        && name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     if plain {
         path.push('.');
         path.push_str(name);
     } else {
         path.push_str("['");
-        for letter in name.chars().take(64) {
+        for letter in name.chars().take(LONGEST_NAME) {
             match letter {
                 '\'' | '\\' => path.extend(['\\', letter]),
                 control if control.is_control() => path.extend(control.escape_unicode()),
@@ -110,6 +120,7 @@ struct State {
 
 struct Reader {
     limits: Limits,
+    envelope: usize,
     state: RefCell<State>,
 }
 
@@ -122,7 +133,7 @@ impl Reader {
     fn refusal(&self, error: &serde_json::Error) -> Refusal {
         let state = self.state.borrow();
         let mut path = String::from("$");
-        for step in state.path.iter().take(16) {
+        for step in state.path.iter().take(LONGEST_PATH + self.envelope) {
             match step {
                 Step::Name(name) => push_name(&mut path, name),
                 Step::Index(index) => path.push_str(&format!("[{index}]")),
@@ -230,7 +241,7 @@ impl<'de> Visitor<'de> for &Reader {
 impl Reader {
     fn enter<E: serde::de::Error>(&self, step: Step) -> Result<(), E> {
         let mut state = self.state.borrow_mut();
-        if state.path.len() >= self.limits.depth {
+        if state.path.len() >= self.limits.depth + self.envelope {
             drop(state);
             return Err(self.fail(Fault::TooDeep));
         }
@@ -296,6 +307,7 @@ mod tests {
             let mut path = String::from("$");
             push_name(&mut path, &name);
             prop_assert!(!path.chars().any(char::is_control));
+            prop_assert!(path.chars().count() <= LONGEST_NAME * 10 + 8);
         }
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 use ucp_core::{
     Code, Operation, Refusal,
-    json::{Limits, parse},
+    json::{Limits, parse_around},
 };
 use ucp_wire::refusal::Body;
 
@@ -48,7 +48,7 @@ pub struct Unreadable {
 /// # Errors
 /// [`Code::MalformedJson`] or [`Code::InvalidMessage`].
 pub fn read(bytes: &[u8]) -> Result<Message, Unreadable> {
-    let value = parse(bytes, Limits::REQUEST.inside(ENVELOPE))
+    let value = parse_around(bytes, Limits::REQUEST, ENVELOPE)
         .map_err(relative)
         .map_err(|refusal| Unreadable { id: None, refusal: refusal.into() })?;
     let invalid = |id: Option<Id>, content: &str| {
@@ -85,18 +85,22 @@ pub fn read(bytes: &[u8]) -> Result<Message, Unreadable> {
     Ok(id.map_or(Message::Unanswered, |id| Message::Request(Request { id, method, params })))
 }
 
-/// A refusal whose path starts at the payload of a tool, if the fault is inside one: there it means the same whichever
-/// way the payload came.
+/// A refusal whose path starts at the payload of a tool or a method, if the fault is inside one: there it means the same
+/// whichever way the payload came.
 fn relative(mut refusal: Refusal) -> Refusal {
-    let inside = |path: &str, payload: &str| {
-        let rest = path.strip_prefix("$.params.arguments.")?.strip_prefix(payload)?;
+    let inside = |path: &str, place: &str| {
+        let rest = path.strip_prefix(place)?;
         (rest.is_empty() || rest.starts_with(['.', '['])).then(|| format!("${rest}"))
     };
-    if let Some(path) = &refusal.path {
-        let payloads = Operation::ALL.iter().filter_map(|operation| operation.row().payload);
-        if let Some(path) = payloads.filter_map(|payload| inside(path, payload)).next() {
-            refusal.path = Some(path);
-        }
+    // As argument of a tool, as named parameter, and by position behind `meta` and `id`.
+    let places = Operation::ALL.iter().filter_map(|operation| {
+        let (payload, position) = (operation.row().payload?, 1 + usize::from(operation.takes_id()));
+        Some([format!("$.params.arguments.{payload}"), format!("$.params.{payload}"), format!("$.params[{position}]")])
+    });
+    if let Some(path) = &refusal.path
+        && let Some(path) = places.flatten().find_map(|place| inside(path, &place))
+    {
+        refusal.path = Some(path);
     }
     refusal
 }
@@ -104,7 +108,8 @@ fn relative(mut refusal: Refusal) -> Refusal {
 /// An answer that carries a result, which is JSON already.
 #[must_use]
 pub fn result(id: &Id, result: &str) -> String {
-    format!(r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#, id.0)
+    let head = format!(r#"{{"jsonrpc":"2.0","id":{},"result":"#, id.0);
+    [&head, result, "}"].concat()
 }
 
 /// An answer that says a refusal.

@@ -93,17 +93,17 @@ pub fn require_json(headers: &HeaderMap) -> Result<(), Refusal> {
 mod tests {
     use super::*;
 
-    fn headers(name: HeaderName, values: &[&str]) -> HeaderMap {
+    fn headers(name: &HeaderName, values: &[&str]) -> HeaderMap {
         let mut headers = HeaderMap::new();
         for value in values {
-            headers.append(&name, HeaderValue::from_str(value).expect("a header value"));
+            headers.append(name, HeaderValue::from_str(value).expect("a header value"));
         }
         headers
     }
 
     #[test]
     fn languages_come_in_order_of_preference() {
-        let read = |value: &str| languages(&headers(ACCEPT_LANGUAGE, &[value]));
+        let read = |value: &str| languages(&headers(&ACCEPT_LANGUAGE, &[value]));
         assert_eq!(read("en;q=0.5, es-MX, fr;q=0, *;q=0.1, de ; q=0.7"), ["es-MX", "de", "en"]);
         assert_eq!(read("de;q=0.7,en;q=0.9"), ["en", "de"]);
         assert!(read("*").is_empty());
@@ -119,19 +119,19 @@ mod tests {
             "Application/JSON;charset=\"UTF-8\"",
             "application/ld+json",
         ] {
-            assert_eq!(require_json(&headers(CONTENT_TYPE, &[fine])), Ok(()), "{fine}");
+            assert_eq!(require_json(&headers(&CONTENT_TYPE, &[fine])), Ok(()), "{fine}");
         }
         for wrong in
             ["", "text/plain", "application/x-www-form-urlencoded", "application/json; charset=latin1", "text/json"]
         {
-            assert!(require_json(&headers(CONTENT_TYPE, &[wrong])).is_err(), "{wrong}");
+            assert!(require_json(&headers(&CONTENT_TYPE, &[wrong])).is_err(), "{wrong}");
         }
         assert!(require_json(&HeaderMap::new()).is_err());
     }
 
     #[test]
     fn request_ids_are_repeated_when_sane() {
-        let read = |value: &str| request_id(&headers(REQUEST_ID, &[value])).to_str().expect("text").to_owned();
+        let read = |value: &str| request_id(&headers(&REQUEST_ID, &[value])).to_str().expect("text").to_owned();
         assert_eq!(read("abc-1"), "abc-1");
         assert_ne!(read("a b"), "a b");
         assert_eq!(read(&"a".repeat(200)).len(), 36);

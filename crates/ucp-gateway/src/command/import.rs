@@ -3,14 +3,7 @@
 //! Good rows are kept, bad rows are reported with their line; products are written in batches, each whole or not at all.
 //! A gateway that serves the same directory notices by itself.
 
-use std::{
-    collections::BTreeMap,
-    fs::{self, File},
-    io::IsTerminal as _,
-    process::ExitCode,
-    sync::atomic::Ordering,
-    time::Duration,
-};
+use std::{collections::BTreeMap, fs, io::IsTerminal as _, process::ExitCode, sync::atomic::Ordering, time::Duration};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ucp_core::{
@@ -41,9 +34,17 @@ struct Tally {
 }
 
 pub(crate) fn run(options: &ImportOptions) -> Done {
-    // First of all: no shop is created for a file that is not there.
-    File::open(&options.file).map_err(|error| format!("{} cannot be read: {error}", shown(&options.file)))?;
     let wanted = Wanted::read(options)?;
+    let format = options.format.map(|format| match format {
+        ImportFormat::Jsonl => Format::Jsonl,
+        ImportFormat::Shopify => Format::ShopifyCsv,
+    });
+    let open = |market: &Market| {
+        Import::open(&options.file, format, market)
+            .map_err(|error| format!("{}: {}", shown(&options.file), chain(&error)))
+    };
+    // First of all: no shop is made for a file that nothing can come from.
+    drop(open(&wanted.market())?);
     let database = Database::open_or_create(&options.data_dir, || (wanted.market(), Vec::new()))?;
     wanted.check(&database.market()).map_err(|differing| {
         format!(
@@ -52,13 +53,7 @@ pub(crate) fn run(options: &ImportOptions) -> Done {
             shown(&options.data_dir)
         )
     })?;
-    let format = options.format.map(|format| match format {
-        ImportFormat::Jsonl => Format::Jsonl,
-        ImportFormat::Shopify => Format::ShopifyCsv,
-    });
-    let import = Import::open(&options.file, format, &database.market())
-        .map_err(|error| format!("{}: {}", shown(&options.file), chain(&error)))?;
-
+    let import = open(&database.market())?;
     let bar = progress_bar(&import);
     let bytes = import.progress();
     let mut tally = Tally::default();

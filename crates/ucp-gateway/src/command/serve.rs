@@ -18,12 +18,13 @@ use crate::{
 };
 
 pub(crate) fn run(options: &ServeOptions) -> Done {
-    let app = App::open(&options.data)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    // Before the shop is opened: what cannot be served need not be filled.
+    let listener = runtime.block_on(TcpListener::bind(options.listen)).map_err(|error| {
+        format!("cannot listen on {}: {error}; choose another address with --listen", options.listen)
+    })?;
+    let app = App::open(&options.data)?;
     runtime.block_on(async {
-        let listener = TcpListener::bind(options.listen).await.map_err(|error| {
-            format!("cannot listen on {}: {error}; choose another address with --listen", options.listen)
-        })?;
         let public_url = match &options.public_url {
             Some(url) => url.clone(),
             None => reachable(listener.local_addr()?)?,
