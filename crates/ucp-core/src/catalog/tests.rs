@@ -122,12 +122,12 @@ fn choice(name: &str, id: Option<&str>, label: &str) -> SelectedOption {
     SelectedOption { name: name.into(), id: id.map(str::to_owned), label: label.into() }
 }
 
-fn open(request: detail::Request) -> Outcome {
-    now(detail(&shop(), &request)).expect("carried out")
+fn open(request: &detail::Request) -> Outcome {
+    now(detail(&shop(), request)).expect("carried out")
 }
 
 /// The effective selection and the ids of the variants of a product page.
-fn page(request: detail::Request) -> (String, Vec<String>) {
+fn page(request: &detail::Request) -> (String, Vec<String>) {
     match open(request) {
         Outcome::Answer(Answer::GetProduct(detail)) => (
             detail
@@ -151,22 +151,22 @@ fn shoe(selected: &[SelectedOption], preferences: &[&str]) -> detail::Request {
     }
 }
 
-fn expect(got: (String, Vec<String>), selected: &str, variants: &[&str]) {
-    assert_eq!(got, (selected.to_owned(), variants.iter().map(|id| (*id).to_owned()).collect()));
+fn expect(got: &(String, Vec<String>), selected: &str, variants: &[&str]) {
+    assert_eq!(*got, (selected.to_owned(), variants.iter().map(|id| (*id).to_owned()).collect()));
 }
 
 #[test]
 fn a_page_without_choices_shows_the_featured_variant() {
-    expect(page(shoe(&[], &[])), "Color=Red Size=8", &["v-Red-8"]);
+    expect(&page(&shoe(&[], &[])), "Color=Red Size=8", &["v-Red-8"]);
 }
 
 #[test]
 fn choices_narrow_and_the_first_variant_can_be_bought() {
-    expect(page(shoe(&[choice("Color", None, "Blue")], &[])), "Color=Blue", &["v-Blue-10", "v-Blue-8"]);
-    expect(page(shoe(&[choice("color", None, "RED")], &[])), "Color=Red", &["v-Red-8", "v-Red-9"]);
+    expect(&page(&shoe(&[choice("Color", None, "Blue")], &[])), "Color=Blue", &["v-Blue-10", "v-Blue-8"]);
+    expect(&page(&shoe(&[choice("color", None, "RED")], &[])), "Color=Red", &["v-Red-8", "v-Red-9"]);
     // The id decides where the axis has ids (rule PRD-09), and the label where it has none.
     expect(
-        page(shoe(&[choice("Color", Some("c2"), "Red"), choice("Size", Some("?"), "8")], &[])),
+        &page(&shoe(&[choice("Color", Some("c2"), "Red"), choice("Size", Some("?"), "8")], &[])),
         "Color=Blue Size=8",
         &["v-Blue-8"],
     );
@@ -175,15 +175,15 @@ fn choices_narrow_and_the_first_variant_can_be_bought() {
 #[test]
 fn choices_are_given_up_in_the_order_of_preferences() {
     let blue_nine = [choice("Color", None, "Blue"), choice("Size", None, "9")];
-    expect(page(shoe(&blue_nine, &["Color", "Size"])), "Color=Blue", &["v-Blue-10", "v-Blue-8"]);
-    expect(page(shoe(&blue_nine, &["Size", "Color"])), "Size=9", &["v-Red-9"]);
+    expect(&page(&shoe(&blue_nine, &["Color", "Size"])), "Color=Blue", &["v-Blue-10", "v-Blue-8"]);
+    expect(&page(&shoe(&blue_nine, &["Size", "Color"])), "Size=9", &["v-Red-9"]);
     // Without preferences the last choice goes first; one without a preference goes before those with one.
-    expect(page(shoe(&blue_nine, &[])), "Color=Blue", &["v-Blue-10", "v-Blue-8"]);
-    expect(page(shoe(&blue_nine, &["Size"])), "Size=9", &["v-Red-9"]);
+    expect(&page(&shoe(&blue_nine, &[])), "Color=Blue", &["v-Blue-10", "v-Blue-8"]);
+    expect(&page(&shoe(&blue_nine, &["Size"])), "Size=9", &["v-Red-9"]);
     // What the product does not have costs nothing else.
     let red_fifteen = [choice("Color", None, "Red"), choice("Size", None, "15"), choice("Width", None, "D")];
-    expect(page(shoe(&red_fifteen, &["Width", "Size", "Color"])), "Color=Red", &["v-Red-8", "v-Red-9"]);
-    let (selected, variants) = page(shoe(&[choice("Width", None, "D")], &[]));
+    expect(&page(&shoe(&red_fifteen, &["Width", "Size", "Color"])), "Color=Red", &["v-Red-8", "v-Red-9"]);
+    let (selected, variants) = page(&shoe(&[choice("Width", None, "D")], &[]));
     assert_eq!((selected.as_str(), variants.len()), ("", 4));
 }
 
@@ -203,7 +203,7 @@ fn a_variant_id_overrules_choices_and_filters() {
         filters: Filters { available: Some(true), ..Filters::default() },
         ..shoe(&[choice("Color", None, "Red")], &[])
     };
-    expect(page(request), "Color=Blue Size=8", &["v-Blue-8"]);
+    expect(&page(&request), "Color=Blue Size=8", &["v-Blue-8"]);
 }
 
 #[test]
@@ -212,10 +212,10 @@ fn filters_come_after_choices_and_may_leave_nothing() {
         filters: Filters { available: Some(available), ..Filters::default() },
         ..shoe(&[choice("Color", None, "Blue")], &[])
     };
-    expect(page(blue(true)), "Color=Blue", &["v-Blue-10"]);
-    expect(page(blue(false)), "Color=Blue", &["v-Blue-10", "v-Blue-8"]);
+    expect(&page(&blue(true)), "Color=Blue", &["v-Blue-10"]);
+    expect(&page(&blue(false)), "Color=Blue", &["v-Blue-10", "v-Blue-8"]);
     let price = Some(PriceFilter { min: Amount::new(10_000), max: None });
-    match open(detail::Request { filters: Filters { price, ..Filters::default() }, ..shoe(&[], &[]) }) {
+    match open(&detail::Request { filters: Filters { price, ..Filters::default() }, ..shoe(&[], &[]) }) {
         Outcome::NoResource { messages, .. } => {
             assert!(
                 matches!(&messages[..], [Message::Error { code, severity: Severity::Recoverable, .. }] if code == "not_found")
@@ -228,7 +228,7 @@ fn filters_come_after_choices_and_may_leave_nothing() {
 #[test]
 fn a_page_opens_by_product_or_variant_id_only() {
     for id in ["the-shoe", "SKU-Red-8", "nothing", ""] {
-        match open(detail::Request { id: id.into(), ..detail::Request::default() }) {
+        match open(&detail::Request { id: id.into(), ..detail::Request::default() }) {
             Outcome::NoResource { messages, .. } => {
                 assert!(matches!(&messages[..], [Message::Error { severity: Severity::Unrecoverable, .. }]), "{id}");
             }
@@ -245,7 +245,7 @@ fn products_are_shown_in_the_callers_language_and_currency() {
         context: context.clone(),
         ..shoe(&[choice("Size", None, "10"), choice("Color", None, "Azul")], &[])
     };
-    expect(page(request), "Color=Azul Talla=10", &["v-Blue-10"]);
+    expect(&page(&request), "Color=Azul Talla=10", &["v-Blue-10"]);
 
     let shop = shop();
     let presentation = shop.market.presentation(&context);
