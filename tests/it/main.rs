@@ -18,6 +18,7 @@ mod founding;
 mod guide;
 mod harness;
 mod import;
+mod journey;
 mod lifecycle;
 mod mcp;
 mod official;

@@ -16,6 +16,9 @@ use clap::Parser as _;
 
 use crate::cli::{Cli, Command};
 
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let cli = Cli::parse();
     telemetry::start();
