@@ -1,1 +1,278 @@
-fn main(){}
+//! The server benchmark: `cargo run -p bench --release`.
+//!
+//! Starts the gateway as it is shipped and, as the yardstick, a bare axum handler; loads both over loopback in turns; and
+//! prints what they did. `docs/performance.md` holds a run and says what to make of it.
+//!
+//! | module | holds |
+//! | :-- | :-- |
+//! | [`bare`] | the yardstick: a handler that parses a request and serialises ten products |
+//! | [`server`] | servers as child processes: starting, measuring, stopping |
+//! | [`load`] | the load generator |
+//! | [`scenario`] | what is asked |
+//! | [`goods`] | a large catalog, made up |
+//! | [`report`] | figures as people read them |
+
+mod bare;
+mod goods;
+mod load;
+mod report;
+mod scenario;
+mod server;
+
+use std::{
+    error::Error,
+    path::{Path, PathBuf},
+    process::{Command, ExitCode},
+    time::{Duration, Instant},
+};
+
+use clap::{Args, Parser, Subcommand};
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::{
+    load::{Load, Run},
+    report::{Row, Series, median, milliseconds, table},
+    scenario::{Scenario, Shop},
+    server::Server,
+};
+
+/// What every step of the benchmark may fail with.
+type Done<T> = Result<T, Box<dyn Error>>;
+
+/// Measures the gateway beside a bare axum handler, over loopback.
+#[derive(Debug, Parser)]
+struct Cli {
+    #[command(subcommand)]
+    role: Option<Role>,
+    #[command(flatten)]
+    options: Options,
+}
+
+#[derive(Debug, Subcommand)]
+enum Role {
+    /// Be the bare handler that answers with the products in a file.
+    #[command(hide = true)]
+    Bare {
+        /// An answer of the gateway to a lookup.
+        answer: PathBuf,
+    },
+}
+
+#[derive(Debug, Args)]
+struct Options {
+    /// Only the sample shop, and only long enough to see that everything works: half a minute.
+    #[arg(long)]
+    quick: bool,
+    /// Only the scenarios whose name contains this.
+    #[arg(long, value_name = "NAME")]
+    only: Option<String>,
+    /// How many products the large catalog has.
+    #[arg(long, default_value_t = 100_000, value_name = "NUMBER")]
+    products: usize,
+    /// Keep the large catalog in this directory, or use the one that is there.
+    #[arg(long, value_name = "DIRECTORY")]
+    keep: Option<PathBuf>,
+    /// The gateway to measure; without it, this checkout's is built.
+    #[arg(long, env = "UCP_GATEWAY_BIN", value_name = "FILE")]
+    gateway: Option<PathBuf>,
+}
+
+/// How long and how often things are measured.
+struct Effort {
+    rounds: usize,
+    round: Duration,
+    connections: usize,
+}
+
+impl Options {
+    fn effort(&self) -> Effort {
+        let (rounds, round) = if self.quick { (2, 250) } else { (5, 1_000) };
+        Effort { rounds, round: Duration::from_millis(round), connections: 16 }
+    }
+
+    fn wants(&self, scenario: &Scenario) -> bool {
+        self.only.as_ref().is_none_or(|part| scenario.name.contains(part.as_str()))
+    }
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let done = match &cli.role {
+        Some(Role::Bare { answer }) => bare::serve(answer),
+        None => generate(&cli.options),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("bench: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Runs the benchmark on one thread: the generator should take as little as it can from the servers.
+fn generate(options: &Options) -> Done<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+        // Whatever ends first: dropping the servers stops them.
+        tokio::select! {
+            done = measure(options) => done,
+            _ = terminate.recv() => Err("stopped".into()),
+            _ = interrupt.recv() => Err("stopped".into()),
+        }
+    })
+}
+
+async fn measure(options: &Options) -> Done<()> {
+    let gateway = match &options.gateway {
+        Some(gateway) => gateway.clone(),
+        None => build()?,
+    };
+    let directory = tempfile::tempdir()?;
+    report::machine();
+    sample(options, &gateway, directory.path()).await?;
+    let large = Shop::large_scenarios();
+    if !options.quick && large.iter().any(|name| options.only.as_ref().is_none_or(|part| name.contains(part.as_str())))
+    {
+        many(options, &gateway, directory.path()).await?;
+    }
+    Ok(())
+}
+
+/// Builds the gateway and says where it is.
+fn build() -> Done<PathBuf> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args(["build", "--release", "-p", "ucp-gateway", "--message-format", "json-render-diagnostics"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .stderr(std::process::Stdio::inherit())
+        .output()?;
+    if !output.status.success() {
+        return Err("the gateway does not build".into());
+    }
+    let messages = String::from_utf8(output.stdout)?;
+    let executable = messages
+        .lines()
+        .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
+        .filter_map(|message| message.get("executable")?.as_str().map(PathBuf::from))
+        .next_back();
+    executable.ok_or_else(|| "cargo does not say where the gateway is".into())
+}
+
+/// The sample shop beside the bare handler.
+async fn sample(options: &Options, gateway: &Path, directory: &Path) -> Done<()> {
+    let data = directory.join("sample");
+    let created = Server::gateway(gateway, &data)?;
+    let first_start = created.started;
+    drop(created);
+    let server = Server::gateway(gateway, &data)?;
+    settle().await;
+    println!(
+        "\nThe sample shop: first start {}, start on the existing directory {}, idle {}\n",
+        milliseconds(first_start),
+        milliseconds(server.started),
+        report::memory(server.memory()?)
+    );
+
+    let shop = Shop::sample(&server).await?;
+    let answer = directory.join("answer.json");
+    std::fs::write(&answer, &shop.lookup_answer)?;
+    let bare = Server::bare(&answer)?;
+    let yardstick = Scenario::lookup("bare handler", &shop.ids);
+    let scenarios: Vec<_> = shop.scenarios().into_iter().filter(|scenario| options.wants(scenario)).collect();
+    if scenarios.is_empty() {
+        return Ok(());
+    }
+
+    let effort = options.effort();
+    let mut rows = Vec::new();
+    let mut yard = Series::default();
+    for scenario in &scenarios {
+        let mut series = Series::default();
+        warm(&effort, &bare, &yardstick).await?;
+        warm(&effort, &server, scenario).await?;
+        let mut shares = Vec::new();
+        for _ in 0..effort.rounds {
+            let reference = flat_out(&effort, &bare, &yardstick).await?;
+            let run = flat_out(&effort, &server, scenario).await?;
+            shares.push((run.rate() / reference.rate(), run.cpu_per_request() / reference.cpu_per_request()));
+            yard.add(&reference);
+            series.add(&run);
+        }
+        let paced = paced(&effort, &server, scenario, series.rate()).await?;
+        let (rates, costs): (Vec<_>, Vec<_>) = shares.into_iter().unzip();
+        rows.push(Row::new(&scenario.name, &series, &paced, server.memory()?, Some((median(rates), median(costs)))));
+    }
+    let reference = paced(&effort, &bare, &yardstick, yard.rate()).await?;
+    rows.insert(0, Row::new("bare handler", &yard, &reference, bare.memory()?, Some((1.0, 1.0))));
+    table(&rows);
+    Ok(())
+}
+
+/// A large catalog: import, start, memory, searches, lookups.
+async fn many(options: &Options, gateway: &Path, directory: &Path) -> Done<()> {
+    let data = options.keep.clone().unwrap_or_else(|| directory.join("large"));
+    println!("\nA catalog of {} products", options.products);
+    if !data.exists() {
+        let file = directory.join("products.jsonl");
+        let start = Instant::now();
+        let bytes = goods::write(&file, options.products)?;
+        println!("  written as JSON Lines in {}: {} MB", milliseconds(start.elapsed()), bytes / 1_000_000);
+        let start = Instant::now();
+        server::import(gateway, &file, &data)?;
+        println!("  imported in {}", milliseconds(start.elapsed()));
+        std::fs::remove_file(&file)?;
+        let start = Server::gateway(gateway, &data)?.started;
+        println!("  first start, which builds the search index: {}", milliseconds(start));
+    }
+    let server = Server::gateway(gateway, &data)?;
+    settle().await;
+    println!("  start on the existing directory: {}", milliseconds(server.started));
+    println!("  idle: {}\n", report::memory(server.memory()?));
+
+    let effort = options.effort();
+    let mut rows = Vec::new();
+    for scenario in Shop::large(options.products) {
+        if !options.wants(&scenario) {
+            continue;
+        }
+        warm(&effort, &server, &scenario).await?;
+        let mut series = Series::default();
+        for _ in 0..effort.rounds {
+            series.add(&flat_out(&effort, &server, &scenario).await?);
+        }
+        let paced = paced(&effort, &server, &scenario, series.rate()).await?;
+        rows.push(Row::new(&scenario.name, &series, &paced, server.memory()?, None));
+        for (kind, name) in scenario.kinds.iter().enumerate() {
+            rows.push(Row::part(name, &paced, kind));
+        }
+    }
+    table(&rows);
+    settle().await;
+    println!("\n  after the load: {}", report::memory(server.memory()?));
+    Ok(())
+}
+
+/// Lets a server finish what it does after its first answer.
+async fn settle() {
+    tokio::time::sleep(Duration::from_secs(1)).await;
+}
+
+async fn warm(effort: &Effort, server: &Server, scenario: &Scenario) -> Done<()> {
+    Load { server, scenario, connections: effort.connections }.closed(effort.round / 4).await.map(drop)
+}
+
+async fn flat_out(effort: &Effort, server: &Server, scenario: &Scenario) -> Done<Run> {
+    Load { server, scenario, connections: effort.connections }.closed(effort.round).await
+}
+
+/// At half of the highest rate, which is where latencies mean something.
+async fn paced(effort: &Effort, server: &Server, scenario: &Scenario, rate: f64) -> Done<Vec<Run>> {
+    let load = Load { server, scenario, connections: effort.connections };
+    let mut runs = Vec::new();
+    for _ in 0..effort.rounds {
+        runs.push(load.paced(rate / 2.0, effort.round).await?);
+    }
+    Ok(runs)
+}

@@ -15,15 +15,20 @@ pub struct Rendering {
     pub members: Box<str>,
     /// The `options` array as listings show it, or an empty text for a product without options.
     pub options: Box<str>,
-    /// The members of each variant object, without braces, in stored order.
-    pub variants: Vec<Box<str>>,
+    variants: Box<[OnceLock<Box<str>>]>,
 }
 
 impl Rendering {
-    /// Bytes held, for caches that are bounded by size.
+    /// The rendering of a product with so many variants.
     #[must_use]
-    pub fn size(&self) -> usize {
-        self.members.len() + self.options.len() + self.variants.iter().map(|text| text.len() + 16).sum::<usize>()
+    pub fn new(members: Box<str>, options: Box<str>, variants: usize) -> Self {
+        Self { members, options, variants: std::iter::repeat_with(OnceLock::new).take(variants).collect() }
+    }
+
+    /// The members of the object of the variant at `position`, without braces; made by `render` if this is the first
+    /// time it is asked for. A listing shows one variant of a product that may have thousands.
+    pub fn variant(&self, position: usize, render: impl FnOnce() -> Box<str>) -> &str {
+        self.variants[position].get_or_init(render)
     }
 }
 

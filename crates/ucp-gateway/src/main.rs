@@ -16,6 +16,7 @@ use clap::Parser as _;
 
 use crate::cli::{Cli, Command};
 
+/// Answers come and go as texts of many sizes, and a static build would get the slow allocator of musl.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

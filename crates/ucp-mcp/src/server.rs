@@ -117,10 +117,12 @@ impl Server {
     async fn dispatch(&self, era: Era, method: &str, params: Value, caller: &Caller) -> Result<String, Refusal> {
         match (era, method) {
             (_, "tools/call") => self.call_tool(era, params, caller).await,
-            (_, "tools/list") => Ok(self.finished(era, true, |result| result.raw(&self.0.tools))),
+            (_, "tools/list") => {
+                Ok(finished(era, true, self.0.tools.len() + 1_024, |result| result.raw(&self.0.tools)))
+            }
             (Era::Handshake, "initialize") => Ok(self.initialize(&params)),
             (Era::Handshake, "ping") => Ok("{}".to_owned()),
-            (Era::Modern, "server/discover") => Ok(self.finished(era, true, |result| {
+            (Era::Modern, "server/discover") => Ok(finished(era, true, 1_024, |result| {
                 let versions: Vec<_> = std::iter::once(&MODERN_VERSION).chain(HANDSHAKE_VERSIONS).collect();
                 result.name("supportedVersions").value(&versions);
                 result.name("capabilities").value(&capabilities());
@@ -158,7 +160,9 @@ impl Server {
         let call = tool_call(operation, self.0.release, arguments, params.get("_meta"), caller)?;
         let document = self.run(call).await?;
         // The text repeats the structure for clients that read only text.
-        Ok(self.finished(era, false, |result| {
+        // Twice the document, once with escapes.
+        let length = document.len() * 9 / 4 + 1_024;
+        Ok(finished(era, false, length, |result| {
             result.name("content").array(|content| {
                 content.object(|text| {
                     text.name("type").value("text");
@@ -185,26 +189,27 @@ impl Server {
         .to_string()
     }
 
-    /// A result with what its era adds to every result; `cacheable` when it is the same for every caller.
-    fn finished(&self, era: Era, cacheable: bool, fill: impl FnOnce(&mut splice::Document)) -> String {
-        let mut document = splice::Document::with_capacity(8_192);
-        document.object(|result| {
-            fill(result);
-            if era == Era::Modern {
-                result.name("resultType").value("complete");
-                result.name("_meta").value(&json!({ "io.modelcontextprotocol/serverInfo": server_info() }));
-                if cacheable {
-                    result.name("ttlMs").value(&TTL_MS);
-                    result.name("cacheScope").value("public");
-                }
-            }
-        });
-        document.finish()
-    }
-
     fn names(&self) -> String {
         self.0.operations.iter().map(|operation| operation.row().name).collect::<Vec<_>>().join(", ")
     }
+}
+
+/// A result of about this length, with what its era adds to every result; `cacheable` when it is the same for every
+/// caller.
+fn finished(era: Era, cacheable: bool, length: usize, fill: impl FnOnce(&mut splice::Document)) -> String {
+    let mut document = splice::Document::with_capacity(length);
+    document.object(|result| {
+        fill(result);
+        if era == Era::Modern {
+            result.name("resultType").value("complete");
+            result.name("_meta").value(&json!({ "io.modelcontextprotocol/serverInfo": server_info() }));
+            if cacheable {
+                result.name("ttlMs").value(&TTL_MS);
+                result.name("cacheScope").value("public");
+            }
+        }
+    });
+    document.finish()
 }
 
 /// What an agent is told about the server as a whole.

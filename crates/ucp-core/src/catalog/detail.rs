@@ -68,7 +68,8 @@ pub async fn detail(catalog: &dyn Catalog, request: &Request) -> Result<Outcome,
         Target::Variant(position) => Some(position),
         _ => None,
     };
-    let Some((effective, variants)) = configure(&product, requested, request, &criteria)? else {
+    let cells = cells(&product);
+    let Some((effective, variants)) = configure(&product, &cells, requested, request, &criteria)? else {
         return Ok(Outcome::no_resource(Message::error(
             "not_found",
             "No variant of this product passes the filters. The product can be had without them.",
@@ -76,7 +77,7 @@ pub async fn detail(catalog: &dyn Catalog, request: &Request) -> Result<Outcome,
         )));
     };
     let axes: Vec<_> = product.options.iter().map(|axis| axis.values.len()).collect();
-    let signals = selection::signals(&axes, &cells(&product), &effective);
+    let signals = selection::signals(&axes, &cells, &effective);
     let selected = product
         .options
         .iter()
@@ -97,12 +98,12 @@ fn cells(product: &Product) -> Vec<Cell<'_>> {
 /// The effective selection and the variants to show, the featured one first; `None` when the filters leave none.
 fn configure(
     product: &Product,
+    cells: &[Cell<'_>],
     requested: Option<usize>,
     request: &Request,
     criteria: &Criteria,
 ) -> Result<Option<(Selection, Vec<usize>)>, Refusal> {
     let choice = Choice::read(product, &request.selected)?;
-    let cells = cells(product);
     let exactly = |position: usize| product.variants[position].values.iter().copied().map(Some).collect::<Selection>();
 
     // A variant id decides alone (rule PRD-07); without a choice the product shows itself (trap T-17).
@@ -117,14 +118,14 @@ fn configure(
         }
         None => {
             let preferences: Vec<_> = request.preferences.iter().filter_map(|name| axis_named(product, name)).collect();
-            selection::relax(&cells, choice.wanted, selection::sacrifice(&choice.axes, &preferences))
+            selection::relax(cells, choice.wanted, selection::sacrifice(&choice.axes, &preferences))
         }
     };
 
     // Filters come last, and never take away the variant that was asked for by id (trap T-19).
     let passes =
         |position: &usize| requested == Some(*position) || criteria.admit(product, &product.variants[*position]);
-    let mut variants: Vec<_> = selection::matching(&cells, &effective).into_iter().filter(passes).collect();
+    let mut variants: Vec<_> = selection::matching(cells, &effective).into_iter().filter(passes).collect();
     let first = requested.or_else(|| {
         let available = |position: &&usize| product.variants[**position].availability.available;
         variants.iter().find(available).or(variants.first()).copied()

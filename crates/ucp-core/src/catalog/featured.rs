@@ -24,32 +24,45 @@ impl Words {
 
     /// How many of the words occur in `text`.
     fn hits(&self, text: &str) -> usize {
-        if self.0.is_empty() { 0 } else { words(text).iter().filter(|word| self.0.contains(word)).count() }
+        words(text).iter().filter(|word| self.0.contains(word)).count()
     }
 }
 
 /// The variant of `product` that stands for it, or `None` when none passes the filters.
 #[must_use]
 pub fn featured(product: &Product, criteria: &Criteria, wanted: &Words) -> Option<usize> {
+    let admitted =
+        || (0..product.variants.len()).filter(|position| criteria.admit(product, &product.variants[*position]));
+    if wanted.0.is_empty() {
+        // Nothing to fit, so that most products need no look at all of their variants.
+        return admitted()
+            .find(|position| product.variants[*position].availability.available)
+            .or_else(|| admitted().next());
+    }
     // Labels are judged once per value, not once per variant: a product may have thousands of variants.
     let hits: Vec<Vec<usize>> = product
         .options
         .iter()
         .map(|axis| axis.values.iter().map(|value| wanted.hits(&value.label)).collect())
         .collect();
-    let exact_sku = |sku: &String| {
-        !wanted.0.is_empty() && wanted.0.concat() == fold(sku).replace(|letter: char| !letter.is_alphanumeric(), "")
-    };
-    (0..product.variants.len()).filter(|position| criteria.admit(product, &product.variants[*position])).max_by_key(
-        |position| {
-            let variant = &product.variants[*position];
-            let labels: usize = variant.values.iter().zip(&hits).map(|(value, axis)| axis[*value]).sum();
-            (
-                variant.sku.as_ref().is_some_and(exact_sku),
-                labels,
-                variant.availability.available,
-                std::cmp::Reverse(*position),
-            )
-        },
-    )
+    let sku = wanted.0.concat();
+    admitted().max_by_key(|position| {
+        let variant = &product.variants[*position];
+        let labels: usize = variant.values.iter().zip(&hits).map(|(value, axis)| axis[*value]).sum();
+        (
+            variant.sku.as_ref().is_some_and(|own| spells(own, &sku)),
+            labels,
+            variant.availability.available,
+            std::cmp::Reverse(*position),
+        )
+    })
+}
+
+/// Whether a code consists of these letters and digits, whatever stands between them.
+fn spells(code: &str, letters: &str) -> bool {
+    if code.is_ascii() {
+        let own = code.bytes().filter(u8::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase());
+        return own.eq(letters.bytes());
+    }
+    fold(code).chars().filter(|letter| letter.is_alphanumeric()).eq(letters.chars())
 }

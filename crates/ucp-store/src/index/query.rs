@@ -168,20 +168,16 @@ impl Plan {
                 }
             }
             if mode == Mode::All {
-                touched.sort_unstable();
-                let survivors = std::mem::take(&mut touched);
+                let survivors = sheet.ascending(std::mem::take(&mut touched), number);
                 if survivors.is_empty() {
                     return Ok(Vec::new());
                 }
                 sheet.candidates = Some(survivors);
             }
         }
-        let found = match (mode, sheet.candidates) {
-            (Mode::All, candidates) => candidates.unwrap_or_default(),
-            (Mode::Any, _) => {
-                touched.sort_unstable();
-                touched
-            }
+        let found = match mode {
+            Mode::All => sheet.candidates.take().unwrap_or_default(),
+            Mode::Any => sheet.ascending(touched, 1),
         };
         Ok(found.into_iter().map(|doc| (doc, sheet.scores[doc as usize])).collect())
     }
@@ -215,6 +211,18 @@ impl Sheet {
             Some(candidates) if candidates.len() * 16 < posting.len() => posting.among(candidates, add),
             _ => posting.each(&mut add),
         }
+    }
+
+    /// The products at `level`, which are those in `touched`, ascending.
+    fn ascending(&self, mut touched: Vec<DocId>, level: u8) -> Vec<DocId> {
+        // Reading all levels beats sorting many products.
+        if touched.len() * 16 > self.level.len() {
+            touched.clear();
+            touched.extend((0..).zip(&self.level).filter(|(_, at)| **at == level).map(|(doc, _)| doc));
+        } else {
+            touched.sort_unstable();
+        }
+        touched
     }
 
     /// Adds a leaf to whatever it matches.

@@ -191,6 +191,10 @@ impl<'a> PageOf<'a> {
                 continue;
             }
             self.total += 1;
+            // Not good enough wherever it is in the shop: most of the products that match a common word.
+            if self.best.len() > self.limit && self.best.peek().is_some_and(|worst| Reverse(score) > worst.0) {
+                continue;
+            }
             let Some(seq) = columns.seq.first(doc) else {
                 continue;
             };

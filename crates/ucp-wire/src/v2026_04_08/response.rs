@@ -31,7 +31,7 @@ pub(super) fn encode(operation: Operation, outcome: &Outcome) -> String {
     let capabilities = || Capabilities([(capability, [CapabilityVersion { version: version() }])].into());
     match outcome {
         Outcome::Answer(answer) => {
-            let mut document = Document::with_capacity(4096);
+            let mut document = Document::with_capacity(expected_length(answer));
             document.object(|root| {
                 root.name("ucp").value(&Success {
                     version: version(),
@@ -52,6 +52,30 @@ pub(super) fn encode(operation: Operation, outcome: &Outcome) -> String {
             continue_url: continue_url.as_deref(),
         }),
     }
+}
+
+/// About how long an answer will be, rather too much than too little.
+fn expected_length(answer: &Answer) -> usize {
+    const ENVELOPE: usize = 1_024;
+    const VARIANT: usize = 1_024;
+    let listed = |listing: &Listing| {
+        let rendering = rendering(&listing.product);
+        rendering.members.len() + rendering.options.len() + listing.variants.len() * VARIANT
+    };
+    ENVELOPE
+        + match answer {
+            Answer::SearchCatalog(found) => found.products.iter().map(listed).sum(),
+            Answer::LookupCatalog(resolved) => resolved.products.iter().map(listed).sum(),
+            Answer::GetProduct(detail) => {
+                let rendering = rendering(&detail.product);
+                // Signals are longer than the values they stand beside.
+                let variant = detail
+                    .variants
+                    .first()
+                    .map_or(0, |position| variant_members(&detail.product, rendering, *position).len() + VARIANT / 16);
+                rendering.members.len() + 4 * rendering.options.len() + detail.variants.len() * variant
+            }
+        }
 }
 
 fn search(root: &mut Document, found: &Found) {
@@ -82,7 +106,7 @@ fn get_product(root: &mut Document, detail: &Detail) {
         }
         object.name("variants").array(|variants| {
             for position in &detail.variants {
-                variants.object(|variant| variant.raw(&rendering.variants[*position]));
+                variants.object(|variant| variant.raw(variant_members(product, rendering, *position)));
             }
         });
     });
@@ -97,7 +121,7 @@ fn listed(products: &mut Document, listing: &Listing) {
         object.name("variants").array(|variants| {
             for ListedVariant { position, inputs } in &listing.variants {
                 variants.object(|variant| {
-                    variant.raw(&rendering.variants[*position]);
+                    variant.raw(variant_members(&listing.product, rendering, *position));
                     if !inputs.is_empty() {
                         variant.name("inputs").value(&inputs.iter().map(correlation).collect::<Vec<_>>());
                     }
@@ -132,8 +156,8 @@ fn signalled<'a>(axis: &'a product::ProductOption, signals: &[Signal]) -> Detail
 }
 
 fn rendering(product: &product::Product) -> &Rendering {
-    product.renderings.get_or_render(RELEASE, || Rendering {
-        members: members(&ProductMembers {
+    product.renderings.get_or_render(RELEASE, || {
+        let members = members(&ProductMembers {
             id: &product.id,
             handle: product.handle.as_deref(),
             title: &product.title,
@@ -147,14 +171,18 @@ fn rendering(product: &product::Product) -> &Rendering {
             tags: &product.tags,
             metadata: product.metadata.as_ref(),
             extra: &product.extra,
-        }),
-        options: if product.options.is_empty() {
+        });
+        let options = if product.options.is_empty() {
             Box::default()
         } else {
             format!("\"options\":{}", json(&options(product))).into()
-        },
-        variants: (0..product.variants.len()).map(|position| members(&variant(product, position))).collect(),
+        };
+        Rendering::new(members, options, product.variants.len())
     })
+}
+
+fn variant_members<'a>(product: &product::Product, rendering: &'a Rendering, position: usize) -> &'a str {
+    rendering.variant(position, || members(&variant(product, position)))
 }
 
 fn options(product: &product::Product) -> Vec<ProductOption<'_>> {

@@ -1,0 +1,136 @@
+//! Servers as child processes.
+
+use std::{
+    fs,
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    net::{SocketAddr, TcpStream},
+    path::Path,
+    process::{Child, ChildStdout, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use crate::Done;
+
+/// How long a server may take to come up; a large catalog has to be indexed first.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// Ticks per second in `/proc`, on every architecture that Rust's standard library knows.
+const TICKS: u32 = 100;
+
+/// A running server. It stops when this is dropped.
+pub(crate) struct Server {
+    child: Child,
+    /// Held, because a server may fail when nobody reads what it prints.
+    _output: BufReader<ChildStdout>,
+    pub(crate) address: SocketAddr,
+    /// How long it took from the start of the process to the first answer.
+    pub(crate) started: Duration,
+}
+
+/// What a process holds, in bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Memory {
+    /// All that is resident, mapped files included.
+    pub(crate) resident: u64,
+    /// What is its own, and could not be read from a file again.
+    pub(crate) anonymous: u64,
+}
+
+impl Server {
+    /// The gateway on a data directory.
+    pub(crate) fn gateway(executable: &Path, data: &Path) -> Done<Self> {
+        let mut command = Command::new(executable);
+        command.args(["serve", "--listen", "127.0.0.1:0", "--data-dir"]).arg(data);
+        Self::start(&mut command)
+    }
+
+    /// The bare handler.
+    pub(crate) fn bare(answer: &Path) -> Done<Self> {
+        let mut command = Command::new(std::env::current_exe()?);
+        command.arg("bare").arg(answer);
+        Self::start(&mut command)
+    }
+
+    fn start(command: &mut Command) -> Done<Self> {
+        let start = Instant::now();
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
+        let output = BufReader::new(child.stdout.take().ok_or("a server without output")?);
+        // Made before anything can fail, so that the process is stopped whatever happens.
+        let mut server =
+            Self { child, _output: output, address: ([127, 0, 0, 1], 0).into(), started: Duration::default() };
+        server.address = server.announced()?;
+        while !answers(server.address) {
+            if start.elapsed() > PATIENCE {
+                return Err("a server does not answer".into());
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        server.started = start.elapsed();
+        Ok(server)
+    }
+
+    /// The address that the server prints.
+    fn announced(&mut self) -> Done<SocketAddr> {
+        let mut line = String::new();
+        loop {
+            line.clear();
+            if self._output.read_line(&mut line)? == 0 {
+                return Err("a server stopped before it said where it listens".into());
+            }
+            if let Some((_, address)) = line.split_once("REST").and_then(|(_, rest)| rest.split_once("http://")) {
+                return Ok(address.trim().parse()?);
+            }
+        }
+    }
+
+    /// The processor time of the process so far.
+    pub(crate) fn cpu(&self) -> Done<Duration> {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
+        // The name of the program, in parentheses, may hold anything.
+        let (_, fields) = stat.rsplit_once(')').ok_or("an unreadable stat")?;
+        let mut fields = fields.split_whitespace().skip(11);
+        let mut ticks = || -> Done<u32> { Ok(fields.next().ok_or("an unreadable stat")?.parse()?) };
+        Ok(Duration::from_secs(1) * (ticks()? + ticks()?) / TICKS)
+    }
+
+    pub(crate) fn memory(&self) -> Done<Memory> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        let of = |name: &str| -> Done<u64> {
+            let line = status.lines().find_map(|line| line.strip_prefix(name)).ok_or("an unreadable status")?;
+            let kilobytes: u64 = line.trim_start_matches(':').trim().trim_end_matches(" kB").parse()?;
+            Ok(kilobytes << 10)
+        };
+        Ok(Memory { resident: of("VmRSS")?, anonymous: of("RssAnon")? })
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // One that has stopped already needs no stopping.
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+/// Whether a server answers a search, or whatever it answers.
+fn answers(address: SocketAddr) -> bool {
+    let body = r#"{"query":"shoes"}"#;
+    let ask = || -> std::io::Result<bool> {
+        let mut stream = TcpStream::connect(address)?;
+        stream.set_read_timeout(Some(Duration::from_secs(10)))?;
+        stream.write_all(crate::scenario::post("/catalog/search", body).as_slice())?;
+        let mut start = [0; 12];
+        stream.read_exact(&mut start)?;
+        Ok(start == *b"HTTP/1.1 200")
+    };
+    ask().unwrap_or(false)
+}
+
+/// Loads a file into a new shop with the gateway's own command.
+pub(crate) fn import(gateway: &Path, file: &Path, data: &Path) -> Done<()> {
+    let mut command = Command::new(gateway);
+    command.arg("import").arg(file).arg("--data-dir").arg(data);
+    command.args(["--name", "Large", "--currency", "USD", "--currencies", "EUR,JPY", "--language", "en"]);
+    let status = command.stdout(Stdio::null()).status()?;
+    if status.success() { Ok(()) } else { Err("the import failed".into()) }
+}
