@@ -12,10 +12,10 @@ use std::{
     fs,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
-use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, OptionalExtension as _, TransactionBehavior};
 use ucp_core::catalog::{cursor::CursorKey, market::Market, record::Record};
 
 use self::{products::Prepared, writer::Writer};
@@ -26,6 +26,9 @@ pub(crate) const FILE: &str = "shop.db";
 
 /// How long a statement waits for other processes.
 const BUSY: Duration = Duration::from_secs(30);
+
+/// How long to wait before trying again to open what somebody else is opening.
+const RETRY: Duration = Duration::from_millis(10);
 
 /// How many connections are kept open for readers.
 const KEPT_READERS: usize = 4;
@@ -69,7 +72,7 @@ impl Database {
         fs::create_dir_all(data_dir).map_err(|source| StoreError::Directory { path: data_dir.to_owned(), source })?;
         let path = data_dir.join(FILE);
         let mut connection = connect_and_migrate(&path)?;
-        if !exists(&connection).map_err(|source| StoreError::Open { path: path.clone(), source })? {
+        if !patiently(|| exists(&connection).map_err(|source| StoreError::Open { path: path.clone(), source }))? {
             let (market, records) = fill();
             create(&mut connection, &path, &market, records)?;
         }
@@ -160,9 +163,27 @@ fn prepare(records: Vec<Record>, market: &Market) -> Vec<Result<Prepared, Reject
 }
 
 fn connect_and_migrate(path: &Path) -> Result<Connection, StoreError> {
-    let mut connection = connect(path).map_err(|source| StoreError::Open { path: path.to_owned(), source })?;
-    migrations::migrate(&mut connection, path)?;
-    Ok(connection)
+    patiently(|| {
+        let mut connection = connect(path).map_err(|source| StoreError::Open { path: path.to_owned(), source })?;
+        migrations::migrate(&mut connection, path)?;
+        Ok(connection)
+    })
+}
+
+/// Opens a database that another process may be opening too. SQLite waits for locks by itself, but not for the one under
+/// which a new file becomes a WAL database: there it gives up at once.
+fn patiently<T>(open: impl Fn() -> Result<T, StoreError>) -> Result<T, StoreError> {
+    let started = Instant::now();
+    loop {
+        match open() {
+            Err(StoreError::Open { source, .. })
+                if source.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && started.elapsed() < BUSY =>
+            {
+                std::thread::sleep(RETRY);
+            }
+            opened => return opened,
+        }
+    }
 }
 
 fn connect(path: &Path) -> rusqlite::Result<Connection> {
