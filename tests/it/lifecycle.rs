@@ -19,6 +19,9 @@ use crate::{
 /// The longest of the gateway's own patience (15 s for headers), with room for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(25);
 
+/// What a gateway says that has waited for requests in vain.
+const UNFINISHED: &str = "some requests did not finish";
+
 fn product_call() -> Vec<u8> {
     wire::request("POST", "/catalog/product", REST_HEADERS, b"{\"id\":\"prod_abc123\"}")
 }
@@ -137,13 +140,12 @@ mod stopping {
     }
 
     #[test]
-    fn an_idle_gateway_stops_at_once() {
+    fn an_idle_gateway_stops_without_waiting_for_its_connections() {
         let mut gateway = Gateway::start();
         gateway.search(&json!({ "query": "runner" }));
-        let start = Instant::now();
         gateway.signal("TERM");
         assert_eq!(gateway.wait().code(), Some(0));
-        assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+        assert!(!gateway.stderr().contains(UNFINISHED), "{}", gateway.stderr());
     }
 
     /// A client that never finishes its request delays the end, but does not prevent it.
@@ -341,6 +343,20 @@ mod starting {
         }
     }
 
+    /// A file that may not grow stands for a disk that is full.
+    #[test]
+    fn a_full_disk_during_the_first_fill_is_named_and_leaves_nothing_half_done() {
+        let data = tempfile::tempdir().expect("a directory");
+        let gateway = binary().get_program().to_owned();
+        let mut command = Command::new("bash");
+        command.args(["-c", "trap '' XFSZ; ulimit -f 400; exec \"$0\" \"$@\""]).arg(gateway);
+        command.args(["serve", "--listen", "127.0.0.1:0", "--data-dir"]).arg(data.path());
+        let line = fails(&mut command);
+        assert!(line.contains("the write"), "{line}");
+        let gateway = Gateway::on(data.path(), &[]);
+        assert_eq!(gateway.search(&json!({ "filters": { "available": false } }))["pagination"]["total_count"], 174);
+    }
+
     #[test]
     fn odd_arguments_are_explained() {
         for arguments in [
@@ -406,15 +422,5 @@ mod starting {
         command.env("UCP_GATEWAY_LISTEN", "127.0.0.1:0").env("UCP_GATEWAY_DATA_DIR", data.path());
         let gateway = Gateway::spawn(command, None);
         assert_eq!(gateway.get("/.well-known/ucp").status, 200);
-    }
-
-    /// A start on a directory that is there already is quick; the bound here is that of a debug build on a busy machine.
-    #[test]
-    fn a_start_on_an_existing_directory_is_quick() {
-        let data = sample_shop();
-        let start = Instant::now();
-        let gateway = Gateway::on(data.path(), &[]);
-        assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
-        gateway.search(&json!({ "query": "runner" }));
     }
 }
