@@ -19,6 +19,7 @@ pub mod catalog;
 pub mod json;
 pub mod message;
 pub mod money;
+pub mod negotiation;
 pub mod operation;
 pub mod port;
 pub mod refusal;

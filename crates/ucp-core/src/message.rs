@@ -84,6 +84,11 @@ impl Message {
         Self::Error { code: code.into(), content: content.into(), severity, path: None, content_type: None }
     }
 
+    /// A warning with no path.
+    pub fn warning(code: impl Into<String>, content: impl Into<String>) -> Self {
+        Self::Warning { code: code.into(), content: content.into(), path: None, content_type: None }
+    }
+
     /// A note with a code.
     pub fn info(code: impl Into<String>, content: impl Into<String>) -> Self {
         Self::Info { code: Some(code.into()), content: content.into(), path: None, content_type: None }

@@ -40,32 +40,26 @@ pub enum Effect {
     Safe,
     /// It changes something: retries need an idempotency key.
     Writing,
+    /// It concludes a purchase: as a change, and the answer is a commitment that is worth a signature (rule SIG-11).
+    Concluding,
 }
 
-/// A capability that platforms and businesses negotiate.
+/// What an operation is part of. Who may call, and whether calls have to be signed, is decided per class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Capability {
-    /// The reverse-domain name.
-    pub name: &'static str,
-    /// The page of the specification, below the specification's root.
-    pub spec: &'static str,
-    /// The JSON Schema, below the schemas' root.
-    pub schema: &'static str,
+pub enum Class {
+    /// Looking around: open to anyone.
+    Browsing,
+    /// Carts and checkouts.
+    Purchase,
+    /// Orders.
+    Order,
 }
 
-/// Finding products.
-pub const CATALOG_SEARCH: Capability = Capability {
-    name: "dev.ucp.shopping.catalog.search",
-    spec: "catalog/search",
-    schema: "shopping/catalog_search.json",
-};
+/// The capability of finding products.
+pub const CATALOG_SEARCH: &str = "dev.ucp.shopping.catalog.search";
 
-/// Looking products up.
-pub const CATALOG_LOOKUP: Capability = Capability {
-    name: "dev.ucp.shopping.catalog.lookup",
-    spec: "catalog/lookup",
-    schema: "shopping/catalog_lookup.json",
-};
+/// The capability of looking products up.
+pub const CATALOG_LOOKUP: &str = "dev.ucp.shopping.catalog.lookup";
 
 /// The service that every shopping operation belongs to.
 pub const SHOPPING: &str = "dev.ucp.shopping";
@@ -81,8 +75,10 @@ pub struct Row {
     pub path: &'static str,
     /// The member of the MCP arguments that holds what REST sends as body, if the operation takes one.
     pub payload: Option<&'static str>,
-    /// The capability that offers it.
-    pub capability: Capability,
+    /// The root capability that offers it, by its reverse-domain name.
+    pub capability: &'static str,
+    /// What it is part of.
+    pub class: Class,
     /// What it does to the shop.
     pub effect: Effect,
     /// What it is, in a few words.
@@ -97,6 +93,7 @@ macro_rules! operations {
         rest: $method:ident $path:literal,
         payload: $payload:expr,
         capability: $capability:expr,
+        class: $class:ident,
         effect: $effect:ident,
         request: $request:ty,
         answer: $answer:ty,
@@ -123,6 +120,7 @@ macro_rules! operations {
                         path: $path,
                         payload: $payload,
                         capability: $capability,
+                        class: Class::$class,
                         effect: Effect::$effect,
                         title: $title,
                         description: $description,
@@ -150,6 +148,13 @@ macro_rules! operations {
         pub enum Answer {
             $($(#[doc = $doc])+ $variant($answer)),+
         }
+
+        impl Answer {
+            /// What is said beside the answer.
+            pub fn messages_mut(&mut self) -> &mut Vec<Message> {
+                match self { $(Self::$variant(answer) => &mut answer.messages),+ }
+            }
+        }
     };
 }
 
@@ -160,6 +165,7 @@ operations! {
         rest: Post "/catalog/search",
         payload: Some("catalog"),
         capability: CATALOG_SEARCH,
+        class: Browsing,
         effect: Safe,
         request: search::Request,
         answer: search::Found,
@@ -174,6 +180,7 @@ operations! {
         rest: Post "/catalog/lookup",
         payload: Some("catalog"),
         capability: CATALOG_LOOKUP,
+        class: Browsing,
         effect: Safe,
         request: lookup::Request,
         answer: lookup::Resolved,
@@ -188,6 +195,7 @@ operations! {
         rest: Post "/catalog/product",
         payload: Some("catalog"),
         capability: CATALOG_LOOKUP,
+        class: Browsing,
         effect: Safe,
         request: detail::Request,
         answer: detail::Detail,
@@ -224,14 +232,26 @@ pub enum Outcome {
         messages: Vec<Message>,
         /// Where the buyer can go on.
         continue_url: Option<String>,
+        /// The identifier that leads to nothing, where it is about one.
+        id: Option<String>,
     },
 }
 
 impl Outcome {
-    /// No resource, for one reason.
+    /// No resource under an identifier, for one reason.
     #[must_use]
-    pub fn no_resource(reason: Message) -> Self {
-        Self::NoResource { messages: vec![reason], continue_url: None }
+    pub fn nothing_under(id: &str, reason: Message) -> Self {
+        Self::NoResource { messages: vec![reason], continue_url: None, id: Some(id.to_owned()) }
+    }
+
+    /// The same, with one more thing said.
+    #[must_use]
+    pub fn noting(mut self, message: Message) -> Self {
+        match &mut self {
+            Self::Answer(answer) => answer.messages_mut().push(message),
+            Self::NoResource { messages, .. } => messages.push(message),
+        }
+        self
     }
 }
 
@@ -249,7 +269,7 @@ mod tests {
         assert_eq!((names.len(), routes.len()), (Operation::ALL.len(), Operation::ALL.len()));
         for operation in Operation::ALL {
             assert_eq!(Operation::named(operation.row().name), Some(*operation));
-            assert!(operation.row().capability.name.starts_with(SHOPPING));
+            assert!(operation.row().capability.starts_with(SHOPPING));
         }
     }
 }

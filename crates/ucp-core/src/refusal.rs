@@ -64,6 +64,20 @@ codes! {
     RequestTooLarge = "request_too_large", 400, -32602, retry false;
     /// The caller's profile is missing, or its address is not one that UCP allows.
     InvalidProfileUrl = "invalid_profile_url", 400, -32001, retry false;
+    /// The body is not the one that `Content-Digest` describes.
+    DigestMismatch = "digest_mismatch", 400, -32600, retry false;
+    /// The signature is made with an algorithm that UCP does not use.
+    AlgorithmUnsupported = "algorithm_unsupported", 400, -32600, retry false;
+    /// The call has to be signed, and is not.
+    SignatureMissing = "signature_missing", 401, -32000, retry false;
+    /// The signature does not cover what it has to, or does not fit the request.
+    SignatureInvalid = "signature_invalid", 401, -32000, retry false;
+    /// The key that the signature names is not in the caller's profile.
+    KeyNotFound = "key_not_found", 401, -32000, retry false;
+    /// The call needs an identified platform, or the credential is not a valid one.
+    Unauthorized = "unauthorized", 401, -32000, retry false;
+    /// The credential does not entitle the caller to act for this platform.
+    Forbidden = "forbidden", 403, -32000, retry false;
     /// The request came through a web page or a host name that may not reach this gateway.
     OriginForbidden = "origin_forbidden", 403, -32000, retry false;
     /// There is nothing under this path.
@@ -82,6 +96,14 @@ codes! {
     BodyTooLarge = "body_too_large", 413, -32600, retry false;
     /// The body is not declared as JSON.
     UnsupportedMediaType = "unsupported_media_type", 415, -32600, retry false;
+    /// The caller's profile is no UCP profile.
+    ProfileMalformed = "profile_malformed", 422, -32001, retry false;
+    /// The release of the protocol that the caller speaks is not served here.
+    VersionUnsupported = "version_unsupported", 422, -32001, retry false;
+    /// The caller's profile could not be fetched.
+    ProfileUnreachable = "profile_unreachable", 424, -32001, retry true;
+    /// The caller sends more than it may.
+    RateLimited = "rate_limited", 429, -32000, retry true;
     /// The gateway failed; the caller did nothing wrong.
     InternalError = "internal_error", 500, -32603, retry true;
     /// The shop cannot answer at the moment.

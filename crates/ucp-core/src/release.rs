@@ -27,11 +27,20 @@ macro_rules! releases {
 }
 
 releases! {
+    /// The first release: checkout and order; capabilities as an array, JSON-RPC methods called directly.
+    V2026_01_11 = "2026-01-11",
+    /// Checkout and order; capabilities as a map, operations as MCP tools.
+    V2026_01_23 = "2026-01-23",
     /// Catalog, cart, checkout and order; the error model with `ucp.status`.
     V2026_04_08 = "2026-04-08",
+    /// Typed measures, common capabilities beside shopping, `keys` in the profile.
+    V2026_08_25 = "2026-08-25",
 }
 
 impl Release {
+    /// The newest release.
+    pub const NEWEST: Self = Self::ALL[Self::COUNT - 1];
+
     /// How many releases there are.
     pub const COUNT: usize = Self::ALL.len();
 
@@ -63,6 +72,8 @@ mod tests {
         for release in Release::ALL {
             assert_eq!(Release::from_date(release.date()), Some(*release));
         }
+        assert!(Release::ALL.is_sorted_by_key(|release| release.date()));
+        assert_eq!(Release::NEWEST, Release::V2026_08_25);
         assert_eq!(Release::from_date("2026-04-8"), None);
         assert_eq!(Release::from_date("draft"), None);
     }

@@ -57,11 +57,10 @@ pub async fn detail(catalog: &dyn Catalog, request: &Request) -> Result<Outcome,
     let matches = catalog.resolve(&[&request.id], &presentation).await?.into_iter().next().unwrap_or_default();
     let named = |found: &Match| matches!(found.target, Target::Product | Target::Variant(_));
     let Some(Match { product, target }) = matches.into_iter().find(named) else {
-        return Ok(Outcome::no_resource(Message::error(
-            "not_found",
-            "No product or variant of this shop has this id.",
-            Severity::Unrecoverable,
-        )));
+        return Ok(Outcome::nothing_under(
+            &request.id,
+            Message::error("not_found", "No product or variant of this shop has this id.", Severity::Unrecoverable),
+        ));
     };
     let (criteria, messages) = request.filters.criteria(&market, &request.context, &presentation);
     let requested = match target {
@@ -70,11 +69,14 @@ pub async fn detail(catalog: &dyn Catalog, request: &Request) -> Result<Outcome,
     };
     let cells = cells(&product);
     let Some((effective, variants)) = configure(&product, &cells, requested, request, &criteria)? else {
-        return Ok(Outcome::no_resource(Message::error(
-            "not_found",
-            "No variant of this product passes the filters. The product can be had without them.",
-            Severity::Recoverable,
-        )));
+        return Ok(Outcome::nothing_under(
+            &request.id,
+            Message::error(
+                "not_found",
+                "No variant of this product passes the filters. The product can be had without them.",
+                Severity::Recoverable,
+            ),
+        ));
     };
     let axes: Vec<_> = product.options.iter().map(|axis| axis.values.len()).collect();
     let signals = selection::signals(&axes, &cells, &effective);
