@@ -1,0 +1,475 @@
+//! Profiles that are known already (UCP overview, *Fetching*; rules AGT-04 to AGT-08).
+//!
+//! Every request names a platform, and whoever calls can name ten thousand. What holds for all of them together:
+//!
+//! - A profile is fetched when it is not known or no longer fresh, once for all who wait for it. A caller that goes away
+//!   takes nothing from the others: fetches are tasks of their own.
+//! - What is not fresh is served for a while, as one task fetches it again; after that while only as long as the fetch
+//!   fails; and in the end not at all. What failed is left in peace for 1, 2, 4 … seconds.
+//! - Strangers share a budget of fetches per second, of fetches at once, and of bytes that are remembered. Above it they
+//!   are told to come back (`unavailable`, with `Retry-After`), which UCP calls asynchronous discovery.
+//! - Platforms that the operator registered share none of this: they are never waited for, never evicted, and their
+//!   fetches are nobody else's.
+
+use std::{
+    collections::{HashMap, HashSet},
+    future::Future,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak},
+    time::Duration,
+};
+
+use futures_util::{
+    FutureExt,
+    future::{self, BoxFuture, Shared},
+};
+use tokio::{sync::oneshot, time::Instant};
+use ucp_core::{Code, Refusal};
+
+use self::{
+    budget::Budget,
+    memory::{Failure, Freshness, Table, table, whole_seconds},
+};
+use crate::{
+    address::ProfileUrl,
+    fetch::{Fetch, Fetched},
+    profile::PlatformProfile,
+};
+
+mod budget;
+mod memory;
+#[cfg(test)]
+mod tests;
+
+pub use self::memory::Known;
+
+/// How many bytes are spent on remembering failures, and as many on remembering forced refreshes.
+const LEDGER: u64 = 4 * 1024 * 1024;
+
+/// How a [`Directory`] treats platforms.
+#[derive(Clone, Debug)]
+pub struct DirectoryOptions {
+    /// How many bytes of profiles and what is derived from them are kept, registered platforms not counted.
+    pub capacity: u64,
+    /// For how long a profile is fresh at least, whatever its server says (rule AGT-05).
+    pub min_ttl: Duration,
+    /// For how long a profile is fresh at most.
+    pub max_ttl: Duration,
+    /// How long after that it is served without waiting, while it is fetched again.
+    pub stale_while_revalidate: Duration,
+    /// How long after that it is served when it cannot be fetched again.
+    pub stale_if_error: Duration,
+    /// For how long a profile is left in peace after its first failure; twice as long after each further one.
+    pub min_backoff: Duration,
+    /// For how long it is left in peace at most.
+    pub max_backoff: Duration,
+    /// How many fetches strangers can cause per second in the long run.
+    pub fetches_per_second: u32,
+    /// How many fetches strangers can cause in an instant.
+    pub fetch_burst: u32,
+    /// How many fetches for strangers run at once.
+    pub concurrent_fetches: usize,
+    /// How many of them go to one origin, so that one slow host cannot keep all others waiting.
+    pub concurrent_fetches_per_origin: usize,
+}
+
+impl Default for DirectoryOptions {
+    fn default() -> Self {
+        Self {
+            capacity: 64 * 1024 * 1024,
+            min_ttl: Duration::from_mins(1),
+            max_ttl: Duration::from_hours(24),
+            stale_while_revalidate: Duration::from_mins(10),
+            stale_if_error: Duration::from_hours(24),
+            min_backoff: Duration::from_secs(1),
+            max_backoff: Duration::from_mins(5),
+            fetches_per_second: 20,
+            fetch_burst: 40,
+            concurrent_fetches: 16,
+            concurrent_fetches_per_origin: 4,
+        }
+    }
+}
+
+/// Something that is kept beside a profile.
+pub trait Weigh {
+    /// How many bytes it holds, beside its own size.
+    fn weight(&self) -> usize;
+}
+
+impl Weigh for () {
+    fn weight(&self) -> usize {
+        0
+    }
+}
+
+/// The platforms that are known, with what was derived from their profiles. Cheap to clone; clones share everything.
+pub struct Directory<V> {
+    inner: Arc<Inner<V>>,
+}
+
+impl<V> Clone for Directory<V> {
+    fn clone(&self) -> Self {
+        Self { inner: Arc::clone(&self.inner) }
+    }
+}
+
+type Derive<V> = Box<dyn Fn(&PlatformProfile) -> V + Send + Sync>;
+type Outcome<V> = Result<Arc<Known<V>>, Refusal>;
+type Landing<V> = Shared<BoxFuture<'static, Outcome<V>>>;
+
+struct Inner<V> {
+    options: DirectoryOptions,
+    fetcher: Box<dyn Fetch>,
+    derive: Derive<V>,
+    known: Table<Arc<Known<V>>>,
+    failures: Table<Arc<Failure>>,
+    /// When a refresh was last forced, by origin.
+    forced: Table<Instant>,
+    /// Platforms that are registered by address, and so are fetched outside of the budget.
+    followed: RwLock<HashSet<ProfileUrl>>,
+    traffic: Mutex<Traffic<V>>,
+}
+
+/// The fetches that are under way.
+struct Traffic<V> {
+    flights: HashMap<ProfileUrl, Flight<V>>,
+    budget: Budget,
+}
+
+struct Flight<V> {
+    landing: Landing<V>,
+    /// Whether it is for a stranger, and counts.
+    counts: bool,
+}
+
+impl<V: Weigh + Send + Sync + 'static> Directory<V> {
+    /// An empty directory. `derive` makes of each profile, once, what is asked for at every request.
+    pub fn new(
+        fetcher: impl Fetch,
+        options: DirectoryOptions,
+        derive: impl Fn(&PlatformProfile) -> V + Send + Sync + 'static,
+    ) -> Self {
+        let budget = Budget::new(options.fetches_per_second, options.fetch_burst, Instant::now());
+        let inner = Inner {
+            known: table(options.capacity),
+            failures: table(LEDGER),
+            forced: table(LEDGER),
+            followed: RwLock::default(),
+            traffic: Mutex::new(Traffic { flights: HashMap::new(), budget }),
+            fetcher: Box::new(fetcher),
+            derive: Box::new(derive),
+            options,
+        };
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// Registers a platform by a profile that the operator has. It never expires and is never fetched.
+    pub fn pin(&self, url: ProfileUrl, profile: PlatformProfile) {
+        self.inner.followed_mut().remove(&url);
+        let derived = (self.inner.derive)(&profile);
+        self.inner.keep(Known::pinned(url, profile, derived, None));
+    }
+
+    /// Registers a platform by the address of its profile, which is fetched now and then in the background, and served
+    /// for as long as nothing newer could be fetched. One that is registered by address already is left alone.
+    ///
+    /// The result is that of the first fetch. Nobody has to wait for it: the directory goes on trying by itself. Must be
+    /// called inside of a runtime.
+    pub fn pin_url(&self, url: ProfileUrl) -> impl Future<Output = Result<(), Refusal>> + Send + 'static {
+        let (told, first) = oneshot::channel();
+        if self.inner.followed_mut().insert(url.clone()) {
+            tokio::spawn(follow(Arc::downgrade(&self.inner), url, told));
+        }
+        // Nobody tells when the platform was registered before, or the directory is gone.
+        async { first.await.unwrap_or(Ok(())) }
+    }
+
+    /// What is known of a platform and fresh: the way that most requests take. Fetches nothing.
+    ///
+    /// `url` need not be read as a [`ProfileUrl`] first: only normalised texts of addresses that were judged are found.
+    #[must_use]
+    pub fn peek(&self, url: &str) -> Option<Arc<Known<V>>> {
+        self.inner.known.get(url).filter(|known| self.inner.freshness(known) == Freshness::Fresh)
+    }
+
+    /// What is known of a platform, fetched if need be.
+    ///
+    /// # Errors
+    /// - [`Code::InvalidProfileUrl`], [`Code::ProfileUnreachable`] or [`Code::ProfileMalformed`] when the profile could
+    ///   not be had, now or a short time ago;
+    /// - [`Code::Unavailable`] when strangers cause more fetches than they may.
+    pub async fn get(&self, url: &ProfileUrl) -> Result<Arc<Known<V>>, Refusal> {
+        let inner = &self.inner;
+        let known = inner.known.get(url.as_str());
+        let freshness = known.as_ref().map_or(Freshness::Dead, |known| inner.freshness(known));
+        match (known, freshness) {
+            (Some(known), Freshness::Fresh) => Ok(known),
+            (Some(known), _) if inner.is_followed(url) => Ok(known),
+            (None, _) if inner.is_followed(url) => Err(inner.not_yet(url)),
+            (Some(known), Freshness::Stale) => {
+                // Without a fetch, now or later, there is still this.
+                let _ = inner.depart(&mut inner.traffic(), url, false);
+                Ok(known)
+            }
+            (Some(known), Freshness::Fallback) => {
+                let landing = inner.depart(&mut inner.traffic(), url, false);
+                match landing {
+                    Ok(landing) => landing.await.or(Ok(known)),
+                    Err(_) => Ok(known),
+                }
+            }
+            (_, Freshness::Dead) | (None, _) => {
+                let landing = inner.depart(&mut inner.traffic(), url, false)?;
+                landing.await
+            }
+        }
+    }
+
+    /// The same as [`Directory::get`], but nobody waits again for a profile that could not be had the last time: callers
+    /// get that failure at once, and when it is time for another attempt, it is made in the background. For those who
+    /// serve unknown platforms too.
+    ///
+    /// # Errors
+    /// The same as [`Directory::get`].
+    pub async fn get_or_last_failure(&self, url: &ProfileUrl) -> Result<Arc<Known<V>>, Refusal> {
+        let inner = &self.inner;
+        let unknown = inner.known.peek(url.as_str()).is_none();
+        if let Some(failure) = inner.failures.get(url.as_str()).filter(|_| unknown) {
+            let now = Instant::now();
+            if failure.until <= now {
+                // What comes of it is for later callers.
+                let _ = inner.depart(&mut inner.traffic(), url, false);
+            }
+            return Err(failure.refusal(now));
+        }
+        self.get(url).await
+    }
+
+    /// What is known of a platform that has signed with the key `kid`. If it has no such key, its profile is fetched
+    /// again first, though for one origin only once in [`DirectoryOptions::min_ttl`] (rule AGT-06), and only if the
+    /// limits of [`Directory::get`] leave room. Otherwise, and when that fails, the result is what is known.
+    ///
+    /// # Errors
+    /// The same as [`Directory::get`].
+    pub async fn refresh_for_key(&self, url: &ProfileUrl, kid: &str) -> Result<Arc<Known<V>>, Refusal> {
+        let asked_at = Instant::now();
+        let known = self.get(url).await?;
+        let fetchable = known.fresh_until.is_some();
+        if known.profile.key(kid).is_some() || known.fetched_at >= asked_at || !fetchable {
+            return Ok(known);
+        }
+        match self.inner.force(url) {
+            Some(landing) => landing.await.or(Ok(known)),
+            None => Ok(known),
+        }
+    }
+
+    /// How many platforms are known.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.inner.known.len()
+    }
+
+    /// Whether none is known.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.inner.known.is_empty()
+    }
+
+    /// How many bytes the platforms take that are not registered.
+    #[must_use]
+    pub fn weight(&self) -> u64 {
+        self.inner.known.weight()
+    }
+}
+
+impl<V: Weigh + Send + Sync + 'static> Inner<V> {
+    fn traffic(&self) -> MutexGuard<'_, Traffic<V>> {
+        // Nothing is done under this lock that could leave it half done.
+        self.traffic.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_followed(&self, url: &ProfileUrl) -> bool {
+        self.followed.read().unwrap_or_else(PoisonError::into_inner).contains(url)
+    }
+
+    fn followed_mut(&self) -> impl std::ops::DerefMut<Target = HashSet<ProfileUrl>> {
+        self.followed.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn freshness(&self, known: &Known<V>) -> Freshness {
+        known.freshness(Instant::now(), &self.options)
+    }
+
+    fn keep(&self, known: Known<V>) -> Arc<Known<V>> {
+        let known = Arc::new(known);
+        self.known.insert(known.url.as_str().into(), Arc::clone(&known));
+        known
+    }
+
+    /// Joins the fetch of a profile that is under way, or starts one. `again` when the profile is known and fresh.
+    fn depart(
+        self: &Arc<Self>,
+        traffic: &mut Traffic<V>,
+        url: &ProfileUrl,
+        again: bool,
+    ) -> Result<Landing<V>, Refusal> {
+        if let Some(flight) = traffic.flights.get(url) {
+            return Ok(flight.landing.clone());
+        }
+        // One may have landed since the caller looked.
+        let fresh = self.known.peek(url.as_str()).filter(|known| !again && self.freshness(known) == Freshness::Fresh);
+        if let Some(known) = fresh {
+            return Ok(future::ready(Ok(known)).boxed().shared());
+        }
+        let now = Instant::now();
+        if let Some(failure) = self.failures.get(url.as_str()).filter(|failure| failure.until > now) {
+            return Err(failure.refusal(now));
+        }
+        let counts = !self.is_followed(url);
+        if counts {
+            self.admit(traffic, url, now)?;
+        }
+        let task = tokio::spawn({
+            let (inner, url) = (Arc::clone(self), url.clone());
+            async move {
+                let flight = Departed { inner: &inner, url: &url };
+                flight.inner.visit(flight.url).await
+            }
+        });
+        let landing = task.map(|ended| ended.unwrap_or_else(|_| Err(Refusal::internal()))).boxed().shared();
+        traffic.flights.insert(url.clone(), Flight { landing: landing.clone(), counts });
+        Ok(landing)
+    }
+
+    /// Whether one more fetch for a stranger is within the limits.
+    fn admit(&self, traffic: &mut Traffic<V>, url: &ProfileUrl, now: Instant) -> Result<(), Refusal> {
+        let counted = traffic.flights.iter().filter(|(_, flight)| flight.counts);
+        let to_origin = counted.clone().filter(|(other, _)| other.origin() == url.origin()).count();
+        let room =
+            counted.count() < self.options.concurrent_fetches && to_origin < self.options.concurrent_fetches_per_origin;
+        let wait = if room { traffic.budget.take(now) } else { Err(Duration::ZERO) };
+        wait.map_err(|wait| {
+            Refusal::unavailable(
+                "The gateway does not know this platform yet, and fetches as many profiles as it may at the moment.",
+                whole_seconds(wait),
+            )
+        })
+    }
+
+    /// Starts or joins a fetch although the profile is fresh, if that is allowed.
+    fn force(self: &Arc<Self>, url: &ProfileUrl) -> Option<Landing<V>> {
+        let mut traffic = self.traffic();
+        if let Some(flight) = traffic.flights.get(url) {
+            return Some(flight.landing.clone());
+        }
+        let now = Instant::now();
+        if self.forced.get(url.origin()).is_some_and(|at| now < at + self.options.min_ttl) {
+            return None;
+        }
+        let landing = self.depart(&mut traffic, url, true).ok()?;
+        self.forced.insert(url.origin().into(), now);
+        Some(landing)
+    }
+
+    /// Fetches a profile and remembers the outcome.
+    async fn visit(&self, url: &ProfileUrl) -> Outcome<V> {
+        let fetched = self.fetcher.fetch(url).await.map_err(Refusal::from);
+        match fetched.and_then(|Fetched { body, max_age }| Ok((PlatformProfile::read(&body)?, max_age))) {
+            Ok(((profile, notes), max_age)) => {
+                if !notes.is_empty() {
+                    tracing::info!(profile.url = %url, ?notes, "a platform's profile has faults that were read over");
+                }
+                let followed = self.is_followed(url);
+                // It may have been registered in the meantime.
+                if let Some(pinned) = self.known.peek(url.as_str()).filter(|known| known.is_pinned() && !followed) {
+                    return Ok(pinned);
+                }
+                let derived = (self.derive)(&profile);
+                let least = self.options.min_ttl;
+                let lifetime = max_age.unwrap_or(least).min(self.options.max_ttl).max(least);
+                let known = if followed {
+                    Known::pinned(url.clone(), profile, derived, Some(lifetime))
+                } else {
+                    Known::cached(url.clone(), profile, derived, lifetime)
+                };
+                self.failures.remove(url.as_str());
+                Ok(self.keep(known))
+            }
+            Err(refusal) => {
+                tracing::info!(profile.url = %url, %refusal, "a platform's profile could not be had");
+                Err(self.remember(url, refusal))
+            }
+        }
+    }
+
+    /// Backs off, twice as long as the last time if that was not long ago.
+    fn remember(&self, url: &ProfileUrl, refusal: Refusal) -> Refusal {
+        let now = Instant::now();
+        let DirectoryOptions { min_backoff, max_backoff, .. } = self.options;
+        let last = self.failures.get(url.as_str()).filter(|last| now < last.until + max_backoff);
+        let attempts = last.map_or(0, |last| last.attempts).saturating_add(1);
+        let pause = min_backoff.saturating_mul(2u32.saturating_pow(attempts - 1)).min(max_backoff);
+        let failure = Arc::new(Failure { refusal, attempts, until: now + pause });
+        self.failures.insert(url.as_str().into(), Arc::clone(&failure));
+        failure.refusal(now)
+    }
+
+    /// Why a registered platform is not known yet.
+    fn not_yet(&self, url: &ProfileUrl) -> Refusal {
+        let now = Instant::now();
+        match self.failures.get(url.as_str()) {
+            Some(failure) => failure.refusal(now),
+            None => Refusal {
+                retry_after: Some(1),
+                ..Refusal::new(Code::ProfileUnreachable, "The platform's profile is being fetched for the first time.")
+            },
+        }
+    }
+
+    /// When a registered platform is to be fetched again.
+    fn due(&self, url: &ProfileUrl, outcome: &Outcome<V>) -> Instant {
+        let soon = Instant::now() + self.options.min_backoff;
+        let due = match outcome {
+            Ok(known) => known.fresh_until,
+            Err(_) => self.failures.get(url.as_str()).map(|failure| failure.until),
+        };
+        due.map_or(soon, |due| due.max(soon))
+    }
+}
+
+/// A fetch that is under way, until it ends in whatever way.
+struct Departed<'a, V: Weigh + Send + Sync + 'static> {
+    inner: &'a Arc<Inner<V>>,
+    url: &'a ProfileUrl,
+}
+
+impl<V: Weigh + Send + Sync + 'static> Drop for Departed<'_, V> {
+    fn drop(&mut self) {
+        self.inner.traffic().flights.remove(self.url);
+    }
+}
+
+/// Keeps a registered platform fresh for as long as it is registered and the directory is there.
+async fn follow<V: Weigh + Send + Sync + 'static>(
+    directory: Weak<Inner<V>>,
+    url: ProfileUrl,
+    told: oneshot::Sender<Result<(), Refusal>>,
+) {
+    let mut told = Some(told);
+    loop {
+        let Some(inner) = directory.upgrade().filter(|inner| inner.is_followed(&url)) else { return };
+        let landing = inner.depart(&mut inner.traffic(), &url, true);
+        let outcome = match landing {
+            Ok(landing) => landing.await,
+            Err(refusal) => Err(refusal),
+        };
+        let due = inner.due(&url, &outcome);
+        drop(inner);
+        if let Some(told) = told.take() {
+            // Whoever asked need not have waited.
+            let _ = told.send(outcome.map(|_| ()));
+        }
+        tokio::time::sleep_until(due).await;
+    }
+}

@@ -1,0 +1,147 @@
+//! What is remembered, bounded by the bytes it takes.
+
+use std::{sync::Arc, time::Duration};
+
+use quick_cache::{Weighter, sync::Cache};
+use tokio::time::Instant;
+use ucp_core::Refusal;
+use url::Url;
+
+use super::{DirectoryOptions, Weigh};
+use crate::{address::ProfileUrl, profile::PlatformProfile};
+
+/// What a table spends on an entry beside key and value, in bytes: its slot and the allocations around it.
+const OVERHEAD: usize = 160;
+
+/// How many bytes one item stands for when the parts of a table are counted. Parts have locks and limits of their own
+/// and hold 32 items at least: 1 MiB, so that the largest profile fits into one.
+const ITEM: u64 = 32 * 1024;
+
+/// A platform that is known.
+#[derive(Debug)]
+pub struct Known<V> {
+    /// The address of its profile, which is its identity.
+    pub url: ProfileUrl,
+    /// What it says about itself.
+    pub profile: PlatformProfile,
+    /// What was derived from that.
+    pub derived: V,
+    /// When the profile was fetched or pinned.
+    pub fetched_at: Instant,
+    /// When it is to be fetched again; never when absent.
+    pub(super) fresh_until: Option<Instant>,
+    /// What it counts in the cache, in bytes. Nothing when it is pinned, and what counts nothing is never evicted.
+    weight: u64,
+}
+
+/// How well an entry can be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Freshness {
+    /// As it is.
+    Fresh,
+    /// As it is, while it is fetched again.
+    Stale,
+    /// When it cannot be fetched again.
+    Fallback,
+    /// No longer.
+    Dead,
+}
+
+impl<V: Weigh> Known<V> {
+    /// An entry that strangers cannot crowd out: the operator of the gateway asked for it.
+    pub(super) fn pinned(url: ProfileUrl, profile: PlatformProfile, derived: V, lifetime: Option<Duration>) -> Self {
+        let fetched_at = Instant::now();
+        let fresh_until = lifetime.map(|lifetime| fetched_at + lifetime);
+        Self { url, profile, derived, fetched_at, fresh_until, weight: 0 }
+    }
+
+    pub(super) fn cached(url: ProfileUrl, profile: PlatformProfile, derived: V, lifetime: Duration) -> Self {
+        // The address is there twice: as the key, and parsed.
+        let address = 2 * url.as_str().len() + size_of::<Url>();
+        let held = size_of::<Self>() - size_of::<PlatformProfile>() + profile.weight() + derived.weight();
+        let weight = (OVERHEAD + address + held) as u64;
+        Self { weight, ..Self::pinned(url, profile, derived, Some(lifetime)) }
+    }
+}
+
+impl<V> Known<V> {
+    /// Whether the operator of the gateway registered this platform.
+    #[must_use]
+    pub fn is_pinned(&self) -> bool {
+        self.weight == 0
+    }
+
+    pub(super) fn freshness(&self, now: Instant, options: &DirectoryOptions) -> Freshness {
+        let Some(fresh_until) = self.fresh_until.filter(|_| !self.is_pinned()) else { return Freshness::Fresh };
+        match now.saturating_duration_since(fresh_until) {
+            Duration::ZERO => Freshness::Fresh,
+            stale if stale <= options.stale_while_revalidate => Freshness::Stale,
+            stale if stale <= options.stale_if_error => Freshness::Fallback,
+            _ => Freshness::Dead,
+        }
+    }
+}
+
+/// A fetch that failed.
+#[derive(Clone, Debug)]
+pub(super) struct Failure {
+    /// What callers are told.
+    pub(super) refusal: Refusal,
+    /// How often it failed in a row.
+    pub(super) attempts: u32,
+    /// When it may be tried again.
+    pub(super) until: Instant,
+}
+
+impl Failure {
+    /// What callers are told now.
+    pub(super) fn refusal(&self, now: Instant) -> Refusal {
+        let mut refusal = self.refusal.clone();
+        if refusal.code.retryable() {
+            refusal.retry_after = Some(whole_seconds(self.until.saturating_duration_since(now)));
+        }
+        refusal
+    }
+}
+
+/// A time to wait as `Retry-After` states it: in whole seconds, at least one.
+pub(super) fn whole_seconds(wait: Duration) -> u32 {
+    let seconds = wait.as_secs().saturating_add(u64::from(wait.subsec_nanos() > 0));
+    u32::try_from(seconds).unwrap_or(u32::MAX).max(1)
+}
+
+/// Weighs the entries of every table here, in bytes.
+#[derive(Clone, Copy)]
+pub(super) struct InBytes;
+
+impl<V> Weighter<Box<str>, Arc<Known<V>>> for InBytes {
+    fn weight(&self, _url: &Box<str>, known: &Arc<Known<V>>) -> u64 {
+        known.weight
+    }
+}
+
+impl Weighter<Box<str>, Arc<Failure>> for InBytes {
+    fn weight(&self, url: &Box<str>, failure: &Arc<Failure>) -> u64 {
+        let Refusal { content, accepted, path, .. } = &failure.refusal;
+        let texts = content.len() + [accepted, path].into_iter().flatten().map(String::len).sum::<usize>();
+        (OVERHEAD + size_of::<Failure>() + url.len() + texts) as u64
+    }
+}
+
+impl Weighter<Box<str>, Instant> for InBytes {
+    fn weight(&self, origin: &Box<str>, _at: &Instant) -> u64 {
+        (OVERHEAD + origin.len()) as u64
+    }
+}
+
+/// A table by URL or origin.
+pub(super) type Table<T> = Cache<Box<str>, T, InBytes>;
+
+/// A table that holds `bytes` at most, and of those what is asked for often.
+pub(super) fn table<T: Clone>(bytes: u64) -> Table<T>
+where
+    InBytes: Weighter<Box<str>, T>,
+{
+    let items = usize::try_from(bytes / ITEM).unwrap_or(usize::MAX).max(1);
+    Cache::with_weighter(items, bytes, InBytes)
+}

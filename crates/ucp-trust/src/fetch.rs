@@ -1,0 +1,521 @@
+//! Fetching a document that a stranger named (UCP overview, *Fetching*; rules AGT-05, SEC-02, SEC-03).
+//!
+//! What holds for every fetch, whatever the other side does:
+//!
+//! - Only addresses that [`Reach`] permits are connected to. The addresses that a name resolves to are judged after the
+//!   resolution, and the connection goes to those very addresses, so that a name that resolves differently the next
+//!   time gains nothing. One forbidden address among them is enough to refuse.
+//! - Redirects are not followed, proxies of the environment are not used, no cookie is kept, no connection is reused.
+//! - It ends: within a deadline, and within a number of bytes as they are read off the connection. Bodies with a content
+//!   coding are refused, so that these are also the bytes of the document.
+//! - Nothing inside the document is looked at here, let alone dereferenced.
+
+use std::{
+    error::Error,
+    io,
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+    time::Duration,
+};
+
+use bytes::{Bytes, BytesMut};
+use futures_util::future::BoxFuture;
+use http::{HeaderMap, HeaderValue, header};
+use reqwest::{
+    Client, Response, Url,
+    dns::{Addrs, Name, Resolve, Resolving},
+    redirect,
+};
+use tokio::sync::Semaphore;
+use ucp_core::{Code, Refusal};
+
+pub use reqwest::Certificate;
+
+use crate::address::{ProfileUrl, Reach, UrlRejection, is_localhost};
+
+/// The name that outbound requests go under.
+const USER_AGENT: &str = concat!("ucp-gateway/", env!("CARGO_PKG_VERSION"));
+
+/// How many names are looked up at once. The system's resolver blocks a thread for as long as it likes.
+const LOOKUPS: usize = 16;
+
+/// After how many seconds a caller may try again when nothing more is known.
+const RETRY_AFTER: u32 = 1;
+
+/// Adds headers to an outbound request, for instance its signature. Gets the headers so far and the address.
+pub type Sign = Arc<dyn Fn(&mut HeaderMap, &Url) + Send + Sync>;
+
+/// How documents are fetched.
+#[derive(Clone)]
+pub struct FetchOptions {
+    /// Which networks may be reached.
+    pub reach: Reach,
+    /// How long looking up the name, connecting and the TLS handshake may take together.
+    pub connect_timeout: Duration,
+    /// How long everything may take, up to the last byte of the body.
+    pub deadline: Duration,
+    /// How many bytes of a body are read.
+    pub max_body: usize,
+    /// Certificates to trust beside those of the system.
+    pub roots: Vec<Certificate>,
+    /// What finds the addresses of a name.
+    pub resolver: Arc<dyn Resolver>,
+    /// Adds headers to each request.
+    pub sign: Option<Sign>,
+}
+
+impl Default for FetchOptions {
+    fn default() -> Self {
+        Self {
+            reach: Reach::Public,
+            connect_timeout: Duration::from_secs(2),
+            deadline: Duration::from_secs(5),
+            max_body: 256 * 1024,
+            roots: Vec::new(),
+            resolver: Arc::new(SystemResolver::default()),
+            sign: None,
+        }
+    }
+}
+
+/// Finds the addresses of a host name.
+pub trait Resolver: Send + Sync + 'static {
+    /// All addresses of `host`, which is a name and no address.
+    fn resolve(&self, host: &str) -> BoxFuture<'static, io::Result<Vec<IpAddr>>>;
+}
+
+/// The resolver of the operating system.
+pub struct SystemResolver {
+    lookups: Arc<Semaphore>,
+}
+
+impl Default for SystemResolver {
+    fn default() -> Self {
+        Self { lookups: Arc::new(Semaphore::new(LOOKUPS)) }
+    }
+}
+
+impl Resolver for SystemResolver {
+    fn resolve(&self, host: &str) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
+        let (lookups, host) = (Arc::clone(&self.lookups), host.to_owned());
+        Box::pin(async move {
+            let permit = lookups.acquire_owned().await.map_err(io::Error::other)?;
+            // A caller that gives up leaves the lookup running. The permit stays with it, so that names whose servers
+            // never answer cannot occupy all blocking threads of the process.
+            let lookup = tokio::task::spawn_blocking(move || {
+                let _permit = permit;
+                let found = std::net::ToSocketAddrs::to_socket_addrs(&(host.as_str(), 0))?;
+                Ok(found.map(|address| address.ip()).collect())
+            });
+            lookup.await.map_err(io::Error::other)?
+        })
+    }
+}
+
+/// Judges every address between the resolver and the connection.
+struct Guard {
+    resolver: Arc<dyn Resolver>,
+    reach: Reach,
+}
+
+impl Resolve for Guard {
+    fn resolve(&self, name: Name) -> Resolving {
+        let reach = self.reach;
+        let resolving = self.resolver.resolve(name.as_str());
+        Box::pin(async move {
+            let addresses = match resolving.await {
+                Ok(addresses) if !addresses.is_empty() => addresses,
+                Ok(_) => return Err(FetchError::UnknownHost.into()),
+                Err(error) => {
+                    tracing::debug!(%error, "a host name was not resolved");
+                    return Err(FetchError::UnknownHost.into());
+                }
+            };
+            for address in &addresses {
+                reach.permits(*address).map_err(|range| FetchError::ForbiddenAddress { range })?;
+                // These names may be asked over plain http, so that they must be what they say.
+                if is_localhost(name.as_str()) && !address.is_loopback() {
+                    return Err(FetchError::UnknownHost.into());
+                }
+            }
+            // Port 0 stands for the one of the URL.
+            Ok(Box::new(addresses.into_iter().map(|address| SocketAddr::new(address, 0))) as Addrs)
+        })
+    }
+}
+
+/// A document as it was fetched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fetched {
+    /// Its bytes.
+    pub body: Bytes,
+    /// For how long its server says that it stays as it is: `Some(ZERO)` when it must not be kept, `None` when the
+    /// server says nothing that could be read.
+    pub max_age: Option<Duration>,
+}
+
+/// Why a document could not be fetched. The texts are sentences for the caller who named it; what the network and the
+/// other server said is for the log alone.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FetchError {
+    /// The address is not of an allowed form.
+    #[error("The profile address {0}.")]
+    Address(#[from] UrlRejection),
+    /// The host name resolves to an address that may not be reached.
+    #[error("The host of the profile address resolves to a special-use address ({range}), which is not connected to.")]
+    ForbiddenAddress {
+        /// The range that the address is in.
+        range: &'static str,
+    },
+    /// The host name has no address.
+    #[error("The host of the platform's profile has no address.")]
+    UnknownHost,
+    /// No connection came about.
+    #[error("No connection to the host of the platform's profile could be made.")]
+    Connection,
+    /// The other side has no certificate that is trusted for this host, or does not speak TLS.
+    #[error("The host of the platform's profile has no trusted certificate, or does not speak TLS.")]
+    Tls,
+    /// It took too long.
+    #[error("The host of the platform's profile did not send it in time.")]
+    Timeout,
+    /// The connection ended before the answer did, or the answer is no HTTP.
+    #[error("The host of the platform's profile did not send a whole HTTP response.")]
+    Interrupted,
+    /// The answer points elsewhere.
+    #[error("The host of the platform's profile answered with a redirect ({0}). Redirects are not followed.")]
+    Redirect(u16),
+    /// The answer is not 200.
+    #[error("The host of the platform's profile answered with status {0} instead of 200.")]
+    Status(u16),
+    /// The document is too large.
+    #[error("The platform's profile is larger than {limit} bytes.")]
+    TooLarge {
+        /// How many bytes are read.
+        limit: usize,
+    },
+    /// The document has a content coding, although none was asked for.
+    #[error("The platform's profile was sent with a content coding, although none was accepted.")]
+    Encoding,
+}
+
+impl From<FetchError> for Refusal {
+    fn from(error: FetchError) -> Self {
+        let content = error.to_string();
+        match error {
+            FetchError::Address(rejection) => rejection.into(),
+            FetchError::ForbiddenAddress { .. } => {
+                Self::new(Code::InvalidProfileUrl, content).accepting("an https URL of a host on the public Internet")
+            }
+            FetchError::TooLarge { limit } => Self::new(Code::ProfileMalformed, content)
+                .accepting(format!("a UCP profile of at most {limit} bytes of JSON")),
+            FetchError::Encoding => Self::new(Code::ProfileMalformed, content)
+                .accepting("a response without `Content-Encoding`, as `Accept-Encoding: identity` asks for"),
+            FetchError::UnknownHost
+            | FetchError::Connection
+            | FetchError::Tls
+            | FetchError::Timeout
+            | FetchError::Interrupted
+            | FetchError::Redirect(_)
+            | FetchError::Status(_) => Self {
+                retry_after: Some(RETRY_AFTER),
+                ..Self::new(Code::ProfileUnreachable, content)
+                    .accepting("a profile that its address answers with, as JSON, with status 200 and within seconds")
+            },
+        }
+    }
+}
+
+/// Something that fetches documents by the address of a profile.
+pub trait Fetch: Send + Sync + 'static {
+    /// Fetches the document at `url`. Must end by itself.
+    fn fetch<'a>(&'a self, url: &'a ProfileUrl) -> BoxFuture<'a, Result<Fetched, FetchError>>;
+}
+
+/// Why no [`Fetcher`] could be made.
+#[derive(Debug, thiserror::Error)]
+pub enum SetupError {
+    /// A file of certificates holds none, or one that cannot be read.
+    #[error("the file holds no PEM certificates that can be read")]
+    Certificates,
+    /// TLS could not be set up.
+    #[error("TLS for outbound connections could not be set up")]
+    Tls(#[source] reqwest::Error),
+}
+
+/// Reads the certificates of a PEM file, for [`FetchOptions::roots`].
+///
+/// # Errors
+/// When there is none in it, or one that is no certificate.
+pub fn certificates(pem: &[u8]) -> Result<Vec<Certificate>, SetupError> {
+    match Certificate::from_pem_bundle(pem) {
+        Ok(certificates) if !certificates.is_empty() => Ok(certificates),
+        _ => Err(SetupError::Certificates),
+    }
+}
+
+/// Fetches documents from the network.
+pub struct Fetcher {
+    client: Client,
+    reach: Reach,
+    deadline: Duration,
+    max_body: usize,
+    sign: Option<Sign>,
+}
+
+impl Fetcher {
+    /// A fetcher with these options.
+    ///
+    /// A machine without any trusted certificates, such as a bare container, gets a fetcher that trusts nobody but
+    /// [`FetchOptions::roots`], and a warning in the log.
+    ///
+    /// # Errors
+    /// When TLS cannot be set up, for instance because one of the roots is no certificate of an authority.
+    pub fn new(options: FetchOptions) -> Result<Self, SetupError> {
+        let client = match client(&options).build() {
+            Ok(client) => client,
+            Err(error) => {
+                tracing::warn!(
+                    error = &error as &dyn Error,
+                    "the certificates that this system trusts cannot be used: only configured ones are trusted"
+                );
+                client(&options).tls_certs_only(options.roots.clone()).build().map_err(SetupError::Tls)?
+            }
+        };
+        let FetchOptions { reach, deadline, max_body, sign, .. } = options;
+        Ok(Self { client, reach, deadline, max_body, sign })
+    }
+
+    /// Fetches the document at `url`.
+    ///
+    /// # Errors
+    /// The rule that the address, the network or the answer broke.
+    pub async fn fetch(&self, url: &ProfileUrl) -> Result<Fetched, FetchError> {
+        url.judge(self.reach)?;
+        let fetched = tokio::time::timeout(self.deadline, self.exchange(url)).await;
+        fetched.unwrap_or(Err(FetchError::Timeout))
+    }
+
+    async fn exchange(&self, url: &ProfileUrl) -> Result<Fetched, FetchError> {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::USER_AGENT, HeaderValue::from_static(USER_AGENT));
+        headers.insert(header::ACCEPT, HeaderValue::from_static("application/json"));
+        headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        if let Some(sign) = &self.sign {
+            sign(&mut headers, url.url());
+        }
+        let request = self.client.get(url.url().clone()).headers(headers);
+        let response = request.send().await.map_err(|error| classify(url, error))?;
+        match response.status().as_u16() {
+            200 => {}
+            status @ 300..400 => return Err(FetchError::Redirect(status)),
+            status => return Err(FetchError::Status(status)),
+        }
+        if has_content_coding(response.headers()) {
+            return Err(FetchError::Encoding);
+        }
+        let max_age = max_age(response.headers());
+        Ok(Fetched { body: self.body(url, response).await?, max_age })
+    }
+
+    async fn body(&self, url: &ProfileUrl, mut response: Response) -> Result<Bytes, FetchError> {
+        let too_large = FetchError::TooLarge { limit: self.max_body };
+        if response.content_length().is_some_and(|length| length > self.max_body as u64) {
+            return Err(too_large);
+        }
+        let mut body = BytesMut::new();
+        while let Some(chunk) = response.chunk().await.map_err(|error| classify(url, error))? {
+            if body.len() + chunk.len() > self.max_body {
+                return Err(too_large);
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok(body.freeze())
+    }
+}
+
+impl Fetch for Fetcher {
+    fn fetch<'a>(&'a self, url: &'a ProfileUrl) -> BoxFuture<'a, Result<Fetched, FetchError>> {
+        Box::pin(self.fetch(url))
+    }
+}
+
+fn client(options: &FetchOptions) -> reqwest::ClientBuilder {
+    Client::builder()
+        .dns_resolver(Guard { resolver: Arc::clone(&options.resolver), reach: options.reach })
+        .redirect(redirect::Policy::none())
+        .no_proxy()
+        .retry(reqwest::retry::never())
+        .http1_only()
+        .referer(false)
+        // A profile is fetched once a minute at most: an open connection would only keep memory of ours.
+        .pool_max_idle_per_host(0)
+        .connect_timeout(options.connect_timeout)
+        .tls_certs_merge(options.roots.iter().cloned())
+        // Only matters when another crate of the build switches on a decompression of the client.
+        .no_gzip()
+        .no_brotli()
+        .no_zstd()
+        .no_deflate()
+}
+
+/// What an error of the client means. The whole chain goes to the log, without the query of the address.
+fn classify(url: &ProfileUrl, error: reqwest::Error) -> FetchError {
+    let error = error.without_url();
+    let found = find(&error);
+    tracing::debug!(host = url.url().host_str(), error = &error as &dyn Error, "a profile was not fetched");
+    match found {
+        Some(found) => found,
+        None if error.is_timeout() => FetchError::Timeout,
+        None if error.is_connect() => FetchError::Connection,
+        None => FetchError::Interrupted,
+    }
+}
+
+/// The first error of a chain whose type says what happened.
+fn find(error: &(dyn Error + 'static)) -> Option<FetchError> {
+    std::iter::successors(Some(error), |&error| cause(error)).find_map(|error| {
+        let own = error.downcast_ref::<FetchError>().cloned();
+        own.or_else(|| error.is::<rustls::Error>().then_some(FetchError::Tls))
+    })
+}
+
+/// What an error wraps. An I/O error made of another one passes over that in its `source`.
+fn cause<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
+    match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+        Some(inner) => Some(inner),
+        None => error.source(),
+    }
+}
+
+fn has_content_coding(headers: &HeaderMap) -> bool {
+    headers
+        .get_all(header::CONTENT_ENCODING)
+        .iter()
+        .any(|coding| !coding.as_bytes().trim_ascii().eq_ignore_ascii_case(b"identity"))
+}
+
+/// For how long a response stays fresh (RFC 9111 section 4.2): `s-maxage` before `max-age`, less its age. What cannot be
+/// read says nothing.
+fn max_age(headers: &HeaderMap) -> Option<Duration> {
+    let (mut private, mut shared) = (None, None);
+    let values = headers.get_all(header::CACHE_CONTROL);
+    for directive in values.iter().filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(',')) {
+        let (name, value) = directive.split_once('=').unwrap_or((directive, ""));
+        match name.trim().to_ascii_lowercase().as_str() {
+            "no-store" | "no-cache" | "private" => return Some(Duration::ZERO),
+            "max-age" => private = seconds(value).or(private),
+            "s-maxage" => shared = seconds(value).or(shared),
+            _ => {}
+        }
+    }
+    let age = headers.get(header::AGE).and_then(|age| seconds(age.to_str().ok()?)).unwrap_or_default();
+    shared.or(private).map(|lifetime| lifetime.saturating_sub(age))
+}
+
+fn seconds(text: &str) -> Option<Duration> {
+    let digits = text.trim().trim_matches('"');
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    // More than fits is as good as for ever.
+    Some(Duration::from_secs(digits.parse::<u32>().unwrap_or(u32::MAX).into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
+        pairs.iter().map(|(name, value)| (name.parse().expect("a name"), HeaderValue::from_static(value))).collect()
+    }
+
+    #[test]
+    fn cache_control_is_read_leniently() {
+        let of = |value: &'static str| max_age(&headers(&[("cache-control", value)])).map(|age| age.as_secs());
+        for (value, expected) in [
+            ("max-age=300", Some(300)),
+            ("public, Max-Age = 300", Some(300)),
+            ("max-age=\"300\"", Some(300)),
+            ("max-age=300, s-maxage=60", Some(60)),
+            ("max-age=99999999999999999999", Some(u64::from(u32::MAX))),
+            ("max-age=-1", None),
+            ("max-age=5 minutes", None),
+            ("max-age=oops, max-age=7", Some(7)),
+            ("public", None),
+            ("", None),
+            ("max-age=300, no-store", Some(0)),
+            ("no-cache=\"set-cookie\"", Some(0)),
+            ("PRIVATE", Some(0)),
+        ] {
+            assert_eq!(of(value), expected, "{value}");
+        }
+        assert_eq!(max_age(&headers(&[])), None);
+        let aged =
+            |age| max_age(&headers(&[("cache-control", "max-age=300"), ("age", age)])).map(|left| left.as_secs());
+        assert_eq!((aged("100"), aged("400"), aged("old")), (Some(200), Some(0), Some(300)));
+    }
+
+    #[test]
+    fn each_error_has_its_code() {
+        for (error, code) in [
+            (FetchError::Address(UrlRejection::NotHttps), Code::InvalidProfileUrl),
+            (FetchError::ForbiddenAddress { range: "loopback" }, Code::InvalidProfileUrl),
+            (FetchError::TooLarge { limit: 9 }, Code::ProfileMalformed),
+            (FetchError::Encoding, Code::ProfileMalformed),
+            (FetchError::Redirect(302), Code::ProfileUnreachable),
+            (FetchError::Status(500), Code::ProfileUnreachable),
+            (FetchError::Timeout, Code::ProfileUnreachable),
+            (FetchError::Tls, Code::ProfileUnreachable),
+        ] {
+            let refusal = Refusal::from(error);
+            assert_eq!(refusal.code, code);
+            assert_eq!(refusal.retry_after.is_some(), code.retryable(), "{refusal}");
+        }
+    }
+
+    #[test]
+    fn only_certificates_are_certificates() {
+        for wrong in ["", "nothing", "-----BEGIN CERTIFICATE-----\noops\n-----END CERTIFICATE-----\n"] {
+            let read = certificates(wrong.as_bytes())
+                .and_then(|roots| Fetcher::new(FetchOptions { roots, ..FetchOptions::default() }).map(|_| ()));
+            assert!(read.is_err(), "{wrong}");
+        }
+    }
+
+    /// Runs itself again as a process that finds no certificates of the system.
+    #[test]
+    fn a_machine_that_trusts_nobody_still_gets_a_fetcher() {
+        const NAME: &str = "fetch::tests::a_machine_that_trusts_nobody_still_gets_a_fetcher";
+        const AGAIN: &str = "UCP_TRUST_TEST_AGAIN";
+        if std::env::var_os(AGAIN).is_some() {
+            assert!(client(&FetchOptions::default()).build().is_err(), "the system has certificates after all");
+            assert!(Fetcher::new(FetchOptions::default()).is_ok());
+            return;
+        }
+        let again = std::env::current_exe().expect("this program");
+        let status = std::process::Command::new(again)
+            .args(["--exact", NAME])
+            .env(AGAIN, "1")
+            .env("SSL_CERT_FILE", "/nowhere/roots.pem")
+            .env("SSL_CERT_DIR", "/nowhere")
+            .status();
+        assert!(status.expect("runs").success());
+    }
+
+    #[tokio::test]
+    async fn the_resolver_of_the_system_knows_this_machine() {
+        let found = SystemResolver::default().resolve("localhost").await.expect("resolves");
+        assert!(!found.is_empty() && found.iter().all(IpAddr::is_loopback), "{found:?}");
+    }
+
+    proptest! {
+        #[test]
+        fn any_cache_control_gets_a_verdict(value in "[ -~]{0,40}") {
+            let value = HeaderValue::from_str(&value).expect("printable");
+            let _ = max_age(&HeaderMap::from_iter([(header::CACHE_CONTROL, value)]));
+        }
+    }
+}

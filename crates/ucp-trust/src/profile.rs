@@ -1,0 +1,346 @@
+//! What a platform says about itself (UCP overview, *Platform Advertisement*; rules AGT-04, DISC-13).
+//!
+//! Profiles in the wild are sloppy (trap T-44): entries with nothing but a version, versions that are no dates, empty
+//! lists of parents. So this reads what it can and notes the rest. Only what the rules of negotiation and of signatures
+//! cannot do without is required: a dated `ucp.version`, and that what is there has a type of some release.
+//!
+//! Of a document only that is kept which a rule speaks about, so that thousands of profiles fit into memory. No address
+//! in it is followed, here or by whom it is handed to: they are texts.
+
+use serde_json::{Map, Value};
+use ucp_core::{
+    Code, Refusal,
+    json::{self, Limits},
+    negotiation::Declaration,
+};
+
+use crate::jwk::{self, MAX_KEYS, PublicKey};
+
+#[cfg(test)]
+mod tests;
+
+/// How a document may be made.
+const LIMITS: Limits = Limits { depth: 32, values: 20_000 };
+
+/// How many versions of capabilities one profile may declare.
+const MAX_DECLARATIONS: usize = 256;
+
+/// How many capabilities one capability may extend.
+const MAX_PARENTS: usize = 16;
+
+/// The longest name of a capability, in bytes: as long as a name of the DNS.
+const MAX_NAME: usize = 253;
+
+/// The longest version of a capability, in bytes. A date has ten.
+const MAX_VERSION: usize = 32;
+
+/// The longest webhook address, in bytes.
+const MAX_WEBHOOK: usize = 2_048;
+
+/// How many notes are taken about one profile.
+const MAX_NOTES: usize = 32;
+
+/// What an allocator spends on a text or a list, in bytes.
+const ALLOCATION: usize = 16;
+
+/// The capability that says where a platform wants to hear about orders.
+const ORDER: &str = "dev.ucp.shopping.order";
+
+/// What the gateway knows of a platform from its profile.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PlatformProfile {
+    /// The release of the protocol that it speaks, `YYYY-MM-DD`.
+    pub version: String,
+    /// The capabilities that it declares, each version on its own, in the order of the document.
+    pub capabilities: Vec<Declaration>,
+    /// The keys that it signs with; no two have the same `kid`.
+    pub keys: Vec<PublicKey>,
+    /// Where it wants to hear about orders: `config.webhook_url` of the newest `dev.ucp.shopping.order`. A text that a
+    /// stranger wrote: whoever sends there has to judge it first.
+    pub order_webhook: Option<String>,
+}
+
+impl PlatformProfile {
+    /// Reads a profile in the form of any release: capabilities as a map of names to entries, or as a list of entries
+    /// with names (2026-01-11); keys as `keys` (2026-08-25), `signing_keys`, or both, where the former count first.
+    ///
+    /// Also returns what was wrong with it but could be read over, each with its place. These texts quote the stranger
+    /// only in escaped and shortened form; they are for the log.
+    ///
+    /// # Errors
+    /// [`Code::ProfileMalformed`] with the JSONPath of what is wrong in the profile.
+    pub fn read(bytes: &[u8]) -> Result<(Self, Vec<String>), Refusal> {
+        let document = json::parse(bytes, LIMITS).map_err(|refusal| Refusal {
+            code: Code::ProfileMalformed,
+            content: format!("The platform's profile cannot be read. {}", refusal.content),
+            ..refusal
+        })?;
+        let Value::Object(root) = &document else {
+            return Err(malformed("$", "is no object", "a JSON object with the member `ucp`"));
+        };
+        let Some(Value::Object(ucp)) = root.get("ucp") else {
+            return Err(malformed("$.ucp", "is missing or no object", "an object with the member `version`"));
+        };
+        let version = match ucp.get("version") {
+            Some(Value::String(version)) if is_date(version) => version.clone(),
+            _ => return Err(malformed("$.ucp.version", "is missing or no date", "a release as `YYYY-MM-DD`")),
+        };
+        let mut reading = Reading::default();
+        match ucp.get("capabilities") {
+            None => {}
+            Some(Value::Null) => reading.note("$.ucp.capabilities", "is null"),
+            Some(Value::Object(map)) => reading.map(map)?,
+            Some(Value::Array(list)) => reading.list(list)?,
+            Some(_) => {
+                let accepted = "an object of names and entries";
+                return Err(malformed("$.ucp.capabilities", "is neither an object nor an array", accepted));
+            }
+        }
+        for (path, member) in [("$.keys", root.get("keys")), ("$.signing_keys", root.get("signing_keys"))] {
+            reading.keys(path, member)?;
+        }
+        for (path, member) in [("$.ucp.keys", ucp.get("keys")), ("$.ucp.signing_keys", ucp.get("signing_keys"))] {
+            if member.is_some() {
+                reading.note(path, "belongs to the root of the profile");
+                reading.keys(path, member)?;
+            }
+        }
+        Ok(reading.finish(version))
+    }
+
+    /// The key with this `kid`.
+    #[must_use]
+    pub fn key(&self, kid: &str) -> Option<&PublicKey> {
+        self.keys.iter().find(|key| key.kid() == kid)
+    }
+
+    /// How much memory it takes, in bytes, itself included.
+    #[must_use]
+    pub fn weight(&self) -> usize {
+        let declarations = self.capabilities.iter().map(declaration_weight).sum::<usize>();
+        let keys = self.keys.iter().map(|key| ALLOCATION + key.weight()).sum::<usize>();
+        size_of::<Self>()
+            + text_weight(&self.version)
+            + declarations
+            + keys
+            + self.order_webhook.as_ref().map_or(0, text_weight)
+    }
+}
+
+fn declaration_weight(declaration: &Declaration) -> usize {
+    // Platforms state no requirements: schemas do.
+    let parents = declaration.extends.iter().map(|name| size_of::<String>() + text_weight(name)).sum::<usize>();
+    size_of::<Declaration>() + text_weight(&declaration.name) + text_weight(&declaration.version) + ALLOCATION + parents
+}
+
+/// What a text holds beside its own size.
+fn text_weight(text: &String) -> usize {
+    ALLOCATION + text.capacity()
+}
+
+/// What was read so far.
+#[derive(Default)]
+struct Reading {
+    capabilities: Vec<Declaration>,
+    keys: Vec<PublicKey>,
+    /// The version of the order capability, and the address it states.
+    webhook: Option<(String, String)>,
+    entries: usize,
+    notes: Vec<String>,
+}
+
+impl Reading {
+    /// Capabilities by name. A name leads to an array of entries, one per version, or to a single entry.
+    fn map(&mut self, map: &Map<String, Value>) -> Result<(), Refusal> {
+        for (name, entries) in map {
+            let mut path = String::from("$.ucp.capabilities");
+            json::push_name(&mut path, name);
+            match entries {
+                Value::Object(entry) => self.entry(&path, name, entry)?,
+                Value::Array(entries) => {
+                    for (index, entry) in entries.iter().enumerate() {
+                        let path = format!("{path}[{index}]");
+                        self.entry(&path, name, object(&path, entry)?)?;
+                    }
+                }
+                _ => return Err(malformed(path, "is neither an array nor an object", "an array of entries")),
+            }
+        }
+        Ok(())
+    }
+
+    /// Capabilities as a list, each with its name.
+    fn list(&mut self, list: &[Value]) -> Result<(), Refusal> {
+        for (index, entry) in list.iter().enumerate() {
+            let path = format!("$.ucp.capabilities[{index}]");
+            let entry = object(&path, entry)?;
+            match entry.get("name") {
+                Some(Value::String(name)) => self.entry(&path, name, entry)?,
+                None | Some(Value::Null) => self.note(&path, "has no name and was left out"),
+                Some(_) => return Err(malformed(path + ".name", "is no text", "the name of a capability")),
+            }
+        }
+        Ok(())
+    }
+
+    fn entry(&mut self, path: &str, name: &str, entry: &Map<String, Value>) -> Result<(), Refusal> {
+        self.entries += 1;
+        if self.entries > MAX_DECLARATIONS {
+            let accepted = format!("at most {MAX_DECLARATIONS} entries");
+            return Err(malformed("$.ucp.capabilities", "has too many entries", accepted));
+        }
+        let version = match entry.get("version") {
+            Some(Value::String(version)) => version,
+            None | Some(Value::Null) => {
+                self.note(path, "has no version and was left out");
+                return Ok(());
+            }
+            Some(_) => return Err(malformed(format!("{path}.version"), "is no text", "a date as `YYYY-MM-DD`")),
+        };
+        let extends = self.parents(path, entry.get("extends"))?;
+        if !is_name(name) {
+            self.note(path, "is no name in reverse-domain form and was left out");
+            return Ok(());
+        }
+        if version.len() > MAX_VERSION {
+            self.note(path, "has an overlong version and was left out");
+            return Ok(());
+        }
+        if !is_date(version) {
+            self.note(path, "has a version that is no date");
+        }
+        if name == ORDER {
+            self.webhook(path, version, entry);
+        }
+        self.capabilities.push(Declaration {
+            name: name.to_owned(),
+            version: version.clone(),
+            extends,
+            ..Declaration::default()
+        });
+        Ok(())
+    }
+
+    /// What an entry extends: a name, or a list of names.
+    fn parents(&mut self, path: &str, extends: Option<&Value>) -> Result<Vec<String>, Refusal> {
+        let path = format!("{path}.extends");
+        let names = match extends {
+            None => return Ok(Vec::new()),
+            Some(Value::Null) => {
+                self.note(&path, "is null");
+                return Ok(Vec::new());
+            }
+            Some(name @ Value::String(_)) => std::slice::from_ref(name),
+            Some(Value::Array(names)) => names,
+            Some(_) => return Err(malformed(path, "is neither a text nor an array", "the names of capabilities")),
+        };
+        if names.is_empty() {
+            self.note(&path, "is empty");
+        }
+        if names.len() > MAX_PARENTS {
+            return Err(malformed(path, "names too many capabilities", format!("at most {MAX_PARENTS} names")));
+        }
+        let mut parents = Vec::with_capacity(names.len());
+        for name in names {
+            match name {
+                Value::String(name) if name.len() <= MAX_NAME => parents.push(name.clone()),
+                Value::String(_) => return Err(malformed(path, "has an overlong name", "the names of capabilities")),
+                _ => return Err(malformed(path, "holds something else than names", "the names of capabilities")),
+            }
+        }
+        Ok(parents)
+    }
+
+    /// Keeps the webhook of the newest version. A broken one costs the platform its notifications, not its shopping.
+    fn webhook(&mut self, path: &str, version: &str, entry: &Map<String, Value>) {
+        let Some(address) = entry.get("config").and_then(|config| config.get("webhook_url")) else { return };
+        match address {
+            Value::String(address) if address.len() <= MAX_WEBHOOK => {
+                if self.webhook.as_ref().is_none_or(|(known, _)| known.as_str() < version) {
+                    self.webhook = Some((version.to_owned(), address.clone()));
+                }
+            }
+            _ => self.note(&format!("{path}.config.webhook_url"), "is no text of acceptable length"),
+        }
+    }
+
+    fn keys(&mut self, path: &str, set: Option<&Value>) -> Result<(), Refusal> {
+        let set = match set {
+            None => return Ok(()),
+            Some(Value::Null) => {
+                self.note(path, "is null");
+                return Ok(());
+            }
+            Some(set @ Value::Array(keys)) if keys.len() <= MAX_KEYS => set,
+            Some(Value::Array(_)) => {
+                return Err(malformed(path, "has too many keys", format!("at most {MAX_KEYS} keys")));
+            }
+            Some(_) => return Err(malformed(path, "is no array", "an array of public keys (JWK)")),
+        };
+        let mut notes = Vec::new();
+        for key in jwk::read_set(set, &mut notes) {
+            // A platform that publishes both forms repeats itself.
+            if self.keys.iter().all(|known| known.kid() != key.kid()) {
+                self.keys.push(key);
+            }
+        }
+        if self.keys.len() > MAX_KEYS {
+            return Err(malformed(path, "adds up to too many keys", format!("at most {MAX_KEYS} keys in one profile")));
+        }
+        for note in notes {
+            self.note(path, &note);
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, path: &str, what: &str) {
+        if self.notes.len() < MAX_NOTES {
+            self.notes.push(format!("{path} {what}"));
+        }
+    }
+
+    fn finish(mut self, version: String) -> (PlatformProfile, Vec<String>) {
+        self.capabilities.shrink_to_fit();
+        self.keys.shrink_to_fit();
+        let order_webhook = self.webhook.map(|(_, address)| address);
+        (PlatformProfile { version, capabilities: self.capabilities, keys: self.keys, order_webhook }, self.notes)
+    }
+}
+
+fn object<'a>(path: &str, value: &'a Value) -> Result<&'a Map<String, Value>, Refusal> {
+    value.as_object().ok_or_else(|| malformed(path, "is no object", "an object with the member `version`"))
+}
+
+/// A refusal about the part of the profile at `path`.
+fn malformed(path: impl Into<String>, what: &str, accepted: impl Into<String>) -> Refusal {
+    let path = path.into();
+    Refusal::new(Code::ProfileMalformed, format!("The platform's profile is malformed: `{path}` {what}."))
+        .at(path)
+        .accepting(accepted)
+}
+
+/// Whether a text has the form `YYYY-MM-DD`.
+fn is_date(text: &str) -> bool {
+    text.len() == 10
+        && text.bytes().enumerate().all(|(index, byte)| match index {
+            4 | 7 => byte == b'-',
+            _ => byte.is_ascii_digit(),
+        })
+}
+
+/// Whether a text is a name in reverse-domain form. The widest grammar of all releases, which is that of 2026-08-25.
+fn is_name(text: &str) -> bool {
+    let alphanumeric = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let first = |label: &[u8]| {
+        label.first().is_some_and(u8::is_ascii_lowercase)
+            && label.last().is_some_and(|last| alphanumeric(*last))
+            && label.iter().all(|byte| alphanumeric(*byte) || *byte == b'-')
+    };
+    let other = |label: &[u8]| {
+        label.first().is_some_and(|first| alphanumeric(*first))
+            && label.last().is_some_and(|last| alphanumeric(*last) || *last == b'_')
+            && label.iter().all(|byte| alphanumeric(*byte) || matches!(byte, b'-' | b'_'))
+    };
+    let mut labels = text.split('.').map(str::as_bytes);
+    text.len() <= MAX_NAME && text.contains('.') && labels.next().is_some_and(first) && labels.all(other)
+}
