@@ -1,0 +1,525 @@
+//! Public keys as JSON Web Keys (RFC 7517), and the verification of raw ECDSA signatures with them.
+//!
+//! UCP signs with ES256 and, where both sides can, with ES384 (SIG-01). The vocabulary of key types is open all the same:
+//! a key of another type stays in the set under its `kid`, so that a signature made with it can be told from one made
+//! with a key that nobody published. Whatever else is wrong with a key costs that key, never the set.
+//!
+//! A key is kept as its two coordinates: thousands of profiles stay in memory at once, and to parse the point again at
+//! every verification costs little beside the curve.
+
+use aws_lc_rs::signature::{
+    ECDSA_P256_SHA256_FIXED, ECDSA_P256_SHA256_FIXED_SIGNING, ECDSA_P384_SHA384_FIXED, ECDSA_P384_SHA384_FIXED_SIGNING,
+    EcdsaSigningAlgorithm, EcdsaVerificationAlgorithm, ParsedPublicKey, UnparsedPublicKey,
+};
+use base64::{
+    Engine as _,
+    alphabet::URL_SAFE,
+    engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
+    prelude::BASE64_URL_SAFE_NO_PAD,
+};
+use serde_json::{Map, Value, json};
+use sha2::{Digest as _, Sha256};
+
+/// How many keys of one set are looked at.
+pub const MAX_KEYS: usize = 64;
+
+/// How many bytes a `kid` may have.
+const MAX_KID: usize = 256;
+
+/// How much of a stranger's text goes into a note, in characters.
+const MAX_QUOTED: usize = 64;
+
+/// Base64url as keys in the wild have it: with padding or without.
+const BASE64_URL: GeneralPurpose = GeneralPurpose::new(
+    &URL_SAFE,
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
+
+/// A signature algorithm, which the curve of the key decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Algorithm {
+    /// ECDSA over P-256 with SHA-256.
+    Es256,
+    /// ECDSA over P-384 with SHA-384.
+    Es384,
+}
+
+impl Algorithm {
+    /// Every algorithm that signatures are verified and made with.
+    pub const ALL: [Self; 2] = [Self::Es256, Self::Es384];
+
+    /// The name in a JWK (`alg`).
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Es256 => "ES256",
+            Self::Es384 => "ES384",
+        }
+    }
+
+    /// The curve in a JWK (`crv`).
+    #[must_use]
+    pub const fn curve(self) -> &'static str {
+        match self {
+            Self::Es256 => "P-256",
+            Self::Es384 => "P-384",
+        }
+    }
+
+    /// The name in the registry of HTTP Message Signatures (RFC 9421 section 6.2).
+    #[must_use]
+    pub const fn http_name(self) -> &'static str {
+        match self {
+            Self::Es256 => "ecdsa-p256-sha256",
+            Self::Es384 => "ecdsa-p384-sha384",
+        }
+    }
+
+    /// The length of a signature in bytes: `r` and `s` at the width of the curve.
+    #[must_use]
+    pub const fn signature_len(self) -> usize {
+        2 * self.coordinate_len()
+    }
+
+    /// The length of a coordinate and of a private key, in bytes.
+    pub(crate) const fn coordinate_len(self) -> usize {
+        match self {
+            Self::Es256 => 32,
+            Self::Es384 => 48,
+        }
+    }
+
+    pub(crate) fn signing(self) -> &'static EcdsaSigningAlgorithm {
+        match self {
+            Self::Es256 => &ECDSA_P256_SHA256_FIXED_SIGNING,
+            Self::Es384 => &ECDSA_P384_SHA384_FIXED_SIGNING,
+        }
+    }
+
+    fn verification(self) -> &'static EcdsaVerificationAlgorithm {
+        match self {
+            Self::Es256 => &ECDSA_P256_SHA256_FIXED,
+            Self::Es384 => &ECDSA_P384_SHA384_FIXED,
+        }
+    }
+}
+
+/// Why a signature does not count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum VerifyError {
+    /// The key is of a type that no signature can be verified with here.
+    #[error("the key is for an algorithm that is not supported here")]
+    Unsupported,
+    /// The signature is not `r‖s` at the width of the curve (SIG-02). ASN.1/DER is the usual cause.
+    #[error("the signature has {found} bytes instead of the {expected} of raw r||s{}", if *der { "; it looks like ASN.1/DER" } else { "" })]
+    Encoding {
+        /// How long it is, in bytes.
+        found: usize,
+        /// How long it has to be, in bytes.
+        expected: usize,
+        /// Whether it begins as a DER sequence does.
+        der: bool,
+    },
+    /// The signature was not made over these bytes with this key.
+    #[error("the signature was not made over this message with this key")]
+    Mismatch,
+}
+
+/// A published key. The point of a supported one is on its curve.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PublicKey {
+    kid: Box<str>,
+    material: Material,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Material {
+    /// The uncompressed point, as SEC 1 writes it.
+    Point(Algorithm, Box<[u8]>),
+    /// What it is instead, for people.
+    Unsupported(Box<str>),
+}
+
+impl PublicKey {
+    /// The key at this uncompressed point (SEC 1), which comes from a key pair and so needs no check.
+    pub(crate) fn from_point(kid: &str, algorithm: Algorithm, point: &[u8]) -> Self {
+        Self { kid: kid.into(), material: Material::Point(algorithm, point.into()) }
+    }
+
+    /// Reads one key. `where_` says for people which one it is.
+    ///
+    /// What is sloppy but harmless, or kept although nothing can be verified with it, is noted.
+    ///
+    /// # Errors
+    ///
+    /// What makes it unusable, for people.
+    pub fn read(jwk: &Value, where_: &str, notes: &mut Vec<String>) -> Result<Self, String> {
+        let jwk = jwk.as_object().ok_or("it is not a JSON object")?;
+        let kid = match jwk.get("kid") {
+            Some(Value::String(kid)) if kid.is_empty() => return Err("its kid is empty".to_owned()),
+            Some(Value::String(kid)) if kid.len() > MAX_KID => {
+                return Err(format!("its kid has more than {MAX_KID} bytes"));
+            }
+            Some(Value::String(kid)) => kid.as_str(),
+            Some(_) => return Err("its kid is not a string".to_owned()),
+            None => return Err("it has no kid".to_owned()),
+        };
+        if jwk.contains_key("d") {
+            notes.push(format!("{where_} ({}): it holds a private key (d), which was ignored", quoted(kid)));
+        }
+        for_signatures(jwk)?;
+        let material = match algorithm_of(jwk) {
+            Ok(algorithm) => {
+                let point = point(jwk, algorithm, |note| notes.push(format!("{where_} ({}): {note}", quoted(kid))))?;
+                Material::Point(algorithm, point)
+            }
+            Err(what) => {
+                notes.push(format!("{where_} ({}): no signature can be verified with {what}", quoted(kid)));
+                Material::Unsupported(what.into())
+            }
+        };
+        Ok(Self { kid: kid.into(), material })
+    }
+
+    /// Under which name signatures refer to it.
+    #[must_use]
+    pub fn kid(&self) -> &str {
+        &self.kid
+    }
+
+    /// What signatures it is for; `None` for a key that is of a type not supported here.
+    #[must_use]
+    pub fn algorithm(&self) -> Option<Algorithm> {
+        match self.material {
+            Material::Point(algorithm, _) => Some(algorithm),
+            Material::Unsupported(_) => None,
+        }
+    }
+
+    /// What a key that is not supported is instead, for people.
+    #[must_use]
+    pub fn unsupported(&self) -> Option<&str> {
+        match &self.material {
+            Material::Point(..) => None,
+            Material::Unsupported(what) => Some(what),
+        }
+    }
+
+    /// Verifies a signature over the message, which is hashed here. The signature has to be raw `r‖s` (SIG-02).
+    ///
+    /// # Errors
+    ///
+    /// Why the signature does not count.
+    pub fn verify(&self, message: &[u8], signature: &[u8]) -> Result<(), VerifyError> {
+        let Material::Point(algorithm, point) = &self.material else { return Err(VerifyError::Unsupported) };
+        let (found, expected) = (signature.len(), algorithm.signature_len());
+        if found != expected {
+            return Err(VerifyError::Encoding { found, expected, der: signature.first() == Some(&0x30) });
+        }
+        UnparsedPublicKey::new(algorithm.verification(), point)
+            .verify(message, signature)
+            .map_err(|_| VerifyError::Mismatch)
+    }
+
+    /// The key as JWK, public members only. `None` for a key that is not supported.
+    #[must_use]
+    pub fn to_jwk(&self) -> Option<Value> {
+        let (algorithm, x, y) = self.coordinates()?;
+        Some(json!({
+            "kid": self.kid,
+            "kty": "EC",
+            "crv": algorithm.curve(),
+            "x": x,
+            "y": y,
+            "use": "sig",
+            "alg": algorithm.as_str(),
+        }))
+    }
+
+    /// The SHA-256 thumbprint (RFC 7638), base64url without padding. `None` for a key that is not supported.
+    #[must_use]
+    pub fn thumbprint(&self) -> Option<String> {
+        let (algorithm, x, y) = self.coordinates()?;
+        // The members in lexical order and no white space; nothing in them needs escaping.
+        let canonical = format!(r#"{{"crv":"{}","kty":"EC","x":"{x}","y":"{y}"}}"#, algorithm.curve());
+        Some(BASE64_URL_SAFE_NO_PAD.encode(Sha256::digest(canonical)))
+    }
+
+    /// How much memory it takes, in bytes.
+    #[must_use]
+    pub fn weight(&self) -> usize {
+        let material = match &self.material {
+            Material::Point(_, point) => point.len(),
+            Material::Unsupported(what) => what.len(),
+        };
+        size_of::<Self>() + self.kid.len() + material
+    }
+
+    /// The uncompressed point (SEC 1) of a supported key.
+    pub(crate) fn point(&self) -> Option<&[u8]> {
+        match &self.material {
+            Material::Point(_, point) => Some(point),
+            Material::Unsupported(_) => None,
+        }
+    }
+
+    fn coordinates(&self) -> Option<(Algorithm, String, String)> {
+        let Material::Point(algorithm, point) = &self.material else { return None };
+        let (x, y) = point[1..].split_at(algorithm.coordinate_len());
+        Some((*algorithm, BASE64_URL_SAFE_NO_PAD.encode(x), BASE64_URL_SAFE_NO_PAD.encode(y)))
+    }
+}
+
+/// Reads a list of keys, and notes what was wrong with which key.
+///
+/// Keys that cannot be used are left out; those of a type that is not supported stay, for their `kid`. Of several keys
+/// with one `kid` the first supported one counts. At most [`MAX_KEYS`] are looked at.
+pub fn read_set(keys: &Value, notes: &mut Vec<String>) -> Vec<PublicKey> {
+    let mut read = Vec::new();
+    read_into(&mut read, keys, "key", notes);
+    read
+}
+
+/// Reads the keys of a document: a UCP profile of any release (`keys`, `signing_keys`), a JWK Set, a list of keys, or one
+/// key. `None` when it holds no keys at all.
+///
+/// Keys are read as by [`read_set`].
+pub fn read_document(document: &Value, notes: &mut Vec<String>) -> Option<Vec<PublicKey>> {
+    if document.is_array() {
+        return Some(read_set(document, notes));
+    }
+    let document = document.as_object()?;
+    if document.contains_key("kty") {
+        return Some(read_set(&json!([document]), notes));
+    }
+    let mut read = Vec::new();
+    let mut found = false;
+    for member in ["keys", "signing_keys"] {
+        if let Some(keys) = document.get(member) {
+            found = true;
+            read_into(&mut read, keys, member, notes);
+        }
+    }
+    found.then_some(read)
+}
+
+fn read_into(read: &mut Vec<PublicKey>, keys: &Value, what: &str, notes: &mut Vec<String>) {
+    let Some(list) = keys.as_array() else {
+        notes.push(format!("{what}: not a list of keys"));
+        return;
+    };
+    if list.len() > MAX_KEYS {
+        notes.push(format!("{what}: only the first {MAX_KEYS} of {} were read", list.len()));
+    }
+    for (index, jwk) in list.iter().take(MAX_KEYS).enumerate() {
+        let where_ = format!("{what}[{index}]");
+        match PublicKey::read(jwk, &where_, notes) {
+            Ok(key) => match read.iter_mut().find(|known| known.kid == key.kid) {
+                None => read.push(key),
+                // Profiles list a key under both names, for callers of several releases.
+                Some(known) if *known == key => {}
+                Some(known) if known.algorithm().is_none() => *known = key,
+                Some(_) => notes.push(format!("{where_} ({}): an earlier key has the same kid", quoted(&key.kid))),
+            },
+            Err(why) => {
+                let kid = jwk.get("kid").and_then(Value::as_str).map(|kid| format!(" ({})", quoted(kid)));
+                notes.push(format!("{where_}{}: left out, because {why}", kid.unwrap_or_default()));
+            }
+        }
+    }
+    read.shrink_to_fit();
+}
+
+/// Whether the key says that it may verify signatures (RFC 7517 sections 4.2 and 4.3).
+fn for_signatures(jwk: &Map<String, Value>) -> Result<(), String> {
+    match jwk.get("use") {
+        None => {}
+        Some(Value::String(usage)) if usage == "sig" => {}
+        Some(_) => return Err("its use is not sig".to_owned()),
+    }
+    match jwk.get("key_ops") {
+        None => Ok(()),
+        Some(Value::Array(operations)) if operations.iter().any(|operation| operation == "verify") => Ok(()),
+        Some(_) => Err("its key_ops do not allow to verify".to_owned()),
+    }
+}
+
+/// The algorithm that a key is for; if it is none of ours, what the key is instead.
+fn algorithm_of(jwk: &Map<String, Value>) -> Result<Algorithm, String> {
+    let text = |name: &str| match jwk.get(name) {
+        Some(Value::String(text)) => quoted(text),
+        Some(_) => "no string".to_owned(),
+        None => "missing".to_owned(),
+    };
+    let is = |name: &str, wanted: &str| jwk.get(name).is_some_and(|value| value == wanted);
+    if !is("kty", "EC") {
+        return Err(format!("a key whose kty is {}", text("kty")));
+    }
+    let Some(algorithm) = Algorithm::ALL.into_iter().find(|algorithm| is("crv", algorithm.curve())) else {
+        return Err(format!("an EC key whose crv is {}", text("crv")));
+    };
+    if jwk.contains_key("alg") && !is("alg", algorithm.as_str()) {
+        return Err(format!("a {} key whose alg is {}", algorithm.curve(), text("alg")));
+    }
+    Ok(algorithm)
+}
+
+/// The uncompressed point, if it is on the curve.
+fn point(jwk: &Map<String, Value>, algorithm: Algorithm, mut note: impl FnMut(String)) -> Result<Box<[u8]>, String> {
+    let width = algorithm.coordinate_len();
+    let mut point = Vec::with_capacity(1 + 2 * width);
+    point.push(4);
+    for name in ["x", "y"] {
+        let text = jwk.get(name).and_then(Value::as_str).ok_or_else(|| format!("its {name} is not a string"))?;
+        let bytes = BASE64_URL.decode(text).map_err(|_| format!("its {name} is not base64url"))?;
+        // Some libraries write coordinates as numbers, without leading zeros or with one for the sign.
+        let digits = bytes.iter().position(|byte| *byte != 0).map_or(&[][..], |first| &bytes[first..]);
+        if digits.len() > width {
+            return Err(format!("its {name} has {} bytes instead of {width}", digits.len()));
+        }
+        if bytes.len() != width {
+            note(format!("its {name} has {} bytes instead of {width}, and was read as a number", bytes.len()));
+        }
+        point.resize(point.len() + width - digits.len(), 0);
+        point.extend_from_slice(digits);
+    }
+    ParsedPublicKey::new(algorithm.verification(), &point)
+        .map_err(|_| format!("its point is not on {}", algorithm.curve()))?;
+    Ok(point.into_boxed_slice())
+}
+
+/// A stranger's text, fit for a note: quoted, escaped and cut.
+pub(crate) fn quoted(text: &str) -> String {
+    match text.char_indices().nth(MAX_QUOTED) {
+        Some((end, _)) => format!("{:?}…", &text[..end]),
+        None => format!("{text:?}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const X: &str = "qIVYZVLCrPZHGHjP17CTW0_-D9Lfw0EkjqF7xB4FivA";
+    const Y: &str = "Mc4nN9LTDOBhfoUeg8Ye9WedFRhnZXZJA12Qp0zZ6F0";
+
+    fn jwk(change: Value) -> Value {
+        let mut jwk = json!({ "kid": "a", "kty": "EC", "crv": "P-256", "x": X, "y": Y });
+        let (Value::Object(members), Value::Object(change)) = (&mut jwk, change) else { unreachable!() };
+        members.extend(change);
+        members.retain(|_, value| !value.is_null());
+        jwk
+    }
+
+    fn read(keys: &Value) -> (Vec<PublicKey>, String) {
+        let mut notes = Vec::new();
+        let read = read_document(keys, &mut notes).unwrap_or_default();
+        (read, notes.join("\n"))
+    }
+
+    #[test]
+    fn a_key_is_what_it_was_read_from() {
+        let (keys, notes) =
+            read(&json!([jwk(json!({ "use": "sig", "alg": "ES256", "key_ops": ["verify"], "x5c": [] }))]));
+        assert_eq!(notes, "");
+        assert_eq!(
+            keys[0].to_jwk(),
+            Some(json!({ "kid": "a", "kty": "EC", "crv": "P-256", "x": X, "y": Y, "use": "sig", "alg": "ES256" }))
+        );
+        assert!(keys[0].weight() > 64 && keys[0].weight() < 256);
+    }
+
+    #[test]
+    fn keys_that_cannot_be_used_are_left_out_and_named() {
+        for (change, why) in [
+            (json!({ "kid": null }), "key[0]: left out, because it has no kid"),
+            (json!({ "kid": 1 }), "key[0]: left out, because its kid is not a string"),
+            (json!({ "kid": "" }), "its kid is empty"),
+            (json!({ "kid": "k".repeat(257) }), "its kid has more than 256 bytes"),
+            (json!({ "x": "!" }), "key[0] (\"a\"): left out, because its x is not base64url"),
+            (json!({ "x": X.replace('_', "/") }), "its x is not base64url"),
+            (json!({ "y": null }), "its y is not a string"),
+            (json!({ "y": X }), "its point is not on P-256"),
+            (json!({ "x": "", "y": "" }), "its point is not on P-256"),
+            (json!({ "crv": "P-384" }), "its point is not on P-384"),
+            (json!({ "y": format!("AQEBAQEB{Y}A") }), "its y has 39 bytes instead of 32"),
+            (json!({ "use": "enc" }), "its use is not sig"),
+            (json!({ "key_ops": ["sign"] }), "its key_ops do not allow to verify"),
+        ] {
+            let (keys, notes) = read(&json!([jwk(change)]));
+            assert!(keys.is_empty() && notes.contains(why), "{why}: {notes}");
+        }
+        assert!(read(&json!(["x"])).1.contains("it is not a JSON object"));
+    }
+
+    #[test]
+    fn keys_of_other_types_stay_under_their_name() {
+        for (change, what) in [
+            (json!({ "kty": "OKP", "crv": "Ed25519" }), "kty is \"OKP\""),
+            (json!({ "kty": null }), "kty is missing"),
+            (json!({ "crv": "secp256k1" }), "crv is \"secp256k1\""),
+            (json!({ "alg": "ES384" }), "alg is \"ES384\""),
+        ] {
+            let (keys, notes) = read(&json!([jwk(change)]));
+            assert!(notes.contains(what), "{notes}");
+            assert_eq!((keys[0].kid(), keys[0].algorithm()), ("a", None));
+            assert!(keys[0].unsupported().unwrap().contains(what));
+            assert_eq!(keys[0].verify(b"", &[0; 64]), Err(VerifyError::Unsupported));
+            assert_eq!((keys[0].to_jwk(), keys[0].thumbprint()), (None, None));
+        }
+    }
+
+    #[test]
+    fn sloppy_keys_are_read_and_private_ones_are_not_kept() {
+        let (plain, _) = read(&json!([jwk(json!({}))]));
+        let signed = BASE64_URL_SAFE_NO_PAD.encode([&[0], &BASE64_URL_SAFE_NO_PAD.decode(X).unwrap()[..]].concat());
+        for (change, note) in [
+            (json!({ "x": format!("{X}=") }), ""),
+            (json!({ "x": signed }), "its x has 33 bytes instead of 32, and was read as a number"),
+            (
+                json!({ "d": "UpuF81l-kOxbjf7T4mNSv0r5tN67Gim7rnf6EFpcYDs" }),
+                "it holds a private key (d), which was ignored",
+            ),
+        ] {
+            let (keys, notes) = read(&json!([jwk(change)]));
+            assert_eq!(keys, plain);
+            assert!(notes.contains(note) && !notes.contains("UpuF81l"), "{notes}");
+        }
+    }
+
+    #[test]
+    fn documents_of_every_release_hold_keys() {
+        let key = jwk(json!({}));
+        let other = jwk(json!({ "crv": "P-999" }));
+        assert_eq!(read_document(&json!({ "ucp": {} }), &mut Vec::new()), None);
+        assert_eq!(read_document(&json!(1), &mut Vec::new()), None);
+        for document in [
+            key.clone(),
+            json!([key]),
+            json!({ "keys": [key] }),
+            json!({ "signing_keys": [key] }),
+            json!({ "keys": [key], "signing_keys": [key] }),
+        ] {
+            assert_eq!((read(&document).0.len(), read(&document).1.as_str()), (1, ""));
+        }
+        let (keys, notes) = read(&json!({ "keys": [other, key], "signing_keys": 1 }));
+        assert!(keys.len() == 1 && keys[0].algorithm().is_some(), "{keys:?}");
+        assert!(notes.contains("signing_keys: not a list"), "{notes}");
+        let (keys, notes) = read(&json!([key, other]));
+        assert!(keys[0].algorithm().is_some() && notes.contains("key[1] (\"a\"): an earlier key has the same kid"));
+        let many: Vec<_> = (0..100).map(|number| jwk(json!({ "kid": number.to_string() }))).collect();
+        let (keys, notes) = read(&json!(many));
+        assert!(keys.len() == MAX_KEYS && notes.contains("only the first 64 of 100"), "{notes}");
+    }
+
+    #[test]
+    fn only_raw_signatures_count() {
+        let (keys, _) = read(&json!([jwk(json!({}))]));
+        for length in [0, 1, 63, 65, 70, 71, 72, 96] {
+            let error = keys[0].verify(b"", &vec![0x30; length]).unwrap_err();
+            assert_eq!(error, VerifyError::Encoding { found: length, expected: 64, der: length > 0 });
+        }
+        assert_eq!(keys[0].verify(b"", &[0x30; 64]), Err(VerifyError::Mismatch));
+        assert_eq!(keys[0].verify(b"", &[0; 64]), Err(VerifyError::Mismatch));
+    }
+}

@@ -1,0 +1,500 @@
+//! The keys of this gateway: one file each, in a directory that nobody else may read.
+//!
+//! The newest key that is not retired signs. A retired key signs nothing more, but stays published until its grace period
+//! is over, so that what it signed can still be verified. Files are written whole and under a temporary name first: a
+//! crash leaves the old state or the new one.
+//!
+//! Any process may change the directory at any time. A running server sees it through [`Keyring::reload`], which reads the
+//! few small files again; call it every now and then.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{
+    jwk::Algorithm,
+    signature::key::{KeyError, SigningKey},
+};
+
+/// How long a retired key stays published unless said otherwise: the shortest time that UCP recommends.
+pub const DEFAULT_GRACE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
+/// What the name of a file of ours ends with.
+const EXTENSION: &str = "json";
+
+/// Why the keys cannot be used. Names files, never what is in them.
+#[derive(Debug, thiserror::Error)]
+pub enum KeyringError {
+    /// The directory cannot be read or made.
+    #[error("the directory of the keys cannot be used")]
+    Directory(#[source] io::Error),
+    /// A file cannot be read or written.
+    #[error("the key file {name} cannot be read or written")]
+    File {
+        /// Its name within the directory.
+        name: String,
+        /// Why.
+        #[source]
+        error: io::Error,
+    },
+    /// A file is not one that this module wrote, or was damaged.
+    #[error("the file {name} among the keys is not a key of this gateway: {why}; restore it or move it away")]
+    Foreign {
+        /// Its name within the directory.
+        name: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A new key could not be made.
+    #[error("no key could be made")]
+    Generate(#[source] KeyError),
+}
+
+/// A key of the gateway, and its place in life.
+#[derive(Clone, Debug)]
+pub struct OwnKey {
+    /// The key pair.
+    pub key: Arc<SigningKey>,
+    /// When it was made, in seconds since 1970.
+    pub created: u64,
+    /// When it was retired and until when it stays published, in seconds since 1970; `None` for a key in service.
+    pub retired: Option<Retired>,
+}
+
+/// The end of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Retired {
+    /// Since when it signs nothing more, in seconds since 1970.
+    pub at: u64,
+    /// Until when it stays published, in seconds since 1970.
+    pub publish_until: u64,
+}
+
+/// The keys in a directory, newest first.
+#[derive(Clone, Debug)]
+pub struct Keyring {
+    directory: PathBuf,
+    keys: Vec<OwnKey>,
+}
+
+/// A file: the private key as JWK, with our times beside the registered members. Never printed.
+#[derive(Serialize, Deserialize)]
+struct KeyFile {
+    #[serde(flatten)]
+    jwk: serde_json::Map<String, Value>,
+    created: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    retired_at: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    publish_until: Option<u64>,
+}
+
+impl Keyring {
+    /// Reads the keys in a directory. One that does not exist holds none.
+    ///
+    /// # Errors
+    ///
+    /// Which file is not a key.
+    pub fn open(directory: &Path) -> Result<Self, KeyringError> {
+        let mut keys = Vec::new();
+        for name in key_files(directory)? {
+            match OwnKey::read(directory, &name) {
+                Ok(own) => keys.push(own),
+                // Another process has removed it since.
+                Err(KeyringError::File { error, .. }) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let mut keyring = Self { directory: directory.to_owned(), keys };
+        keyring.sort();
+        Ok(keyring)
+    }
+
+    /// Reads the directory again, and says whether anything is different.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::open`]; the keys are then those from before.
+    pub fn reload(&mut self) -> Result<bool, KeyringError> {
+        let now = Self::open(&self.directory)?;
+        let changed = !self.keys.iter().map(OwnKey::state).eq(now.keys.iter().map(OwnKey::state));
+        if changed {
+            *self = now;
+        }
+        Ok(changed)
+    }
+
+    /// Makes a key that signs from now on. The others stay in service beside it, to be published.
+    ///
+    /// # Errors
+    ///
+    /// When no key can be made or written.
+    pub fn generate(&mut self, algorithm: Algorithm, now: SystemTime) -> Result<&OwnKey, KeyringError> {
+        self.sweep(now)?;
+        let key = SigningKey::generate(algorithm).map_err(KeyringError::Generate)?;
+        // Two keys of one second would leave open which is the newer.
+        let newest = self.keys.first().map_or(0, |newest| newest.created);
+        let own = OwnKey { key: Arc::new(key), created: unix(now).max(newest + 1), retired: None };
+        make_directory(&self.directory)?;
+        own.write(&self.directory)?;
+        self.keys.insert(0, own);
+        Ok(&self.keys[0])
+    }
+
+    /// Makes a key like the one that signs now (ES256 if none does), and retires all others. They stay published for
+    /// `grace`; without any, they are gone at once, as they have to be when somebody else may have got hold of them.
+    ///
+    /// # Errors
+    ///
+    /// When a key cannot be made, written or removed. The new key is there before an old one changes.
+    pub fn rotate(&mut self, grace: Duration, now: SystemTime) -> Result<&OwnKey, KeyringError> {
+        let algorithm = self.signer().map_or(Algorithm::Es256, |signer| signer.algorithm());
+        self.generate(algorithm, now)?;
+        let until = unix(now).saturating_add(grace.as_secs());
+        for own in &mut self.keys[1..] {
+            let retired = match own.retired {
+                None => Retired { at: unix(now), publish_until: until },
+                Some(retired) => Retired { publish_until: retired.publish_until.min(until), ..retired },
+            };
+            if own.retired != Some(retired) {
+                let changed = OwnKey { retired: Some(retired), ..own.clone() };
+                changed.write(&self.directory)?;
+                *own = changed;
+            }
+        }
+        self.sweep(now)?;
+        Ok(&self.keys[0])
+    }
+
+    /// The keys, newest first; those whose time is over stay until the next change.
+    #[must_use]
+    pub fn list(&self) -> &[OwnKey] {
+        &self.keys
+    }
+
+    /// The key that signs now.
+    #[must_use]
+    pub fn signer(&self) -> Option<&Arc<SigningKey>> {
+        self.keys.iter().find(|key| key.retired.is_none()).map(|own| &own.key)
+    }
+
+    /// What the profile publishes: the public halves of the keys, as JWK, newest first.
+    #[must_use]
+    pub fn published(&self, now: SystemTime) -> Vec<Value> {
+        self.keys.iter().filter(|own| own.is_published(now)).filter_map(|own| own.key.public().to_jwk()).collect()
+    }
+
+    /// Removes the keys whose time is over.
+    fn sweep(&mut self, now: SystemTime) -> Result<(), KeyringError> {
+        while let Some(over) = self.keys.iter().position(|own| !own.is_published(now)) {
+            let name = self.keys[over].file_name();
+            match fs::remove_file(self.directory.join(&name)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(KeyringError::File { name, error });
+                }
+                _ => drop(self.keys.remove(over)),
+            }
+        }
+        Ok(())
+    }
+
+    fn sort(&mut self) {
+        self.keys.sort_by(|a, b| b.created.cmp(&a.created).then_with(|| a.kid().cmp(b.kid())));
+    }
+}
+
+impl OwnKey {
+    /// Under which name it is published.
+    #[must_use]
+    pub fn kid(&self) -> &str {
+        self.key.public().kid()
+    }
+
+    /// Whether the profile shows it at this time.
+    #[must_use]
+    pub fn is_published(&self, now: SystemTime) -> bool {
+        self.retired.is_none_or(|retired| unix(now) < retired.publish_until)
+    }
+
+    fn state(&self) -> (&str, u64, Option<Retired>) {
+        (self.kid(), self.created, self.retired)
+    }
+
+    fn file_name(&self) -> String {
+        format!("{}.{EXTENSION}", self.kid())
+    }
+
+    fn read(directory: &Path, name: &str) -> Result<Self, KeyringError> {
+        let foreign = |why: &str| KeyringError::Foreign { name: name.to_owned(), why: why.to_owned() };
+        let path = directory.join(name);
+        let file = |error| KeyringError::File { name: name.to_owned(), error };
+        let bytes = fs::read(&path).map_err(file)?;
+        if others_may_read(&fs::metadata(&path).map_err(file)?) {
+            tracing::warn!(
+                file = name,
+                "other users of this machine may read this private key; its mode should be 0600"
+            );
+        }
+        // What a parser says about a file would quote it.
+        let KeyFile { jwk, created, retired_at, publish_until } =
+            serde_json::from_slice(&bytes).map_err(|_| foreign("it is not a JWK with the time it was made"))?;
+        let key = SigningKey::from_jwk(&Value::Object(jwk)).map_err(|error| foreign(&error.to_string()))?;
+        let retired = match (retired_at, publish_until) {
+            (None, None) => None,
+            (Some(at), Some(publish_until)) => Some(Retired { at, publish_until }),
+            _ => return Err(foreign("it has only one of retired_at and publish_until")),
+        };
+        let read = Self { key: Arc::new(key), created, retired };
+        if read.key.public().thumbprint().as_deref() != Some(read.kid()) {
+            return Err(foreign("its kid is not its thumbprint"));
+        }
+        if read.file_name() != name {
+            return Err(foreign("its name is not its kid"));
+        }
+        Ok(read)
+    }
+
+    /// Writes the file, whole or not at all.
+    fn write(&self, directory: &Path) -> Result<(), KeyringError> {
+        let Some(Value::Object(mut jwk)) = self.key.public().to_jwk() else {
+            return Err(KeyringError::Generate(KeyError::Library));
+        };
+        jwk.insert("d".to_owned(), self.key.private_member().map_err(KeyringError::Generate)?.into());
+        let file = KeyFile {
+            jwk,
+            created: self.created,
+            retired_at: self.retired.map(|retired| retired.at),
+            publish_until: self.retired.map(|retired| retired.publish_until),
+        };
+        let name = self.file_name();
+        let written =
+            serde_json::to_vec_pretty(&file).map_err(io::Error::from).and_then(|text| replace(directory, &name, &text));
+        written.map_err(|error| KeyringError::File { name, error })
+    }
+}
+
+/// The names of the files that have to be keys. What begins with a dot is not ours to judge: temporary files, and those
+/// that file systems and editors keep.
+fn key_files(directory: &Path) -> Result<Vec<String>, KeyringError> {
+    let entries = match fs::read_dir(directory) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(KeyringError::Directory(error)),
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        let name = entry.map_err(KeyringError::Directory)?.file_name().to_string_lossy().into_owned();
+        if !name.starts_with('.') {
+            names.push(name);
+        }
+    }
+    Ok(names)
+}
+
+/// Makes the directory for its owner alone. The one that it lies in is none of its business.
+fn make_directory(directory: &Path) -> Result<(), KeyringError> {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    let made = directory.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| builder.create(directory));
+    match made {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        made => made.map_err(KeyringError::Directory),
+    }
+}
+
+/// Puts a file in the place of what has this name, and sees to it that it survives a crash.
+fn replace(directory: &Path, name: &str, text: &[u8]) -> io::Result<()> {
+    let temporary = directory.join(format!(".{name}.{}", std::process::id()));
+    // What a crash left there.
+    match fs::remove_file(&temporary) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(&temporary)?;
+    let written = io::Write::write_all(&mut file, text)
+        .and_then(|()| file.sync_all())
+        .and_then(|()| fs::rename(&temporary, directory.join(name)));
+    if written.is_err() {
+        // The first error is the one to tell.
+        let _ = fs::remove_file(&temporary);
+    }
+    written?;
+    #[cfg(unix)]
+    fs::File::open(directory)?.sync_all()?;
+    Ok(())
+}
+
+#[cfg(unix)]
+fn others_may_read(metadata: &fs::Metadata) -> bool {
+    std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o077 != 0
+}
+
+#[cfg(not(unix))]
+fn others_may_read(_: &fs::Metadata) -> bool {
+    false
+}
+
+/// Seconds since 1970.
+fn unix(time: SystemTime) -> u64 {
+    time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DAY: u64 = 24 * 60 * 60;
+
+    fn at(seconds: u64) -> SystemTime {
+        UNIX_EPOCH + Duration::from_secs(seconds)
+    }
+
+    fn kids(keyring: &Keyring, now: u64) -> Vec<String> {
+        let kid = |jwk: Value| jwk["kid"].as_str().map(str::to_owned).unwrap_or_default();
+        keyring.published(at(now)).into_iter().map(kid).collect()
+    }
+
+    #[test]
+    fn a_directory_that_is_not_there_holds_no_keys() {
+        let root = tempfile::tempdir().unwrap();
+        let directory = root.path().join("data/keys");
+        let mut keyring = Keyring::open(&directory).unwrap();
+        assert!(keyring.signer().is_none() && keyring.published(at(0)).is_empty());
+        assert!(!directory.exists());
+        keyring.generate(Algorithm::Es256, at(1)).unwrap();
+        assert_eq!(Keyring::open(&directory).unwrap().list().len(), 1);
+    }
+
+    #[test]
+    fn the_newest_key_signs_and_a_retired_one_stays_published_for_its_grace() {
+        let root = tempfile::tempdir().unwrap();
+        let mut keyring = Keyring::open(root.path()).unwrap();
+        let first = keyring.generate(Algorithm::Es384, at(100)).unwrap().kid().to_owned();
+        let second = keyring.rotate(DEFAULT_GRACE, at(200)).unwrap().kid().to_owned();
+        assert_eq!(keyring.signer().unwrap().public().kid(), second);
+        assert_eq!(keyring.signer().unwrap().algorithm(), Algorithm::Es384);
+        let end = 200 + 7 * DAY;
+        for now in [200, end - 1] {
+            assert_eq!(kids(&keyring, now), [&*second, &*first]);
+        }
+        assert_eq!(kids(&keyring, end), [&*second]);
+        assert_eq!(keyring.list()[1].retired, Some(Retired { at: 200, publish_until: end }));
+        // What is over goes with the next change, not before.
+        assert_eq!(Keyring::open(root.path()).unwrap().list().len(), 2);
+        let third = keyring.generate(Algorithm::Es256, at(end)).unwrap().kid().to_owned();
+        let read = Keyring::open(root.path()).unwrap();
+        assert_eq!(kids(&read, end), [&*third, &*second]);
+        assert_eq!(read.signer().unwrap().public().kid(), third);
+    }
+
+    #[test]
+    fn rotation_without_grace_leaves_nothing_of_the_old_keys() {
+        let root = tempfile::tempdir().unwrap();
+        let mut keyring = Keyring::open(root.path()).unwrap();
+        keyring.rotate(DEFAULT_GRACE, at(100)).unwrap();
+        keyring.rotate(DEFAULT_GRACE, at(100)).unwrap();
+        let last = keyring.rotate(Duration::ZERO, at(100)).unwrap().kid().to_owned();
+        assert_eq!(kids(&keyring, 100), [&*last]);
+        let files: Vec<_> = fs::read_dir(root.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(files, [&*format!("{last}.json")]);
+    }
+
+    #[test]
+    fn a_longer_grace_does_not_bring_a_retired_key_back() {
+        let root = tempfile::tempdir().unwrap();
+        let mut keyring = Keyring::open(root.path()).unwrap();
+        keyring.generate(Algorithm::Es256, at(100)).unwrap();
+        keyring.rotate(Duration::from_secs(50), at(100)).unwrap();
+        keyring.rotate(DEFAULT_GRACE, at(120)).unwrap();
+        assert_eq!(keyring.list()[2].retired, Some(Retired { at: 100, publish_until: 150 }));
+    }
+
+    #[test]
+    fn a_running_server_sees_what_changed() {
+        let root = tempfile::tempdir().unwrap();
+        let mut server = Keyring::open(root.path()).unwrap();
+        assert!(!server.reload().unwrap());
+        let mut operator = Keyring::open(root.path()).unwrap();
+        operator.generate(Algorithm::Es256, at(1)).unwrap();
+        assert!(server.reload().unwrap() && !server.reload().unwrap());
+        operator.rotate(DEFAULT_GRACE, at(2)).unwrap();
+        assert!(server.reload().unwrap());
+        assert_eq!(server.signer().unwrap().public(), operator.signer().unwrap().public());
+        // A damaged file changes nothing for the server.
+        fs::write(root.path().join("x.json"), "{").unwrap();
+        assert!(server.reload().is_err());
+        assert_eq!(server.list().len(), 2);
+    }
+
+    #[test]
+    fn errors_name_the_file_and_nothing_that_is_in_it() {
+        let root = tempfile::tempdir().unwrap();
+        let mut keyring = Keyring::open(root.path()).unwrap();
+        let own = keyring.generate(Algorithm::Es256, at(1)).unwrap();
+        let (name, secret) = (own.file_name(), own.key.private_member().unwrap());
+        let text = fs::read_to_string(root.path().join(&name)).unwrap();
+        let other = SigningKey::generate(Algorithm::Es256).unwrap().private_member().unwrap();
+        for (name, text) in [
+            (name.as_str(), text.replace("\"created\": 1", "\"created\": \"secret\"")),
+            (&name, text.replace("\"created\": 1", "\"created\": 1, \"retired_at\": 2")),
+            (&name, text.replace("\"P-256\"", "\"P-384\"")),
+            (&name, text.replace(&secret, &other)),
+            (&name, text.replace(&name[..43], "a")),
+            (&name, text[..text.len() / 2].to_owned()),
+            (&name, secret.clone()),
+            ("other.json", text.clone()),
+            ("notes.txt", secret.clone()),
+        ] {
+            let root = tempfile::tempdir().unwrap();
+            fs::write(root.path().join(name), text).unwrap();
+            let error = Keyring::open(root.path()).unwrap_err();
+            let shown = format!("{error} {error:?}");
+            assert!(shown.contains(name), "{shown}");
+            assert!(!shown.contains(&secret) && !shown.contains(&other) && !shown.contains("secret"), "{shown}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn only_the_owner_can_read_keys_and_nothing_prints_them() {
+        use std::os::unix::fs::PermissionsExt as _;
+
+        let root = tempfile::tempdir().unwrap();
+        let directory = root.path().join("keys");
+        let mut keyring = Keyring::open(&directory).unwrap();
+        keyring.generate(Algorithm::Es256, at(1)).unwrap();
+        keyring.rotate(DEFAULT_GRACE, at(2)).unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(&directory), 0o700);
+        let mut secrets = Vec::new();
+        for own in keyring.list() {
+            assert_eq!(mode(&directory.join(own.file_name())), 0o600);
+            secrets.push(own.key.private_member().unwrap());
+        }
+        let shown = format!("{keyring:?} {keyring:#?} {:?}", keyring.published(at(2)));
+        assert!(secrets.iter().all(|secret| !shown.contains(secret)) && !shown.contains("\"d\""), "{shown}");
+    }
+
+    #[test]
+    fn leftovers_of_a_crash_are_no_keys() {
+        let root = tempfile::tempdir().unwrap();
+        let mut keyring = Keyring::open(root.path()).unwrap();
+        let name = keyring.generate(Algorithm::Es256, at(1)).unwrap().file_name();
+        fs::write(root.path().join(format!(".{name}.{}", std::process::id())), "{").unwrap();
+        let mut keyring = Keyring::open(root.path()).unwrap();
+        assert_eq!(keyring.list().len(), 1);
+        keyring.rotate(DEFAULT_GRACE, at(2)).unwrap();
+        assert_eq!(Keyring::open(root.path()).unwrap().list().len(), 2);
+    }
+}

@@ -1,0 +1,139 @@
+//! Private keys. They sign, they write themselves to the file they are kept in, and they show themselves to nobody.
+
+use std::fmt;
+
+use aws_lc_rs::{
+    encoding::AsBigEndian as _,
+    rand::SystemRandom,
+    signature::{EcdsaKeyPair, KeyPair as _},
+};
+use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
+use serde_json::Value;
+
+use crate::jwk::{Algorithm, PublicKey};
+
+/// Why there is no such key. Never says what is in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum KeyError {
+    /// The JWK is not that of a key that signatures are made with here.
+    #[error("it is not an EC key on P-256 or P-384 as JWK (kty, crv, x, y, d and kid)")]
+    NotAKey,
+    /// The private member does not belong to the public ones.
+    #[error("its private member (d) does not fit its point (x, y)")]
+    Inconsistent,
+    /// The cryptographic library failed, for lack of memory or entropy.
+    #[error("the cryptographic library failed")]
+    Library,
+}
+
+/// A key pair for signatures, with the `kid` that its public half is published under.
+pub struct SigningKey {
+    pair: EcdsaKeyPair,
+    algorithm: Algorithm,
+    public: PublicKey,
+}
+
+impl SigningKey {
+    /// Makes a new one. Its `kid` is its thumbprint (RFC 7638).
+    ///
+    /// # Errors
+    ///
+    /// [`KeyError::Library`].
+    pub fn generate(algorithm: Algorithm) -> Result<Self, KeyError> {
+        let pair = EcdsaKeyPair::generate(algorithm.signing()).map_err(|_| KeyError::Library)?;
+        let kid = PublicKey::from_point("", algorithm, pair.public_key().as_ref()).thumbprint();
+        Ok(Self::new(pair, algorithm, &kid.ok_or(KeyError::Library)?))
+    }
+
+    /// Reads a JWK that holds the private member `d`.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be used.
+    pub fn from_jwk(jwk: &Value) -> Result<Self, KeyError> {
+        // What the public half says about verifying does not concern a key that signs.
+        let mut public = jwk.as_object().ok_or(KeyError::NotAKey)?.clone();
+        for member in ["d", "use", "key_ops"] {
+            public.remove(member);
+        }
+        let public = PublicKey::read(&Value::Object(public), "", &mut Vec::new()).map_err(|_| KeyError::NotAKey)?;
+        let (Some(algorithm), Some(point)) = (public.algorithm(), public.point()) else {
+            return Err(KeyError::NotAKey);
+        };
+        let scalar = jwk.get("d").and_then(Value::as_str).ok_or(KeyError::NotAKey)?;
+        let scalar = BASE64_URL_SAFE_NO_PAD.decode(scalar).map_err(|_| KeyError::NotAKey)?;
+        let pair = EcdsaKeyPair::from_private_key_and_public_key(algorithm.signing(), &scalar, point)
+            .map_err(|_| KeyError::Inconsistent)?;
+        Ok(Self { pair, algorithm, public })
+    }
+
+    fn new(pair: EcdsaKeyPair, algorithm: Algorithm, kid: &str) -> Self {
+        let public = PublicKey::from_point(kid, algorithm, pair.public_key().as_ref());
+        Self { pair, algorithm, public }
+    }
+
+    /// The public half.
+    #[must_use]
+    pub fn public(&self) -> &PublicKey {
+        &self.public
+    }
+
+    /// The algorithm of its signatures.
+    #[must_use]
+    pub fn algorithm(&self) -> Algorithm {
+        self.algorithm
+    }
+
+    /// Signs the message, which is hashed here: raw `r‖s` (SIG-02).
+    ///
+    /// # Errors
+    ///
+    /// [`KeyError::Library`].
+    pub fn sign(&self, message: &[u8]) -> Result<impl AsRef<[u8]> + use<>, KeyError> {
+        self.pair.sign(&SystemRandom::new(), message).map_err(|_| KeyError::Library)
+    }
+
+    /// The private member of the JWK (`d`), for the file of the key and for nothing else.
+    pub(crate) fn private_member(&self) -> Result<String, KeyError> {
+        let scalar = self.pair.private_key().as_be_bytes().map_err(|_| KeyError::Library)?;
+        Ok(BASE64_URL_SAFE_NO_PAD.encode(scalar.as_ref()))
+    }
+}
+
+impl fmt::Debug for SigningKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SigningKey")
+            .field("kid", &self.public.kid())
+            .field("algorithm", &self.algorithm)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_survives_its_jwk_and_shows_nothing_private() {
+        for algorithm in Algorithm::ALL {
+            let key = SigningKey::generate(algorithm).unwrap();
+            let private = key.private_member().unwrap();
+            let mut jwk = key.public().to_jwk().unwrap();
+            assert!(jwk.get("d").is_none());
+            jwk["d"] = private.clone().into();
+            let read = SigningKey::from_jwk(&jwk).unwrap();
+            assert_eq!(read.public(), key.public());
+            assert_eq!(read.public().thumbprint().as_deref(), Some(read.public().kid()));
+            let signature = read.sign(b"message").unwrap();
+            assert_eq!(signature.as_ref().len(), algorithm.signature_len());
+            key.public().verify(b"message", signature.as_ref()).unwrap();
+
+            let scalar = BASE64_URL_SAFE_NO_PAD.decode(&private).unwrap();
+            let shown = format!("{key:?} {key:#?}");
+            assert!(!shown.contains(&private) && !shown.contains(&format!("{scalar:?}")), "{shown}");
+
+            jwk["d"] = SigningKey::generate(algorithm).unwrap().private_member().unwrap().into();
+            assert_eq!(SigningKey::from_jwk(&jwk).unwrap_err(), KeyError::Inconsistent);
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Signing: what the gateway sends under its own name (SIG-03 to SIG-05, SIG-08, SIG-10, SIG-11).
+//!
+//! Call these last, when the bytes of the body and the header fields are final.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use http::{HeaderMap, HeaderName, HeaderValue, header::CONTENT_TYPE};
+use sfv::StringRef;
+
+use super::{
+    base::{self, Component, Message, RequestLine, Start},
+    digest::{self, CONTENT_DIGEST},
+    input::{SIGNATURE, SIGNATURE_INPUT},
+    key::{KeyError, SigningKey},
+    verify::required,
+};
+
+/// The label of our signatures.
+const LABEL: &str = "sig1";
+
+/// Why a message was not signed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SignError {
+    /// The message lacks something that has to be signed.
+    #[error("{0}, and it has to be signed")]
+    Incomplete(String),
+    /// The `kid` has characters that `Signature-Input` cannot carry.
+    #[error("the kid of the key is not printable ASCII")]
+    KeyId,
+    /// The key failed.
+    #[error(transparent)]
+    Key(#[from] KeyError),
+}
+
+/// Signs a request: `Content-Digest` (if there is a body), `Signature-Input` and `Signature` are put among its headers,
+/// in the place of those that are there.
+///
+/// The signature covers what UCP asks for, the fields in `extra`, and the time. Returns the signature base.
+///
+/// # Errors
+///
+/// [`SignError::Incomplete`] when a field of `extra` is not there, or a body has no `Content-Type`.
+pub fn sign_request(
+    line: RequestLine<'_>,
+    headers: &mut HeaderMap,
+    body: &[u8],
+    extra: &[HeaderName],
+    key: &SigningKey,
+    now: SystemTime,
+) -> Result<Vec<u8>, SignError> {
+    sign(Start::Request(line), headers, body, extra, key, now)
+}
+
+/// Signs a response like [`sign_request`] does a request.
+///
+/// # Errors
+///
+/// [`SignError::Incomplete`] when a body has no `Content-Type`.
+pub fn sign_response(
+    status: u16,
+    headers: &mut HeaderMap,
+    body: &[u8],
+    key: &SigningKey,
+    now: SystemTime,
+) -> Result<Vec<u8>, SignError> {
+    sign(Start::Response(status), headers, body, &[], key, now)
+}
+
+fn sign(
+    start: Start<'_>,
+    headers: &mut HeaderMap,
+    body: &[u8],
+    extra: &[HeaderName],
+    key: &SigningKey,
+    now: SystemTime,
+) -> Result<Vec<u8>, SignError> {
+    if body.is_empty() {
+        headers.remove(CONTENT_DIGEST);
+    } else {
+        if !headers.contains_key(CONTENT_TYPE) {
+            return Err(SignError::Incomplete("the message has a body, but no content-type".to_owned()));
+        }
+        headers.insert(CONTENT_DIGEST, digest::make(body));
+    }
+    let message = Message { start, headers };
+    let mut covered: Vec<_> = required(&message, !body.is_empty()).collect();
+    for name in extra {
+        let component = Component::Field(name.clone());
+        if !covered.contains(&component) {
+            covered.push(component);
+        }
+    }
+    let parameters = parameters(&covered, key.public().kid(), now)?;
+    let base = base::build(&covered, &parameters, &message).map_err(SignError::Incomplete)?;
+    let signature = BASE64_STANDARD.encode(key.sign(&base)?);
+    headers.insert(SIGNATURE_INPUT, field(format!("{LABEL}={parameters}"))?);
+    headers.insert(SIGNATURE, field(format!("{LABEL}=:{signature}:"))?);
+    Ok(base)
+}
+
+/// The member of `Signature-Input`, in canonical form.
+fn parameters(covered: &[Component], kid: &str, now: SystemTime) -> Result<String, SignError> {
+    let kid = StringRef::from_str(kid).map_err(|_| SignError::KeyId)?;
+    let kid = sfv::ItemSerializer::new().bare_item(kid).finish();
+    let created = now.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    let covered: Vec<_> = covered.iter().map(ToString::to_string).collect();
+    Ok(format!("({});created={created};keyid={kid}", covered.join(" ")))
+}
+
+fn field(value: String) -> Result<HeaderValue, SignError> {
+    HeaderValue::from_maybe_shared(value).map_err(|_| SignError::KeyId)
+}

@@ -1,0 +1,281 @@
+//! Verification: whether a message is from the holder of a published key, unaltered (SIG-07).
+//!
+//! A signature that does not cover what UCP asks for proves nothing about the message, however well it verifies, and is
+//! passed over like one whose key is unknown (SIG-13). One signature that holds is enough; the caller learns what is wrong
+//! only when none does. The cheap checks come first: nothing is hashed and no curve is touched for a signature that could
+//! not count anyway.
+
+use std::{
+    cell::OnceCell,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use http::{HeaderMap, HeaderName, header::CONTENT_TYPE};
+use ucp_core::refusal::{Code, Refusal};
+
+use super::{
+    base::{self, Component, Message, Start},
+    digest::{self, CONTENT_DIGEST},
+    input::{self, Candidate, Input},
+};
+use crate::jwk::{Algorithm, PublicKey, VerifyError, quoted};
+
+/// How far the clocks of two parties may be apart.
+pub const CLOCK_SKEW: Duration = Duration::from_secs(60);
+
+/// The tag of signatures that Web Bot Auth shares; UCP has none of its own.
+const WEB_BOT_AUTH: &str = "web-bot-auth";
+
+const UCP_AGENT: HeaderName = HeaderName::from_static("ucp-agent");
+const SIGNATURE_AGENT: HeaderName = HeaderName::from_static("signature-agent");
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+
+/// The signatures of a message, read but not believed.
+#[derive(Clone, Debug)]
+pub struct Signed {
+    candidates: Vec<Candidate>,
+}
+
+/// What a message proves about its sender.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verified {
+    /// The key that holds for it.
+    pub keyid: String,
+    /// The label of the signature that does.
+    pub label: String,
+}
+
+/// What is wrong with a signature.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Flaw {
+    /// The kind of failure that it is.
+    pub code: Code,
+    /// What is wrong, for people: the second half of a sentence about the signature.
+    pub text: String,
+}
+
+impl Signed {
+    /// The signatures of a message; `None` when it has none.
+    ///
+    /// # Errors
+    ///
+    /// [`Code::SignatureMissing`] when only half of a signature is there, [`Code::SignatureInvalid`] when the header fields
+    /// cannot be read.
+    pub fn read(headers: &HeaderMap) -> Result<Option<Self>, Refusal> {
+        let candidates = input::read(headers)?;
+        Ok((!candidates.is_empty()).then_some(Self { candidates }))
+    }
+
+    /// The signatures one by one, in the order they are tried in.
+    #[must_use]
+    pub fn candidates(&self) -> &[Candidate] {
+        &self.candidates
+    }
+
+    /// Which keys the signatures name.
+    pub fn key_ids(&self) -> impl Iterator<Item = &str> {
+        self.candidates.iter().filter_map(|candidate| candidate.input.as_ref().ok()?.keyid.as_deref())
+    }
+
+    /// The first key that a signature names and that is not among these. When the message does not verify with them, it
+    /// can pay off to fetch them again.
+    #[must_use]
+    pub fn unknown_key(&self, keys: &[PublicKey]) -> Option<&str> {
+        let inputs = self.candidates.iter().filter_map(|candidate| candidate.input.as_ref().ok());
+        let mut named = inputs.filter(|input| is_for_ucp(input)).filter_map(|input| input.keyid.as_deref());
+        named.find(|keyid| !keys.iter().any(|key| key.kid() == *keyid))
+    }
+
+    /// Verifies the message against the keys of its sender. `body` holds the bytes as they were received.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the signature; of several, with the one that came closest. So [`Code::KeyNotFound`] means that no
+    /// signature names one of the keys.
+    pub fn verify(
+        &self,
+        message: &Message<'_>,
+        body: &[u8],
+        keys: &[PublicKey],
+        now: SystemTime,
+    ) -> Result<Verified, Refusal> {
+        let verifier = Verifier::new(message, body, keys, now);
+        let mut flaws = Vec::new();
+        for candidate in &self.candidates {
+            match verifier.check(candidate) {
+                Ok(keyid) => return Ok(Verified { keyid: keyid.to_owned(), label: candidate.label.clone() }),
+                Err(flaw) => flaws.push((candidate, flaw)),
+            }
+        }
+        Err(refusal(&flaws))
+    }
+}
+
+/// The refusal of a message whose signatures all have flaws.
+fn refusal(flaws: &[(&Candidate, Flaw)]) -> Refusal {
+    let closest = flaws.iter().max_by_key(|(candidate, flaw)| {
+        let progress = match flaw.code {
+            Code::DigestMismatch => 3,
+            Code::SignatureInvalid => 2,
+            Code::AlgorithmUnsupported => 1,
+            _ => 0,
+        };
+        // What was never meant for UCP is not what failed.
+        (candidate.input.as_ref().is_ok_and(is_for_ucp), progress)
+    });
+    let code = closest.map_or(Code::SignatureMissing, |(_, flaw)| flaw.code);
+    let texts: Vec<_> = flaws
+        .iter()
+        .map(|(candidate, flaw)| format!("Signature {}: {}.", quoted(&candidate.label), flaw.text))
+        .collect();
+    Refusal::new(code, texts.join(" "))
+}
+
+/// Whether the signature was made for UCP, or for UCP as well (SIG-13).
+fn is_for_ucp(input: &Input) -> bool {
+    input.tag.as_deref().is_none_or(|tag| tag == WEB_BOT_AUTH)
+}
+
+/// The parts of this message that a signature has to cover (SIG-04, SIG-05, SIG-13).
+///
+/// Which requests have to carry an `Idempotency-Key` is a rule of the operation; one that is there is covered.
+pub fn required(message: &Message<'_>, has_body: bool) -> impl Iterator<Item = Component> {
+    let (request, query) = match message.start {
+        Start::Request(line) => (true, line.query.is_some_and(|query| !query.is_empty())),
+        Start::Response(_) => (false, false),
+    };
+    let field = |name: HeaderName, needed: bool| needed.then_some(Component::Field(name));
+    let carried = |name: HeaderName| {
+        let needed = request && message.headers.contains_key(&name);
+        field(name, needed)
+    };
+    [
+        request.then_some(Component::Method),
+        request.then_some(Component::Authority),
+        request.then_some(Component::Path),
+        query.then_some(Component::Query),
+        (!request).then_some(Component::Status),
+        carried(UCP_AGENT),
+        carried(SIGNATURE_AGENT),
+        carried(IDEMPOTENCY_KEY),
+        field(CONTENT_DIGEST, has_body),
+        field(CONTENT_TYPE, has_body),
+    ]
+    .into_iter()
+    .flatten()
+}
+
+/// One message, and all that its signatures are checked against.
+pub(super) struct Verifier<'a> {
+    message: &'a Message<'a>,
+    body: &'a [u8],
+    keys: &'a [PublicKey],
+    now: SystemTime,
+    /// Whether the body fits its digest: the same for all signatures, so looked at once.
+    digest: OnceCell<Result<(), String>>,
+}
+
+impl<'a> Verifier<'a> {
+    pub(super) fn new(message: &'a Message<'a>, body: &'a [u8], keys: &'a [PublicKey], now: SystemTime) -> Self {
+        Self { message, body, keys, now, digest: OnceCell::new() }
+    }
+
+    /// Checks one signature, and returns the id of the key that made it.
+    pub(super) fn check<'c>(&self, candidate: &'c Candidate) -> Result<&'c str, Flaw> {
+        let input = candidate.input.as_ref().map_err(Flaw::invalid)?;
+        let (keyid, key) = self.key(input)?;
+        self.fresh(input)?;
+        let missing = self.missing(&candidate.label, input);
+        if !missing.is_empty() {
+            return Err(Flaw::invalid(format!("it does not cover {}, and so does not count", missing.join(", "))));
+        }
+        let base = base::build(&input.covered, &input.parameters, self.message).map_err(Flaw::invalid)?;
+        if input.covered.contains(&Component::Field(CONTENT_DIGEST)) {
+            let digest = self.digest.get_or_init(|| digest::check(self.message.headers, self.body));
+            digest.clone().map_err(|text| Flaw { code: Code::DigestMismatch, text })?;
+        }
+        key.verify(&base, &input.signature).map_err(|error| match error {
+            VerifyError::Unsupported => Flaw::unsupported(key),
+            VerifyError::Encoding { .. } => Flaw::invalid(error.to_string()),
+            VerifyError::Mismatch => {
+                Flaw::invalid(format!("it was not made over this message with the key {}", quoted(keyid)))
+            }
+        })?;
+        Ok(keyid)
+    }
+
+    /// What the signature would have to cover and does not.
+    pub(super) fn missing(&self, label: &str, input: &Input) -> Vec<String> {
+        let covers = |wanted: &Component| {
+            input.covered.iter().any(|covered| match (covered, wanted) {
+                // Its members belong to one signature each.
+                (Component::Member(name, key), Component::Field(wanted)) => {
+                    name == wanted && *name == SIGNATURE_AGENT && key.as_str() == label
+                }
+                (covered, wanted) => covered == wanted,
+            })
+        };
+        required(self.message, !self.body.is_empty())
+            .filter(|component| !covers(component))
+            .map(|component| component.to_string())
+            .collect()
+    }
+
+    /// The key that the signature names, if it is one for signatures like this.
+    fn key<'i>(&self, input: &'i Input) -> Result<(&'i str, &'a PublicKey), Flaw> {
+        let keyid = input.keyid.as_deref().ok_or_else(|| Flaw::invalid("it names no key (keyid)"))?;
+        let tag = input.tag.as_deref();
+        if !is_for_ucp(input) {
+            let tag = quoted(tag.unwrap_or_default());
+            return Err(Flaw::invalid(format!("it was made for another purpose than UCP (tag {tag})")));
+        }
+        let key = self.keys.iter().find(|key| key.kid() == keyid).ok_or_else(|| Flaw {
+            code: Code::KeyNotFound,
+            text: format!("its sender has not published the key {}", quoted(keyid)),
+        })?;
+        let algorithm = key.algorithm().ok_or_else(|| Flaw::unsupported(key))?;
+        if tag == Some(WEB_BOT_AUTH) && key.thumbprint().as_deref() != Some(keyid) {
+            return Err(Flaw::invalid(format!(
+                "with the tag {WEB_BOT_AUTH} its keyid has to be the thumbprint of the key"
+            )));
+        }
+        match input.algorithm.as_deref() {
+            None => Ok((keyid, key)),
+            Some(stated) if stated == algorithm.http_name() => Ok((keyid, key)),
+            Some(stated) => {
+                let text =
+                    format!("it states the algorithm {}, but its key is for {}", quoted(stated), algorithm.http_name());
+                let known = Algorithm::ALL.iter().any(|algorithm| algorithm.http_name() == stated);
+                Err(Flaw { code: if known { Code::SignatureInvalid } else { Code::AlgorithmUnsupported }, text })
+            }
+        }
+    }
+
+    /// Whether the signature is good at this time, as far as it says (SIG-06).
+    fn fresh(&self, input: &Input) -> Result<(), Flaw> {
+        let seconds = |time: Duration| i64::try_from(time.as_secs()).unwrap_or(i64::MAX);
+        let now = seconds(self.now.duration_since(UNIX_EPOCH).unwrap_or_default());
+        let skew = seconds(CLOCK_SKEW);
+        if let Some(expires) = input.expires.filter(|expires| *expires < now - skew) {
+            return Err(Flaw::invalid(format!("it expired {} seconds ago", now - expires)));
+        }
+        if let Some(created) = input.created.filter(|created| *created > now + skew) {
+            return Err(Flaw::invalid(format!("it was made {} seconds in the future", created - now)));
+        }
+        Ok(())
+    }
+}
+
+impl Flaw {
+    fn invalid(text: impl Into<String>) -> Self {
+        Self { code: Code::SignatureInvalid, text: text.into() }
+    }
+
+    fn unsupported(key: &PublicKey) -> Self {
+        let what = key.unsupported().unwrap_or("that key");
+        Self {
+            code: Code::AlgorithmUnsupported,
+            text: format!("no signature can be verified with {what} ({}); use ES256", quoted(key.kid())),
+        }
+    }
+}
