@@ -1,0 +1,338 @@
+//! API keys: what a platform that does not sign its requests shows instead.
+//!
+//! A key of this gateway is `ucpk_` and 32 random bytes as base64url. At rest there is only its SHA-256: a fast hash is the
+//! right one here, because slow hashes protect secrets that can be guessed, and nobody guesses 256 random bits. For the
+//! same reason a key that people thought up themselves is taken as a hash only, by someone who answers for its strength.
+//!
+//! Nothing prints an [`ApiKey`]; [`ApiKey::reveal`] is the only way to its text.
+
+use std::{fmt, str::FromStr};
+
+use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
+use http::{HeaderMap, HeaderName, HeaderValue, header::AUTHORIZATION};
+use sha2::{Digest as _, Sha256};
+use subtle::{ConditionallySelectable as _, ConstantTimeEq as _};
+use ucp_core::refusal::{Code, Refusal};
+
+/// What every key of this gateway begins with, so that people and scanners recognise one that leaked.
+pub const PREFIX: &str = "ucpk_";
+
+/// The header that carries a key.
+pub const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
+
+/// The algorithm that a hash at rest names.
+const ALGORITHM: &str = "sha256:";
+
+/// How many random bytes a key of this gateway has.
+const KEY_BYTES: usize = 32;
+
+/// An API key in the clear, as somebody presented it.
+#[derive(Clone)]
+pub struct ApiKey(Box<str>);
+
+impl ApiKey {
+    /// A new key.
+    ///
+    /// # Errors
+    ///
+    /// When the operating system gives no random bytes.
+    pub fn generate() -> Result<Self, getrandom::Error> {
+        let mut bytes = [0; KEY_BYTES];
+        getrandom::fill(&mut bytes)?;
+        Ok(Self(format!("{PREFIX}{}", BASE64_URL_SAFE_NO_PAD.encode(bytes)).into()))
+    }
+
+    /// The hash that is kept of it.
+    #[must_use]
+    pub fn hash(&self) -> KeyHash {
+        KeyHash(Sha256::digest(self.0.as_bytes()).into())
+    }
+
+    /// The key itself, for the one time that it is handed out.
+    #[must_use]
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+
+    /// The key that a request presents in `X-API-Key` or as `Authorization: Bearer ucpk_…`.
+    ///
+    /// Another bearer token is no API key: it may be a buyer's, and is left alone.
+    ///
+    /// # Errors
+    ///
+    /// [`Code::Unauthorized`] when a key is unreadable, or when two that differ are presented.
+    pub fn presented(headers: &HeaderMap) -> Result<Option<Self>, Refusal> {
+        let stated = headers.get_all(&X_API_KEY).iter().map(|value| text(value).ok_or_else(unreadable));
+        let borne = headers.get_all(AUTHORIZATION).iter().filter_map(bearer).map(Ok);
+        let mut presented: Option<&str> = None;
+        for key in stated.chain(borne) {
+            let key = key?;
+            // Both are the caller's own: comparing them tells nobody anything.
+            if presented.is_some_and(|other| other != key) {
+                return Err(Refusal::new(Code::Unauthorized, "The request presents two API keys that differ.")
+                    .accepting("one API key, in `X-API-Key` or as `Authorization: Bearer`"));
+            }
+            presented = Some(key);
+        }
+        Ok(presented.map(|key| Self(key.into())))
+    }
+}
+
+/// A key that this gateway could have made.
+impl FromStr for ApiKey {
+    type Err = NotAKey;
+
+    fn from_str(text: &str) -> Result<Self, NotAKey> {
+        let random = text.strip_prefix(PREFIX).and_then(|encoded| BASE64_URL_SAFE_NO_PAD.decode(encoded).ok());
+        if random.is_some_and(|bytes| bytes.len() == KEY_BYTES) { Ok(Self(text.into())) } else { Err(NotAKey) }
+    }
+}
+
+impl fmt::Debug for ApiKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ApiKey(..)")
+    }
+}
+
+/// A header's value without the white space around it, if there is anything.
+fn text(value: &HeaderValue) -> Option<&str> {
+    value.to_str().ok().map(str::trim).filter(|text| !text.is_empty())
+}
+
+/// The API key that an `Authorization` header bears, if it bears one.
+fn bearer(value: &HeaderValue) -> Option<&str> {
+    let (scheme, token) = text(value)?.split_once(' ')?;
+    let token = token.trim_start();
+    (scheme.eq_ignore_ascii_case("Bearer") && token.starts_with(PREFIX)).then_some(token)
+}
+
+fn unreadable() -> Refusal {
+    Refusal::new(Code::Unauthorized, "The `X-API-Key` header holds no API key.")
+        .accepting("one API key in visible ASCII, or no such header")
+}
+
+/// A text that is no API key of this gateway. It is not repeated here, as it may be somebody's secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected an API key of this gateway (`{PREFIX}` and 43 characters); of any other key, give the hash")]
+pub struct NotAKey;
+
+/// What is kept of an API key: `sha256:` and the hash in hexadecimal.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct KeyHash([u8; 32]);
+
+impl FromStr for KeyHash {
+    type Err = NotAHash;
+
+    fn from_str(text: &str) -> Result<Self, NotAHash> {
+        let digits = text.strip_prefix(ALGORITHM).ok_or(NotAHash)?.as_bytes();
+        let mut hash = [0; 32];
+        if digits.len() != 2 * hash.len() {
+            return Err(NotAHash);
+        }
+        for (byte, pair) in hash.iter_mut().zip(digits.chunks_exact(2)) {
+            *byte = digit(pair[0])? << 4 | digit(pair[1])?;
+        }
+        Ok(Self(hash))
+    }
+}
+
+fn digit(character: u8) -> Result<u8, NotAHash> {
+    match character {
+        b'0'..=b'9' => Ok(character - b'0'),
+        b'a'..=b'f' => Ok(character - b'a' + 10),
+        b'A'..=b'F' => Ok(character - b'A' + 10),
+        _ => Err(NotAHash),
+    }
+}
+
+impl fmt::Display for KeyHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(ALGORITHM)?;
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for KeyHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "KeyHash({self})")
+    }
+}
+
+/// A text that is no hash of an API key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected `{ALGORITHM}` and 64 hexadecimal digits")]
+pub struct NotAHash;
+
+/// The registered keys, and the platform that each belongs to. A platform may have several, so that keys can be changed
+/// without a gap.
+#[derive(Clone, Debug)]
+pub struct ApiKeys<P> {
+    entries: Vec<(KeyHash, P)>,
+}
+
+impl<P> ApiKeys<P> {
+    /// A register of these keys. Where two platforms share a key, it belongs to the later one: rule that out before.
+    pub fn new(entries: impl IntoIterator<Item = (KeyHash, P)>) -> Self {
+        Self { entries: entries.into_iter().collect() }
+    }
+
+    /// The platform that `presented` belongs to.
+    ///
+    /// Every registered hash is compared, each in constant time, so that neither the hash nor its place shows in the time
+    /// that it takes.
+    #[must_use]
+    pub fn find(&self, presented: &ApiKey) -> Option<&P> {
+        let hash = presented.hash();
+        let mut found = u64::MAX;
+        for (index, (registered, _)) in (0_u64..).zip(&self.entries) {
+            found.conditional_assign(&index, registered.0.ct_eq(&hash.0));
+        }
+        usize::try_from(found).ok().and_then(|index| self.entries.get(index)).map(|(_, platform)| platform)
+    }
+
+    /// The platform that a request shows a key of, or nothing where it shows no key.
+    ///
+    /// # Errors
+    ///
+    /// [`Code::Unauthorized`] when what it shows is not one registered key.
+    pub fn identify(&self, headers: &HeaderMap) -> Result<Option<&P>, Refusal> {
+        let Some(key) = ApiKey::presented(headers)? else { return Ok(None) };
+        let unknown = || {
+            Refusal::new(Code::Unauthorized, "The API key is not one that this gateway knows.")
+                .accepting("a key that this gateway's operator gave to the platform")
+        };
+        self.find(&key).map(Some).ok_or_else(unknown)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
+        pairs
+            .iter()
+            .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_str(value).expect("a header value")))
+            .collect()
+    }
+
+    fn presented(pairs: &[(&'static str, &str)]) -> Result<Option<String>, Code> {
+        ApiKey::presented(&headers(pairs))
+            .map(|key| key.map(|key| key.reveal().to_owned()))
+            .map_err(|refusal| refusal.code)
+    }
+
+    #[test]
+    fn new_keys_have_the_form_of_keys_and_never_repeat() {
+        let keys: HashSet<_> =
+            (0..100).map(|_| ApiKey::generate().expect("random bytes").reveal().to_owned()).collect();
+        assert_eq!(keys.len(), 100);
+        for key in keys {
+            assert_eq!(key.len(), PREFIX.len() + 43);
+            assert_eq!(key.parse::<ApiKey>().expect("a key").reveal(), key);
+        }
+    }
+
+    #[test]
+    fn other_secrets_are_no_keys_and_are_not_repeated() {
+        for wrong in ["", "hunter2", "ucpk_", "ucpk_short", "ucpk_!!!!", &format!("ucpk_{}", "A".repeat(44))] {
+            let error = wrong.parse::<ApiKey>().expect_err(wrong);
+            assert!(wrong.len() < 6 || !error.to_string().contains(wrong));
+        }
+    }
+
+    #[test]
+    fn a_key_cannot_be_printed() {
+        let key = ApiKey::generate().expect("random bytes");
+        assert_eq!(format!("{key:?}"), "ApiKey(..)");
+    }
+
+    #[test]
+    fn the_hash_is_the_one_that_other_tools_print() {
+        // printf %s abc | sha256sum
+        let hash = ApiKey("abc".into()).hash();
+        let text = "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(hash.to_string(), text);
+        assert_eq!(text.parse(), Ok(hash));
+        assert_eq!(text.to_uppercase().replace("SHA256", "sha256").parse(), Ok(hash));
+    }
+
+    #[test]
+    fn what_is_no_hash_is_refused() {
+        for wrong in ["", "sha256:", "sha256:00", "md5:00", &format!("sha256:{}", "g".repeat(64)), &"0".repeat(64)] {
+            assert_eq!(wrong.parse::<KeyHash>(), Err(NotAHash), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_key_leads_to_its_platform() {
+        let keys: Vec<_> = (0..5).map(|_| ApiKey::generate().expect("random bytes")).collect();
+        // The last two belong to one platform: its old key and its new one.
+        let register = ApiKeys::new(keys.iter().map(ApiKey::hash).zip(["a", "b", "c", "d", "d"]));
+        let found: Vec<_> = keys.iter().map(|key| register.find(key).copied()).collect();
+        assert_eq!(found, [Some("a"), Some("b"), Some("c"), Some("d"), Some("d")]);
+        assert_eq!(register.find(&ApiKey::generate().expect("random bytes")), None);
+        assert_eq!(ApiKeys::<&str>::new([]).find(&keys[0]), None);
+    }
+
+    #[test]
+    fn a_key_is_read_from_either_header() {
+        assert_eq!(presented(&[]), Ok(None));
+        assert_eq!(presented(&[("x-api-key", " chosen by people ")]), Ok(Some("chosen by people".to_owned())));
+        assert_eq!(presented(&[("authorization", "bearer  ucpk_x")]), Ok(Some("ucpk_x".to_owned())));
+        assert_eq!(
+            presented(&[("authorization", "Bearer ucpk_x"), ("x-api-key", "ucpk_x")]),
+            Ok(Some("ucpk_x".into()))
+        );
+    }
+
+    #[test]
+    fn the_tokens_of_buyers_are_left_alone() {
+        for other in ["Bearer eyJhbGciOi.x.y", "Basic ucpk_x", "Bearer", "ucpk_x", "Bearer \u{7f}ucpk_x"] {
+            let value = HeaderValue::from_bytes(other.as_bytes());
+            let headers: HeaderMap = value.into_iter().map(|value| (AUTHORIZATION, value)).collect();
+            assert!(matches!(ApiKey::presented(&headers), Ok(None)), "{other}");
+        }
+        let both = presented(&[("authorization", "Bearer eyJhbGciOi.x.y"), ("x-api-key", "ucpk_x")]);
+        assert_eq!(both, Ok(Some("ucpk_x".to_owned())));
+    }
+
+    #[test]
+    fn keys_that_differ_or_say_nothing_are_refused() {
+        for wrong in [
+            &[("x-api-key", "ucpk_x"), ("authorization", "Bearer ucpk_y")][..],
+            &[("x-api-key", "ucpk_x"), ("x-api-key", "ucpk_y")],
+            &[("x-api-key", "")],
+            &[("x-api-key", "clé")],
+        ] {
+            assert_eq!(presented(wrong), Err(Code::Unauthorized), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_key_is_refused_without_repeating_it() {
+        let register = ApiKeys::new([(ApiKey("known".into()).hash(), "a")]);
+        assert_eq!(register.identify(&headers(&[("x-api-key", "known")])), Ok(Some(&"a")));
+        assert_eq!(register.identify(&headers(&[])), Ok(None));
+        let refusal = register.identify(&headers(&[("x-api-key", "secret")])).expect_err("unknown");
+        assert_eq!(refusal.code, Code::Unauthorized);
+        assert!(!format!("{refusal:?}").contains("secret"));
+    }
+
+    proptest! {
+        #[test]
+        fn hashes_survive_being_written(bytes: [u8; 32]) {
+            prop_assert_eq!(KeyHash(bytes).to_string().parse(), Ok(KeyHash(bytes)));
+        }
+
+        #[test]
+        fn no_header_panics(name in prop::sample::select(vec![X_API_KEY, AUTHORIZATION]), value: Vec<u8>) {
+            let headers: HeaderMap = HeaderValue::from_bytes(&value).into_iter().map(|value| (name.clone(), value)).collect();
+            let _ = ApiKey::presented(&headers);
+        }
+    }
+}
