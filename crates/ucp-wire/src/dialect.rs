@@ -2,18 +2,33 @@
 
 use std::fmt;
 
+use schemars::{Schema, SchemaGenerator};
 use serde_json::Value;
-use ucp_core::{Operation, Outcome, Refusal, Release, Request};
+use ucp_core::{
+    Operation, Outcome, Refusal, Release, Request,
+    negotiation::{Active, Declaration},
+};
 
-use crate::{schema::Shapes, v2026_04_08};
+use crate::{profile::Site, schema::Shapes, v2026_01_11, v2026_01_23, v2026_04_08, v2026_08_25};
 
 /// One release of the protocol: its shapes, and how they are read and written.
 pub trait Dialect: fmt::Debug + Sync {
     /// The release this is.
     fn release(&self) -> Release;
 
-    /// The shapes of an operation, or `None` when the release does not have it.
+    /// The capabilities that this release knows, as far as this gateway has operations for them.
+    fn offers(&self) -> &'static [Offer];
+
+    /// The shapes of an operation, or `None` when it cannot be called in this release.
     fn shapes(&self, operation: Operation) -> Option<&'static Shapes>;
+
+    /// The schema of a protocol failure on REST.
+    fn failure(&self, generator: &mut SchemaGenerator) -> Schema;
+
+    /// The schema of the `data` of a JSON-RPC error.
+    fn rpc_failure(&self, generator: &mut SchemaGenerator) -> Schema {
+        self.failure(generator)
+    }
 
     /// Rewrites the older spellings that callers of this release may use into its own.
     fn normalize(&self, operation: Operation, payload: &mut Value);
@@ -27,16 +42,117 @@ pub trait Dialect: fmt::Debug + Sync {
     /// [`InvalidRequest`](ucp_core::Code::InvalidRequest) for what a schema cannot say.
     fn decode(&self, operation: Operation, payload: Value, languages: &[String]) -> Result<Request, Refusal>;
 
-    /// An outcome as the JSON document that callers of this release get.
-    fn encode(&self, operation: Operation, outcome: &Outcome) -> String;
+    /// An outcome as callers of this release get it. `active` is what was negotiated with the caller; the answer
+    /// declares the part of it that belongs to the operation.
+    fn encode(&self, operation: Operation, outcome: &Outcome, active: &Active) -> Encoded;
+
+    /// A refusal as callers of this release get it.
+    fn refuse(&self, refusal: &Refusal) -> Refused;
+
+    /// The profile of a business that speaks this release (rules DISC-01 to DISC-13).
+    fn profile(&self, site: &Site<'_>) -> Value;
+}
+
+/// A capability in one release.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Offer {
+    /// The reverse-domain name.
+    pub name: &'static str,
+    /// The version.
+    pub version: &'static str,
+    /// The capabilities it extends; empty for a root capability.
+    pub extends: &'static [&'static str],
+    /// The page of the specification, below its root.
+    pub spec: &'static str,
+    /// The JSON Schema, below the specification's root.
+    pub schema: &'static str,
+    /// Whether it is part of the release. What is not can be called by those who know of it, but is not advertised.
+    pub published: bool,
+}
+
+impl Offer {
+    /// The same as a party to a negotiation declares it.
+    #[must_use]
+    pub fn declaration(&self) -> Declaration {
+        Declaration {
+            name: self.name.to_owned(),
+            version: self.version.to_owned(),
+            extends: self.extends.iter().map(|&parent| parent.to_owned()).collect(),
+            ..Declaration::default()
+        }
+    }
+}
+
+/// An outcome, written in a release.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Encoded {
+    /// The answer: a JSON object.
+    pub document: String,
+    /// Its HTTP status on REST.
+    pub status: u16,
+    /// What JSON-RPC callers get instead of the answer, in releases that make errors of business outcomes.
+    pub rpc_error: Option<RpcError>,
+}
+
+/// A refusal, written in a release.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// The HTTP status, on REST and (rule ERR-02) on MCP over HTTP.
+    pub status: u16,
+    /// The body on REST: a JSON object.
+    pub body: String,
+    /// The same for JSON-RPC callers.
+    pub rpc_error: RpcError,
+}
+
+/// The `error` member of a JSON-RPC response.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RpcError {
+    /// The code.
+    pub code: i32,
+    /// What went wrong, for people.
+    pub message: String,
+    /// More about it: a JSON value.
+    pub data: String,
 }
 
 /// The module of a release.
 #[must_use]
 pub fn dialect(release: Release) -> &'static dyn Dialect {
     match release {
+        Release::V2026_01_11 => &v2026_01_11::V2026_01_11,
+        Release::V2026_01_23 => &v2026_01_23::V2026_01_23,
         Release::V2026_04_08 => &v2026_04_08::V2026_04_08,
+        Release::V2026_08_25 => &v2026_08_25::V2026_08_25,
     }
+}
+
+/// The capabilities that a gateway with these operations has in a release: the roots it has an operation for, and what
+/// extends them.
+pub fn offered<'a>(
+    dialect: &dyn Dialect,
+    operations: &'a [Operation],
+) -> impl Iterator<Item = &'static Offer> + use<'a> {
+    let callable: Vec<_> = operations
+        .iter()
+        .filter(|operation| dialect.shapes(**operation).is_some())
+        .map(|operation| operation.row().capability)
+        .collect();
+    dialect.offers().iter().filter(move |offer| {
+        if offer.extends.is_empty() {
+            callable.contains(&offer.name)
+        } else {
+            offer.extends.iter().any(|parent| callable.contains(parent))
+        }
+    })
+}
+
+/// Whether an operation is part of a release, so that its profile and documents tell of it.
+#[must_use]
+pub fn publishes(dialect: &dyn Dialect, operation: Operation) -> bool {
+    let capability = operation.row().capability;
+    dialect.shapes(operation).is_some()
+        && dialect.offers().iter().any(|offer| offer.published && offer.name == capability)
 }
 
 /// Reads a payload: older spellings rewritten, validated against the request shape, put into the domain's words.
@@ -50,7 +166,8 @@ pub fn read(
     languages: &[String],
 ) -> Result<Request, Refusal> {
     let shapes = dialect.shapes(operation).ok_or_else(|| {
-        Refusal::new(ucp_core::Code::UnknownPath, format!("Release {} has no such operation.", dialect.release()))
+        let (release, name) = (dialect.release(), operation.row().name);
+        Refusal::new(ucp_core::Code::UnknownMethod, format!("Release {release} has no operation `{name}`."))
     })?;
     dialect.normalize(operation, &mut payload);
     shapes.check_request(&payload)?;

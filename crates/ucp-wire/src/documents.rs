@@ -6,7 +6,7 @@ use serde_json::Value;
 use ucp_core::{Operation, Release};
 
 use crate::{
-    dialect::dialect,
+    dialect::{Dialect, dialect, publishes},
     openapi, openrpc,
     schema::{self, Direction},
 };
@@ -14,23 +14,35 @@ use crate::{
 /// The address that checked-in documents name: that of a bare start.
 pub const DEFAULT_PUBLIC_URL: &str = "http://127.0.0.1:8080";
 
-/// Every document that describes the gateway, by its path in the repository.
+/// The path below which everything of one release is found, however callers identify themselves.
 #[must_use]
-pub fn documents(release: Release, public_url: &str) -> BTreeMap<String, Value> {
-    let dialect = dialect(release);
-    let schemas = schemas(release).into_iter().map(|(name, schema)| (format!("schemas/{name}.json"), schema));
-    let mut documents: BTreeMap<_, _> = schemas.collect();
-    documents.insert("openapi/rest.openapi.json".to_owned(), openapi::document(dialect, Operation::ALL, public_url));
-    documents.insert("openrpc/mcp.openrpc.json".to_owned(), openrpc::document(dialect, Operation::ALL, public_url));
+pub fn release_path(release: Release) -> String {
+    format!("/ucp/{release}")
+}
+
+/// Every document that describes the gateway, by its path in the repository: a folder for each release.
+#[must_use]
+pub fn documents(public_url: &str) -> BTreeMap<String, Value> {
+    let mut documents = BTreeMap::new();
+    for release in Release::ALL {
+        let (dialect, endpoint) = (dialect(*release), format!("{public_url}{}", release_path(*release)));
+        let (rest, rpc) = (
+            openapi::document(dialect, Operation::ALL, &endpoint),
+            openrpc::document(dialect, Operation::ALL, &endpoint),
+        );
+        documents.insert(format!("openapi/{release}/rest.openapi.json"), rest);
+        documents.insert(format!("openrpc/{release}/mcp.openrpc.json"), rpc);
+        let schemas = schemas(dialect, Operation::ALL).into_iter();
+        documents.extend(schemas.map(|(name, schema)| (format!("schemas/{release}/{name}.json"), schema)));
+    }
     documents
 }
 
-/// The JSON Schemas of every operation, one for each direction, and of a protocol failure, by name.
+/// The JSON Schemas of what a release has of `operations`, one for each direction, and of a protocol failure, by name.
 #[must_use]
-pub fn schemas(release: Release) -> BTreeMap<String, Value> {
-    let dialect = dialect(release);
+pub fn schemas(dialect: &dyn Dialect, operations: &[Operation]) -> BTreeMap<String, Value> {
     let mut schemas = BTreeMap::new();
-    for operation in Operation::ALL {
+    for operation in operations.iter().filter(|operation| publishes(dialect, **operation)) {
         let Some(shapes) = dialect.shapes(*operation) else { continue };
         let name = operation.row().name;
         let request = schema::bundle(&mut schema::generator(Direction::Request), |generator| shapes.request(generator));
@@ -39,7 +51,8 @@ pub fn schemas(release: Release) -> BTreeMap<String, Value> {
         schemas.insert(format!("{name}.request"), request);
         schemas.insert(format!("{name}.response"), response);
     }
-    schemas.insert("error".to_owned(), schema::bundle(&mut schema::generator(Direction::Response), schema::error));
+    let failure = schema::bundle(&mut schema::generator(Direction::Response), |generator| dialect.failure(generator));
+    schemas.insert("error".to_owned(), failure);
     schemas
 }
 

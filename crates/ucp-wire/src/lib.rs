@@ -7,20 +7,31 @@
 //! | module | holds |
 //! | :-- | :-- |
 //! | [`mod@dialect`] | what a release has to provide, and the registry of releases |
-//! | [`v2026_04_08`] | release 2026-04-08 |
+//! | [`v2026_01_11`], [`v2026_01_23`], [`v2026_04_08`], [`v2026_08_25`] | the releases |
+//! | [`mod@founding`] | what the releases before the catalog share, with the catalog of the founding documents |
+//! | `catalog`, `envelope` | what releases share: requests, shapes and answers; what stands around an answer |
 //! | [`splice`] | putting answers together from serialised parts |
 //! | [`refusal`] | the shape of a protocol failure |
 //! | [`schema`] | JSON Schemas derived from the wire types, and validation against them |
 //! | [`profile`], [`openapi`], [`openrpc`] | the generated documents |
 
+mod catalog;
 pub mod dialect;
 pub mod documents;
+mod envelope;
+pub mod founding;
 pub mod openapi;
 pub mod openrpc;
 pub mod profile;
 pub mod refusal;
 pub mod schema;
 pub mod splice;
+pub mod v2026_01_11;
+pub mod v2026_01_23;
 pub mod v2026_04_08;
+pub mod v2026_08_25;
+
+#[cfg(test)]
+mod tests;
 
 pub use dialect::{Dialect, dialect};

@@ -17,7 +17,7 @@ use utoipa::openapi::{
 };
 
 use crate::{
-    dialect::Dialect,
+    dialect::{Dialect, publishes},
     schema::{self, Direction},
 };
 
@@ -28,22 +28,33 @@ pub const FAILURES: &[Code] = &[
     Code::InvalidCursor,
     Code::RequestTooLarge,
     Code::InvalidProfileUrl,
+    Code::DigestMismatch,
+    Code::AlgorithmUnsupported,
+    Code::SignatureMissing,
+    Code::SignatureInvalid,
+    Code::KeyNotFound,
+    Code::Unauthorized,
+    Code::Forbidden,
     Code::RequestTimeout,
     Code::BodyTooLarge,
     Code::UnsupportedMediaType,
+    Code::ProfileMalformed,
+    Code::VersionUnsupported,
+    Code::ProfileUnreachable,
+    Code::RateLimited,
     Code::InternalError,
     Code::Unavailable,
 ];
 
-/// The document for `operations` in the release of `dialect`, served under `public_url`.
+/// The document for what the release of `dialect` has of `operations`, served under `endpoint`.
 #[must_use]
-pub fn document(dialect: &dyn Dialect, operations: &[Operation], public_url: &str) -> Value {
+pub fn document(dialect: &dyn Dialect, operations: &[Operation], endpoint: &str) -> Value {
     let mut requests = schema::generator(Direction::Request);
     let mut responses = schema::generator(Direction::Response);
     let mut components = serde_json::Map::new();
     let mut paths = Paths::new();
     for operation in operations {
-        let Some(shapes) = dialect.shapes(*operation) else { continue };
+        let Some(shapes) = dialect.shapes(*operation).filter(|_| publishes(dialect, *operation)) else { continue };
         let row = operation.row();
         let answer = format!("{}Answer", pascal(row.name));
         components.insert(answer.clone(), shapes.response(&mut responses).to_value());
@@ -51,7 +62,7 @@ pub fn document(dialect: &dyn Dialect, operations: &[Operation], public_url: &st
             .operation_id(Some(row.name))
             .summary(Some(row.title))
             .description(Some(row.description))
-            .tag(row.capability.name)
+            .tag(row.capability)
             .parameters(Some(parameters()))
             .response("200", success(&answer));
         if operation.takes_id() {
@@ -92,24 +103,29 @@ pub fn document(dialect: &dyn Dialect, operations: &[Operation], public_url: &st
             }
         }
     }
-    schema::error(&mut responses);
+    dialect.failure(&mut responses);
     components.extend(requests.take_definitions(true));
     components.extend(responses.take_definitions(true));
 
+    let served = if paths.paths.is_empty() {
+        "The gateway publishes no operation of it."
+    } else {
+        "Business outcomes are answers with status 200; what an answer cannot say is an `Error`."
+    };
+    let description = format!(
+        "The REST binding of the Universal Commerce Protocol, release {}, as this gateway serves it. {served}",
+        dialect.release()
+    );
     let api = OpenApiBuilder::new()
         .info(
             InfoBuilder::new()
                 .title("ucp-gateway: UCP over REST")
-                .description(Some(format!(
-                    "The REST binding of the Universal Commerce Protocol, release {}, as this gateway serves it. Business \
-                     outcomes are answers with status 200; what an answer cannot say is an `Error`.",
-                    dialect.release()
-                )))
+                .description(Some(description))
                 .version(dialect.release().date())
                 .license(Some(License::new("Apache-2.0")))
                 .build(),
         )
-        .servers(Some([ServerBuilder::new().url(public_url).build()]))
+        .servers(Some([ServerBuilder::new().url(endpoint).build()]))
         .paths(paths)
         .build();
     let mut document = serde_json::to_value(&api).unwrap_or_else(|error| unreachable!("OpenAPI serialises: {error}"));
@@ -201,7 +217,7 @@ fn failure(codes: &[Code]) -> utoipa::openapi::Response {
         .description(description.join("\n"))
         .header("Request-Id", request_id())
         .content("application/json", ContentBuilder::new().schema(Some(component("Error"))).build());
-    if codes.contains(&Code::Unavailable) {
+    if codes.iter().any(|code| code.retryable()) {
         let retry_after =
             HeaderBuilder::new().description(Some("After how many seconds to try again.")).schema(Some(text()));
         response = response.header("Retry-After", retry_after.build());

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use ucp_core::{Code, Operation, operation::Effect};
 
 use crate::{
-    dialect::Dialect,
+    dialect::{Dialect, publishes},
     schema::{self, Direction},
 };
 
@@ -22,6 +22,13 @@ pub const FAILURES: &[Code] = &[
     Code::InvalidCursor,
     Code::RequestTooLarge,
     Code::InvalidProfileUrl,
+    Code::DigestMismatch,
+    Code::AlgorithmUnsupported,
+    Code::SignatureMissing,
+    Code::SignatureInvalid,
+    Code::KeyNotFound,
+    Code::Unauthorized,
+    Code::Forbidden,
     Code::OriginForbidden,
     Code::UnknownMethod,
     Code::UnknownTool,
@@ -29,6 +36,10 @@ pub const FAILURES: &[Code] = &[
     Code::RequestTimeout,
     Code::BodyTooLarge,
     Code::UnsupportedMediaType,
+    Code::ProfileMalformed,
+    Code::VersionUnsupported,
+    Code::ProfileUnreachable,
+    Code::RateLimited,
     Code::InternalError,
     Code::Unavailable,
 ];
@@ -39,14 +50,15 @@ const MCP_FAILURES: &[(i32, &str)] = &[
     (-32022, "The version of MCP is not supported; `data` names those that are."),
 ];
 
-/// The document for `operations` in the release of `dialect`, served under `public_url`.
+/// The document for what the release of `dialect` has of `operations`, served under `endpoint`.
 #[must_use]
-pub fn document(dialect: &dyn Dialect, operations: &[Operation], public_url: &str) -> Value {
+pub fn document(dialect: &dyn Dialect, operations: &[Operation], endpoint: &str) -> Value {
     let mut requests = schema::generator(Direction::Request);
     let mut responses = schema::generator(Direction::Response);
-    let error = schema::error(&mut responses);
+    let error = dialect.rpc_failure(&mut responses);
     let methods: Vec<_> = operations
         .iter()
+        .filter(|operation| publishes(dialect, **operation))
         .filter_map(|operation| {
             let (row, shapes) = (operation.row(), dialect.shapes(*operation)?);
             let mut parameters = vec![json!({ "name": "meta", "required": true, "schema": schema::meta() })];
@@ -60,7 +72,7 @@ pub fn document(dialect: &dyn Dialect, operations: &[Operation], public_url: &st
                 "name": row.name,
                 "summary": row.title,
                 "description": row.description,
-                "tags": [{ "name": row.capability.name }],
+                "tags": [{ "name": row.capability }],
                 "paramStructure": "either",
                 "params": parameters,
                 "result": { "name": "answer", "schema": shapes.response(&mut responses) },
@@ -82,7 +94,7 @@ pub fn document(dialect: &dyn Dialect, operations: &[Operation], public_url: &st
             "version": dialect.release().date(),
             "license": { "name": "Apache-2.0" },
         },
-        "servers": [{ "name": "gateway", "url": format!("{public_url}/mcp") }],
+        "servers": [{ "name": "gateway", "url": format!("{endpoint}/mcp") }],
         "methods": methods,
         "components": { "schemas": components },
     });
@@ -105,7 +117,7 @@ fn errors() -> Vec<Value> {
     by_number.into_iter().map(|(number, texts)| json!({ "code": number, "message": texts.join(" ") })).collect()
 }
 
-/// The MCP tools for `operations` in the release of `dialect`, in the order of the table.
+/// The MCP tools for what can be called of `operations` in the release of `dialect`, in the order of the table.
 ///
 /// Input schemas refer to nothing, because clients show and use parts of them on their own. `anonymous` leaves the
 /// platform out of what is required, for a transport that knows it otherwise.

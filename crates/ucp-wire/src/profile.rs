@@ -3,49 +3,81 @@
 //! Generated from the operations that are mounted, so that nothing is advertised that cannot be called.
 
 use serde_json::{Map, Value, json};
-use ucp_core::{
-    Operation, Release,
-    operation::{Capability, SHOPPING},
-};
+use ucp_core::{Operation, Release, operation::SHOPPING};
+
+use crate::dialect::{Dialect, offered};
 
 /// Where the published specification lives. Names below `dev.ucp` must point there (rule DISC-09).
-const SPECIFICATION: &str = "https://ucp.dev";
+pub const SPECIFICATION: &str = "https://ucp.dev";
 
-/// The profile of a gateway that serves `operations` in `release` under `public_url`, which has no trailing slash.
+/// Where the specification of a release has a page or a schema.
 #[must_use]
-pub fn profile(release: Release, operations: &[Operation], public_url: &str) -> Value {
+pub fn published_at(release: Release, path: &str) -> String {
+    format!("{SPECIFICATION}/{release}/{path}")
+}
+
+/// What a profile tells about.
+#[derive(Clone, Copy, Debug)]
+pub struct Site<'a> {
+    /// The address of the REST endpoint, without trailing slash; that of MCP is `mcp` below it.
+    pub endpoint: &'a str,
+    /// The operations that are mounted.
+    pub operations: &'a [Operation],
+    /// The public keys of the business, as JSON Web Keys.
+    pub keys: &'a [Value],
+    /// Other releases that are served, with the addresses of their profiles.
+    pub supported_versions: &'a [(Release, String)],
+}
+
+/// A profile with registries as maps from names to entries, the form since 2026-01-23. `key_members` name the
+/// members that hold the keys.
+#[must_use]
+pub fn profile(dialect: &dyn Dialect, site: &Site<'_>, key_members: &[&str]) -> Value {
+    let release = dialect.release();
     let version = release.date();
-    let mut capabilities = Map::new();
-    for operation in operations {
-        let Capability { name, spec, schema } = operation.row().capability;
-        capabilities.entry(name).or_insert_with(|| {
-            json!([{
-                "version": version,
-                "spec": format!("{SPECIFICATION}/{version}/specification/{spec}"),
-                "schema": format!("{SPECIFICATION}/{version}/schemas/{schema}"),
-            }])
-        });
+    let mut ucp = Map::from_iter([("version".to_owned(), version.into())]);
+    if !site.supported_versions.is_empty() {
+        let versions =
+            site.supported_versions.iter().map(|(release, url)| (release.date().to_owned(), url.as_str().into()));
+        ucp.insert("supported_versions".to_owned(), Value::Object(versions.collect()));
     }
     let service = |transport: &str, endpoint: String, schema: &str| {
         json!({
             "version": version,
-            "spec": format!("{SPECIFICATION}/{version}/specification/overview"),
+            "spec": published_at(release, "specification/overview"),
             "transport": transport,
             "endpoint": endpoint,
-            "schema": format!("{SPECIFICATION}/{version}/services/shopping/{schema}"),
+            "schema": published_at(release, &format!("services/shopping/{schema}")),
         })
     };
-    json!({
-        "ucp": {
-            "version": version,
-            "services": {
-                SHOPPING: [
-                    service("rest", public_url.to_owned(), "rest.openapi.json"),
-                    service("mcp", format!("{public_url}/mcp"), "mcp.openrpc.json"),
-                ],
-            },
-            "capabilities": capabilities,
-            "payment_handlers": {},
-        },
-    })
+    ucp.insert(
+        "services".to_owned(),
+        json!({ SHOPPING: [
+            service("rest", site.endpoint.to_owned(), "rest.openapi.json"),
+            service("mcp", format!("{}/mcp", site.endpoint), "mcp.openrpc.json"),
+        ] }),
+    );
+    let mut capabilities = Map::new();
+    for offer in offered(dialect, site.operations).filter(|offer| offer.published) {
+        let mut entry = json!({
+            "version": offer.version,
+            "spec": published_at(release, offer.spec),
+            "schema": published_at(release, offer.schema),
+        });
+        if !offer.extends.is_empty() {
+            entry["extends"] = offer.extends.into();
+        }
+        if let Some(Value::Array(entries)) = capabilities.get_mut(offer.name) {
+            entries.push(entry);
+        } else {
+            capabilities.insert(offer.name.to_owned(), json!([entry]));
+        }
+    }
+    ucp.insert("capabilities".to_owned(), Value::Object(capabilities));
+    ucp.insert("payment_handlers".to_owned(), json!({}));
+    let mut profile = Map::from_iter([("ucp".to_owned(), Value::Object(ucp))]);
+    if !site.keys.is_empty() {
+        profile.extend(key_members.iter().map(|&member| (member.to_owned(), site.keys.into())));
+    }
+    Value::Object(profile)
 }

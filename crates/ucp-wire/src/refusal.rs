@@ -7,6 +7,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use ucp_core::Refusal;
 
+use crate::{
+    dialect::{Refused, RpcError},
+    splice::json,
+};
+
 /// A call that was not carried out, and why.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Error")]
@@ -44,5 +49,16 @@ impl<'a> From<&'a Refusal> for Body<'a> {
             retry_after: refusal.retry_after,
             continue_url: refusal.continue_url.as_deref(),
         }
+    }
+}
+
+/// A refusal as it has been written since 2026-04-08.
+#[must_use]
+pub fn refuse(refusal: &Refusal) -> Refused {
+    let body = json(&Body::from(refusal));
+    Refused {
+        status: refusal.code.http_status(),
+        rpc_error: RpcError { code: refusal.code.json_rpc(), message: refusal.content.clone(), data: body.clone() },
+        body,
     }
 }

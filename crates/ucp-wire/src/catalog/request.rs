@@ -1,30 +1,97 @@
-//! What platforms send in release 2026-04-08.
+//! What platforms ask of the catalog.
+//!
+//! Requests have had this shape since 2026-04-08. `C` is what a release lets platforms say about the buyer's
+//! circumstances. The spellings of this project's founding documents, which are older, are taken in every release.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, de::Error as _};
+use serde::{
+    Deserialize, Deserializer,
+    de::{DeserializeOwned, Error as _},
+};
 use serde_json::{Map, Number, Value, json};
 use ucp_core::{
+    Refusal, Request,
     catalog::{self, detail, filter, lookup, product::SelectedOption, search},
     money::Amount,
 };
 
+/// What a release lets platforms say about the buyer's circumstances.
+pub(crate) trait Circumstances: DeserializeOwned + JsonSchema + Default + Into<Context> {}
+
+impl<C: DeserializeOwned + JsonSchema + Default + Into<Context>> Circumstances for C {}
+
+/// `search_catalog`, in the domain's words.
+///
+/// # Errors
+/// What the schema of [`SearchRequest`] does not see.
+pub(crate) fn search<C: Circumstances>(payload: Value, languages: &[String]) -> Result<Request, Refusal> {
+    Ok(Request::SearchCatalog(parsed::<SearchRequest<C>>(payload)?.into_domain(languages)))
+}
+
+/// `lookup_catalog`, in the domain's words.
+///
+/// # Errors
+/// What the schema of [`LookupRequest`] does not see.
+pub(crate) fn lookup<C: Circumstances>(payload: Value, languages: &[String]) -> Result<Request, Refusal> {
+    Ok(Request::LookupCatalog(parsed::<LookupRequest<C>>(payload)?.into_domain(languages)))
+}
+
+/// `get_product`, in the domain's words.
+///
+/// # Errors
+/// What the schema of [`ProductRequest`] does not see.
+pub(crate) fn get_product<C: Circumstances>(payload: Value, languages: &[String]) -> Result<Request, Refusal> {
+    Ok(Request::GetProduct(parsed::<ProductRequest<C>>(payload)?.into_domain(languages)))
+}
+
+/// A payload as its wire type. What the schema accepts parses, so that a failure here is one the schema cannot see.
+fn parsed<T: DeserializeOwned>(payload: Value) -> Result<T, Refusal> {
+    serde_json::from_value(payload)
+        .map_err(|error| Refusal::invalid("$", format!("The request cannot be read: {error}.")))
+}
+
+/// Rewrites the spellings of the founding documents: `context.country`, `context.region`, and `filters.category` with
+/// one category or several.
+pub(crate) fn modernize(payload: &mut Value) {
+    if let Some(context) = payload.get_mut("context").and_then(Value::as_object_mut) {
+        rename(context, "country", "address_country");
+        rename(context, "region", "address_region");
+    }
+    if let Some(filters) = payload.get_mut("filters").and_then(Value::as_object_mut) {
+        rename(filters, "category", "categories");
+        if let Some(single @ Value::String(_)) = filters.get_mut("categories") {
+            *single = Value::Array(vec![single.take()]);
+        }
+    }
+}
+
+/// Gives a member its present name, unless that is there already.
+pub(crate) fn rename(object: &mut Map<String, Value>, old: &str, new: &str) {
+    if !object.contains_key(new)
+        && let Some(value) = object.shift_remove(old)
+    {
+        object.insert(new.to_owned(), value);
+    }
+}
+
 /// What to search for. Needs a `query` that is not blank or at least one filter.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(
+    rename = "SearchRequest",
     extend("anyOf" = [
         { "properties": { "query": { "pattern": "\\S" } }, "required": ["query"] },
         { "properties": { "filters": { "minProperties": 1 } }, "required": ["filters"] },
     ]),
     example = json!({ "query": "blue running shoes", "filters": { "price": { "max": 15000 } }, "pagination": { "limit": 3 } })
 )]
-pub(super) struct SearchRequest {
+pub(crate) struct SearchRequest<C> {
     /// The words to look for.
     #[serde(default)]
     #[schemars(length(max = 4_096))]
     query: Option<String>,
     /// The buyer's circumstances.
     #[serde(default)]
-    context: Option<Context>,
+    context: Option<C>,
     #[expect(dead_code, reason = "part of the shape; never decides about an answer")]
     #[serde(default)]
     signals: Option<Signals>,
@@ -41,8 +108,8 @@ pub(super) struct SearchRequest {
 
 /// What to look up.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[schemars(example = json!({ "ids": ["prod_abc123", "TMX-GRN-11"], "context": { "currency": "EUR" } }))]
-pub(super) struct LookupRequest {
+#[schemars(rename = "LookupRequest", example = json!({ "ids": ["prod_abc123", "TMX-GRN-11"], "context": { "currency": "EUR" } }))]
+pub(crate) struct LookupRequest<C> {
     /// Product ids, variant ids, SKUs, handles and barcodes, in any mixture; at most 100 different ones.
     #[schemars(length(min = 1))]
     ids: Vec<String>,
@@ -51,7 +118,7 @@ pub(super) struct LookupRequest {
     filters: Option<SearchFilters>,
     /// The buyer's circumstances.
     #[serde(default)]
-    context: Option<Context>,
+    context: Option<C>,
     #[expect(dead_code, reason = "part of the shape; never decides about an answer")]
     #[serde(default)]
     signals: Option<Signals>,
@@ -66,7 +133,7 @@ pub(super) struct LookupRequest {
     rename = "GetProductRequest",
     example = json!({ "id": "prod_abc123", "selected": [{ "name": "Color", "label": "Blue" }], "preferences": ["Color", "Size"] })
 )]
-pub(super) struct ProductRequest {
+pub(crate) struct ProductRequest<C> {
     /// A product id or a variant id.
     id: String,
     /// The buyer's choices so far, at most one per option. A variant id overrules them.
@@ -82,7 +149,7 @@ pub(super) struct ProductRequest {
     filters: Option<SearchFilters>,
     /// The buyer's circumstances.
     #[serde(default)]
-    context: Option<Context>,
+    context: Option<C>,
     #[expect(dead_code, reason = "part of the shape; never decides about an answer")]
     #[serde(default)]
     signals: Option<Signals>,
@@ -93,7 +160,7 @@ pub(super) struct ProductRequest {
 
 /// The buyer's circumstances, as hints: they choose language and currency where the shop has them.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
-struct Context {
+pub(crate) struct Context {
     /// The country, best as ISO 3166-1 alpha-2 code.
     #[serde(default)]
     address_country: Option<String>,
@@ -195,8 +262,8 @@ fn limit<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::E
 }
 
 impl Context {
-    fn into_domain(this: Option<Self>, languages: &[String]) -> catalog::Context {
-        let this = this.unwrap_or_default();
+    fn into_domain(this: Option<impl Into<Self>>, languages: &[String]) -> catalog::Context {
+        let this = this.map(Into::into).unwrap_or_default();
         catalog::Context {
             country: this.address_country,
             languages: this.language.into_iter().chain(languages.iter().cloned()).collect(),
@@ -217,8 +284,8 @@ impl SearchFilters {
     }
 }
 
-impl SearchRequest {
-    pub(super) fn into_domain(self, languages: &[String]) -> search::Request {
+impl<C: Circumstances> SearchRequest<C> {
+    fn into_domain(self, languages: &[String]) -> search::Request {
         let pagination = self.pagination.unwrap_or_default();
         search::Request {
             query: self.query,
@@ -230,8 +297,8 @@ impl SearchRequest {
     }
 }
 
-impl LookupRequest {
-    pub(super) fn into_domain(self, languages: &[String]) -> lookup::Request {
+impl<C: Circumstances> LookupRequest<C> {
+    fn into_domain(self, languages: &[String]) -> lookup::Request {
         lookup::Request {
             ids: self.ids,
             filters: SearchFilters::into_domain(self.filters),
@@ -240,8 +307,8 @@ impl LookupRequest {
     }
 }
 
-impl ProductRequest {
-    pub(super) fn into_domain(self, languages: &[String]) -> detail::Request {
+impl<C: Circumstances> ProductRequest<C> {
+    fn into_domain(self, languages: &[String]) -> detail::Request {
         detail::Request {
             id: self.id,
             selected: self.selected.unwrap_or_default(),

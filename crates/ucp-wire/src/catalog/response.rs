@@ -1,0 +1,206 @@
+//! Writing answers about the catalog. [`shape`](super::shape) says what the result looks like.
+
+use ucp_core::{
+    catalog::{
+        detail::Detail,
+        lookup::{Input, ListedVariant, Listing, MatchKind, Resolved},
+        product,
+        search::Found,
+        selection::Signal,
+    },
+    rendering::Rendering,
+};
+
+use super::{
+    Form,
+    shape::{
+        DetailOption, DetailOptionValue, InputCorrelation, OptionValue, Pagination, ProductMembers, ProductOption,
+        VariantMembers,
+    },
+};
+use crate::splice::{Document, json};
+
+/// About how long a variant is.
+const VARIANT: usize = 1_024;
+
+/// Adds the members of an answer to `search_catalog`.
+pub(crate) fn search(form: &impl Form, root: &mut Document, found: &Found) {
+    listings(form, root, &found.products);
+    root.name("pagination").value(&Pagination {
+        cursor: found.cursor.as_deref(),
+        has_next_page: found.cursor.is_some(),
+        total_count: found.total,
+    });
+    form.notes(root, &found.messages);
+}
+
+/// Adds the members of an answer to `lookup_catalog`.
+pub(crate) fn lookup(form: &impl Form, root: &mut Document, resolved: &Resolved) {
+    listings(form, root, &resolved.products);
+    form.notes(root, &resolved.messages);
+}
+
+/// Adds the members of an answer to `get_product`.
+pub(crate) fn get_product(form: &impl Form, root: &mut Document, detail: &Detail) {
+    let product = &*detail.product;
+    let rendering = rendering(form, product);
+    root.name("product").object(|object| {
+        object.raw(&rendering.members);
+        if !product.options.is_empty() {
+            let options: Vec<_> =
+                product.options.iter().zip(&detail.signals).map(|(axis, signals)| signalled(axis, signals)).collect();
+            object.name("options").value(&options);
+            object.name("selected").value(&detail.selected);
+        }
+        object.name("variants").array(|variants| {
+            for position in &detail.variants {
+                variants.object(|object| object.raw(variant_members(form, product, rendering, *position)));
+            }
+        });
+    });
+    form.notes(root, &detail.messages);
+}
+
+/// About how long a list of products will be, rather too much than too little.
+pub(crate) fn expected_listings(form: &impl Form, listings: &[Listing]) -> usize {
+    let listed = |listing: &Listing| {
+        let rendering = rendering(form, &listing.product);
+        rendering.members.len() + rendering.options.len() + listing.variants.len() * VARIANT
+    };
+    listings.iter().map(listed).sum()
+}
+
+/// About how long a product in full will be, rather too much than too little.
+pub(crate) fn expected_detail(form: &impl Form, detail: &Detail) -> usize {
+    let rendering = rendering(form, &detail.product);
+    // Signals are longer than the values they stand beside.
+    let variant = detail
+        .variants
+        .first()
+        .map_or(0, |position| variant_members(form, &detail.product, rendering, *position).len() + VARIANT / 16);
+    rendering.members.len() + 4 * rendering.options.len() + detail.variants.len() * variant
+}
+
+fn listings(form: &impl Form, root: &mut Document, listings: &[Listing]) {
+    root.name("products").array(|products| listings.iter().for_each(|listing| listed(form, products, listing)));
+}
+
+fn listed(form: &impl Form, products: &mut Document, listing: &Listing) {
+    let rendering = rendering(form, &listing.product);
+    products.object(|object| {
+        object.raw(&rendering.members);
+        object.raw(&rendering.options);
+        object.name("variants").array(|variants| {
+            for ListedVariant { position, inputs } in &listing.variants {
+                variants.object(|object| {
+                    object.raw(variant_members(form, &listing.product, rendering, *position));
+                    if !inputs.is_empty() {
+                        form.correlate(object, &inputs.iter().map(correlation).collect::<Vec<_>>());
+                    }
+                });
+            }
+        });
+    });
+}
+
+fn correlation(input: &Input) -> InputCorrelation<'_> {
+    let kind = match input.kind {
+        MatchKind::Exact => "exact",
+        MatchKind::Featured => "featured",
+    };
+    InputCorrelation { id: &input.id, kind }
+}
+
+fn signalled<'a>(axis: &'a product::ProductOption, signals: &[Signal]) -> DetailOption<'a> {
+    let value = |(value, signal): (&'a product::OptionValue, &Signal)| DetailOptionValue {
+        id: value.id.as_deref(),
+        label: &value.label,
+        available: signal.available,
+        exists: signal.exists,
+    };
+    DetailOption { name: &axis.name, values: axis.values.iter().zip(signals).map(value).collect() }
+}
+
+fn rendering<'a>(form: &impl Form, product: &'a product::Product) -> &'a Rendering {
+    product.renderings.get_or_render(form.release(), || {
+        let options = if product.options.is_empty() {
+            Box::default()
+        } else {
+            format!("\"options\":{}", json(&options(product))).into()
+        };
+        Rendering::new(form.product(product), options, product.variants.len())
+    })
+}
+
+fn variant_members<'a>(
+    form: &impl Form,
+    product: &product::Product,
+    rendering: &'a Rendering,
+    position: usize,
+) -> &'a str {
+    rendering.variant(position, || form.variant(product, position))
+}
+
+fn options(product: &product::Product) -> Vec<ProductOption<'_>> {
+    product
+        .options
+        .iter()
+        .map(|axis| ProductOption {
+            name: &axis.name,
+            values: axis
+                .values
+                .iter()
+                .map(|value| OptionValue { id: value.id.as_deref(), label: &value.label })
+                .collect(),
+        })
+        .collect()
+}
+
+/// What is the same in every answer about a product.
+pub(crate) fn product(product: &product::Product) -> ProductMembers<'_> {
+    ProductMembers {
+        id: &product.id,
+        handle: product.handle.as_deref(),
+        title: &product.title,
+        description: &product.description,
+        url: product.url.as_deref(),
+        categories: &product.categories,
+        price_range: product.price_range,
+        list_price_range: product.list_price_range,
+        media: &product.media,
+        rating: product.rating.as_ref(),
+        tags: &product.tags,
+        metadata: product.metadata.as_ref(),
+        extra: &product.extra,
+    }
+}
+
+/// The variant at `position`, its price for a standard quantity written by `unit_price`.
+pub(crate) fn variant<'a, U>(
+    product: &'a product::Product,
+    position: usize,
+    unit_price: impl FnOnce(&'a product::UnitPrice) -> Option<U>,
+) -> VariantMembers<'a, U> {
+    let variant = &product.variants[position];
+    VariantMembers {
+        id: &variant.id,
+        sku: variant.sku.as_deref(),
+        barcodes: &variant.barcodes,
+        handle: variant.handle.as_deref(),
+        title: &variant.title,
+        description: &variant.description,
+        url: variant.url.as_deref(),
+        categories: &variant.categories,
+        price: variant.price,
+        list_price: variant.list_price,
+        unit_price: variant.unit_price.as_ref().and_then(unit_price),
+        availability: &variant.availability,
+        options: product.selection_of(position).into(),
+        media: &variant.media,
+        rating: variant.rating.as_ref(),
+        tags: &variant.tags,
+        metadata: variant.metadata.as_ref(),
+        seller: variant.seller.as_ref(),
+        extra: &variant.extra,
+    }
+}

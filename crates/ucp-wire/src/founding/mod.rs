@@ -1,0 +1,211 @@
+//! The releases before the catalog, 2026-01-11 and 2026-01-23, with the catalog of this project's founding documents.
+//!
+//! Neither release has a catalog. The founding documents describe one for their callers, and those callers are served:
+//! the operations can be called, but nothing advertises them. Answers have no `ucp.status`, products repeat `categories`
+//! as `category` and variants `inputs` as `input`, and what cannot be answered is an error of the transport.
+//!
+//! A search needs words or filters, as in later releases; the founding document demanded words.
+
+mod failure;
+mod message;
+
+use std::{borrow::Cow, sync::LazyLock};
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use ucp_core::{
+    Operation, Outcome, Refusal, Release, Request,
+    catalog::product::{self, Category, UnitPrice},
+    message::Message,
+    negotiation::Active,
+    operation::{CATALOG_LOOKUP, CATALOG_SEARCH},
+};
+
+use crate::{
+    catalog::{
+        CatalogShapes, Form, request, response,
+        shape::{InputCorrelation, LookupVariant, ProductMembers, VariantMembers},
+    },
+    dialect::{Dialect, Encoded, Offer, Refused},
+    envelope::{self, Capabilities, Dated},
+    profile::Site,
+    schema::Shapes,
+    splice::{Document, members},
+};
+
+/// A release before the catalog.
+#[derive(Debug)]
+pub struct Founding {
+    pub(crate) release: Release,
+    pub(crate) offers: &'static [Offer],
+    pub(crate) profile: fn(&dyn Dialect, &Site<'_>) -> Value,
+}
+
+/// The date at which the founding documents declare looking products up, whatever the release.
+const LOOKUP: &str = "2026-02-01";
+
+/// What callers of the founding catalog may declare.
+pub(crate) const fn offers(release: Release) -> [Offer; 3] {
+    const fn offer(name: &'static str, version: &'static str, spec: &'static str, schema: &'static str) -> Offer {
+        Offer { name, version, extends: &[], spec, schema, published: false }
+    }
+    let (lookup, schema) = ("specification/catalog/lookup", "schemas/shopping/catalog_lookup.json");
+    [
+        offer(CATALOG_SEARCH, release.date(), "specification/catalog/search", "schemas/shopping/catalog_search.json"),
+        offer(CATALOG_LOOKUP, release.date(), lookup, schema),
+        offer(CATALOG_LOOKUP, LOOKUP, lookup, schema),
+    ]
+}
+
+static CATALOG: LazyLock<CatalogShapes> = LazyLock::new(CatalogShapes::of::<Founding>);
+
+/// Protocol metadata of an answer.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Metadata")]
+pub(crate) struct Metadata<'a> {
+    /// The release this answer is written in.
+    version: Dated<'a>,
+    /// The capabilities that are active for this answer.
+    capabilities: Capabilities<'a>,
+}
+
+impl<'a> Metadata<'a> {
+    fn new(release: Release, operation: Operation, active: &'a Active) -> Self {
+        Self { version: Dated(release.date()), capabilities: Capabilities::relevant(operation, active) }
+    }
+}
+
+/// What is the same in every answer about a product.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct MirroredProduct<'a> {
+    #[serde(flatten)]
+    members: ProductMembers<'a>,
+    /// The same as `categories`.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    category: &'a [Category],
+}
+
+/// A variant, and which identifiers led to it.
+#[derive(Debug, JsonSchema)]
+pub(crate) struct MirroredLookupVariant<'a> {
+    #[expect(dead_code, reason = "states a shape and is never built")]
+    #[serde(flatten)]
+    variant: LookupVariant<VariantMembers<'a, UnitPrice>>,
+    /// The same as `inputs`.
+    #[expect(dead_code, reason = "states a shape and is never built")]
+    #[schemars(length(min = 1))]
+    input: Vec<InputCorrelation<'a>>,
+}
+
+/// The members of a product or variant that no rule speaks about, without what this dialect gives a meaning.
+fn without<'a>(extra: &'a Map<String, Value>, name: &str) -> Cow<'a, Map<String, Value>> {
+    if !extra.contains_key(name) {
+        return Cow::Borrowed(extra);
+    }
+    let mut rest = extra.clone();
+    rest.shift_remove(name);
+    Cow::Owned(rest)
+}
+
+impl Form for Founding {
+    type Context = request::Context;
+    type Metadata = Metadata<'static>;
+    type Message = message::FoundingMessage<'static>;
+    type NoResource = failure::NoResource<'static>;
+    type Product = MirroredProduct<'static>;
+    type Variant = VariantMembers<'static, UnitPrice>;
+    type LookupVariant = MirroredLookupVariant<'static>;
+
+    fn product(&self, product: &product::Product) -> Box<str> {
+        let mirrored = !product.categories.is_empty();
+        let extra = if mirrored { without(&product.extra, "category") } else { Cow::Borrowed(&product.extra) };
+        let shared = ProductMembers { extra: &extra, ..response::product(product) };
+        members(&MirroredProduct { members: shared, category: &product.categories })
+    }
+
+    fn variant(&self, product: &product::Product, position: usize) -> Box<str> {
+        let extra = without(&product.variants[position].extra, "input");
+        members(&VariantMembers { extra: &extra, ..response::variant(product, position, Some) })
+    }
+
+    fn correlate(&self, variant: &mut Document, inputs: &[InputCorrelation<'_>]) {
+        variant.name("inputs").value(inputs);
+        variant.name("input").value(inputs);
+    }
+
+    fn notes(&self, root: &mut Document, messages: &[Message]) {
+        if !messages.is_empty() {
+            root.name("messages").value(&message::all(messages));
+        }
+    }
+}
+
+impl Dialect for Founding {
+    fn release(&self) -> Release {
+        self.release
+    }
+
+    fn offers(&self) -> &'static [Offer] {
+        self.offers
+    }
+
+    fn shapes(&self, operation: Operation) -> Option<&'static Shapes> {
+        Some(match operation {
+            Operation::SearchCatalog => &CATALOG.search,
+            Operation::LookupCatalog => &CATALOG.lookup,
+            Operation::GetProduct => &CATALOG.get_product,
+        })
+    }
+
+    fn failure(&self, generator: &mut SchemaGenerator) -> Schema {
+        failure::schema(generator)
+    }
+
+    fn rpc_failure(&self, generator: &mut SchemaGenerator) -> Schema {
+        failure::rpc_schema(generator)
+    }
+
+    fn normalize(&self, operation: Operation, payload: &mut Value) {
+        match operation {
+            Operation::SearchCatalog | Operation::LookupCatalog => request::modernize(payload),
+            Operation::GetProduct => {
+                request::modernize(payload);
+                if let Some(payload) = payload.as_object_mut() {
+                    request::rename(payload, "selected_options", "selected");
+                }
+            }
+        }
+    }
+
+    fn decode(&self, operation: Operation, payload: Value, languages: &[String]) -> Result<Request, Refusal> {
+        match operation {
+            Operation::SearchCatalog => request::search::<<Self as Form>::Context>(payload, languages),
+            Operation::LookupCatalog => request::lookup::<<Self as Form>::Context>(payload, languages),
+            Operation::GetProduct => request::get_product::<<Self as Form>::Context>(payload, languages),
+        }
+    }
+
+    fn encode(&self, operation: Operation, outcome: &Outcome, active: &Active) -> Encoded {
+        let ucp = Metadata::new(self.release, operation, active);
+        match outcome {
+            Outcome::Answer(answer) => {
+                let document = envelope::write(self, answer, |root| {
+                    root.name("ucp").value(&ucp);
+                });
+                Encoded { document, status: 200, rpc_error: None }
+            }
+            Outcome::NoResource { messages, continue_url, id } => {
+                failure::no_resource(operation, ucp, messages, continue_url.as_deref(), id.as_deref())
+            }
+        }
+    }
+
+    fn refuse(&self, refusal: &Refusal) -> Refused {
+        failure::refuse(refusal)
+    }
+
+    fn profile(&self, site: &Site<'_>) -> Value {
+        (self.profile)(self, site)
+    }
+}

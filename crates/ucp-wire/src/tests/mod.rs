@@ -1,0 +1,333 @@
+//! Every operation, outcome and refusal in every release.
+
+mod official;
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+use ucp_core::{
+    Answer, Code, Operation, Outcome, Refusal, Release,
+    catalog::{
+        detail::Detail,
+        lookup::{Input, ListedVariant, Listing, MatchKind, Resolved},
+        product::{
+            Availability, Category, Description, OptionValue, Product, ProductOption, SelectedOption, UnitPrice,
+            Variant,
+        },
+        search::Found,
+        selection::Signal,
+    },
+    message::{Message, Severity},
+    money::{Amount, Currency, Price, PriceRange},
+    negotiation::{Active, Declaration},
+    rendering::Renderings,
+};
+
+use crate::{
+    dialect::{Dialect, dialect, offered, publishes, read},
+    documents::{documents, schemas},
+    profile::Site,
+    schema::{self, Direction},
+};
+
+fn price(minor: i64) -> Price {
+    Price { amount: Amount::new(minor).expect("an amount"), currency: Currency::USD }
+}
+
+/// Olive oil in two sizes, with members that the founding dialect gives a meaning of its own.
+fn product() -> Arc<Product> {
+    let extra =
+        |name: &str| Map::from_iter([(name.to_owned(), json!("the merchant's own")), ("x".to_owned(), json!(1))]);
+    let variant = |position: usize, id: &str, minor: i64, litres: f64| Variant {
+        id: id.to_owned(),
+        sku: Some(format!("SKU-{id}")),
+        barcodes: Vec::new(),
+        handle: None,
+        title: id.to_owned(),
+        description: Description::plain("Oil"),
+        url: None,
+        categories: Vec::new(),
+        price: price(minor),
+        list_price: None,
+        unit_price: Some(
+            serde_json::from_value::<UnitPrice>(json!({
+                "amount": 2000, "currency": "USD",
+                "measure": { "value": litres, "unit": "l" }, "reference": { "value": 1, "unit": "l" },
+            }))
+            .expect("a unit price"),
+        ),
+        availability: Availability::default(),
+        values: vec![position],
+        media: Vec::new(),
+        rating: None,
+        tags: Vec::new(),
+        metadata: None,
+        seller: None,
+        extra: extra("input"),
+    };
+    let value = |label: &str| OptionValue { id: None, label: label.to_owned(), canonical: None };
+    Arc::new(Product {
+        id: "oil".to_owned(),
+        handle: None,
+        title: "Olive oil".to_owned(),
+        description: Description::plain("Oil"),
+        url: Some("https://shop.example/oil".to_owned()),
+        categories: vec![Category { value: "Food > Oil".to_owned(), taxonomy: Some("merchant".to_owned()) }],
+        price_range: PriceRange { min: price(1000), max: price(1500) },
+        list_price_range: None,
+        media: Vec::new(),
+        options: vec![ProductOption {
+            name: "Size".to_owned(),
+            canonical: None,
+            values: vec![value("500 ml"), value("750 ml")],
+        }],
+        variants: vec![variant(0, "small", 1000, 0.5), variant(1, "large", 1500, 0.75)],
+        rating: None,
+        tags: Vec::new(),
+        metadata: None,
+        extra: extra("category"),
+        renderings: Renderings::default(),
+    })
+}
+
+fn listing(inputs: &[(&str, MatchKind)]) -> Listing {
+    let inputs = inputs.iter().map(|(id, kind)| Input { id: (*id).to_owned(), kind: *kind }).collect();
+    Listing { product: product(), variants: vec![ListedVariant { position: 1, inputs }] }
+}
+
+/// An answer of an operation that says something of everything it can say.
+fn answer(operation: Operation) -> Outcome {
+    let messages = vec![
+        Message::info("note", "A note."),
+        Message::error("partial", "Something is missing.", Severity::Unrecoverable),
+    ];
+    Outcome::Answer(match operation {
+        Operation::SearchCatalog => Answer::SearchCatalog(Found {
+            products: vec![listing(&[])],
+            cursor: Some("next".to_owned()),
+            total: Some(2),
+            messages,
+        }),
+        Operation::LookupCatalog => Answer::LookupCatalog(Resolved {
+            products: vec![listing(&[("oil", MatchKind::Featured), ("large", MatchKind::Exact)])],
+            messages,
+        }),
+        Operation::GetProduct => Answer::GetProduct(Detail {
+            product: product(),
+            selected: vec![SelectedOption { name: "Size".to_owned(), id: None, label: "750 ml".to_owned() }],
+            signals: vec![vec![Signal { exists: true, available: true }; 2]],
+            variants: vec![1, 0],
+            messages,
+        }),
+    })
+}
+
+/// What is active with a platform that declares everything a release offers.
+fn active(dialect: &dyn Dialect) -> Active {
+    let declared: Vec<Declaration> = offered(dialect, Operation::ALL).map(super::dialect::Offer::declaration).collect();
+    Active::all(&declared)
+}
+
+fn dialects() -> impl Iterator<Item = &'static dyn Dialect> {
+    Release::ALL.iter().map(|release| dialect(*release))
+}
+
+fn encoded(dialect: &dyn Dialect, operation: Operation, outcome: &Outcome) -> Value {
+    let encoded = dialect.encode(operation, outcome, &active(dialect));
+    serde_json::from_str(&encoded.document).expect("JSON")
+}
+
+fn parsed(text: &str) -> Value {
+    ucp_core::json::parse(text.as_bytes(), ucp_core::json::Limits::REQUEST).expect("JSON without duplicate members")
+}
+
+/// The profile of a business that has everything and one key.
+fn profile(dialect: &dyn Dialect) -> Value {
+    let key = json!({ "kid": "key", "kty": "EC", "crv": "P-256", "x": "x", "y": "y", "alg": "ES256", "use": "sig" });
+    dialect.profile(&Site {
+        endpoint: "https://shop.example/ucp",
+        operations: Operation::ALL,
+        keys: &[key],
+        supported_versions: &[],
+    })
+}
+
+#[test]
+fn every_dialect_is_that_of_its_release() {
+    for release in Release::ALL {
+        assert_eq!(dialect(*release).release(), *release);
+    }
+}
+
+#[test]
+fn what_can_be_called_is_read_and_written_as_its_shapes_say() {
+    for (dialect, operation) in dialects().flat_map(|dialect| Operation::ALL.iter().map(move |own| (dialect, *own))) {
+        let at = format!("{} of {}", operation.row().name, dialect.release());
+        let Some(shapes) = dialect.shapes(operation) else {
+            assert!(read(dialect, operation, json!({}), &[]).is_err_and(|refusal| refusal.code == Code::UnknownMethod));
+            assert!(!publishes(dialect, operation), "{at}");
+            continue;
+        };
+        let request = schema::bundle(&mut schema::generator(Direction::Request), |generator| shapes.request(generator));
+        let example = request["examples"][0].clone();
+        let read = read(dialect, operation, example, &[]).unwrap_or_else(|refusal| panic!("{at}: {refusal}"));
+        assert_eq!(read.operation(), operation, "{at}");
+
+        let response =
+            schema::bundle(&mut schema::generator(Direction::Response), |generator| shapes.response(generator));
+        let validator = schema::validator(&response);
+        let unavailable = Message::error("capabilities_incompatible", "No.", Severity::Unrecoverable);
+        let missing = Message::error("not_found", "No.", Severity::Unrecoverable);
+        let elsewhere = Outcome::NoResource {
+            messages: vec![unavailable, Message::info("note", "A note.")],
+            continue_url: Some("https://shop.example/".to_owned()),
+            id: None,
+        };
+        for outcome in [answer(operation), Outcome::nothing_under("oil", missing), elsewhere] {
+            let encoded = dialect.encode(operation, &outcome, &active(dialect));
+            let document = parsed(&encoded.document);
+            if let Err(error) = validator.validate(&document) {
+                panic!("{at}: {error} in {document}");
+            }
+            assert_eq!(document["ucp"]["version"], dialect.release().date(), "{at}");
+            assert!(document["ucp"]["capabilities"][operation.row().capability][0]["version"].is_string(), "{at}");
+            let founding = dialect.release() < Release::V2026_04_08;
+            let fails = matches!(outcome, Outcome::NoResource { .. });
+            assert_eq!(encoded.rpc_error.is_some(), founding && fails, "{at}");
+            assert_eq!(encoded.status == 200, !(founding && fails), "{at}");
+            if let Some(error) = encoded.rpc_error {
+                let mut generator = schema::generator(Direction::Response);
+                let data = schema::bundle(&mut generator, |generator| dialect.rpc_failure(generator));
+                let said = parsed(&error.data);
+                schema::validator(&data).validate(&said).unwrap_or_else(|error| panic!("{at}: {error} in {said}"));
+                let Outcome::NoResource { id, .. } = &outcome else { panic!("{at}: no outcome without a resource") };
+                assert_eq!(said.get("id"), id.clone().map(Value::from).as_ref());
+            }
+        }
+    }
+}
+
+#[test]
+fn every_refusal_is_written_in_every_release() {
+    for (dialect, code) in dialects().flat_map(|dialect| Code::ALL.iter().map(move |code| (dialect, *code))) {
+        let mut refusal = Refusal::new(code, "No.").at("$.ids[0]").accepting("something else");
+        refusal.retry_after = Some(7);
+        refusal.continue_url = Some("https://shop.example/".to_owned());
+        let refused = dialect.refuse(&refusal);
+        let (body, data) = (parsed(&refused.body), parsed(&refused.rpc_error.data));
+        let mut generator = schema::generator(Direction::Response);
+        let shape = schema::bundle(&mut generator, |generator| dialect.failure(generator));
+        schema::validator(&shape).validate(&body).unwrap_or_else(|error| panic!("{code}: {error} in {body}"));
+        let mut generator = schema::generator(Direction::Response);
+        let shape = schema::bundle(&mut generator, |generator| dialect.rpc_failure(generator));
+        schema::validator(&shape).validate(&data).unwrap_or_else(|error| panic!("{code}: {error} in {data}"));
+        assert_eq!(refused.status, code.http_status());
+        for said in [&body, &data] {
+            assert_eq!(said["code"], code.as_str());
+            assert_eq!(said["retry_after"], 7);
+            assert_eq!(said["continue_url"], "https://shop.example/");
+        }
+        if dialect.release() >= Release::V2026_04_08 {
+            assert_eq!(refused.rpc_error.code, code.json_rpc());
+            continue;
+        }
+        assert_eq!(body["status"], "requires_escalation");
+        assert_eq!(
+            (&body["messages"][0]["code"], &body["messages"][0]["content"]),
+            (&json!(code.as_str()), &json!("No."))
+        );
+        assert_eq!((&data["status"], &data["errors"][0]["message"]), (&json!("error"), &json!("No.")));
+        let expected = if code.json_rpc() > -32600 { -32603 } else { code.json_rpc() };
+        assert_eq!(refused.rpc_error.code, expected, "{code}");
+    }
+}
+
+#[test]
+fn the_founding_catalog_is_written_as_its_document_shows_it() {
+    for dialect in dialects().filter(|dialect| dialect.release() < Release::V2026_04_08) {
+        let found = encoded(dialect, Operation::LookupCatalog, &answer(Operation::LookupCatalog));
+        assert!(found["ucp"].get("status").is_none());
+        assert_eq!(found["ucp"]["capabilities"]["dev.ucp.shopping.catalog.lookup"][0]["version"], "2026-02-01");
+        let product = &found["products"][0];
+        assert_eq!(product["category"], product["categories"]);
+        assert_eq!(product["category"][0]["value"], "Food > Oil");
+        assert_eq!(product["variants"][0]["input"], product["variants"][0]["inputs"]);
+        assert_eq!(product["variants"][0]["input"][1], json!({ "id": "large", "match": "exact" }));
+        assert_eq!(product["x"], 1);
+        assert_eq!(found["messages"][1]["severity"], "requires_buyer_input");
+
+        let missing =
+            Outcome::nothing_under("prod_invalid", Message::error("not_found", "No.", Severity::Unrecoverable));
+        let missing = dialect.encode(Operation::GetProduct, &missing, &active(dialect));
+        assert_eq!(missing.status, 404);
+        let error = missing.rpc_error.expect("an error");
+        assert_eq!((error.code, error.message.as_str()), (-32602, "Product not found"));
+        assert_eq!(parsed(&error.data)["id"], "prod_invalid");
+
+        let filtered =
+            Outcome::nothing_under("prod_dear", Message::error("not_found", "Too dear.", Severity::Recoverable));
+        let error = dialect.encode(Operation::GetProduct, &filtered, &active(dialect)).rpc_error.expect("an error");
+        assert_eq!((error.code, error.message.as_str()), (-32603, "Too dear."));
+    }
+}
+
+#[test]
+fn older_spellings_are_taken_in_every_release() {
+    for dialect in dialects() {
+        for category in [json!("Footwear"), json!(["Footwear"])] {
+            let payload = json!({
+                "query": "shoes", "context": { "country": "US", "region": "CA" }, "filters": { "category": category },
+            });
+            let read = read(dialect, Operation::SearchCatalog, payload, &[]).expect("a search");
+            let ucp_core::Request::SearchCatalog(search) = read else { panic!("a search") };
+            assert_eq!(search.context.country.as_deref(), Some("US"));
+            assert_eq!(search.filters.categories.as_deref(), Some(&["Footwear".to_owned()][..]));
+            assert!(search.filters.unknown.is_empty());
+        }
+    }
+}
+
+#[test]
+fn the_newest_release_reads_its_context_and_writes_typed_measures() {
+    let newest = dialect(Release::NEWEST);
+    let context =
+        |context: Value| read(newest, Operation::LookupCatalog, json!({ "ids": ["oil"], "context": context }), &[]);
+    let preferred = json!({ "currency": "EUR", "location": "store", "payment": [{ "handler": "com.example.pay" }] });
+    let Ok(ucp_core::Request::LookupCatalog(lookup)) = context(preferred) else { panic!("a lookup") };
+    assert_eq!(lookup.context.currency.as_deref(), Some("EUR"));
+    assert_eq!(context(json!({ "location": 5 })).expect_err("wrong").path.as_deref(), Some("$.context.location"));
+    let handler = context(json!({ "payment": [{ "types": [] }] })).expect_err("wrong");
+    assert_eq!(handler.path.as_deref(), Some("$.context.payment[0].handler"));
+
+    let found = encoded(newest, Operation::SearchCatalog, &answer(Operation::SearchCatalog));
+    let unit_price = &found["products"][0]["variants"][0]["unit_price"];
+    assert_eq!(unit_price["measure"], json!({ "value": 75, "unit": "LTR", "scale": 2, "display_text": "l" }));
+    assert_eq!(unit_price["reference"], json!({ "value": 1, "unit": "LTR", "display_text": "l" }));
+}
+
+#[test]
+fn documents_and_profiles_tell_only_what_a_release_has() {
+    let documents = documents("http://127.0.0.1:8080");
+    for dialect in dialects() {
+        let (release, modern) = (dialect.release(), dialect.release() >= Release::V2026_04_08);
+        let openapi = &documents[&format!("openapi/{release}/rest.openapi.json")];
+        assert_eq!(openapi["paths"].as_object().map(Map::len), Some(if modern { 3 } else { 0 }));
+        assert!(openapi["components"]["schemas"]["Error"].is_object());
+        let openrpc = &documents[&format!("openrpc/{release}/mcp.openrpc.json")];
+        assert_eq!(openrpc["methods"].as_array().map(Vec::len), Some(if modern { 3 } else { 0 }));
+        assert_eq!(openrpc["x-error-data"]["$ref"], "#/components/schemas/Error");
+        assert_eq!(schemas(dialect, Operation::ALL).len(), if modern { 7 } else { 1 });
+
+        let profile = profile(dialect);
+        assert_eq!(profile["ucp"]["version"], release.date());
+        assert_eq!(profile["signing_keys"][0]["kid"], "key");
+        assert_eq!(profile.get("keys").is_some(), release == Release::V2026_08_25);
+        let service = &profile["ucp"]["services"]["dev.ucp.shopping"];
+        let (rest, capabilities) = match release {
+            Release::V2026_01_11 => (&service["rest"], profile["ucp"]["capabilities"].as_array().map(Vec::len)),
+            _ => (&service[0], profile["ucp"]["capabilities"].as_object().map(Map::len)),
+        };
+        assert_eq!(rest["endpoint"], "https://shop.example/ucp");
+        assert_eq!(capabilities, Some(if modern { 2 } else { 0 }));
+    }
+}

@@ -1,0 +1,122 @@
+//! Release 2026-08-25: measures are integers with a scale, so that no float is left in prices.
+//!
+//! Profiles name the keys twice: `keys` is where this release looks for them, `signing_keys` where older ones do.
+
+mod context;
+mod unit_price;
+
+use std::sync::LazyLock;
+
+use schemars::{Schema, SchemaGenerator};
+use serde_json::Value;
+use ucp_core::{
+    Operation, Outcome, Refusal, Release, Request,
+    catalog::product::Product,
+    message::Message,
+    negotiation::Active,
+    operation::{CATALOG_LOOKUP, CATALOG_SEARCH},
+};
+
+use crate::{
+    catalog::{
+        CatalogShapes, Form, request, response,
+        shape::{LookupVariant, ProductMembers, VariantMembers},
+    },
+    dialect::{Dialect, Encoded, Offer, Refused},
+    envelope::{self, ErrorResponse, Success},
+    profile::{self, Site},
+    refusal,
+    schema::{self, Shapes},
+    splice::members,
+};
+
+use unit_price::UnitPrice;
+
+/// Release 2026-08-25.
+#[derive(Clone, Copy, Debug)]
+pub struct V2026_08_25;
+
+const VERSION: &str = Release::V2026_08_25.date();
+
+const OFFERS: &[Offer] = &[
+    Offer {
+        name: CATALOG_SEARCH,
+        version: VERSION,
+        extends: &[],
+        spec: "specification/shopping/catalog/search",
+        schema: "schemas/shopping/catalog_search.json",
+        published: true,
+    },
+    Offer {
+        name: CATALOG_LOOKUP,
+        version: VERSION,
+        extends: &[],
+        spec: "specification/shopping/catalog/lookup",
+        schema: "schemas/shopping/catalog_lookup.json",
+        published: true,
+    },
+];
+
+static CATALOG: LazyLock<CatalogShapes> = LazyLock::new(CatalogShapes::of::<V2026_08_25>);
+
+impl Form for V2026_08_25 {
+    type Context = context::Context;
+    type Metadata = Success<'static>;
+    type Message = Message;
+    type NoResource = ErrorResponse<'static>;
+    type Product = ProductMembers<'static>;
+    type Variant = VariantMembers<'static, UnitPrice<'static>>;
+    type LookupVariant = LookupVariant<Self::Variant>;
+
+    fn variant(&self, product: &Product, position: usize) -> Box<str> {
+        members(&response::variant(product, position, UnitPrice::exact))
+    }
+}
+
+impl Dialect for V2026_08_25 {
+    fn release(&self) -> Release {
+        Release::V2026_08_25
+    }
+
+    fn offers(&self) -> &'static [Offer] {
+        OFFERS
+    }
+
+    fn shapes(&self, operation: Operation) -> Option<&'static Shapes> {
+        Some(match operation {
+            Operation::SearchCatalog => &CATALOG.search,
+            Operation::LookupCatalog => &CATALOG.lookup,
+            Operation::GetProduct => &CATALOG.get_product,
+        })
+    }
+
+    fn failure(&self, generator: &mut SchemaGenerator) -> Schema {
+        schema::error(generator)
+    }
+
+    fn normalize(&self, operation: Operation, payload: &mut Value) {
+        match operation {
+            Operation::SearchCatalog | Operation::LookupCatalog | Operation::GetProduct => request::modernize(payload),
+        }
+    }
+
+    fn decode(&self, operation: Operation, payload: Value, languages: &[String]) -> Result<Request, Refusal> {
+        match operation {
+            Operation::SearchCatalog => request::search::<<Self as Form>::Context>(payload, languages),
+            Operation::LookupCatalog => request::lookup::<<Self as Form>::Context>(payload, languages),
+            Operation::GetProduct => request::get_product::<<Self as Form>::Context>(payload, languages),
+        }
+    }
+
+    fn encode(&self, operation: Operation, outcome: &Outcome, active: &Active) -> Encoded {
+        envelope::encode(self, operation, outcome, active)
+    }
+
+    fn refuse(&self, refusal: &Refusal) -> Refused {
+        refusal::refuse(refusal)
+    }
+
+    fn profile(&self, site: &Site<'_>) -> Value {
+        profile::profile(self, site, &["keys", "signing_keys"])
+    }
+}
