@@ -1,21 +1,27 @@
 //! From the arguments of a tool or a method to a [`Call`].
 //!
 //! Arguments name the platform in `meta["ucp-agent"].profile`; the founding documents' `_meta.ucp.profile` and the
-//! `UCP-Agent` header mean the same. The payload stands in the member that the operation table names.
+//! `UCP-Agent` header mean the same, as do the places of an idempotency key. The payload stands in the member that the operation table names.
 
 use serde_json::{Map, Value};
-use ucp_core::{Code, Operation, Refusal, Release, operation::Row};
-use ucp_service::{Call, agent::Claim};
+use ucp_core::{Code, Operation, Refusal, operation::Row};
+use ucp_service::{Call, Endpoint, agent::Stated, gate::Principal};
 
 /// What a transport knows about a call beside its arguments.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Caller {
-    /// Who the transport says is calling.
-    pub claim: Option<Claim>,
-    /// Who is calling if nobody says so.
-    pub default_claim: Option<Claim>,
+    /// Whose profile the transport says the caller's is.
+    pub profile: Option<Stated>,
+    /// Whose it is if nobody says so.
+    pub default_profile: Option<Stated>,
+    /// The idempotency keys that the transport names.
+    pub idempotency_keys: Vec<Stated>,
     /// The languages the transport names.
     pub languages: Vec<String>,
+    /// Who was let in.
+    pub principal: Principal,
+    /// The identifier of the request, on transports that have one.
+    pub request_id: Option<String>,
 }
 
 /// The call that `arguments` of a tool spell.
@@ -24,12 +30,12 @@ pub struct Caller {
 /// [`Code::InvalidRequest`] or [`Code::InvalidProfileUrl`] for arguments that do not have the shape of the tool.
 pub fn tool_call(
     operation: Operation,
-    release: Release,
+    endpoint: Endpoint,
     arguments: Map<String, Value>,
     meta: Option<&Value>,
     caller: &Caller,
 ) -> Result<Call, Refusal> {
-    call(operation, release, arguments, meta, caller, false)
+    call(operation, endpoint, arguments, meta, caller, false)
 }
 
 /// The call that `params` of a method of the same name spell: by name, by position, or with the payload's members
@@ -37,7 +43,7 @@ pub fn tool_call(
 ///
 /// # Errors
 /// The same as [`tool_call`].
-pub fn direct_call(operation: Operation, release: Release, params: Value, caller: &Caller) -> Result<Call, Refusal> {
+pub fn direct_call(operation: Operation, endpoint: Endpoint, params: Value, caller: &Caller) -> Result<Call, Refusal> {
     let row = operation.row();
     let names = || parameters(operation);
     let named = match params {
@@ -53,7 +59,7 @@ pub fn direct_call(operation: Operation, release: Release, params: Value, caller
         _ => Map::new(),
     };
     let meta = named.get("_meta").cloned();
-    call(operation, release, named, meta.as_ref(), caller, true)
+    call(operation, endpoint, named, meta.as_ref(), caller, true)
 }
 
 /// The parameters of an operation by position.
@@ -64,15 +70,23 @@ fn parameters(operation: Operation) -> impl Iterator<Item = &'static str> {
 
 fn call(
     operation: Operation,
-    release: Release,
+    endpoint: Endpoint,
     mut arguments: Map<String, Value>,
     meta: Option<&Value>,
     caller: &Caller,
     flat: bool,
 ) -> Result<Call, Refusal> {
     let row = operation.row();
-    let claims = claims(arguments.shift_remove("meta").as_ref(), meta, caller)?;
+    let own = arguments.shift_remove("meta");
     arguments.shift_remove("_meta");
+    let profiles = profiles(own.as_ref(), meta, caller)?;
+    let mut idempotency_keys = Vec::new();
+    idempotency_keys
+        .extend(key("`meta[\"idempotency-key\"]`", own.as_ref().and_then(|meta| meta.get("idempotency-key")))?);
+    if flat {
+        idempotency_keys.extend(key("`idempotency_key`", arguments.shift_remove("idempotency_key").as_ref())?);
+    }
+    idempotency_keys.extend(caller.idempotency_keys.iter().cloned());
     let id = if operation.takes_id() { Some(identifier(row, arguments.shift_remove("id"))?) } else { None };
     let payload = match row.payload {
         None => Value::Null,
@@ -85,7 +99,27 @@ fn call(
             }
         },
     };
-    Ok(Call { operation, release, id, payload, claims, languages: caller.languages.clone() })
+    Ok(Call {
+        operation,
+        endpoint,
+        id,
+        payload,
+        profiles,
+        idempotency_keys,
+        languages: caller.languages.clone(),
+        principal: caller.principal.clone(),
+    })
+}
+
+/// What an argument states about the idempotency key.
+fn key(place: &'static str, key: Option<&Value>) -> Result<Option<Stated>, Refusal> {
+    match key {
+        None => Ok(None),
+        Some(Value::String(key)) => Ok(Some(Stated { place, text: key.clone() })),
+        Some(_) => {
+            Err(Refusal::new(Code::InvalidRequest, format!("{place} is no text.")).accepting("a text, best a UUID"))
+        }
+    }
 }
 
 fn identifier(row: &Row, id: Option<Value>) -> Result<String, Refusal> {
@@ -95,16 +129,16 @@ fn identifier(row: &Row, id: Option<Value>) -> Result<String, Refusal> {
     }
 }
 
-fn claims(meta: Option<&Value>, envelope: Option<&Value>, caller: &Caller) -> Result<Vec<Claim>, Refusal> {
+fn profiles(meta: Option<&Value>, envelope: Option<&Value>, caller: &Caller) -> Result<Vec<Stated>, Refusal> {
     let stated = [
         ("`meta[\"ucp-agent\"].profile`", meta.and_then(|meta| meta.get("ucp-agent")), meta),
         ("`_meta.ucp.profile`", envelope.and_then(|meta| meta.get("ucp")), envelope),
     ];
-    let mut claims = Vec::new();
+    let mut profiles = Vec::new();
     for (place, agent, holder) in stated {
         let profile = agent.map(|agent| agent.get("profile").and_then(Value::as_str));
         match profile {
-            Some(Some(profile)) => claims.push(Claim { place, profile: profile.to_owned() }),
+            Some(Some(profile)) => profiles.push(Stated { place, text: profile.to_owned() }),
             Some(None) => return Err(Refusal::new(Code::InvalidProfileUrl, format!("{place} is missing or no text."))),
             None if holder.is_some_and(|holder| !holder.is_object()) => {
                 return Err(Refusal::new(Code::InvalidProfileUrl, format!("What should hold {place} is no object.")));
@@ -112,11 +146,11 @@ fn claims(meta: Option<&Value>, envelope: Option<&Value>, caller: &Caller) -> Re
             None => {}
         }
     }
-    claims.extend(caller.claim.clone());
-    if claims.is_empty() {
-        claims.extend(caller.default_claim.clone());
+    profiles.extend(caller.profile.clone());
+    if profiles.is_empty() {
+        profiles.extend(caller.default_profile.clone());
     }
-    Ok(claims)
+    Ok(profiles)
 }
 
 #[cfg(test)]
@@ -125,10 +159,19 @@ mod tests {
 
     use super::*;
 
-    const RELEASE: Release = Release::V2026_04_08;
+    fn texts(stated: &[Stated]) -> Vec<&str> {
+        stated.iter().map(|stated| stated.text.as_str()).collect()
+    }
 
-    fn profiles(call: &Call) -> Vec<&str> {
-        call.claims.iter().map(|claim| claim.profile.as_str()).collect()
+    fn nobody() -> Caller {
+        Caller {
+            profile: None,
+            default_profile: None,
+            idempotency_keys: vec![],
+            languages: vec![],
+            principal: Principal::Anonymous,
+            request_id: None,
+        }
     }
 
     #[test]
@@ -140,18 +183,17 @@ mod tests {
             json!([meta, payload]),
             json!({ "_meta": { "ucp": { "profile": "https://a.example/" } }, "query": "shoes" }),
         ] {
-            let call = direct_call(Operation::SearchCatalog, RELEASE, params, &Caller::default()).expect("a call");
-            assert_eq!((profiles(&call), &call.payload), (vec!["https://a.example/"], &payload));
+            let call = direct_call(Operation::SearchCatalog, Endpoint::Root, params, &nobody()).expect("a call");
+            assert_eq!((texts(&call.profiles), &call.payload), (vec!["https://a.example/"], &payload));
         }
-        assert!(direct_call(Operation::SearchCatalog, RELEASE, json!([1, 2, 3]), &Caller::default()).is_err());
+        assert!(direct_call(Operation::SearchCatalog, Endpoint::Root, json!([1, 2, 3]), &nobody()).is_err());
     }
 
     #[test]
     fn a_tool_wants_its_payload_and_an_honest_meta() {
         let code = |arguments: Value| {
             let Value::Object(arguments) = arguments else { panic!("an object") };
-            tool_call(Operation::GetProduct, RELEASE, arguments, None, &Caller::default())
-                .map_err(|refusal| refusal.code)
+            tool_call(Operation::GetProduct, Endpoint::Root, arguments, None, &nobody()).map_err(|refusal| refusal.code)
         };
         assert_eq!(code(json!({ "id": "p" })).expect_err("no payload"), Code::InvalidRequest);
         assert_eq!(code(json!({ "meta": 3, "catalog": {} })).expect_err("no object"), Code::InvalidProfileUrl);
@@ -159,19 +201,30 @@ mod tests {
             code(json!({ "meta": { "ucp-agent": {} }, "catalog": {} })).expect_err("none"),
             Code::InvalidProfileUrl
         );
-        assert!(code(json!({ "meta": {}, "catalog": {} })).expect("left to the pipeline").claims.is_empty());
+        assert!(code(json!({ "meta": {}, "catalog": {} })).expect("left to the pipeline").profiles.is_empty());
     }
 
     #[test]
-    fn every_claim_is_kept_and_the_default_only_fills_a_gap() {
-        let claim = |profile: &str| Some(Claim { place: "here", profile: profile.to_owned() });
-        let caller = Caller { claim: claim("h"), default_claim: claim("d"), languages: vec![] };
+    fn every_statement_is_kept_and_the_default_only_fills_a_gap() {
+        let stated = |text: &str| Some(Stated { place: "here", text: text.to_owned() });
+        let caller = Caller { profile: stated("h"), default_profile: stated("d"), ..nobody() };
         let read = |params: Value, caller: &Caller| {
-            let call = direct_call(Operation::SearchCatalog, RELEASE, params, caller).expect("a call");
-            profiles(&call).join(" ")
+            let call = direct_call(Operation::SearchCatalog, Endpoint::Root, params, caller).expect("a call");
+            texts(&call.profiles).join(" ")
         };
         let both = json!({ "meta": { "ucp-agent": { "profile": "m" } }, "_meta": { "ucp": { "profile": "e" } } });
         assert_eq!(read(both, &caller), "m e h");
-        assert_eq!(read(json!({}), &Caller { claim: None, ..caller }), "d");
+        assert_eq!(read(json!({}), &Caller { profile: None, ..caller }), "d");
+    }
+
+    #[test]
+    fn idempotency_keys_are_read_wherever_they_stand() {
+        let caller = Caller { idempotency_keys: vec![Stated { place: "here", text: "h".to_owned() }], ..nobody() };
+        let read = |params: Value| direct_call(Operation::SearchCatalog, Endpoint::Root, params, &caller);
+        let call =
+            read(json!({ "meta": { "idempotency-key": "m" }, "idempotency_key": "p", "query": "x" })).expect("a call");
+        assert_eq!(texts(&call.idempotency_keys), ["m", "p", "h"]);
+        assert_eq!(call.payload, json!({ "query": "x" }));
+        assert_eq!(read(json!({ "idempotency_key": 3 })).expect_err("no text").code, Code::InvalidRequest);
     }
 }

@@ -6,37 +6,28 @@
 
 use std::sync::Arc;
 
-use axum::{
-    Router,
-    body::Body,
-    extract::State,
-    response::{IntoResponse as _, Response},
-    routing::post,
-};
+use axum::{Router, body::Body, extract::State, response::Response, routing::post};
 use http::{
     HeaderMap, HeaderName, HeaderValue, Request, StatusCode, Uri,
-    header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, HOST, ORIGIN, RETRY_AFTER},
+    header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, HOST, ORIGIN, RETRY_AFTER, WWW_AUTHENTICATE},
+    request::Parts,
 };
 use ucp_core::{Code, Refusal};
-use ucp_service::{body, header};
+use ucp_service::{
+    Gate, body,
+    gate::{CHALLENGE, Hosts},
+    header,
+};
 
 use crate::{
     arguments::Caller,
     era::{HANDSHAKE_VERSIONS, Mirror},
+    message,
     server::{Answer, Server},
 };
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const EVENT_STREAM: HeaderValue = HeaderValue::from_static("text/event-stream");
-
-/// How the endpoint behaves towards the web.
-#[derive(Clone, Debug, Default)]
-pub struct Config {
-    /// Host names, without port, under which the gateway is reached besides those of loopback.
-    pub hosts: Vec<String>,
-    /// Which status JSON-RPC errors have.
-    pub error_status: ErrorStatus,
-}
 
 /// Which HTTP status a JSON-RPC error has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,14 +41,19 @@ pub enum ErrorStatus {
     Matching,
 }
 
-struct Endpoint {
+struct Mount {
     server: Server,
-    config: Config,
+    gate: Gate,
+    error_status: ErrorStatus,
 }
 
-/// The endpoint, to be mounted at its path.
-pub fn router(server: Server, config: Config) -> Router {
-    Router::new().route("/mcp", post(handle)).with_state(Arc::new(Endpoint { server, config }))
+/// The endpoint, at `mcp` below `prefix`.
+pub fn router(server: Server, gate: Gate, error_status: ErrorStatus, prefix: &str) -> Router {
+    Router::new().route(&format!("{prefix}/mcp"), post(handle)).with_state(Arc::new(Mount {
+        server,
+        gate,
+        error_status,
+    }))
 }
 
 /// The form an answer takes.
@@ -67,33 +63,45 @@ enum Form {
     Event,
 }
 
-async fn handle(State(endpoint): State<Arc<Endpoint>>, request: Request<Body>) -> Response {
-    let request_id = header::request_id(request.headers());
-    let shook_hands = endpoint.config.error_status == ErrorStatus::Fitting && names_handshake(request.headers());
-    let (form, mut answer) = match respond(&endpoint, request).await {
-        Ok(answered) => answered,
-        Err(refusal) => (Form::Json, Answer::refused(None, &refusal)),
-    };
+async fn handle(State(mount): State<Arc<Mount>>, request: Request<Body>) -> Response {
+    let (head, body) = request.into_parts();
+    let request_id = header::request_id(&head.headers);
+    let shook_hands = mount.error_status == ErrorStatus::Fitting && names_handshake(&head.headers);
+    let (form, mut answer) = respond(&mount, &head, body, &request_id).await.unwrap_or_else(|Unheard { id, refusal }| {
+        let fault = mount.server.fault(refusal);
+        (Form::Json, Answer::refused(id.as_ref(), &fault, request_id.to_str().ok()))
+    });
+    let unauthorized = answer.status == StatusCode::UNAUTHORIZED.as_u16();
     // Which page may call is between browsers and servers; no MCP library is asked. A message of the era without a
     // handshake comes from a client of that era, whatever its header says.
     let is_modern = answer.modern_violation;
     if shook_hands && !is_modern && answer.text.is_some() && answer.status != Code::OriginForbidden.http_status() {
         answer.status = StatusCode::OK.as_u16();
     }
-    let Answer { status, retry_after, text, .. } = answer;
-    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let headers = [(header::REQUEST_ID, request_id), (CACHE_CONTROL, HeaderValue::from_static("no-store"))];
-    let mut response = match (text, form) {
-        (None, _) => (status, headers).into_response(),
-        (Some(text), Form::Json) => (status, headers, [(CONTENT_TYPE, JSON)], text).into_response(),
+    let Answer { status, retry_after, text, effect, .. } = answer;
+    let mut headers =
+        HeaderMap::from_iter([(header::REQUEST_ID, request_id), (CACHE_CONTROL, HeaderValue::from_static("no-store"))]);
+    if let Some(seconds) = retry_after {
+        headers.insert(RETRY_AFTER, seconds.into());
+    }
+    if unauthorized {
+        headers.insert(WWW_AUTHENTICATE, CHALLENGE);
+    }
+    let body = match (text, form) {
+        (None, _) => String::new(),
+        (Some(text), Form::Json) => {
+            headers.insert(CONTENT_TYPE, JSON);
+            text
+        }
         (Some(text), Form::Event) => {
-            (status, headers, [(CONTENT_TYPE, EVENT_STREAM)], format!("event: message\ndata: {text}\n\n"))
-                .into_response()
+            headers.insert(CONTENT_TYPE, EVENT_STREAM);
+            format!("event: message\ndata: {text}\n\n")
         }
     };
-    if let Some(seconds) = retry_after {
-        response.headers_mut().insert(RETRY_AFTER, seconds.into());
-    }
+    mount.gate.sign(&head.headers, effect, status, &mut headers, body.as_bytes());
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    *response.headers_mut() = headers;
     response
 }
 
@@ -103,45 +111,61 @@ fn names_handshake(headers: &HeaderMap) -> bool {
     version.is_some_and(|version| HANDSHAKE_VERSIONS.contains(&version))
 }
 
-async fn respond(endpoint: &Endpoint, request: Request<Body>) -> Result<(Form, Answer), Refusal> {
-    let (head, body) = request.into_parts();
-    endpoint.config.admit(&head.headers, &head.uri)?;
-    header::require_json(&head.headers)?;
-    let form = form(&head.headers)?;
-    let bytes = body::read(body).await?;
-    let text = |name: &str| head.headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
-    let mirror = Mirror { version: text("mcp-protocol-version"), method: text("mcp-method"), name: text("mcp-name") };
-    let caller = Caller {
-        claim: header::claim(&head.headers)?,
-        default_claim: None,
-        languages: header::languages(&head.headers),
-    };
-    Ok((form, endpoint.server.answer(&bytes, Some(&mirror), &caller).await))
+/// A message that was turned away before it was read.
+struct Unheard {
+    id: Option<message::Id>,
+    refusal: Refusal,
 }
 
-impl Config {
-    /// Refuses requests that a foreign web page may have caused.
-    fn admit(&self, headers: &HeaderMap, uri: &Uri) -> Result<(), Refusal> {
-        let text = |name: HeaderName| headers.get(name).map(|value| value.to_str().unwrap_or("\u{0}"));
-        // HTTP/2 names the host in the URI.
-        let host = text(HOST).or(uri.authority().map(http::uri::Authority::as_str));
-        if !host.is_some_and(|host| self.knows(host)) {
-            return Err(Refusal::new(Code::OriginForbidden, "The `Host` of the request is not one of this gateway.")
-                .accepting("the host name of the gateway's public URL, or a loopback name"));
-        }
-        match text(ORIGIN).map(|origin| origin.split_once("://").map(|(_, host)| host)) {
-            None => Ok(()),
-            Some(Some(host)) if self.knows(host) => Ok(()),
-            Some(_) => Err(Refusal::new(Code::OriginForbidden, "Pages of this `Origin` may not call this gateway.")
-                .accepting("no `Origin`, or that of the gateway itself")),
-        }
+impl From<Refusal> for Unheard {
+    fn from(refusal: Refusal) -> Self {
+        Self { id: None, refusal }
     }
+}
 
-    fn knows(&self, authority: &str) -> bool {
-        let Ok(authority) = authority.parse::<http::uri::Authority>() else { return false };
-        let host = authority.host();
-        ["localhost", "127.0.0.1", "[::1]"].contains(&host)
-            || self.hosts.iter().any(|own| own.eq_ignore_ascii_case(host))
+async fn respond(
+    mount: &Mount,
+    head: &Parts,
+    body: Body,
+    request_id: &HeaderValue,
+) -> Result<(Form, Answer), Unheard> {
+    let headers = &head.headers;
+    admit_page(mount.gate.hosts(), headers, &head.uri)?;
+    let entry = mount.gate.enter(head);
+    header::require_json(headers)?;
+    let form = form(headers)?;
+    let bytes = body::read(body).await?;
+    // Whoever is turned away has to know which of its messages it was: clients wait for an answer under its identifier.
+    let unheard = |refusal| Unheard { id: message::id(&bytes), refusal };
+    // Before anything is parsed: what is signed are the bytes. The place inside is kept until the answer is there.
+    let admission = mount.gate.admit(entry.map_err(unheard)?, head, &bytes).await.map_err(unheard)?;
+    let text = |name: &str| headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
+    let mirror = Mirror { version: text("mcp-protocol-version"), method: text("mcp-method"), name: text("mcp-name") };
+    let caller = Caller {
+        profile: header::profile(headers)?,
+        default_profile: None,
+        idempotency_keys: header::idempotency_keys(headers),
+        languages: header::languages(headers),
+        principal: admission.principal.clone(),
+        request_id: request_id.to_str().ok().map(str::to_owned),
+    };
+    Ok((form, mount.server.answer(&bytes, Some(&mirror), &caller).await))
+}
+
+/// Refuses requests that a foreign web page may have caused.
+fn admit_page(hosts: &Hosts, headers: &HeaderMap, uri: &Uri) -> Result<(), Refusal> {
+    let text = |name: HeaderName| headers.get(name).map(|value| value.to_str().unwrap_or("\u{0}"));
+    // A request may name its host in the URI.
+    let host = text(HOST).or(uri.authority().map(http::uri::Authority::as_str));
+    if !host.is_some_and(|host| hosts.contain(host)) {
+        return Err(Refusal::new(Code::OriginForbidden, "The `Host` of the request is not one of this gateway.")
+            .accepting("the host name of the gateway's public URL, or a loopback name"));
+    }
+    match text(ORIGIN).map(|origin| origin.split_once("://").map(|(_, host)| host)) {
+        None => Ok(()),
+        Some(Some(host)) if hosts.contain(host) => Ok(()),
+        Some(_) => Err(Refusal::new(Code::OriginForbidden, "Pages of this `Origin` may not call this gateway.")
+            .accepting("no `Origin`, or that of the gateway itself")),
     }
 }
 
@@ -181,8 +205,9 @@ mod tests {
 
     #[test]
     fn foreign_pages_are_refused_and_programs_are_not() {
-        let config = Config { hosts: vec!["shop.example".into()], ..Config::default() };
-        let admits = |pairs: &[(HeaderName, &str)]| config.admit(&headers(pairs), &Uri::from_static("/mcp")).is_ok();
+        let hosts = Hosts(vec!["shop.example".into()]);
+        let admits =
+            |pairs: &[(HeaderName, &str)]| admit_page(&hosts, &headers(pairs), &Uri::from_static("/mcp")).is_ok();
         assert!(admits(&[(HOST, "localhost:8080")]));
         assert!(admits(&[(HOST, "127.0.0.1")]));
         assert!(admits(&[(HOST, "[::1]:8080")]));

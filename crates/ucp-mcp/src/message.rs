@@ -1,11 +1,12 @@
 //! JSON-RPC 2.0 messages.
 
-use serde_json::{Map, Value, json};
+use serde::Deserialize;
+use serde_json::{Map, Value};
 use ucp_core::{
     Code, Operation, Refusal,
     json::{Limits, parse_around},
 };
-use ucp_wire::refusal::Body;
+use ucp_wire::dialect::RpcError;
 
 /// Levels of nesting that a JSON-RPC envelope adds around a payload: message, `params`, `arguments`.
 const ENVELOPE: usize = 3;
@@ -85,6 +86,17 @@ pub fn read(bytes: &[u8]) -> Result<Message, Unreadable> {
     Ok(id.map_or(Message::Unanswered, |id| Message::Request(Request { id, method, params })))
 }
 
+/// The identifier of a message that nobody has read yet, for an answer that is the same whatever it says.
+#[must_use]
+pub fn id(bytes: &[u8]) -> Option<Id> {
+    #[derive(Deserialize)]
+    struct Identified {
+        id: Value,
+    }
+    let Identified { id } = serde_json::from_slice(bytes).ok()?;
+    matches!(id, Value::String(_) | Value::Number(_)).then_some(Id(id))
+}
+
 /// A refusal whose path starts at the payload of a tool or a method, if the fault is inside one: there it means the same
 /// whichever way the payload came.
 fn relative(mut refusal: Refusal) -> Refusal {
@@ -112,18 +124,20 @@ pub fn result(id: &Id, result: &str) -> String {
     [&head, result, "}"].concat()
 }
 
-/// An answer that says a refusal.
+/// An answer that says an error. Its `data` is JSON already; `request_id` says which request it belongs to.
 #[must_use]
-pub fn refused(id: Option<&Id>, refusal: &Refusal) -> String {
-    let data = serde_json::to_value(Body::from(refusal)).unwrap_or_default();
-    error(id, refusal.code.json_rpc(), &refusal.content, &data)
-}
-
-/// An answer that says an error of JSON-RPC or MCP itself.
-#[must_use]
-pub fn error(id: Option<&Id>, code: i32, message: &str, data: &Value) -> String {
+pub fn error(id: Option<&Id>, error: &RpcError, request_id: Option<&str>) -> String {
     let id = id.map_or(&Value::Null, |id| &id.0);
-    json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message, "data": data } }).to_string()
+    let RpcError { code, message, data } = error;
+    let message = Value::from(&**message);
+    let data = match (data.strip_suffix('}'), request_id) {
+        (Some(members), Some(request_id)) => {
+            let comma = if members.ends_with('{') { "" } else { "," };
+            format!(r#"{members}{comma}"request_id":{}}}"#, Value::from(request_id))
+        }
+        _ => data.clone(),
+    };
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{code},"message":{message},"data":{data}}}}}"#)
 }
 
 #[cfg(test)]
@@ -141,6 +155,26 @@ mod tests {
         assert_eq!(path(r#"{"catalog":{"ids":["\ud800"]}}"#), "$.ids[0]");
         assert_eq!(path(r#"{"meta":{"a":1,"a":2}}"#), "$.params.arguments.meta.a");
         assert_eq!(path(r#"{"catalogue":{"a":1,"a":2}}"#), "$.params.arguments.catalogue.a");
+    }
+
+    #[test]
+    fn errors_say_which_request_they_belong_to() {
+        let told = |data: &str, request_id| {
+            let text = error(None, &RpcError { code: -1, message: "\"".into(), data: data.into() }, request_id);
+            serde_json::from_str::<Value>(&text).expect("JSON")["error"]["data"].clone()
+        };
+        assert_eq!(told(r#"{"a":1}"#, Some("r")), serde_json::json!({ "a": 1, "request_id": "r" }));
+        assert_eq!(told("{}", Some("r")), serde_json::json!({ "request_id": "r" }));
+        assert_eq!(told("{}", None), serde_json::json!({}));
+        assert_eq!(told("null", Some("r")), Value::Null);
+    }
+
+    #[test]
+    fn the_identifier_is_found_without_reading_the_rest() {
+        assert_eq!(id(br#"{"jsonrpc":"2.0","id":"a","method":3,"x":{"a":1,"a":2}}"#), Some(Id("a".into())));
+        assert_eq!(id(br#"{"id":{}}"#), None);
+        assert_eq!(id(br#"{"method":"ping"}"#), None);
+        assert_eq!(id(b"{\"id\":1"), None);
     }
 
     #[test]

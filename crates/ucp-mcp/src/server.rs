@@ -4,9 +4,13 @@ use std::{fmt, sync::Arc};
 
 use serde_json::{Map, Value, json};
 use tower::{Service as _, ServiceExt as _};
-use ucp_core::{Code, Operation, Refusal, Release};
-use ucp_service::{Call, Pipeline};
-use ucp_wire::{dialect, openrpc, splice};
+use ucp_core::{Code, Operation, Refusal, Release, operation::Effect};
+use ucp_service::{Call, Endpoint, Fault, Pipeline, Reply};
+use ucp_wire::{
+    dialect,
+    dialect::{Encoded, RpcError},
+    openrpc, splice,
+};
 
 use crate::{
     arguments::{Caller, direct_call, tool_call},
@@ -22,7 +26,7 @@ const TTL_MS: u32 = 60_000;
 pub struct Server(Arc<Inner>);
 
 struct Inner {
-    release: Release,
+    endpoint: Endpoint,
     operations: &'static [Operation],
     pipeline: Pipeline,
     /// The members of the answer to `tools/list`, as JSON without braces.
@@ -33,7 +37,7 @@ struct Inner {
 
 impl fmt::Debug for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Server").field("release", &self.0.release).finish_non_exhaustive()
+        f.debug_struct("Server").field("endpoint", &self.0.endpoint).finish_non_exhaustive()
     }
 }
 
@@ -48,44 +52,63 @@ pub struct Answer {
     pub text: Option<String>,
     /// Whether it names a broken rule of the era without a handshake, whose clients read every status.
     pub modern_violation: bool,
+    /// What the operation did that it answers, if it answers one.
+    pub effect: Option<Effect>,
 }
 
 impl Answer {
+    const EMPTY: Self = Self { status: 202, retry_after: None, text: None, modern_violation: false, effect: None };
+
     fn ok(text: String) -> Self {
-        Self { status: 200, retry_after: None, text: Some(text), modern_violation: false }
+        Self { status: 200, text: Some(text), ..Self::EMPTY }
     }
 
-    /// The answer that says a refusal.
+    /// The answer that says a refusal in a release.
     #[must_use]
-    pub fn refused(id: Option<&message::Id>, refusal: &Refusal) -> Self {
+    pub fn refused(id: Option<&message::Id>, Fault { refusal, release }: &Fault, request_id: Option<&str>) -> Self {
+        let refused = dialect(*release).refuse(refusal);
         Self {
-            status: refusal.code.http_status(),
+            status: refused.status,
             retry_after: refusal.retry_after,
-            text: Some(message::refused(id, refusal)),
-            modern_violation: false,
+            text: Some(message::error(id, &refused.rpc_error, request_id)),
+            ..Self::EMPTY
         }
     }
 
-    fn violation(id: &message::Id, Violation { code, message, data }: &Violation) -> Self {
-        let text = Some(message::error(Some(id), *code, message, data));
-        Self { status: 400, retry_after: None, text, modern_violation: true }
+    fn violation(id: &message::Id, Violation { code, message, data }: Violation) -> Self {
+        let text = message::error(Some(id), &RpcError { code, message, data: data.to_string() }, None);
+        Self { status: 400, text: Some(text), modern_violation: true, ..Self::EMPTY }
+    }
+}
+
+/// What comes of a method.
+enum Outcome {
+    /// A result, as JSON, and what the operation did that it is the result of.
+    Result(String, Option<Effect>),
+    /// A business outcome that its release makes an error of, with the status that says the same.
+    Error(RpcError, u16),
+}
+
+impl Outcome {
+    fn result(result: String) -> Self {
+        Self::Result(result, None)
     }
 }
 
 impl Server {
-    /// The server of `operations` in `release`. `anonymous` when the transport knows the platform by itself, so that
+    /// The server of `operations` at an endpoint. `anonymous` when the transport knows the platform by itself, so that
     /// tools need not be told.
     #[must_use]
     pub fn new(
         pipeline: Pipeline,
-        release: Release,
+        endpoint: Endpoint,
         operations: &'static [Operation],
         openrpc: &[u8],
         anonymous: bool,
     ) -> Self {
-        let tools = openrpc::tools(dialect(release), operations, anonymous);
+        let tools = openrpc::tools(dialect(endpoint.release()), operations, anonymous);
         Self(Arc::new(Inner {
-            release,
+            endpoint,
             operations,
             pipeline,
             tools: splice::members(&json!({ "tools": tools })),
@@ -93,89 +116,124 @@ impl Server {
         }))
     }
 
+    /// The release that is spoken here as long as nothing is known about the caller.
+    #[must_use]
+    pub fn release(&self) -> Release {
+        self.0.endpoint.release()
+    }
+
     /// Answers one message. `mirror` holds the headers that repeat parts of it, on transports that have headers.
     pub async fn answer(&self, bytes: &[u8], mirror: Option<&Mirror>, caller: &Caller) -> Answer {
+        let request_id = caller.request_id.as_deref();
         let request = match message::read(bytes) {
             Ok(Message::Request(request)) => request,
-            Ok(Message::Unanswered) => {
-                return Answer { status: 202, retry_after: None, text: None, modern_violation: false };
-            }
-            Err(Unreadable { id, refusal }) => return Answer::refused(id.as_ref(), &refusal),
+            Ok(Message::Unanswered) => return Answer::EMPTY,
+            Err(Unreadable { id, refusal }) => return Answer::refused(id.as_ref(), &self.fault(*refusal), request_id),
         };
         let era = match classify(&request, mirror) {
             Ok(era) => era,
-            Err(violation) => return Answer::violation(&request.id, &violation),
+            Err(violation) => return Answer::violation(&request.id, violation),
         };
         let Request { id, method, params } = request;
         match self.dispatch(era, &method, params, caller).await {
-            Ok(result) => Answer::ok(message::result(&id, &result)),
-            Err(refusal) => Answer::refused(Some(&id), &refusal),
+            Ok(Outcome::Result(result, effect)) => Answer { effect, ..Answer::ok(message::result(&id, &result)) },
+            Ok(Outcome::Error(error, status)) => {
+                Answer { status, ..Answer::ok(message::error(Some(&id), &error, request_id)) }
+            }
+            Err(fault) => Answer::refused(Some(&id), &fault, request_id),
         }
     }
 
-    /// The result of a method, as JSON.
-    async fn dispatch(&self, era: Era, method: &str, params: Value, caller: &Caller) -> Result<String, Refusal> {
-        match (era, method) {
-            (_, "tools/call") => self.call_tool(era, params, caller).await,
+    /// What comes of a method.
+    async fn dispatch(&self, era: Era, method: &str, params: Value, caller: &Caller) -> Result<Outcome, Fault> {
+        let result = match (era, method) {
+            (_, "tools/call") => return self.call_tool(era, params, caller).await,
             (_, "tools/list") => {
-                Ok(finished(era, true, self.0.tools.len() + 1_024, |result| result.raw(&self.0.tools)))
+                finished(era, true, None, self.0.tools.len() + 1_024, |result| result.raw(&self.0.tools))
             }
-            (Era::Handshake, "initialize") => Ok(self.initialize(&params)),
-            (Era::Handshake, "ping") => Ok("{}".to_owned()),
-            (Era::Modern, "server/discover") => Ok(finished(era, true, 1_024, |result| {
+            (Era::Handshake, "initialize") => self.initialize(&params),
+            (Era::Handshake, "ping") => "{}".to_owned(),
+            (Era::Modern, "server/discover") => finished(era, true, None, 1_024, |result| {
                 let versions: Vec<_> = std::iter::once(&MODERN_VERSION).chain(HANDSHAKE_VERSIONS).collect();
                 result.name("supportedVersions").value(&versions);
                 result.name("capabilities").value(&capabilities());
                 result.name("instructions").value(INSTRUCTIONS);
-            })),
-            (_, "rpc.discover") => Ok(self.0.openrpc.clone().into()),
-            (_, name) => match Operation::named(name).filter(|operation| self.0.operations.contains(operation)) {
-                Some(operation) => self.run(direct_call(operation, self.0.release, params, caller)?).await,
-                None => Err(Refusal::new(Code::UnknownMethod, "There is no such method.").at("$.method").accepting(
-                    format!(
+            }),
+            (_, "rpc.discover") => self.0.openrpc.clone().into(),
+            (_, name) => {
+                let Some(operation) = self.operation(name) else {
+                    let accepted = format!(
                         "initialize, ping, tools/list, tools/call, server/discover, rpc.discover, {}",
                         self.names()
-                    ),
-                )),
-            },
-        }
+                    );
+                    let refusal = Refusal::new(Code::UnknownMethod, "There is no such method.");
+                    return Err(self.fault(refusal.at("$.method").accepting(accepted)));
+                };
+                let call =
+                    direct_call(operation, self.0.endpoint, params, caller).map_err(|refusal| self.fault(refusal))?;
+                return self.run(call, |document| document).await;
+            }
+        };
+        Ok(Outcome::result(result))
     }
 
-    async fn call_tool(&self, era: Era, mut params: Value, caller: &Caller) -> Result<String, Refusal> {
+    async fn call_tool(&self, era: Era, mut params: Value, caller: &Caller) -> Result<Outcome, Fault> {
         let arguments = match params.get_mut("arguments").map(Value::take) {
             Some(Value::Object(arguments)) => arguments,
             None => Map::new(),
-            Some(_) => return Err(Refusal::invalid("$.params.arguments", "The arguments are no object.")),
+            Some(_) => {
+                return Err(self.fault(Refusal::invalid("$.params.arguments", "The arguments are no object.")));
+            }
         };
-        let operation = params
-            .get("name")
-            .and_then(Value::as_str)
-            .and_then(Operation::named)
-            .filter(|operation| self.0.operations.contains(operation));
-        let Some(operation) = operation else {
-            return Err(Refusal::new(Code::UnknownTool, "There is no such tool.")
-                .at("$.params.name")
-                .accepting(self.names()));
+        let Some(operation) = params.get("name").and_then(Value::as_str).and_then(|name| self.operation(name)) else {
+            let refusal = Refusal::new(Code::UnknownTool, "There is no such tool.");
+            return Err(self.fault(refusal.at("$.params.name").accepting(self.names())));
         };
-        let call = tool_call(operation, self.0.release, arguments, params.get("_meta"), caller)?;
-        let document = self.run(call).await?;
-        // The text repeats the structure for clients that read only text.
-        // Twice the document, once with escapes.
-        let length = document.len() * 9 / 4 + 1_024;
-        Ok(finished(era, false, length, |result| {
-            result.name("content").array(|content| {
-                content.object(|text| {
-                    text.name("type").value("text");
-                    text.name("text").value(&document);
+        let call = tool_call(operation, self.0.endpoint, arguments, params.get("_meta"), caller)
+            .map_err(|refusal| self.fault(refusal))?;
+        let request_id = caller.request_id.as_deref();
+        self.run(call, |document| {
+            // The text repeats the structure for clients that read only text.
+            // Twice the document, once with escapes.
+            let length = document.len() * 9 / 4 + 1_024;
+            finished(era, false, request_id, length, |result| {
+                result.name("content").array(|content| {
+                    content.object(|text| {
+                        text.name("type").value("text");
+                        text.name("text").value(&document);
+                    });
                 });
-            });
-            result.name("structuredContent").raw(&document);
-        }))
+                result.name("structuredContent").raw(&document);
+            })
+        })
+        .await
     }
 
-    async fn run(&self, call: Call) -> Result<String, Refusal> {
+    /// Carries a call out; `wrap` makes a result of the answer.
+    async fn run(&self, call: Call, wrap: impl FnOnce(String) -> String) -> Result<Outcome, Fault> {
+        let effect = call.operation.row().effect;
         let mut pipeline = self.0.pipeline.clone();
-        Ok(pipeline.ready().await?.call(call).await?.document)
+        let Reply { encoded, .. } = pipeline.ready().await?.call(call).await?;
+        Ok(match encoded {
+            Encoded { rpc_error: Some(error), status, .. } => Outcome::Error(error, status),
+            Encoded { document, .. } => Outcome::Result(wrap(document), Some(effect)),
+        })
+    }
+
+    /// The operation of a name, if it can be called here.
+    fn operation(&self, name: &str) -> Option<Operation> {
+        Operation::named(name).filter(|operation| self.callable().any(|callable| callable == *operation))
+    }
+
+    fn callable(&self) -> impl Iterator<Item = Operation> {
+        let dialect = dialect(self.release());
+        self.0.operations.iter().copied().filter(|operation| dialect.shapes(*operation).is_some())
+    }
+
+    /// A refusal in the release that is spoken here.
+    #[must_use]
+    pub fn fault(&self, refusal: Refusal) -> Fault {
+        Fault { refusal, release: self.release() }
     }
 
     fn initialize(&self, params: &Value) -> String {
@@ -190,27 +248,45 @@ impl Server {
     }
 
     fn names(&self) -> String {
-        self.0.operations.iter().map(|operation| operation.row().name).collect::<Vec<_>>().join(", ")
+        self.callable().map(|operation| operation.row().name).collect::<Vec<_>>().join(", ")
     }
 }
 
 /// A result of about this length, with what its era adds to every result; `cacheable` when it is the same for every
-/// caller.
-fn finished(era: Era, cacheable: bool, length: usize, fill: impl FnOnce(&mut splice::Document)) -> String {
+/// caller, else `request_id` says which call it belongs to.
+fn finished(
+    era: Era,
+    cacheable: bool,
+    request_id: Option<&str>,
+    length: usize,
+    fill: impl FnOnce(&mut splice::Document),
+) -> String {
     let mut document = splice::Document::with_capacity(length);
     document.object(|result| {
         fill(result);
         if era == Era::Modern {
             result.name("resultType").value("complete");
-            result.name("_meta").value(&json!({ "io.modelcontextprotocol/serverInfo": server_info() }));
             if cacheable {
                 result.name("ttlMs").value(&TTL_MS);
                 result.name("cacheScope").value("public");
             }
         }
+        if era == Era::Modern || request_id.is_some() {
+            result.name("_meta").object(|meta| {
+                if era == Era::Modern {
+                    meta.name("io.modelcontextprotocol/serverInfo").value(&server_info());
+                }
+                if let Some(request_id) = request_id {
+                    meta.name(REQUEST_ID).value(request_id);
+                }
+            });
+        }
     });
     document.finish()
 }
+
+/// The `_meta` member that names the call a result belongs to.
+const REQUEST_ID: &str = "ucp-gateway/request-id";
 
 /// What an agent is told about the server as a whole.
 const INSTRUCTIONS: &str = "A shop that speaks the Universal Commerce Protocol (UCP). Find products with search_catalog, \

@@ -4,7 +4,7 @@ use std::io;
 
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
 use ucp_core::{Code, Refusal};
-use ucp_service::{agent::Claim, body};
+use ucp_service::{agent::Stated, body, gate::Principal};
 
 use crate::{
     arguments::Caller,
@@ -24,8 +24,12 @@ pub async fn serve(
     mut output: impl AsyncWrite + Unpin,
 ) -> io::Result<()> {
     let caller = Caller {
-        default_claim: Some(Claim { place: "the command line", profile: platform.to_owned() }),
-        ..Caller::default()
+        profile: None,
+        default_profile: Some(Stated { place: "the command line", text: platform.to_owned() }),
+        idempotency_keys: Vec::new(),
+        languages: Vec::new(),
+        principal: Principal::Local,
+        request_id: None,
     };
     let mut input = BufReader::new(input);
     let mut line = Vec::new();
@@ -37,7 +41,7 @@ pub async fn serve(
             Line::TooLong => {
                 let refusal = Refusal::new(Code::BodyTooLarge, "The message is too large.")
                     .accepting(format!("at most {} bytes in one line", body::MAX_BYTES));
-                Answer::refused(None, &refusal)
+                Answer::refused(None, &server.fault(refusal), None)
             }
         };
         if let Some(text) = answer.text {

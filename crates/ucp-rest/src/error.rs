@@ -1,26 +1,39 @@
 //! Refusals as HTTP answers.
 
-use axum::response::{IntoResponse as _, Response};
+use axum::{body::Body, response::Response};
 use http::{
-    HeaderValue, StatusCode,
-    header::{CONTENT_TYPE, RETRY_AFTER},
+    HeaderMap, HeaderValue, StatusCode,
+    header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE},
 };
-use ucp_core::Refusal;
-use ucp_service::header::REQUEST_ID;
-use ucp_wire::{refusal::Body, splice::json};
+use ucp_core::{Refusal, Release};
+use ucp_service::{gate::CHALLENGE, header::REQUEST_ID};
+use ucp_wire::dialect;
 
 use crate::JSON;
 
-/// The HTTP answer that says a refusal.
+/// The HTTP answer that says a refusal in a release.
 #[must_use]
-pub fn answer(refusal: &Refusal, request_id: HeaderValue) -> Response {
-    let status = StatusCode::from_u16(refusal.code.http_status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let headers = [(CONTENT_TYPE, JSON), (REQUEST_ID, request_id)];
-    let mut response = (status, headers, json(&Body::from(refusal))).into_response();
-    if let Some(seconds) = refusal.retry_after {
-        response.headers_mut().insert(RETRY_AFTER, seconds.into());
-    }
+pub fn answer(release: Release, refusal: &Refusal, request_id: HeaderValue) -> Response {
+    let (status, headers, body) = parts(release, refusal, request_id);
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = status;
+    *response.headers_mut() = headers;
     response
+}
+
+/// The same in its parts.
+#[must_use]
+pub fn parts(release: Release, refusal: &Refusal, request_id: HeaderValue) -> (StatusCode, HeaderMap, String) {
+    let refused = dialect(release).refuse(refusal);
+    let status = StatusCode::from_u16(refused.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let mut headers = HeaderMap::from_iter([(CONTENT_TYPE, JSON), (REQUEST_ID, request_id)]);
+    if let Some(seconds) = refusal.retry_after {
+        headers.insert(RETRY_AFTER, seconds.into());
+    }
+    if status == StatusCode::UNAUTHORIZED {
+        headers.insert(WWW_AUTHENTICATE, CHALLENGE);
+    }
+    (status, headers, refused.body)
 }
 
 #[cfg(test)]
@@ -36,7 +49,7 @@ mod tests {
         for code in Code::ALL {
             let refusal =
                 Refusal { retry_after: code.retryable().then_some(3), ..Refusal::new(*code, "Why.").at("$.ids") };
-            let response = answer(&refusal, HeaderValue::from_static("r-1"));
+            let response = answer(Release::NEWEST, &refusal, HeaderValue::from_static("r-1"));
             assert_eq!(response.status().as_u16(), code.http_status());
             assert_eq!(response.headers()[REQUEST_ID], "r-1");
             assert_eq!(response.headers().get(RETRY_AFTER).is_some(), code.retryable());

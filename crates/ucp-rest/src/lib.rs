@@ -15,14 +15,20 @@ use axum::{
     Router,
     body::Body,
     extract::{Path, State, rejection::PathRejection},
-    response::{IntoResponse as _, Response},
+    response::Response,
     routing::{MethodFilter, on},
 };
-use http::{HeaderMap, HeaderValue, Request, StatusCode, header::CONTENT_TYPE};
+use bytes::Bytes;
+use http::{
+    HeaderMap, HeaderValue, Request, StatusCode,
+    header::{CACHE_CONTROL, CONTENT_TYPE},
+    request::Parts,
+};
 use serde_json::Value;
 use tower::{Service as _, ServiceExt as _};
-use ucp_core::{Code, Operation, Refusal, Release, json, operation::Method};
-use ucp_service::{Call, Pipeline, Reply, body, header};
+use ucp_core::{Code, Operation, Refusal, json, operation::Method};
+use ucp_service::{Call, Endpoint, Fault, Gate, Pipeline, Reply, body, gate::Admission, header};
+use ucp_wire::dialect;
 
 /// The JSON media type.
 pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/json");
@@ -31,21 +37,26 @@ pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/json"
 #[derive(Clone)]
 struct Route {
     operation: Operation,
-    release: Release,
+    endpoint: Endpoint,
+    gate: Gate,
     pipeline: Pipeline,
 }
 
-/// The routes of `operations` in `release`, below the service endpoint.
-pub fn router(pipeline: &Pipeline, release: Release, operations: &[Operation]) -> Router {
+/// The routes of those of `operations` that can be called at an endpoint, below `prefix`.
+pub fn router(pipeline: &Pipeline, gate: &Gate, endpoint: Endpoint, operations: &[Operation], prefix: &str) -> Router {
     let mut router = Router::new();
     for operation in operations {
-        let filter = match operation.row().method {
+        let row = operation.row();
+        if dialect(endpoint.release()).shapes(*operation).is_none() {
+            continue;
+        }
+        let filter = match row.method {
             Method::Get => MethodFilter::GET,
             Method::Post => MethodFilter::POST,
             Method::Put => MethodFilter::PUT,
         };
-        let route = Route { operation: *operation, release, pipeline: pipeline.clone() };
-        router = router.route(operation.row().path, on(filter, handle).with_state(route));
+        let route = Route { operation: *operation, endpoint, gate: gate.clone(), pipeline: pipeline.clone() };
+        router = router.route(&format!("{prefix}{}", row.path), on(filter, handle).with_state(route));
     }
     router
 }
@@ -56,12 +67,12 @@ pub fn with_fallbacks(router: Router) -> Router {
         .fallback(async |headers: HeaderMap| {
             let refusal = Refusal::new(Code::UnknownPath, "There is nothing under this path.")
                 .accepting("the paths of /openapi.json, `POST /mcp`, and `GET /.well-known/ucp`");
-            error::answer(&refusal, header::request_id(&headers))
+            error::answer(Endpoint::Root.release(), &refusal, header::request_id(&headers))
         })
         .method_not_allowed_fallback(async |headers: HeaderMap| {
             let refusal = Refusal::new(Code::MethodNotAllowed, "This path does not take this HTTP method.")
                 .accepting("the methods that the `Allow` header names");
-            error::answer(&refusal, header::request_id(&headers))
+            error::answer(Endpoint::Root.release(), &refusal, header::request_id(&headers))
         })
 }
 
@@ -70,41 +81,69 @@ async fn handle(
     id: Result<Path<String>, PathRejection>,
     request: Request<Body>,
 ) -> Response {
-    let request_id = header::request_id(request.headers());
-    match respond(route, id, request).await {
-        Ok(Reply { document }) => {
-            let headers = [(CONTENT_TYPE, JSON), (header::REQUEST_ID, request_id)];
-            (StatusCode::OK, headers, document).into_response()
+    let (head, body) = request.into_parts();
+    let request_id = header::request_id(&head.headers);
+    let (gate, effect) = (route.gate.clone(), route.operation.row().effect);
+    let (status, headers, body) = match respond(route, id, &head, body).await {
+        Ok(Reply { encoded, .. }) => {
+            let headers = HeaderMap::from_iter([(CONTENT_TYPE, JSON), (header::REQUEST_ID, request_id)]);
+            (StatusCode::from_u16(encoded.status).unwrap_or_default(), headers, encoded.document)
         }
-        Err(refusal) => error::answer(&refusal, request_id),
-    }
+        Err(Fault { refusal, release }) => error::parts(release, &refusal, request_id),
+    };
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = status;
+    *response.headers_mut() = headers;
+    // Whoever caches answers has to know that they are for one caller.
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    let bytes = Bytes::from(body);
+    gate.sign(&head.headers, Some(effect), status.as_u16(), response.headers_mut(), &bytes);
+    *response.body_mut() = Body::from(bytes);
+    response
 }
 
 async fn respond(
     mut route: Route,
     id: Result<Path<String>, PathRejection>,
-    request: Request<Body>,
-) -> Result<Reply, Refusal> {
+    head: &Parts,
+    body: Body,
+) -> Result<Reply, Fault> {
+    let release = route.endpoint.release();
+    let (call, _admission) = read(&route, id, head, body).await.map_err(|refusal| Fault { refusal, release })?;
+    route.pipeline.ready().await?.call(call).await
+}
+
+/// Reads a request into a call, past the gate.
+async fn read(
+    route: &Route,
+    id: Result<Path<String>, PathRejection>,
+    head: &Parts,
+    body: Body,
+) -> Result<(Call, Admission), Refusal> {
+    let row = route.operation.row();
+    let entry = route.gate.enter(head)?;
     let id = if route.operation.takes_id() {
         let Path(id) = id.map_err(|_| Refusal::invalid("$.id", "The identifier in the path is no text in UTF-8."))?;
         Some(id)
     } else {
         None
     };
-    let (head, body) = request.into_parts();
-    let payload = if route.operation.row().payload.is_some() {
+    if row.payload.is_some() {
         header::require_json(&head.headers)?;
-        json::parse(&body::read(body).await?, json::Limits::REQUEST)?
-    } else {
-        Value::Null
-    };
+    }
+    let bytes = body::read(body).await?;
+    // Before anything is parsed: what is signed are the bytes.
+    let admission = route.gate.admit(entry, head, &bytes).await?;
+    let payload = if row.payload.is_some() { json::parse(&bytes, json::Limits::REQUEST)? } else { Value::Null };
     let call = Call {
         operation: route.operation,
-        release: route.release,
+        endpoint: route.endpoint,
         id,
         payload,
-        claims: header::claim(&head.headers)?.into_iter().collect(),
+        profiles: header::profile(&head.headers)?.into_iter().collect(),
+        idempotency_keys: header::idempotency_keys(&head.headers),
         languages: header::languages(&head.headers),
+        principal: admission.principal.clone(),
     };
-    route.pipeline.ready().await?.call(call).await
+    Ok((call, admission))
 }

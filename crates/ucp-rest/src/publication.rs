@@ -1,9 +1,12 @@
-//! The documents a gateway publishes about itself, made once at start.
+//! The documents a gateway publishes about itself, made at start; the profile anew when the keys change.
 //!
 //! They are public and the same for everyone (rules DISC-01 to DISC-03): cacheable, with an entity tag, and readable from
 //! any web page.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, PoisonError, RwLock},
+};
 
 use axum::{
     Router,
@@ -16,10 +19,14 @@ use http::{
     HeaderMap, HeaderValue, StatusCode,
     header::{ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH},
 };
+use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use ucp_core::{Code, Operation, Refusal, Release};
-use ucp_service::header::{REQUEST_ID, request_id};
-use ucp_wire::{dialect, documents, openapi, openrpc, profile::profile};
+use ucp_service::{
+    Endpoint,
+    header::{REQUEST_ID, request_id},
+};
+use ucp_wire::{dialect, documents, openapi, openrpc, profile::Site};
 
 use crate::{JSON, error};
 
@@ -36,7 +43,7 @@ pub struct Published {
 impl Published {
     /// Publishes a JSON document.
     #[must_use]
-    pub fn new(document: &serde_json::Value) -> Self {
+    pub fn new(document: &Value) -> Self {
         let bytes = Bytes::from(document.to_string());
         let digest: String = Sha256::digest(&bytes).iter().take(12).map(|byte| format!("{byte:02x}")).collect();
         let etag =
@@ -71,27 +78,42 @@ impl Published {
     }
 }
 
-/// Everything a gateway publishes.
+/// Everything a gateway publishes about one release, or, at the root, about itself.
 #[derive(Clone, Debug)]
 pub struct Publication {
-    profile: Published,
+    endpoint: Endpoint,
+    operations: &'static [Operation],
+    public_url: Arc<str>,
+    /// The only document that changes while the gateway runs: it holds the public keys.
+    profile: Arc<RwLock<Published>>,
     openapi: Published,
     openrpc: Published,
     schemas: Arc<BTreeMap<String, Published>>,
 }
 
 impl Publication {
-    /// What a gateway publishes that serves `operations` in `release` under `public_url`.
+    /// What is published about `operations` at an endpoint of a gateway that is reached under `public_url` and has these
+    /// public `keys`.
     #[must_use]
-    pub fn new(release: Release, operations: &[Operation], public_url: &str) -> Self {
-        let dialect = dialect(release);
-        let schemas = documents::schemas(release);
+    pub fn new(endpoint: Endpoint, operations: &'static [Operation], public_url: &str, keys: &[Value]) -> Self {
+        let dialect = dialect(endpoint.release());
+        let base = format!("{public_url}{}", prefix(endpoint));
+        let schemas = documents::schemas(dialect, operations);
         Self {
-            profile: Published::new(&profile(release, operations, public_url)),
-            openapi: Published::new(&openapi::document(dialect, operations, public_url)),
-            openrpc: Published::new(&openrpc::document(dialect, operations, public_url)),
+            endpoint,
+            operations,
+            public_url: public_url.into(),
+            profile: Arc::new(RwLock::new(Published::new(&profile(endpoint, operations, public_url, keys)))),
+            openapi: Published::new(&openapi::document(dialect, operations, &base)),
+            openrpc: Published::new(&openrpc::document(dialect, operations, &base)),
             schemas: Arc::new(schemas.iter().map(|(name, schema)| (name.clone(), Published::new(schema))).collect()),
         }
+    }
+
+    /// Publishes other public keys from now on.
+    pub fn set_keys(&self, keys: &[Value]) {
+        let profile = profile(self.endpoint, self.operations, &self.public_url, keys);
+        *self.profile.write().unwrap_or_else(PoisonError::into_inner) = Published::new(&profile);
     }
 
     /// The OpenRPC document, which JSON-RPC callers can ask for too.
@@ -102,17 +124,24 @@ impl Publication {
 
     /// The routes under which the documents are found.
     pub fn router(&self) -> Router {
+        let (release, prefix) = (self.endpoint.release(), prefix(self.endpoint));
+        let profile = Arc::clone(&self.profile);
         let serve = |document: &Published| {
             let document = document.clone();
             get(async move |headers: HeaderMap| document.answer(&headers))
         };
         let schemas = Arc::clone(&self.schemas);
         Router::new()
-            .route("/.well-known/ucp", serve(&self.profile))
-            .route("/openapi.json", serve(&self.openapi))
-            .route("/openrpc.json", serve(&self.openrpc))
             .route(
-                "/schemas/{file}",
+                &format!("{prefix}{PROFILE_PATH}"),
+                get(async move |headers: HeaderMap| {
+                    profile.read().unwrap_or_else(PoisonError::into_inner).answer(&headers)
+                }),
+            )
+            .route(&format!("{prefix}/openapi.json"), serve(&self.openapi))
+            .route(&format!("{prefix}/openrpc.json"), serve(&self.openrpc))
+            .route(
+                &format!("{prefix}/schemas/{{file}}"),
                 get(async move |file: Result<Path<String>, PathRejection>, headers: HeaderMap| {
                     let schema = file.ok().and_then(|Path(file)| schemas.get(file.strip_suffix(".json")?));
                     match schema {
@@ -121,10 +150,32 @@ impl Publication {
                             let names: Vec<_> = schemas.keys().map(|name| format!("{name}.json")).collect();
                             let refusal =
                                 Refusal::new(Code::UnknownPath, "There is no such schema.").accepting(names.join(", "));
-                            error::answer(&refusal, request_id(&headers))
+                            error::answer(release, &refusal, request_id(&headers))
                         }
                     }
                 }),
             )
+    }
+}
+
+fn profile(endpoint: Endpoint, operations: &[Operation], public_url: &str, keys: &[Value]) -> Value {
+    let release = endpoint.release();
+    // The profiles of single releases are leaves (rule DISC-06).
+    let others = Release::ALL.iter().filter(|other| endpoint == Endpoint::Root && **other != release);
+    let leaf = |release: Release| format!("{public_url}{}{PROFILE_PATH}", documents::release_path(release));
+    let supported_versions: Vec<_> = others.map(|other| (*other, leaf(*other))).collect();
+    let base = format!("{public_url}{}", prefix(endpoint));
+    dialect(release).profile(&Site { endpoint: &base, operations, keys, supported_versions: &supported_versions })
+}
+
+/// Where a profile lies below its root; the addresses of business profiles end like this (rule AGT-03).
+pub const PROFILE_PATH: &str = "/.well-known/ucp";
+
+/// The path below which everything of an endpoint is found.
+#[must_use]
+pub fn prefix(endpoint: Endpoint) -> String {
+    match endpoint {
+        Endpoint::Root => String::new(),
+        Endpoint::Of(release) => documents::release_path(release),
     }
 }

@@ -1,83 +1,77 @@
-//! Who is calling (UCP overview, *Platform Advertisement*; rules AGT-01, AGT-02).
+//! What requests state about who is calling (UCP overview, *Platform Advertisement*; rules AGT-01, AGT-02).
 //!
-//! A platform names itself by the address of its profile. The address is checked for form here, and for contradiction
-//! between the places of one request that state it. The profile is not fetched: until it is, a platform is known by the
-//! address alone and is served with this gateway's own release and capabilities.
+//! A request may say the same thing in several places: in a header, in `meta`, in the envelope of older releases. Each
+//! statement is kept with its place, and all have to agree (trap T-08).
 
 use sfv::{BareItem, Dictionary, ListEntry, Parser};
 use ucp_core::{Code, Refusal};
-use url::{Host, Url};
+use ucp_trust::address::{ProfileUrl, Reach};
 
-/// The longest profile address that is read.
-const MAX_LENGTH: usize = 2_048;
-
-/// A statement of a request about who sends it.
+/// Something a request states in one of its places.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Claim {
-    /// Where the request says so, for people.
+pub struct Stated {
+    /// Where, for people.
     pub place: &'static str,
-    /// The profile address as stated.
-    pub profile: String,
+    /// What.
+    pub text: String,
 }
 
-/// The platform that calls.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Platform {
-    /// The address of its profile.
-    pub profile: Url,
+/// The profile address that all statements of a request agree on, checked for form.
+///
+/// # Errors
+/// [`Code::InvalidProfileUrl`] when nothing is stated, statements differ, or the address is not one that may be named.
+pub fn profile(statements: &[Stated], reach: Reach) -> Result<ProfileUrl, Refusal> {
+    let stated = stated_profile(statements)?;
+    ProfileUrl::parse(&stated.text, reach)
+        .map_err(|rejection| refused(&format!("The profile address in {} {rejection}.", stated.place)))
 }
 
-impl Platform {
-    /// The platform that all `claims` of a request agree on.
-    ///
-    /// # Errors
-    /// [`Code::InvalidProfileUrl`] when there is no claim, claims differ, or the address is not one UCP allows.
-    pub fn identify(claims: &[Claim]) -> Result<Self, Refusal> {
-        let Some((first, others)) = claims.split_first() else {
-            return Err(refused("The request does not say which platform is calling."));
-        };
-        if let Some(other) = others.iter().find(|other| other.profile != first.profile) {
-            return Err(refused(&format!("{} and {} name different platforms.", first.place, other.place)));
-        }
-        let profile = profile_url(&first.profile)
-            .map_err(|broken| refused(&format!("The profile address in {} {broken}.", first.place)))?;
-        Ok(Self { profile })
+/// The statement about the profile that all others repeat.
+///
+/// # Errors
+/// [`Code::InvalidProfileUrl`] when there is none, or they differ.
+pub fn stated_profile(statements: &[Stated]) -> Result<&Stated, Refusal> {
+    let stated = statements.first().ok_or_else(|| refused("The request does not say which platform is calling."))?;
+    match statements.iter().find(|other| other.text != stated.text) {
+        Some(other) => Err(refused(&format!("{} and {} name different platforms.", stated.place, other.place))),
+        None => Ok(stated),
     }
 }
 
-/// A profile address, checked for form: absolute, https, a host, no user information.
-fn profile_url(text: &str) -> Result<Url, &'static str> {
-    if text.len() > MAX_LENGTH {
-        return Err("is longer than 2048 characters");
+/// The longest idempotency key that is taken.
+const MAX_KEY_LENGTH: usize = 255;
+
+/// The idempotency key that all statements of a request agree on, if there is any.
+///
+/// # Errors
+/// [`Code::InvalidRequest`] when they differ or no key can look like this.
+pub fn idempotency_key(statements: &[Stated]) -> Result<Option<&str>, Refusal> {
+    let Some(stated) = statements.first() else { return Ok(None) };
+    if let Some(other) = statements.iter().find(|other| other.text != stated.text) {
+        let content = format!("{} and {} are different idempotency keys.", stated.place, other.place);
+        return Err(Refusal::new(Code::InvalidRequest, content).accepting("one key, wherever it is repeated"));
     }
-    if text.trim() != text || text.chars().any(char::is_control) {
-        return Err("has white space or control characters around or inside it");
+    let sane =
+        (1..=MAX_KEY_LENGTH).contains(&stated.text.len()) && stated.text.bytes().all(|byte| byte.is_ascii_graphic());
+    if !sane {
+        let content = format!("The idempotency key in {} is none.", stated.place);
+        let accepted = format!("1 to {MAX_KEY_LENGTH} visible ASCII characters, best a UUID");
+        return Err(Refusal::new(Code::InvalidRequest, content).accepting(accepted));
     }
-    let url = Url::parse(text).map_err(|_| "is not an absolute URL")?;
-    if url.scheme() != "https" {
-        return Err("is not an https address");
-    }
-    if !url.username().is_empty() || url.password().is_some() {
-        return Err("carries user information");
-    }
-    match url.host() {
-        Some(Host::Domain(name)) if !name.is_empty() => Ok(url),
-        Some(Host::Ipv4(_) | Host::Ipv6(_)) => Ok(url),
-        _ => Err("has no host"),
-    }
+    Ok(Some(&stated.text))
 }
 
-/// The claim of a `UCP-Agent` header: an RFC 8941 dictionary with a string `profile`; other members mean nothing.
+/// The profile in a `UCP-Agent` header: an RFC 8941 dictionary with a string `profile`; other members mean nothing.
 ///
 /// # Errors
 /// [`Code::InvalidProfileUrl`] when the header is no such dictionary.
-pub fn claim_of_header(value: &[u8]) -> Result<Claim, Refusal> {
+pub fn profile_of_header(value: &[u8]) -> Result<Stated, Refusal> {
     let refused = || refused("The `UCP-Agent` header is no dictionary with a quoted `profile`.");
     let members: Dictionary = Parser::new(value).parse().map_err(|_| refused())?;
     match members.get("profile") {
         Some(ListEntry::Item(item)) => match &item.bare_item {
             BareItem::String(profile) => {
-                Ok(Claim { place: "the `UCP-Agent` header", profile: profile.as_str().to_owned() })
+                Ok(Stated { place: "the `UCP-Agent` header", text: profile.as_str().to_owned() })
             }
             _ => Err(refused()),
         },
@@ -98,44 +92,38 @@ mod tests {
 
     use super::*;
 
+    fn stated(texts: &[&str]) -> Vec<Stated> {
+        texts.iter().map(|&text| Stated { place: "the test", text: text.to_owned() }).collect()
+    }
+
     fn identify(profiles: &[&str]) -> Result<String, String> {
-        let claims: Vec<_> =
-            profiles.iter().map(|profile| Claim { place: "the test", profile: (*profile).to_owned() }).collect();
-        Platform::identify(&claims).map(|platform| platform.profile.to_string()).map_err(|refusal| {
+        profile(&stated(profiles), Reach::Public).map(|profile| profile.as_str().to_owned()).map_err(|refusal| {
             assert_eq!(refusal.code, Code::InvalidProfileUrl);
             refusal.content
         })
     }
 
     #[test]
-    fn addresses_are_checked_for_form() {
-        assert_eq!(identify(&["https://agent.example/p.json"]), Ok("https://agent.example/p.json".into()));
-        for (wrong, why) in [
-            ("http://agent.example/p.json", "https"),
-            ("agent.example", "absolute"),
-            ("https://", "absolute"),
-            ("https://user:secret@agent.example/", "user information"),
-            (" https://agent.example/", "white space"),
-            ("ftp://agent.example/", "https"),
-            ("", "absolute"),
-        ] {
-            let content = identify(&[wrong]).expect_err(wrong);
-            assert!(content.contains(why), "{wrong}: {content}");
-            assert!(!content.contains("secret"));
-        }
-        assert!(identify(&[&format!("https://agent.example/{}", "a".repeat(3_000))]).is_err());
-    }
-
-    #[test]
-    fn claims_must_agree_and_exist() {
+    fn statements_must_exist_and_agree() {
         assert!(identify(&[]).is_err());
         assert!(identify(&["https://a.example/", "https://a.example/"]).is_ok());
         assert!(identify(&["https://a.example/", "https://b.example/"]).expect_err("differ").contains("different"));
+        let content = identify(&["https://user:secret@a.example/"]).expect_err("user information");
+        assert!(!content.contains("secret"), "{content}");
+    }
+
+    #[test]
+    fn idempotency_keys_must_agree_and_be_sane() {
+        assert_eq!(idempotency_key(&[]), Ok(None));
+        assert_eq!(idempotency_key(&stated(&["k-1", "k-1"])), Ok(Some("k-1")));
+        for wrong in [&["a", "b"] as &[_], &[""], &["a b"], &["é"], &[&"a".repeat(300)]] {
+            assert_eq!(idempotency_key(&stated(wrong)).expect_err("refused").code, Code::InvalidRequest);
+        }
     }
 
     #[test]
     fn the_header_is_a_dictionary() {
-        let read = |value: &str| claim_of_header(value.as_bytes()).map(|claim| claim.profile);
+        let read = |value: &str| profile_of_header(value.as_bytes()).map(|stated| stated.text);
         assert_eq!(read(r#"profile="https://a.example/p""#).as_deref(), Ok("https://a.example/p"));
         assert_eq!(
             read(r#"x=1, profile="https://a.example/p"; version="2026-04-08""#).as_deref(),
@@ -151,7 +139,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_header_and_any_address_get_a_verdict(header: Vec<u8>, address: String) {
-            let _ = claim_of_header(&header);
+            let _ = profile_of_header(&header);
             let _ = identify(&[&address]);
         }
     }

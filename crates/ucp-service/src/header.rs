@@ -7,13 +7,16 @@ use http::{
 use ucp_core::{Code, Refusal};
 use uuid::Uuid;
 
-use crate::agent::{Claim, claim_of_header};
+use crate::agent::{Stated, profile_of_header};
 
 /// Names the platform that calls.
 pub const UCP_AGENT: HeaderName = HeaderName::from_static("ucp-agent");
 
 /// Identifies one call, on the way in and on the way out.
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
+
+/// Makes a retry of a changing call safe.
+pub const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
 /// How many languages are read from `Accept-Language`.
 const MAX_LANGUAGES: usize = 16;
@@ -33,17 +36,27 @@ pub fn request_id(headers: &HeaderMap) -> HeaderValue {
     })
 }
 
-/// The claim of the `UCP-Agent` header, if there is one.
+/// What the `UCP-Agent` header states, if there is one.
 ///
 /// # Errors
 /// [`Code::InvalidProfileUrl`] when the header is malformed or repeated.
-pub fn claim(headers: &HeaderMap) -> Result<Option<Claim>, Refusal> {
+pub fn profile(headers: &HeaderMap) -> Result<Option<Stated>, Refusal> {
     let mut values = headers.get_all(UCP_AGENT).iter();
     match (values.next(), values.next()) {
         (None, _) => Ok(None),
-        (Some(value), None) => claim_of_header(value.as_bytes()).map(Some),
+        (Some(value), None) => profile_of_header(value.as_bytes()).map(Some),
         (Some(_), Some(_)) => Err(Refusal::new(Code::InvalidProfileUrl, "The `UCP-Agent` header is sent twice.")),
     }
+}
+
+/// What `Idempotency-Key` headers state.
+#[must_use]
+pub fn idempotency_keys(headers: &HeaderMap) -> Vec<Stated> {
+    let stated = |value: &HeaderValue| Stated {
+        place: "the `Idempotency-Key` header",
+        text: String::from_utf8_lossy(value.as_bytes()).into_owned(),
+    };
+    headers.get_all(IDEMPOTENCY_KEY).iter().map(stated).collect()
 }
 
 /// The tags of `Accept-Language` in order of preference (RFC 9110, 12.5.4). What cannot be read is skipped.

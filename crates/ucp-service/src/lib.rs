@@ -4,22 +4,27 @@
 //! layers, so that a call gets the same verdict whichever way it came:
 //!
 //! ```text
-//! Call -> recover -> encode -> identify -> validate -> execute -> backend
+//! request -> gate -> Call -> recover -> identify -> encode -> authorize -> negotiate -> validate -> execute -> backend
 //! ```
 //!
 //! | module | holds |
 //! | :-- | :-- |
 //! | [`call`] | what goes into the pipeline and what comes out |
 //! | [`mod@pipeline`] | the stack |
-//! | [`agent`] | who is calling |
+//! | [`gate`] | who is let in: limits, API keys, signatures |
+//! | [`agent`] | what a request states about who is calling |
+//! | [`platform`] | the platform behind a call, and what was negotiated with it |
 //! | [`body`] | reading request bodies within limits |
 //! | [`header`] | the HTTP headers that both bindings read |
 
 pub mod agent;
 pub mod body;
 pub mod call;
+pub mod gate;
 pub mod header;
 pub mod pipeline;
+pub mod platform;
 
-pub use call::{Call, Reply};
+pub use call::{Call, Endpoint, Fault, Reply};
+pub use gate::Gate;
 pub use pipeline::{Pipeline, pipeline};

@@ -11,21 +11,24 @@ use std::{
 };
 
 use futures_util::{FutureExt as _, future::Either};
-use tower::{Service, ServiceBuilder, layer::layer_fn, util::BoxCloneSyncService};
+use tower::{Service, ServiceBuilder, ServiceExt as _, layer::layer_fn, util::BoxCloneSyncService};
 use ucp_core::{
     Answer, Outcome, Refusal, Request,
     catalog::{detail::detail, lookup::lookup, search::search},
+    message::{Message, Severity},
     port::Backend,
 };
 use ucp_wire::dialect;
 
 use crate::{
-    agent::Platform,
-    call::{Call, Reply},
+    agent::idempotency_key,
+    call::{Call, Fault, Reply},
+    gate::Access,
+    platform::{Platform, Platforms},
 };
 
 /// The finished stack; cheap to clone, one clone per call.
-pub type Pipeline = BoxCloneSyncService<Call, Reply, Refusal>;
+pub type Pipeline = BoxCloneSyncService<Call, Reply, Fault>;
 
 /// A call whose sender is known.
 #[derive(Debug)]
@@ -45,21 +48,28 @@ pub struct Valid {
     pub platform: Platform,
 }
 
-/// The pipeline in front of a backend.
+/// The pipeline in front of a backend, for the platforms that may call it.
 #[must_use]
-pub fn pipeline(backend: Backend) -> Pipeline {
+pub fn pipeline(backend: Backend, platforms: Platforms, access: Access) -> Pipeline {
+    let home = platforms.business().home.clone();
     let stack = ServiceBuilder::new()
         // Outermost, so that a panic anywhere below is an answer and not a broken connection.
         .layer(layer_fn(|inner| Recover { inner }))
+        .layer(layer_fn(move |inner| Identify { inner, platforms: platforms.clone() }))
+        // As soon as the release is known: everything below speaks the domain's words only.
         .layer(layer_fn(|inner| Encode { inner }))
-        .layer(layer_fn(|inner| Identify { inner }))
+        .layer(layer_fn(move |inner| Authorize { inner, access }))
+        .layer(layer_fn(move |inner| Negotiate { inner, home: home.clone() }))
         // After identification: whoever may not call learns nothing about the shape of calls.
         .layer(layer_fn(|inner| Validate { inner }))
         .service(Execute { backend });
     BoxCloneSyncService::new(stack)
 }
 
-type Boxed<T> = Pin<Box<dyn Future<Output = Result<T, Refusal>> + Send>>;
+type Boxed<T, E = Refusal> = Pin<Box<dyn Future<Output = Result<T, E>> + Send>>;
+
+/// The future of a layer that decides at once whether the call goes on.
+type Decided<F> = Either<Ready<Result<Outcome, Refusal>>, F>;
 
 /// Turns a panic below into a refusal; the caller did nothing wrong and the process lives on.
 #[derive(Clone, Debug)]
@@ -69,22 +79,22 @@ struct Recover<S> {
 
 impl<S> Service<Call> for Recover<S>
 where
-    S: Service<Call, Response = Reply, Error = Refusal>,
+    S: Service<Call, Response = Reply, Error = Fault>,
     S::Future: Send + 'static,
 {
     type Response = Reply;
-    type Error = Refusal;
-    type Future = Boxed<Reply>;
+    type Error = Fault;
+    type Future = Boxed<Reply, Fault>;
 
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Refusal>> {
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Fault>> {
         self.inner.poll_ready(context)
     }
 
     fn call(&mut self, call: Call) -> Self::Future {
-        let operation = call.operation.row().name;
+        let (operation, release) = (call.operation.row().name, call.endpoint.release());
         let failed = move || {
             tracing::error!(operation, "a call panicked");
-            Refusal::internal()
+            Fault { refusal: Refusal::internal(), release }
         };
         // The stages above run while the future is made, the ones below while it is polled.
         match std::panic::catch_unwind(AssertUnwindSafe(|| self.inner.call(call))) {
@@ -96,55 +106,142 @@ where
     }
 }
 
-/// Writes outcomes in the release their call came in.
+/// Finds out who is calling, and in which release to answer.
+#[derive(Clone, Debug)]
+struct Identify<S> {
+    inner: S,
+    platforms: Platforms,
+}
+
+impl<S> Service<Call> for Identify<S>
+where
+    S: Service<Identified, Response = Reply, Error = Fault> + Clone + Send + 'static,
+    S::Future: Send + 'static,
+{
+    type Response = Reply;
+    type Error = Fault;
+    type Future = Either<Either<Ready<Result<Reply, Fault>>, S::Future>, Boxed<Reply, Fault>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Fault>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, call: Call) -> Self::Future {
+        let release = call.endpoint.release();
+        let fault = move |refusal| Fault { refusal, release };
+        match self.platforms.recognize(&call) {
+            Some(Ok(platform)) => Either::Left(Either::Right(self.inner.call(Identified { call, platform }))),
+            Some(Err(refusal)) => Either::Left(Either::Left(ready(Err(fault(refusal))))),
+            None => {
+                let (platforms, inner) = (self.platforms.clone(), self.inner.clone());
+                Either::Right(Box::pin(async move {
+                    let platform = platforms.identify(&call).await.map_err(fault)?;
+                    inner.oneshot(Identified { call, platform }).await
+                }))
+            }
+        }
+    }
+}
+
+/// Writes outcomes in the release of their caller.
 #[derive(Clone, Debug)]
 struct Encode<S> {
     inner: S,
 }
 
-impl<S> Service<Call> for Encode<S>
+impl<S> Service<Identified> for Encode<S>
 where
-    S: Service<Call, Response = Outcome, Error = Refusal>,
+    S: Service<Identified, Response = Outcome, Error = Refusal>,
     S::Future: Send + 'static,
 {
     type Response = Reply;
-    type Error = Refusal;
-    type Future = Boxed<Reply>;
+    type Error = Fault;
+    type Future = Boxed<Reply, Fault>;
 
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Refusal>> {
-        self.inner.poll_ready(context)
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Fault>> {
+        self.inner.poll_ready(context).map_err(|refusal| Fault { refusal, release: ucp_core::Release::NEWEST })
     }
 
-    fn call(&mut self, call: Call) -> Self::Future {
-        let (dialect, operation) = (dialect(call.release), call.operation);
-        let outcome = self.inner.call(call);
-        Box::pin(async move { Ok(Reply { document: dialect.encode(operation, &outcome.await?) }) })
+    fn call(&mut self, mut identified: Identified) -> Self::Future {
+        let (release, operation) = (identified.platform.release, identified.call.operation);
+        let active = std::sync::Arc::clone(&identified.platform.active);
+        let note = identified.platform.note.take();
+        let outcome = self.inner.call(identified);
+        Box::pin(async move {
+            let outcome = outcome.await.map_err(|refusal| Fault { refusal, release })?;
+            let outcome = match note {
+                Some(note) => outcome.noting(note),
+                None => outcome,
+            };
+            Ok(Reply { encoded: dialect(release).encode(operation, &outcome, &active), release })
+        })
     }
 }
 
-/// Finds out who is calling.
+/// Decides whether the caller may ask this at all.
 #[derive(Clone, Debug)]
-struct Identify<S> {
+struct Authorize<S> {
     inner: S,
+    access: Access,
 }
 
-impl<S> Service<Call> for Identify<S>
+impl<S> Service<Identified> for Authorize<S>
 where
     S: Service<Identified, Response = Outcome, Error = Refusal>,
 {
     type Response = Outcome;
     type Error = Refusal;
-    type Future = Either<Ready<Result<Outcome, Refusal>>, S::Future>;
+    type Future = Decided<S::Future>;
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Refusal>> {
         self.inner.poll_ready(context)
     }
 
-    fn call(&mut self, call: Call) -> Self::Future {
-        match Platform::identify(&call.claims) {
-            Ok(platform) => Either::Right(self.inner.call(Identified { call, platform })),
+    fn call(&mut self, identified: Identified) -> Self::Future {
+        let Call { operation, principal, .. } = &identified.call;
+        match self.access.check(operation.row().class, principal) {
+            Ok(()) => Either::Right(self.inner.call(identified)),
             Err(refusal) => Either::Left(ready(Err(refusal))),
         }
+    }
+}
+
+/// Checks that both sides have the capability that the operation belongs to (rule NEG-04).
+#[derive(Clone, Debug)]
+struct Negotiate<S> {
+    inner: S,
+    home: Option<String>,
+}
+
+impl<S> Service<Identified> for Negotiate<S>
+where
+    S: Service<Identified, Response = Outcome, Error = Refusal>,
+{
+    type Response = Outcome;
+    type Error = Refusal;
+    type Future = Decided<S::Future>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Refusal>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, identified: Identified) -> Self::Future {
+        let Platform { release, active, .. } = &identified.platform;
+        let (row, dialect) = (identified.call.operation.row(), dialect(*release));
+        // What a release does not have is not a matter of negotiation; reading the call says so.
+        if active.contains(row.capability) || dialect.shapes(identified.call.operation).is_none() {
+            return Either::Right(self.inner.call(identified));
+        }
+        let messages = vec![Message::error(
+            "capabilities_incompatible",
+            format!(
+                "`{}` needs the capability {}, which the platform's profile does not declare in a version that this \
+                 business has in release {release}.",
+                row.name, row.capability
+            ),
+            Severity::Unrecoverable,
+        )];
+        Either::Left(ready(Ok(Outcome::NoResource { messages, continue_url: self.home.clone(), id: None })))
     }
 }
 
@@ -160,14 +257,18 @@ where
 {
     type Response = Outcome;
     type Error = Refusal;
-    type Future = Either<Ready<Result<Outcome, Refusal>>, S::Future>;
+    type Future = Decided<S::Future>;
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Refusal>> {
         self.inner.poll_ready(context)
     }
 
     fn call(&mut self, Identified { call, platform }: Identified) -> Self::Future {
-        match ucp_wire::dialect::read(dialect(call.release), call.operation, call.payload, &call.languages) {
+        let read = || {
+            idempotency_key(&call.idempotency_keys)?;
+            ucp_wire::dialect::read(dialect(platform.release), call.operation, call.payload, &call.languages)
+        };
+        match read() {
             Ok(request) => Either::Right(self.inner.call(Valid { request, platform })),
             Err(refusal) => Either::Left(ready(Err(refusal))),
         }
@@ -191,7 +292,7 @@ impl Service<Valid> for Execute {
 
     fn call(&mut self, Valid { request, platform }: Valid) -> Self::Future {
         let backend = self.backend.clone();
-        tracing::debug!(operation = request.operation().row().name, platform = %platform.profile, "call");
+        tracing::debug!(operation = request.operation().row().name, platform = platform.profile.as_str(), "call");
         Box::pin(async move {
             let catalog = &*backend.catalog;
             match request {
@@ -209,21 +310,32 @@ impl Service<Valid> for Execute {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
+    use std::{collections::BTreeMap, sync::Arc};
 
+    use futures_util::future::BoxFuture;
     use serde_json::{Value, json};
-    use tower::ServiceExt as _;
     use ucp_core::{
         Code, Operation, Release,
         catalog::{
             cursor::CursorKey,
             market::{Market, Presentation},
         },
+        operation::{CATALOG_LOOKUP, CATALOG_SEARCH},
         port::{Catalog, Match, Page, Query},
+    };
+    use ucp_trust::{
+        address::{ProfileUrl, Reach},
+        directory::{Directory, DirectoryOptions},
+        fetch::{Fetch, FetchError, Fetched},
     };
 
     use super::*;
-    use crate::agent::Claim;
+    use crate::{
+        agent::Stated,
+        call::Endpoint,
+        gate::Principal,
+        platform::{Business, Policy},
+    };
 
     /// A shop that knows nothing, and fails in the ways a shop can.
     struct Broken {
@@ -254,24 +366,170 @@ mod tests {
         }
     }
 
-    async fn call(operation: Operation, payload: Value, profile: Option<&str>) -> Result<Value, Refusal> {
-        let market = json!({ "name": "Broken", "currency": "USD", "language": "en" });
-        let market = Arc::new(serde_json::from_value(market).expect("a market"));
-        let catalog = Arc::new(Broken { market, key: CursorKey::new([1; 32]) });
-        let claims = profile.map(|profile| Claim { place: "the test", profile: profile.to_owned() });
-        let call = Call {
-            operation,
-            release: Release::V2026_04_08,
-            id: None,
-            payload,
-            claims: claims.into_iter().collect(),
-            languages: Vec::new(),
-        };
-        let reply = pipeline(Backend { catalog }).oneshot(call).await?;
-        Ok(serde_json::from_str(&reply.document).expect("answers are JSON"))
+    /// Platforms on the network, by address: what fetching their profiles leads to.
+    struct Network(BTreeMap<&'static str, Result<Value, FetchError>>);
+
+    impl Fetch for Network {
+        fn fetch<'a>(&'a self, url: &'a ProfileUrl) -> BoxFuture<'a, Result<Fetched, FetchError>> {
+            let found = self.0.get(url.as_str()).cloned().unwrap_or(Err(FetchError::UnknownHost));
+            Box::pin(ready(found.map(|profile| Fetched { body: profile.to_string().into(), max_age: None })))
+        }
     }
 
-    const PLATFORM: Option<&str> = Some("https://agent.example/profile");
+    fn profile(version: &str, capabilities: &[&str]) -> Value {
+        let entry = json!([{ "version": version }]);
+        let capabilities: serde_json::Map<_, _> =
+            capabilities.iter().map(|name| ((*name).into(), entry.clone())).collect();
+        json!({ "ucp": { "version": version, "capabilities": capabilities } })
+    }
+
+    const NEWEST: &str = "https://agent.example.com/newest";
+    const OLDER: &str = "https://agent.example.com/older";
+    const FUTURE: &str = "https://agent.example.com/future";
+    const POOR: &str = "https://agent.example.com/poor";
+    const BROKEN: &str = "https://agent.example.com/broken";
+    const INSIDE: &str = "https://agent.example.com/inside";
+    const NOWHERE: &str = "https://agent.example.com/nowhere";
+
+    fn network() -> Network {
+        let (newest, both) = (Release::NEWEST.date(), &[CATALOG_SEARCH, CATALOG_LOOKUP]);
+        Network(BTreeMap::from([
+            (NEWEST, Ok(profile(newest, both))),
+            (OLDER, Ok(profile("2026-04-08", both))),
+            (FUTURE, Ok(profile("2031-01-01", both))),
+            (POOR, Ok(profile(newest, &[CATALOG_SEARCH]))),
+            (BROKEN, Ok(json!({ "ucp": {} }))),
+            (INSIDE, Err(FetchError::ForbiddenAddress { range: "private use" })),
+        ]))
+    }
+
+    fn broken_shop() -> Backend {
+        let market = json!({ "name": "Broken", "currency": "USD", "language": "en" });
+        let market = Arc::new(serde_json::from_value(market).expect("a market"));
+        Backend { catalog: Arc::new(Broken { market, key: CursorKey::new([1; 32]) }) }
+    }
+
+    /// A pipeline that several calls can go through.
+    fn shared(policy: Policy) -> Pipeline {
+        let business = Arc::new(Business::new(Operation::ALL, Some("https://shop.example/".into())));
+        let standing = Arc::clone(&business);
+        let directory =
+            Directory::new(network(), DirectoryOptions::default(), move |profile| standing.standing(profile));
+        pipeline(broken_shop(), Platforms::new(business, policy, Reach::Public, directory), Access::OPEN)
+    }
+
+    fn asking(operation: Operation, payload: Value, profile: Option<&str>) -> Call {
+        let stated = profile.map(|profile| Stated { place: "the test", text: profile.to_owned() });
+        Call {
+            operation,
+            endpoint: Endpoint::Root,
+            id: None,
+            payload,
+            profiles: stated.into_iter().collect(),
+            idempotency_keys: Vec::new(),
+            languages: Vec::new(),
+            principal: Principal::Anonymous,
+        }
+    }
+
+    async fn answered(pipeline: &Pipeline, call: Call) -> Result<Value, Fault> {
+        let reply = pipeline.clone().oneshot(call).await?;
+        Ok(serde_json::from_str(&reply.encoded.document).expect("answers are JSON"))
+    }
+
+    async fn call(operation: Operation, payload: Value, profile: Option<&str>) -> Result<Value, Refusal> {
+        answered(&shared(Policy::Require), asking(operation, payload, profile)).await.map_err(|fault| fault.refusal)
+    }
+
+    const PLATFORM: Option<&str> = Some(NEWEST);
+
+    fn nothing() -> (Operation, Value) {
+        (Operation::LookupCatalog, json!({ "ids": ["a"] }))
+    }
+
+    #[tokio::test]
+    async fn platforms_are_answered_in_the_release_they_speak() {
+        let pipeline = shared(Policy::Require);
+        for (platform, version) in [(NEWEST, Release::NEWEST.date()), (OLDER, "2026-04-08"), (OLDER, "2026-04-08")] {
+            let (operation, payload) = nothing();
+            let answer = answered(&pipeline, asking(operation, payload, Some(platform))).await.expect("an answer");
+            assert_eq!(answer["ucp"]["version"], version);
+            let capabilities = json!({ "dev.ucp.shopping.catalog.lookup": [{ "version": version }] });
+            assert_eq!(answer["ucp"]["capabilities"], capabilities, "the operation's own, and no other (NEG-05)");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_release_that_is_not_spoken_here_is_refused_with_both_sides_named() {
+        let pipeline = shared(Policy::Require);
+        let (operation, payload) = nothing();
+        let fault = answered(&pipeline, asking(operation, payload.clone(), Some(FUTURE))).await.expect_err("refused");
+        assert_eq!(fault.refusal.code, Code::VersionUnsupported);
+        for named in ["2031-01-01", "2026-01-11", "2026-04-08", Release::NEWEST.date()] {
+            assert!(fault.refusal.content.contains(named), "{}", fault.refusal.content);
+        }
+        assert_eq!(fault.refusal.continue_url.as_deref(), Some("https://shop.example/"));
+        // An endpoint of one release is for that one, though another would do elsewhere.
+        let endpoint = Endpoint::Of(Release::V2026_04_08);
+        let call = Call { endpoint, ..asking(operation, payload.clone(), Some(NEWEST)) };
+        let fault = answered(&pipeline, call).await.expect_err("refused");
+        assert_eq!((fault.refusal.code, fault.release), (Code::VersionUnsupported, Release::V2026_04_08));
+        let call = Call { endpoint, ..asking(operation, payload, Some(OLDER)) };
+        assert_eq!(answered(&pipeline, call).await.expect("an answer")["ucp"]["version"], "2026-04-08");
+    }
+
+    #[tokio::test]
+    async fn a_capability_that_is_not_shared_is_a_business_outcome() {
+        let answer = call(Operation::LookupCatalog, json!({ "ids": ["a"] }), Some(POOR)).await.expect("an answer");
+        assert_eq!(answer["ucp"]["status"], "error");
+        let message = &answer["messages"][0];
+        assert_eq!(
+            (&message["code"], &message["severity"]),
+            (&json!("capabilities_incompatible"), &json!("unrecoverable"))
+        );
+        assert_eq!(answer["continue_url"], "https://shop.example/");
+    }
+
+    #[tokio::test]
+    async fn what_happens_to_an_unreachable_platform_is_a_policy() {
+        let (operation, payload) = nothing();
+        let ask = async |policy, platform| {
+            answered(&shared(policy), asking(operation, payload.clone(), Some(platform))).await
+        };
+        let refused = async |policy, platform| ask(policy, platform).await.expect_err("refused").refusal;
+        let unreachable = refused(Policy::Require, NOWHERE).await;
+        assert_eq!(unreachable.code, Code::ProfileUnreachable);
+        assert!(unreachable.retry_after.is_some());
+        let answer = ask(Policy::Lenient, NOWHERE).await.expect("an answer");
+        assert_eq!(answer["messages"][1]["code"], "profile_unreachable");
+        let answer = ask(Policy::Development, NOWHERE).await.expect("an answer");
+        assert_eq!(answer["messages"].as_array().map(Vec::len), Some(1), "no note");
+        for policy in [Policy::Require, Policy::Lenient, Policy::Development] {
+            assert_eq!(refused(policy, BROKEN).await.code, Code::ProfileMalformed);
+            assert_eq!(refused(policy, INSIDE).await.code, Code::InvalidProfileUrl);
+            assert_eq!(refused(policy, "https://127.0.0.1/p").await.code, Code::InvalidProfileUrl);
+            assert_eq!(refused(policy, FUTURE).await.code, Code::VersionUnsupported);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_credential_of_another_platform_is_refused_also_when_it_is_known() {
+        let pipeline = shared(Policy::Require);
+        for _ in 0..2 {
+            let (operation, payload) = nothing();
+            let profile = ProfileUrl::parse(OLDER, Reach::Public).expect("an address");
+            let call = Call { principal: Principal::Signed(profile), ..asking(operation, payload, PLATFORM) };
+            assert_eq!(answered(&pipeline, call).await.expect_err("refused").refusal.code, Code::Forbidden);
+        }
+    }
+
+    #[tokio::test]
+    async fn the_process_that_started_this_one_is_taken_at_its_word() {
+        let (operation, payload) = nothing();
+        let call =
+            Call { principal: Principal::Local, ..asking(operation, payload, Some("https://desktop.invalid/p")) };
+        assert!(answered(&shared(Policy::Require), call).await.is_ok());
+    }
 
     #[tokio::test]
     async fn a_panic_is_an_answer_and_tells_nothing() {

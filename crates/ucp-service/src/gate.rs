@@ -1,0 +1,413 @@
+//! Who is let in: what a request has to get past before anyone looks at what it wants (UCP overview, *Identity &
+//! Authentication*; rules AGT-09, SIG-07 to SIG-12).
+//!
+//! Both bindings pass every request through here, first its head and then its bytes as they came, before they are parsed.
+//! The order keeps the cost of strangers low: an API key is looked up and the sender's share is charged before the body
+//! is read, a signature is checked after that, and only what got that far takes one of the places inside.
+
+use std::{
+    fmt,
+    net::IpAddr,
+    sync::{Arc, PoisonError, RwLock},
+    time::SystemTime,
+};
+
+use http::{HeaderMap, HeaderValue, header::HOST, request::Parts};
+use ucp_core::{
+    Code, Refusal,
+    operation::{Class, Effect},
+};
+use ucp_trust::{
+    address::ProfileUrl,
+    api_key::ApiKeys,
+    client::{ClientAddress, TrustedProxies},
+    limit::{Caller, InFlight, Permit, RateLimits, Tier},
+    signature::{Message, RequestLine, Scheme, Signed, SigningKey, Start, sign_response},
+};
+
+use crate::{agent, header, platform::Platforms};
+
+/// The address of the other end of a connection, which a listener puts into the extensions of its requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Peer(pub IpAddr);
+
+/// What is known of a caller by more than its own word.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Principal {
+    /// Nothing.
+    Anonymous,
+    /// The request is signed with a key of this profile.
+    Signed(ProfileUrl),
+    /// The request carries an API key of this registered platform.
+    Keyed(Registered),
+    /// The process that started this one.
+    Local,
+}
+
+/// A platform that the operator registered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Registered {
+    /// Its position among the registered ones.
+    pub index: usize,
+    /// The profile it may act for.
+    pub profile: ProfileUrl,
+}
+
+impl Principal {
+    /// Checks that the caller is who it says it is (rule AGT-09).
+    ///
+    /// # Errors
+    /// [`Code::Forbidden`].
+    pub fn may_act_for(&self, profile: &ProfileUrl) -> Result<(), Refusal> {
+        let own = match self {
+            Self::Anonymous | Self::Local => return Ok(()),
+            Self::Signed(own) | Self::Keyed(Registered { profile: own, .. }) => own,
+        };
+        if own == profile {
+            return Ok(());
+        }
+        Err(Refusal::new(
+            Code::Forbidden,
+            "The credential of the request belongs to another platform than the one it names.",
+        )
+        .accepting("the profile that the credential was issued for"))
+    }
+}
+
+/// What a class of operations asks of signatures.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SignatureRule {
+    /// Nothing: signatures are not looked at.
+    Off,
+    /// A signature that is there has to be right.
+    #[default]
+    Verify,
+    /// There has to be one.
+    Enforce,
+}
+
+/// Which classes of operations are open to whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// Whether callers that prove nothing may do more than look around.
+    pub anonymous_purchases: bool,
+    /// What browsing asks of signatures.
+    pub browsing: SignatureRule,
+    /// What carts and checkouts ask of signatures.
+    pub purchase: SignatureRule,
+    /// What orders ask of signatures.
+    pub order: SignatureRule,
+}
+
+impl Access {
+    /// Everything is open to anyone.
+    pub const OPEN: Self = Self {
+        anonymous_purchases: true,
+        browsing: SignatureRule::Verify,
+        purchase: SignatureRule::Verify,
+        order: SignatureRule::Verify,
+    };
+
+    fn rule(self, class: Class) -> SignatureRule {
+        match class {
+            Class::Browsing => self.browsing,
+            Class::Purchase => self.purchase,
+            Class::Order => self.order,
+        }
+    }
+
+    /// Whether signatures are looked at at all. Which operation a request asks for is not known when they are.
+    #[must_use]
+    pub fn verifies(self) -> bool {
+        [self.browsing, self.purchase, self.order].iter().any(|rule| *rule != SignatureRule::Off)
+    }
+
+    /// Decides whether a caller may ask for an operation of a class.
+    ///
+    /// # Errors
+    /// [`Code::SignatureMissing`] or [`Code::Unauthorized`].
+    pub fn check(self, class: Class, principal: &Principal) -> Result<(), Refusal> {
+        match principal {
+            Principal::Local | Principal::Signed(_) => Ok(()),
+            _ if self.rule(class) == SignatureRule::Enforce => {
+                Err(Refusal::new(Code::SignatureMissing, "This operation is for signed requests only.")
+                    .accepting("an HTTP Message Signature (RFC 9421) by a key of the platform's profile"))
+            }
+            Principal::Anonymous if class != Class::Browsing && !self.anonymous_purchases => {
+                Err(Refusal::new(Code::Unauthorized, "This operation is for identified platforms only.").accepting(
+                    "an HTTP Message Signature (RFC 9421) by a key of the platform's profile, or an API key",
+                ))
+            }
+            Principal::Anonymous | Principal::Keyed(_) => Ok(()),
+        }
+    }
+}
+
+/// The host names under which a gateway is reached, besides those of loopback.
+#[derive(Clone, Debug, Default)]
+pub struct Hosts(pub Vec<String>);
+
+impl Hosts {
+    /// Whether an authority (`host[:port]`) names this gateway.
+    #[must_use]
+    pub fn contain(&self, authority: &str) -> bool {
+        let Ok(authority) = authority.parse::<http::uri::Authority>() else { return false };
+        let host = authority.host();
+        ["localhost", "127.0.0.1", "[::1]"].contains(&host) || self.0.iter().any(|own| own.eq_ignore_ascii_case(host))
+    }
+}
+
+/// Which answers are signed without being asked for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SignedAnswers {
+    /// None.
+    None,
+    /// Those that conclude a purchase.
+    #[default]
+    Concluding,
+    /// All of them.
+    All,
+}
+
+/// The key that the gateway signs with at the moment, if it has one; another one after a rotation.
+#[derive(Debug, Default)]
+pub struct CurrentKey(RwLock<Option<Arc<SigningKey>>>);
+
+impl CurrentKey {
+    /// The key.
+    #[must_use]
+    pub fn get(&self) -> Option<Arc<SigningKey>> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Signs with another key from now on.
+    pub fn set(&self, key: Option<Arc<SigningKey>>) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = key;
+    }
+}
+
+/// What a gate goes by.
+pub struct Rules {
+    /// The names of the gateway.
+    pub hosts: Hosts,
+    /// How clients reach it.
+    pub scheme: Scheme,
+    /// Whose word about the client's address is taken.
+    pub trusted_proxies: TrustedProxies,
+    /// The profiles of the registered platforms.
+    pub registered: Vec<ProfileUrl>,
+    /// The API keys that were given out, with the positions of their platforms.
+    pub api_keys: ApiKeys<usize>,
+    /// How much each caller may send.
+    pub limits: RateLimits,
+    /// How much is worked on at once.
+    pub in_flight: InFlight,
+    /// Whether signatures are looked at.
+    pub verifies: bool,
+    /// Which answers are signed.
+    pub signed_answers: SignedAnswers,
+    /// With what.
+    pub signing_key: Arc<CurrentKey>,
+    /// The time.
+    pub clock: fn() -> SystemTime,
+}
+
+/// The gate; cheap to clone.
+#[derive(Clone)]
+pub struct Gate(Arc<Inner>);
+
+struct Inner {
+    rules: Rules,
+    platforms: Platforms,
+}
+
+impl fmt::Debug for Gate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gate").field("hosts", &self.0.rules.hosts).finish_non_exhaustive()
+    }
+}
+
+/// A request whose head got in; its bytes have to be shown yet.
+#[derive(Debug)]
+#[must_use]
+pub struct Entry {
+    client: ClientAddress,
+    principal: Principal,
+    signed: Option<Signed>,
+}
+
+/// A request that got in. It takes a place inside until it is dropped.
+#[derive(Debug)]
+pub struct Admission {
+    /// Who sent it.
+    pub principal: Principal,
+    _permit: Permit,
+}
+
+impl Gate {
+    /// A gate with these rules, for these platforms.
+    #[must_use]
+    pub fn new(rules: Rules, platforms: Platforms) -> Self {
+        Self(Arc::new(Inner { rules, platforms }))
+    }
+
+    /// The names of the gateway.
+    #[must_use]
+    pub fn hosts(&self) -> &Hosts {
+        &self.0.rules.hosts
+    }
+
+    /// Looks at the head of a request.
+    ///
+    /// # Errors
+    /// [`Code::Unauthorized`], [`Code::RateLimited`], or what is wrong with the form of a signature.
+    pub fn enter(&self, head: &Parts) -> Result<Entry, Refusal> {
+        let rules = &self.0.rules;
+        // Without a listener that tells, as in tests, every request comes from this machine.
+        let peer = head.extensions.get::<Peer>().map_or(IpAddr::from([127, 0, 0, 1]), |peer| peer.0);
+        let client = ClientAddress::of(peer, &head.headers, &rules.trusted_proxies);
+        let keyed = rules.api_keys.identify(&head.headers);
+        let signed = if rules.verifies { Signed::read(&head.headers) } else { Ok(None) };
+        match (&keyed, &signed) {
+            (Ok(Some(index)), _) => rules.limits.check(&Caller::Keyed(**index))?,
+            // What it costs is decided when it is known to be right.
+            (Ok(None), Ok(Some(_))) => {}
+            // Credentials that are none are guesses of somebody unknown.
+            _ => rules.limits.check(&Caller::Anonymous(client))?,
+        }
+        let registered = keyed?.and_then(|index| {
+            rules.registered.get(*index).map(|profile| Registered { index: *index, profile: profile.clone() })
+        });
+        let principal = registered.map_or(Principal::Anonymous, Principal::Keyed);
+        Ok(Entry { client, principal, signed: signed? })
+    }
+
+    /// Looks at the bytes of a request whose head got in.
+    ///
+    /// # Errors
+    /// What the signature does not prove, [`Code::RateLimited`], or [`Code::Unavailable`] when there is no place left.
+    pub async fn admit(&self, entry: Entry, head: &Parts, body: &[u8]) -> Result<Admission, Refusal> {
+        let Entry { client, mut principal, signed } = entry;
+        let rules = &self.0.rules;
+        if let Some(signed) = signed {
+            let charge = rules.limits.charge_signature(client)?;
+            let signer = self.signer_of(&signed, head, body).await?;
+            charge.refund();
+            let caller = match &signer {
+                Some(profile) => rules
+                    .registered
+                    .iter()
+                    .position(|registered| registered == profile)
+                    .map_or(Caller::Signed(profile.as_str()), Caller::Keyed),
+                None => Caller::Anonymous(client),
+            };
+            if principal == Principal::Anonymous {
+                rules.limits.check(&caller)?;
+            }
+            if let Some(profile) = signer {
+                principal.may_act_for(&profile)?;
+                principal = Principal::Signed(profile);
+            }
+        }
+        let tier = match principal {
+            Principal::Anonymous => Tier::Anonymous,
+            Principal::Signed(_) => Tier::Signed,
+            Principal::Keyed(_) | Principal::Local => Tier::Keyed,
+        };
+        Ok(Admission { principal, _permit: rules.in_flight.try_acquire(tier)? })
+    }
+
+    /// The profile whose key signed a request (rule SIG-07). `None` when nobody can tell and nobody minds.
+    async fn signer_of(&self, signed: &Signed, head: &Parts, body: &[u8]) -> Result<Option<ProfileUrl>, Refusal> {
+        let Inner { rules, platforms } = &*self.0;
+        let authority = head.headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+        if !rules.hosts.contain(authority) {
+            return Err(Refusal::new(
+                Code::SignatureInvalid,
+                "The request was signed for another host than this gateway.",
+            )
+            .accepting("a signature over the host name of the gateway's public URL"));
+        }
+        let message = Message {
+            start: Start::Request(RequestLine {
+                method: head.method.as_str(),
+                scheme: rules.scheme,
+                authority,
+                path: head.uri.path(),
+                query: head.uri.query(),
+            }),
+            headers: &head.headers,
+        };
+        // Whatever the body says, it is the header that the signature covers (trap T-08).
+        let stated: Vec<_> = header::profile(&head.headers)?.into_iter().collect();
+        let profile = agent::profile(&stated, platforms.reach())?;
+        let known = match platforms.directory().get(&profile).await {
+            Ok(known) => known,
+            Err(refusal) if platforms.takes_opaque(&refusal) => return Ok(None),
+            Err(refusal) => return Err(refusal),
+        };
+        let now = (rules.clock)();
+        let Err(refusal) = signed.verify(&message, body, &known.profile.keys, now) else { return Ok(Some(profile)) };
+        // The key may be newer than what is known of the profile (rule AGT-06).
+        let Some(kid) = signed.unknown_key(&known.profile.keys) else { return Err(refusal) };
+        let known = platforms.directory().refresh_for_key(&profile, kid).await?;
+        signed.verify(&message, body, &known.profile.keys, now).map(|_| Some(profile))
+    }
+
+    /// Signs an answer if that is asked for: by the rules, or by the `Accept-Signature` of the request.
+    pub fn sign(&self, asked: &HeaderMap, effect: Option<Effect>, status: u16, headers: &mut HeaderMap, body: &[u8]) {
+        let rules = &self.0.rules;
+        let wanted = match rules.signed_answers {
+            SignedAnswers::None => false,
+            SignedAnswers::Concluding => effect == Some(Effect::Concluding),
+            SignedAnswers::All => true,
+        };
+        if (wanted || asked.contains_key("accept-signature"))
+            && let Some(key) = rules.signing_key.get()
+            && let Err(error) = sign_response(status, headers, body, &key, (rules.clock)())
+        {
+            tracing::error!(%error, "an answer could not be signed");
+        }
+    }
+}
+
+/// The challenge of an answer with status 401, which HTTP asks for (RFC 9110, 11.6.1).
+pub const CHALLENGE: HeaderValue = HeaderValue::from_static("Bearer realm=\"ucp-gateway\"");
+
+#[cfg(test)]
+mod tests {
+    use ucp_trust::address::Reach;
+
+    use super::*;
+
+    #[test]
+    fn classes_are_open_to_those_who_may_ask() {
+        let url = |text: &str| ProfileUrl::parse(text, Reach::Public).expect("an address");
+        let signed = Principal::Signed(url("https://a.example.com/"));
+        let keyed = Principal::Keyed(Registered { index: 0, profile: url("https://a.example.com/") });
+        let access = Access { anonymous_purchases: false, ..Access::OPEN };
+        let code =
+            |access: Access, class, principal: &Principal| access.check(class, principal).err().map(|no| no.code);
+        assert_eq!(code(access, Class::Browsing, &Principal::Anonymous), None);
+        for class in [Class::Purchase, Class::Order] {
+            assert_eq!(code(access, class, &Principal::Anonymous), Some(Code::Unauthorized));
+            assert_eq!(code(Access::OPEN, class, &Principal::Anonymous), None);
+            for known in [&signed, &keyed, &Principal::Local] {
+                assert_eq!(code(access, class, known), None);
+            }
+        }
+        let enforced = Access { purchase: SignatureRule::Enforce, ..access };
+        assert_eq!(code(enforced, Class::Purchase, &keyed), Some(Code::SignatureMissing));
+        assert_eq!(code(enforced, Class::Purchase, &signed), None);
+        assert_eq!(code(enforced, Class::Browsing, &Principal::Anonymous), None);
+    }
+
+    #[test]
+    fn a_credential_acts_for_its_own_platform_only() {
+        let url = |text: &str| ProfileUrl::parse(text, Reach::Public).expect("an address");
+        let signed = Principal::Signed(url("https://a.example.com/p"));
+        assert_eq!(signed.may_act_for(&url("https://a.example.com/p")), Ok(()));
+        assert_eq!(signed.may_act_for(&url("https://b.example.com/p")).expect_err("refused").code, Code::Forbidden);
+        assert_eq!(Principal::Anonymous.may_act_for(&url("https://b.example.com/p")), Ok(()));
+    }
+}

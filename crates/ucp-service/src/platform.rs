@@ -1,0 +1,255 @@
+//! The platform behind a call: its profile, the release it speaks, and what is active between it and the business (UCP
+//! overview, *Negotiation Protocol*; rules AGT-04 and NEG-01 to NEG-03).
+//!
+//! What follows from a profile is worked out once, when it is fetched, and kept with it in the directory: a call of a
+//! known platform costs a look-up.
+
+use std::{fmt, sync::Arc};
+
+use ucp_core::{
+    Code, Operation, Refusal, Release,
+    message::Message,
+    negotiation::{Active, Declaration, negotiate},
+    operation::Class,
+};
+use ucp_trust::{
+    address::{ProfileUrl, Reach},
+    directory::{Directory, Known, Weigh},
+    profile::PlatformProfile,
+};
+use ucp_wire::{
+    dialect,
+    dialect::{Offer, offered},
+};
+
+use crate::{
+    agent,
+    call::{Call, Endpoint},
+    gate::Principal,
+};
+
+/// What happens to a platform whose profile cannot be fetched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Policy {
+    /// It is refused.
+    Require,
+    /// It is served what is open to anyone, with the capabilities of the business, and told so.
+    Lenient,
+    /// Its address counts as its identity, for everything, with the capabilities of the business.
+    Development,
+}
+
+/// What the business declares in each release.
+#[derive(Clone, Debug)]
+pub struct Business {
+    declared: Vec<Vec<Declaration>>,
+    everything: Vec<Arc<Active>>,
+    /// Where a buyer can go on whatever happens here.
+    pub home: Option<String>,
+}
+
+impl Business {
+    /// A business that has mounted `operations`.
+    #[must_use]
+    pub fn new(operations: &[Operation], home: Option<String>) -> Self {
+        let declared: Vec<Vec<_>> = Release::ALL
+            .iter()
+            .map(|release| offered(dialect(*release), operations).map(Offer::declaration).collect())
+            .collect();
+        let everything = declared.iter().map(|declared| Arc::new(Active::all(declared))).collect();
+        Self { declared, everything, home }
+    }
+
+    /// What is declared in a release.
+    #[must_use]
+    pub fn declared(&self, release: Release) -> &[Declaration] {
+        &self.declared[release.ordinal()]
+    }
+
+    /// What follows from a platform's profile.
+    #[must_use]
+    pub fn standing(&self, profile: &PlatformProfile) -> Standing {
+        let Some(release) = Release::from_date(&profile.version) else {
+            return Standing { release: None, active: Arc::default() };
+        };
+        let active = negotiate(release.date(), self.declared(release), &profile.capabilities).active();
+        // Most platforms declare all that is here: they share one value.
+        let everything = &self.everything[release.ordinal()];
+        let active = if active == **everything { Arc::clone(everything) } else { Arc::new(active) };
+        Standing { release: Some(release), active }
+    }
+}
+
+/// What follows from a platform's profile.
+#[derive(Clone, Debug)]
+pub struct Standing {
+    /// The release it speaks, if that is one of ours.
+    release: Option<Release>,
+    /// What is active with it.
+    active: Arc<Active>,
+}
+
+impl Weigh for Standing {
+    fn weight(&self) -> usize {
+        // Roughly: a name, a version and a few parents each. Shared values are counted as if they were not.
+        const CAPABILITY: usize = 160;
+        self.active.iter().count() * CAPABILITY
+    }
+}
+
+/// The platform behind a call.
+#[derive(Clone, Debug)]
+pub struct Platform {
+    /// The address of its profile, which is its identity.
+    pub profile: ProfileUrl,
+    /// The release it is served in.
+    pub release: Release,
+    /// What is active with it.
+    pub active: Arc<Active>,
+    /// What it should know about how it was identified.
+    pub note: Option<Message>,
+}
+
+/// Finds out which platform is calling; cheap to clone.
+#[derive(Clone)]
+pub struct Platforms(Arc<Inner>);
+
+struct Inner {
+    business: Arc<Business>,
+    policy: Policy,
+    reach: Reach,
+    directory: Directory<Standing>,
+}
+
+impl fmt::Debug for Platforms {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Platforms").field("policy", &self.0.policy).finish_non_exhaustive()
+    }
+}
+
+impl Platforms {
+    /// The platforms that `directory` knows or finds, under a policy for those that cannot be found.
+    #[must_use]
+    pub fn new(business: Arc<Business>, policy: Policy, reach: Reach, directory: Directory<Standing>) -> Self {
+        Self(Arc::new(Inner { business, policy, reach, directory }))
+    }
+
+    /// What the business declares.
+    #[must_use]
+    pub fn business(&self) -> &Business {
+        &self.0.business
+    }
+
+    /// Where profiles are known.
+    #[must_use]
+    pub fn directory(&self) -> &Directory<Standing> {
+        &self.0.directory
+    }
+
+    /// Which addresses may be named.
+    #[must_use]
+    pub fn reach(&self) -> Reach {
+        self.0.reach
+    }
+
+    /// The platform of a call, if that is known without waiting.
+    ///
+    /// # Errors
+    /// The same as [`Self::identify`].
+    pub fn recognize(&self, call: &Call) -> Option<Result<Platform, Refusal>> {
+        let stated = agent::stated_profile(&call.profiles).ok()?;
+        if call.principal == Principal::Local {
+            return None;
+        }
+        let known = self.0.directory.peek(&stated.text)?;
+        Some(self.served(call, &known))
+    }
+
+    /// The platform of a call.
+    ///
+    /// # Errors
+    /// [`Code::InvalidProfileUrl`], [`Code::ProfileUnreachable`], [`Code::ProfileMalformed`],
+    /// [`Code::VersionUnsupported`] or [`Code::Forbidden`].
+    pub async fn identify(&self, call: &Call) -> Result<Platform, Refusal> {
+        let profile = agent::profile(&call.profiles, self.0.reach)?;
+        call.principal.may_act_for(&profile)?;
+        if call.principal == Principal::Local {
+            return Ok(self.opaque(call.endpoint, profile, None));
+        }
+        let refusal = match self.look_up(&profile).await {
+            Ok(known) => return self.served(call, &known),
+            Err(refusal) => refusal,
+        };
+        if self.takes_opaque(&refusal) {
+            return Ok(self.opaque(call.endpoint, profile, None));
+        }
+        match refusal.code {
+            // What is wrong with the address or the profile itself stays wrong under any policy.
+            Code::ProfileUnreachable | Code::Unavailable
+                if self.0.policy == Policy::Lenient && call.operation.row().class == Class::Browsing =>
+            {
+                let note = Message::warning(
+                    Code::ProfileUnreachable.as_str(),
+                    "The platform's profile could not be fetched; the answer assumes that the platform has every \
+                     capability of this business.",
+                );
+                Ok(self.opaque(call.endpoint, profile, Some(note)))
+            }
+            _ => Err(refusal),
+        }
+    }
+
+    /// Whether a platform that this refusal is about counts as one of which only the address is known.
+    #[must_use]
+    pub fn takes_opaque(&self, refusal: &Refusal) -> bool {
+        self.0.policy == Policy::Development && matches!(refusal.code, Code::ProfileUnreachable | Code::Unavailable)
+    }
+
+    /// What is known about a platform. Where an unknown platform is served all the same, nobody waits for one that was
+    /// just found to be out of reach.
+    async fn look_up(&self, profile: &ProfileUrl) -> Result<Arc<Known<Standing>>, Refusal> {
+        match self.0.policy {
+            Policy::Require => self.0.directory.get(profile).await,
+            Policy::Lenient | Policy::Development => self.0.directory.get_or_last_failure(profile).await,
+        }
+    }
+
+    /// A platform whose profile is known, in the release it speaks.
+    fn served(&self, call: &Call, known: &Known<Standing>) -> Result<Platform, Refusal> {
+        call.principal.may_act_for(&known.url)?;
+        let Standing { release, active } = &known.derived;
+        let fits = |release: &Release| call.endpoint == Endpoint::Root || call.endpoint == Endpoint::Of(*release);
+        match release.filter(fits) {
+            Some(release) => {
+                Ok(Platform { profile: known.url.clone(), release, active: Arc::clone(active), note: None })
+            }
+            None => Err(self.unsupported(&known.profile.version, call.endpoint)),
+        }
+    }
+
+    /// A platform of which nothing but the address is known.
+    fn opaque(&self, endpoint: Endpoint, profile: ProfileUrl, note: Option<Message>) -> Platform {
+        let release = endpoint.release();
+        Platform { profile, release, active: Arc::clone(&self.0.business.everything[release.ordinal()]), note }
+    }
+
+    fn unsupported(&self, theirs: &str, endpoint: Endpoint) -> Refusal {
+        let ours = Release::ALL.iter().map(|release| release.date()).collect::<Vec<_>>().join(", ");
+        // What a profile says is repeated only in the form of a version.
+        let theirs: String = theirs.chars().filter(char::is_ascii_graphic).take(32).collect();
+        let (content, accepted) = match endpoint {
+            Endpoint::Root => (
+                format!("The platform speaks release {theirs}, this business speaks {ours}."),
+                format!("a profile whose `ucp.version` is one of {ours}"),
+            ),
+            Endpoint::Of(own) => (
+                format!("The platform speaks release {theirs}, this endpoint speaks {own} only."),
+                format!(
+                    "a profile whose `ucp.version` is {own}, or the endpoint that speaks {theirs} (this business speaks {ours})"
+                ),
+            ),
+        };
+        let refusal = Refusal::new(Code::VersionUnsupported, content).accepting(accepted);
+        Refusal { continue_url: self.0.business.home.clone(), ..refusal }
+    }
+}
