@@ -1,59 +1,257 @@
-//! The composition: a backend, the pipeline in front of it, and the bindings in front of that.
+//! The composition: a backend, the gate and the pipeline in front of it, and the bindings in front of those.
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
 use axum::Router;
-use ucp_core::{Operation, Release, port::Backend};
-use ucp_mcp::{
-    Server,
-    http::{Config, ErrorStatus},
+use futures_util::future::BoxFuture;
+use http::HeaderMap;
+use ucp_core::{Operation, Refusal, Release, port::Backend};
+use ucp_mcp::{Server, http::ErrorStatus};
+use ucp_rest::publication::{PROFILE_PATH, Publication, prefix};
+use ucp_service::{
+    Endpoint, Gate, Pipeline,
+    gate::{Access, CurrentKey, Hosts, Rules, SignatureRule, SignedAnswers},
+    header::UCP_AGENT,
+    pipeline,
+    platform::{Business, Platforms, Policy, Standing},
 };
-use ucp_rest::publication::Publication;
-use ucp_service::{Pipeline, pipeline};
 use ucp_store::{Options, Shop, StoreError, sample};
+use ucp_trust::{
+    address::{ProfileUrl, Reach},
+    directory::{Directory, DirectoryOptions},
+    fetch::{Fetch, FetchError, FetchOptions, Fetched, Fetcher},
+    keyring::{Keyring, KeyringError},
+    limit::{InFlight, RateLimits},
+    profile::PlatformProfile,
+    signature::{RequestLine, Scheme, sign_request},
+};
 use url::Url;
 
-use crate::{cli::DataOptions, docs};
-
-/// The release that is served.
-const RELEASE: Release = Release::V2026_04_08;
+use crate::{
+    cli::McpErrorStatus,
+    clock,
+    config::{self, Anonymous, Check, Data, Settings, Signed},
+    docs,
+};
 
 /// The operations that are mounted.
 const OPERATIONS: &[Operation] = Operation::ALL;
 
+/// Opens the shop in a data directory, or creates the sample shop there.
+pub(crate) fn open_shop(data: &Data) -> Result<Shop, StoreError> {
+    let options = Options { cache_bytes: u64::from(data.cache_mb) << 20, ..Options::new(&data.dir) };
+    Shop::open_or_create(&options, || (sample::market(), sample::records()))
+}
+
+/// The gateway's own keys, which lie beside the shop.
+pub(crate) fn open_keyring(data: &Data) -> Result<Keyring, KeyringError> {
+    Keyring::open(&data.dir.join("keys"))
+}
+
 /// A gateway that is ready to be put behind a listener.
 #[derive(Debug)]
 pub(crate) struct App {
-    pub(crate) shop: Shop,
-    pipeline: Pipeline,
+    /// Everything under one router: REST, MCP, the documents of each release, and the page that shows them.
+    pub(crate) router: Router,
+    keyring: Keyring,
+    signing_key: Arc<CurrentKey>,
+    publications: Vec<Publication>,
 }
 
 impl App {
-    /// Opens the shop of `data`, or creates the sample shop there.
-    pub(crate) fn open(data: &DataOptions) -> Result<Self, StoreError> {
-        let options = Options { cache_bytes: u64::from(data.cache_mb) << 20, ..Options::new(&data.data_dir) };
-        let shop = Shop::open_or_create(&options, || (sample::market(), sample::records()))?;
-        let backend = Backend { catalog: std::sync::Arc::new(shop.clone()) };
-        Ok(Self { shop, pipeline: pipeline(backend) })
-    }
-
-    /// Everything under one router: REST, MCP, the documents, and the page that shows them.
-    pub(crate) fn router(&self, public_url: &Url, error_status: ErrorStatus) -> Router {
+    /// The gateway of a shop that is reached under `public_url`. Must be called inside of a runtime.
+    pub(crate) fn new(
+        shop: &Shop,
+        settings: &Settings,
+        public_url: &Url,
+        keyring: Keyring,
+    ) -> Result<Self, Box<dyn std::error::Error>> {
         let base = base(public_url);
-        let publication = Publication::new(RELEASE, OPERATIONS, &base);
-        let mcp = Server::new(self.pipeline.clone(), RELEASE, OPERATIONS, publication.openrpc().bytes(), false);
-        let config = Config { hosts: public_url.host_str().map(str::to_owned).into_iter().collect(), error_status };
-        let router = ucp_rest::router(&self.pipeline, RELEASE, OPERATIONS)
-            .merge(publication.router())
-            .merge(ucp_mcp::http::router(mcp, config))
-            .merge(docs::router());
-        ucp_rest::with_fallbacks(router)
+        let signing_key = Arc::new(CurrentKey::default());
+        signing_key.set(keyring.signer().cloned());
+        let business = Arc::new(Business::new(OPERATIONS, settings.storefront.as_ref().map(Url::to_string)));
+        let fetcher = fetcher(&settings.profiles, &base, &signing_key)?;
+        let directory = directory(&business, fetcher, &settings.profiles);
+        register(&directory, &settings.platforms)?;
+        let platforms = Platforms::new(business, policy(settings), settings.profiles.reach, directory);
+        let gate = Gate::new(rules(settings, public_url, &signing_key), platforms.clone());
+        let pipeline = pipeline(backend(shop), platforms, access(settings));
+
+        let error_status = match settings.mcp_error_status {
+            McpErrorStatus::Fitting => ErrorStatus::Fitting,
+            McpErrorStatus::Matching => ErrorStatus::Matching,
+        };
+        let keys = keyring.published(clock::now());
+        let mut router = docs::router();
+        let mut publications = Vec::new();
+        for endpoint in std::iter::once(Endpoint::Root).chain(Release::ALL.iter().copied().map(Endpoint::Of)) {
+            let publication = Publication::new(endpoint, OPERATIONS, &base, &keys);
+            let server = Server::new(pipeline.clone(), endpoint, OPERATIONS, publication.openrpc().bytes(), false);
+            let prefix = prefix(endpoint);
+            router = router
+                .merge(ucp_rest::router(&pipeline, &gate, endpoint, OPERATIONS, &prefix))
+                .merge(publication.router())
+                .merge(ucp_mcp::http::router(server, gate.clone(), error_status, &prefix));
+            publications.push(publication);
+        }
+        Ok(Self { router: ucp_rest::with_fallbacks(router), keyring, signing_key, publications })
     }
 
-    /// The MCP server for an agent that started this process.
-    pub(crate) fn desktop_server(&self) -> Server {
-        let publication = Publication::new(RELEASE, OPERATIONS, ucp_wire::documents::DEFAULT_PUBLIC_URL);
-        Server::new(self.pipeline.clone(), RELEASE, OPERATIONS, publication.openrpc().bytes(), true)
+    /// Looks whether the keys have changed, and if so, publishes and uses what is there now. Keys also leave the profile
+    /// when their time is over.
+    pub(crate) fn refresh_keys(&mut self) -> Result<(), KeyringError> {
+        self.keyring.reload()?;
+        self.signing_key.set(self.keyring.signer().cloned());
+        let keys = self.keyring.published(clock::now());
+        self.publications.iter().for_each(|publication| publication.set_keys(&keys));
+        Ok(())
+    }
+}
+
+/// The MCP server for an agent that started this process.
+pub(crate) fn desktop_server(shop: &Shop) -> Server {
+    let business = Arc::new(Business::new(OPERATIONS, None));
+    let standing = Arc::clone(&business);
+    let directory = Directory::new(Offline, DirectoryOptions::default(), move |profile| standing.standing(profile));
+    let platforms = Platforms::new(business, Policy::Development, Reach::Public, directory);
+    let publication = Publication::new(Endpoint::Root, OPERATIONS, ucp_wire::documents::DEFAULT_PUBLIC_URL, &[]);
+    let pipeline: Pipeline = pipeline(backend(shop), platforms, Access::OPEN);
+    Server::new(pipeline, Endpoint::Root, OPERATIONS, publication.openrpc().bytes(), true)
+}
+
+/// A process that serves the one that started it has nothing to fetch.
+struct Offline;
+
+impl Fetch for Offline {
+    fn fetch<'a>(&'a self, _: &'a ProfileUrl) -> BoxFuture<'a, Result<Fetched, FetchError>> {
+        Box::pin(std::future::ready(Err(FetchError::Connection)))
+    }
+}
+
+fn backend(shop: &Shop) -> Backend {
+    Backend { catalog: Arc::new(shop.clone()) }
+}
+
+/// What fetches profiles, saying who asks, and proving it where there is a key.
+fn fetcher(
+    profiles: &config::Profiles,
+    base: &str,
+    signing_key: &Arc<CurrentKey>,
+) -> Result<Fetcher, Box<dyn std::error::Error>> {
+    let agent = http::HeaderValue::from_str(&format!("profile=\"{base}{PROFILE_PATH}\""))?;
+    let signing_key = Arc::clone(signing_key);
+    let introduce = move |headers: &mut HeaderMap, url: &Url| {
+        headers.insert(UCP_AGENT, agent.clone());
+        let (scheme, authority) = (scheme(url), url.authority().to_owned());
+        let line = RequestLine { method: "GET", scheme, authority: &authority, path: url.path(), query: url.query() };
+        if let Some(key) = signing_key.get()
+            && let Err(error) = sign_request(line, headers, &[], &[], &key, clock::now())
+        {
+            tracing::error!(%error, "a request could not be signed");
+        }
+    };
+    Ok(Fetcher::new(FetchOptions {
+        reach: profiles.reach,
+        connect_timeout: profiles.connect_timeout,
+        deadline: profiles.timeout,
+        roots: profiles.extra_roots.iter().flat_map(|root| root.certificates.clone()).collect(),
+        sign: Some(Arc::new(introduce)),
+        ..FetchOptions::default()
+    })?)
+}
+
+fn directory(business: &Arc<Business>, fetcher: Fetcher, profiles: &config::Profiles) -> Directory<Standing> {
+    let options = DirectoryOptions {
+        capacity: u64::from(profiles.cache_mb) << 20,
+        fetches_per_second: profiles.fetches.per_second.get(),
+        fetch_burst: profiles.fetches.burst.get(),
+        ..DirectoryOptions::default()
+    };
+    let business = Arc::clone(business);
+    Directory::new(fetcher, options, move |profile| business.standing(profile))
+}
+
+/// Makes the registered platforms known, so that no call of theirs waits for a fetch.
+fn register(directory: &Directory<Standing>, platforms: &[config::Platform]) -> Result<(), Box<dyn std::error::Error>> {
+    for platform in platforms {
+        let url = platform.profile.clone();
+        match &platform.pinned {
+            Some(pinned) => {
+                let unreadable = |refusal: Refusal| {
+                    format!(
+                        "the profile of platform {} in {} is none: {}",
+                        platform.name,
+                        shown(&pinned.path),
+                        refusal.content
+                    )
+                };
+                let (profile, notes) = PlatformProfile::read(&pinned.bytes).map_err(unreadable)?;
+                for note in notes {
+                    tracing::warn!(platform = platform.name, note, "a pinned profile is read leniently");
+                }
+                directory.pin(url, profile);
+            }
+            None => {
+                let (first, name) = (directory.pin_url(url), platform.name.clone());
+                tokio::spawn(async move {
+                    if let Err(refusal) = first.await {
+                        tracing::warn!(
+                            platform = name,
+                            reason = refusal.content,
+                            "a registered profile is out of reach"
+                        );
+                    }
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+fn rules(settings: &Settings, public_url: &Url, signing_key: &Arc<CurrentKey>) -> Rules {
+    Rules {
+        hosts: Hosts(public_url.host_str().map(str::to_owned).into_iter().collect()),
+        scheme: scheme(public_url),
+        trusted_proxies: settings.trusted_proxies.clone(),
+        registered: settings.platforms.iter().map(|platform| platform.profile.clone()).collect(),
+        api_keys: settings.api_keys(),
+        limits: RateLimits::new(&settings.quotas()),
+        in_flight: InFlight::new(settings.max_in_flight.unwrap_or(usize::MAX)),
+        verifies: access(settings).verifies(),
+        signed_answers: match settings.signatures.responses {
+            Signed::Completing => SignedAnswers::Concluding,
+            Signed::All => SignedAnswers::All,
+            Signed::None => SignedAnswers::None,
+        },
+        signing_key: Arc::clone(signing_key),
+        clock: clock::now,
+    }
+}
+
+fn scheme(url: &Url) -> Scheme {
+    if url.scheme() == "https" { Scheme::Https } else { Scheme::Http }
+}
+
+fn policy(settings: &Settings) -> Policy {
+    match settings.policy {
+        config::Policy::Require => Policy::Require,
+        config::Policy::Lenient => Policy::Lenient,
+        config::Policy::Development => Policy::Development,
+    }
+}
+
+fn access(settings: &Settings) -> Access {
+    let rule = |check| match check {
+        Check::Off => SignatureRule::Off,
+        Check::Verify => SignatureRule::Verify,
+        Check::Enforce => SignatureRule::Enforce,
+    };
+    Access {
+        anonymous_purchases: settings.policy == config::Policy::Development
+            || settings.anonymous == Anonymous::Everything,
+        browsing: rule(settings.signatures.browsing),
+        purchase: rule(settings.signatures.purchase),
+        order: rule(settings.signatures.order),
     }
 }
 

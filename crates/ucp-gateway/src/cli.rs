@@ -2,9 +2,15 @@
 
 use std::{net::SocketAddr, path::PathBuf};
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
+use serde::Deserialize;
 use ucp_core::money::Currency;
 use url::Url;
+
+use crate::{
+    command::{explain::ExplainOptions, keys::OwnKeysCommand, sign::SignOptions, verify::VerifyOptions},
+    config::Policy,
+};
 
 /// Puts a shop on the Universal Commerce Protocol (UCP), over REST and MCP.
 #[derive(Debug, Parser)]
@@ -24,29 +30,52 @@ pub(crate) enum Command {
     Import(ImportOptions),
     /// Serve one agent over standard input and output.
     Mcp(McpOptions),
+    /// Check the configuration as `serve` would read it, and show what it amounts to.
+    CheckConfig(ServeOptions),
+    /// Make and list keys: the gateway's own, and API keys for platforms.
+    #[command(subcommand)]
+    Keys(KeysCommand),
+    /// Sign an HTTP message in a file.
+    Sign(SignOptions),
+    /// Verify the signatures of an HTTP message in a file, and say what differs.
+    Verify(VerifyOptions),
+    /// Lay a decision of the gateway open.
+    Explain(ExplainOptions),
     /// Write or check the OpenAPI, OpenRPC and JSON Schema documents of this repository.
     Spec(SpecOptions),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ServeOptions {
-    /// The address to listen on.
-    #[arg(long, env = "UCP_GATEWAY_LISTEN", default_value = "127.0.0.1:8080", value_name = "ADDRESS")]
-    pub(crate) listen: SocketAddr,
+    /// The configuration file (TOML). Flags and the environment go before what it says.
+    #[arg(long, env = "UCP_GATEWAY_CONFIG", value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// The address to listen on [default: 127.0.0.1:8080].
+    #[arg(long, env = "UCP_GATEWAY_LISTEN", value_name = "ADDRESS")]
+    pub(crate) listen: Option<SocketAddr>,
     #[command(flatten)]
     pub(crate) data: DataOptions,
     /// The address under which clients reach the gateway, where that is not the one it listens on.
     #[arg(long, env = "UCP_GATEWAY_PUBLIC_URL", value_name = "URL", value_parser = public_url)]
     pub(crate) public_url: Option<Url>,
-    /// The HTTP status of JSON-RPC errors.
-    #[arg(long, env = "UCP_GATEWAY_MCP_ERROR_STATUS", default_value = "fitting", value_name = "WHICH")]
-    pub(crate) mcp_error_status: McpErrorStatus,
-    /// How many connections are served at once.
-    #[arg(long, env = "UCP_GATEWAY_MAX_CONNECTIONS", default_value_t = 1_024, value_name = "NUMBER")]
-    pub(crate) max_connections: usize,
+    /// The HTTP status of JSON-RPC errors [default: fitting].
+    #[arg(long, env = "UCP_GATEWAY_MCP_ERROR_STATUS", value_name = "WHICH")]
+    pub(crate) mcp_error_status: Option<McpErrorStatus>,
+    /// How many connections are served at once [default: 1024].
+    #[arg(
+        long,
+        env = "UCP_GATEWAY_MAX_CONNECTIONS",
+        value_name = "NUMBER",
+        value_parser = value_parser!(u32).range(1..=1_000_000)
+    )]
+    pub(crate) max_connections: Option<u32>,
+    /// What a caller's profile has to be good for [default: development when listening on loopback, else require].
+    #[arg(long, env = "UCP_GATEWAY_POLICY", value_name = "WHICH")]
+    pub(crate) policy: Option<Policy>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum McpErrorStatus {
     /// The status that says the same as the error, except towards MCP clients that shook hands, which get 200.
     Fitting,
@@ -56,12 +85,21 @@ pub(crate) enum McpErrorStatus {
 
 #[derive(Debug, Args)]
 pub(crate) struct DataOptions {
-    /// The directory that holds the shop; created and filled with a sample shop when it is not there.
-    #[arg(long, env = "UCP_GATEWAY_DATA_DIR", default_value = "./data", value_name = "DIRECTORY")]
-    pub(crate) data_dir: PathBuf,
-    /// How many megabytes of products to keep in memory.
-    #[arg(long, env = "UCP_GATEWAY_CACHE_MB", default_value_t = 64, value_name = "MEGABYTES")]
-    pub(crate) cache_mb: u32,
+    /// The directory that holds the shop; created and filled with a sample shop when it is not there
+    /// [default: ./data].
+    #[arg(long, env = "UCP_GATEWAY_DATA_DIR", value_name = "DIRECTORY")]
+    pub(crate) data_dir: Option<PathBuf>,
+    /// How many megabytes of products to keep in memory [default: 64].
+    #[arg(long, env = "UCP_GATEWAY_CACHE_MB", value_name = "MEGABYTES")]
+    pub(crate) cache_mb: Option<u32>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum KeysCommand {
+    /// Make an API key for a platform, and the line of the configuration that registers it.
+    Api,
+    #[command(flatten)]
+    Own(OwnKeysCommand),
 }
 
 #[derive(Debug, Args)]
@@ -131,7 +169,7 @@ pub(crate) struct SpecOptions {
 }
 
 /// A public address: http or https, and nothing behind the path, so that paths can be appended to it.
-fn public_url(text: &str) -> Result<Url, String> {
+pub(crate) fn public_url(text: &str) -> Result<Url, String> {
     let url = Url::parse(text).map_err(|error| format!("{error}; expected something like https://shop.example.com"))?;
     if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
         return Err("expected an https address (or http, for trying it out)".to_owned());
@@ -160,7 +198,7 @@ mod tests {
     fn no_command_means_serve() {
         let cli = Cli::try_parse_from(["ucp-gateway", "--listen", "127.0.0.1:0"]).expect("parses");
         assert!(cli.command.is_none());
-        assert_eq!(cli.serve.listen.port(), 0);
+        assert_eq!(cli.serve.listen.map(|listen| listen.port()), Some(0));
     }
 
     #[test]

@@ -16,9 +16,13 @@ use hyper_util::{
 use tokio::{net::TcpListener, sync::Semaphore};
 use tokio_io_timeout::TimeoutStream;
 use tower::ServiceExt as _;
+use ucp_service::gate::Peer;
 
 /// How long a request header may take, and how long a connection may be idle between requests.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(15);
+
+/// How large a request header may be, in bytes.
+const MAX_HEAD: usize = 64 * 1024;
 
 /// How long a client may refuse to take more of an answer.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
@@ -39,7 +43,7 @@ pub(crate) async fn serve(
     let permits = Arc::new(Semaphore::new(max_connections));
     let graceful = GracefulShutdown::new();
     let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT);
+    http.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT).max_buf_size(MAX_HEAD);
     tokio::pin!(shutdown);
     loop {
         // Taken before accepting: beyond the cap, clients wait in the kernel's queue.
@@ -47,7 +51,7 @@ pub(crate) async fn serve(
             permit = Arc::clone(&permits).acquire_owned() => permit,
             () = &mut shutdown => break,
         };
-        let (stream, _) = tokio::select! {
+        let (stream, address) = tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok(accepted) => accepted,
                 Err(error) => {
@@ -63,9 +67,11 @@ pub(crate) async fn serve(
         }
         let mut stream = TimeoutStream::new(stream);
         stream.set_write_timeout(Some(WRITE_TIMEOUT));
-        let service = TowerToHyperService::new(
-            router.clone().map_request(|request: http::Request<Incoming>| request.map(Body::new)),
-        );
+        let service =
+            TowerToHyperService::new(router.clone().map_request(move |mut request: http::Request<Incoming>| {
+                request.extensions_mut().insert(Peer(address.ip()));
+                request.map(Body::new)
+            }));
         let connection = graceful.watch(http.serve_connection(TokioIo::new(Box::pin(stream)), service));
         tokio::spawn(async move {
             if let Err(error) = connection.await {

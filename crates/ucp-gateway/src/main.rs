@@ -5,7 +5,9 @@
 
 mod app;
 mod cli;
+mod clock;
 mod command;
+mod config;
 mod docs;
 mod listener;
 mod telemetry;
@@ -14,7 +16,7 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
-use crate::cli::{Cli, Command};
+use crate::cli::{Cli, Command, KeysCommand};
 
 /// Answers come and go as texts of many sizes, and a static build would get the slow allocator of musl.
 #[global_allocator]
@@ -27,6 +29,12 @@ fn main() -> ExitCode {
         Command::Serve(options) => command::serve::run(&options),
         Command::Import(options) => command::import::run(&options),
         Command::Mcp(options) => command::mcp::run(&options),
+        Command::CheckConfig(options) => command::check_config::run(&options),
+        Command::Keys(KeysCommand::Api) => command::api_key::run(),
+        Command::Keys(KeysCommand::Own(command)) => command::keys::run(&command),
+        Command::Sign(options) => command::sign::run(&options),
+        Command::Verify(options) => command::verify::run(&options),
+        Command::Explain(options) => command::explain::run(&options),
         Command::Spec(options) => command::spec::run(&options),
     };
     match done {

@@ -3,13 +3,17 @@
 use std::{io::ErrorKind, process::ExitCode};
 
 use super::Done;
-use crate::{app::App, cli::McpOptions};
+use crate::{
+    app::{desktop_server, open_shop},
+    cli::McpOptions,
+    config::Data,
+};
 
 pub(crate) fn run(options: &McpOptions) -> Done {
-    let app = App::open(&options.data)?;
+    let shop = open_shop(&Data::from(&options.data))?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let served = runtime.block_on(async {
-        let server = app.desktop_server();
+        let server = desktop_server(&shop);
         ucp_mcp::stdio::serve(&server, &options.profile, tokio::io::stdin(), tokio::io::stdout()).await
     });
     // Reading standard input blocks a thread that nothing else can end.

@@ -1,9 +1,15 @@
 //! What the commands do.
 
+pub(crate) mod api_key;
+pub(crate) mod check_config;
+pub(crate) mod explain;
 pub(crate) mod import;
+pub(crate) mod keys;
 pub(crate) mod mcp;
 pub(crate) mod serve;
+pub(crate) mod sign;
 pub(crate) mod spec;
+pub(crate) mod verify;
 
 use std::process::ExitCode;
 

@@ -1,41 +1,59 @@
 //! `serve`: the shop on the network.
 
-use std::{net::SocketAddr, process::ExitCode};
+use std::{net::SocketAddr, process::ExitCode, time::Duration};
 
 use tokio::{
     net::TcpListener,
     signal::unix::{SignalKind, signal},
 };
 use ucp_core::port::Catalog as _;
-use ucp_mcp::http::ErrorStatus;
+use ucp_store::Shop;
 use url::Url;
 
 use super::Done;
 use crate::{
-    app::{App, base},
-    cli::{McpErrorStatus, ServeOptions},
+    app::{App, base, open_keyring, open_shop},
+    cli::ServeOptions,
+    config::{Policy, Settings, Signed},
     listener,
 };
 
+/// How often to look whether the keys have changed.
+const KEY_INTERVAL: Duration = Duration::from_secs(5);
+
 pub(crate) fn run(options: &ServeOptions) -> Done {
+    let settings = Settings::resolve(options)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     // Before the shop is opened: what cannot be served need not be filled.
-    let listener = runtime.block_on(TcpListener::bind(options.listen)).map_err(|error| {
-        format!("cannot listen on {}: {error}; choose another address with --listen", options.listen)
+    let listener = runtime.block_on(TcpListener::bind(settings.listen)).map_err(|error| {
+        format!("cannot listen on {}: {error}; choose another address with --listen", settings.listen)
     })?;
-    let app = App::open(&options.data)?;
+    let shop = open_shop(&settings.data)?;
+    let keyring = open_keyring(&settings.data)?;
+    if settings.signatures.responses == Signed::All && keyring.signer().is_none() {
+        return Err("answers are to be signed, but there is no key; make one with `ucp-gateway keys generate`".into());
+    }
     runtime.block_on(async {
-        let public_url = match &options.public_url {
+        let public_url = match &settings.public_url {
             Some(url) => url.clone(),
             None => reachable(listener.local_addr()?)?,
         };
-        let error_status = match options.mcp_error_status {
-            McpErrorStatus::Fitting => ErrorStatus::Fitting,
-            McpErrorStatus::Matching => ErrorStatus::Matching,
-        };
-        let router = app.router(&public_url, error_status);
-        welcome(&app, &base(&public_url));
-        listener::serve(listener, router, options.max_connections, shutdown()?).await;
+        if settings.policy == Policy::Development && !settings.listen.ip().to_canonical().is_loopback() {
+            tracing::warn!("callers from other machines are taken at their word (policy development)");
+        }
+        let mut app = App::new(&shop, &settings, &public_url, keyring)?;
+        let router = app.router.clone();
+        tokio::spawn(async move {
+            let mut ticks = tokio::time::interval(KEY_INTERVAL);
+            loop {
+                ticks.tick().await;
+                if let Err(error) = app.refresh_keys() {
+                    tracing::error!(%error, "the keys cannot be read; those that were there are used on");
+                }
+            }
+        });
+        welcome(&shop, &settings, &base(&public_url));
+        listener::serve(listener, router, settings.max_connections, shutdown()?).await;
         Ok(ExitCode::SUCCESS)
     })
 }
@@ -52,17 +70,27 @@ fn reachable(address: SocketAddr) -> Result<Url, url::ParseError> {
 }
 
 /// What a person who just started the gateway wants to know.
-fn welcome(app: &App, base: &str) {
-    println!("ucp-gateway {} serves {}", env!("CARGO_PKG_VERSION"), app.shop.market().name);
+fn welcome(shop: &Shop, settings: &Settings, base: &str) {
+    println!("ucp-gateway {} serves {}", env!("CARGO_PKG_VERSION"), shop.market().name);
     println!("  profile  {base}/.well-known/ucp");
     println!("  REST     {base}");
     println!("  MCP      {base}/mcp");
     println!("  docs     {base}/docs");
+    println!("  callers  {}", callers(settings.policy));
     println!("Try it:");
     println!("  curl -s {base}/catalog/search -H 'Content-Type: application/json' \\");
     println!(
         "    -H 'UCP-Agent: profile=\"https://agent.example.com/profile.json\"' -d '{{\"query\":\"blue running shoes\"}}'"
     );
+}
+
+/// What callers have to show, for people.
+fn callers(policy: Policy) -> &'static str {
+    match policy {
+        Policy::Require => "need a UCP profile that can be fetched (policy require)",
+        Policy::Lenient => "may browse without a profile that can be fetched (policy lenient)",
+        Policy::Development => "are taken at their word: no profile has to be fetched (policy development)",
+    }
 }
 
 /// Done when the process is asked to stop.

@@ -2,7 +2,6 @@
 
 use std::{fs, process::ExitCode};
 
-use ucp_core::Release;
 use ucp_wire::documents::{DEFAULT_PUBLIC_URL, documents, pretty};
 
 use super::Done;
@@ -10,7 +9,7 @@ use crate::cli::SpecOptions;
 
 pub(crate) fn run(options: &SpecOptions) -> Done {
     let mut differing = 0;
-    for (path, document) in documents(Release::V2026_04_08, DEFAULT_PUBLIC_URL) {
+    for (path, document) in documents(DEFAULT_PUBLIC_URL) {
         let (file, text) = (options.root.join(&path), pretty(&document));
         if fs::read_to_string(&file).is_ok_and(|present| present == text) {
             continue;

@@ -1,0 +1,81 @@
+//! `explain`: decisions of the gateway, laid open.
+
+use std::{fs, io::Read as _, path::PathBuf, process::ExitCode};
+
+use clap::{Args, Subcommand};
+use ucp_core::{
+    Operation, Release,
+    negotiation::{Line, negotiate},
+};
+use ucp_service::platform::Business;
+use ucp_trust::profile::PlatformProfile;
+use ucp_wire::dialect;
+
+use super::Done;
+
+#[derive(Debug, Args)]
+pub(crate) struct ExplainOptions {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// What a platform and this gateway have in common, and why not more.
+    Negotiation {
+        /// The platform's profile, as a file; `-` reads standard input.
+        #[arg(long, value_name = "FILE")]
+        profile: PathBuf,
+    },
+}
+
+pub(crate) fn run(options: &ExplainOptions) -> Done {
+    let What::Negotiation { profile } = &options.what;
+    let bytes = if profile.as_os_str() == "-" {
+        let mut bytes = Vec::new();
+        std::io::stdin().read_to_end(&mut bytes)?;
+        bytes
+    } else {
+        fs::read(profile).map_err(|error| format!("cannot read {}: {error}", profile.display()))?
+    };
+    let (profile, notes) = PlatformProfile::read(&bytes)?;
+    let business = Business::new(Operation::ALL, None);
+    let releases = Release::ALL.iter().map(|release| release.date()).collect::<Vec<_>>().join(", ");
+    println!("platform speaks  {}", profile.version);
+    println!("gateway speaks   {releases}");
+    for note in &notes {
+        println!("note             {note}");
+    }
+    let Some(release) = Release::from_date(&profile.version) else {
+        println!("result           version_unsupported: no release in common");
+        return Ok(ExitCode::FAILURE);
+    };
+    println!("result           release {release}");
+    let negotiation = negotiate(release.date(), business.declared(release), &profile.capabilities);
+    println!();
+    print!("{}", table(&negotiation.lines));
+    println!();
+    let active = negotiation.active();
+    for operation in Operation::ALL.iter().filter(|operation| dialect(release).shapes(**operation).is_some()) {
+        let row = operation.row();
+        let verdict = if active.contains(row.capability) { "can be called" } else { "capabilities_incompatible" };
+        println!("{:<16} {verdict}", row.name);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// One row for each capability: theirs, ours, the result and why.
+fn table(lines: &[Line]) -> String {
+    let versions = |versions: &std::collections::BTreeSet<String>| match versions.len() {
+        0 => "-".to_owned(),
+        _ => versions.iter().cloned().collect::<Vec<_>>().join(" "),
+    };
+    let header = ["capability", "theirs", "ours", "result"].map(str::to_owned);
+    let rows = lines
+        .iter()
+        .map(|line| [line.name.clone(), versions(&line.theirs), versions(&line.ours), line.verdict.to_string()]);
+    let rows: Vec<_> = std::iter::once(header).chain(rows).collect();
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or_default();
+    let (name, theirs, ours) = (width(0), width(1), width(2));
+    rows.iter().map(|[a, b, c, d]| format!("{a:<name$}  {b:<theirs$}  {c:<ours$}  {d}\n")).collect()
+}

@@ -1,0 +1,138 @@
+//! `keys generate`, `keys list` and `keys rotate`: the keys that the gateway signs with.
+//!
+//! A gateway that serves the same directory notices by itself.
+
+use std::{
+    path::PathBuf,
+    process::ExitCode,
+    time::{Duration, UNIX_EPOCH},
+};
+
+use clap::{Args, Subcommand, ValueEnum};
+use serde_json::json;
+use ucp_trust::{
+    jwk,
+    keyring::{Keyring, OwnKey},
+};
+
+use super::Done;
+use crate::{app::shown, clock::now};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum OwnKeysCommand {
+    /// Make a key that signs from now on. Other keys stay published.
+    Generate(GenerateOptions),
+    /// Show the keys, newest first.
+    List(ListOptions),
+    /// Make a key that signs from now on, and retire all others.
+    Rotate(RotateOptions),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct KeysDirectory {
+    /// The directory that holds the shop; its keys lie below it.
+    #[arg(long, env = "UCP_GATEWAY_DATA_DIR", default_value = "./data", value_name = "DIRECTORY")]
+    data_dir: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GenerateOptions {
+    #[command(flatten)]
+    directory: KeysDirectory,
+    /// What it signs with. Every platform can verify es256.
+    #[arg(long, default_value = "es256", value_name = "ALGORITHM")]
+    algorithm: Algorithm,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ListOptions {
+    #[command(flatten)]
+    directory: KeysDirectory,
+    /// Show the public keys as JWK Set, as the profile publishes them.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RotateOptions {
+    #[command(flatten)]
+    directory: KeysDirectory,
+    /// For how many days the old keys stay published. 0 when somebody else may have got hold of them.
+    #[arg(long, default_value_t = 7, value_name = "DAYS", value_parser = clap::value_parser!(u16).range(0..=3650))]
+    grace_days: u16,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Algorithm {
+    /// ECDSA with P-256 and SHA-256.
+    Es256,
+    /// ECDSA with P-384 and SHA-384.
+    Es384,
+}
+
+impl KeysDirectory {
+    /// The keys below this directory.
+    pub(super) fn open(&self) -> Result<Keyring, Box<dyn std::error::Error>> {
+        Ok(Keyring::open(&self.data_dir.join("keys"))?)
+    }
+}
+
+pub(crate) fn run(command: &OwnKeysCommand) -> Done {
+    match command {
+        OwnKeysCommand::Generate(options) => {
+            let algorithm = match options.algorithm {
+                Algorithm::Es256 => jwk::Algorithm::Es256,
+                Algorithm::Es384 => jwk::Algorithm::Es384,
+            };
+            let mut keyring = options.directory.open()?;
+            let own = keyring.generate(algorithm, now())?;
+            println!("{} signs from now on.", own.kid());
+        }
+        OwnKeysCommand::List(options) => list(options)?,
+        OwnKeysCommand::Rotate(options) => {
+            let grace = Duration::from_secs(u64::from(options.grace_days) * 24 * 60 * 60);
+            let mut keyring = options.directory.open()?;
+            let own = keyring.rotate(grace, now())?;
+            println!("{} signs from now on.", own.kid());
+            for own in &keyring.list()[1..] {
+                println!("{} is {}.", own.kid(), state(own, None));
+            }
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn list(options: &ListOptions) -> Result<(), Box<dyn std::error::Error>> {
+    let keyring = options.directory.open()?;
+    if options.json {
+        println!("{:#}", json!({ "keys": keyring.published(now()) }));
+        return Ok(());
+    }
+    if keyring.list().is_empty() {
+        // Not for scripts, which count lines.
+        eprintln!("There are no keys in {}; `keys generate` makes one.", shown(&options.directory.data_dir));
+    }
+    let signer = keyring.signer().map(|signer| signer.public().kid());
+    for own in keyring.list() {
+        let age = unix().saturating_sub(own.created) / (24 * 60 * 60);
+        println!("{}  {}  {age} days old  {}", own.kid(), own.key.algorithm().as_str(), state(own, signer));
+    }
+    Ok(())
+}
+
+/// The time in seconds since 1970.
+fn unix() -> u64 {
+    now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}
+
+/// What a key is for at this time.
+fn state(own: &OwnKey, signer: Option<&str>) -> String {
+    match own.retired {
+        Some(retired) => match retired.publish_until.saturating_sub(unix()) {
+            0 => "retired, and not published any more".to_owned(),
+            seconds => format!("retired, and published for {} more days", seconds.div_ceil(24 * 60 * 60)),
+        },
+        None if signer == Some(own.kid()) => "signs".to_owned(),
+        None => "published".to_owned(),
+    }
+}

@@ -1,0 +1,77 @@
+//! `sign`: an HTTP message in a file, signed as the gateway signs.
+
+use std::{
+    fs,
+    io::Write as _,
+    path::PathBuf,
+    process::ExitCode,
+    sync::Arc,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use clap::Args;
+use http::HeaderName;
+use ucp_trust::signature::{SigningKey, message::RawMessage};
+
+use super::{
+    Done,
+    keys::KeysDirectory,
+    verify::{SchemeOption, read_message},
+};
+use crate::{app::shown, clock::now};
+
+#[derive(Debug, Args)]
+pub(crate) struct SignOptions {
+    /// The message: a request or status line, headers, an empty line, the body. `-` reads standard input.
+    message: PathBuf,
+    /// The private key as JWK file [default: the key that the gateway signs with].
+    #[arg(long, value_name = "FILE")]
+    key: Option<PathBuf>,
+    #[command(flatten)]
+    directory: KeysDirectory,
+    #[command(flatten)]
+    scheme: SchemeOption,
+    /// Header fields to cover beside those that UCP asks for.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    cover: Vec<HeaderName>,
+    /// The time that the signature says it was made at, in seconds since 1970 [default: now].
+    #[arg(long, value_name = "SECONDS")]
+    at: Option<u32>,
+    /// Show the signature base, on standard error.
+    #[arg(long)]
+    explain: bool,
+}
+
+pub(crate) fn run(options: &SignOptions) -> Done {
+    let mut message = RawMessage::parse(&read_message(&options.message)?)
+        .map_err(|error| format!("{}: {error}", shown(&options.message)))?;
+    let key = options.key()?;
+    let base = message.sign(options.scheme.get(), &options.cover, &key, time(options.at))?;
+    if options.explain {
+        eprintln!("{}", String::from_utf8_lossy(&base));
+    }
+    std::io::stdout().write_all(&message.to_bytes())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+impl SignOptions {
+    fn key(&self) -> Result<Arc<SigningKey>, Box<dyn std::error::Error>> {
+        let Some(file) = &self.key else {
+            let keyring = self.directory.open()?;
+            return keyring
+                .signer()
+                .cloned()
+                .ok_or_else(|| "there is no key to sign with; `keys generate` makes one".into());
+        };
+        let text = fs::read(file).map_err(|error| format!("{} cannot be read: {error}", shown(file)))?;
+        // What a parser says about a file would quote it, and this one holds a secret.
+        let jwk = serde_json::from_slice(&text).map_err(|_| format!("{} is not JSON", shown(file)))?;
+        let key = SigningKey::from_jwk(&jwk).map_err(|error| format!("{}: {error}", shown(file)))?;
+        Ok(Arc::new(key))
+    }
+}
+
+/// A time from the command line, or the present one.
+pub(super) fn time(seconds: Option<u32>) -> SystemTime {
+    seconds.map_or_else(now, |seconds| UNIX_EPOCH + Duration::from_secs(seconds.into()))
+}

@@ -1,0 +1,139 @@
+//! The settings for people to read, in the form of the file. Of secrets it only says how many there are.
+
+use std::{fmt, path::Path};
+
+use ucp_trust::{address::Reach, limit::Quota};
+
+use super::{Anonymous, Check, Limits, Platform, Profiles, Settings, Signatures, Signed};
+
+impl fmt::Display for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "[server]")?;
+        writeln!(f, "listen = {}", text(self.listen))?;
+        stated(f, "public_url", self.public_url.as_ref().map(text), "the address it listens on")?;
+        stated(f, "storefront", self.storefront.as_ref().map(text), "none")?;
+        writeln!(f, "max_connections = {}", self.max_connections)?;
+        stated(f, "max_in_flight", self.max_in_flight, "no limit")?;
+        writeln!(f, "trusted_proxies = {}", list(self.trusted_proxies.networks()))?;
+        writeln!(f, "mcp_error_status = {}", text(word(&self.mcp_error_status)))?;
+        writeln!(f, "\n[data]")?;
+        writeln!(f, "dir = {}", path(&self.data.dir))?;
+        writeln!(f, "cache_mb = {}", self.data.cache_mb)?;
+        writeln!(f, "\n[callers]")?;
+        writeln!(f, "policy = {}", text(word(&self.policy)))?;
+        writeln!(f, "anonymous = {}", text(self.anonymous))?;
+        write!(f, "\n{}", self.profiles)?;
+        self.platforms.iter().try_for_each(|platform| write!(f, "\n{platform}"))?;
+        write!(f, "\n{}\n{}", self.limits, self.signatures)
+    }
+}
+
+impl fmt::Display for Profiles {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let roots: Vec<_> = self.extra_roots.iter().map(|root| root.path.display()).collect();
+        writeln!(f, "[profiles]")?;
+        writeln!(f, "loopback = {}", self.reach == Reach::Loopback)?;
+        writeln!(f, "connect_timeout_ms = {}", self.connect_timeout.as_millis())?;
+        writeln!(f, "timeout_ms = {}", self.timeout.as_millis())?;
+        writeln!(f, "fetches = {}", limit(Some(self.fetches)))?;
+        writeln!(f, "extra_roots = {}", list(&roots))?;
+        writeln!(f, "cache_mb = {}", self.cache_mb)
+    }
+}
+
+impl fmt::Display for Platform {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "[[platform]]")?;
+        writeln!(f, "name = {}", text(&self.name))?;
+        writeln!(f, "profile = {}", text(self.profile.as_str()))?;
+        stated(f, "profile_file", self.pinned.as_ref().map(|pinned| path(&pinned.path)), "the profile is fetched")?;
+        match self.api_keys.len() {
+            0 => writeln!(f, "# API key: none")?,
+            1 => writeln!(f, "# API key: set")?,
+            several => writeln!(f, "# API keys: {several} set")?,
+        }
+        writeln!(f, "limit = {}", limit(self.limit))
+    }
+}
+
+impl fmt::Display for Limits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "[limits]")?;
+        writeln!(f, "anonymous = {}", limit(self.anonymous))?;
+        writeln!(f, "signed = {}", limit(self.signed))?;
+        writeln!(f, "keyed = {}", limit(self.keyed))?;
+        writeln!(f, "unverified = {}", limit(self.unverified))
+    }
+}
+
+impl fmt::Display for Signatures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "[signatures]")?;
+        writeln!(f, "browsing = {}", text(self.browsing))?;
+        writeln!(f, "purchase = {}", text(self.purchase))?;
+        writeln!(f, "order = {}", text(self.order))?;
+        writeln!(f, "responses = {}", text(self.responses))
+    }
+}
+
+impl fmt::Display for Anonymous {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Browsing => "browsing",
+            Self::Everything => "everything",
+        })
+    }
+}
+
+impl fmt::Display for Check {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Off => "off",
+            Self::Verify => "verify",
+            Self::Enforce => "enforce",
+        })
+    }
+}
+
+impl fmt::Display for Signed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Completing => "completing",
+            Self::All => "all",
+            Self::None => "none",
+        })
+    }
+}
+
+/// A key with its value, or a remark on what holds without one.
+fn stated(f: &mut fmt::Formatter<'_>, key: &str, value: Option<impl fmt::Display>, otherwise: &str) -> fmt::Result {
+    match value {
+        Some(value) => writeln!(f, "{key} = {value}"),
+        None => writeln!(f, "# {key}: {otherwise}"),
+    }
+}
+
+/// A text as TOML.
+fn text(value: impl fmt::Display) -> toml::Value {
+    toml::Value::String(value.to_string())
+}
+
+fn path(value: &Path) -> toml::Value {
+    text(value.display())
+}
+
+fn list(values: &[impl fmt::Display]) -> toml::Value {
+    toml::Value::Array(values.iter().map(text).collect())
+}
+
+fn limit(quota: Option<Quota>) -> String {
+    quota.map_or_else(
+        || "\"none\"".to_owned(),
+        |quota| format!("{{ per_second = {}, burst = {} }}", quota.per_second, quota.burst),
+    )
+}
+
+/// A value as the command line calls it.
+fn word(value: &impl clap::ValueEnum) -> String {
+    value.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+}

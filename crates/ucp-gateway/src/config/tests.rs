@@ -1,0 +1,328 @@
+//! What the configuration promises.
+
+use clap::Parser as _;
+use ucp_trust::{
+    api_key::ApiKey,
+    limit::{Caller, RateLimits},
+};
+
+use super::*;
+use crate::cli::Cli;
+
+/// The configuration that the repository ships.
+const EXAMPLE: &str = include_str!("../../../../docs/gateway.example.toml");
+
+fn flags(arguments: &[&str]) -> ServeOptions {
+    Cli::try_parse_from([&["ucp-gateway"], arguments].concat()).expect("a command line").serve
+}
+
+/// What a file in a directory of its own amounts to.
+struct Case {
+    directory: tempfile::TempDir,
+    environment: Vec<(&'static str, String)>,
+}
+
+impl Case {
+    fn new() -> Self {
+        Self { directory: tempfile::tempdir().expect("a directory"), environment: Vec::new() }
+    }
+
+    /// With a file beside the configuration.
+    fn with(self, name: &str, text: impl AsRef<[u8]>) -> Self {
+        fs::write(self.directory.path().join(name), text).expect("written");
+        self
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    fn resolve(&self, text: &str, arguments: &[&str]) -> Result<Settings, String> {
+        let file = self.path("gateway.toml");
+        fs::write(&file, text).expect("written");
+        let flags = ServeOptions { config: Some(file), ..flags(arguments) };
+        let variable =
+            |name: &str| self.environment.iter().find(|(key, _)| *key == name).map(|(_, value)| value.into());
+        let directory = format!("{}/", shown(self.directory.path()));
+        Settings::resolve_in(&flags, &variable).map_err(|error| error.to_string().replace(&directory, ""))
+    }
+}
+
+fn resolve(text: &str, arguments: &[&str]) -> Result<Settings, String> {
+    Case::new().resolve(text, arguments)
+}
+
+fn refused(text: &str) -> String {
+    resolve(text, &[]).expect_err(text)
+}
+
+fn platform(rest: &str) -> String {
+    named("a", rest)
+}
+
+fn named(name: &str, rest: &str) -> String {
+    format!("[[platform]]\nname = \"{name}\"\nprofile = \"https://{name}.example.com/profile\"\n{rest}\n")
+}
+
+#[test]
+fn a_bare_start_needs_nothing() {
+    let bare = Settings::resolve(&flags(&[])).expect("settings");
+    assert_eq!(bare.listen, SocketAddr::from(([127, 0, 0, 1], 8080)));
+    assert_eq!(bare.data, Data { dir: "./data".into(), cache_mb: 64 });
+    assert_eq!((bare.policy, bare.anonymous, bare.max_connections), (Policy::Development, Anonymous::Browsing, 1_024));
+    assert_eq!((bare.limits.anonymous, bare.max_in_flight), (None, None));
+    assert_eq!(bare.to_string(), resolve("", &[]).expect("settings").to_string());
+}
+
+#[test]
+fn beyond_loopback_everything_is_strict() {
+    for address in ["0.0.0.0:80", "[::]:80", "198.51.100.1:80"] {
+        let settings = Settings::resolve(&flags(&["--listen", address])).expect("settings");
+        assert_eq!(settings.policy, Policy::Require, "{address}");
+        assert_eq!(settings.limits.anonymous, Quota::new(50, 100));
+        assert_eq!(settings.limits.signed, Quota::new(100, 200));
+        assert_eq!(settings.limits.keyed, Quota::new(200, 400));
+        assert_eq!(settings.max_in_flight, Some(512));
+    }
+    for address in ["127.0.0.1:80", "127.9.9.9:80", "[::1]:80", "[::ffff:127.0.0.1]:80"] {
+        let settings = Settings::resolve(&flags(&["--listen", address])).expect("settings");
+        assert_eq!(settings.policy, Policy::Development, "{address}");
+    }
+}
+
+#[test]
+fn a_flag_goes_before_the_file_and_the_file_before_the_default() {
+    let file = "[server]\nlisten = \"127.0.0.1:1\"\nmax_connections = 7\nmcp_error_status = \"matching\"\n\
+                [data]\ncache_mb = 9\n[callers]\npolicy = \"lenient\"";
+    let settings =
+        resolve(file, &["--listen", "127.0.0.1:2", "--cache-mb", "10", "--policy", "require"]).expect("settings");
+    assert_eq!((settings.listen.port(), settings.data.cache_mb, settings.policy), (2, 10, Policy::Require));
+    assert_eq!((settings.max_connections, settings.mcp_error_status), (7, McpErrorStatus::Matching));
+}
+
+#[test]
+fn unknown_keys_are_refused_all_at_once_with_what_may_have_been_meant() {
+    let text = "max_connections = 3\n[server]\nlisen = \"127.0.0.1:1\"\nmax-connections = 3\n[limits]\n\
+                signed = { per_second = 1, brust = 1 }\n[platfroms]\n[[platform]]\nname = 5\nxyz = 1\n";
+    let expected = [
+        "unknown key `max_connections` in gateway.toml, line 1; did you mean `server.max_connections`?",
+        "unknown key `server.lisen` in gateway.toml, line 3; did you mean `server.listen`?",
+        "unknown key `server.max-connections` in gateway.toml, line 4; did you mean `server.max_connections`?",
+        "unknown key `limits.signed.brust` in gateway.toml, line 6; did you mean `limits.signed.burst`?",
+        "unknown key `platfroms` in gateway.toml, line 7; did you mean `platform`?",
+        "unknown key `platform[0].xyz` in gateway.toml, line 10; there are `name`, `profile`, `profile_file`, \
+         `api_key_hash`, `api_key_file`, `api_key_env`, `limit`",
+    ];
+    assert_eq!(refused(text).lines().collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn values_that_do_not_fit_are_refused_with_key_and_line() {
+    for (text, expected) in [
+        ("[server]\n\nlisten = 5", "`server.listen` in gateway.toml, line 3: "),
+        ("[server]\nlisten = \"localhost\"", "`server.listen` in gateway.toml, line 2: invalid socket address"),
+        (
+            "[server]\npublic_url = \"https://a.example/x\"",
+            "`server.public_url` in gateway.toml, line 2: expected an address without",
+        ),
+        (
+            "[server]\nmax_connections = 0",
+            "`server.max_connections` in gateway.toml, line 2: invalid value: integer `0`, expected a whole number from 1 to 1000000",
+        ),
+        (
+            "[data]\ncache_mb = \"64\"",
+            "`data.cache_mb` in gateway.toml, line 2: invalid type: string \"64\", expected a whole number",
+        ),
+        ("[data]\ncache_mb = 6.4", "`data.cache_mb` in gateway.toml, line 2: "),
+        (
+            "[server]\ntrusted_proxies = [\n\"10.0.0.0/8\",\n\"10.0.0.0/99\"]",
+            "`server.trusted_proxies` in gateway.toml, line 2: invalid value: string \"10.0.0.0/99\", expected a network",
+        ),
+        (
+            "[callers]\npolicy = \"strict\"",
+            "`callers.policy` in gateway.toml, line 2: unknown variant `strict`, expected one of `require`, `lenient`, `development`",
+        ),
+        ("[limits]\nsigned = { per_second = 5 }", "`limits.signed` in gateway.toml, line 2: missing field `burst`"),
+        ("[limits]\nsigned = { per_second = 5, burst = -1 }", "`limits.signed.burst` in gateway.toml, line 2: "),
+        (
+            "[limits]\nsigned = \"much\"",
+            "`limits.signed` in gateway.toml, line 2: invalid value: string \"much\", expected { per_second = …, burst = … } or \"none\"",
+        ),
+        ("[profiles]\ntimeout_ms = 9", "`profiles.timeout_ms` in gateway.toml, line 2: "),
+        ("\n[[platform]]\nname = \"a\"", "`platform[0]` in gateway.toml, line 2: missing field `profile`"),
+        (
+            "[[platform]]\nname = \"a\"\nprofile = \"\"\n\n[[platform]]",
+            "`platform[1]` in gateway.toml, line 5: missing field `name`",
+        ),
+        ("[platform]\nname = \"a\"", "`platform` in gateway.toml, line 1: invalid type: map, expected a sequence"),
+        ("server = 5", "`server` in gateway.toml, line 1: "),
+        ("[server\n", "gateway.toml, line 1: "),
+        ("[server]\nlisten = \"127.0.0.1:1\"\nlisten = \"127.0.0.1:1\"", "line 3: duplicate key"),
+    ] {
+        let refused = refused(text);
+        assert!(refused.contains(expected), "{text}\n{refused}");
+        assert_eq!(refused.lines().count(), 1, "{refused}");
+    }
+}
+
+#[test]
+fn a_file_that_is_not_there_is_named() {
+    let error = Settings::resolve(&flags(&["--config", "/nowhere/gateway.toml"])).expect_err("no file");
+    assert!(error.to_string().contains("/nowhere/gateway.toml"), "{error}");
+}
+
+#[test]
+fn limits_are_what_is_said_or_what_the_policy_implies() {
+    let text =
+        "[server]\nlisten = \"0.0.0.0:80\"\n[limits]\nsigned = \"none\"\nkeyed = { per_second = 3, burst = 4 }\n";
+    let own = named("a", "limit = { per_second = 1, burst = 2 }");
+    let text = [text, &own, &named("b", "limit = \"none\""), &named("c", "")].concat();
+    let settings = resolve(&text, &[]).expect("settings");
+    assert_eq!((settings.limits.anonymous, settings.limits.signed), (Quota::new(50, 100), None));
+    let quotas = settings.quotas();
+    assert_eq!(quotas.platforms, [Quota::new(1, 2), None, Quota::new(3, 4)]);
+    let limits = RateLimits::new(&quotas);
+    assert_eq!((0..9).filter(|_| limits.check(&Caller::Keyed(0)).is_ok()).count(), 2);
+}
+
+#[test]
+fn profiles_of_this_machine_need_a_gateway_that_only_this_machine_reaches() {
+    let text = "[profiles]\nloopback = true\n[[platform]]\nname = \"a\"\nprofile = \"http://127.0.0.1:8099/profile\"";
+    assert_eq!(resolve(text, &[]).expect("settings").profiles.reach, Reach::Loopback);
+    let refused = resolve(text, &["--listen", "0.0.0.0:80"]).expect_err("reachable from elsewhere");
+    assert!(refused.starts_with("`profiles.loopback` in gateway.toml, line 2: this is for development"), "{refused}");
+    let refused = resolve(&text.replace("true", "false"), &[]).expect_err("no https");
+    assert!(
+        refused.starts_with("`platform[0].profile` in gateway.toml, line 5: the address names a host"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn a_connection_cannot_take_longer_than_the_fetch() {
+    let refused = refused("[profiles]\ntimeout_ms = 1000");
+    assert!(refused.starts_with("`profiles.connect_timeout_ms` in gateway.toml: "), "{refused}");
+}
+
+#[test]
+fn files_are_found_beside_the_configuration() {
+    let case = Case::new().with("a.json", "{}").with("roots.pem", "nothing");
+    let settings =
+        case.resolve(&(platform("profile_file = \"a.json\"") + "[data]\ndir = \"shop\""), &[]).expect("settings");
+    let pinned = settings.platforms[0].pinned.as_ref().expect("a pinned profile");
+    assert_eq!((pinned.path.clone(), &*pinned.bytes), (case.path("a.json"), &b"{}"[..]));
+    assert_eq!(settings.data.dir, case.path("shop"));
+    let refused = case.resolve(&platform("profile_file = \"b.json\""), &[]).expect_err("no file");
+    assert!(
+        refused.starts_with("`platform[0].profile_file` in gateway.toml, line 4: cannot read b.json: "),
+        "{refused}"
+    );
+    let refused = case.resolve("[profiles]\nextra_roots = [\"roots.pem\"]", &[]).expect_err("no certificates");
+    assert!(refused.starts_with("`profiles.extra_roots` in gateway.toml, line 2: roots.pem: "), "{refused}");
+}
+
+#[test]
+fn api_keys_come_from_the_file_another_file_or_the_environment() {
+    let keys: Vec<_> = (0..4).map(|_| ApiKey::generate().expect("random bytes")).collect();
+    let mut case = Case::new().with("keys", format!("{}\n{}\n", keys[1].reveal(), keys[2].hash()));
+    case.environment.push(("KEY", keys[3].reveal().to_owned()));
+    let text =
+        platform(&format!("api_key_hash = \"{}\"\napi_key_file = \"keys\"\napi_key_env = \"KEY\"", keys[0].hash()));
+    let settings = case.resolve(&text, &[]).expect("settings");
+    let register = settings.api_keys();
+    assert!(keys.iter().all(|key| register.find(key) == Some(&0)));
+    let shown = settings.to_string();
+    assert!(shown.contains("# API keys: 4 set"), "{shown}");
+    for key in &keys {
+        assert!(!shown.contains(key.reveal()) && !shown.contains(&key.hash().to_string()));
+        assert!(!format!("{settings:?}").contains(key.reveal()));
+    }
+}
+
+#[test]
+fn secrets_that_are_wrong_are_not_repeated() {
+    let mut case = Case::new().with("keys", "hunter2");
+    case.environment.extend([("KEY", "hunter2".to_owned()), ("EMPTY", " ".to_owned())]);
+    for (rest, expected) in [
+        ("api_key_hash = \"hunter2\"", "line 4: expected `sha256:` and 64 hexadecimal digits"),
+        ("api_key_file = \"keys\"", "line 4: expected an API key of this gateway"),
+        ("api_key_env = \"KEY\"", "line 4: expected an API key of this gateway"),
+        ("api_key_env = \"EMPTY\"", "line 4: there is no API key in it"),
+        ("api_key_env = \"MISSING\"", "line 4: the environment has no variable `MISSING`"),
+        ("api_key_file = \"missing\"", "line 4: cannot read missing: "),
+    ] {
+        let refused = case.resolve(&platform(rest), &[]).expect_err(rest);
+        assert!(refused.contains(expected) && !refused.contains("hunter2"), "{refused}");
+    }
+}
+
+#[test]
+fn no_two_platforms_share_what_tells_them_apart() {
+    let hash = ApiKey::generate().expect("random bytes").hash();
+    let text = platform(&format!("api_key_hash = \"{hash}\""));
+    let refused = refused(&(text.clone() + &text.replace("name = \"a\"", "name = \"b\"") + &platform("")));
+    let expected = [
+        "`platform[1].api_key_hash` in gateway.toml, line 8: another platform has the same key",
+        "`platform[1].profile` in gateway.toml, line 7: another platform has the same profile",
+        "`platform[2].name` in gateway.toml, line 10: another platform has the same name",
+        "`platform[2].profile` in gateway.toml, line 11: another platform has the same profile",
+    ];
+    assert_eq!(refused.lines().collect::<Vec<_>>(), expected);
+}
+
+/// The example with all its keys: those that are commented out, too.
+fn uncommented() -> String {
+    let key = |line: &str| {
+        line.strip_prefix("# ").filter(|rest| rest.starts_with('[') || rest.contains(" = ")).map(str::to_owned)
+    };
+    EXAMPLE.lines().map(|line| key(line).unwrap_or_else(|| line.to_owned()) + "\n").collect()
+}
+
+#[test]
+fn the_example_states_the_defaults() {
+    let bare = Settings::resolve(&flags(&[])).expect("settings").to_string();
+    assert_eq!(resolve(EXAMPLE, &[]).expect("the example").to_string(), bare);
+    // What is commented out, and has a default that depends on the policy, states the strict one.
+    let listen = ["--listen", "0.0.0.0:80"];
+    let strict = Settings::resolve(&flags(&listen)).expect("settings");
+    let mut case = Case::new().with("example-agent.json", "{}");
+    let key = ApiKey::generate().expect("random bytes");
+    fs::create_dir(case.path("run")).expect("a directory");
+    case = case.with("run/key", key.reveal());
+    case.environment.push(("EXAMPLE_AGENT_API_KEY", key.reveal().to_owned()));
+    let all = uncommented().replace("/run/secrets/example-agent", "run/key");
+    let all = case.resolve(&all, &listen).expect("the example with all keys");
+    assert_eq!((all.limits, all.max_in_flight, all.policy), (strict.limits, strict.max_in_flight, strict.policy));
+    assert_eq!((all.platforms.len(), all.platforms[0].api_keys.len()), (1, 3));
+}
+
+#[test]
+fn the_example_has_every_key() {
+    let text = uncommented();
+    let example: toml::Table = text.parse().expect("TOML");
+    for (table, keys) in file::tables() {
+        let mut place = &toml::Value::Table(example.clone());
+        for name in table.split('.').filter(|name| !name.is_empty()) {
+            place = place.get(name).unwrap_or_else(|| panic!("the example has no {table}"));
+            place = place.as_array().map_or(place, |entries| &entries[0]);
+        }
+        assert!(!keys.is_empty(), "{table}");
+        for key in keys {
+            assert!(place.get(key).is_some(), "the example has no `{key}` in [{table}]");
+        }
+    }
+}
+
+#[test]
+fn what_is_shown_can_be_read_again() {
+    let case = Case::new().with("a.json", "{}");
+    let text = "[server]\nlisten = \"0.0.0.0:80\"\npublic_url = \"https://shop.example.com\"\nmax_in_flight = 5\n\
+                trusted_proxies = [\"10.0.0.0/8\", \"::1\"]\n[data]\ndir = \"shop\"\n\
+                [limits]\nsigned = \"none\"\n[signatures]\nresponses = \"all\"\n\
+                order = \"enforce\"\nbrowsing = \"off\"\n"
+        .to_owned()
+        + &platform("profile_file = \"a.json\"").replace("\"a\"", "\"an \\\"agent\\\"\"");
+    let shown = case.resolve(&text, &[]).expect("settings").to_string();
+    assert_eq!(case.resolve(&shown, &[]).expect("what was shown").to_string(), shown);
+    assert!(shown.contains("order = \"enforce\"") && shown.contains("\"10.0.0.0/8\", \"::1/128\""), "{shown}");
+}
