@@ -4,14 +4,15 @@
 #   docker run --rm --read-only -p 8080:8080 -v ucp-data:/data ucp-gateway
 
 FROM rust:1.95-alpine AS build
-# The database and the allocator are compiled from C; Alpine's target links everything statically.
-RUN apk add --no-cache build-base
+# The database, the allocator and the cryptography are compiled from C; Alpine's target links everything statically.
+RUN apk add --no-cache build-base ca-certificates cmake linux-headers perl
 WORKDIR /src
 COPY . .
 RUN --mount=type=cache,target=/usr/local/cargo/registry \
     --mount=type=cache,target=/src/target \
     cargo build --release --locked -p ucp-gateway \
     && install -D target/release/ucp-gateway /image/usr/local/bin/ucp-gateway \
+    && install -D /etc/ssl/certs/ca-certificates.crt /image/etc/ssl/certs/ca-certificates.crt \
     && install -d -o 65532 -g 65532 /image/data
 
 FROM scratch
