@@ -9,7 +9,7 @@ use ucp_core::{
     negotiation::{Active, Declaration},
 };
 
-use crate::{profile::Site, schema::Shapes, v2026_01_11, v2026_01_23, v2026_04_08, v2026_08_25};
+use crate::{profile::Site, refusal, schema, schema::Shapes, v2026_01_11, v2026_01_23, v2026_04_08, v2026_08_25};
 
 /// One release of the protocol: its shapes, and how they are read and written.
 pub trait Dialect: fmt::Debug + Sync {
@@ -22,8 +22,10 @@ pub trait Dialect: fmt::Debug + Sync {
     /// The shapes of an operation, or `None` when it cannot be called in this release.
     fn shapes(&self, operation: Operation) -> Option<&'static Shapes>;
 
-    /// The schema of a protocol failure on REST.
-    fn failure(&self, generator: &mut SchemaGenerator) -> Schema;
+    /// The schema of a protocol failure on REST. Its form has been the same since 2026-04-08.
+    fn failure(&self, generator: &mut SchemaGenerator) -> Schema {
+        schema::error(generator)
+    }
 
     /// The schema of the `data` of a JSON-RPC error.
     fn rpc_failure(&self, generator: &mut SchemaGenerator) -> Schema {
@@ -46,8 +48,10 @@ pub trait Dialect: fmt::Debug + Sync {
     /// declares the part of it that belongs to the operation.
     fn encode(&self, operation: Operation, outcome: &Outcome, active: &Active) -> Encoded;
 
-    /// A refusal as callers of this release get it.
-    fn refuse(&self, refusal: &Refusal) -> Refused;
+    /// A refusal as callers of this release get it. Its form has been the same since 2026-04-08.
+    fn refuse(&self, refusal: &Refusal) -> Refused {
+        refusal::refuse(refusal)
+    }
 
     /// The profile of a business that speaks this release (rules DISC-01 to DISC-13).
     fn profile(&self, site: &Site<'_>) -> Value;

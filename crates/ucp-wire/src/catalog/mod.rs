@@ -8,7 +8,7 @@ pub(crate) mod response;
 pub(crate) mod shape;
 
 use schemars::JsonSchema;
-use ucp_core::{catalog::product::Product, message::Message};
+use ucp_core::{Operation, catalog::product::Product, message::Message};
 
 use crate::{
     dialect::Dialect,
@@ -57,9 +57,9 @@ pub(crate) trait Form: Dialect {
 /// The shapes of the catalog's operations in one release.
 #[derive(Debug)]
 pub(crate) struct CatalogShapes {
-    pub(crate) search: Shapes,
-    pub(crate) lookup: Shapes,
-    pub(crate) get_product: Shapes,
+    search: Shapes,
+    lookup: Shapes,
+    get_product: Shapes,
 }
 
 type Listed<F> = shape::Product<<F as Form>::Product, <F as Form>::Variant>;
@@ -85,6 +85,15 @@ impl CatalogShapes {
                 shape::ProductResponse<F::Metadata, Detailed<F>, F::Message>,
                 F::NoResource,
             >(),
+        }
+    }
+
+    /// The shapes of an operation, if it is one of the catalog's.
+    pub(crate) fn named(&self, operation: Operation) -> Option<&Shapes> {
+        match operation {
+            Operation::SearchCatalog => Some(&self.search),
+            Operation::LookupCatalog => Some(&self.lookup),
+            Operation::GetProduct => Some(&self.get_product),
         }
     }
 }

@@ -10,7 +10,7 @@ use serde::{
 };
 use serde_json::{Map, Number, Value, json};
 use ucp_core::{
-    Refusal, Request,
+    Operation, Refusal, Request,
     catalog::{self, detail, filter, lookup, product::SelectedOption, search},
     money::Amount,
 };
@@ -20,28 +20,20 @@ pub(crate) trait Circumstances: DeserializeOwned + JsonSchema + Default + Into<C
 
 impl<C: DeserializeOwned + JsonSchema + Default + Into<Context>> Circumstances for C {}
 
-/// `search_catalog`, in the domain's words.
+/// A request of an operation of the catalog, in the domain's words. `C` is what its release may say of circumstances.
 ///
 /// # Errors
-/// What the schema of [`SearchRequest`] does not see.
-pub(crate) fn search<C: Circumstances>(payload: Value, languages: &[String]) -> Result<Request, Refusal> {
-    Ok(Request::SearchCatalog(parsed::<SearchRequest<C>>(payload)?.into_domain(languages)))
-}
-
-/// `lookup_catalog`, in the domain's words.
-///
-/// # Errors
-/// What the schema of [`LookupRequest`] does not see.
-pub(crate) fn lookup<C: Circumstances>(payload: Value, languages: &[String]) -> Result<Request, Refusal> {
-    Ok(Request::LookupCatalog(parsed::<LookupRequest<C>>(payload)?.into_domain(languages)))
-}
-
-/// `get_product`, in the domain's words.
-///
-/// # Errors
-/// What the schema of [`ProductRequest`] does not see.
-pub(crate) fn get_product<C: Circumstances>(payload: Value, languages: &[String]) -> Result<Request, Refusal> {
-    Ok(Request::GetProduct(parsed::<ProductRequest<C>>(payload)?.into_domain(languages)))
+/// What the schema does not see.
+pub(crate) fn decode<C: Circumstances>(
+    operation: Operation,
+    payload: Value,
+    languages: &[String],
+) -> Result<Request, Refusal> {
+    Ok(match operation {
+        Operation::SearchCatalog => Request::SearchCatalog(parsed::<SearchRequest<C>>(payload)?.into_domain(languages)),
+        Operation::LookupCatalog => Request::LookupCatalog(parsed::<LookupRequest<C>>(payload)?.into_domain(languages)),
+        Operation::GetProduct => Request::GetProduct(parsed::<ProductRequest<C>>(payload)?.into_domain(languages)),
+    })
 }
 
 /// A payload as its wire type. What the schema accepts parses, so that a failure here is one the schema cannot see.

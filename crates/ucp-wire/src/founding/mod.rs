@@ -151,11 +151,7 @@ impl Dialect for Founding {
     }
 
     fn shapes(&self, operation: Operation) -> Option<&'static Shapes> {
-        Some(match operation {
-            Operation::SearchCatalog => &CATALOG.search,
-            Operation::LookupCatalog => &CATALOG.lookup,
-            Operation::GetProduct => &CATALOG.get_product,
-        })
+        CATALOG.named(operation)
     }
 
     fn failure(&self, generator: &mut SchemaGenerator) -> Schema {
@@ -179,11 +175,7 @@ impl Dialect for Founding {
     }
 
     fn decode(&self, operation: Operation, payload: Value, languages: &[String]) -> Result<Request, Refusal> {
-        match operation {
-            Operation::SearchCatalog => request::search::<<Self as Form>::Context>(payload, languages),
-            Operation::LookupCatalog => request::lookup::<<Self as Form>::Context>(payload, languages),
-            Operation::GetProduct => request::get_product::<<Self as Form>::Context>(payload, languages),
-        }
+        request::decode::<<Self as Form>::Context>(operation, payload, languages)
     }
 
     fn encode(&self, operation: Operation, outcome: &Outcome, active: &Active) -> Encoded {

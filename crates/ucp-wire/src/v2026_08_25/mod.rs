@@ -7,7 +7,6 @@ mod unit_price;
 
 use std::sync::LazyLock;
 
-use schemars::{Schema, SchemaGenerator};
 use serde_json::Value;
 use ucp_core::{
     Operation, Outcome, Refusal, Release, Request,
@@ -22,11 +21,10 @@ use crate::{
         CatalogShapes, Form, request, response,
         shape::{LookupVariant, ProductMembers, VariantMembers},
     },
-    dialect::{Dialect, Encoded, Offer, Refused},
+    dialect::{Dialect, Encoded, Offer},
     envelope::{self, ErrorResponse, Success},
     profile::{self, Site},
-    refusal,
-    schema::{self, Shapes},
+    schema::Shapes,
     splice::members,
 };
 
@@ -83,15 +81,7 @@ impl Dialect for V2026_08_25 {
     }
 
     fn shapes(&self, operation: Operation) -> Option<&'static Shapes> {
-        Some(match operation {
-            Operation::SearchCatalog => &CATALOG.search,
-            Operation::LookupCatalog => &CATALOG.lookup,
-            Operation::GetProduct => &CATALOG.get_product,
-        })
-    }
-
-    fn failure(&self, generator: &mut SchemaGenerator) -> Schema {
-        schema::error(generator)
+        CATALOG.named(operation)
     }
 
     fn normalize(&self, operation: Operation, payload: &mut Value) {
@@ -101,19 +91,11 @@ impl Dialect for V2026_08_25 {
     }
 
     fn decode(&self, operation: Operation, payload: Value, languages: &[String]) -> Result<Request, Refusal> {
-        match operation {
-            Operation::SearchCatalog => request::search::<<Self as Form>::Context>(payload, languages),
-            Operation::LookupCatalog => request::lookup::<<Self as Form>::Context>(payload, languages),
-            Operation::GetProduct => request::get_product::<<Self as Form>::Context>(payload, languages),
-        }
+        request::decode::<<Self as Form>::Context>(operation, payload, languages)
     }
 
     fn encode(&self, operation: Operation, outcome: &Outcome, active: &Active) -> Encoded {
         envelope::encode(self, operation, outcome, active)
-    }
-
-    fn refuse(&self, refusal: &Refusal) -> Refused {
-        refusal::refuse(refusal)
     }
 
     fn profile(&self, site: &Site<'_>) -> Value {
