@@ -94,7 +94,7 @@ impl App {
                 .merge(ucp_mcp::http::router(server, gate.clone(), error_status, &prefix));
             publications.push(publication);
         }
-        Ok(Self { router: ucp_rest::with_fallbacks(router), keyring, signing_key, publications })
+        Ok(Self { router: ucp_rest::surrounded(router), keyring, signing_key, publications })
     }
 
     /// Looks whether the keys have changed, and if so, publishes and uses what is there now. Keys also leave the profile

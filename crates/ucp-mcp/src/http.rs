@@ -4,9 +4,10 @@
 //! its `Origin` or `Host`. Programs send no `Origin`. Answers are plain JSON; a caller that accepts nothing but an event
 //! stream gets the same message as the only event of one.
 
-use std::sync::Arc;
+use std::{panic::AssertUnwindSafe, sync::Arc};
 
 use axum::{Router, body::Body, extract::State, response::Response, routing::post};
+use futures_util::FutureExt as _;
 use http::{
     HeaderMap, HeaderName, HeaderValue, Request, StatusCode, Uri,
     header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, HOST, ORIGIN, RETRY_AFTER, WWW_AUTHENTICATE},
@@ -16,7 +17,7 @@ use ucp_core::{Code, Refusal};
 use ucp_service::{
     Gate, body,
     gate::{CHALLENGE, Hosts},
-    header,
+    header::{self, RequestId},
 };
 
 use crate::{
@@ -65,10 +66,18 @@ enum Form {
 
 async fn handle(State(mount): State<Arc<Mount>>, request: Request<Body>) -> Response {
     let (head, body) = request.into_parts();
-    let request_id = header::request_id(&head.headers);
+    let request_id = match head.extensions.get() {
+        Some(RequestId(id)) => id.clone(),
+        None => header::request_id(&head.headers),
+    };
     let shook_hands = mount.error_status == ErrorStatus::Fitting && names_handshake(&head.headers);
-    let (form, mut answer) = respond(&mount, &head, body, &request_id).await.unwrap_or_else(|Unheard { id, refusal }| {
-        let fault = mount.server.fault(refusal);
+    let answered = AssertUnwindSafe(respond(&mount, &head, body, &request_id)).catch_unwind().await;
+    let answered = answered.unwrap_or_else(|_| {
+        tracing::error!("the endpoint panicked");
+        Err(Refusal::internal().into())
+    });
+    let (form, mut answer) = answered.unwrap_or_else(|Unheard { id, refusal }| {
+        let fault = mount.server.fault(*refusal);
         (Form::Json, Answer::refused(id.as_ref(), &fault, request_id.to_str().ok()))
     });
     let unauthorized = answer.status == StatusCode::UNAUTHORIZED.as_u16();
@@ -79,8 +88,7 @@ async fn handle(State(mount): State<Arc<Mount>>, request: Request<Body>) -> Resp
         answer.status = StatusCode::OK.as_u16();
     }
     let Answer { status, retry_after, text, effect, .. } = answer;
-    let mut headers =
-        HeaderMap::from_iter([(header::REQUEST_ID, request_id), (CACHE_CONTROL, HeaderValue::from_static("no-store"))]);
+    let mut headers = HeaderMap::from_iter([(CACHE_CONTROL, HeaderValue::from_static("no-store"))]);
     if let Some(seconds) = retry_after {
         headers.insert(RETRY_AFTER, seconds.into());
     }
@@ -114,21 +122,16 @@ fn names_handshake(headers: &HeaderMap) -> bool {
 /// A message that was turned away before it was read.
 struct Unheard {
     id: Option<message::Id>,
-    refusal: Refusal,
+    refusal: Box<Refusal>,
 }
 
 impl From<Refusal> for Unheard {
     fn from(refusal: Refusal) -> Self {
-        Self { id: None, refusal }
+        Self { id: None, refusal: refusal.into() }
     }
 }
 
-async fn respond(
-    mount: &Mount,
-    head: &Parts,
-    body: Body,
-    request_id: &HeaderValue,
-) -> Result<(Form, Answer), Unheard> {
+async fn respond(mount: &Mount, head: &Parts, body: Body, request_id: &HeaderValue) -> Result<(Form, Answer), Unheard> {
     let headers = &head.headers;
     admit_page(mount.gate.hosts(), headers, &head.uri)?;
     let entry = mount.gate.enter(head);
@@ -136,7 +139,7 @@ async fn respond(
     let form = form(headers)?;
     let bytes = body::read(body).await?;
     // Whoever is turned away has to know which of its messages it was: clients wait for an answer under its identifier.
-    let unheard = |refusal| Unheard { id: message::id(&bytes), refusal };
+    let unheard = |refusal| Unheard { id: message::id(&bytes), refusal: Box::new(refusal) };
     // Before anything is parsed: what is signed are the bytes. The place inside is kept until the answer is there.
     let admission = mount.gate.admit(entry.map_err(unheard)?, head, &bytes).await.map_err(unheard)?;
     let text = |name: &str| headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());

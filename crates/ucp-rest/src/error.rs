@@ -2,19 +2,19 @@
 
 use axum::{body::Body, response::Response};
 use http::{
-    HeaderMap, HeaderValue, StatusCode,
+    HeaderMap, StatusCode,
     header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE},
 };
 use ucp_core::{Refusal, Release};
-use ucp_service::{gate::CHALLENGE, header::REQUEST_ID};
+use ucp_service::gate::CHALLENGE;
 use ucp_wire::dialect;
 
 use crate::JSON;
 
 /// The HTTP answer that says a refusal in a release.
 #[must_use]
-pub fn answer(release: Release, refusal: &Refusal, request_id: HeaderValue) -> Response {
-    let (status, headers, body) = parts(release, refusal, request_id);
+pub fn answer(release: Release, refusal: &Refusal) -> Response {
+    let (status, headers, body) = parts(release, refusal);
     let mut response = Response::new(Body::from(body));
     *response.status_mut() = status;
     *response.headers_mut() = headers;
@@ -23,10 +23,10 @@ pub fn answer(release: Release, refusal: &Refusal, request_id: HeaderValue) -> R
 
 /// The same in its parts.
 #[must_use]
-pub fn parts(release: Release, refusal: &Refusal, request_id: HeaderValue) -> (StatusCode, HeaderMap, String) {
+pub fn parts(release: Release, refusal: &Refusal) -> (StatusCode, HeaderMap, String) {
     let refused = dialect(release).refuse(refusal);
     let status = StatusCode::from_u16(refused.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let mut headers = HeaderMap::from_iter([(CONTENT_TYPE, JSON), (REQUEST_ID, request_id)]);
+    let mut headers = HeaderMap::from_iter([(CONTENT_TYPE, JSON)]);
     if let Some(seconds) = refusal.retry_after {
         headers.insert(RETRY_AFTER, seconds.into());
     }
@@ -49,9 +49,9 @@ mod tests {
         for code in Code::ALL {
             let refusal =
                 Refusal { retry_after: code.retryable().then_some(3), ..Refusal::new(*code, "Why.").at("$.ids") };
-            let response = answer(Release::NEWEST, &refusal, HeaderValue::from_static("r-1"));
+            let response = answer(Release::NEWEST, &refusal);
             assert_eq!(response.status().as_u16(), code.http_status());
-            assert_eq!(response.headers()[REQUEST_ID], "r-1");
+            assert_eq!(response.headers().contains_key(WWW_AUTHENTICATE), code.http_status() == 401);
             assert_eq!(response.headers().get(RETRY_AFTER).is_some(), code.retryable());
             let bytes = response.into_body().collect().await.expect("a body").to_bytes();
             let body: Value = serde_json::from_slice(&bytes).expect("JSON");

@@ -11,14 +11,18 @@
 pub mod error;
 pub mod publication;
 
+use std::panic::AssertUnwindSafe;
+
 use axum::{
     Router,
     body::Body,
     extract::{Path, State, rejection::PathRejection},
+    middleware::{Next, from_fn},
     response::Response,
     routing::{MethodFilter, on},
 };
 use bytes::Bytes;
+use futures_util::FutureExt as _;
 use http::{
     HeaderMap, HeaderValue, Request, StatusCode,
     header::{CACHE_CONTROL, CONTENT_TYPE},
@@ -27,7 +31,11 @@ use http::{
 use serde_json::Value;
 use tower::{Service as _, ServiceExt as _};
 use ucp_core::{Code, Operation, Refusal, json, operation::Method};
-use ucp_service::{Call, Endpoint, Fault, Gate, Pipeline, Reply, body, gate::Admission, header};
+use ucp_service::{
+    Call, Endpoint, Fault, Gate, Pipeline, Reply, body,
+    gate::Admission,
+    header::{self, RequestId},
+};
 use ucp_wire::dialect;
 
 /// The JSON media type.
@@ -61,19 +69,31 @@ pub fn router(pipeline: &Pipeline, gate: &Gate, endpoint: Endpoint, operations: 
     router
 }
 
-/// Answers for paths that lead nowhere and methods that a path does not take, in the protocol's shape.
-pub fn with_fallbacks(router: Router) -> Router {
+/// What stands around all routes of a gateway: answers for paths that lead nowhere and methods that a path does not take,
+/// the identifier of its request on every answer, and an answer where a handler panics.
+pub fn surrounded(router: Router) -> Router {
     router
-        .fallback(async |headers: HeaderMap| {
+        .fallback(async || {
             let refusal = Refusal::new(Code::UnknownPath, "There is nothing under this path.")
                 .accepting("the paths of /openapi.json, `POST /mcp`, and `GET /.well-known/ucp`");
-            error::answer(Endpoint::Root.release(), &refusal, header::request_id(&headers))
+            error::answer(Endpoint::Root.release(), &refusal)
         })
-        .method_not_allowed_fallback(async |headers: HeaderMap| {
+        .method_not_allowed_fallback(async || {
             let refusal = Refusal::new(Code::MethodNotAllowed, "This path does not take this HTTP method.")
                 .accepting("the methods that the `Allow` header names");
-            error::answer(Endpoint::Root.release(), &refusal, header::request_id(&headers))
+            error::answer(Endpoint::Root.release(), &refusal)
         })
+        .layer(from_fn(async |mut request: Request<Body>, next: Next| -> Response {
+            let id = header::request_id(request.headers());
+            request.extensions_mut().insert(RequestId(id.clone()));
+            let answered = AssertUnwindSafe(next.run(request)).catch_unwind().await;
+            let mut response = answered.unwrap_or_else(|_| {
+                tracing::error!("a handler panicked");
+                error::answer(Endpoint::Root.release(), &Refusal::internal())
+            });
+            response.headers_mut().insert(header::REQUEST_ID, id);
+            response
+        }))
 }
 
 async fn handle(
@@ -82,14 +102,13 @@ async fn handle(
     request: Request<Body>,
 ) -> Response {
     let (head, body) = request.into_parts();
-    let request_id = header::request_id(&head.headers);
     let (gate, effect) = (route.gate.clone(), route.operation.row().effect);
     let (status, headers, body) = match respond(route, id, &head, body).await {
         Ok(Reply { encoded, .. }) => {
-            let headers = HeaderMap::from_iter([(CONTENT_TYPE, JSON), (header::REQUEST_ID, request_id)]);
+            let headers = HeaderMap::from_iter([(CONTENT_TYPE, JSON)]);
             (StatusCode::from_u16(encoded.status).unwrap_or_default(), headers, encoded.document)
         }
-        Err(Fault { refusal, release }) => error::parts(release, &refusal, request_id),
+        Err(Fault { refusal, release }) => error::parts(release, &refusal),
     };
     let mut response = Response::new(Body::empty());
     *response.status_mut() = status;
@@ -146,4 +165,29 @@ async fn read(
         principal: admission.principal.clone(),
     };
     Ok((call, admission))
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::routing::get;
+    use http_body_util::BodyExt as _;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_in_a_handler_is_an_answer_that_tells_nothing() {
+        let panics = get(async || -> &'static str { panic!("a secret of the shop") });
+        let router = surrounded(Router::new().route("/panics", panics));
+        for path in ["/panics", "/nowhere"] {
+            let request = Request::get(path).header("request-id", "r-1").body(Body::empty()).expect("a request");
+            let response = router.clone().oneshot(request).await.expect("an answer");
+            assert_eq!(response.headers()[header::REQUEST_ID], "r-1");
+            let expected = if path == "/panics" { Code::InternalError } else { Code::UnknownPath };
+            assert_eq!(response.status(), expected.http_status());
+            let bytes = response.into_body().collect().await.expect("a body").to_bytes();
+            let body: Value = serde_json::from_slice(&bytes).expect("JSON");
+            assert_eq!(body["code"], expected.as_str());
+            assert!(!body.to_string().contains("secret"));
+        }
+    }
 }

@@ -22,10 +22,7 @@ use http::{
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use ucp_core::{Code, Operation, Refusal, Release};
-use ucp_service::{
-    Endpoint,
-    header::{REQUEST_ID, request_id},
-};
+use ucp_service::Endpoint;
 use ucp_wire::{dialect, documents, openapi, openrpc, profile::Site};
 
 use crate::{JSON, error};
@@ -68,7 +65,6 @@ impl Published {
             (ETAG, self.etag.clone()),
             (CACHE_CONTROL, cache),
             (ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*")),
-            (REQUEST_ID, request_id(headers)),
         ];
         if known {
             (StatusCode::NOT_MODIFIED, shared).into_response()
@@ -150,7 +146,7 @@ impl Publication {
                             let names: Vec<_> = schemas.keys().map(|name| format!("{name}.json")).collect();
                             let refusal =
                                 Refusal::new(Code::UnknownPath, "There is no such schema.").accepting(names.join(", "));
-                            error::answer(release, &refusal, request_id(&headers))
+                            error::answer(release, &refusal)
                         }
                     }
                 }),

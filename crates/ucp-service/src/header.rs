@@ -21,6 +21,10 @@ pub const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key
 /// How many languages are read from `Accept-Language`.
 const MAX_LANGUAGES: usize = 16;
 
+/// The identifier of a request, which whoever sees the request first puts into its extensions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestId(pub HeaderValue);
+
 /// The caller's identifier for this call if it is a sane one, else a new one.
 #[must_use]
 pub fn request_id(headers: &HeaderMap) -> HeaderValue {
