@@ -69,7 +69,8 @@ pub(crate) struct ServeOptions {
         value_parser = value_parser!(u32).range(1..=1_000_000)
     )]
     pub(crate) max_connections: Option<u32>,
-    /// What a caller's profile has to be good for [default: development when listening on loopback, else require].
+    /// What a caller's profile has to be good for [default: development when only this machine can reach the
+    /// gateway, else require].
     #[arg(long, env = "UCP_GATEWAY_POLICY", value_name = "WHICH")]
     pub(crate) policy: Option<Policy>,
 }

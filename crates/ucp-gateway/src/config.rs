@@ -26,7 +26,7 @@ use ucp_trust::{
     fetch::{Certificate, certificates},
     limit::{Quota, Quotas},
 };
-use url::Url;
+use url::{Host, Url};
 
 pub(crate) use self::platform::Platform;
 use self::{document::Document, file::Limit};
@@ -206,11 +206,12 @@ impl Settings {
         let mut problems = Problems { document: &document, found: Vec::new() };
 
         let listen = flags.listen.or(server.listen).unwrap_or(SocketAddr::from(([127, 0, 0, 1], 8080)));
-        let on_loopback = listen.ip().to_canonical().is_loopback();
-        let by_listen = if on_loopback { Policy::Development } else { Policy::Require };
-        let policy = flags.policy.or(callers.policy).unwrap_or(by_listen);
+        let public_url = flags.public_url.clone().or(server.public_url.map(|url| url.0));
+        let private = is_private(listen, public_url.as_ref());
+        let by_reach = if private { Policy::Development } else { Policy::Require };
+        let policy = flags.policy.or(callers.policy).unwrap_or(by_reach);
         let defaults = Defaults::of(policy);
-        let profiles = profiles_of(profiles, listen, &mut problems);
+        let profiles = profiles_of(profiles, private, &mut problems);
         let limits = Limits {
             anonymous: Limit::or(limits.anonymous.as_ref(), defaults.anonymous),
             signed: Limit::or(limits.signed.as_ref(), defaults.signed),
@@ -221,7 +222,7 @@ impl Settings {
         let settings = Self {
             listen,
             storefront: server.storefront.map(|url| url.0),
-            public_url: flags.public_url.clone().or(server.public_url.map(|url| url.0)),
+            public_url,
             max_connections: flags.max_connections.or(server.max_connections.map(|most| most.0)).unwrap_or(1_024)
                 as usize,
             max_in_flight: server.max_in_flight.map(|most| most.0).or(defaults.max_in_flight).map(|most| most as usize),
@@ -309,12 +310,26 @@ impl Defaults {
     }
 }
 
-fn profiles_of(said: file::Profiles, listen: SocketAddr, problems: &mut Problems<'_>) -> Profiles {
+/// Whether only this machine can reach the gateway. One that has a public address is reached through a proxy, wherever it
+/// listens itself.
+fn is_private(listen: SocketAddr, public_url: Option<&Url>) -> bool {
+    let is_loopback = |url: &Url| match url.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    };
+    listen.ip().to_canonical().is_loopback() && public_url.is_none_or(is_loopback)
+}
+
+fn profiles_of(said: file::Profiles, private: bool, problems: &mut Problems<'_>) -> Profiles {
     let loopback = said.loopback.unwrap_or(false);
-    if loopback && !listen.ip().to_canonical().is_loopback() {
+    if loopback && !private {
         problems.add(
             "profiles.loopback",
-            format_args!("this is for development, and needs `server.listen` to be a loopback address, not {listen}"),
+            format_args!(
+                "this is for development, and needs `server.listen` and `server.public_url` to be loopback addresses"
+            ),
         );
     }
     let milliseconds =

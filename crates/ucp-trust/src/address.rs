@@ -185,7 +185,8 @@ impl ProfileUrl {
             return Err(UrlRejection::Characters);
         }
         // The parser of the WHATWG reads `https:host` and `https:////host` too, and forgets an empty user.
-        let (_, rest) = text.split_once("://").ok_or(UrlRejection::NotAbsolute)?;
+        let (_, rest) = text.split_once(':').ok_or(UrlRejection::NotAbsolute)?;
+        let rest = rest.strip_prefix("//").ok_or(UrlRejection::NotAbsolute)?;
         let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
         if authority.is_empty() {
             return Err(UrlRejection::NotAbsolute);
@@ -405,6 +406,8 @@ mod tests {
             ("//agent.example/", UrlRejection::NotAbsolute),
             ("https:agent.example/", UrlRejection::NotAbsolute),
             ("https:////agent.example/", UrlRejection::NotAbsolute),
+            ("https:agent.example/?next=https://b.example/", UrlRejection::NotAbsolute),
+            ("https:user:secret@agent.example/://b.example/", UrlRejection::NotAbsolute),
             ("https://", UrlRejection::NotAbsolute),
             ("https://a..b:x/", UrlRejection::NotAbsolute),
             ("", UrlRejection::NotAbsolute),

@@ -150,8 +150,8 @@ impl<C: Clock + Clone> RateLimits<C> {
             Caller::Anonymous(address) => self.anonymous.as_ref().map_or(Ok(()), |buckets| {
                 buckets.charge(buckets.key(address.bucket())).map_err(|seconds| {
                     let accepted = format!(
-                        "from one network address, {} anonymous requests; platforms that sign or show an API key have limits \
-                         of their own",
+                        "anonymous requests from one network address: {}. Platforms that sign or show an API key have \
+                         limits of their own",
                         buckets.quota
                     );
                     limited("This network address sends too many anonymous requests.", accepted, seconds)
@@ -177,7 +177,7 @@ impl<C: Clock + Clone> RateLimits<C> {
         let Some(buckets) = &self.unverified else { return Ok(Charge(None)) };
         let key = buckets.key(address.bucket());
         buckets.charge(key).map(|()| Charge(Some((buckets, key)))).map_err(|seconds| {
-            let accepted = format!("from one network address, {} signatures that do not verify", buckets.quota);
+            let accepted = format!("signatures that do not verify, from one network address: {}", buckets.quota);
             limited("Too many signatures from this network address did not verify.", accepted, seconds)
         })
     }
@@ -214,7 +214,7 @@ impl<C: Clock> fmt::Debug for Charge<'_, C> {
 }
 
 fn of_platform(quota: Quota, seconds: u32) -> Refusal {
-    limited("This platform sends too many requests.", format!("from this platform, {quota}"), seconds)
+    limited("This platform sends too many requests.", format!("requests from this platform: {quota}"), seconds)
 }
 
 fn limited(content: &str, accepted: String, seconds: u32) -> Refusal {

@@ -52,8 +52,10 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
                 }
             }
         });
+        // Before anybody is told that it runs: whoever is told may stop it.
+        let shutdown = shutdown()?;
         welcome(&shop, &settings, &base(&public_url));
-        listener::serve(listener, router, settings.max_connections, shutdown()?).await;
+        listener::serve(listener, router, settings.max_connections, shutdown).await;
         Ok(ExitCode::SUCCESS)
     })
 }
@@ -80,8 +82,17 @@ fn welcome(shop: &Shop, settings: &Settings, base: &str) {
     println!("Try it:");
     println!("  curl -s {base}/catalog/search -H 'Content-Type: application/json' \\");
     println!(
-        "    -H 'UCP-Agent: profile=\"https://agent.example.com/profile.json\"' -d '{{\"query\":\"blue running shoes\"}}'"
+        "    -H 'UCP-Agent: profile=\"{}\"' -d '{{\"query\":\"blue running shoes\"}}'",
+        example_profile(settings.policy)
     );
+}
+
+/// A profile that calls can name, or that stands for one where it has to exist.
+fn example_profile(policy: Policy) -> &'static str {
+    match policy {
+        Policy::Require => "https://YOUR-PLATFORM/profile.json",
+        Policy::Lenient | Policy::Development => "https://agent.example.com/profile.json",
+    }
 }
 
 /// What callers have to show, for people.

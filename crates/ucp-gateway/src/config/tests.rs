@@ -91,6 +91,19 @@ fn beyond_loopback_everything_is_strict() {
 }
 
 #[test]
+fn a_public_address_means_that_others_can_reach_the_gateway_wherever_it_listens() {
+    let policy = |url: &str| resolve("", &["--public-url", url]).expect("settings").policy;
+    for private in ["http://127.0.0.1:9", "http://localhost:9", "http://[::1]:9"] {
+        assert_eq!(policy(private), Policy::Development, "{private}");
+    }
+    for public in ["https://shop.example.com", "http://192.0.2.1", "https://localhost.example.com"] {
+        assert_eq!(policy(public), Policy::Require, "{public}");
+    }
+    let refused = resolve("[profiles]\nloopback = true", &["--public-url", "https://shop.example.com"]);
+    assert!(refused.expect_err("reachable through a proxy").contains("profiles.loopback"));
+}
+
+#[test]
 fn a_flag_goes_before_the_file_and_the_file_before_the_default() {
     let file = "[server]\nlisten = \"127.0.0.1:1\"\nmax_connections = 7\nmcp_error_status = \"matching\"\n\
                 [data]\ncache_mb = 9\n[callers]\npolicy = \"lenient\"";
