@@ -41,4 +41,10 @@ impl Renderings {
     pub fn get_or_render(&self, release: Release, render: impl FnOnce() -> Rendering) -> &Rendering {
         self.0[release.ordinal()].get_or_init(render)
     }
+
+    /// For how many releases there is a rendering.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.0.iter().filter(|rendering| rendering.get().is_some()).count()
+    }
 }

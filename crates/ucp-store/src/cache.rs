@@ -42,7 +42,19 @@ pub(crate) struct Key {
 #[derive(Clone)]
 struct Entry {
     product: Arc<Product>,
-    weight: u64,
+    /// How many bytes the document of the product has.
+    length: usize,
+    /// How many renderings the weight counts.
+    renderings: usize,
+}
+
+impl Entry {
+    /// What the product occupies: its structures, its texts, and as many bytes again for each release that it was rendered
+    /// for.
+    fn weight(&self) -> u64 {
+        let structures = size_of::<Product>() + self.product.variants.len() * (size_of::<Variant>() + 256);
+        (structures + (1 + self.renderings) * self.length) as u64
+    }
 }
 
 #[derive(Clone)]
@@ -50,7 +62,7 @@ struct Weight;
 
 impl Weighter<Key, Entry> for Weight {
     fn weight(&self, _: &Key, entry: &Entry) -> u64 {
-        entry.weight
+        entry.weight()
     }
 }
 
@@ -102,7 +114,20 @@ impl Cache {
     }
 
     pub(crate) fn product(&self, key: &Key) -> Option<Arc<Product>> {
-        self.products.get(key).map(|entry| entry.product)
+        let Entry { product, renderings, .. } = self.products.get(key)?;
+        if product.renderings.count() > renderings {
+            self.reweigh(key);
+        }
+        Some(product)
+    }
+
+    /// Counts what answers have added to a product since it was taken in.
+    fn reweigh(&self, key: &Key) {
+        // Nothing changes meanwhile, so that nothing outdated comes back.
+        let _unchanged = self.changes.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(entry) = self.products.get(key) {
+            self.products.insert(*key, Entry { renderings: entry.product.renderings.count(), ..entry });
+        }
     }
 
     /// What a name is known to name; an empty list if it is known to name nothing.
@@ -115,7 +140,8 @@ impl Cache {
 
     /// Keeps a product whose document has `length` bytes.
     pub(crate) fn keep_product(&self, read_at: ReadAt, key: Key, product: &Arc<Product>, length: usize) {
-        let entry = Entry { product: Arc::clone(product), weight: weight(product, length) };
+        // The first answer will render it.
+        let entry = Entry { product: Arc::clone(product), length, renderings: product.renderings.count().max(1) };
         self.keep(read_at, || self.products.insert(key, entry));
     }
 
@@ -171,16 +197,10 @@ where
     }
 }
 
-/// What a product occupies: its structures, its texts, and the rendering that the first answer will add to it.
-fn weight(product: &Product, length: usize) -> u64 {
-    let structures = size_of::<Product>() + product.variants.len() * (size_of::<Variant>() + 256);
-    (structures + 2 * length) as u64
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use ucp_core::{catalog::record::Record, port::Target};
+    use ucp_core::{Release, catalog::record::Record, port::Target, rendering::Rendering};
 
     use super::*;
 
@@ -223,6 +243,28 @@ mod tests {
         cache.keep_product(cache.now(), key(1), &product("a"), 100);
         cache.change(None);
         assert!(cache.product(&key(1)).is_none() && cache.product(&key(2)).is_none());
+    }
+
+    #[test]
+    fn products_weigh_more_with_each_release_they_are_asked_for_in() {
+        let cache = Cache::new(1 << 20);
+        for seq in 0..1_000 {
+            cache.keep_product(cache.now(), key(seq), &product(&seq.to_string()), 1_000);
+        }
+        let (kept, weight) = (cache.products.len(), cache.products.weight());
+        for release in Release::ALL {
+            for product in (0..1_000).filter_map(|seq| cache.product(&key(seq))) {
+                product.renderings.get_or_render(*release, || Rendering::new("x".into(), "".into(), 0));
+            }
+        }
+        let rendered = (0..1_000).filter_map(|seq| cache.product(&key(seq))).count();
+        assert!(rendered < kept, "{rendered} of {kept} are left");
+        assert!(cache.products.weight() <= 1 << 20 && cache.products.weight() > weight / 2);
+        // What was outdated in between does not come back.
+        let stale = (0..1_000).find(|seq| cache.product(&key(*seq)).is_some()).expect("one is left");
+        cache.change(Some(&[stale]));
+        cache.reweigh(&key(stale));
+        assert!(cache.product(&key(stale)).is_none());
     }
 
     #[test]
