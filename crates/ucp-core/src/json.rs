@@ -3,6 +3,9 @@
 //! `serde_json` takes the last of two equal keys and reads any number of elements. A gateway that two systems have to
 //! agree about may not: what one party validated must be what the other one acts on. [`parse`] therefore refuses
 //! duplicate keys, nesting beyond [`Limits::depth`] and documents of more than [`Limits::values`] values, and says where.
+//!
+//! It also refuses the names that `serde_json` keeps for itself. An object with such a member is taken for the JSON text
+//! that it holds as soon as a part of the document is put into another type, which nothing has looked at by then.
 
 use std::{cell::RefCell, fmt};
 
@@ -34,8 +37,8 @@ pub fn parse(bytes: &[u8], limits: Limits) -> Result<Value, Refusal> {
     parse_around(bytes, limits, 0)
 }
 
-/// Reads one JSON document that carries a payload below `envelope` levels of nesting. The limits are those of the
-/// payload, so that what is said about it is the same with and without an envelope.
+/// Reads one JSON document that carries a payload below `envelope` levels of nesting, which are not counted: a payload may
+/// nest as deep with an envelope as without. The few values of the envelope itself do count.
 ///
 /// # Errors
 /// The same as [`parse`].
@@ -73,6 +76,9 @@ pub fn path_of_pointer(pointer: &str) -> String {
     path
 }
 
+/// How the member names begin that `serde_json` gives a meaning of their own.
+const RESERVED: &str = "$serde_json::private::";
+
 /// How many steps of a path are named.
 const LONGEST_PATH: usize = 16;
 
@@ -103,11 +109,14 @@ pub fn push_name(path: &mut String, name: &str) {
 enum Step {
     Name(String),
     Index(usize),
+    /// Inside an object, before the name of a member.
+    Between,
 }
 
 #[derive(Clone, Copy)]
 enum Fault {
     DuplicateKey,
+    Reserved,
     TooDeep,
     TooMany,
 }
@@ -137,11 +146,14 @@ impl Reader {
             match step {
                 Step::Name(name) => push_name(&mut path, name),
                 Step::Index(index) => path.push_str(&format!("[{index}]")),
+                Step::Between => {}
             }
         }
         match state.fault {
             Some(Fault::DuplicateKey) => Refusal::new(Code::MalformedJson, "An object names the same member twice.")
                 .accepting("objects whose member names are unique"),
+            Some(Fault::Reserved) => Refusal::new(Code::MalformedJson, "An object has a member with a reserved name.")
+                .accepting(format!("names that do not begin with `{RESERVED}`")),
             Some(Fault::TooDeep) => Refusal::new(Code::MalformedJson, "The document nests too deep.")
                 .accepting(format!("at most {} nested arrays and objects", self.limits.depth)),
             Some(Fault::TooMany) => Refusal::new(Code::RequestTooLarge, "The document holds too many values.")
@@ -221,7 +233,7 @@ impl<'de> Visitor<'de> for &Reader {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
-        self.enter(Step::Name(String::new()))?;
+        self.enter(Step::Between)?;
         let mut object = Map::new();
         while let Some(name) = members.next_key::<String>()? {
             if let Some(step) = self.state.borrow_mut().path.last_mut() {
@@ -230,8 +242,14 @@ impl<'de> Visitor<'de> for &Reader {
             if object.contains_key(&name) {
                 return Err(self.fail(Fault::DuplicateKey));
             }
+            if name.starts_with(RESERVED) {
+                return Err(self.fail(Fault::Reserved));
+            }
             let value = members.next_value_seed(self)?;
             object.insert(name, value);
+            if let Some(step) = self.state.borrow_mut().path.last_mut() {
+                *step = Step::Between;
+            }
         }
         self.state.borrow_mut().path.pop();
         Ok(Value::Object(object))
@@ -274,6 +292,26 @@ mod tests {
         assert_eq!(refused("").0, Code::MalformedJson);
         assert_eq!(parse(b"\"\xff\"", LIMITS).expect_err("not UTF-8").code, Code::MalformedJson);
         assert_eq!(refused("1e999").0, Code::MalformedJson);
+    }
+
+    #[test]
+    fn a_document_that_breaks_off_is_at_fault_where_it_does() {
+        for (text, path) in
+            [("{", "$"), (r#"{"a":{"#, "$.a"), (r#"{"a":1,"#, "$"), (r#"{"a":[1,"#, "$.a[1]"), (r#"{"a":"#, "$.a")]
+        {
+            assert_eq!(refused(text), (Code::MalformedJson, path.to_owned()), "{text}");
+        }
+    }
+
+    #[test]
+    fn names_with_a_meaning_of_their_own_are_refused() {
+        for marker in
+            ["$serde_json::private::RawValue", "$serde_json::private::Number", r"\u0024serde_json::private::x"]
+        {
+            let (code, path) = refused(&format!(r#"{{"a":{{"{marker}":"[1]"}}}}"#));
+            assert!(code == Code::MalformedJson && path.starts_with("$.a['$serde_json"), "{path}");
+        }
+        assert!(parse(br#"{"$serde_json":"$serde_json::private::RawValue"}"#, LIMITS).is_ok());
     }
 
     #[test]
