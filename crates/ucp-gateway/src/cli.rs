@@ -78,7 +78,7 @@ pub(crate) struct ServeOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum McpErrorStatus {
-    /// The status that says the same as the error, except towards MCP clients that shook hands, which get 200.
+    /// The status that says the same as the error, except towards clients that name a version of MCP, which get 200.
     Fitting,
     /// The status that says the same as the error, whoever calls.
     Matching,

@@ -22,7 +22,7 @@ use ucp_service::{
 
 use crate::{
     arguments::Caller,
-    era::{HANDSHAKE_VERSIONS, Mirror},
+    era::{HANDSHAKE_VERSIONS, MODERN_VERSION, Mirror},
     message,
     server::{Answer, Server},
 };
@@ -33,9 +33,9 @@ const EVENT_STREAM: HeaderValue = HeaderValue::from_static("text/event-stream");
 /// Which HTTP status a JSON-RPC error has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ErrorStatus {
-    /// The one that says the same, as UCP demands (rule ERR-02), except towards MCP clients that shook hands: their
-    /// libraries take any such answer for a broken connection and keep the error from the agent (trap T-30). They are
-    /// known by the version they name in `MCP-Protocol-Version`, which UCP platforms do not send.
+    /// The one that says the same, as UCP demands (rule ERR-02), except towards clients that name a version of MCP in
+    /// `MCP-Protocol-Version`, which UCP platforms do not: their libraries take most such answers for a broken connection
+    /// and keep the error from the agent (trap T-30). They get 200, or the status that their version of MCP asks for.
     #[default]
     Fitting,
     /// The one that says the same, whoever calls.
@@ -70,7 +70,7 @@ async fn handle(State(mount): State<Arc<Mount>>, request: Request<Body>) -> Resp
         Some(RequestId(id)) => id.clone(),
         None => header::request_id(&head.headers),
     };
-    let shook_hands = mount.error_status == ErrorStatus::Fitting && names_handshake(&head.headers);
+    let is_mcp_library = mount.error_status == ErrorStatus::Fitting && names_version(&head.headers);
     let answered = AssertUnwindSafe(respond(&mount, &head, body, &request_id)).catch_unwind().await;
     let answered = answered.unwrap_or_else(|_| {
         tracing::error!("the endpoint panicked");
@@ -78,13 +78,14 @@ async fn handle(State(mount): State<Arc<Mount>>, request: Request<Body>) -> Resp
     });
     let (form, mut answer) = answered.unwrap_or_else(|Unheard { id, refusal }| {
         let fault = mount.server.fault(*refusal);
-        (Form::Json, Answer::refused(id.as_ref(), &fault, request_id.to_str().ok()))
+        // A caller that accepts no form at all is told so in JSON.
+        let form = form(&head.headers).unwrap_or(Form::Json);
+        (form, Answer::refused(id.as_ref(), &fault, request_id.to_str().ok()))
     });
     let unauthorized = answer.status == StatusCode::UNAUTHORIZED.as_u16();
-    // Which page may call is between browsers and servers; no MCP library is asked. A message of the era without a
-    // handshake comes from a client of that era, whatever its header says.
-    let is_modern = answer.modern_violation;
-    if shook_hands && !is_modern && answer.text.is_some() && answer.status != Code::OriginForbidden.http_status() {
+    // Which page may call is between browsers and servers; no MCP library is asked.
+    let is_for_library = !answer.status_of_mcp && answer.status != Code::OriginForbidden.http_status();
+    if is_mcp_library && is_for_library && answer.text.is_some() {
         answer.status = StatusCode::OK.as_u16();
     }
     let Answer { status, retry_after, text, effect, .. } = answer;
@@ -113,10 +114,10 @@ async fn handle(State(mount): State<Arc<Mount>>, request: Request<Body>) -> Resp
     response
 }
 
-/// Whether the caller names a version of MCP that begins with a handshake.
-fn names_handshake(headers: &HeaderMap) -> bool {
+/// Whether the caller names a version of MCP that is spoken here.
+fn names_version(headers: &HeaderMap) -> bool {
     let version = headers.get("mcp-protocol-version").and_then(|version| version.to_str().ok()).map(str::trim);
-    version.is_some_and(|version| HANDSHAKE_VERSIONS.contains(&version))
+    version.is_some_and(|version| version == MODERN_VERSION || HANDSHAKE_VERSIONS.contains(&version))
 }
 
 /// A message that was turned away before it was read.
@@ -145,7 +146,7 @@ async fn respond(mount: &Mount, head: &Parts, body: Body, request_id: &HeaderVal
     let text = |name: &str| headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
     let mirror = Mirror { version: text("mcp-protocol-version"), method: text("mcp-method"), name: text("mcp-name") };
     let caller = Caller {
-        profile: header::profile(headers)?,
+        profile: header::profile(headers).map_err(unheard)?,
         default_profile: None,
         idempotency_keys: header::idempotency_keys(headers),
         languages: header::languages(headers),

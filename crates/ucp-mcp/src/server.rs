@@ -50,14 +50,14 @@ pub struct Answer {
     pub retry_after: Option<u32>,
     /// The JSON-RPC message; `None` for messages that want no answer.
     pub text: Option<String>,
-    /// Whether it names a broken rule of the era without a handshake, whose clients read every status.
-    pub modern_violation: bool,
+    /// Whether the message is one of MCP 2026-07-28 and the status one that this version asks for.
+    pub status_of_mcp: bool,
     /// What the operation did that it answers, if it answers one.
     pub effect: Option<Effect>,
 }
 
 impl Answer {
-    const EMPTY: Self = Self { status: 202, retry_after: None, text: None, modern_violation: false, effect: None };
+    const EMPTY: Self = Self { status: 202, retry_after: None, text: None, status_of_mcp: false, effect: None };
 
     fn ok(text: String) -> Self {
         Self { status: 200, text: Some(text), ..Self::EMPTY }
@@ -77,7 +77,7 @@ impl Answer {
 
     fn violation(id: &message::Id, Violation { code, message, data }: Violation) -> Self {
         let text = message::error(Some(id), &RpcError { code, message, data: data.to_string() }, None);
-        Self { status: 400, text: Some(text), modern_violation: true, ..Self::EMPTY }
+        Self { status: 400, text: Some(text), status_of_mcp: true, ..Self::EMPTY }
     }
 }
 
@@ -106,7 +106,10 @@ impl Server {
         openrpc: &[u8],
         anonymous: bool,
     ) -> Self {
-        let tools = openrpc::tools(dialect(endpoint.release()), operations, anonymous);
+        // At the root callers are answered in the release that their profile names. A child process has one caller, of
+        // whom no profile is read.
+        let promising = anonymous || endpoint != Endpoint::Root;
+        let tools = openrpc::tools(dialect(endpoint.release()), operations, anonymous, promising);
         Self(Arc::new(Inner {
             endpoint,
             operations,
@@ -140,7 +143,12 @@ impl Server {
             Ok(Outcome::Error(error, status)) => {
                 Answer { status, ..Answer::ok(message::error(Some(&id), &error, request_id)) }
             }
-            Err(fault) => Answer::refused(Some(&id), &fault, request_id),
+            Err(fault) => {
+                let answer = Answer::refused(Some(&id), &fault, request_id);
+                let status_of_mcp =
+                    era == Era::Modern && (answer.status == 400 || fault.refusal.code == Code::UnknownMethod);
+                Answer { status_of_mcp, ..answer }
+            }
         }
     }
 

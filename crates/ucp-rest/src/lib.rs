@@ -11,7 +11,7 @@
 pub mod error;
 pub mod publication;
 
-use std::panic::AssertUnwindSafe;
+use std::{panic::AssertUnwindSafe, sync::Arc};
 
 use axum::{
     Router,
@@ -24,25 +24,24 @@ use axum::{
 use bytes::Bytes;
 use futures_util::FutureExt as _;
 use http::{
-    HeaderMap, HeaderValue, Request, StatusCode,
+    HeaderMap, HeaderValue, Request, StatusCode, Uri,
     header::{CACHE_CONTROL, CONTENT_TYPE},
     request::Parts,
 };
 use serde_json::Value;
-use tower::{Service as _, ServiceExt as _};
-use ucp_core::{Code, Operation, Refusal, json, operation::Method};
+use tower::ServiceExt as _;
+use ucp_core::{Code, Operation, Refusal, Release, json, operation::Method};
 use ucp_service::{
     Call, Endpoint, Fault, Gate, Pipeline, Reply, body,
     gate::Admission,
     header::{self, RequestId},
 };
-use ucp_wire::dialect;
+use ucp_wire::{dialect, documents};
 
 /// The JSON media type.
 pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 /// What the handler of a route knows.
-#[derive(Clone)]
 struct Route {
     operation: Operation,
     endpoint: Endpoint,
@@ -64,7 +63,8 @@ pub fn router(pipeline: &Pipeline, gate: &Gate, endpoint: Endpoint, operations: 
             Method::Put => MethodFilter::PUT,
         };
         let route = Route { operation: *operation, endpoint, gate: gate.clone(), pipeline: pipeline.clone() };
-        router = router.route(&format!("{prefix}{}", row.path), on(filter, handle).with_state(route));
+        // Shared, because axum copies the state of a route several times per request.
+        router = router.route(&format!("{prefix}{}", row.path), on(filter, handle).with_state(Arc::new(route)));
     }
     router
 }
@@ -73,15 +73,18 @@ pub fn router(pipeline: &Pipeline, gate: &Gate, endpoint: Endpoint, operations: 
 /// the identifier of its request on every answer, and an answer where a handler panics.
 pub fn surrounded(router: Router) -> Router {
     router
-        .fallback(async || {
-            let refusal = Refusal::new(Code::UnknownPath, "There is nothing under this path.")
-                .accepting("the paths of /openapi.json, `POST /mcp`, and `GET /.well-known/ucp`");
-            error::answer(Endpoint::Root.release(), &refusal)
+        .fallback(async |uri: Uri| {
+            let releases: Vec<_> = Release::ALL.iter().map(|release| documents::release_path(*release)).collect();
+            let refusal = Refusal::new(Code::UnknownPath, "There is nothing under this path.").accepting(format!(
+                "the paths of /openapi.json, `POST /mcp`, and `GET /.well-known/ucp`, for single releases below {}",
+                releases.join(", ")
+            ));
+            error::answer(release_of(&uri), &refusal)
         })
-        .method_not_allowed_fallback(async || {
+        .method_not_allowed_fallback(async |uri: Uri| {
             let refusal = Refusal::new(Code::MethodNotAllowed, "This path does not take this HTTP method.")
                 .accepting("the methods that the `Allow` header names");
-            error::answer(Endpoint::Root.release(), &refusal)
+            error::answer(release_of(&uri), &refusal)
         })
         .layer(from_fn(async |mut request: Request<Body>, next: Next| -> Response {
             let id = header::request_id(request.headers());
@@ -96,14 +99,21 @@ pub fn surrounded(router: Router) -> Router {
         }))
 }
 
+/// The release that callers of a path speak, as far as the path tells.
+fn release_of(uri: &Uri) -> Release {
+    let below = |release: &Release| {
+        uri.path().strip_prefix(&documents::release_path(*release)).is_some_and(|rest| rest.starts_with('/'))
+    };
+    Release::ALL.iter().copied().find(below).unwrap_or(Release::NEWEST)
+}
+
 async fn handle(
-    State(route): State<Route>,
+    State(route): State<Arc<Route>>,
     id: Result<Path<String>, PathRejection>,
     request: Request<Body>,
 ) -> Response {
     let (head, body) = request.into_parts();
-    let (gate, effect) = (route.gate.clone(), route.operation.row().effect);
-    let (status, headers, body) = match respond(route, id, &head, body).await {
+    let (status, headers, body) = match respond(&route, id, &head, body).await {
         Ok(Reply { encoded, .. }) => {
             let headers = HeaderMap::from_iter([(CONTENT_TYPE, JSON)]);
             (StatusCode::from_u16(encoded.status).unwrap_or_default(), headers, encoded.document)
@@ -116,20 +126,21 @@ async fn handle(
     // Whoever caches answers has to know that they are for one caller.
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     let bytes = Bytes::from(body);
-    gate.sign(&head.headers, Some(effect), status.as_u16(), response.headers_mut(), &bytes);
+    let effect = route.operation.row().effect;
+    route.gate.sign(&head.headers, Some(effect), status.as_u16(), response.headers_mut(), &bytes);
     *response.body_mut() = Body::from(bytes);
     response
 }
 
 async fn respond(
-    mut route: Route,
+    route: &Route,
     id: Result<Path<String>, PathRejection>,
     head: &Parts,
     body: Body,
 ) -> Result<Reply, Fault> {
     let release = route.endpoint.release();
-    let (call, _admission) = read(&route, id, head, body).await.map_err(|refusal| Fault { refusal, release })?;
-    route.pipeline.ready().await?.call(call).await
+    let (call, _admission) = read(route, id, head, body).await.map_err(|refusal| Fault { refusal, release })?;
+    route.pipeline.clone().oneshot(call).await
 }
 
 /// Reads a request into a call, past the gate.
@@ -188,6 +199,19 @@ mod tests {
             let body: Value = serde_json::from_slice(&bytes).expect("JSON");
             assert_eq!(body["code"], expected.as_str());
             assert!(!body.to_string().contains("secret"));
+        }
+    }
+
+    #[test]
+    fn paths_tell_the_release_of_their_callers() {
+        for (path, release) in [
+            ("/ucp/2026-01-11/nothing", Release::V2026_01_11),
+            ("/ucp/2026-04-08/", Release::V2026_04_08),
+            ("/ucp/2026-04-081/x", Release::NEWEST),
+            ("/ucp/2026-01-11", Release::NEWEST),
+            ("/nothing", Release::NEWEST),
+        ] {
+            assert_eq!(release_of(&Uri::from_static(path)), release, "{path}");
         }
     }
 }

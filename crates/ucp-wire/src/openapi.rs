@@ -177,7 +177,7 @@ fn parameters() -> [utoipa::openapi::path::Parameter; 3] {
             Required::True,
             "The platform that calls: an RFC 8941 dictionary whose `profile` is the https address of its UCP profile.",
             text().pattern(Some(
-                r#"^profile="https://([A-Za-z0-9]+(-[A-Za-z0-9]+)*\.)+[A-Za-z]{2,}(:[0-9]{1,4})?(/[A-Za-z0-9._~/?&=-]*)?"$"#,
+                r#"^profile="https://([A-Za-z0-9]+(-[A-Za-z0-9]+)*\.)+[A-Za-z]{2,}(:8?443)?(/[A-Za-z0-9._~/?&=-]*)?"$"#,
             )),
             r#"profile="https://agent.example.com/.well-known/ucp""#,
         ),

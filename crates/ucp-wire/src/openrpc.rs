@@ -120,9 +120,10 @@ fn errors() -> Vec<Value> {
 /// The MCP tools for what can be called of `operations` in the release of `dialect`, in the order of the table.
 ///
 /// Input schemas refer to nothing, because clients show and use parts of them on their own. `anonymous` leaves the
-/// platform out of what is required, for a transport that knows it otherwise.
+/// platform out of what is required, for a transport that knows it otherwise. `promising` says what answers look like;
+/// where callers are answered in releases of their own, nothing can be promised to all of them.
 #[must_use]
-pub fn tools(dialect: &dyn Dialect, operations: &[Operation], anonymous: bool) -> Vec<Value> {
+pub fn tools(dialect: &dyn Dialect, operations: &[Operation], anonymous: bool, promising: bool) -> Vec<Value> {
     operations
         .iter()
         .filter_map(|operation| {
@@ -143,14 +144,18 @@ pub fn tools(dialect: &dyn Dialect, operations: &[Operation], anonymous: bool) -
                 properties.insert(payload.to_owned(), schema::standing_alone(request));
             }
             let safe = row.effect == Effect::Safe;
-            Some(json!({
+            let mut tool = json!({
                 "name": row.name,
                 "title": row.title,
                 "description": row.description,
                 "inputSchema": { "$schema": schema::DRAFT, "type": "object", "properties": properties, "required": required },
-                "outputSchema": schema::bundle(&mut schema::generator(Direction::Response), |generator| shapes.response(generator)),
                 "annotations": { "title": row.title, "readOnlyHint": safe, "idempotentHint": safe, "openWorldHint": false },
-            }))
+            });
+            if promising {
+                let mut generator = schema::generator(Direction::Response);
+                tool["outputSchema"] = schema::bundle(&mut generator, |generator| shapes.response(generator));
+            }
+            Some(tool)
         })
         .collect()
 }
