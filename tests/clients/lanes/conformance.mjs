@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
-import { mcpUrl, run } from '../lib/gateway.mjs';
+import { mcpUrl, mcpUrlOf, run } from '../lib/gateway.mjs';
+import { releases } from '../lib/shop.mjs';
 
 const revisions = [
   {
@@ -23,9 +24,11 @@ const revisions = [
 
 for (const { version, program, scenarios, expected } of revisions) {
   suite(version, () => {
-    for (const scenario of scenarios) {
-      test(scenario, async () => {
-        const args = ['server', '--url', mcpUrl.href, '--scenario', scenario, '--spec-version', version];
+    // The endpoints of single releases differ from the root in what they list.
+    const leaves = releases.map((release) => ['tools-list', mcpUrlOf(release), ` at the endpoint of ${release}`]);
+    for (const [scenario, { href }, where] of [...scenarios.map((scenario) => [scenario, mcpUrl, '']), ...leaves]) {
+      test(scenario + where, async () => {
+        const args = ['server', '--url', href, '--scenario', scenario, '--spec-version', version];
         const results = join(process.env.LANE_DIR, `conformance-${version}`);
         args.push('--output-dir', results);
         if (expected) args.push('--expected-failures', expected);

@@ -40,6 +40,7 @@ after(async () => {
 
 for (const path of ['/catalog/search', '/catalog/lookup', '/catalog/product']) {
   test(`shows POST ${path}`, async () => {
+    await page.locator(`[data-path="${path}"]`).waitFor();
     // Zero-width spaces let a long path wrap; they are no part of it.
     const shown = await page.evaluate(() => document.body.innerText.replaceAll('\u200b', ''));
     assert.ok(shown.includes(path), shown);

@@ -17,8 +17,8 @@ async def session(transport):
         yield client
 
 
-def http():
-    return session(streamable_http_client(MCP_URL))
+def http(url=MCP_URL):
+    return session(streamable_http_client(url))
 
 
 def stdio():
@@ -30,6 +30,7 @@ CONNECTIONS = {"http": http, "stdio": stdio}
 
 TestMcp = suite(
     CONNECTIONS,
+    {"http": http},
     error=McpError,
     schema=lambda tool: (tool.inputSchema, tool.outputSchema),
     structured=lambda result: result.structuredContent,

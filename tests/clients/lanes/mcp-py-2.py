@@ -23,8 +23,11 @@ CONNECTIONS = {
     "stdio-legacy": connection(stdio, "legacy"),
 }
 
+LEAVES = {f"http-{mode}": lambda url, mode=mode: Client(url, mode=mode) for mode in ("auto", "legacy")}
+
 TestMcp = suite(
     CONNECTIONS,
+    LEAVES,
     error=MCPError,
     schema=lambda tool: (tool.input_schema, tool.output_schema),
     structured=lambda result: result.structured_content,

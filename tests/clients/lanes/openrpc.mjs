@@ -1,19 +1,14 @@
-// Clients generated from the OpenRPC document: OpenRPC's own tools must understand it, and its methods are called
+// Clients generated from the OpenRPC documents: OpenRPC's own tools must understand them, and their methods are called
 // directly, with positional or named parameters, no MCP around them.
 import schemaUtils from '@open-rpc/schema-utils-js';
 import assert from 'node:assert/strict';
 import { before, suite, test } from 'node:test';
-import { mcpUrl, meta, url } from '../lib/gateway.mjs';
-import { calls, refused, tools } from '../lib/shop.mjs';
-
-let document;
-before(async () => {
-  document = await (await fetch(`${url}/openrpc.json`)).json();
-});
+import { leafUrl, meta, url } from '../lib/gateway.mjs';
+import { calls, missing, newest, published, refused, releases, search, tools } from '../lib/shop.mjs';
 
 /** Calls as the generated TypeScript client does. */
-async function call(method, params) {
-  const response = await fetch(mcpUrl, {
+async function callAt(base, method, params) {
+  const response = await fetch(`${base}/mcp`, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json', Accept: '*/*' },
     body: JSON.stringify({ jsonrpc: '2.0', id: '0', method, params }),
@@ -24,50 +19,77 @@ async function call(method, params) {
   return answer;
 }
 
-suite('the document', () => {
-  test('is a valid OpenRPC document that needs no other file', async () => {
-    const parsed = await schemaUtils.parseOpenRPCDocument(structuredClone(document), { validate: true, dereference: true });
-    assert.equal(parsed.openrpc, '1.3.2');
-    assert.ok(parsed.info.version);
-    assert.equal(parsed.servers[0].url, mcpUrl.href);
-    assert.deepEqual(parsed.methods.map(({ name }) => name).filter((name) => tools.includes(name)), tools);
-    assert.ok(!JSON.stringify(document).match(/"\$ref":"[^#]/), 'every reference stays inside');
-  });
+for (const [name, base, release] of [['the root', url, newest], ...releases.map((release) => [release, leafUrl(release), release])]) {
+  suite(`the document of ${name}`, () => {
+    const isPublished = published.includes(release);
+    const call = (method, params) => callAt(base, method, params);
+    let document;
+    before(async () => {
+      document = await (await fetch(`${base}/openrpc.json`)).json();
+    });
 
-  test('takes the calls that the gateway takes', async () => {
-    const parsed = await schemaUtils.dereferenceDocument(structuredClone(document));
-    const validator = new schemaUtils.MethodCallValidator(parsed);
-    for (const [method, { request }] of calls) assert.deepEqual(validator.validate(method, [meta, request]), []);
-    assert.notDeepEqual(validator.validate('lookup_catalog', [meta, { ids: 'prod_abc123' }]), []);
-  });
+    test('is a valid OpenRPC document that needs no other file', async () => {
+      const parsed = await schemaUtils.parseOpenRPCDocument(structuredClone(document), { validate: true, dereference: true });
+      assert.equal(parsed.openrpc, '1.3.2');
+      assert.equal(parsed.info.version, release);
+      assert.equal(parsed.servers[0].url, `${base}/mcp`);
+      assert.deepEqual(parsed.methods.map(({ name }) => name), isPublished ? tools : []);
+      assert.ok(!JSON.stringify(document).match(/"\$ref":"[^#]/), 'every reference stays inside');
+    });
 
-  test('is what rpc.discover gives', async () => {
-    assert.deepEqual((await call('rpc.discover', [])).result, document);
-  });
-});
+    test('is what rpc.discover gives', async () => {
+      assert.deepEqual((await call('rpc.discover', [])).result, document);
+    });
 
-for (const [kind, params] of [
-  ['positional', (catalog) => [meta, catalog]],
-  ['named', (catalog) => ({ meta, catalog })],
-]) {
-  suite(`${kind} parameters`, () => {
-    for (const [method, { request, check }] of calls) {
-      test(`${method} ${JSON.stringify(request)}`, async () => check((await call(method, params(request))).result));
+    if (isPublished) {
+      test('takes the calls that the gateway takes', async () => {
+        const parsed = await schemaUtils.dereferenceDocument(structuredClone(document));
+        const validator = new schemaUtils.MethodCallValidator(parsed);
+        for (const [method, { request }] of calls) assert.deepEqual(validator.validate(method, [meta, request]), []);
+        assert.notDeepEqual(validator.validate('lookup_catalog', [meta, { ids: 'prod_abc123' }]), []);
+      });
     }
 
-    test('a refused call', async () => {
-      const { error } = await call('search_catalog', params(refused.request));
-      assert.equal(error.code, -32602);
-      assert.equal(error.data.code, refused.code);
+    const forms = [
+      ['positional', (catalog) => [meta, catalog]],
+      ['named', (catalog) => ({ meta, catalog })],
+    ];
+    // What the founding documents have instead of a generated client: the payload itself, and who calls in `_meta`.
+    if (!isPublished) forms.push(['founding', (catalog) => ({ ...catalog, _meta: { ucp: meta['ucp-agent'] } })]);
+
+    for (const [kind, params] of forms) {
+      suite(`${kind} parameters`, () => {
+        for (const [method, { request, check }] of calls) {
+          test(`${method} ${JSON.stringify(request)}`, async () => {
+            const { result, error } = await call(method, params(request));
+            if (request === missing.request && !isPublished) return missing.checkError(error);
+            check(result, release);
+          });
+        }
+
+        test('a refused call', async () => {
+          const { error } = await call('search_catalog', params(refused.request));
+          assert.equal(error.code, -32602);
+          assert.equal(error.data.code, refused.code);
+          const listed = isPublished ? undefined : [refused.code];
+          assert.deepEqual(error.data.errors?.map(({ code }) => code), listed, 'as older releases list them');
+        });
+
+        test('nobody in particular', async () => {
+          const { error } = await call('search_catalog', { ...params(search.request), meta: undefined, _meta: undefined });
+          assert.equal(error.data.code, 'invalid_profile_url');
+          assert.equal(error.code, isPublished ? -32001 : -32603, 'the range of -32001 came later');
+        });
+      });
+    }
+
+    test('a method that is not there', async () => {
+      assert.equal((await call('buy_everything', [])).error.code, -32601);
+    });
+
+    test('too few and too many parameters', async () => {
+      assert.equal((await call('search_catalog', [meta])).error.code, -32602);
+      assert.equal((await call('search_catalog', [meta, { query: 'runner' }, {}])).error.code, -32602);
     });
   });
 }
-
-test('a method that is not there', async () => {
-  assert.equal((await call('buy_everything', [])).error.code, -32601);
-});
-
-test('too few and too many parameters', async () => {
-  assert.equal((await call('search_catalog', [meta])).error.code, -32602);
-  assert.equal((await call('search_catalog', [meta, { query: 'runner' }, {}])).error.code, -32602);
-});

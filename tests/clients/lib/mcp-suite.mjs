@@ -1,8 +1,9 @@
 // What every MCP client of the lanes does, whichever SDK it is from.
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import { meta } from './gateway.mjs';
-import { browse, calls, refused, search, tools } from './shop.mjs';
+import { mcpUrlOf, meta, startGateway } from './gateway.mjs';
+import { fetching, platformProfile, startHost } from './host.mjs';
+import { browse, calls, missing, newest, published, refused, releases, search, tools } from './shop.mjs';
 
 /**
  * Declares the suite `name`.
@@ -85,6 +86,107 @@ export function mcpSuite(name, { connect, version, negotiated, hasPing = true, a
     if (hasPing) {
       test('pings', async () => {
         await client.ping();
+      });
+    }
+  });
+}
+
+/** Declares a suite for the endpoint of each release. `connect` gives a client that is connected to the URL it gets. */
+export function leafSuites(name, connect) {
+  for (const release of releases) {
+    suite(`${name}, at the endpoint of ${release}`, () => {
+      let client;
+      before(async () => {
+        client = await connect(mcpUrlOf(release));
+      });
+      after(async () => {
+        await client?.close();
+      });
+
+      const call = (name, catalog) => client.callTool({ name, arguments: { meta, catalog } });
+
+      test('lists the tools', async () => {
+        const listed = (await client.listTools()).tools;
+        assert.deepEqual(listed.map(({ name }) => name).toSorted(), tools.toSorted());
+        // The SDK checks every answer against it, in the calls below.
+        for (const tool of listed) assert.equal(tool.outputSchema?.type, 'object', tool.name);
+      });
+
+      for (const [tool, { request, check }] of calls.filter(([, { request }]) => request !== missing.request)) {
+        test(`${tool} ${JSON.stringify(request)}`, async () => check((await call(tool, request)).structuredContent, release));
+      }
+
+      test('a page of products fits the schema', async () => {
+        const { ucp, products } = (await call('search_catalog', browse.request)).structuredContent;
+        assert.equal(ucp.version, release);
+        assert.equal(products.length, 50);
+      });
+
+      test('a product that is not there', async () => {
+        const answer = call('get_product', missing.request);
+        if (published.includes(release)) return missing.check((await answer).structuredContent, release);
+        await assert.rejects(answer, (error) => {
+          missing.checkError(error);
+          return true;
+        });
+      });
+    });
+  }
+}
+
+/**
+ * Declares a suite for platforms whose profile the gateway fetches. `connect` gives a client that is connected to the URL
+ * it gets. The SDK checks answers against the schemas that the endpoint listed, and has to hand on why a call was refused.
+ */
+export function profileSuite(name, connect) {
+  suite(`${name}, with a profile that is fetched`, () => {
+    let host;
+    let gateway;
+    before(async () => {
+      host = await startHost();
+      gateway = await startGateway(name.replaceAll(' ', '-'), fetching);
+    });
+    after(async () => {
+      await gateway?.stop();
+      await host?.stop();
+    });
+
+    async function searchAs(path, profile) {
+      const client = await connect(new URL(path, gateway.url));
+      try {
+        await client.listTools();
+        const catalog = { ...browse.request, query: 'coffee' };
+        return (await client.callTool({ name: 'search_catalog', arguments: { meta: { 'ucp-agent': { profile } }, catalog } }))
+          .structuredContent;
+      } finally {
+        await client.close();
+      }
+    }
+
+    for (const release of releases) {
+      test(`the root answers in ${release} who speaks it`, async () => {
+        const path = `/${release}.json`;
+        const profile = host.put(path, { body: platformProfile(release) });
+        const { ucp, products } = await searchAs('/mcp', profile);
+        assert.equal(ucp.version, release);
+        assert.ok(products.some(({ variants }) => variants[0].unit_price), 'where releases differ most');
+        assert.equal(host.visits(path), 1);
+      });
+    }
+
+    const refusals = [
+      ['a profile that is not there', '/mcp', () => `${host.origin}/nowhere.json`, 'profile_unreachable'],
+      ['a profile that is none', '/mcp', () => host.put('/page.html', { type: 'text/html', body: '<p>' }), 'profile_malformed'],
+      ['a release that nobody knows', '/mcp', () => host.put('/9.json', { body: platformProfile('2029-09-09') }), 'version_unsupported'],
+      ['an endpoint of another release', '/ucp/2026-04-08/mcp', () => host.put('/late.json', { body: platformProfile(newest) }), 'version_unsupported'],
+    ];
+    for (const [what, path, profile, code] of refusals) {
+      test(`is told about ${what}`, async () => {
+        await assert.rejects(searchAs(path, profile()), (error) => {
+          assert.equal(error.code, -32001, error.message);
+          assert.equal(error.data?.code, code);
+          return true;
+        });
       });
     }
   });

@@ -1,7 +1,8 @@
 """What every MCP client of the lanes does, whichever release of PyPI `mcp` it is.
 
 A lane gives `connections`: by name, functions that return an async context manager whose value has `list_tools()` and
-`call_tool(name, arguments)`. It also says how its release names what they return.
+`call_tool(name, arguments)`. `leaves` are the same, but take the URL of the endpoint of one release of UCP. A lane also
+says how its SDK names what they return.
 """
 
 import asyncio
@@ -9,7 +10,20 @@ import json
 
 import pytest
 
-from lib.shop import BROWSE, CALLS, META, REFUSED, TOOLS
+from lib.gateway import FETCHING, RUNS, Host, platform_profile, serving
+from lib.shop import (
+    BROWSE,
+    CALLS,
+    META,
+    NEWEST,
+    PUBLISHED,
+    REFUSED,
+    RELEASES,
+    TOOLS,
+    URL,
+    check_missing,
+    check_missing_error,
+)
 
 
 def use(connect, action):
@@ -23,9 +37,10 @@ def use(connect, action):
     return asyncio.run(session())
 
 
-def suite(connections, *, error, schema, structured):
+def suite(connections, leaves, *, error, schema, structured):
     """Declares the tests. `error` is the SDK's exception, `schema` and `structured` read a tool and a result."""
     over = pytest.mark.parametrize("connect", connections.values(), ids=connections.keys())
+    over_leaves = pytest.mark.parametrize("connect", leaves.values(), ids=leaves.keys())
 
     class Suite:
         @over
@@ -79,4 +94,89 @@ def suite(connections, *, error, schema, structured):
             assert told.code == -32602
             assert told.data["code"] == code
 
+        @over_leaves
+        @pytest.mark.parametrize("release", RELEASES)
+        def test_each_release_has_an_endpoint(self, connect, release):
+            async def call(client):
+                listed = await client.list_tools()
+                assert {tool.name for tool in listed.tools} == TOOLS
+                for tool, payload, check in CALLS:
+                    if check is not check_missing:
+                        answer = structured(await client.call_tool(tool, {"meta": META, "catalog": payload}))
+                        check(answer, release)
+                page = structured(await client.call_tool("search_catalog", {"meta": META, "catalog": BROWSE}))
+                assert (page["ucp"]["version"], len(page["products"])) == (release, 50)
+
+            use(lambda: connect(leaf(release)), call)
+
+        @over_leaves
+        @pytest.mark.parametrize("release", RELEASES)
+        def test_a_product_that_is_not_there(self, connect, release):
+            async def call(client):
+                await client.list_tools()
+                return await client.call_tool("get_product", {"meta": META, "catalog": {"id": "prod_unknown"}})
+
+            if release in PUBLISHED:
+                return check_missing(structured(use(lambda: connect(leaf(release)), call)), release)
+
+            async def refused(client):
+                with pytest.raises(error) as refusal:
+                    await call(client)
+                return refusal.value.error
+
+            check_missing_error(use(lambda: connect(leaf(release)), refused))
+
+        @pytest.fixture(scope="class")
+        def host(self):
+            return Host()
+
+        @pytest.fixture(scope="class")
+        def fetching(self):
+            """The address of a gateway that fetches profiles."""
+            with serving(RUNS / "fetching", FETCHING) as url:
+                yield url
+
+        @over_leaves
+        @pytest.mark.parametrize("release", RELEASES)
+        def test_the_root_answers_in_the_release_of_a_profile_that_is_fetched(self, connect, release, host, fetching):
+            profile = host.put(f"/{release}.json", platform_profile(release))
+
+            async def call(client):
+                await client.list_tools()
+                arguments = {"meta": {"ucp-agent": {"profile": profile}}, "catalog": {**BROWSE, "query": "coffee"}}
+                return structured(await client.call_tool("search_catalog", arguments))
+
+            answer = use(lambda: connect(f"{fetching}/mcp"), call)
+            assert answer["ucp"]["version"] == release
+            # Where releases differ most.
+            assert any("unit_price" in product["variants"][0] for product in answer["products"])
+            assert host.visits.count(f"/{release}.json") == 1
+
+        @over_leaves
+        @pytest.mark.parametrize(
+            ("path", "version", "code"),
+            [
+                ("/mcp", None, "profile_unreachable"),
+                ("/mcp", "2029-09-09", "version_unsupported"),
+                ("/ucp/2026-04-08/mcp", NEWEST, "version_unsupported"),
+            ],
+        )
+        def test_is_told_what_is_wrong_with_its_profile(self, connect, path, version, code, host, fetching):
+            page = f"{path}/{version}.json"
+            profile = host.put(page, platform_profile(version)) if version else host.url + page
+
+            async def call(client):
+                with pytest.raises(error) as refusal:
+                    arguments = {"meta": {"ucp-agent": {"profile": profile}}, "catalog": BROWSE}
+                    await client.call_tool("search_catalog", arguments)
+                return refusal.value.error
+
+            told = use(lambda: connect(fetching + path), call)
+            assert (told.code, told.data["code"]) == (-32001, code), told
+
     return Suite
+
+
+def leaf(release):
+    """Where one release is spoken, whoever calls."""
+    return f"{URL}/ucp/{release}/mcp"

@@ -1,18 +1,22 @@
-"""Prints how many tests of a JUnit report passed and failed.
+"""Prints how many tests a lane passed and failed.
 
-usage: tally.py REPORT STATUS
+usage: tally.py DIRECTORY STATUS
 
-A lane that ended with a non-zero STATUS although no test failed, or that ran no test at all, counts as one failure.
+Counts the tests of the JUnit reports `junit*.xml` in the lane's DIRECTORY. A lane that ended with a non-zero STATUS
+although no test failed, or that ran no test at all, counts as one failure.
 """
 
 import sys
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
-report, status = sys.argv[1], int(sys.argv[2])
-try:
-    cases = list(ET.parse(report).iter("testcase"))
-except (OSError, ET.ParseError):
-    cases = []
+directory, status = Path(sys.argv[1]), int(sys.argv[2])
+cases = []
+for report in directory.glob("junit*.xml"):
+    try:
+        cases += ET.parse(report).iter("testcase")
+    except (OSError, ET.ParseError):
+        status = status or 1
 # A skipped test is a client that was not tried.
 failed = sum(any(case.find(kind) is not None for kind in ("failure", "error", "skipped")) for case in cases)
 passed = len(cases) - failed

@@ -39,6 +39,15 @@ export function shop(baseUrl: string, agent: string) {
       return data;
     },
 
+    async unitPrices(query: string) {
+      const { data, error } = await client.POST('/catalog/search', { params, body: { query } });
+      if (!data) throw new Error(`${error.code}: ${error.content}`);
+      if (!('products' in data)) throw new Error('a search has products');
+      const unitPrices = data.products.flatMap(({ variants }) => variants.flatMap(({ unit_price }) => unit_price ?? []));
+      const units: [string, number][] = unitPrices.map(({ measure }) => [measure.unit, measure.value]);
+      return units.filter(([unit, value]) => unit && value > 0).length;
+    },
+
     async refusal(cursor: string) {
       const body = { query: 'runner pro', pagination: { cursor } };
       const { error, response } = await client.POST('/catalog/search', { params, body });

@@ -1,0 +1,27 @@
+"""PyPI `ucp-sdk` 0.3, the protocol's own Python models of 2026-01-23."""
+
+from ucp_sdk.models.schemas.shopping.types.message import Message
+from ucp_sdk.models.schemas.ucp import BusinessSchema, ResponseOrderSchema
+
+from lib.founding_models import suite
+from lib.shop import fetch
+
+
+def profile(document):
+    parsed = BusinessSchema.model_validate(document["ucp"])
+    assert parsed.capabilities == {}, "what this release has is not served yet"
+    assert parsed.payment_handlers == {}
+    [(name, bindings)] = parsed.services.items()
+    assert name.root == "dev.ucp.shopping"
+    return parsed.version.root, {binding.root.transport: str(binding.root.endpoint) for binding in bindings}
+
+
+TestFounding = suite("2026-01-23", profile=profile, message=lambda message: Message.model_validate(message).root)
+
+
+def test_the_capabilities_of_answers():
+    _, answer = fetch("/ucp/2026-01-23/catalog/lookup", {"ids": ["prod_abc123"]})
+    parsed = ResponseOrderSchema.model_validate(answer["ucp"])
+    assert {name.root: [entry.version.root for entry in entries] for name, entries in parsed.capabilities.items()} == {
+        "dev.ucp.shopping.catalog.lookup": ["2026-02-01"]
+    }
