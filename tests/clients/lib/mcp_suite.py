@@ -43,17 +43,20 @@ def suite(connections, leaves, *, error, schema, structured):
     over_leaves = pytest.mark.parametrize("connect", leaves.values(), ids=leaves.keys())
 
     class Suite:
-        @over
-        def test_lists_the_tools_each_with_schemas(self, connect):
+        @pytest.mark.parametrize("name, connect", connections.items(), ids=connections.keys())
+        def test_lists_the_tools_each_with_schemas(self, name, connect):
             listed = use(connect, lambda client: client.list_tools())
             tools = {tool.name: tool for tool in listed.tools}
             assert TOOLS <= tools.keys()
-            for name in TOOLS:
-                assert tools[name].description
-                takes, gives = schema(tools[name])
+            for tool in TOOLS:
+                assert tools[tool].description
+                takes, gives = schema(tools[tool])
                 assert "catalog" in takes["required"]
-                # The SDK checks every answer against it, in the calls below.
-                assert gives["type"] == "object"
+                if name.startswith("http"):
+                    assert gives is None, "the root answers callers in releases of their own"
+                else:
+                    # The SDK checks every answer against it, in the calls below.
+                    assert gives["type"] == "object"
 
         @over
         @pytest.mark.parametrize("tool, payload, check", CALLS, ids=[f"{call[0]}-{call[1].get('id', '')}" for call in CALLS])
