@@ -343,7 +343,7 @@ impl Gate {
         let profile = agent::profile(&stated, platforms.reach())?;
         let known = match platforms.directory().get(&profile).await {
             Ok(known) => known,
-            Err(refusal) if platforms.takes_opaque(&refusal) => return Ok(None),
+            Err(refusal) if platforms.overlooks(&refusal) => return Ok(None),
             Err(refusal) => return Err(refusal),
         };
         let now = (rules.clock)();

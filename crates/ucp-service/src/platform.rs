@@ -180,14 +180,9 @@ impl Platforms {
             Ok(known) => return self.served(call, &known),
             Err(refusal) => refusal,
         };
-        if self.takes_opaque(&refusal) {
-            return Ok(self.opaque(call.endpoint, profile, None));
-        }
-        match refusal.code {
-            // What is wrong with the address or the profile itself stays wrong under any policy.
-            Code::ProfileUnreachable | Code::Unavailable
-                if self.0.policy == Policy::Lenient && call.operation.row().class == Class::Browsing =>
-            {
+        match self.0.policy {
+            Policy::Development if self.overlooks(&refusal) => Ok(self.opaque(call.endpoint, profile, None)),
+            Policy::Lenient if self.overlooks(&refusal) && call.operation.row().class == Class::Browsing => {
                 let note = Message::warning(
                     Code::ProfileUnreachable.as_str(),
                     "The platform's profile could not be fetched; the answer assumes that the platform has every \
@@ -199,10 +194,11 @@ impl Platforms {
         }
     }
 
-    /// Whether a platform that this refusal is about counts as one of which only the address is known.
+    /// Whether a platform that this refusal is about is served something all the same, as one that has proven nothing.
+    /// What is wrong with the address or the profile itself stays wrong under any policy.
     #[must_use]
-    pub fn takes_opaque(&self, refusal: &Refusal) -> bool {
-        self.0.policy == Policy::Development && matches!(refusal.code, Code::ProfileUnreachable | Code::Unavailable)
+    pub fn overlooks(&self, refusal: &Refusal) -> bool {
+        self.0.policy != Policy::Require && matches!(refusal.code, Code::ProfileUnreachable | Code::Unavailable)
     }
 
     /// What is known about a platform. Where an unknown platform is served all the same, nobody waits for one that was

@@ -248,10 +248,13 @@ pub enum SetupError {
 /// # Errors
 /// When there is none in it, or one that is no certificate.
 pub fn certificates(pem: &[u8]) -> Result<Vec<Certificate>, SetupError> {
-    match Certificate::from_pem_bundle(pem) {
-        Ok(certificates) if !certificates.is_empty() => Ok(certificates),
-        _ => Err(SetupError::Certificates),
+    let certificates = Certificate::from_pem_bundle(pem).map_err(|_| SetupError::Certificates)?;
+    // Reading them only takes the wrapping off; what is inside is looked at by who uses them.
+    let usable = Client::builder().tls_certs_only(certificates.iter().cloned()).build().is_ok();
+    if certificates.is_empty() || !usable {
+        return Err(SetupError::Certificates);
     }
+    Ok(certificates)
 }
 
 /// Fetches documents from the network.
