@@ -1,7 +1,9 @@
 //! The profile, and that it tells the truth (rules DISC-01 to DISC-09).
 
 use serde_json::{Value, json};
-use ucp_core::Operation;
+use ucp_core::{Operation, Release};
+
+use ucp_wire::documents::release_path;
 
 use crate::{
     harness::{Gateway, REST_HEADERS, elements, meta, official, rpc, texts},
@@ -26,9 +28,8 @@ fn disc_01_the_profile_is_served_at_the_well_known_path_without_redirect() {
     let response = gateway.get(PROFILE_PATH);
     assert_eq!((response.status, response.header("location")), (200, None));
     let profile = response.json();
-    assert_eq!(profile["ucp"]["version"], "2026-04-08");
+    assert_eq!(profile["ucp"]["version"], Release::NEWEST.date());
     assert_eq!(profile["ucp"]["payment_handlers"], json!({}));
-    assert_eq!(profile["ucp"].get("supported_versions"), None, "no other release is served");
     let services = profile["ucp"]["services"].as_object().expect("services");
     assert_eq!(services.keys().collect::<Vec<_>>(), ["dev.ucp.shopping"]);
     assert_eq!(texts(&services["dev.ucp.shopping"], "transport"), ["rest", "mcp"]);
@@ -123,10 +124,10 @@ fn disc_09_specs_and_schemas_lie_with_the_owner_of_the_name() {
         for (name, versions) in ucp[registry].as_object().expect("a registry") {
             assert!(name.starts_with("dev.ucp."), "{name}");
             for entry in elements(versions) {
-                assert_eq!(entry["version"], "2026-04-08");
+                assert_eq!(entry["version"], "2026-08-25");
                 for member in ["spec", "schema"] {
                     let url = entry[member].as_str().unwrap_or_default();
-                    assert!(url.starts_with("https://ucp.dev/2026-04-08/"), "{name}.{member}: {url}");
+                    assert!(url.starts_with("https://ucp.dev/2026-08-25/"), "{name}.{member}: {url}");
                 }
                 entries += 1;
             }
@@ -146,7 +147,7 @@ fn every_operation_of_the_table_answers_over_both_transports() {
     let openapi = gateway.get("/openapi.json").json();
     for operation in Operation::ALL {
         let row = operation.row();
-        assert!(profile["ucp"]["capabilities"].get(row.capability.name).is_some(), "{}", row.capability.name);
+        assert!(profile["ucp"]["capabilities"].get(row.capability).is_some(), "{}", row.capability);
         assert_eq!(openapi["paths"][row.path][row.method.as_str().to_lowercase()]["operationId"], row.name);
         let rest = gateway.send(row.method.as_str(), row.path, REST_HEADERS, b"{}");
         assert_eq!((rest.status, rest.json()["code"].as_str()), (400, Some("invalid_request")), "{}", row.path);
@@ -156,13 +157,48 @@ fn every_operation_of_the_table_answers_over_both_transports() {
     }
 }
 
-/// Trap T-02: the official `profile_schema.json` refers to a file that does not exist, hence `ucp.json` directly.
+/// The profile of a release conforms to its official schema. Trap T-02: the official `profile_schema.json` of 2026-04-08
+/// refers to a file that does not exist, hence `ucp.json` directly. 2026-01-11 has its own form.
 #[test]
-fn the_profile_conforms_to_the_official_business_schema() {
-    let Some(folder) = official("2026-04-08") else { return };
-    let schema = crate::official::schema(&folder, "ucp.json", Some("business_schema"));
-    let profile = profile(&Gateway::behind("https://shop.example.com"));
-    if let Err(error) = schema.validate(&profile["ucp"]) {
-        panic!("{error} at {}", error.instance_path());
+fn every_profile_conforms_to_the_official_business_schema() {
+    let gateway = Gateway::behind("https://shop.example.com");
+    for (release, shape) in [
+        (Release::V2026_01_23, "business_schema"),
+        (Release::V2026_04_08, "business_schema"),
+        (Release::V2026_08_25, "business_schema"),
+    ] {
+        let Some(folder) = official(release) else { return };
+        let schema = crate::official::schema(&folder, "ucp.json", Some(shape));
+        let profile = gateway.get(&format!("{}{PROFILE_PATH}", release_path(release))).json();
+        if let Err(error) = schema.validate(&profile["ucp"]) {
+            panic!("{release}: {error} at {}", error.instance_path());
+        }
+    }
+}
+
+/// Older releases have complete profiles of their own, which point nowhere else (rules DISC-05, DISC-06).
+#[test]
+fn disc_05_every_release_has_a_leaf_profile_with_endpoints_of_its_own() {
+    let gateway = Gateway::behind("https://shop.example.com");
+    let root = profile(&gateway);
+    let listed = root["ucp"]["supported_versions"].as_object().expect("older releases");
+    let older: Vec<_> = Release::ALL.iter().filter(|release| **release != Release::NEWEST).collect();
+    assert_eq!(
+        listed.keys().map(String::as_str).collect::<Vec<_>>(),
+        older.iter().map(|o| o.date()).collect::<Vec<_>>()
+    );
+    for release in older {
+        let base = format!("https://shop.example.com/ucp/{release}");
+        assert_eq!(listed[release.date()], format!("{base}{PROFILE_PATH}"));
+        let leaf = gateway.get(&format!("/ucp/{release}{PROFILE_PATH}")).json();
+        assert_eq!(leaf["ucp"]["version"], release.date());
+        assert_eq!(leaf["ucp"].get("supported_versions"), None);
+        let service = &leaf["ucp"]["services"]["dev.ucp.shopping"];
+        let endpoints = match service {
+            Value::Array(_) => ["rest", "mcp"].map(|transport| endpoint(&leaf, transport).to_owned()),
+            form => ["rest", "mcp"].map(|transport| form[transport]["endpoint"].as_str().expect("text").to_owned()),
+        };
+        assert_eq!(endpoints, [base.clone(), format!("{base}/mcp")]);
+        assert_eq!(gateway.get(&format!("/ucp/{release}/openapi.json")).json()["servers"], json!([{ "url": base }]));
     }
 }

@@ -14,7 +14,8 @@ use std::{
 use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
 use tempfile::TempDir;
-use ucp_core::{Code, Operation};
+use ucp_core::{Code, Operation, Release};
+use ucp_wire::documents::release_path;
 
 use crate::wire::{self, Connection, Response};
 
@@ -47,7 +48,12 @@ pub(crate) fn repository() -> PathBuf {
 }
 
 /// The folder of a release below `UCP_SPEC_DIR`; `None`, after saying so, when the variable is not set.
-pub(crate) fn official(release: &str) -> Option<PathBuf> {
+pub(crate) fn official(release: Release) -> Option<PathBuf> {
+    // The newest release has no published files; the nearest are those of its branch three days earlier.
+    let release = match release {
+        Release::V2026_08_25 => "2026-08-22-main",
+        other => other.date(),
+    };
     let Some(folder) = std::env::var_os("UCP_SPEC_DIR") else {
         println!("skipped: UCP_SPEC_DIR does not point to the official schemas");
         return None;
@@ -77,7 +83,8 @@ fn template() -> &'static Path {
         for left in fs::read_dir(root).into_iter().flatten().flatten() {
             let name = left.file_name().into_string().unwrap_or_default();
             if name.strip_prefix("template-").is_some_and(|process| !Path::new("/proc").join(process).exists()) {
-                fs::remove_dir_all(left.path()).expect("an old template is removed");
+                // Another process may be at it, too.
+                let _ = fs::remove_dir_all(left.path());
             }
         }
         let folder = root.join(format!("template-{}", std::process::id()));
@@ -274,6 +281,19 @@ impl Gateway {
     /// What an operation says over REST.
     pub(crate) fn rest(&self, operation: &str, payload: &Value) -> Verdict {
         self.rest_in(operation, payload, &[])
+    }
+
+    /// What an operation says over REST at the endpoint of a release.
+    pub(crate) fn rest_of(&self, release: Release, operation: &str, payload: &Value) -> Verdict {
+        let row = Operation::named(operation).expect("an operation").row();
+        let path = format!("{}{}", release_path(release), row.path);
+        Verdict::of_rest(&self.send(row.method.as_str(), &path, REST_HEADERS, payload.to_string().as_bytes()))
+    }
+
+    /// A JSON-RPC message to the endpoint of a release.
+    pub(crate) fn rpc_of(&self, release: Release, message: &Value) -> Response {
+        let path = format!("{}/mcp", release_path(release));
+        self.send("POST", &path, RPC_HEADERS, message.to_string().as_bytes())
     }
 
     /// The same with more headers.
@@ -508,7 +528,7 @@ impl Verdict {
 }
 
 impl Refused {
-    /// Reads the shape of a protocol failure, which validates against `schemas/error.json`.
+    /// Reads the shape of a protocol failure, which validates against the schema that is checked in for it.
     pub(crate) fn read(status: u16, body: &Value) -> Self {
         static SCHEMA: OnceLock<jsonschema::Validator> = OnceLock::new();
         let schema = SCHEMA.get_or_init(|| own_schema("error"));
@@ -526,9 +546,14 @@ impl Refused {
     }
 }
 
-/// A validator for one of the schemas that are checked in.
+/// A validator for one of the schemas of the newest release that are checked in.
 pub(crate) fn own_schema(name: &str) -> jsonschema::Validator {
-    let file = repository().join(format!("schemas/{name}.json"));
+    own_schema_of(Release::NEWEST, name)
+}
+
+/// A validator for one of the schemas of a release that are checked in.
+pub(crate) fn own_schema_of(release: Release, name: &str) -> jsonschema::Validator {
+    let file = repository().join(format!("schemas/{release}/{name}.json"));
     let schema: Value = serde_json::from_str(&fs::read_to_string(&file).expect("a schema")).expect("JSON");
     jsonschema::options().should_validate_formats(true).build(&schema).expect("a valid schema")
 }

@@ -3,17 +3,21 @@
 //! | module | holds |
 //! | :-- | :-- |
 //! | `harness` | starting gateways, and clients for every transport |
+//! | `setup` | gateways with a configuration file, and calls in every release |
 //! | `wire` | an HTTP/1.1 client that sends whatever it is told, also what no library would send |
+//! | `platforms::host` | a host of profiles that misbehaves on demand |
 //! | the others | one suite each; rule and trap ids name the requirement a test covers |
 //!
 //! `UCP_SPEC_DIR` may point to the official schemas (one folder per release); the tests that need them say so when they
 //! are skipped.
 
+mod access;
 mod bad_input;
 mod catalog;
 mod container;
 mod discovery;
 mod documents;
+mod errors;
 mod founding;
 mod guide;
 mod harness;
@@ -21,7 +25,11 @@ mod import;
 mod journey;
 mod lifecycle;
 mod mcp;
+mod negotiation;
 mod official;
 mod parity;
+mod platforms;
+mod setup;
+mod signatures;
 mod stdio;
 mod wire;

@@ -4,12 +4,12 @@ use std::{collections::BTreeMap, path::Path, sync::OnceLock};
 
 use jsonschema::Validator;
 use serde_json::{Value, json};
-use ucp_core::Operation;
+use ucp_core::{Operation, Release};
 use ucp_schema::{
     Direction, ResolveOptions, bundle_refs_with_url_mapping, load_schema, resolve, select_operation_schema,
 };
 
-use crate::harness::{Gateway, elements, official, own_schema, texts};
+use crate::harness::{Gateway, elements, official, own_schema_of, texts};
 
 /// A schema of the official files, as the protocol's own rules resolve it: the shape of that name, or the whole file.
 ///
@@ -38,33 +38,39 @@ fn compiled(schema: &Value) -> Validator {
     jsonschema::options().should_validate_formats(true).build(schema).expect("a valid schema")
 }
 
-fn shapes() -> &'static BTreeMap<&'static str, Shapes> {
-    static SHAPES: OnceLock<BTreeMap<&'static str, Shapes>> = OnceLock::new();
+/// The releases that have the catalog.
+pub(crate) const RELEASES: &[Release] = &[Release::V2026_04_08, Release::V2026_08_25];
+
+fn shapes() -> &'static BTreeMap<(Release, &'static str), Shapes> {
+    static SHAPES: OnceLock<BTreeMap<(Release, &'static str), Shapes>> = OnceLock::new();
     SHAPES.get_or_init(|| {
-        let folder = official("2026-04-08");
-        let shapes = |operation: &Operation| {
+        let shapes = |release: Release, operation: &Operation| {
             let name = operation.row().name;
             let (file, shape) = match operation {
                 Operation::SearchCatalog => ("shopping/catalog_search.json", "search_response"),
                 Operation::LookupCatalog => ("shopping/catalog_lookup.json", "lookup_response"),
                 Operation::GetProduct => ("shopping/catalog_lookup.json", "get_product_response"),
             };
-            let official = folder.as_deref().map(|folder| {
-                (schema(folder, file, Some(shape)), schema(folder, "shopping/types/error_response.json", None))
-            });
-            (name, Shapes { own: own_schema(&format!("{name}.response")), official })
+            let failure = match release {
+                Release::V2026_08_25 => "common/types/error_response.json",
+                _ => "shopping/types/error_response.json",
+            };
+            let official =
+                official(release).map(|folder| (schema(&folder, file, Some(shape)), schema(&folder, failure, None)));
+            ((release, name), Shapes { own: own_schema_of(release, &format!("{name}.response")), official })
         };
-        Operation::ALL.iter().map(shapes).collect()
+        RELEASES.iter().flat_map(|release| Operation::ALL.iter().map(|operation| shapes(*release, operation))).collect()
     })
 }
 
-/// Holds an answer against every schema there is for it.
+/// Holds an answer against every schema there is for it in the release it is written in.
 #[track_caller]
 pub(crate) fn check(operation: &str, answer: &Value) {
-    let shapes = &shapes()[operation];
+    let release = answer["ucp"]["version"].as_str().and_then(Release::from_date).expect("a release");
+    let shapes = &shapes()[&(release, operation)];
     let holds = |schema: &Validator, whose: &str| {
         if let Err(error) = schema.validate(answer) {
-            panic!("{whose} schema of {operation}: {error} at {}: {answer:.2000}", error.instance_path());
+            panic!("{whose} schema of {operation} in {release}: {error} at {}: {answer:.2000}", error.instance_path());
         }
     };
     holds(&shapes.own, "our own");
@@ -83,8 +89,9 @@ fn contexts() -> Vec<Value> {
     ]
 }
 
-fn calls(gateway: &Gateway, operation: &str, payload: &Value) -> Value {
-    let answer = gateway.rest(operation, payload).answer();
+fn calls(gateway: &Gateway, release: Release, operation: &str, payload: &Value) -> Value {
+    let answer = gateway.rest_of(release, operation, payload).answer();
+    assert_eq!(answer["ucp"]["version"], release.date());
     check(operation, &answer);
     answer
 }
@@ -92,18 +99,20 @@ fn calls(gateway: &Gateway, operation: &str, payload: &Value) -> Value {
 #[test]
 fn every_product_conforms_in_every_language_and_currency() {
     let gateway = Gateway::shared();
-    for context in contexts() {
+    for (release, context) in
+        RELEASES.iter().flat_map(|release| contexts().into_iter().map(|context| (*release, context)))
+    {
         let mut products = 0;
         let mut payload =
             json!({ "filters": { "available": false }, "context": context, "pagination": { "limit": 50 } });
         loop {
-            let found = calls(&gateway, "search_catalog", &payload);
+            let found = calls(&gateway, release, "search_catalog", &payload);
             let ids = texts(&found["products"], "id");
             products += ids.len();
             let variants: Vec<_> =
                 elements(&found["products"]).iter().map(|product| product["variants"][0]["id"].clone()).collect();
             let named: Vec<Value> = ids.iter().map(|id| Value::from(*id)).chain(variants).collect();
-            let listed = calls(&gateway, "lookup_catalog", &json!({ "ids": named, "context": context }));
+            let listed = calls(&gateway, release, "lookup_catalog", &json!({ "ids": named, "context": context }));
             assert_eq!(elements(&listed["products"]).len(), ids.len());
             match found["pagination"].get("cursor") {
                 Some(cursor) => payload["pagination"]["cursor"] = cursor.clone(),
@@ -121,11 +130,12 @@ fn every_product_page_conforms_step_by_step() {
     let contexts = contexts();
     let mut narrowed = 0;
     for (place, product) in products.iter().enumerate() {
+        let release = RELEASES[place / contexts.len() % RELEASES.len()];
         let context = &contexts[place % contexts.len()];
         let id = &product["id"];
-        let page = calls(&gateway, "get_product", &json!({ "id": id, "context": context }));
+        let page = calls(&gateway, release, "get_product", &json!({ "id": id, "context": context }));
         let variant = &page["product"]["variants"][0]["id"];
-        calls(&gateway, "get_product", &json!({ "id": variant, "context": context }));
+        calls(&gateway, release, "get_product", &json!({ "id": variant, "context": context }));
         let Some(options) = page["product"].get("options") else { continue };
         narrowed += 1;
         let choice = |axis: &Value, last: bool| {
@@ -139,7 +149,7 @@ fn every_product_page_conforms_step_by_step() {
             axes.iter().map(|axis| choice(axis, true)).collect(),
             vec![choice(&axes[0], false), json!({ "name": "No such option", "label": "x" })],
         ] {
-            calls(&gateway, "get_product", &json!({ "id": id, "selected": selected, "context": context }));
+            calls(&gateway, release, "get_product", &json!({ "id": id, "selected": selected, "context": context }));
         }
     }
     assert!(narrowed >= 100, "{narrowed} products with options");
@@ -150,7 +160,7 @@ fn every_product_page_conforms_step_by_step() {
 fn the_schemas_tell_a_broken_answer_from_a_sound_one() {
     let gateway = Gateway::shared();
     let answer = gateway.product(&json!({ "id": "prod_abc123" }));
-    let shapes = &shapes()["get_product"];
+    let shapes = &shapes()[&(Release::NEWEST, "get_product")];
     let schemas: Vec<_> =
         [Some(&shapes.own), shapes.official.as_ref().map(|(success, _)| success)].into_iter().flatten().collect();
     for (pointer, broken) in [
@@ -186,7 +196,9 @@ fn outcomes_without_a_resource_conform() {
         ("get_product", json!({ "id": "prod_abc123", "filters": { "price": { "max": 1 } } })),
         ("get_product", json!({ "id": "prod_abc123", "filters": { "unheard_of": true } })),
     ];
-    for (operation, payload) in outcomes {
-        calls(&gateway, operation, &payload);
+    for (release, (operation, payload)) in
+        RELEASES.iter().flat_map(|release| outcomes.iter().map(|outcome| (*release, outcome)))
+    {
+        calls(&gateway, release, operation, payload);
     }
 }

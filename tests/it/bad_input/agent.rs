@@ -40,7 +40,6 @@ fn agt_02_the_header_is_a_dictionary_with_an_https_profile() {
         quoted("https://business.example.com/.well-known/ucp"),
         format!("{}; version=\"2026-04-08\"", quoted(PROFILE)),
         format!("a=1, {}, b=(1 2);c", quoted(PROFILE)),
-        quoted("https://127.0.0.1:8443/p"),
     ] {
         assert_eq!(rest(&gateway, &[&fine]).status, 200, "{fine}");
         assert!(matches!(mcp(&gateway, &[&fine], &Value::Null), Verdict::Answered(_)), "{fine}");

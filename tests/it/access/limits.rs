@@ -1,0 +1,254 @@
+//! How much a caller may send, and that nobody pays for what others send (rule ERR-03).
+
+use super::*;
+use std::time::Instant;
+
+use serde_json::json;
+
+use crate::{harness::Gateway, platforms::host::Page, setup::Refused};
+
+const ONE: &str = "https://one.example.com/profile.json";
+const OTHER: &str = "https://other.example.com/profile.json";
+
+/// What got in on one account, and since when.
+struct Account {
+    since: Instant,
+    got_in: u64,
+}
+
+impl Account {
+    fn new() -> Self {
+        Self { since: Instant::now(), got_in: 0 }
+    }
+
+    /// Sends until it is too much, and gives the refusal. No more gets in than is allowed: three, and one per second.
+    #[track_caller]
+    fn flood(
+        &mut self,
+        gateway: &Gateway,
+        ask: impl Fn(usize) -> Ask,
+        transport: impl Fn(usize) -> Transport,
+    ) -> Refused {
+        for sent in 0..500 {
+            let response = ask(sent).send(gateway);
+            if response.status == 429 {
+                return Refused::read(transport(sent), &response);
+            }
+            assert_eq!(response.status, 200, "{response:?}");
+            self.got_in += 1;
+            let allowed = 3 + 1 + self.since.elapsed().as_secs();
+            assert!(self.got_in <= allowed, "{} requests got in where {allowed} are allowed", self.got_in);
+        }
+        panic!("nothing was too much");
+    }
+}
+
+/// The same on an account that nobody has used before.
+#[track_caller]
+fn flood(gateway: &Gateway, ask: impl Fn(usize) -> Ask, transport: impl Fn(usize) -> Transport) -> Refused {
+    Account::new().flood(gateway, ask, transport)
+}
+
+#[track_caller]
+fn limited(refused: &Refused, words: &str) {
+    assert_eq!(refused.verdict(), (429, "rate_limited"));
+    assert_eq!(refused.number.unwrap_or(-32000), -32000, "{refused:?}");
+    assert!(refused.retry_after().is_some_and(|seconds| (1..=10).contains(&seconds)), "{refused:?}");
+    assert!(refused.content.contains(words), "{refused:?}");
+    assert!(refused.body["accepted"].as_str().is_some_and(|accepted| accepted.contains("1 per second")), "{refused:?}");
+}
+
+/// A configuration with these limits.
+fn limits(server: &str, limits: &str) -> String {
+    format!("[server]\n{server}\n[callers]\npolicy = \"development\"\n[limits]\n{limits}\n")
+}
+
+const SLOW: &str = "{ per_second = 1, burst = 3 }";
+
+#[test]
+fn err_03_too_many_requests_are_answered_with_when_to_come_back() {
+    let gateway = Configured::start(&limits("", &format!("anonymous = {SLOW}")));
+    for transport in Transport::ALL {
+        limited(&flood(&gateway, |_| Ask::new(transport, ONE), |_| transport), "This network address sends too many");
+    }
+    // What describes the gateway is open all the same.
+    assert_eq!(gateway.get("/.well-known/ucp").status, 200);
+    assert_eq!(gateway.get("/openapi.json").status, 200);
+}
+
+/// Naming other platforms, or forwarding addresses that nobody vouches for, makes no other caller of one.
+#[test]
+fn what_anybody_can_write_does_not_widen_a_limit() {
+    let gateway = Configured::start(&limits("", &format!("anonymous = {SLOW}")));
+    let transport = |sent: usize| Transport::ALL[sent % 3];
+    let ask = |sent: usize| {
+        let ask = Ask::new(transport(sent), &format!("https://agent-{sent}.invalid/p"));
+        let ask = ask.header("X-Forwarded-For", &format!("198.51.100.{sent}"));
+        ask.header("Forwarded", &format!("for=198.51.100.{sent}")).header("X-Real-IP", &format!("198.51.100.{sent}"))
+    };
+    limited(&flood(&gateway, ask, transport), "This network address");
+}
+
+#[test]
+fn behind_a_trusted_proxy_each_client_has_its_own_limit() {
+    let proxies = "trusted_proxies = [\"127.0.0.1\", \"10.0.0.0/8\"]";
+    let gateway = Configured::start(&limits(proxies, &format!("anonymous = {SLOW}")));
+    let from = |client: &str| Ask::new(Transport::Tool, ONE).header("X-Forwarded-For", client);
+    let standard = |client: &str| Ask::new(Transport::Tool, ONE).header("Forwarded", &format!("for=\"{client}\""));
+    // All of these are one client.
+    let one_client = |asks: &[Ask]| {
+        let mut account = Account::new();
+        for ask in asks {
+            limited(&account.flood(&gateway, |_| ask.clone(), |_| Transport::Tool), "This network address");
+        }
+    };
+    one_client(&[
+        from("198.51.100.1"),
+        // The last proxy that is trusted tells who it forwards for; what stands before it is hearsay.
+        from("203.0.113.9, 198.51.100.1, 10.1.2.3"),
+        from("192.0.2.77, 198.51.100.1"),
+        from("198.51.100.1:4711"),
+        standard("198.51.100.1"),
+    ]);
+    from("198.51.100.2").answer(&gateway);
+    from("203.0.113.9").answer(&gateway);
+    // Whoever has one address of a network of IPv6 has all of it.
+    one_client(&[from("2001:db8:1:2::1"), from("2001:db8:1:2:ffff::9"), standard("[2001:db8:1:2::2]:4711")]);
+    from("2001:db8:1:3::1").answer(&gateway);
+    // Where the two headers disagree, neither is believed.
+    let torn = |sent: usize| standard(&format!("192.0.2.{sent}")).header("X-Forwarded-For", "192.0.2.250");
+    limited(&flood(&gateway, torn, |_| Transport::Tool), "This network address");
+}
+
+/// Clients of MCP wait for an answer under the identifier of their message, and read no other.
+#[test]
+fn whoever_is_turned_away_over_json_rpc_is_told_under_the_identifier_of_the_message() {
+    let (host, held) = (Host::start(), Page::Held(Box::new(Page::json(&profile_of(Release::NEWEST)))));
+    let slow = host.put("/slow", held);
+    let full = Configured::start(&[REQUIRE, "[server]\nmax_in_flight = 1\n"].concat());
+    let strict = Configured::start(&limits("", &format!("anonymous = {SLOW}")));
+    limited(&flood(&strict, |_| Ask::new(Transport::Tool, ONE), |_| Transport::Tool), "This network address");
+    std::thread::scope(|scope| {
+        scope.spawn(|| Ask::new(Transport::Rest, &slow).answer(&full));
+        host.wait_for_visit("/slow");
+        for (gateway, key, status, code) in [
+            (&full, "", 503, "unavailable"),
+            (&strict, "", 429, "rate_limited"),
+            (&full, "nobody", 401, "unauthorized"),
+        ] {
+            for id in [json!(7), json!("seven")] {
+                let message = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/list" }).to_string();
+                for (version, seen) in [("", status), ("2025-11-25", 200)] {
+                    let mut headers = vec![("Content-Type", "application/json")];
+                    headers.extend(
+                        [("MCP-Protocol-Version", version), ("X-API-Key", key)]
+                            .into_iter()
+                            .filter(|header| !header.1.is_empty()),
+                    );
+                    let response = gateway.send("POST", "/mcp", &headers, message.as_bytes());
+                    // A bucket may have got one more drop in the meantime.
+                    if response.body.contains("\"result\"") {
+                        assert_eq!(status, 429, "{response:?}");
+                        continue;
+                    }
+                    assert_eq!(response.status, seen, "{version}: {response:?}");
+                    let body = response.json();
+                    assert_eq!((&body["id"], &body["error"]["data"]["code"]), (&id, &json!(code)), "{response:?}");
+                    let told = body["error"]["data"].get("retry_after").is_some();
+                    assert_eq!(told, status != 401, "{response:?}");
+                }
+            }
+        }
+        host.release();
+    });
+}
+
+#[test]
+fn one_platform_that_floods_does_not_touch_the_others() {
+    let (one, other) = (new_key(), new_key());
+    let configuration = [
+        limits("", &format!("keyed = {SLOW}\nanonymous = {SLOW}")),
+        platform("One", ONE, &hash(&one)),
+        platform("Other", OTHER, &[hash(&other), "limit = { per_second = 1000, burst = 1000 }".to_owned()].join("\n")),
+    ];
+    let gateway = pinned(&configuration.concat()).start();
+    let transport = |sent: usize| Transport::ALL[sent % 3];
+    let flooding = || {
+        let ask = |sent| Ask::new(transport(sent), ONE).header("X-API-Key", one.reveal());
+        flood(&gateway, ask, transport)
+    };
+    for _ in 0..20 {
+        limited(&flooding(), "This platform sends too many requests");
+        for transport in Transport::ALL {
+            Ask::new(transport, OTHER).header("X-API-Key", other.reveal()).answer(&gateway);
+        }
+    }
+    // Nor has it used up what is there for those who show no key.
+    Ask::new(Transport::Rest, ONE).answer(&gateway);
+}
+
+/// Guessing costs the guesser.
+#[test]
+fn wrong_keys_count_against_the_address_they_come_from() {
+    let gateway = Configured::start(&limits("", &format!("anonymous = {SLOW}")));
+    let guess = || Ask::new(Transport::Rest, ONE).header("X-API-Key", new_key().reveal()).send(&gateway);
+    let mut refused = 0;
+    let last = loop {
+        let response = guess();
+        if response.status != 401 {
+            break response;
+        }
+        refused += 1;
+        assert!(refused < 500, "guesses are free");
+    };
+    assert_eq!(last.status, 429, "{last:?}");
+}
+
+/// As soon as the gateway is full, callers are turned away at once. Nothing here depends on time: the host of the profile
+/// says when the gateway is full, and when it is not.
+#[test]
+fn err_03_a_full_gateway_turns_callers_away_and_recovers() {
+    for transport in Transport::ALL {
+        let host = Host::start();
+        let slow = host.put("/slow", Page::Held(Box::new(Page::json(&profile_of(Release::NEWEST)))));
+        let configuration = [REQUIRE, "[server]\nmax_in_flight = 1\n", &platform("One", ONE, "")].concat();
+        let gateway = pinned(&configuration).start();
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| Ask::new(transport, &slow).answer(&gateway));
+            host.wait_for_visit("/slow");
+            for transport in Transport::ALL {
+                let refused = Ask::new(transport, ONE).refusal(&gateway);
+                assert_eq!(refused.verdict(), (503, "unavailable"));
+                assert_eq!(refused.number.unwrap_or(-32000), -32000);
+                assert!(refused.retry_after().is_some_and(|seconds| seconds >= 1), "{refused:?}");
+                assert!(refused.content.contains("busy"), "{refused:?}");
+            }
+            assert_eq!(gateway.get("/.well-known/ucp").status, 200, "what describes the gateway is open");
+            host.release();
+            assert_eq!(waiting.join().expect("an answer")["product"]["id"], "prod_abc123");
+        });
+        Ask::new(transport, ONE).answer(&gateway);
+    }
+}
+
+/// The last quarter of the room is for those whom the gateway knows.
+#[test]
+fn strangers_are_turned_away_before_platforms_that_are_known() {
+    let (host, key) = (Host::start(), new_key());
+    let held = Page::Held(Box::new(Page::json(&profile_of(Release::NEWEST))));
+    let configuration = [REQUIRE, "[server]\nmax_in_flight = 4\n", &platform("One", ONE, &hash(&key))].concat();
+    let gateway = pinned(&configuration).start();
+    std::thread::scope(|scope| {
+        for path in ["/a", "/b", "/c"] {
+            let url = host.put(path, held.clone());
+            let gateway = &gateway;
+            scope.spawn(move || Ask::new(Transport::Rest, &url).answer(gateway));
+            host.wait_for_visit(path);
+        }
+        for transport in Transport::ALL {
+            assert_eq!(Ask::new(transport, ONE).refusal(&gateway).verdict(), (503, "unavailable"));
+            Ask::new(transport, ONE).header("X-API-Key", key.reveal()).answer(&gateway);
+        }
+        host.release();
+    });
+}
