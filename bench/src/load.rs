@@ -35,6 +35,17 @@ pub(crate) struct Run {
     pub(crate) latencies: Vec<(usize, Duration)>,
     /// The bodies of all answers together.
     pub(crate) bytes: u64,
+    /// How many of the requests were turned away.
+    pub(crate) refused: usize,
+}
+
+/// What counts as an answer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Answers {
+    /// What was asked for.
+    Good,
+    /// That, or that there is too much of it.
+    Limited,
 }
 
 impl Run {
@@ -47,6 +58,11 @@ impl Run {
         self.requests() / self.elapsed.as_secs_f64()
     }
 
+    /// The share of requests that were turned away.
+    pub(crate) fn refused_share(&self) -> f64 {
+        u32::try_from(self.refused).map_or(f64::MAX, f64::from) / self.requests()
+    }
+
     /// Seconds of the server's processor time.
     pub(crate) fn cpu_per_request(&self) -> f64 {
         self.cpu.as_secs_f64() / self.requests()
@@ -57,16 +73,35 @@ impl Load<'_> {
     /// Each connection sends its next request as soon as it has the answer to the last one.
     pub(crate) async fn closed(&self, duration: Duration) -> Done<Run> {
         let deadline = Instant::now() + duration;
-        self.run(async || {
+        let next = async || {
             let now = Instant::now();
             (now < deadline).then_some(now)
-        })
-        .await
+        };
+        self.run(next, Answers::Good).await
+    }
+
+    /// The same, until each request of the scenario was sent once.
+    pub(crate) async fn once(&self) -> Done<Run> {
+        let left = Cell::new(self.scenario.requests.len());
+        let next = async || {
+            left.set(left.get().checked_sub(1)?);
+            Some(Instant::now())
+        };
+        self.run(next, Answers::Good).await
     }
 
     /// Requests are due at a fixed rate, whether or not the server keeps up, and each is timed from when it was due: a
     /// stall of the server counts for all the requests that it held up.
     pub(crate) async fn paced(&self, rate: f64, duration: Duration) -> Done<Run> {
+        self.at_rate(rate, duration, Answers::Good).await
+    }
+
+    /// The same, by somebody who does not mind being turned away.
+    pub(crate) async fn flood(&self, rate: f64, duration: Duration) -> Done<Run> {
+        self.at_rate(rate, duration, Answers::Limited).await
+    }
+
+    async fn at_rate(&self, rate: f64, duration: Duration, answers: Answers) -> Done<Run> {
         let interval = Duration::from_secs_f64(1.0 / rate.max(1.0));
         let start = Instant::now() + Duration::from_millis(20);
         let count = (duration.as_nanos() / interval.as_nanos().max(1)).try_into().unwrap_or(u32::MAX);
@@ -84,23 +119,22 @@ impl Load<'_> {
                 }
             }
         });
-        let next = Cell::new(0);
-        let run = self
-            .run(async || {
-                let number = next.replace(next.get() + 1);
-                if number >= count {
-                    return None;
-                }
-                due.acquire().await.ok()?.forget();
-                Some(start + interval * number)
-            })
-            .await;
+        let number = Cell::new(0);
+        let next = async || {
+            let number = number.replace(number.get() + 1);
+            if number >= count {
+                return None;
+            }
+            due.acquire().await.ok()?.forget();
+            Some(start + interval * number)
+        };
+        let run = self.run(next, answers).await;
         pacer.join().map_err(|_| "the pacer failed")?;
         run
     }
 
     /// Sends requests on all connections; `when` says from when the next one counts, or that there is none.
-    async fn run(&self, when: impl AsyncFn() -> Option<Instant>) -> Done<Run> {
+    async fn run(&self, when: impl AsyncFn() -> Option<Instant>, answers: Answers) -> Done<Run> {
         let mut connections = Vec::new();
         for _ in 0..self.connections {
             connections.push(Connection::open(self.server).await?);
@@ -113,9 +147,13 @@ impl Load<'_> {
             async move {
                 while let Some(since) = when().await {
                     let request = &self.scenario.requests[turn.replace(turn.get() + 1) % self.scenario.requests.len()];
-                    let bytes = connection.exchange(&request.bytes).await?;
+                    let head = connection.exchange(&request.bytes).await?;
+                    if answers == Answers::Good {
+                        connection.check(&head)?;
+                    }
                     let mut run = run.borrow_mut();
-                    run.bytes += bytes;
+                    run.bytes += head.body as u64;
+                    run.refused += usize::from(head.status != 200);
                     run.latencies.push((request.kind, since.elapsed()));
                 }
                 Done::Ok(())
@@ -144,8 +182,8 @@ impl Connection {
         Ok(Self { stream, buffer: vec![0; 64 << 10] })
     }
 
-    /// Sends a request and reads its answer; the length of the body.
-    pub(crate) async fn exchange(&mut self, request: &[u8]) -> Done<u64> {
+    /// Sends a request and reads its answer.
+    async fn exchange(&mut self, request: &[u8]) -> Done<Head> {
         self.stream.write_all(request).await?;
         let (mut filled, mut head) = (0, None);
         loop {
@@ -157,8 +195,8 @@ impl Connection {
             if head.is_none() {
                 head = Head::read(&self.buffer[..filled])?;
             }
-            match &head {
-                Some(head) if filled >= head.whole() => return Ok(head.body as u64),
+            match head {
+                Some(head) if filled >= head.whole() => return Ok(head),
                 Some(head) if self.buffer.len() < head.whole() => self.buffer.resize(head.whole(), 0),
                 None if filled == self.buffer.len() => return Err("an answer's header is too long".into()),
                 _ => {}
@@ -168,14 +206,25 @@ impl Connection {
 
     /// The body of the answer to a request.
     pub(crate) async fn body(&mut self, request: &[u8]) -> Done<Vec<u8>> {
-        self.exchange(request).await?;
-        let head = Head::read(&self.buffer)?.ok_or("an answer without a header")?;
+        let head = self.exchange(request).await?;
+        self.check(&head)?;
         Ok(self.buffer[head.length..head.whole()].to_vec())
+    }
+
+    /// Whether the answer that was just read is a good one.
+    fn check(&self, head: &Head) -> Done<()> {
+        if head.status == 200 {
+            return Ok(());
+        }
+        Err(format!("an answer is not what it should be:\n{}", String::from_utf8_lossy(&self.buffer[..head.whole()]))
+            .into())
     }
 }
 
-/// The lengths of an answer's parts.
+/// The beginning of an answer: its status, and the lengths of its parts.
+#[derive(Clone, Copy)]
 struct Head {
+    status: u16,
     length: usize,
     body: usize,
 }
@@ -191,14 +240,12 @@ impl Head {
             return Ok(None);
         };
         let head = std::str::from_utf8(&bytes[..end])?;
-        if !head.starts_with("HTTP/1.1 200 ") {
-            return Err(format!("an answer is not what it should be:\n{head}").into());
-        }
+        let status = head.split(' ').nth(1).ok_or("an answer without a status")?.parse()?;
         let length = head
             .lines()
             .filter_map(|line| line.split_once(':'))
             .find(|(name, _)| name.eq_ignore_ascii_case("content-length"))
             .ok_or("an answer without a length")?;
-        Ok(Some(Self { length: end + 4, body: length.1.trim().parse()? }))
+        Ok(Some(Self { status, length: end + 4, body: length.1.trim().parse()? }))
     }
 }

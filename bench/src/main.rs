@@ -9,12 +9,16 @@
 //! | [`server`] | servers as child processes: starting, measuring, stopping |
 //! | [`load`] | the load generator |
 //! | [`scenario`] | what is asked |
+//! | [`platform`] | platforms with profiles and keys |
+//! | [`callers`] | the same question by callers of several kinds |
 //! | [`goods`] | a large catalog, made up |
 //! | [`report`] | figures as people read them |
 
 mod bare;
+mod callers;
 mod goods;
 mod load;
+mod platform;
 mod report;
 mod scenario;
 mod server;
@@ -90,9 +94,15 @@ impl Options {
         Effort { rounds, round: Duration::from_millis(round), connections: 16 }
     }
 
-    fn wants(&self, scenario: &Scenario) -> bool {
-        self.only.as_ref().is_none_or(|part| scenario.name.contains(part.as_str()))
+    fn wants(&self, name: &str) -> bool {
+        self.only.as_ref().is_none_or(|part| name.contains(part.as_str()))
     }
+}
+
+/// The bare handler, and what it is asked.
+struct Yardstick {
+    server: Server,
+    scenario: Scenario,
 }
 
 fn main() -> ExitCode {
@@ -132,9 +142,7 @@ async fn measure(options: &Options) -> Done<()> {
     let directory = tempfile::tempdir()?;
     report::machine();
     sample(options, &gateway, directory.path()).await?;
-    let large = Shop::large_scenarios();
-    if !options.quick && large.iter().any(|name| options.only.as_ref().is_none_or(|part| name.contains(part.as_str())))
-    {
+    if !options.quick && Shop::large_scenarios().iter().any(|name| options.wants(name)) {
         many(options, &gateway, directory.path()).await?;
     }
     Ok(())
@@ -178,34 +186,37 @@ async fn sample(options: &Options, gateway: &Path, directory: &Path) -> Done<()>
     let shop = Shop::sample(&server).await?;
     let answer = directory.join("answer.json");
     std::fs::write(&answer, &shop.lookup_answer)?;
-    let bare = Server::bare(&answer)?;
-    let yardstick = Scenario::lookup("bare handler", &shop.ids);
-    let scenarios: Vec<_> = shop.scenarios().into_iter().filter(|scenario| options.wants(scenario)).collect();
-    if scenarios.is_empty() {
-        return Ok(());
+    let bare = Yardstick { server: Server::bare(&answer)?, scenario: Scenario::lookup("bare handler", &shop.ids) };
+    let scenarios: Vec<_> = shop.scenarios().into_iter().filter(|scenario| options.wants(&scenario.name)).collect();
+    if !scenarios.is_empty() {
+        compare(options, &server, &scenarios, &bare).await?;
     }
+    callers::all(options, gateway, directory, &shop, &server, &bare).await
+}
 
+/// Scenarios beside the bare handler.
+async fn compare(options: &Options, server: &Server, scenarios: &[Scenario], bare: &Yardstick) -> Done<()> {
     let effort = options.effort();
     let mut rows = Vec::new();
     let mut yard = Series::default();
-    for scenario in &scenarios {
+    for scenario in scenarios {
         let mut series = Series::default();
-        warm(&effort, &bare, &yardstick).await?;
-        warm(&effort, &server, scenario).await?;
+        warm(&effort, &bare.server, &bare.scenario).await?;
+        warm(&effort, server, scenario).await?;
         let mut shares = Vec::new();
         for _ in 0..effort.rounds {
-            let reference = flat_out(&effort, &bare, &yardstick).await?;
-            let run = flat_out(&effort, &server, scenario).await?;
+            let reference = flat_out(&effort, &bare.server, &bare.scenario).await?;
+            let run = flat_out(&effort, server, scenario).await?;
             shares.push((run.rate() / reference.rate(), run.cpu_per_request() / reference.cpu_per_request()));
             yard.add(&reference);
             series.add(&run);
         }
-        let paced = paced(&effort, &server, scenario, series.rate()).await?;
+        let paced = paced(&effort, server, scenario, series.rate()).await?;
         let (rates, costs): (Vec<_>, Vec<_>) = shares.into_iter().unzip();
         rows.push(Row::new(&scenario.name, &series, &paced, server.memory()?, Some((median(rates), median(costs)))));
     }
-    let reference = paced(&effort, &bare, &yardstick, yard.rate()).await?;
-    rows.insert(0, Row::new("bare handler", &yard, &reference, bare.memory()?, Some((1.0, 1.0))));
+    let reference = paced(&effort, &bare.server, &bare.scenario, yard.rate()).await?;
+    rows.insert(0, Row::new("bare handler", &yard, &reference, bare.server.memory()?, Some((1.0, 1.0))));
     table(&rows);
     Ok(())
 }
@@ -234,7 +245,7 @@ async fn many(options: &Options, gateway: &Path, directory: &Path) -> Done<()> {
     let effort = options.effort();
     let mut rows = Vec::new();
     for scenario in Shop::large(options.products) {
-        if !options.wants(&scenario) {
+        if !options.wants(&scenario.name) {
             continue;
         }
         warm(&effort, &server, &scenario).await?;

@@ -23,6 +23,11 @@ impl Series {
     pub(crate) fn rate(&self) -> f64 {
         median(self.rates.clone())
     }
+
+    /// The median of the processor times per request, in seconds.
+    pub(crate) fn cost(&self) -> f64 {
+        median(self.costs.clone())
+    }
 }
 
 /// The value in the middle.
@@ -47,7 +52,7 @@ impl Row {
             cells: [
                 format!("{:.0}", series.rate()),
                 shares.map_or_else(String::new, |(rate, _)| percent(rate)),
-                format!("{:.1}", median(series.costs.clone()) * 1e6),
+                format!("{:.1}", series.cost() * 1e6),
                 shares.map_or_else(String::new, |(_, cost)| percent(cost)),
                 p50,
                 p99,
@@ -103,7 +108,7 @@ pub(crate) fn milliseconds(duration: Duration) -> String {
 }
 
 /// The medians of the runs' 50th and 99th percentiles, of requests of some kinds, in milliseconds.
-fn percentiles(runs: &[Run], wanted: impl Fn(usize) -> bool) -> [String; 2] {
+pub(crate) fn percentiles(runs: &[Run], wanted: impl Fn(usize) -> bool) -> [String; 2] {
     [50, 99].map(|percent| {
         let of = |run: &Run| {
             let mut latencies: Vec<_> =
@@ -116,7 +121,8 @@ fn percentiles(runs: &[Run], wanted: impl Fn(usize) -> bool) -> [String; 2] {
     })
 }
 
-fn mebibytes(bytes: u64) -> f64 {
+/// As people count memory.
+pub(crate) fn mebibytes(bytes: u64) -> f64 {
     float(bytes) / f64::from(1 << 20)
 }
 

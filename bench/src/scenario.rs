@@ -4,8 +4,11 @@ use serde_json::{Value, json};
 
 use crate::{Done, goods, goods::Random, load::Connection, server::Server};
 
-/// The platform that asks.
-const PLATFORM: &str = "https://agent.example.com/profile.json";
+/// The host that is asked.
+pub(crate) const HOST: &str = "127.0.0.1";
+
+/// The platform that asks where it does not matter who does.
+pub(crate) const PLATFORM: &str = "https://agent.example.com/profile.json";
 
 /// Runner Pro, the product of the specification's examples.
 const RUNNER_PRO: &str = "prod_abc123";
@@ -29,7 +32,7 @@ pub(crate) struct Scenario {
 }
 
 impl Scenario {
-    fn one(name: &str, bytes: Vec<u8>) -> Self {
+    pub(crate) fn one(name: &str, bytes: Vec<u8>) -> Self {
         Self { name: name.to_owned(), requests: vec![Request { bytes, kind: 0 }], kinds: Vec::new() }
     }
 
@@ -71,6 +74,11 @@ impl Shop {
         let axis = &screw["product"]["options"][0];
         let choice = json!({ "name": axis["name"], "label": axis["values"][0]["label"] });
         Ok(Self { ids, lookup_answer, choice })
+    }
+
+    /// What is sent to look them up.
+    pub(crate) fn lookup(&self) -> String {
+        json!({ "ids": self.ids }).to_string()
     }
 
     /// What the sample shop is asked.
@@ -157,14 +165,19 @@ fn search(kind: usize, random: &mut Random) -> Value {
 
 /// A request that posts JSON.
 pub(crate) fn post(path: &str, body: &str) -> Vec<u8> {
+    post_as(PLATFORM, path, body)
+}
+
+/// The same, in the name of a platform.
+pub(crate) fn post_as(profile: &str, path: &str, body: &str) -> Vec<u8> {
     format!(
-        "POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: application/json\r\nContent-Type: application/json\r\n\
-         UCP-Agent: profile=\"{PLATFORM}\"\r\nContent-Length: {}\r\n\r\n{body}",
+        "POST {path} HTTP/1.1\r\nHost: {HOST}\r\nAccept: application/json\r\nContent-Type: application/json\r\n\
+         UCP-Agent: profile=\"{profile}\"\r\nContent-Length: {}\r\n\r\n{body}",
         body.len()
     )
     .into_bytes()
 }
 
 fn get(path: &str) -> Vec<u8> {
-    format!("GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: application/json\r\n\r\n").into_bytes()
+    format!("GET {path} HTTP/1.1\r\nHost: {HOST}\r\nAccept: application/json\r\n\r\n").into_bytes()
 }

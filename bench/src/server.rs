@@ -6,10 +6,14 @@ use std::{
     net::{SocketAddr, TcpStream},
     path::Path,
     process::{Child, ChildStdout, Command, Stdio},
+    thread,
     time::{Duration, Instant},
 };
 
-use crate::Done;
+use crate::{
+    Done,
+    scenario::{PLATFORM, post_as},
+};
 
 /// How long a server may take to come up; a large catalog has to be indexed first.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -39,19 +43,25 @@ pub(crate) struct Memory {
 impl Server {
     /// The gateway on a data directory.
     pub(crate) fn gateway(executable: &Path, data: &Path) -> Done<Self> {
-        let mut command = Command::new(executable);
-        command.args(["serve", "--listen", "127.0.0.1:0", "--data-dir"]).arg(data);
-        Self::start(&mut command)
+        Self::start(&mut serve(executable, data), PLATFORM)
+    }
+
+    /// The same with a configuration, under which a platform with this profile is served.
+    pub(crate) fn configured(executable: &Path, data: &Path, config: &str, profile: &str) -> Done<Self> {
+        fs::create_dir_all(data)?;
+        let file = data.join("gateway.toml");
+        fs::write(&file, config)?;
+        Self::start(serve(executable, data).arg("--config").arg(file), profile)
     }
 
     /// The bare handler.
     pub(crate) fn bare(answer: &Path) -> Done<Self> {
         let mut command = Command::new(std::env::current_exe()?);
         command.arg("bare").arg(answer);
-        Self::start(&mut command)
+        Self::start(&mut command, PLATFORM)
     }
 
-    fn start(command: &mut Command) -> Done<Self> {
+    fn start(command: &mut Command, profile: &str) -> Done<Self> {
         let start = Instant::now();
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
         let output = BufReader::new(child.stdout.take().ok_or("a server without output")?);
@@ -59,11 +69,11 @@ impl Server {
         let mut server =
             Self { child, _output: output, address: ([127, 0, 0, 1], 0).into(), started: Duration::default() };
         server.address = server.announced()?;
-        while !answers(server.address) {
+        while !answers(server.address, profile) {
             if start.elapsed() > PATIENCE {
                 return Err("a server does not answer".into());
             }
-            std::thread::sleep(Duration::from_millis(1));
+            thread::sleep(Duration::from_millis(1));
         }
         server.started = start.elapsed();
         Ok(server)
@@ -85,12 +95,7 @@ impl Server {
 
     /// The processor time of the process so far.
     pub(crate) fn cpu(&self) -> Done<Duration> {
-        let stat = fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
-        // The name of the program, in parentheses, may hold anything.
-        let (_, fields) = stat.rsplit_once(')').ok_or("an unreadable stat")?;
-        let mut fields = fields.split_whitespace().skip(11);
-        let mut ticks = || -> Done<u32> { Ok(fields.next().ok_or("an unreadable stat")?.parse()?) };
-        Ok(Duration::from_secs(1) * (ticks()? + ticks()?) / TICKS)
+        processor_time(&self.child.id().to_string())
     }
 
     pub(crate) fn memory(&self) -> Done<Memory> {
@@ -112,18 +117,60 @@ impl Drop for Server {
     }
 }
 
-/// Whether a server answers a search, or whatever it answers.
-fn answers(address: SocketAddr) -> bool {
+fn serve(executable: &Path, data: &Path) -> Command {
+    let mut command = Command::new(executable);
+    command.args(["serve", "--listen", "127.0.0.1:0", "--data-dir"]).arg(data);
+    command
+}
+
+/// The processor time of a process so far.
+fn processor_time(process: &str) -> Done<Duration> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat"))?;
+    // The name of the program, in parentheses, may hold anything.
+    let (_, fields) = stat.rsplit_once(')').ok_or("an unreadable stat")?;
+    let mut fields = fields.split_whitespace().skip(11);
+    let mut ticks = || -> Done<u32> { Ok(fields.next().ok_or("an unreadable stat")?.parse()?) };
+    Ok(Duration::from_secs(1) * (ticks()? + ticks()?) / TICKS)
+}
+
+/// The processor time of an operation in this process, in seconds, when all cores do nothing else.
+pub(crate) fn cost(duration: Duration, operation: impl Fn() -> bool + Sync) -> Done<f64> {
+    let cores = thread::available_parallelism()?.get();
+    let (before, start) = (processor_time("self")?, Instant::now());
+    let work = || {
+        let mut times = 0_u32;
+        while start.elapsed() < duration && operation() {
+            times += 1;
+        }
+        times
+    };
+    let times = thread::scope(|scope| -> Option<u32> {
+        let workers: Vec<_> = (0..cores).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().map(|worker| worker.join().ok()).sum()
+    });
+    let spent = processor_time("self")?.saturating_sub(before);
+    Ok(spent.as_secs_f64() / f64::from(times.filter(|times| *times > 0).ok_or("an operation failed")?))
+}
+
+/// Whether a server answers a search of this platform, or whatever it answers.
+fn answers(address: SocketAddr, profile: &str) -> bool {
     let body = r#"{"query":"shoes"}"#;
     let ask = || -> std::io::Result<bool> {
         let mut stream = TcpStream::connect(address)?;
         stream.set_read_timeout(Some(Duration::from_secs(10)))?;
-        stream.write_all(crate::scenario::post("/catalog/search", body).as_slice())?;
+        stream.write_all(post_as(profile, "/catalog/search", body).as_slice())?;
         let mut start = [0; 12];
         stream.read_exact(&mut start)?;
         Ok(start == *b"HTTP/1.1 200")
     };
     ask().unwrap_or(false)
+}
+
+/// Makes a key that the gateway on a data directory signs with.
+pub(crate) fn generate_key(gateway: &Path, data: &Path) -> Done<()> {
+    let mut command = Command::new(gateway);
+    let status = command.args(["keys", "generate", "--data-dir"]).arg(data).stdout(Stdio::null()).status()?;
+    if status.success() { Ok(()) } else { Err("no key was made".into()) }
 }
 
 /// Loads a file into a new shop with the gateway's own command.
