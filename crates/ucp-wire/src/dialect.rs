@@ -75,6 +75,21 @@ pub struct Offer {
 }
 
 impl Offer {
+    /// A root capability that is part of the release.
+    pub(crate) const fn root(
+        name: &'static str,
+        version: &'static str,
+        spec: &'static str,
+        schema: &'static str,
+    ) -> Self {
+        Self { name, version, extends: &[], spec, schema, published: true }
+    }
+
+    /// The same for those who know of it only.
+    pub(crate) const fn unpublished(self) -> Self {
+        Self { published: false, ..self }
+    }
+
     /// The same as a party to a negotiation declares it.
     #[must_use]
     pub fn declaration(&self) -> Declaration {

@@ -30,22 +30,8 @@ pub struct V2026_04_08;
 const VERSION: &str = Release::V2026_04_08.date();
 
 const OFFERS: &[Offer] = &[
-    Offer {
-        name: CATALOG_SEARCH,
-        version: VERSION,
-        extends: &[],
-        spec: "specification/catalog/search",
-        schema: "schemas/shopping/catalog_search.json",
-        published: true,
-    },
-    Offer {
-        name: CATALOG_LOOKUP,
-        version: VERSION,
-        extends: &[],
-        spec: "specification/catalog/lookup",
-        schema: "schemas/shopping/catalog_lookup.json",
-        published: true,
-    },
+    Offer::root(CATALOG_SEARCH, VERSION, "specification/catalog/search", "schemas/shopping/catalog_search.json"),
+    Offer::root(CATALOG_LOOKUP, VERSION, "specification/catalog/lookup", "schemas/shopping/catalog_lookup.json"),
 ];
 
 static CATALOG: LazyLock<CatalogShapes> = LazyLock::new(CatalogShapes::of::<V2026_04_08>);

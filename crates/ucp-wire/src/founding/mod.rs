@@ -47,14 +47,12 @@ const LOOKUP: &str = "2026-02-01";
 
 /// What callers of the founding catalog may declare.
 pub(crate) const fn offers(release: Release) -> [Offer; 3] {
-    const fn offer(name: &'static str, version: &'static str, spec: &'static str, schema: &'static str) -> Offer {
-        Offer { name, version, extends: &[], spec, schema, published: false }
-    }
-    let (lookup, schema) = ("specification/catalog/lookup", "schemas/shopping/catalog_lookup.json");
+    let search = ("specification/catalog/search", "schemas/shopping/catalog_search.json");
+    let lookup = ("specification/catalog/lookup", "schemas/shopping/catalog_lookup.json");
     [
-        offer(CATALOG_SEARCH, release.date(), "specification/catalog/search", "schemas/shopping/catalog_search.json"),
-        offer(CATALOG_LOOKUP, release.date(), lookup, schema),
-        offer(CATALOG_LOOKUP, LOOKUP, lookup, schema),
+        Offer::root(CATALOG_SEARCH, release.date(), search.0, search.1).unpublished(),
+        Offer::root(CATALOG_LOOKUP, release.date(), lookup.0, lookup.1).unpublished(),
+        Offer::root(CATALOG_LOOKUP, LOOKUP, lookup.0, lookup.1).unpublished(),
     ]
 }
 

@@ -37,22 +37,18 @@ pub struct V2026_08_25;
 const VERSION: &str = Release::V2026_08_25.date();
 
 const OFFERS: &[Offer] = &[
-    Offer {
-        name: CATALOG_SEARCH,
-        version: VERSION,
-        extends: &[],
-        spec: "specification/shopping/catalog/search",
-        schema: "schemas/shopping/catalog_search.json",
-        published: true,
-    },
-    Offer {
-        name: CATALOG_LOOKUP,
-        version: VERSION,
-        extends: &[],
-        spec: "specification/shopping/catalog/lookup",
-        schema: "schemas/shopping/catalog_lookup.json",
-        published: true,
-    },
+    Offer::root(
+        CATALOG_SEARCH,
+        VERSION,
+        "specification/shopping/catalog/search",
+        "schemas/shopping/catalog_search.json",
+    ),
+    Offer::root(
+        CATALOG_LOOKUP,
+        VERSION,
+        "specification/shopping/catalog/lookup",
+        "schemas/shopping/catalog_lookup.json",
+    ),
 ];
 
 static CATALOG: LazyLock<CatalogShapes> = LazyLock::new(CatalogShapes::of::<V2026_08_25>);
