@@ -21,30 +21,21 @@ use crate::{
     schema::{self, Direction},
 };
 
-/// The failures that the REST binding can answer an operation with.
-pub const FAILURES: &[Code] = &[
-    Code::MalformedJson,
-    Code::InvalidRequest,
-    Code::InvalidCursor,
-    Code::RequestTooLarge,
-    Code::InvalidProfileUrl,
-    Code::DigestMismatch,
-    Code::AlgorithmUnsupported,
-    Code::SignatureMissing,
-    Code::SignatureInvalid,
-    Code::KeyNotFound,
-    Code::Unauthorized,
-    Code::Forbidden,
-    Code::RequestTimeout,
-    Code::BodyTooLarge,
-    Code::UnsupportedMediaType,
-    Code::ProfileMalformed,
-    Code::VersionUnsupported,
-    Code::ProfileUnreachable,
-    Code::RateLimited,
-    Code::InternalError,
-    Code::Unavailable,
+/// The codes that no operation ends with on REST: they are about paths, or about JSON-RPC.
+const ELSEWHERE: &[Code] = &[
+    Code::InvalidMessage,
+    Code::OriginForbidden,
+    Code::UnknownPath,
+    Code::UnknownMethod,
+    Code::UnknownTool,
+    Code::MethodNotAllowed,
+    Code::NotAcceptable,
 ];
+
+/// The failures that the REST binding can answer an operation with.
+pub fn failures() -> impl Iterator<Item = Code> {
+    Code::ALL.iter().copied().filter(|code| !ELSEWHERE.contains(code))
+}
 
 /// The document for what the release of `dialect` has of `operations`, served under `endpoint`.
 #[must_use]
@@ -227,8 +218,8 @@ fn failure(codes: &[Code]) -> utoipa::openapi::Response {
 
 fn failures_by_status() -> BTreeMap<u16, Vec<Code>> {
     let mut by_status = BTreeMap::<_, Vec<_>>::new();
-    for code in FAILURES {
-        by_status.entry(code.http_status()).or_default().push(*code);
+    for code in failures() {
+        by_status.entry(code.http_status()).or_default().push(code);
     }
     by_status
 }

@@ -14,35 +14,8 @@ use crate::{
 /// The version of OpenRPC the document is written in.
 const OPENRPC: &str = "1.3.2";
 
-/// The failures that a method can end with.
-pub const FAILURES: &[Code] = &[
-    Code::MalformedJson,
-    Code::InvalidMessage,
-    Code::InvalidRequest,
-    Code::InvalidCursor,
-    Code::RequestTooLarge,
-    Code::InvalidProfileUrl,
-    Code::DigestMismatch,
-    Code::AlgorithmUnsupported,
-    Code::SignatureMissing,
-    Code::SignatureInvalid,
-    Code::KeyNotFound,
-    Code::Unauthorized,
-    Code::Forbidden,
-    Code::OriginForbidden,
-    Code::UnknownMethod,
-    Code::UnknownTool,
-    Code::NotAcceptable,
-    Code::RequestTimeout,
-    Code::BodyTooLarge,
-    Code::UnsupportedMediaType,
-    Code::ProfileMalformed,
-    Code::VersionUnsupported,
-    Code::ProfileUnreachable,
-    Code::RateLimited,
-    Code::InternalError,
-    Code::Unavailable,
-];
+/// The codes that no method ends with: they are about paths.
+const ELSEWHERE: &[Code] = &[Code::UnknownPath, Code::MethodNotAllowed];
 
 /// The errors of MCP 2026-07-28 itself, which has no place for them in UCP's registry.
 const MCP_FAILURES: &[(i32, &str)] = &[
@@ -106,7 +79,7 @@ pub fn document(dialect: &dyn Dialect, operations: &[Operation], endpoint: &str)
 fn errors() -> Vec<Value> {
     // OpenRPC tells errors apart by number; several of UCP's codes share one.
     let mut by_number: Vec<(i32, Vec<String>)> = Vec::new();
-    for code in FAILURES {
+    for code in Code::ALL.iter().filter(|code| !ELSEWHERE.contains(code)) {
         let text = format!("{code}: {}", code.meaning());
         match by_number.iter_mut().find(|(number, _)| *number == code.json_rpc()) {
             Some((_, texts)) => texts.push(text),
