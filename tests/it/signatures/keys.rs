@@ -112,6 +112,24 @@ fn private_keys_are_for_their_owner_alone() {
 }
 
 /// A file among the keys that is none is named, and nothing of it is shown.
+/// A file that may not grow stands for a disk that is full.
+#[test]
+fn a_full_disk_during_a_rotation_leaves_the_keys_as_they_were() {
+    let data = tempfile::tempdir().expect("a directory");
+    keys(&["generate"], data.path());
+    let before = keys(&["list", "--json"], data.path());
+    let gateway = binary().get_program().to_owned();
+    let mut command = std::process::Command::new("bash");
+    command.args(["-c", "trap '' XFSZ; ulimit -f 0; exec \"$0\" keys rotate --data-dir \"$1\""]);
+    let output = command.arg(gateway).arg(data.path()).output().expect("it runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && said.starts_with("ucp-gateway: "), "{said}");
+    assert_eq!(keys(&["list", "--json"], data.path()), before);
+    let left = std::fs::read_dir(data.path().join("keys")).expect("a directory").count();
+    assert_eq!(left, 1, "nothing half done is left");
+    keys(&["rotate"], data.path());
+}
+
 #[test]
 fn a_damaged_key_keeps_the_gateway_from_starting_and_is_named() {
     let data = sample_shop();
