@@ -9,19 +9,26 @@
 //! | [`operation`] | the operation table: everything a transport or a document needs to know about an operation |
 //! | [`release`] | the UCP releases, as plain data |
 //! | [`catalog`] | products, option selection, lookup correlation, filters, paging |
+//! | [`cart`], [`checkout`], [`order`] | what buyers think of buying, are buying, and have bought |
+//! | [`purchase`] | what those three are made of: lines, totals, discounts, fulfillment, payment |
 //! | [`money`] | currencies and integer minor units |
 //! | [`message`] | UCP messages: errors, warnings and notes inside an answer |
 //! | [`refusal`] | the registry of protocol failures |
 //! | [`json`] | strict reading of JSON from outside |
 //! | [`port`] | what a backend is asked |
 
+pub mod cart;
 pub mod catalog;
+pub mod checkout;
 pub mod json;
+pub mod merchant;
 pub mod message;
 pub mod money;
 pub mod negotiation;
 pub mod operation;
+pub mod order;
 pub mod port;
+pub mod purchase;
 pub mod refusal;
 pub mod release;
 pub mod rendering;

@@ -89,6 +89,23 @@ impl Message {
         Self::Warning { code: code.into(), content: content.into(), path: None, content_type: None }
     }
 
+    /// The part of the answer it is about.
+    #[must_use]
+    pub fn path(&self) -> Option<&str> {
+        match self {
+            Self::Error { path, .. } | Self::Warning { path, .. } | Self::Info { path, .. } => path.as_deref(),
+        }
+    }
+
+    /// The same, about the part of the answer at `path` (RFC 9535 JSONPath from its root).
+    #[must_use]
+    pub fn at(mut self, place: impl Into<String>) -> Self {
+        match &mut self {
+            Self::Error { path, .. } | Self::Warning { path, .. } | Self::Info { path, .. } => *path = Some(place.into()),
+        }
+        self
+    }
+
     /// A note with a code.
     pub fn info(code: impl Into<String>, content: impl Into<String>) -> Self {
         Self::Info { code: Some(code.into()), content: content.into(), path: None, content_type: None }

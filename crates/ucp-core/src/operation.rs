@@ -6,8 +6,11 @@
 //! execution.
 
 use crate::{
+    cart,
     catalog::{detail, lookup, search},
+    checkout,
     message::Message,
+    order,
 };
 
 /// An HTTP method of the REST binding.
@@ -38,10 +41,27 @@ impl Method {
 pub enum Effect {
     /// It only reads: it can be sent again at will.
     Safe,
-    /// It changes something: retries need an idempotency key.
+    /// It changes something: an idempotency key makes retries safe.
     Writing,
-    /// It concludes a purchase: as a change, and the answer is a commitment that is worth a signature (rule SIG-11).
+    /// It gives something up: as a change, and only under an idempotency key (rule IDM-01).
+    Canceling,
+    /// It concludes a purchase: as a change, only under an idempotency key, and the answer is a commitment that is worth
+    /// a signature (rule SIG-11).
     Concluding,
+}
+
+impl Effect {
+    /// Whether anything changes.
+    #[must_use]
+    pub const fn writes(self) -> bool {
+        !matches!(self, Self::Safe)
+    }
+
+    /// Whether it is only done under an idempotency key.
+    #[must_use]
+    pub const fn needs_key(self) -> bool {
+        matches!(self, Self::Canceling | Self::Concluding)
+    }
 }
 
 /// What an operation is part of. Who may call, and whether calls have to be signed, is decided per class.
@@ -60,6 +80,24 @@ pub const CATALOG_SEARCH: &str = "dev.ucp.shopping.catalog.search";
 
 /// The capability of looking products up.
 pub const CATALOG_LOOKUP: &str = "dev.ucp.shopping.catalog.lookup";
+
+/// The capability of carts.
+pub const CART: &str = "dev.ucp.shopping.cart";
+
+/// The capability of buying.
+pub const CHECKOUT: &str = "dev.ucp.shopping.checkout";
+
+/// The capability of looking at what was bought.
+pub const ORDER: &str = "dev.ucp.shopping.order";
+
+/// The extension of checkouts by deliveries.
+pub const FULFILLMENT: &str = "dev.ucp.shopping.fulfillment";
+
+/// The extension of carts and checkouts by discounts.
+pub const DISCOUNT: &str = "dev.ucp.shopping.discount";
+
+/// The extension of checkouts by what the buyer agrees to.
+pub const BUYER_CONSENT: &str = "dev.ucp.shopping.buyer_consent";
 
 /// The service that every shopping operation belongs to.
 pub const SHOPPING: &str = "dev.ucp.shopping";
@@ -85,6 +123,14 @@ pub struct Row {
     pub title: &'static str,
     /// What it does and when to use it, for agents.
     pub description: &'static str,
+}
+
+/// What an operation is asked that takes nothing but the identifier of a resource. It comes from outside: it is compared,
+/// never interpreted.
+#[derive(Clone, Debug)]
+pub struct ById {
+    /// The identifier.
+    pub id: String,
 }
 
 macro_rules! operations {
@@ -205,6 +251,144 @@ operations! {
             `variants` holds the variants that match. Compare `product.selected` with what you sent to see which choices \
             had to be relaxed.",
     }
+    /// A new cart.
+    CreateCart {
+        name: "create_cart",
+        rest: Post "/carts",
+        payload: Some("cart"),
+        capability: CART,
+        class: Purchase,
+        effect: Writing,
+        request: cart::Create,
+        answer: cart::View,
+        title: "Fill a cart",
+        description: "Start a cart with line items (`item.id` is a variant id from the catalog). Returns prices, estimated \
+            totals and messages about what cannot be bought. Nothing is reserved.",
+    }
+    /// A cart as it is.
+    GetCart {
+        name: "get_cart",
+        rest: Get "/carts/{id}",
+        payload: None,
+        capability: CART,
+        class: Purchase,
+        effect: Safe,
+        request: ById,
+        answer: cart::View,
+        title: "Look into a cart",
+        description: "Get a cart by its id.",
+    }
+    /// A cart with other contents.
+    UpdateCart {
+        name: "update_cart",
+        rest: Put "/carts/{id}",
+        payload: Some("cart"),
+        capability: CART,
+        class: Purchase,
+        effect: Writing,
+        request: cart::Update,
+        answer: cart::View,
+        title: "Change a cart",
+        description: "Replace the contents of a cart. Send everything that is to be in it: what is left out is gone. Lines \
+            keep their `id` when you send it.",
+    }
+    /// A cart that is given up.
+    CancelCart {
+        name: "cancel_cart",
+        rest: Post "/carts/{id}/cancel",
+        payload: None,
+        capability: CART,
+        class: Purchase,
+        effect: Canceling,
+        request: ById,
+        answer: cart::View,
+        title: "Give a cart up",
+        description: "Delete a cart. Returns it as it was. Needs an idempotency key.",
+    }
+    /// A new checkout.
+    CreateCheckout {
+        name: "create_checkout",
+        rest: Post "/checkout-sessions",
+        payload: Some("checkout"),
+        capability: CHECKOUT,
+        class: Purchase,
+        effect: Writing,
+        request: checkout::Create,
+        answer: checkout::View,
+        title: "Begin a purchase",
+        description: "Start a checkout with line items or with a `cart_id`. `messages` lists everything that is still \
+            missing, with its path; `status` says whether the platform can go on (`incomplete`), the buyer has to \
+            (`requires_escalation`, at `continue_url`), or it can be completed (`ready_for_complete`).",
+    }
+    /// A checkout as it is.
+    GetCheckout {
+        name: "get_checkout",
+        rest: Get "/checkout-sessions/{id}",
+        payload: None,
+        capability: CHECKOUT,
+        class: Purchase,
+        effect: Safe,
+        request: ById,
+        answer: checkout::View,
+        title: "Look at a purchase",
+        description: "Get a checkout by its id.",
+    }
+    /// A checkout with other contents.
+    UpdateCheckout {
+        name: "update_checkout",
+        rest: Put "/checkout-sessions/{id}",
+        payload: Some("checkout"),
+        capability: CHECKOUT,
+        class: Purchase,
+        effect: Writing,
+        request: checkout::Update,
+        answer: checkout::View,
+        title: "Change a purchase",
+        description: "Replace the contents of a checkout: line items, buyer, fulfillment (destinations and chosen \
+            options), discount codes. Send everything: what is left out is gone.",
+    }
+    /// A checkout that becomes an order.
+    CompleteCheckout {
+        name: "complete_checkout",
+        rest: Post "/checkout-sessions/{id}/complete",
+        payload: Some("checkout"),
+        capability: CHECKOUT,
+        class: Purchase,
+        effect: Concluding,
+        request: checkout::Complete,
+        answer: checkout::View,
+        title: "Buy",
+        description: "Pay for a checkout that is `ready_for_complete` and place the order. Needs an idempotency key: with \
+            the same key a retry never buys twice. `complete_in_progress` means that the payment is still under way: \
+            get the checkout again until it is `completed`.",
+    }
+    /// A checkout that is given up.
+    CancelCheckout {
+        name: "cancel_checkout",
+        rest: Post "/checkout-sessions/{id}/cancel",
+        payload: None,
+        capability: CHECKOUT,
+        class: Purchase,
+        effect: Canceling,
+        request: ById,
+        answer: checkout::View,
+        title: "Give a purchase up",
+        description: "Cancel a checkout that is not completed. Needs an idempotency key.",
+    }
+    /// An order as it is.
+    GetOrder {
+        name: "get_order",
+        rest: Get "/orders/{id}",
+        payload: None,
+        capability: ORDER,
+        class: Order,
+        effect: Safe,
+        request: ById,
+        answer: order::View,
+        title: "Look at an order",
+        description: "Get an order that this platform placed: what was bought, what it cost, what has been sent, what was \
+            given back.",
+    }
 }
 
 impl Operation {
@@ -232,8 +416,11 @@ pub enum Outcome {
         messages: Vec<Message>,
         /// Where the buyer can go on.
         continue_url: Option<String>,
-        /// The identifier that leads to nothing, where it is about one.
+        /// The identifier it is about, where it is about one.
         id: Option<String>,
+        /// Whether there is something under the identifier that is past what was asked, such as a canceled checkout that
+        /// is to be completed (trap T-21).
+        conflict: bool,
     },
 }
 
@@ -241,7 +428,13 @@ impl Outcome {
     /// No resource under an identifier, for one reason.
     #[must_use]
     pub fn nothing_under(id: &str, reason: Message) -> Self {
-        Self::NoResource { messages: vec![reason], continue_url: None, id: Some(id.to_owned()) }
+        Self::NoResource { messages: vec![reason], continue_url: None, id: Some(id.to_owned()), conflict: false }
+    }
+
+    /// The resource under an identifier is past what was asked, for one reason.
+    #[must_use]
+    pub fn past(id: &str, reason: Message) -> Self {
+        Self::NoResource { messages: vec![reason], continue_url: None, id: Some(id.to_owned()), conflict: true }
     }
 
     /// The same, with one more thing said.

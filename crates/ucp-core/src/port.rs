@@ -7,14 +7,19 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
+use jiff::Timestamp;
+
 use crate::{
-    Refusal,
+    Refusal, cart,
     catalog::{
         cursor::CursorKey,
         filter::Criteria,
         market::{Market, Presentation},
         product::Product,
     },
+    checkout,
+    operation::ById,
+    purchase::{caller::Caller, desk::Decision, ledger::Ledger},
 };
 
 /// The ports of one shop.
@@ -22,6 +27,8 @@ use crate::{
 pub struct Backend {
     /// Where its products are found.
     pub catalog: Arc<dyn Catalog>,
+    /// Where they are bought.
+    pub sales: Arc<dyn Sales>,
 }
 
 impl std::fmt::Debug for Backend {
@@ -53,6 +60,42 @@ pub trait Catalog: Send + Sync {
     /// # Errors
     /// [`Unavailable`](crate::Code::Unavailable) or [`InternalError`](crate::Code::InternalError) when the shop fails.
     async fn resolve(&self, ids: &[&str], presentation: &Presentation) -> Result<Vec<Vec<Match>>, Refusal>;
+}
+
+/// Where the goods of a shop are bought.
+///
+/// Every operation returns what to answer together with what has to be on disk before it is answered; nothing else is
+/// written, so that the answer kept under an idempotency key and the state it tells of are one commit. Completing a
+/// checkout alone writes down its intent on its own, before money moves. A call that is carried out again, because its
+/// change turned out stale or its process died, must never buy twice.
+#[async_trait]
+pub trait Sales: Send + Sync {
+    /// Where answers are kept under idempotency keys, together with the state they tell of.
+    fn ledger(&self) -> &dyn Ledger;
+
+    /// The time.
+    fn now(&self) -> Timestamp;
+
+    /// `create_cart`.
+    async fn create_cart(&self, caller: &Caller, request: cart::Create) -> Result<Decision, Refusal>;
+    /// `get_cart`.
+    async fn get_cart(&self, caller: &Caller, request: ById) -> Result<Decision, Refusal>;
+    /// `update_cart`.
+    async fn update_cart(&self, caller: &Caller, request: cart::Update) -> Result<Decision, Refusal>;
+    /// `cancel_cart`.
+    async fn cancel_cart(&self, caller: &Caller, request: ById) -> Result<Decision, Refusal>;
+    /// `create_checkout`.
+    async fn create_checkout(&self, caller: &Caller, request: checkout::Create) -> Result<Decision, Refusal>;
+    /// `get_checkout`.
+    async fn get_checkout(&self, caller: &Caller, request: ById) -> Result<Decision, Refusal>;
+    /// `update_checkout`.
+    async fn update_checkout(&self, caller: &Caller, request: checkout::Update) -> Result<Decision, Refusal>;
+    /// `complete_checkout`.
+    async fn complete_checkout(&self, caller: &Caller, request: checkout::Complete) -> Result<Decision, Refusal>;
+    /// `cancel_checkout`.
+    async fn cancel_checkout(&self, caller: &Caller, request: ById) -> Result<Decision, Refusal>;
+    /// `get_order`.
+    async fn get_order(&self, caller: &Caller, request: ById) -> Result<Decision, Refusal>;
 }
 
 /// What to find, and which page of it.

@@ -92,6 +92,8 @@ codes! {
     NotAcceptable = "not_acceptable", 406, -32600, retry false;
     /// The request did not arrive in time.
     RequestTimeout = "request_timeout", 408, -32000, retry true;
+    /// The idempotency key was used for another request before.
+    IdempotencyConflict = "idempotency_conflict", 409, -32000, retry false;
     /// The body is larger than the gateway reads.
     BodyTooLarge = "body_too_large", 413, -32600, retry false;
     /// The body is not declared as JSON.

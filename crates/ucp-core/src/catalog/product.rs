@@ -242,6 +242,10 @@ pub struct Variant {
     pub unit_price: Option<UnitPrice>,
     /// Whether it can be bought.
     pub availability: Availability,
+    /// What one of it weighs as it is shipped, in grams; 0 where unknown. Not shown to callers.
+    pub weight_grams: u64,
+    /// Whether it reaches the buyer without being shipped or picked up. Not shown to callers.
+    pub digital: bool,
     /// For each option axis of the product, in order, the position of this variant's value.
     pub values: Vec<usize>,
     /// Pictures of this variant.

@@ -1,7 +1,8 @@
 //! A product as a merchant states it: every language and every currency in one document.
 //!
-//! The document is a UCP product (release 2026-04-08) with two additions: `translations` beside the texts, and `prices`
-//! beside a variant's `price`. This is the line format of `ucp-gateway import` and the form in which the embedded shop
+//! The document is a UCP product (release 2026-04-08) with some additions: `translations` beside the texts, `prices` beside
+//! a variant's `price`, and what selling and shipping a variant depends on, which no caller is shown: `inventory`,
+//! `weight_grams`, `digital`. This is the line format of `ucp-gateway import` and the form in which the embedded shop
 //! keeps products. A record that passed [`Record::check`] presents without failing.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -123,6 +124,15 @@ pub struct VariantRecord {
     /// Whether it can be bought.
     #[serde(default)]
     pub availability: Availability,
+    /// How many there are. Where absent they are not counted, and never run out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inventory: Option<u64>,
+    /// What one of it weighs as it is shipped, in grams.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weight_grams: Option<u64>,
+    /// Whether it reaches the buyer without being shipped or picked up.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub digital: bool,
     /// Its value on every option axis.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<SelectedOption>,
@@ -144,6 +154,36 @@ pub struct VariantRecord {
     /// Members that no rule speaks about, carried as they came.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
+}
+
+/// The largest quantity in stock, and the largest weight in grams, that a variant may state.
+pub const MAX_COUNT: u64 = 1_000_000_000_000;
+
+impl VariantRecord {
+    /// Checks what is said about the goods themselves. The error names the member.
+    fn check_inventory(&self) -> Result<(), (&'static str, String)> {
+        for (member, count) in [("inventory", self.inventory), ("weight_grams", self.weight_grams)] {
+            if let Some(count) = count.filter(|count| *count > MAX_COUNT) {
+                return Err((member, format!("{count} is more than {MAX_COUNT}")));
+            }
+        }
+        if self.digital && self.weight_grams.is_some_and(|grams| grams > 0) {
+            return Err(("weight_grams", "what is `digital` weighs nothing; leave one of the two out".to_owned()));
+        }
+        // Counted goods can be bought as long as there are some. Whoever says something else has to leave out the count.
+        let Availability { available, status } = &self.availability;
+        match (self.inventory, status.as_deref()) {
+            (Some(_), Some("backorder")) if *available => Err((
+                "inventory",
+                "goods that are sold on backorder are sold without counting; leave one of the two out".to_owned(),
+            )),
+            (Some(1..), Some("out_of_stock")) => Err((
+                "inventory",
+                "is not 0, but `availability` says `out_of_stock`; leave one of the two out".to_owned(),
+            )),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// A price in a currency other than the shop's own.
@@ -240,6 +280,7 @@ impl Record {
                     return Err(Unusable::new(at("prices"), format!("the shop does not trade in {}", price.currency)));
                 }
             }
+            variant.check_inventory().map_err(|(member, reason)| Unusable::new(at(member), reason))?;
             variant.extra.shift_remove("inputs");
         }
         Ok(self)
@@ -388,6 +429,8 @@ impl Record {
                     // Stated by the merchant for one currency; never converted.
                     unit_price: variant.unit_price.clone().filter(|_| foreign.is_none()),
                     availability: variant.availability.clone(),
+                    weight_grams: variant.weight_grams.unwrap_or_default(),
+                    digital: variant.digital,
                     values,
                     media: variant.media.clone(),
                     rating: variant.rating.clone(),

@@ -371,6 +371,31 @@ fn unusable_records_are_told_where() {
     ] {
         assert_eq!(reject(pointer, value), path, "{pointer}");
     }
+    for (members, path) in [
+        (json!({"inventory": 1_000_000_000_001_u64}), "$.variants[1].inventory"),
+        (json!({"weight_grams": u64::MAX}), "$.variants[1].weight_grams"),
+        (json!({"weight_grams": 1, "digital": true}), "$.variants[1].weight_grams"),
+        (
+            json!({"inventory": 1, "availability": {"available": false, "status": "out_of_stock"}}),
+            "$.variants[1].inventory",
+        ),
+        (json!({"inventory": 0, "availability": {"status": "backorder"}}), "$.variants[1].inventory"),
+    ] {
+        let mut record = good.clone();
+        for (name, value) in members.as_object().expect("members") {
+            record["variants"][1][name] = value.clone();
+        }
+        let record = serde_json::from_value::<Record>(record).expect("a record");
+        assert_eq!(record.check(&market).expect_err(path).path, path, "{members}");
+    }
+    let mut goods = good.clone();
+    for (name, value) in [("inventory", json!(0)), ("weight_grams", json!(450)), ("digital", json!(false))] {
+        goods["variants"][0][name] = value;
+    }
+    let record = serde_json::from_value::<Record>(goods).expect("a record").check(&market).expect("usable");
+    let product = record.present(&market.own());
+    assert_eq!((product.variants[0].weight_grams, product.variants[1].weight_grams), (450, 0));
+
     let checked = serde_json::from_value::<Record>(good).expect("a record").check(&market).expect("usable");
     let axes: Vec<_> = checked.options.iter().map(|axis| (axis.name.as_str(), axis.values.len())).collect();
     assert_eq!(axes, [("Color", 1), ("Size", 2)], "axes follow from the variants");

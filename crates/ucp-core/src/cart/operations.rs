@@ -1,0 +1,128 @@
+//! The four operations on carts.
+
+use super::{Cart, Create, Update, View};
+use crate::{
+    Answer, Outcome, Refusal,
+    message::Message,
+    operation::ById,
+    purchase::{
+        caller::Caller,
+        desk::{Decision, Desk, not_found, nothing_to_buy},
+        draft::Draft,
+        ledger::{Change, Stored},
+        pricing::{Previous, Purpose, Quote},
+    },
+};
+
+impl Desk {
+    /// A new cart.
+    ///
+    /// # Errors
+    /// What the ports fail with, and what cannot be priced.
+    pub async fn create_cart(&self, caller: &Caller, request: Create) -> Result<Decision, Refusal> {
+        let draft = Self::negotiated(request.draft, Purpose::Cart, caller);
+        let (quote, purchasable) = self.price(Purpose::Cart, &draft, caller, &Previous::default()).await?;
+        if !purchasable {
+            return Ok(Decision::unchanged(nothing_to_buy(quote.messages)));
+        }
+        let now = self.now();
+        let cart = Cart {
+            id: self.unguessable("cart_"),
+            owner: caller.owner.clone(),
+            token: self.unguessable(""),
+            canceled: false,
+            created_at: now,
+            ..self.priced_cart(draft, quote)
+        };
+        Ok(self.changed_cart(cart, 0, Answer::CreateCart))
+    }
+
+    /// A cart as it is.
+    ///
+    /// # Errors
+    /// What the ports fail with.
+    pub async fn get_cart(&self, caller: &Caller, request: ById) -> Result<Decision, Refusal> {
+        Ok(Decision::unchanged(match self.cart(caller, &request.id).await? {
+            Some(stored) => Outcome::Answer(Answer::GetCart(self.view_cart(stored.document, false))),
+            None => not_found("cart", &request.id),
+        }))
+    }
+
+    /// A cart with other contents (rule CRT-02).
+    ///
+    /// # Errors
+    /// What the ports fail with, and what cannot be priced.
+    pub async fn update_cart(&self, caller: &Caller, request: Update) -> Result<Decision, Refusal> {
+        let Some(Stored { document: cart, version }) = self.cart(caller, &request.id).await? else {
+            return Ok(Decision::unchanged(not_found("cart", &request.id)));
+        };
+        let draft = Self::negotiated(request.draft, Purpose::Cart, caller);
+        let previous =
+            Previous { line_items: cart.line_items.clone(), fulfillment: None, lines_ever: cart.lines_ever };
+        let (quote, _) = self.price(Purpose::Cart, &draft, caller, &previous).await?;
+        let priced = self.priced_cart(draft, quote);
+        let cart = Cart {
+            id: cart.id,
+            owner: cart.owner,
+            token: cart.token,
+            canceled: cart.canceled,
+            created_at: cart.created_at,
+            ..priced
+        };
+        Ok(self.changed_cart(cart, version, Answer::UpdateCart))
+    }
+
+    /// A cart that is given up: it is answered as it was, and does not exist from then on (rule CRT-03).
+    ///
+    /// # Errors
+    /// What the ports fail with.
+    pub async fn cancel_cart(&self, caller: &Caller, request: ById) -> Result<Decision, Refusal> {
+        let Some(Stored { document: cart, version }) = self.cart(caller, &request.id).await? else {
+            return Ok(Decision::unchanged(not_found("cart", &request.id)));
+        };
+        let canceled = Cart { canceled: true, ..cart.clone() };
+        let mut view = self.view_cart(cart, false);
+        view.continue_url = None;
+        Ok(Decision {
+            outcome: Outcome::Answer(Answer::CancelCart(view)),
+            change: Change { cart: Some(Stored { document: canceled, version }), ..Change::default() },
+        })
+    }
+
+    /// A cart of the caller that is neither canceled nor expired.
+    pub(crate) async fn cart(&self, caller: &Caller, id: &str) -> Result<Option<Stored<Cart>>, Refusal> {
+        let now = self.now();
+        let stored = self.ledger.cart(&caller.owner, id).await?;
+        Ok(stored.filter(|Stored { document: cart, .. }| !cart.canceled && cart.expires_at > now))
+    }
+
+    /// A cart of a draft and its price, which is nobody's yet.
+    fn priced_cart(&self, draft: Draft, quote: Quote) -> Cart {
+        let now = self.now();
+        Cart {
+            id: String::new(),
+            owner: String::new(),
+            token: String::new(),
+            draft,
+            line_items: quote.line_items,
+            lines_ever: quote.lines_ever,
+            currency: quote.currency,
+            totals: quote.totals,
+            discounts: quote.discounts,
+            messages: quote.messages,
+            canceled: false,
+            created_at: now,
+            expires_at: Self::expiry(now, self.terms.lifetimes.cart_seconds),
+        }
+    }
+
+    fn view_cart(&self, cart: Cart, created: bool) -> View {
+        let messages: Vec<Message> = cart.messages.clone();
+        View { continue_url: Some(self.continue_url(&cart.token)), links: self.links(), created, messages, cart: Box::new(cart) }
+    }
+
+    fn changed_cart(&self, cart: Cart, version: u64, answer: impl FnOnce(View) -> Answer) -> Decision {
+        let change = Change { cart: Some(Stored { document: cart.clone(), version }), ..Change::default() };
+        Decision { outcome: Outcome::Answer(answer(self.view_cart(cart, version == 0))), change }
+    }
+}

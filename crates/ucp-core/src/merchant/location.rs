@@ -1,0 +1,325 @@
+//! `search_locations` and `lookup_locations`: the places of a directory (UCP *Location Search* and *Location Lookup*).
+//!
+//! Both judge by the same rules as the search for merchants, at an instant and around a point that the caller names.
+//! What a directory cannot judge is refused, never left out: an answer is never wider than what was asked for.
+
+use std::{
+    collections::{HashMap, HashSet},
+    fmt,
+    sync::Arc,
+};
+
+use jiff::Timestamp;
+
+use super::{
+    Context,
+    geo::Point,
+    listing::{name_of, occasion, translation},
+    paging::{DEFAULT_LIMIT, MAX_LIMIT, Turn},
+    port::{Circle, Criteria, Merchants, Policy, Query},
+    record::{Location, Merchant, is_reverse_domain},
+    search::{known, restriction, within_bounds},
+};
+use crate::{Refusal, catalog::cursor::Binding, message::Message};
+
+/// How many different identifiers of one lookup are looked up.
+pub const MAX_IDS: usize = 100;
+
+/// What a location has to be, as both operations take it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Demands {
+    /// How near it has to be.
+    pub distance: Option<Distance>,
+    /// The member of `serves`, if there is one: whom the location has to serve.
+    pub serves: Option<String>,
+    /// `filters.hours.open_at` as sent: an RFC 3339 instant at which it has to be open.
+    pub open_at: Option<String>,
+    /// `filters.amenities`: what it has to have, all of it.
+    pub amenities: Vec<String>,
+    /// The names of filters that this gateway does not know.
+    pub unknown: Vec<String>,
+}
+
+/// A circle on the ground as sent.
+///
+/// Its centre can be where a buyer is: `Debug` shows it no more exactly than to a kilometre.
+#[derive(Clone, Copy, PartialEq)]
+pub struct Distance {
+    /// WGS 84 latitude of the centre in degrees.
+    pub latitude: f64,
+    /// WGS 84 longitude of the centre in degrees.
+    pub longitude: f64,
+    /// The radius in metres, rim included.
+    pub max: f64,
+}
+
+impl fmt::Debug for Distance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Distance({:.2}, {:.2}, {} m)", self.latitude, self.longitude, self.max)
+    }
+}
+
+/// What to search for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SearchRequest {
+    /// The words to look for; none or blank finds every location.
+    pub query: Option<String>,
+    /// What locations have to be.
+    pub demands: Demands,
+    /// The buyer's circumstances.
+    pub context: Context,
+    /// Where the page starts: the cursor of an earlier answer.
+    pub cursor: Option<String>,
+    /// How many locations the caller wants at once, at least one. It gets at most [`MAX_LIMIT`].
+    pub limit: Option<u64>,
+}
+
+/// What to look up.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LookupRequest {
+    /// Location ids and aliases, in any mixture.
+    pub ids: Vec<String>,
+    /// What locations have to be.
+    pub demands: Demands,
+    /// The buyer's circumstances.
+    pub context: Context,
+}
+
+/// A location in an answer.
+#[derive(Clone, Debug)]
+pub struct Listed {
+    /// Whose it is.
+    pub merchant: Arc<Merchant>,
+    /// The position of the location in the merchant.
+    pub place: usize,
+    /// The tag of the translation to show; `None` shows the merchant's own texts.
+    pub translation: Option<String>,
+    /// Which identifiers of a lookup led to it; empty in a search.
+    pub inputs: Vec<String>,
+}
+
+impl Listed {
+    fn new(merchant: Arc<Merchant>, place: usize, languages: &[String]) -> Self {
+        let translation = translation(&merchant, languages).map(str::to_owned);
+        Self { merchant, place, translation, inputs: Vec::new() }
+    }
+
+    /// The location.
+    #[must_use]
+    pub fn location(&self) -> &Location {
+        &self.merchant.locations[self.place]
+    }
+
+    /// The name to show.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        name_of(self.location(), self.translation.as_deref())
+    }
+}
+
+/// A page of locations.
+#[derive(Debug)]
+pub struct Found {
+    /// The locations, the best match first.
+    pub locations: Vec<Listed>,
+    /// The cursor of the next page, if there is one.
+    pub cursor: Option<String>,
+    /// How many locations there are in all, if the directory knows.
+    pub total: Option<u64>,
+    /// What is said beside.
+    pub messages: Vec<Message>,
+}
+
+/// What identifiers named.
+#[derive(Debug)]
+pub struct Resolved {
+    /// Each location once, in the order in which the request first names them.
+    pub locations: Vec<Listed>,
+    /// What is said beside.
+    pub messages: Vec<Message>,
+}
+
+/// Searches the locations of a directory.
+///
+/// # Errors
+/// Demands that the directory cannot judge or that mean nothing, a page size of 0, a cursor of another query, or whatever
+/// the directory reports.
+pub async fn search(merchants: &dyn Merchants, request: &SearchRequest, now: Timestamp) -> Result<Found, Refusal> {
+    let criteria = request.demands.criteria(merchants.policy())?;
+    let limit = match request.limit {
+        Some(0) => {
+            return Err(Refusal::invalid("$.pagination.limit", "A page cannot be empty.")
+                .accepting("a number that is at least 1"));
+        }
+        limit => limit.map_or(DEFAULT_LIMIT, |limit| usize::try_from(limit).unwrap_or(MAX_LIMIT).min(MAX_LIMIT)),
+    };
+    if let Some(reason) = restriction(merchants.policy(), &request.context) {
+        return Ok(Found { locations: Vec::new(), cursor: None, total: Some(0), messages: vec![reason] });
+    }
+    let text = request.query.as_deref().map(str::trim).filter(|text| !text.is_empty());
+    let binding = Binding::of(&(
+        "locations",
+        text,
+        criteria.open_at,
+        criteria.within.map(Circle::bits),
+        &criteria.amenities,
+        request.context.place().members(),
+        &request.context.intent,
+    ));
+    let turn = Turn::open(merchants.cursor_key(), binding, request.cursor.as_deref(), now)?;
+    let asked_of = criteria.open_at.unwrap_or(turn.instant);
+    let preference = request.context.preference();
+    let query = Query { text: text.map(str::to_owned), criteria, preference, limit, after: turn.after.clone() };
+    let page = merchants.find_locations(&query).await?;
+
+    let mut ids: Vec<&str> = Vec::with_capacity(page.hits.len());
+    for hit in &page.hits {
+        if !ids.contains(&hit.merchant.as_str()) {
+            ids.push(&hit.merchant);
+        }
+    }
+    let documents: HashMap<&str, _> = ids.iter().copied().zip(merchants.fetch(&ids).await?).collect();
+    let listed = page.hits.iter().filter_map(|hit| {
+        // One that is gone since it was found is not there to be shown.
+        let merchant = documents.get(hit.merchant.as_str())?.as_ref()?;
+        let place = merchant.locations.iter().position(|location| location.public && location.id == hit.location)?;
+        Some(Listed::new(Arc::clone(merchant), place, &request.context.languages))
+    });
+    let locations: Vec<_> = listed.collect();
+    Ok(Found {
+        messages: occasions(&locations, asked_of),
+        locations,
+        cursor: page.next.map(|position| turn.seal(merchants.cursor_key(), binding, &position)),
+        total: page.total,
+    })
+}
+
+/// Looks locations up.
+///
+/// # Errors
+/// Demands that the directory cannot judge or that mean nothing, no identifier at all, or whatever the directory reports.
+pub async fn lookup(merchants: &dyn Merchants, request: &LookupRequest, now: Timestamp) -> Result<Resolved, Refusal> {
+    let criteria = request.demands.criteria(merchants.policy())?;
+    if request.ids.is_empty() {
+        return Err(Refusal::invalid("$.ids", "There is nothing to look up.").accepting("at least one identifier"));
+    }
+    if let Some(reason) = restriction(merchants.policy(), &request.context) {
+        return Ok(Resolved { locations: Vec::new(), messages: vec![reason] });
+    }
+    let mut distinct = HashSet::new();
+    let mut ids: Vec<&str> = request.ids.iter().map(String::as_str).filter(|id| distinct.insert(*id)).collect();
+    let omitted = ids.len().saturating_sub(MAX_IDS);
+    ids.truncate(MAX_IDS);
+
+    let mut locations: Vec<Listed> = Vec::new();
+    let mut places: HashMap<String, Option<usize>> = HashMap::new();
+    let mut messages = Vec::new();
+    for (id, owners) in ids.iter().zip(merchants.fetch_by_location(&ids).await?) {
+        let mut known = false;
+        for merchant in owners {
+            for (place, location) in merchant.locations.iter().enumerate() {
+                if !location.public || location.id != **id && !location.aliases.iter().any(|alias| alias == id) {
+                    continue;
+                }
+                known = true;
+                let listed = *places.entry(location.id.clone()).or_insert_with(|| {
+                    criteria.admit(&merchant, location).then(|| {
+                        locations.push(Listed::new(Arc::clone(&merchant), place, &request.context.languages));
+                        locations.len() - 1
+                    })
+                });
+                if let Some(listed) = listed {
+                    locations[listed].inputs.push((*id).to_owned());
+                }
+            }
+        }
+        if !known {
+            messages.push(Message::info("not_found", format!("No location has the identifier {id}.")));
+        }
+    }
+    if omitted > 0 {
+        messages.push(Message::info(
+            "batch_limit_applied",
+            format!("The first {MAX_IDS} different identifiers were looked up, the most at once; {omitted} were not."),
+        ));
+    }
+    messages.extend(occasions(&locations, criteria.open_at.unwrap_or(now)));
+    Ok(Resolved { locations, messages })
+}
+
+impl Demands {
+    fn criteria(&self, policy: &Policy) -> Result<Criteria, Refusal> {
+        known(&self.unknown, "`hours` and `amenities`")?;
+        if self.serves.is_some() {
+            return Err(Refusal::invalid("$.serves", "This directory does not know which areas its locations serve.")
+                .accepting("`distance` with a centre and a radius, and no `serves`"));
+        }
+        let place = |(place, amenity): (usize, &String)| match is_reverse_domain(amenity) {
+            true => Ok(amenity.clone()),
+            false => Err(Refusal::invalid(format!("$.filters.amenities[{place}]"), "This is no name of an amenity.")
+                .accepting("a reverse-domain name such as `dev.ucp.amenity.wi_fi`")),
+        };
+        Ok(Criteria {
+            open_at: self.open_at.as_deref().map(instant).transpose()?,
+            within: self.distance.map(|distance| distance.circle(policy)).transpose()?,
+            amenities: self.amenities.iter().enumerate().map(place).collect::<Result<_, _>>()?,
+            ..Criteria::default()
+        })
+    }
+}
+
+impl Distance {
+    fn circle(self, policy: &Policy) -> Result<Circle, Refusal> {
+        within_bounds(policy, self.max, "$.distance.max")?;
+        let center = Point::anywhere(self.latitude, self.longitude).ok_or_else(|| {
+            Refusal::invalid("$.distance.center", "The centre is not on the Earth.")
+                .accepting("a `latitude` from -90 to 90 and a `longitude` from -180 to 180, in degrees")
+        })?;
+        Ok(Circle { center, max: self.max })
+    }
+}
+
+/// An RFC 3339 instant with `Z` or a numeric offset.
+fn instant(text: &str) -> Result<Timestamp, Refusal> {
+    let refused = || {
+        Refusal::invalid("$.filters.hours.open_at", "This is no instant.")
+            .accepting("an RFC 3339 date and time with `Z` or a numeric offset, such as `2026-05-18T17:00:00-07:00`")
+    };
+    // The parser takes more forms than this one.
+    let bytes = text.as_bytes();
+    let digits =
+        |range: std::ops::Range<usize>| bytes.get(range).is_some_and(|part| part.iter().all(u8::is_ascii_digit));
+    let sign = |at: usize, signs: &[u8]| bytes.get(at).is_some_and(|byte| signs.contains(byte));
+    let clock = [0..4, 5..7, 8..10, 11..13, 14..16, 17..19].into_iter().all(digits)
+        && sign(4, b"-")
+        && sign(7, b"-")
+        && sign(10, b"Tt")
+        && sign(13, b":")
+        && sign(16, b":");
+    let fraction = match bytes.get(19) {
+        Some(b'.') => 1 + bytes[20..].iter().take_while(|byte| byte.is_ascii_digit()).count(),
+        _ => 0,
+    };
+    let zone = bytes.get(19 + fraction..).unwrap_or_default();
+    let offset = matches!(zone, b"Z" | b"z")
+        || matches!(zone, [b'+' | b'-', h1, h2, b':', m1, m2] if [h1, h2, m1, m2].iter().all(|digit| digit.is_ascii_digit()));
+    if !clock || fraction == 1 || !offset {
+        return Err(refused());
+    }
+    text.parse().map_err(|_| refused())
+}
+
+/// Which of these locations keep other hours on the day that it is there at this instant.
+fn occasions(locations: &[Listed], instant: Timestamp) -> Vec<Message> {
+    let note = |(place, listed): (usize, &Listed)| {
+        let title = occasion(listed.location(), instant)?;
+        let title = title.map(|title| format!(" ({title})")).unwrap_or_default();
+        Some(Message::Info {
+            code: Some("holiday_hours_active".to_owned()),
+            content: format!("Special opening hours apply on this day{title}."),
+            path: Some(format!("$.locations[{place}]")),
+            content_type: None,
+        })
+    };
+    locations.iter().enumerate().filter_map(note).collect()
+}

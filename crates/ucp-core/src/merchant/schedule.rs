@@ -1,0 +1,287 @@
+//! What opening hours mean at an instant (UCP *Operating Hours*).
+//!
+//! An instant is turned into the local date and clock time first; everything else is judged on these labels. That makes
+//! the verdict total: labels that a clock skips belong to no instant, and labels that it shows twice are open or closed
+//! both times.
+//!
+//! An exception rules every date it covers from local midnight on: it replaces what the week says of that day and cuts
+//! off whatever runs into it from the day before. What runs out of it into the next day stands. Hours that are not known
+//! are never open.
+
+use std::sync::LazyLock;
+
+use jiff::{
+    SignedDuration, Timestamp,
+    civil::{Date, DateTime, Time},
+    tz::{AmbiguousOffset, TimeZone, TimeZoneDatabase},
+};
+
+use super::{
+    hours::{ClockTime, DailyHours, ExceptionHours},
+    record::Unusable,
+};
+
+/// Minutes in a day, as labels on a clock.
+const DAY: u16 = 24 * 60;
+
+/// How many days ahead [`Schedule::next_change`] looks.
+const HORIZON: usize = 400;
+
+/// The zones that come with the gateway: what a zone means does not depend on the machine.
+static ZONES: LazyLock<TimeZoneDatabase> = LazyLock::new(TimeZoneDatabase::bundled);
+
+/// The time zone of an IANA name.
+///
+/// # Errors
+/// A name that is none, at the path `timezone`.
+pub fn zone(name: &str) -> Result<TimeZone, Unusable> {
+    ZONES.get(name).ok().filter(|zone| zone.iana_name() == Some(name)).ok_or_else(|| Unusable {
+        path: "timezone".to_owned(),
+        reason: format!("`{name}` is no IANA time zone, such as `America/New_York`"),
+    })
+}
+
+/// An instant as the clocks and calendars of a time zone show it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Local {
+    date: Date,
+    /// Monday is 0.
+    day: u16,
+    /// Minutes on the clock, 0 to 1,439.
+    minute: u16,
+}
+
+impl Local {
+    /// What the clocks of `zone` show at `instant`.
+    #[must_use]
+    pub fn at(instant: Timestamp, zone: &TimeZone) -> Self {
+        let shown = zone.to_datetime(instant);
+        Self { date: shown.date(), day: day_of(shown.date()), minute: minute_of(shown.time()) }
+    }
+
+    /// The local date.
+    #[must_use]
+    pub const fn date(&self) -> Date {
+        self.date
+    }
+}
+
+fn day_of(date: Date) -> u16 {
+    u16::from(date.weekday().to_monday_zero_offset().unsigned_abs())
+}
+
+fn minute_of(time: Time) -> u16 {
+    u16::from(time.hour().unsigned_abs()) * 60 + u16::from(time.minute().unsigned_abs())
+}
+
+/// An interval of one day in minutes from its midnight. It ends in the next day where it runs past midnight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Interval {
+    opens: u16,
+    closes: u16,
+}
+
+impl Interval {
+    fn new(opens: ClockTime, closes: ClockTime) -> Option<Self> {
+        let (opens, closes) = match (opens, closes) {
+            (ClockTime::MIDNIGHT, ClockTime::LAST) => (0, DAY),
+            (opens, closes) if closes < opens => (opens.minutes(), closes.minutes() + DAY),
+            (opens, closes) => (opens.minutes(), closes.minutes()),
+        };
+        (opens < closes).then_some(Self { opens, closes })
+    }
+
+    const fn holds(self, minute: u16) -> bool {
+        self.opens <= minute && minute < self.closes
+    }
+
+    /// Whether it holds this minute of the day after.
+    const fn runs_into(self, minute: u16) -> bool {
+        minute + DAY < self.closes
+    }
+}
+
+/// What rules a range of dates instead of the week.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Exception {
+    from: Date,
+    through: Date,
+    /// Empty where the location is closed.
+    intervals: Box<[Interval]>,
+}
+
+/// The hours of a location, without its time zone.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timetable {
+    /// Each with its day, Monday is 0, in that order. `None` where the week is not known.
+    week: Option<Box<[(u8, Interval)]>>,
+    /// In the order of their dates, without overlaps.
+    exceptions: Box<[Exception]>,
+}
+
+impl Timetable {
+    /// What hours mean.
+    ///
+    /// # Errors
+    /// The first entry that means nothing: equal times, a range that ends before it begins, one time without the other,
+    /// or exceptions that contradict each other.
+    pub fn new(hours: Option<&[DailyHours]>, exceptions: &[ExceptionHours]) -> Result<Self, Unusable> {
+        let unusable = |path: String, reason: &str| Unusable { path, reason: reason.to_owned() };
+        let equal = "`opens` and `closes` must not be equal; a whole day is 00:00 to 23:59";
+        let weekly = |(place, hours): (usize, &DailyHours)| {
+            let interval = Interval::new(hours.opens, hours.closes);
+            let day = hours.day as u8;
+            interval.map(|interval| (day, interval)).ok_or_else(|| unusable(format!("hours[{place}]"), equal))
+        };
+        let week = match hours {
+            Some(hours) => {
+                let mut week = hours.iter().enumerate().map(weekly).collect::<Result<Vec<_>, _>>()?;
+                week.sort_unstable();
+                week.dedup();
+                Some(week.into())
+            }
+            None => None,
+        };
+        let mut ranges: Vec<(Date, Date, Vec<Interval>)> = Vec::new();
+        for (place, exception) in exceptions.iter().enumerate() {
+            let at = |reason| unusable(format!("exception_hours[{place}]"), reason);
+            let (from, through) = (exception.valid_from, exception.valid_through);
+            if through < from {
+                return Err(at("`valid_through` must not lie before `valid_from`"));
+            }
+            let interval = match (exception.opens, exception.closes) {
+                (Some(opens), Some(closes)) => Some(Interval::new(opens, closes).ok_or_else(|| at(equal))?),
+                (None, None) => None,
+                _ => return Err(at("needs both `opens` and `closes`, or neither for a closed day")),
+            };
+            match ranges.iter_mut().find(|(start, end, _)| *start <= through && from <= *end) {
+                None => ranges.push((from, through, interval.into_iter().collect())),
+                Some((start, end, intervals)) if (*start, *end) == (from, through) => match interval {
+                    Some(interval) if !intervals.is_empty() => intervals.push(interval),
+                    _ => return Err(at("a closure stands alone for its dates")),
+                },
+                Some(_) => return Err(at("overlaps another exception with other dates")),
+            }
+        }
+        let exceptions = ranges.into_iter().map(|(from, through, mut intervals)| {
+            intervals.sort_unstable();
+            intervals.dedup();
+            Exception { from, through, intervals: intervals.into() }
+        });
+        let mut exceptions: Vec<_> = exceptions.collect();
+        exceptions.sort_unstable();
+        Ok(Self { week, exceptions: exceptions.into() })
+    }
+
+    /// Whether it is known to be open when clocks show this.
+    #[must_use]
+    pub fn open(&self, local: &Local) -> bool {
+        if let Some(exception) = self.exception_on(local.date) {
+            return exception.intervals.iter().any(|interval| interval.holds(local.minute));
+        }
+        let weekly = |day: u16, within: &dyn Fn(Interval) -> bool| {
+            self.week.iter().flatten().any(|(own, interval)| u16::from(*own) == day && within(*interval))
+        };
+        weekly(local.day, &|interval| interval.holds(local.minute))
+            || match local.date.yesterday().ok().and_then(|yesterday| self.exception_on(yesterday)) {
+                Some(exception) => exception.intervals.iter().any(|interval| interval.runs_into(local.minute)),
+                None => weekly((local.day + 6) % 7, &|interval| interval.runs_into(local.minute)),
+            }
+    }
+
+    fn exception_on(&self, date: Date) -> Option<&Exception> {
+        let after = self.exceptions.partition_point(|exception| exception.from <= date);
+        self.exceptions[..after].last().filter(|exception| date <= exception.through)
+    }
+
+    /// The clock times at which something may begin or end on `date`.
+    fn labels(&self, date: Date) -> impl Iterator<Item = u16> {
+        let on = |date: Option<Date>| {
+            let exception = date.and_then(|date| self.exception_on(date));
+            let day = date.filter(|_| exception.is_none()).map(day_of);
+            let weekly = self.week.iter().flatten().filter(move |(own, _)| Some(u16::from(*own)) == day);
+            let exceptional = exception.into_iter().flat_map(|exception| exception.intervals.iter().copied());
+            weekly.map(|(_, interval)| *interval).chain(exceptional)
+        };
+        let today = on(Some(date)).flat_map(|interval| [interval.opens, interval.closes]);
+        let carried = on(date.yesterday().ok()).filter_map(|interval| interval.closes.checked_sub(DAY));
+        std::iter::once(0).chain(today).chain(carried).filter(|minute| *minute < DAY)
+    }
+}
+
+/// The hours of a location in its time zone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Schedule {
+    zone: TimeZone,
+    timetable: Timetable,
+}
+
+impl Schedule {
+    /// What the hours of a location in the time zone of this name mean.
+    ///
+    /// # Errors
+    /// The first member that means nothing, with its path from the location.
+    pub fn new(zone_name: &str, hours: Option<&[DailyHours]>, exceptions: &[ExceptionHours]) -> Result<Self, Unusable> {
+        Ok(Self { zone: zone(zone_name)?, timetable: Timetable::new(hours, exceptions)? })
+    }
+
+    /// Whether the location is known to be open at this instant.
+    #[must_use]
+    pub fn open_at(&self, instant: Timestamp) -> bool {
+        self.timetable.open(&self.local(instant))
+    }
+
+    /// What the clocks and calendars of the location show at this instant.
+    #[must_use]
+    pub fn local(&self, instant: Timestamp) -> Local {
+        Local::at(instant, &self.zone)
+    }
+
+    /// When the location next closes, if it is open, or opens, if it is not. `None` where neither happens within a year.
+    #[must_use]
+    pub fn next_change(&self, instant: Timestamp) -> Option<Timestamp> {
+        let open = self.open_at(instant);
+        let mut date = self.local(instant).date;
+        for _ in 0..HORIZON {
+            let mut instants = self.boundaries(date);
+            instants.sort_unstable();
+            let change = instants.into_iter().find(|at| *at > instant && self.open_at(*at) != open);
+            if change.is_some() {
+                return change;
+            }
+            date = date.tomorrow().ok()?;
+        }
+        None
+    }
+
+    /// Every instant of a local date at which the verdict may change: where clocks show a boundary, and where they jump.
+    fn boundaries(&self, date: Date) -> Vec<Timestamp> {
+        let shown = |minute: u16| {
+            #[expect(clippy::cast_possible_truncation, reason = "hours and minutes of a day")]
+            let time = Time::new((minute / 60) as i8, (minute % 60) as i8, 0, 0).ok();
+            time.map(|time| date.to_datetime(time))
+        };
+        let instants = |label: DateTime| {
+            let offsets = match self.zone.to_ambiguous_timestamp(label).offset() {
+                AmbiguousOffset::Unambiguous { offset } => [Some(offset), None],
+                AmbiguousOffset::Fold { before, after } => [Some(before), Some(after)],
+                // No clock shows it; the jump over it is a boundary of its own.
+                AmbiguousOffset::Gap { .. } => [None, None],
+            };
+            offsets.into_iter().flatten().filter_map(move |offset| offset.to_timestamp(label).ok())
+        };
+        let mut all: Vec<_> = self.timetable.labels(date).filter_map(shown).flat_map(instants).collect();
+        // A day and a half around noon holds all of the day, however clocks jump.
+        let reach = SignedDuration::from_hours(36);
+        if let Ok(noon) = self.zone.to_ambiguous_timestamp(date.at(12, 0, 0, 0)).compatible() {
+            let end = noon.saturating_add(reach).unwrap_or(Timestamp::MAX);
+            let jumps = self.zone.following(noon.saturating_sub(reach).unwrap_or(Timestamp::MIN));
+            let jumps = jumps.map(|jump| jump.timestamp()).take_while(|at| *at <= end);
+            all.extend(jumps.filter(|at| self.local(*at).date == date));
+        }
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,344 @@
+//! `search_merchants`: merchants by words, filters or both (draft *Merchant* capability).
+//!
+//! An address is turned into a point here, once per call. Where that fails nothing is found, and the answer says why: a
+//! search never becomes wider than it was meant.
+
+use std::collections::HashSet;
+
+use jiff::Timestamp;
+
+use super::{
+    Context,
+    address::Place,
+    geo::{METRES_PER_KILOMETRE, METRES_PER_MILE},
+    listing::{Listing, occasion},
+    paging::{DEFAULT_LIMIT, MAX_LIMIT, Turn},
+    port::{Circle, Criteria, Geocoder, Merchants, Policy, Query, Resolved},
+    record::{Location, Merchant, Method, PostalAddress, Precision},
+};
+use crate::{
+    Refusal,
+    catalog::{cursor::Binding, filter::CategoryPath},
+    message::{Message, Severity},
+};
+
+/// What to search for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Request {
+    /// The words to look for; blank finds every merchant.
+    pub query: String,
+    /// The buyer's circumstances.
+    pub context: Context,
+    /// What merchants have to be.
+    pub filters: Filters,
+    /// Where the page starts: the cursor of an earlier answer.
+    pub cursor: Option<String>,
+    /// How many merchants the caller wants at once, 1 to [`MAX_LIMIT`].
+    pub limit: Option<u64>,
+}
+
+/// The filters of a request. One and the same location has to pass all but the category.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Filters {
+    /// A category; what lies below it counts too.
+    pub category: Option<String>,
+    /// Whether only locations that are open now count; `false` asks for nothing.
+    pub open_now: Option<bool>,
+    /// How goods have to be handed over.
+    pub fulfillment_method: Option<FulfillmentMethod>,
+    /// Where the merchant has to be.
+    pub location: Option<LocationFilter>,
+    /// The names of filters that this gateway does not know.
+    pub unknown: Vec<String>,
+}
+
+/// A method as the draft has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FulfillmentMethod {
+    /// To the buyer, by whomever.
+    Shipping,
+    /// By the buyer.
+    Pickup,
+}
+
+impl FulfillmentMethod {
+    const fn methods(self) -> &'static [Method] {
+        match self {
+            Self::Shipping => &[Method::Delivery, Method::Shipping],
+            Self::Pickup => &[Method::Pickup],
+        }
+    }
+}
+
+/// Where a merchant has to be: near an address, or at it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LocationFilter {
+    /// The address. Without a radius its country, region, town and postal code have to be the location's.
+    pub address: Option<PostalAddress>,
+    /// How far from the address the location may be.
+    pub radius: Option<Radius>,
+}
+
+/// A distance in the caller's unit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Radius {
+    /// The number, at least 0.
+    pub value: f64,
+    /// Of what.
+    pub unit: Unit,
+}
+
+/// A unit of length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Unit {
+    /// 1,000 metres.
+    Kilometre,
+    /// 1,609.344 metres.
+    Mile,
+}
+
+impl Radius {
+    /// The same in metres.
+    #[must_use]
+    pub fn metres(self) -> f64 {
+        self.value
+            * match self.unit {
+                Unit::Kilometre => METRES_PER_KILOMETRE,
+                Unit::Mile => METRES_PER_MILE,
+            }
+    }
+}
+
+/// A page of merchants.
+#[derive(Debug)]
+pub struct Found {
+    /// The merchants, the best match first.
+    pub merchants: Vec<Listing>,
+    /// The cursor of the next page, if there is one.
+    pub cursor: Option<String>,
+    /// How many merchants there are in all, if the directory knows.
+    pub total: Option<u64>,
+    /// What is said beside.
+    pub messages: Vec<Message>,
+}
+
+impl Found {
+    fn nothing(reason: Message) -> Self {
+        Self { merchants: Vec::new(), cursor: None, total: Some(0), messages: vec![reason] }
+    }
+}
+
+/// Searches a directory as of `now`, or as of the first page.
+///
+/// # Errors
+/// Filters that are unknown or mean nothing, a page size out of bounds, a cursor of another query, or whatever the
+/// directory and the geocoder report.
+pub async fn search(
+    merchants: &dyn Merchants,
+    geocoder: &dyn Geocoder,
+    request: &Request,
+    now: Timestamp,
+) -> Result<Found, Refusal> {
+    let filters = &request.filters;
+    let mut criteria = filters.criteria()?;
+    let limit = page_size(request.limit)?;
+    if let Some(reason) = restriction(merchants.policy(), &request.context) {
+        return Ok(Found::nothing(reason));
+    }
+    let mut messages = Vec::new();
+    if let Some((address, radius)) = filters.around(merchants.policy())? {
+        let mut address = address.clone();
+        if address.address_country.as_deref().is_none_or(|country| country.trim().is_empty()) {
+            address.address_country.clone_from(&request.context.country);
+        }
+        match geocoder.resolve(&address).await? {
+            None => return Ok(Found::nothing(unresolved())),
+            Some(Resolved { point, precision }) => {
+                criteria.within = Some(Circle { center: point, max: radius.metres() });
+                if precision < Precision::Street {
+                    messages.push(approximated(precision));
+                }
+            }
+        }
+    }
+
+    let text = Some(request.query.trim()).filter(|text| !text.is_empty());
+    let binding = binding(text, filters, &criteria, &request.context);
+    let turn = Turn::open(merchants.cursor_key(), binding, request.cursor.as_deref(), now)?;
+    criteria.open_at = (filters.open_now == Some(true)).then_some(turn.instant);
+    let preference = request.context.preference();
+    let query = Query { text: text.map(str::to_owned), criteria, preference, limit, after: turn.after.clone() };
+    let page = merchants.find(&query).await?;
+
+    let ids: Vec<_> = page.hits.iter().map(|hit| hit.merchant.as_str()).collect();
+    let documents = merchants.fetch(&ids).await?;
+    let mut listings = Vec::with_capacity(page.hits.len());
+    for (hit, merchant) in page.hits.iter().zip(documents) {
+        // One that is gone since it was found is not there to be shown.
+        let Some(merchant) = merchant else { continue };
+        let path = format!("$.merchants[{}]", listings.len());
+        messages.extend(holiday(&merchant, Some(&hit.locations), turn.instant, path));
+        listings.push(Listing::new(merchant, &hit.locations, &request.context.languages));
+    }
+    Ok(Found {
+        merchants: listings,
+        cursor: page.next.map(|position| turn.seal(merchants.cursor_key(), binding, &position)),
+        total: page.total,
+        messages,
+    })
+}
+
+impl Filters {
+    /// What the filters demand, but for what takes a clock or a geocoder.
+    fn criteria(&self) -> Result<Criteria, Refusal> {
+        known(&self.unknown, "`category`, `open_now`, `fulfillment_method` and `location`")?;
+        let category = match self.category.as_deref() {
+            Some(category) if category.split('>').any(|segment| segment.trim().is_empty()) => {
+                return Err(Refusal::invalid("$.filters.category", "The category has an empty part.")
+                    .accepting("a category such as `Restaurants` or `Restaurants > Pizza`"));
+            }
+            category => category.map(CategoryPath::new),
+        };
+        let methods = self.fulfillment_method.map_or(&[][..], FulfillmentMethod::methods).to_vec();
+        let place = match &self.location {
+            Some(LocationFilter { address: Some(address), radius: None }) => {
+                let place = Place::of(address);
+                if place.is_empty() {
+                    return Err(Refusal::invalid("$.filters.location.address", "The address names no place.").accepting(
+                        "at least one of `address_country`, `address_region`, `address_locality` and `postal_code`; or a `radius`",
+                    ));
+                }
+                Some(place)
+            }
+            _ => None,
+        };
+        Ok(Criteria { category, methods, place, ..Criteria::default() })
+    }
+
+    /// The address and the radius around it, where there is one.
+    fn around(&self, policy: &Policy) -> Result<Option<(&PostalAddress, Radius)>, Refusal> {
+        let Some(LocationFilter { address, radius }) = &self.location else { return Ok(None) };
+        match (address, radius) {
+            (None, None) => Err(Refusal::invalid("$.filters.location", "The location filter says nothing.")
+                .accepting("an `address`, with or without a `radius`")),
+            (None, Some(_)) => {
+                Err(Refusal::invalid("$.filters.location", "There is a radius, but nothing it is around.")
+                    .accepting("an `address` beside the `radius`"))
+            }
+            (Some(_), None) => Ok(None),
+            (Some(address), Some(radius)) => {
+                if *address == PostalAddress::default() {
+                    return Err(Refusal::invalid("$.filters.location.address", "The address says nothing.")
+                        .accepting("for example a `postal_code` with an `address_country`"));
+                }
+                within_bounds(policy, radius.metres(), "$.filters.location.radius.value")?;
+                Ok(Some((address, *radius)))
+            }
+        }
+    }
+}
+
+/// Refuses filters that this gateway does not know: leaving them out would find more than was asked for.
+pub(super) fn known(unknown: &[String], known: &str) -> Result<(), Refusal> {
+    let Some(name) = unknown.first() else { return Ok(()) };
+    let name: String = name.chars().filter(|letter| !letter.is_control()).take(64).collect();
+    Err(Refusal::invalid(
+        format!("$.filters['{}']", name.replace('\'', "\\'")),
+        format!("There is no filter `{name}`."),
+    )
+    .accepting(format!("the filters {known}")))
+}
+
+/// Refuses a radius that is none or larger than the operator allows.
+pub(super) fn within_bounds(policy: &Policy, metres: f64, path: &str) -> Result<(), Refusal> {
+    if !(metres.is_finite() && metres >= 0.0) {
+        return Err(Refusal::invalid(path, "The radius is no distance.").accepting("a number that is at least 0"));
+    }
+    match policy.max_radius {
+        Some(max) if metres > max => Err(Refusal::invalid(path, "The radius is larger than this directory searches.")
+            .accepting(format!("at most {max} metres ({:.1} km)", max / METRES_PER_KILOMETRE))),
+        _ => Ok(()),
+    }
+}
+
+fn page_size(limit: Option<u64>) -> Result<usize, Refusal> {
+    match limit.map(usize::try_from) {
+        None => Ok(DEFAULT_LIMIT),
+        Some(Ok(limit)) if (1..=MAX_LIMIT).contains(&limit) => Ok(limit),
+        Some(_) => Err(Refusal::invalid("$.pagination.limit", "The page size is out of bounds.")
+            .accepting(format!("a number from 1 to {MAX_LIMIT}"))),
+    }
+}
+
+/// Why buyers in these circumstances are shown nothing, if they are not.
+pub(super) fn restriction(policy: &Policy, context: &Context) -> Option<Message> {
+    let Place { country, region, .. } = context.place();
+    let country = country?;
+    let code = region.map(|region| format!("{country}-{region}"));
+    let restricted = |own: &String| {
+        own.eq_ignore_ascii_case(&country) || code.as_ref().is_some_and(|code| own.eq_ignore_ascii_case(code))
+    };
+    policy.restricted_regions.iter().any(restricted).then(|| {
+        Message::error(
+            "REGION_RESTRICTED",
+            "The merchants of this directory do not sell to the buyer's region.",
+            Severity::Recoverable,
+        )
+    })
+}
+
+fn unresolved() -> Message {
+    Message::Error {
+        code: "LOCATION_UNRESOLVED".to_owned(),
+        content:
+            "It is not known where this address is, so that nothing near it can be found. A postal code or a town \
+            with its region, each with the country, can help."
+                .to_owned(),
+        severity: Severity::Recoverable,
+        path: Some("$.filters.location.address".to_owned()),
+        content_type: None,
+    }
+}
+
+fn approximated(precision: Precision) -> Message {
+    let middle = match precision {
+        Precision::Locality => "the middle of the town",
+        Precision::PostalCode | Precision::Street => "the middle of the postal code",
+    };
+    Message::info(
+        "LOCATION_APPROXIMATED",
+        format!("Distances were measured from {middle}, not from the address itself."),
+    )
+}
+
+/// A warning that one of these locations, or of all that are public, keeps other hours today.
+pub(super) fn holiday(merchant: &Merchant, of: Option<&[String]>, instant: Timestamp, path: String) -> Option<Message> {
+    let of: Option<HashSet<&str>> = of.map(|ids| ids.iter().map(String::as_str).collect());
+    let concerns =
+        |location: &&Location| location.public && of.as_ref().is_none_or(|ids| ids.contains(location.id.as_str()));
+    let mut concerned = merchant.locations.iter().filter(concerns);
+    let (location, title) = concerned.find_map(|location| Some((location, occasion(location, instant)?)))?;
+    let title = title.map(|title| format!(" ({title})")).unwrap_or_default();
+    Some(Message::Warning {
+        code: "HOLIDAY_HOURS".to_owned(),
+        content: format!("Special opening hours apply today at {}{title}.", location.name),
+        path: Some(path),
+        content_type: None,
+    })
+}
+
+/// Everything that decides about the results but for the instant, which the cursor carries itself.
+fn binding(text: Option<&str>, filters: &Filters, criteria: &Criteria, context: &Context) -> Binding {
+    let Filters { open_now, fulfillment_method, .. } = filters;
+    Binding::of(&(
+        "merchants",
+        text,
+        &criteria.category,
+        *open_now == Some(true),
+        fulfillment_method,
+        criteria.within.map(Circle::bits),
+        criteria.place.as_ref().map(Place::members),
+        context.place().members(),
+        &context.intent,
+    ))
+}

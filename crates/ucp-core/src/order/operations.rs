@@ -1,0 +1,28 @@
+//! Looking at orders.
+
+use super::View;
+use crate::{
+    Answer, Outcome, Refusal,
+    operation::ById,
+    purchase::{
+        caller::Caller,
+        desk::{Decision, Desk, not_found},
+    },
+};
+
+impl Desk {
+    /// An order as it is (rules ORD-02 and ORD-04).
+    ///
+    /// # Errors
+    /// What the ports fail with.
+    pub async fn get_order(&self, caller: &Caller, request: ById) -> Result<Decision, Refusal> {
+        Ok(Decision::unchanged(match self.ledger.order(&caller.owner, &request.id).await? {
+            Some(stored) => Outcome::Answer(Answer::GetOrder(View {
+                permalink_url: self.permalink(&stored.document.token),
+                order: Box::new(stored.document),
+                messages: Vec::new(),
+            })),
+            None => not_found("order", &request.id),
+        }))
+    }
+}

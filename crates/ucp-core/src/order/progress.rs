@@ -1,0 +1,325 @@
+//! What happens to an order after it was placed (rules ORD-02 and ORD-03).
+//!
+//! Each step adds an event or an adjustment and never touches an earlier one. Quantities follow from the steps: what was
+//! shipped or handed over counts as fulfilled, what was canceled leaves the total.
+
+use jiff::Timestamp;
+
+use super::{Adjustment, AdjustmentStatus, Event, LineQuantity, Order};
+use crate::purchase::totals::{Total, TotalKind, amount_of};
+
+/// Where a parcel is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tracking {
+    /// Who carries it.
+    pub carrier: Option<String>,
+    /// The tracking number.
+    pub number: Option<String>,
+    /// Where it can be followed.
+    pub url: Option<String>,
+}
+
+/// Why a step cannot be taken.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Impossible {
+    /// There is no such line.
+    #[error("the order has no line `{0}`")]
+    NoSuchLine(String),
+    /// There are not so many left.
+    #[error("line `{line}` has {left} left for this, not {wanted}")]
+    TooMany {
+        /// The line.
+        line: String,
+        /// How many there are.
+        left: u64,
+        /// How many were asked for.
+        wanted: u64,
+    },
+    /// There is nothing left.
+    #[error("nothing is left of the order for this")]
+    NothingLeft,
+    /// More would be given back than was paid.
+    #[error("{left} minor units are left to give back, not {wanted}")]
+    TooMuch {
+        /// How much there is.
+        left: i64,
+        /// How much was asked for.
+        wanted: i64,
+    },
+}
+
+impl Order {
+    /// Sends lines: those given, or all that is left when none are.
+    ///
+    /// # Errors
+    /// When there is not so much left to send.
+    pub fn ship(&mut self, at: Timestamp, lines: &[LineQuantity], tracking: Tracking) -> Result<(), Impossible> {
+        let lines = self.chosen(lines, |line| line.total.saturating_sub(line.fulfilled))?;
+        for line in &mut self.line_items {
+            line.fulfilled += quantity_of(&lines, &line.id);
+        }
+        self.happened(at, "shipped", lines, tracking);
+        Ok(())
+    }
+
+    /// Reports that what was shipped has arrived: the lines given, or all that has not arrived yet when none are. Lines
+    /// that were never shipped count as handed over.
+    ///
+    /// # Errors
+    /// When there is not so much left to deliver.
+    pub fn deliver(&mut self, at: Timestamp, lines: &[LineQuantity]) -> Result<(), Impossible> {
+        let arrived = |events: &[Event], id: &str| -> u64 {
+            let delivered = events.iter().filter(|event| event.kind == "delivered");
+            delivered.map(|event| quantity_of(&event.line_items, id)).sum()
+        };
+        let events = std::mem::take(&mut self.events);
+        let chosen = self.chosen(lines, |line| line.total.saturating_sub(arrived(&events, &line.id)));
+        let before: Vec<_> = self.line_items.iter().map(|line| arrived(&events, &line.id)).collect();
+        self.events = events;
+        let lines = chosen?;
+        for (line, before) in self.line_items.iter_mut().zip(before) {
+            line.fulfilled = line.fulfilled.max(before + quantity_of(&lines, &line.id));
+        }
+        self.happened(at, "delivered", lines, Tracking::default());
+        Ok(())
+    }
+
+    /// Takes lines out of the order that were not sent yet: those given, or all when none are. Returns what is to be given
+    /// back for them, in minor units; giving it back is another step.
+    ///
+    /// # Errors
+    /// When there is not so much left to cancel.
+    pub fn cancel(&mut self, at: Timestamp, lines: &[LineQuantity], reason: Option<String>) -> Result<i64, Impossible> {
+        let lines = self.chosen(lines, |line| line.total.saturating_sub(line.fulfilled))?;
+        let mut worth: i128 = 0;
+        for line in &mut self.line_items {
+            let taken = quantity_of(&lines, &line.id);
+            line.total -= taken;
+            if line.original > 0 {
+                let total = i128::from(amount_of(&line.totals, TotalKind::Total));
+                worth += total * i128::from(taken) / i128::from(line.original);
+            }
+        }
+        let worth = i64::try_from(worth).unwrap_or(i64::MAX);
+        let taken = lines.into_iter().map(|line| LineQuantity { quantity: -line.quantity, ..line }).collect();
+        self.adjusted(at, "cancellation", taken, -worth, reason);
+        Ok(worth)
+    }
+
+    /// Gives money back: an amount in minor units, or all that is left when none is said. `lines` says for what, without
+    /// changing what the buyer keeps.
+    ///
+    /// # Errors
+    /// When more would be given back than was paid.
+    pub fn refund(
+        &mut self,
+        at: Timestamp,
+        amount: Option<i64>,
+        lines: &[LineQuantity],
+        reason: Option<String>,
+    ) -> Result<i64, Impossible> {
+        for line in lines {
+            if self.line_items.iter().all(|known| known.id != line.id) {
+                return Err(Impossible::NoSuchLine(line.id.clone()));
+            }
+        }
+        let left = self.refundable();
+        let wanted = amount.unwrap_or(left);
+        if left == 0 {
+            return Err(Impossible::NothingLeft);
+        }
+        if wanted < 1 || wanted > left {
+            return Err(Impossible::TooMuch { left, wanted });
+        }
+        let lines = lines.iter().map(|line| LineQuantity { id: line.id.clone(), quantity: -line.quantity.abs() });
+        self.adjusted(at, "refund", lines.collect(), -wanted, reason);
+        Ok(wanted)
+    }
+
+    /// How much of what was paid has not been given back, in minor units.
+    #[must_use]
+    pub fn refundable(&self) -> i64 {
+        let refunds = self.adjustments.iter().filter(|adjustment| adjustment.kind == "refund");
+        let given: i64 = refunds.map(|refund| -amount_of(&refund.totals, TotalKind::Total)).sum();
+        (amount_of(&self.totals, TotalKind::Total) - given).max(0)
+    }
+
+    /// The lines that a step is about, of which there has to be enough.
+    fn chosen(
+        &self,
+        lines: &[LineQuantity],
+        left: impl Fn(&super::OrderLine) -> u64,
+    ) -> Result<Vec<LineQuantity>, Impossible> {
+        if lines.is_empty() {
+            let all = self.line_items.iter().filter(|line| left(line) > 0);
+            let all: Vec<_> = all.map(|line| LineQuantity { id: line.id.clone(), quantity: signed(left(line)) }).collect();
+            return if all.is_empty() { Err(Impossible::NothingLeft) } else { Ok(all) };
+        }
+        let mut chosen: Vec<LineQuantity> = Vec::with_capacity(lines.len());
+        for line in lines {
+            match chosen.iter_mut().find(|known| known.id == line.id) {
+                Some(known) => known.quantity = known.quantity.saturating_add(line.quantity),
+                None => chosen.push(line.clone()),
+            }
+        }
+        for line in &chosen {
+            let known = self.line_items.iter().find(|known| known.id == line.id);
+            let left = left(known.ok_or_else(|| Impossible::NoSuchLine(line.id.clone()))?);
+            let wanted = u64::try_from(line.quantity).unwrap_or(0);
+            if wanted == 0 || wanted > left {
+                return Err(Impossible::TooMany { line: line.id.clone(), left, wanted });
+            }
+        }
+        Ok(chosen)
+    }
+
+    fn happened(&mut self, at: Timestamp, kind: &str, line_items: Vec<LineQuantity>, tracking: Tracking) {
+        self.events.push(Event {
+            id: format!("evt_{}", self.events.len() + 1),
+            occurred_at: at,
+            kind: kind.to_owned(),
+            line_items,
+            tracking_number: tracking.number,
+            tracking_url: tracking.url,
+            carrier: tracking.carrier,
+            description: None,
+        });
+    }
+
+    fn adjusted(&mut self, at: Timestamp, kind: &str, lines: Vec<LineQuantity>, amount: i64, reason: Option<String>) {
+        self.adjustments.push(Adjustment {
+            id: format!("adj_{}", self.adjustments.len() + 1),
+            kind: kind.to_owned(),
+            occurred_at: at,
+            status: AdjustmentStatus::Completed,
+            line_items: lines,
+            totals: vec![Total { kind: TotalKind::Total, display_text: None, amount }],
+            description: reason,
+        });
+    }
+}
+
+fn quantity_of(lines: &[LineQuantity], id: &str) -> u64 {
+    lines.iter().filter(|line| line.id == id).map(|line| u64::try_from(line.quantity).unwrap_or(0)).sum()
+}
+
+fn signed(quantity: u64) -> i64 {
+    i64::try_from(quantity).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{
+        money::{Amount, Currency},
+        order::{LineStatus, OrderLine, Payment},
+        purchase::line_item::Item,
+    };
+
+    fn line(id: &str, quantity: u64, price: i64) -> OrderLine {
+        let amount = price * signed(quantity);
+        OrderLine {
+            id: id.into(),
+            item: Item {
+                id: format!("item_{id}"),
+                title: "A thing".into(),
+                price: Amount::new(price).expect("an amount"),
+                image_url: None,
+                needs_fulfillment: true,
+                weight_grams: 0,
+            },
+            original: quantity,
+            total: quantity,
+            fulfilled: 0,
+            totals: vec![Total { kind: TotalKind::Total, display_text: None, amount }],
+            parent_id: None,
+        }
+    }
+
+    fn order() -> Order {
+        Order {
+            id: "ord_1".into(),
+            label: "#1".into(),
+            token: "t".into(),
+            owner: "https://agent.example/".into(),
+            checkout_id: "chk_1".into(),
+            line_items: vec![line("li_1", 3, 1_000), line("li_2", 2, 500)],
+            currency: Currency::USD,
+            totals: vec![Total { kind: TotalKind::Total, display_text: None, amount: 4_000 }],
+            expectations: Vec::new(),
+            events: Vec::new(),
+            adjustments: Vec::new(),
+            attribution: None,
+            payment: Payment { handler_id: "h".into(), attempt_id: "a".into(), reference: "r".into() },
+            placed_at: Timestamp::UNIX_EPOCH,
+        }
+    }
+
+    fn of(id: &str, quantity: i64) -> Vec<LineQuantity> {
+        vec![LineQuantity { id: id.into(), quantity }]
+    }
+
+    const NOW: Timestamp = Timestamp::UNIX_EPOCH;
+
+    #[test]
+    fn lines_go_from_processing_to_fulfilled_or_removed() {
+        let mut order = order();
+        order.ship(NOW, &of("li_1", 2), Tracking::default()).expect("there are three");
+        assert_eq!(order.line_items[0].status(), LineStatus::Partial);
+        assert_eq!(order.line_items[1].status(), LineStatus::Processing);
+        assert_eq!(order.cancel(NOW, &of("li_2", 2), None), Ok(1_000));
+        assert_eq!(order.line_items[1].status(), LineStatus::Removed);
+        assert_eq!(
+            order.ship(NOW, &of("li_1", 2), Tracking::default()),
+            Err(Impossible::TooMany { line: "li_1".into(), left: 1, wanted: 2 })
+        );
+        order.ship(NOW, &[], Tracking::default()).expect("one is left");
+        assert_eq!(order.line_items[0].status(), LineStatus::Fulfilled);
+        order.deliver(NOW, &[]).expect("all of it");
+        assert_eq!(order.deliver(NOW, &[]), Err(Impossible::NothingLeft));
+        assert_eq!(order.ship(NOW, &[], Tracking::default()), Err(Impossible::NothingLeft));
+        let kinds: Vec<_> = order.events.iter().map(|event| event.kind.as_str()).collect();
+        assert_eq!(kinds, ["shipped", "shipped", "delivered"]);
+    }
+
+    #[test]
+    fn no_more_is_given_back_than_was_paid() {
+        let mut order = order();
+        assert_eq!(order.refund(NOW, Some(1_500), &of("li_1", 1), Some("broken".into())), Ok(1_500));
+        assert_eq!(order.refund(NOW, Some(2_501), &[], None), Err(Impossible::TooMuch { left: 2_500, wanted: 2_501 }));
+        assert_eq!(order.refund(NOW, Some(-1), &[], None), Err(Impossible::TooMuch { left: 2_500, wanted: -1 }));
+        assert_eq!(order.refund(NOW, None, &of("li_9", 1), None), Err(Impossible::NoSuchLine("li_9".into())));
+        assert_eq!(order.refund(NOW, None, &[], None), Ok(2_500));
+        assert_eq!(order.refund(NOW, None, &[], None), Err(Impossible::NothingLeft));
+        assert_eq!(order.adjustments[0].line_items, of("li_1", -1));
+    }
+
+    proptest! {
+        /// Whatever is tried, in whatever order: quantities stay within what was ordered, what was told is never untold.
+        #[test]
+        fn steps_only_add(steps in prop::collection::vec((0..4_u8, 0..3_usize, -1_i64..5), 0..30)) {
+            let mut order = order();
+            for (step, line, quantity) in steps {
+                let lines = match line { 0 => Vec::new(), line => of(&format!("li_{line}"), quantity) };
+                let before = order.clone();
+                let done = match step {
+                    0 => order.ship(NOW, &lines, Tracking::default()).is_ok(),
+                    1 => order.deliver(NOW, &lines).is_ok(),
+                    2 => order.cancel(NOW, &lines, None).is_ok(),
+                    _ => order.refund(NOW, Some(quantity * 700), &[], None).is_ok(),
+                };
+                prop_assert_eq!(&order.events[..before.events.len()], &before.events[..]);
+                prop_assert_eq!(&order.adjustments[..before.adjustments.len()], &before.adjustments[..]);
+                let added = order.events.len() + order.adjustments.len() - before.events.len() - before.adjustments.len();
+                prop_assert_eq!(added, usize::from(done));
+                prop_assert!(done || order == before, "a step that is not taken changes nothing");
+                for line in &order.line_items {
+                    prop_assert!(line.fulfilled <= line.total && line.total <= line.original);
+                }
+                prop_assert!(order.refundable() >= 0);
+            }
+        }
+    }
+}

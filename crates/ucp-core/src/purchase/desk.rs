@@ -1,0 +1,278 @@
+//! Where the embedded shop sells: the ports and terms that its operations share.
+//!
+//! The operations themselves are with what they are about: [`cart`](crate::cart), [`checkout`](crate::checkout),
+//! [`order`](crate::order). Each of them reads, decides, and returns a [`Decision`]: what to answer, and what has to be
+//! on disk before it is answered. Nothing is written behind that; completing a checkout alone writes down its intent
+//! before it pays.
+
+use std::{collections::HashMap, fmt, sync::Arc};
+
+use async_trait::async_trait;
+use jiff::{SignedDuration, Timestamp};
+
+use super::{
+    caller::Caller,
+    draft::Draft,
+    ledger::{Change, Ledger},
+    payment::{Declaration, Handler},
+    pricing::{Facts, Good, Previous, Purpose, Quote, quote},
+    terms::Terms,
+};
+use crate::{
+    Outcome, Refusal, cart,
+    catalog::{
+        market::Presentation,
+        product::{Link, Product},
+    },
+    checkout,
+    message::{Message, Severity},
+    operation::{BUYER_CONSENT, ById, DISCOUNT, FULFILLMENT},
+    port::{Catalog, Match, Sales, Target},
+};
+
+/// What to answer, and what has to be on disk before.
+#[derive(Debug)]
+pub struct Decision {
+    /// The answer.
+    pub outcome: Outcome,
+    /// What changes.
+    pub change: Change,
+}
+
+impl Decision {
+    /// An answer that changes nothing.
+    #[must_use]
+    pub fn unchanged(outcome: Outcome) -> Self {
+        Self { outcome, change: Change::default() }
+    }
+}
+
+/// What a desk needs.
+#[derive(Clone)]
+pub struct Desk {
+    /// Where goods are found.
+    pub catalog: Arc<dyn Catalog>,
+    /// Where carts, checkouts and orders are kept.
+    pub ledger: Arc<dyn Ledger>,
+    /// On what terms the shop sells.
+    pub terms: Arc<Terms>,
+    /// How buyers can pay.
+    pub handlers: Arc<[Arc<dyn Handler>]>,
+    /// Where the pages for buyers are: an absolute address without trailing slash.
+    pub pages: String,
+    /// The time.
+    pub clock: Arc<dyn Fn() -> Timestamp + Send + Sync>,
+    /// What nobody can guess.
+    pub random: Arc<dyn Fn() -> [u8; 16] + Send + Sync>,
+}
+
+impl fmt::Debug for Desk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Desk").field("pages", &self.pages).finish_non_exhaustive()
+    }
+}
+
+impl Desk {
+    /// The time.
+    pub(crate) fn now(&self) -> Timestamp {
+        (self.clock)()
+    }
+
+    /// A name that nobody can guess.
+    pub(crate) fn unguessable(&self, prefix: &str) -> String {
+        let mut name = prefix.to_owned();
+        name.extend((self.random)().iter().flat_map(|byte| [byte >> 4, byte & 15]).map(hex_digit));
+        name
+    }
+
+    /// When something that is touched now is given up.
+    pub(crate) fn expiry(now: Timestamp, seconds: u32) -> Timestamp {
+        now.checked_add(SignedDuration::from_secs(seconds.into())).unwrap_or(Timestamp::MAX)
+    }
+
+    /// Where a buyer can go on with a cart or a checkout.
+    pub(crate) fn continue_url(&self, token: &str) -> String {
+        format!("{}/continue/{token}", self.pages)
+    }
+
+    /// The page of an order.
+    pub(crate) fn permalink(&self, token: &str) -> String {
+        format!("{}/order/{token}", self.pages)
+    }
+
+    /// The pages of the shop that matter to a buyer.
+    pub(crate) fn links(&self) -> Arc<[Link]> {
+        self.catalog.market().links.clone().into()
+    }
+
+    /// How buyers can pay.
+    pub fn declarations(&self) -> Arc<[Declaration]> {
+        self.handlers.iter().map(|handler| handler.declaration().clone()).collect()
+    }
+
+    /// A draft without what belongs to extensions that were not negotiated.
+    pub(crate) fn negotiated(mut draft: Draft, purpose: Purpose, caller: &Caller) -> Draft {
+        if !caller.has(DISCOUNT) {
+            draft.codes = None;
+        }
+        if !caller.has(FULFILLMENT) || purpose == Purpose::Cart {
+            draft.fulfillment = None;
+        }
+        if !caller.has(BUYER_CONSENT)
+            && let Some(buyer) = &mut draft.buyer
+        {
+            buyer.consent = None;
+        }
+        draft
+    }
+
+    /// What a draft costs, and whether anything of it can be bought at all.
+    pub(crate) async fn price(
+        &self,
+        purpose: Purpose,
+        draft: &Draft,
+        caller: &Caller,
+        previous: &Previous,
+    ) -> Result<(Quote, bool), Refusal> {
+        let facts = self.facts(draft).await?;
+        let quote = quote(purpose, draft, &facts, &self.terms, caller, previous)?;
+        let purchasable = facts.goods.iter().flatten().any(|good| good.available && good.stock != Some(0));
+        Ok((quote, purchasable))
+    }
+
+    /// What the shop knows about the goods of a draft, in one currency: the one the buyer's circumstances choose, if
+    /// everything is priced in it, or else the shop's own.
+    async fn facts(&self, draft: &Draft) -> Result<Facts, Refusal> {
+        let market = self.catalog.market();
+        let mut presentation = market.presentation(&draft.context.of_catalog());
+        let mut named = self.resolve(draft, &presentation).await?;
+        let priced = |(product, position): &(Arc<Product>, usize)| {
+            product.variants[*position].price.currency == presentation.currency
+        };
+        if !named.values().all(priced) {
+            presentation.currency = market.currency;
+            named = self.resolve(draft, &presentation).await?;
+        }
+        let variants: Vec<_> =
+            named.values().map(|(product, position)| product.variants[*position].id.as_str()).collect();
+        let stock = self.ledger.stock(&variants).await?;
+        let stock: HashMap<_, _> = variants.into_iter().zip(stock).collect();
+        let good = |(product, position): &(Arc<Product>, usize)| {
+            let variant = &product.variants[*position];
+            let title = match product.variants.len() {
+                1 => product.title.clone(),
+                _ => format!("{} – {}", product.title, variant.title),
+            };
+            let image = variant.media.iter().chain(&product.media).find(|media| media.kind == "image");
+            Good {
+                id: variant.id.clone(),
+                product_id: product.id.clone(),
+                title,
+                price: variant.price.amount,
+                image_url: image.map(|media| media.url.clone()),
+                available: variant.availability.available,
+                stock: stock.get(variant.id.as_str()).copied().flatten(),
+                weight_grams: variant.weight_grams,
+                needs_fulfillment: !variant.digital,
+            }
+        };
+        let goods = draft.line_items.iter().map(|line| named.get(line.item.as_str()).map(good)).collect();
+        Ok(Facts { currency: presentation.currency, own_currency: market.currency, goods, now: self.now() })
+    }
+
+    /// The variants that the lines of a draft name. A product with a single variant may be named instead of that.
+    async fn resolve<'a>(
+        &self,
+        draft: &'a Draft,
+        presentation: &Presentation,
+    ) -> Result<HashMap<&'a str, (Arc<Product>, usize)>, Refusal> {
+        let mut ids: Vec<_> = draft.line_items.iter().map(|line| line.item.as_str()).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        let found = self.catalog.resolve(&ids, presentation).await?;
+        let variant = |matches: Vec<Match>| {
+            matches.into_iter().find_map(|found| match found.target {
+                Target::Variant(position) => Some((found.product, position)),
+                Target::Product if found.product.variants.len() == 1 => Some((found.product, 0)),
+                _ => None,
+            })
+        };
+        Ok(ids.into_iter().zip(found).filter_map(|(id, matches)| Some((id, variant(matches)?))).collect())
+    }
+}
+
+#[async_trait]
+impl Sales for Desk {
+    fn ledger(&self) -> &dyn Ledger {
+        &*self.ledger
+    }
+
+    fn now(&self) -> Timestamp {
+        (self.clock)()
+    }
+
+    async fn create_cart(&self, caller: &Caller, request: cart::Create) -> Result<Decision, Refusal> {
+        Self::create_cart(self, caller, request).await
+    }
+
+    async fn get_cart(&self, caller: &Caller, request: ById) -> Result<Decision, Refusal> {
+        Self::get_cart(self, caller, request).await
+    }
+
+    async fn update_cart(&self, caller: &Caller, request: cart::Update) -> Result<Decision, Refusal> {
+        Self::update_cart(self, caller, request).await
+    }
+
+    async fn cancel_cart(&self, caller: &Caller, request: ById) -> Result<Decision, Refusal> {
+        Self::cancel_cart(self, caller, request).await
+    }
+
+    async fn create_checkout(&self, caller: &Caller, request: checkout::Create) -> Result<Decision, Refusal> {
+        Self::create_checkout(self, caller, request).await
+    }
+
+    async fn get_checkout(&self, caller: &Caller, request: ById) -> Result<Decision, Refusal> {
+        Self::get_checkout(self, caller, request).await
+    }
+
+    async fn update_checkout(&self, caller: &Caller, request: checkout::Update) -> Result<Decision, Refusal> {
+        Self::update_checkout(self, caller, request).await
+    }
+
+    async fn complete_checkout(&self, caller: &Caller, request: checkout::Complete) -> Result<Decision, Refusal> {
+        Self::complete_checkout(self, caller, request).await
+    }
+
+    async fn cancel_checkout(&self, caller: &Caller, request: ById) -> Result<Decision, Refusal> {
+        Self::cancel_checkout(self, caller, request).await
+    }
+
+    async fn get_order(&self, caller: &Caller, request: ById) -> Result<Decision, Refusal> {
+        Self::get_order(self, caller, request).await
+    }
+}
+
+/// There is nothing under this identifier, or it belongs to somebody else: the caller is not told which.
+pub(crate) fn not_found(what: &str, id: &str) -> Outcome {
+    let content = format!("There is no {what} under this id, or it is gone.");
+    Outcome::nothing_under(id, Message::error("not_found", content, Severity::Unrecoverable))
+}
+
+/// Nothing can be made of what was asked, for the reasons that a quote gave.
+pub(crate) fn nothing_to_buy(mut messages: Vec<Message>) -> Outcome {
+    // There is no resource that a path could lead into.
+    for message in &mut messages {
+        match message {
+            Message::Error { path, .. } | Message::Warning { path, .. } | Message::Info { path, .. } => *path = None,
+        }
+    }
+    messages.retain(|message| matches!(message, Message::Error { code, .. } if code == "item_unavailable" || code == "out_of_stock"));
+    if messages.is_empty() {
+        messages.push(Message::error("item_unavailable", "There is nothing to buy.", Severity::Recoverable));
+    }
+    Outcome::NoResource { messages, continue_url: None, id: None, conflict: false }
+}
+
+fn hex_digit(nibble: u8) -> char {
+    char::from_digit(nibble.into(), 16).unwrap_or('0')
+}

@@ -1,0 +1,299 @@
+//! What a draft costs on the shop's terms.
+//!
+//! A pure function of the draft, the facts and the terms: the same three give the same quote, to the byte (rule CHK-01).
+
+use jiff::Timestamp;
+
+use super::{
+    caller::Caller,
+    discount::{Discounts, Reduced, reduce},
+    draft::Draft,
+    eligibility,
+    fulfillment::{Delivery, Fulfillment, MethodKind, Scene, deliver},
+    line_item::{Item, Line, LineItem, Lines},
+    tax::{self, Base},
+    terms::{BuyerField, Fee, Place, Terms, Value, is_email},
+    totals::{TooLarge, Total, TotalKind, Totals},
+};
+use crate::{
+    Refusal,
+    message::{Message, Severity},
+    money::{Amount, Currency, MAX_AMOUNT},
+    operation::DISCOUNT,
+};
+
+/// What a draft is priced for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// An estimate: no fulfillment, taxes only where the country is known.
+    Cart,
+    /// A purchase.
+    Checkout,
+}
+
+/// What the shop knows about the goods of a draft.
+#[derive(Clone, Debug)]
+pub struct Facts {
+    /// The currency every good below is priced in.
+    pub currency: Currency,
+    /// The shop's own currency, in which its terms state plain amounts.
+    pub own_currency: Currency,
+    /// For each line of the draft, what it names; `None` where it names nothing that can be bought.
+    pub goods: Vec<Option<Good>>,
+    /// The time.
+    pub now: Timestamp,
+}
+
+/// A variant, as far as buying it is concerned.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Good {
+    /// The identifier of the variant.
+    pub id: String,
+    /// The identifier of its product.
+    pub product_id: String,
+    /// The name shown to the buyer: that of the product, and of the variant where it has several.
+    pub title: String,
+    /// What one of it costs, in minor units.
+    pub price: Amount,
+    /// A picture.
+    pub image_url: Option<String>,
+    /// Whether it can be bought at all.
+    pub available: bool,
+    /// How many there are; `None` when they are not counted.
+    pub stock: Option<u64>,
+    /// What one of it weighs, in grams; 0 where unknown.
+    pub weight_grams: u64,
+    /// Whether it has to be shipped or picked up.
+    pub needs_fulfillment: bool,
+}
+
+/// What was answered before, so that identifiers stay the same (trap T-48).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Previous {
+    /// The lines.
+    pub line_items: Vec<LineItem>,
+    /// How the goods reach the buyer.
+    pub fulfillment: Option<Fulfillment>,
+    /// How many lines there ever were: the source of new identifiers.
+    pub lines_ever: u64,
+}
+
+/// What a draft costs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Quote {
+    /// In which currency.
+    pub currency: Currency,
+    /// The lines that can be bought, priced. Quantities are cut to what there is, with a warning (rule CHK-13).
+    pub line_items: Vec<LineItem>,
+    /// How many lines there ever were, these included.
+    pub lines_ever: u64,
+    /// What it costs altogether.
+    pub totals: Vec<Total>,
+    /// The discounts, when the extension was negotiated.
+    pub discounts: Option<Discounts>,
+    /// How the goods reach the buyer, when the extension was negotiated and there is something to deliver.
+    pub fulfillment: Option<Fulfillment>,
+    /// Whether everything that has to be delivered has a destination and a chosen option.
+    pub deliverable: bool,
+    /// All that is wrong or worth knowing, with paths into the answer. An error keeps the checkout from being completed.
+    pub messages: Vec<Message>,
+}
+
+/// What a draft costs on the shop's terms.
+///
+/// The order is: lines and stock, discounts, delivery, fees, taxes. Everything that is wrong is said at once.
+///
+/// # Errors
+/// [`InvalidRequest`](crate::Code::InvalidRequest) for what no shop could price: a line, method or group that does not
+/// exist, a sum beyond all bounds.
+pub fn quote(
+    purpose: Purpose,
+    draft: &Draft,
+    facts: &Facts,
+    terms: &Terms,
+    caller: &Caller,
+    previous: &Previous,
+) -> Result<Quote, Refusal> {
+    let mut messages = Vec::new();
+    let lines = Lines::of(draft, facts, previous, &mut messages)?;
+    let subtotal: i128 = lines.priced.iter().map(|line| line.subtotal).sum();
+    // Checked before anything is multiplied with it.
+    let mut totals = Totals::of(subtotal).map_err(|_| too_large("$.line_items"))?;
+
+    let negotiated = caller.has(DISCOUNT);
+    let reduced = reduce(&lines.priced, draft, facts, terms, negotiated, &mut messages);
+    messages.extend(eligibility::assess(purpose, draft, terms, &reduced.granted));
+
+    let scene = Scene { draft, facts, terms, caller, previous, lines: &lines, left: &reduced.left };
+    let delivery = match purpose {
+        Purpose::Cart => Delivery { places: vec![None; lines.priced.len()], ..Delivery::default() },
+        Purpose::Checkout => deliver(scene, &mut messages)?,
+    };
+    let bill = Bill { purpose, draft, facts, terms, reduced: &reduced, delivery: &delivery };
+    bill.add_up(&mut totals, &mut messages).map_err(|TooLarge| too_large("$.line_items"))?;
+    let totals = totals.finish().map_err(|TooLarge| too_large("$.line_items"))?;
+
+    let line_items = lines
+        .priced
+        .iter()
+        .zip(&reduced.lines)
+        .map(|(line, discount)| line_item(line, *discount))
+        .collect::<Result<_, TooLarge>>()
+        .map_err(|TooLarge| too_large("$.line_items"))?;
+    let discounts =
+        negotiated.then(|| Discounts { codes: draft.codes.clone().unwrap_or_default(), applied: reduced.applied });
+    Ok(Quote {
+        currency: facts.currency,
+        line_items,
+        lines_ever: lines.ever,
+        totals,
+        discounts,
+        fulfillment: delivery.fulfillment,
+        deliverable: delivery.deliverable,
+        messages,
+    })
+}
+
+/// What has to be known of the buyer and is not, as errors with paths. Together with the messages of a [`Quote`] it is all
+/// that keeps a checkout from being completed.
+#[must_use]
+pub fn missing(draft: &Draft, terms: &Terms) -> Vec<Message> {
+    let buyer = draft.buyer.as_ref();
+    let mut messages = Vec::new();
+    for field in &terms.required {
+        let (name, value) = match field {
+            BuyerField::FirstName => ("first_name", buyer.and_then(|buyer| buyer.first_name.as_deref())),
+            BuyerField::LastName => ("last_name", buyer.and_then(|buyer| buyer.last_name.as_deref())),
+            BuyerField::Email => ("email", buyer.and_then(|buyer| buyer.email.as_deref())),
+            BuyerField::PhoneNumber => ("phone_number", buyer.and_then(|buyer| buyer.phone_number.as_deref())),
+        };
+        let (code, content) = match value.map(str::trim) {
+            None | Some("") => ("field_required", format!("The buyer's `{name}` is needed.")),
+            Some(email) if *field == BuyerField::Email && !is_email(email) => {
+                ("field_invalid", "The buyer's `email` is no e-mail address.".to_owned())
+            }
+            Some(_) => continue,
+        };
+        messages.push(Message::error(code, content, Severity::Recoverable).at(format!("$.buyer.{name}")));
+    }
+    messages
+}
+
+/// What the lines cost, and everything that comes on top.
+struct Bill<'a> {
+    purpose: Purpose,
+    draft: &'a Draft,
+    facts: &'a Facts,
+    terms: &'a Terms,
+    reduced: &'a Reduced,
+    delivery: &'a Delivery,
+}
+
+impl Bill<'_> {
+    fn add_up(&self, totals: &mut Totals, messages: &mut Vec<Message>) -> Result<(), TooLarge> {
+        let Self { reduced, delivery, .. } = self;
+        totals.push(TotalKind::ItemsDiscount, None, -reduced.lines.iter().sum::<i128>())?;
+        totals.push(TotalKind::Discount, None, -reduced.order)?;
+        for (kind, text) in [(MethodKind::Shipping, "Shipping"), (MethodKind::Pickup, "Pickup")] {
+            let mut charges = delivery.charges.iter().filter(|charge| charge.kind == kind).peekable();
+            if charges.peek().is_some() {
+                let sum = charges.map(|charge| charge.amount).sum();
+                totals.push(TotalKind::Fulfillment, Some(text.to_owned()), sum)?;
+            }
+        }
+        let elsewhere = self.elsewhere();
+        let place = |place: &'_ Option<Place>| place.clone().or_else(|| elsewhere.clone());
+        let mut places: Vec<Option<Place>> = delivery.places.iter().map(place).collect();
+        let mut amounts = reduced.left.clone();
+        if self.terms.tax.shipping {
+            places.extend(delivery.charges.iter().map(|charge| place(&charge.place)));
+            amounts.extend(delivery.charges.iter().map(|charge| charge.amount));
+        }
+        // Whatever belongs to the purchase as a whole is charged where the first of its goods goes.
+        let whole = delivery.places.iter().flatten().next().cloned().or(elsewhere);
+        for fee in &self.terms.fees {
+            let Some(amount) = self.fee(fee, whole.as_ref()) else { continue };
+            totals.push(TotalKind::Fee, Some(fee.title.clone()), amount)?;
+            if fee.taxed {
+                places.push(whole.clone());
+                amounts.push(amount);
+            }
+        }
+        let bases: Vec<Base<'_>> =
+            places.iter().zip(amounts).map(|(place, amount)| Base { place: place.as_ref(), amount }).collect();
+        for due in tax::due(&self.terms.tax, &bases) {
+            let title = due.rate.title.clone();
+            if due.rate.included {
+                // An entry of the totals would be added to them (rule TOT-03).
+                let amount = amount_text(due.amount, self.facts.currency);
+                let content = format!("{amount} of {title} ({}) are included in the total.", due.rate.percent);
+                messages.push(Message::info("tax_included", content).at("$.totals"));
+            } else {
+                totals.push(TotalKind::Tax, Some(title), due.amount)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Where goods go that no method says anything about.
+    fn elsewhere(&self) -> Option<Place> {
+        let stated = self.draft.context.country.as_ref().map(|country| Place {
+            country: country.trim().to_ascii_uppercase(),
+            region: self.draft.context.region.clone(),
+        });
+        match self.purpose {
+            Purpose::Cart => stated,
+            Purpose::Checkout => stated.or_else(|| self.terms.tax.fallback.clone()),
+        }
+    }
+
+    /// How much a fee is, if it is due. Nothing is charged for nothing.
+    fn fee(&self, fee: &Fee, place: Option<&Place>) -> Option<i128> {
+        let here = |country: &String| place.is_some_and(|place| place.country.eq_ignore_ascii_case(country));
+        if self.reduced.left.is_empty() || !(fee.countries.is_empty() || fee.countries.iter().any(here)) {
+            return None;
+        }
+        match &fee.charge {
+            Value::Percent(percent) => Some(percent.of(self.reduced.left.iter().sum())),
+            Value::Fixed(amounts) => amounts
+                .in_currency(self.facts.currency, self.facts.own_currency)
+                .map(|amount| i128::from(amount.minor())),
+        }
+    }
+}
+
+fn line_item(line: &Line<'_>, discount: i128) -> Result<LineItem, TooLarge> {
+    let mut totals = Totals::of(line.subtotal)?;
+    totals.push(TotalKind::ItemsDiscount, None, -discount)?;
+    Ok(LineItem {
+        id: line.id.clone(),
+        item: Item {
+            id: line.good.id.clone(),
+            title: line.good.title.clone(),
+            price: line.good.price,
+            image_url: line.good.image_url.clone(),
+            needs_fulfillment: line.good.needs_fulfillment,
+            weight_grams: line.good.weight_grams,
+        },
+        quantity: line.quantity,
+        totals: totals.finish()?,
+        parent_id: line.parent_id.clone(),
+    })
+}
+
+/// More money than anybody can be asked for.
+pub(crate) fn too_large(path: &str) -> Refusal {
+    Refusal::invalid(path, "This costs more than can be charged at once.")
+        .accepting(format!("goods that cost at most {MAX_AMOUNT} minor units altogether"))
+}
+
+/// An amount for people, such as `12.50 USD`.
+pub(crate) fn amount_text(minor: i128, currency: Currency) -> String {
+    let digits = currency.exponent() as usize;
+    let text = format!("{minor:0>width$}", width = digits + 1);
+    let (whole, fraction) = text.split_at(text.len() - digits);
+    if fraction.is_empty() { format!("{whole} {currency}") } else { format!("{whole}.{fraction} {currency}") }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

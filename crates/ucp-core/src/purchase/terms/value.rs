@@ -1,0 +1,136 @@
+//! Percentages and amounts as a shop writes them down: exact, never floats.
+
+use std::{borrow::Cow, collections::BTreeMap, fmt, str::FromStr};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+
+use crate::money::{Amount, Currency};
+
+/// How many parts of a million make one percent.
+const PER_PERCENT: u64 = 10_000;
+
+/// How many digits a percentage may have after the point.
+const DIGITS: usize = 4;
+
+/// The largest percentage.
+const MAX_PERCENT: u64 = 1_000;
+
+/// A percentage in millionths: 8.875 % is 88,750.
+///
+/// Written as text with at most four digits after the point, with or without a percent sign (`"8.875%"`, `"20"`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Percent(u32);
+
+/// A text that is no percentage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "a percentage is a text such as \"8.875%\": at most four digits after the point, from 0 to {MAX_PERCENT}, and no \
+     float"
+)]
+pub struct InvalidPercent;
+
+impl Percent {
+    /// One hundred percent.
+    pub const ALL: Self = Self(1_000_000);
+
+    /// A percentage of so many millionths, up to a thousand percent.
+    #[must_use]
+    pub const fn of_millionths(millionths: u32) -> Option<Self> {
+        if millionths as u64 > MAX_PERCENT * PER_PERCENT { None } else { Some(Self(millionths)) }
+    }
+
+    /// How many millionths it is.
+    #[must_use]
+    pub const fn millionths(self) -> u32 {
+        self.0
+    }
+
+    /// So much of an amount that is not below zero, rounded half up.
+    #[must_use]
+    pub fn of(self, amount: i128) -> i128 {
+        half_up(amount * i128::from(self.0), i128::from(Self::ALL.0))
+    }
+}
+
+/// A quotient rounded to the next integer, halves up. The numerator is not below zero, the denominator above.
+pub(crate) const fn half_up(numerator: i128, denominator: i128) -> i128 {
+    let (quotient, rest) = (numerator / denominator, numerator % denominator);
+    if rest >= denominator - rest { quotient + 1 } else { quotient }
+}
+
+impl FromStr for Percent {
+    type Err = InvalidPercent;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let number = text.strip_suffix('%').unwrap_or(text).trim_end();
+        let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
+        let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+        if !digits(whole) || !digits(fraction) || whole.len() > 4 || fraction.len() > DIGITS {
+            return Err(InvalidPercent);
+        }
+        let whole: u64 = whole.parse().map_err(|_| InvalidPercent)?;
+        let fraction: u64 = format!("{fraction:0<DIGITS$}").parse().map_err(|_| InvalidPercent)?;
+        u32::try_from(whole * PER_PERCENT + fraction).ok().and_then(Self::of_millionths).ok_or(InvalidPercent)
+    }
+}
+
+impl fmt::Display for Percent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (whole, fraction) = (u64::from(self.0) / PER_PERCENT, u64::from(self.0) % PER_PERCENT);
+        if fraction == 0 {
+            write!(f, "{whole}%")
+        } else {
+            write!(f, "{whole}.{}%", format!("{fraction:0>DIGITS$}").trim_end_matches('0'))
+        }
+    }
+}
+
+impl Serialize for Percent {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Percent {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Cow::<'de, str>::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+    }
+}
+
+/// An amount in each currency in which there is one.
+///
+/// Written as a number of minor units of the shop's own currency (`500`), or as a table of minor units by currency
+/// (`{ USD = 500, EUR = 450 }`). Nothing is ever converted: what has no amount in the currency of a purchase does not
+/// apply to it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged, expecting = "a number of minor units, or a table of minor units by ISO 4217 code")]
+pub enum Amounts {
+    /// In the shop's own currency only.
+    Own(Amount),
+    /// By currency.
+    ByCurrency(BTreeMap<Currency, Amount>),
+}
+
+impl Amounts {
+    /// The amount in `currency`, where `own` is that of the shop.
+    #[must_use]
+    pub fn in_currency(&self, currency: Currency, own: Currency) -> Option<Amount> {
+        match self {
+            Self::Own(amount) => (currency == own).then_some(*amount),
+            Self::ByCurrency(amounts) => amounts.get(&currency).copied(),
+        }
+    }
+}
+
+/// A part of what something costs, or a fixed amount: `"10%"`, `500`, or `{ USD = 500, EUR = 450 }`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "a percentage such as \"10%\", a number of minor units, or a table of minor units by ISO 4217 code"
+)]
+pub enum Value {
+    /// So much of it.
+    Percent(Percent),
+    /// Always so much.
+    Fixed(Amounts),
+}

@@ -1,0 +1,159 @@
+//! The rules of carts, checkouts and orders, one by one, at a desk in front of doubles.
+
+mod carts;
+mod checkouts_of_carts;
+mod completing;
+mod missing;
+mod over;
+
+use std::sync::Arc;
+
+use ucp_core::{
+    Answer, Code, Outcome, Refusal, Request, cart,
+    checkout::{self, Status},
+    message::{Message, Severity},
+    operation::{BUYER_CONSENT, ById, CART, DISCOUNT, FULFILLMENT},
+    order,
+    purchase::{
+        buyer::{Buyer, Consent, PostalAddress, Purpose},
+        caller::Caller,
+        draft::{DestinationDraft, Draft, FulfillmentDraft, GroupDraft, MethodDraft},
+        payment::Tender,
+        terms::Terms,
+        totals::{TotalKind, amount_of},
+    },
+};
+use ucp_testkit::{
+    Course, ScriptedHandler, Shop,
+    shop::{card, draft, platform},
+};
+
+/// Roses that are sent, six of them; a ticket that is not; a leaflet for nothing. Codes take 10 % off.
+fn shop() -> Shop {
+    let terms = serde_json::json!({
+        "discounts": [{ "id": "ten", "title": "Ten percent", "codes": ["TEN"], "off": "10%" }],
+        "shipping": { "rates": [{ "id": "post", "title": "Post", "price": 500 }] },
+    });
+    let terms: Terms = serde_json::from_value(terms).expect("terms");
+    let shop = Shop::new(terms);
+    for (good, cents) in [("rose", 350), ("ticket", 2_000), ("leaflet", 0)] {
+        shop.shelf.put(good, cents);
+        shop.shelf.change(good, |variant| variant.digital = good != "rose");
+    }
+    shop.ledger.count("rose", 6);
+    shop
+}
+
+fn caller() -> Caller {
+    platform("https://a.example/ucp", &[])
+}
+
+async fn answered(shop: &Shop, caller: &Caller, request: Request) -> Outcome {
+    shop.call(caller, request).await.expect("carried out")
+}
+
+fn cart_of(outcome: Outcome) -> cart::View {
+    match outcome {
+        Outcome::Answer(
+            Answer::CreateCart(view) | Answer::GetCart(view) | Answer::UpdateCart(view) | Answer::CancelCart(view),
+        ) => view,
+        other => panic!("no cart: {other:?}"),
+    }
+}
+
+fn checkout_of(outcome: Outcome) -> checkout::View {
+    match outcome {
+        Outcome::Answer(
+            Answer::CreateCheckout(view)
+            | Answer::GetCheckout(view)
+            | Answer::UpdateCheckout(view)
+            | Answer::CompleteCheckout(view)
+            | Answer::CancelCheckout(view),
+        ) => view,
+        other => panic!("no checkout: {other:?}"),
+    }
+}
+
+fn order_of(outcome: Outcome) -> order::View {
+    match outcome {
+        Outcome::Answer(Answer::GetOrder(view)) => view,
+        other => panic!("no order: {other:?}"),
+    }
+}
+
+async fn fill(shop: &Shop, draft: Draft) -> cart::View {
+    cart_of(answered(shop, &caller(), Request::CreateCart(cart::Create { draft })).await)
+}
+
+async fn begin_by(shop: &Shop, caller: &Caller, draft: Draft, cart: Option<&str>) -> checkout::View {
+    let request = checkout::Create { draft, cart_id: cart.map(str::to_owned) };
+    checkout_of(answered(shop, caller, Request::CreateCheckout(request)).await)
+}
+
+async fn begin(shop: &Shop, draft: Draft) -> checkout::View {
+    begin_by(shop, &caller(), draft, None).await
+}
+
+async fn update(shop: &Shop, id: &str, draft: Draft) -> checkout::View {
+    let request = checkout::Update { id: id.to_owned(), draft };
+    checkout_of(answered(shop, &caller(), Request::UpdateCheckout(request)).await)
+}
+
+async fn look(shop: &Shop, id: &str) -> checkout::View {
+    checkout_of(answered(shop, &caller(), Request::GetCheckout(by(id))).await)
+}
+
+async fn complete_with(shop: &Shop, id: &str, tenders: Vec<Tender>) -> Outcome {
+    let request = checkout::Complete { id: id.to_owned(), tenders, call: None };
+    answered(shop, &caller(), Request::CompleteCheckout(request)).await
+}
+
+async fn complete(shop: &Shop, id: &str) -> checkout::View {
+    checkout_of(complete_with(shop, id, vec![card("scripted")]).await)
+}
+
+fn by(id: &str) -> ById {
+    ById { id: id.to_owned() }
+}
+
+/// The codes of what is said, with the paths.
+fn said(messages: &[Message]) -> Vec<(String, String)> {
+    let code = |message: &Message| match message {
+        Message::Error { code, .. } | Message::Warning { code, .. } => code.clone(),
+        Message::Info { code, .. } => code.clone().unwrap_or_default(),
+    };
+    messages.iter().map(|message| (code(message), message.path().unwrap_or_default().to_owned())).collect()
+}
+
+fn codes(messages: &[Message]) -> Vec<String> {
+    said(messages).into_iter().map(|(code, _)| code).collect()
+}
+
+fn total(view: &checkout::View) -> i64 {
+    amount_of(&view.checkout.totals, TotalKind::Total)
+}
+
+/// Why there is nothing, and whether there is something in the way.
+fn nothing(outcome: Outcome) -> (Vec<String>, bool) {
+    match outcome {
+        Outcome::NoResource { messages, conflict, .. } => (codes(&messages), conflict),
+        Outcome::Answer(answer) => panic!("there is something: {answer:?}"),
+    }
+}
+
+fn home() -> FulfillmentDraft {
+    let address = PostalAddress {
+        street_address: Some("1 Main St".into()),
+        address_country: Some("US".into()),
+        ..PostalAddress::default()
+    };
+    FulfillmentDraft {
+        methods: vec![MethodDraft {
+            kind: Some("shipping".into()),
+            destinations: vec![DestinationDraft { id: Some("home".into()), address, ..DestinationDraft::default() }],
+            selected_destination_id: Some("home".into()),
+            groups: vec![GroupDraft { id: None, selected_option_id: Some("post".into()) }],
+            ..MethodDraft::default()
+        }],
+    }
+}

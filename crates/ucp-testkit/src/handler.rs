@@ -1,0 +1,272 @@
+//! A payment handler that does what it is told, and remembers what really happened.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    fmt,
+    sync::Mutex,
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use serde_json::{Map, Value};
+use tokio::sync::watch;
+use ucp_core::{
+    message::{Message, Severity},
+    money::Amount,
+    purchase::payment::{Attempt, Declaration, Handler, Settlement, Tender},
+};
+
+use crate::{give_way, locked};
+
+/// What becomes of an attempt to pay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Course {
+    /// The money is captured, and the shop hears of it.
+    Captured,
+    /// The payment is refused.
+    Declined,
+    /// The buyer has to prove something first.
+    Challenged,
+    /// The money is captured, and the answer is lost.
+    AnswerLost,
+    /// The request is lost: the processor never hears of it.
+    RequestLost,
+    /// The processor takes its time: it does not know until it was asked so many times, then the money is captured.
+    Slow(u32),
+    /// The request is under way for long: the processor has not heard of it until it was asked so many times, then it
+    /// arrives and the money is captured, unless the attempt was forgotten before.
+    Late(u32),
+    /// The same, but the processor declines it when it arrives.
+    LateDeclined(u32),
+}
+
+/// Money that was captured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Capture {
+    /// The attempt.
+    pub attempt_id: String,
+    /// What it was for.
+    pub checkout_id: String,
+    /// How much.
+    pub amount: Amount,
+}
+
+/// A payment [`Handler`] with a truth of its own.
+///
+/// It takes instruments of the kind `card` that have a credential.
+pub struct ScriptedHandler {
+    declaration: Declaration,
+    truth: Mutex<Truth>,
+    /// How many attempts to pay have begun.
+    begun: watch::Sender<usize>,
+    /// Whether paying waits.
+    held: watch::Sender<bool>,
+}
+
+#[derive(Default)]
+struct Truth {
+    script: VecDeque<Course>,
+    attempts: BTreeMap<String, Standing>,
+    captures: Vec<Capture>,
+}
+
+/// Where an attempt stands at the processor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    Captured,
+    Declined,
+    Challenged,
+    /// It is worked on until it was asked for so many times.
+    Pending(u32),
+    /// It is not there yet, and will be when it was asked for so many times.
+    UnderWay {
+        asked: u32,
+        declined: bool,
+    },
+    /// It must not count when it arrives.
+    Forgotten,
+}
+
+impl fmt::Debug for ScriptedHandler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ScriptedHandler").field("id", &self.declaration.id).finish_non_exhaustive()
+    }
+}
+
+impl ScriptedHandler {
+    /// How long an attempt can be under way.
+    pub const DEADLINE: Duration = Duration::from_secs(60);
+
+    /// A handler of this id, for which everything goes well.
+    #[must_use]
+    pub fn new(id: &str) -> Self {
+        Self {
+            declaration: Declaration {
+                name: "com.example.scripted".into(),
+                id: id.into(),
+                version: "2026-04-08".into(),
+                spec: "https://example.com/scripted".into(),
+                schema: "https://example.com/scripted.json".into(),
+                instruments: vec!["card".into()],
+                config: Map::new(),
+            },
+            truth: Mutex::default(),
+            begun: watch::Sender::new(0),
+            held: watch::Sender::new(false),
+        }
+    }
+
+    /// What becomes of the next attempts, after those that were scripted before.
+    pub fn script(&self, courses: impl IntoIterator<Item = Course>) {
+        locked(&self.truth).script.extend(courses);
+    }
+
+    /// From now on paying waits, or goes on.
+    pub fn hold(&self, held: bool) {
+        self.held.send_replace(held);
+    }
+
+    /// Waits until so many attempts to pay have begun.
+    pub async fn begun(&self, attempts: usize) {
+        let _ = self.begun.subscribe().wait_for(|begun| *begun >= attempts).await;
+    }
+
+    /// How many attempts to pay have begun.
+    #[must_use]
+    pub fn attempts(&self) -> usize {
+        *self.begun.borrow()
+    }
+
+    /// All the money that was captured.
+    #[must_use]
+    pub fn captures(&self) -> Vec<Capture> {
+        locked(&self.truth).captures.clone()
+    }
+}
+
+impl Truth {
+    fn arrive(&mut self, attempt: &Attempt, course: Course) -> Settlement {
+        // What is not known yet can only have been forgotten, or come a second time.
+        if let Some(before) = self.attempts.get(&attempt.id) {
+            assert_eq!(*before, Standing::Forgotten, "the attempt {} is paid twice", attempt.id);
+            return Settlement::Declined { reason: "This attempt was given up.".into() };
+        }
+        let (standing, settlement) = match course {
+            Course::Captured => (Standing::Captured, captured(attempt)),
+            Course::Declined => (Standing::Declined, declined()),
+            Course::Challenged => (Standing::Challenged, challenged()),
+            Course::AnswerLost => (Standing::Captured, Settlement::Unknown),
+            Course::RequestLost => (Standing::UnderWay { asked: u32::MAX, declined: false }, Settlement::Unknown),
+            Course::Slow(asked) => (Standing::Pending(asked), Settlement::Unknown),
+            Course::Late(asked) => (Standing::UnderWay { asked, declined: false }, Settlement::Unknown),
+            Course::LateDeclined(asked) => (Standing::UnderWay { asked, declined: true }, Settlement::Unknown),
+        };
+        self.attempts.insert(attempt.id.clone(), standing);
+        if standing == Standing::Captured {
+            self.capture(attempt);
+        }
+        settlement
+    }
+
+    fn capture(&mut self, attempt: &Attempt) {
+        let Attempt { id, checkout_id, amount, .. } = attempt.clone();
+        self.attempts.insert(id.clone(), Standing::Captured);
+        self.captures.push(Capture { attempt_id: id, checkout_id, amount });
+    }
+
+    fn ask(&mut self, attempt: &Attempt) -> Settlement {
+        let Some(standing) = self.attempts.get_mut(&attempt.id) else { return Settlement::Absent };
+        match standing {
+            Standing::Captured => captured(attempt),
+            Standing::Declined => declined(),
+            Standing::Challenged => challenged(),
+            Standing::Forgotten => Settlement::Absent,
+            Standing::Pending(0) | Standing::UnderWay { asked: 0, declined: false } => {
+                self.capture(attempt);
+                captured(attempt)
+            }
+            Standing::UnderWay { asked: 0, declined: true } => {
+                *standing = Standing::Declined;
+                declined()
+            }
+            Standing::Pending(asked) => {
+                *asked -= 1;
+                Settlement::Unknown
+            }
+            Standing::UnderWay { asked, .. } => {
+                *asked -= 1;
+                Settlement::Absent
+            }
+        }
+    }
+}
+
+fn captured(attempt: &Attempt) -> Settlement {
+    Settlement::Captured { reference: format!("capture of {}", attempt.id) }
+}
+
+fn declined() -> Settlement {
+    Settlement::Declined { reason: "The card was declined.".into() }
+}
+
+fn challenged() -> Settlement {
+    Settlement::Challenged { reason: "The bank wants to see the buyer.".into() }
+}
+
+#[async_trait]
+impl Handler for ScriptedHandler {
+    fn declaration(&self) -> &Declaration {
+        &self.declaration
+    }
+
+    fn prepare(&self, tender: &Tender) -> Result<Value, Message> {
+        let failed = |content: &str| Message::error("payment_failed", content, Severity::Recoverable);
+        if tender.instrument.kind != "card" {
+            return Err(failed("This handler takes cards only."));
+        }
+        match &tender.credential {
+            Some(credential) => Ok(Value::String(format!("a {}", credential.kind))),
+            None => Err(failed("There is no credential.").at("$.payment.instruments[0].credential")),
+        }
+    }
+
+    fn deadline(&self) -> Duration {
+        Self::DEADLINE
+    }
+
+    async fn pay(&self, attempt: &Attempt, tender: &Tender) -> Settlement {
+        assert_eq!(attempt.handler_id, self.declaration.id, "an attempt of another handler");
+        assert_eq!(Ok(&attempt.memo), self.prepare(tender).as_ref(), "the memo of another tender");
+        self.begun.send_modify(|begun| *begun += 1);
+        let _ = self.held.subscribe().wait_for(|held| !held).await;
+        give_way().await;
+        let settlement = {
+            let mut truth = locked(&self.truth);
+            let course = truth.script.pop_front().unwrap_or(Course::Captured);
+            truth.arrive(attempt, course)
+        };
+        give_way().await;
+        settlement
+    }
+
+    async fn inquire(&self, attempt: &Attempt) -> Settlement {
+        give_way().await;
+        let settlement = locked(&self.truth).ask(attempt);
+        give_way().await;
+        settlement
+    }
+
+    async fn forget(&self, attempt: &Attempt) -> bool {
+        give_way().await;
+        let forgotten = {
+            let mut truth = locked(&self.truth);
+            let standing = truth.attempts.entry(attempt.id.clone()).or_insert(Standing::Forgotten);
+            if matches!(standing, Standing::UnderWay { .. }) {
+                *standing = Standing::Forgotten;
+            }
+            *standing == Standing::Forgotten
+        };
+        give_way().await;
+        forgotten
+    }
+}

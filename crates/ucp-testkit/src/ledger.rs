@@ -1,0 +1,272 @@
+//! Carts, checkouts and orders in memory, with crash points.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    fmt,
+    sync::Mutex,
+};
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use serde::{Serialize, de::DeserializeOwned};
+use ucp_core::{
+    Refusal,
+    cart::Cart,
+    checkout::Checkout,
+    order::Order,
+    purchase::ledger::{Change, Committed, Kept, Key, Ledger, Stored},
+};
+
+use crate::{give_way, locked};
+
+/// What becomes of a commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It is carried out.
+    Succeeds,
+    /// It fails, and nothing is committed.
+    FailsBefore,
+    /// It is committed, and fails nevertheless.
+    FailsAfter,
+}
+
+type Fates = Box<dyn FnMut() -> Fate + Send>;
+
+/// A [`Ledger`] in memory. Documents are kept as JSON, as a database would.
+#[derive(Default)]
+pub struct MemoryLedger {
+    books: Mutex<Books>,
+    trouble: Mutex<Trouble>,
+}
+
+#[derive(Clone, Default)]
+struct Books {
+    carts: Shelf<Cart>,
+    checkouts: Shelf<Checkout>,
+    orders: Shelf<Order>,
+    stock: BTreeMap<String, u64>,
+    kept: HashMap<Key, Kept>,
+    commits: usize,
+}
+
+#[derive(Default)]
+struct Trouble {
+    reads: bool,
+    fates: Option<Fates>,
+}
+
+impl fmt::Debug for MemoryLedger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MemoryLedger").finish_non_exhaustive()
+    }
+}
+
+/// Documents of one kind, in the order in which they were made.
+#[derive(Clone)]
+struct Shelf<T>(Vec<Row>, std::marker::PhantomData<T>);
+
+#[derive(Clone)]
+struct Row {
+    id: String,
+    owner: String,
+    version: u64,
+    text: String,
+}
+
+impl<T> Default for Shelf<T> {
+    fn default() -> Self {
+        Self(Vec::new(), std::marker::PhantomData)
+    }
+}
+
+impl Row {
+    fn read<T: DeserializeOwned>(&self) -> Stored<T> {
+        let document = serde_json::from_str(&self.text).expect("what was written can be read");
+        Stored { document, version: self.version }
+    }
+}
+
+impl<T: Serialize + DeserializeOwned + PartialEq + fmt::Debug> Shelf<T> {
+    fn all(&self) -> impl DoubleEndedIterator<Item = Stored<T>> {
+        self.0.iter().map(Row::read)
+    }
+
+    fn get(&self, owner: &str, id: &str) -> Option<Stored<T>> {
+        self.0.iter().find(|row| row.id == id && row.owner == owner).map(Row::read)
+    }
+
+    /// Stores a document; whether it was made of the version that is there.
+    fn put(&mut self, id: &str, owner: &str, stored: &Stored<T>) -> bool {
+        let text = serde_json::to_string(&stored.document).expect("documents serialise");
+        let row = Row { id: id.into(), owner: owner.into(), version: stored.version + 1, text };
+        assert_eq!(row.read::<T>().document, stored.document, "a document comes back as it was");
+        match self.0.iter_mut().find(|row| row.id == id) {
+            Some(there) if there.version == stored.version && there.owner == owner => *there = row,
+            None if stored.version == 0 => self.0.push(row),
+            _ => return false,
+        }
+        true
+    }
+}
+
+impl Books {
+    fn commit(&mut self, change: &Change, keep: Option<(Key, Kept)>) -> Committed {
+        if let Some((key, _)) = &keep
+            && let Some(kept) = self.kept.get(key)
+        {
+            return Committed::Kept(kept.clone());
+        }
+        let Change { cart, checkout, order, stock } = change;
+        let cart = cart.as_ref().is_none_or(|cart| self.carts.put(&cart.document.id, &cart.document.owner, cart));
+        let checkout = checkout
+            .as_ref()
+            .is_none_or(|checkout| self.checkouts.put(&checkout.document.id, &checkout.document.owner, checkout));
+        let order =
+            order.as_ref().is_none_or(|order| self.orders.put(&order.document.id, &order.document.owner, order));
+        let mut moved: BTreeMap<&str, i64> = BTreeMap::new();
+        for movement in stock {
+            *moved.entry(&movement.variant).or_default() += movement.quantity;
+        }
+        let enough = moved.into_iter().all(|(variant, quantity)| match self.stock.get_mut(variant) {
+            Some(count) => count.checked_add_signed(quantity).map(|left| *count = left).is_some(),
+            None => true,
+        });
+        if !(cart && checkout && order && enough) {
+            return Committed::Stale;
+        }
+        self.kept.extend(keep);
+        self.commits += 1;
+        Committed::Done
+    }
+}
+
+impl MemoryLedger {
+    /// Starts to count a variant, or corrects the count.
+    pub fn count(&self, variant: &str, quantity: u64) {
+        locked(&self.books).stock.insert(variant.into(), quantity);
+    }
+
+    /// How many there are of a variant that is counted.
+    #[must_use]
+    pub fn remaining(&self, variant: &str) -> Option<u64> {
+        locked(&self.books).stock.get(variant).copied()
+    }
+
+    /// Every cart, of whomever.
+    #[must_use]
+    pub fn carts(&self) -> Vec<Cart> {
+        locked(&self.books).carts.all().map(|stored| stored.document).collect()
+    }
+
+    /// Every checkout, of whomever.
+    #[must_use]
+    pub fn checkouts(&self) -> Vec<Checkout> {
+        locked(&self.books).checkouts.all().map(|stored| stored.document).collect()
+    }
+
+    /// Every order, of whomever.
+    #[must_use]
+    pub fn orders(&self) -> Vec<Order> {
+        locked(&self.books).orders.all().map(|stored| stored.document).collect()
+    }
+
+    /// How many commits have changed something or kept an answer.
+    #[must_use]
+    pub fn commits(&self) -> usize {
+        locked(&self.books).commits
+    }
+
+    /// From now on `fate` decides what becomes of each commit; it is told how many there were since, from 0.
+    pub fn decide_fates(&self, mut fate: impl FnMut(usize) -> Fate + Send + 'static) {
+        let mut number = 0;
+        locked(&self.trouble).fates = Some(Box::new(move || {
+            let fate = fate(number);
+            number += 1;
+            fate
+        }));
+    }
+
+    /// From now on reads fail, or succeed again.
+    pub fn fail_reads(&self, fail: bool) {
+        locked(&self.trouble).reads = fail;
+    }
+
+    /// From now on everything succeeds.
+    pub fn recover(&self) {
+        *locked(&self.trouble) = Trouble::default();
+    }
+
+    async fn read<T>(&self, read: impl FnOnce(&Books) -> T) -> Result<T, Refusal> {
+        give_way().await;
+        if locked(&self.trouble).reads { Err(failed()) } else { Ok(read(&locked(&self.books))) }
+    }
+}
+
+fn failed() -> Refusal {
+    Refusal::unavailable("The books are on fire.", 5)
+}
+
+#[async_trait]
+impl Ledger for MemoryLedger {
+    async fn cart(&self, owner: &str, id: &str) -> Result<Option<Stored<Cart>>, Refusal> {
+        self.read(|books| books.carts.get(owner, id)).await
+    }
+
+    async fn checkout(&self, owner: &str, id: &str) -> Result<Option<Stored<Checkout>>, Refusal> {
+        self.read(|books| books.checkouts.get(owner, id)).await
+    }
+
+    async fn checkout_of_cart(&self, owner: &str, cart: &str) -> Result<Option<Stored<Checkout>>, Refusal> {
+        self.read(|books| {
+            let of_cart = |stored: &Stored<Checkout>| {
+                stored.document.owner == owner && stored.document.cart_id.as_deref() == Some(cart)
+            };
+            books.checkouts.all().rev().find(of_cart)
+        })
+        .await
+    }
+
+    async fn order(&self, owner: &str, id: &str) -> Result<Option<Stored<Order>>, Refusal> {
+        self.read(|books| books.orders.get(owner, id)).await
+    }
+
+    async fn stock(&self, variants: &[&str]) -> Result<Vec<Option<u64>>, Refusal> {
+        self.read(|books| variants.iter().map(|variant| books.stock.get(*variant).copied()).collect()).await
+    }
+
+    async fn kept(&self, key: &Key) -> Result<Option<Kept>, Refusal> {
+        self.read(|books| books.kept.get(key).cloned()).await
+    }
+
+    async fn commit(&self, change: Change, keep: Option<(Key, Kept)>) -> Result<Committed, Refusal> {
+        give_way().await;
+        let fate = locked(&self.trouble).fates.as_mut().map_or(Fate::Succeeds, |fates| fates());
+        if fate == Fate::FailsBefore {
+            return Err(failed());
+        }
+        let committed = {
+            let mut books = locked(&self.books);
+            // Everything or nothing.
+            let mut after = books.clone();
+            let committed = after.commit(&change, keep);
+            if committed == Committed::Done {
+                *books = after;
+            }
+            committed
+        };
+        give_way().await;
+        if fate == Fate::FailsAfter { Err(failed()) } else { Ok(committed) }
+    }
+
+    async fn unsettled(&self, before: Timestamp, limit: usize) -> Result<Vec<Stored<Checkout>>, Refusal> {
+        self.read(|books| {
+            let begun_at = |stored: &Stored<Checkout>| stored.document.state.attempt().map(|attempt| attempt.begun_at);
+            let mut unsettled: Vec<_> =
+                books.checkouts.all().filter(|stored| begun_at(stored).is_some_and(|at| at < before)).collect();
+            unsettled.sort_by_key(begun_at);
+            unsettled.truncate(limit);
+            unsettled
+        })
+        .await
+    }
+}

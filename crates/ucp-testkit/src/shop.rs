@@ -1,0 +1,144 @@
+//! A desk in front of doubles, and what callers say to it.
+
+use std::sync::Arc;
+
+use serde_json::{Map, json};
+use ucp_core::{
+    Outcome, Refusal, Request,
+    negotiation::{Active, Declaration},
+    operation::{BUYER_CONSENT, CART, CHECKOUT, DISCOUNT, FULFILLMENT, ORDER},
+    port::{Backend, Catalog},
+    purchase::{
+        buyer::Buyer,
+        caller::Caller,
+        desk::{Decision, Desk},
+        draft::{Draft, LineDraft},
+        ledger::{Committed, Ledger},
+        payment::{Credential, Handler, Instrument, Tender},
+        terms::Terms,
+    },
+};
+
+use crate::{Clock, MemoryLedger, ScriptedHandler, Shelf, random};
+
+/// Everything a shop consists of. Its ports can be told what to do, its [desk](Self::desk) is what is tested.
+#[derive(Clone, Debug)]
+pub struct Shop {
+    /// The goods.
+    pub shelf: Arc<Shelf>,
+    /// The books.
+    pub ledger: Arc<MemoryLedger>,
+    /// The payment handler, by the id `scripted`.
+    pub handler: Arc<ScriptedHandler>,
+    /// The clock.
+    pub clock: Clock,
+    /// The desk in front of them.
+    pub desk: Desk,
+}
+
+impl Shop {
+    /// A shop that sells on these terms.
+    #[must_use]
+    pub fn new(terms: Terms) -> Self {
+        let (shelf, ledger, clock) = (Arc::new(Shelf::default()), Arc::new(MemoryLedger::default()), Clock::default());
+        let handler = Arc::new(ScriptedHandler::new("scripted"));
+        let desk = Desk {
+            catalog: Arc::clone(&shelf) as Arc<dyn Catalog>,
+            ledger: Arc::clone(&ledger) as Arc<dyn Ledger>,
+            terms: Arc::new(terms),
+            handlers: Arc::new([Arc::clone(&handler) as Arc<dyn Handler>]),
+            pages: "https://shop.example".into(),
+            clock: clock.port(),
+            random: random(1),
+        };
+        Self { shelf, ledger, handler, clock, desk }
+    }
+
+    /// Carries out a call as the pipeline does, without a key: what was decided is committed before it is answered, and
+    /// decided again when it was stale.
+    ///
+    /// # Errors
+    /// What the desk and the books fail with.
+    ///
+    /// # Panics
+    /// If the call is one of the catalog, or is stale again and again.
+    pub async fn call(&self, caller: &Caller, request: Request) -> Result<Outcome, Refusal> {
+        for _ in 0..16 {
+            let Decision { outcome, change } = self.decide(caller, request.clone()).await?;
+            if change.is_empty() || self.ledger.commit(change, None).await? == Committed::Done {
+                return Ok(outcome);
+            }
+        }
+        panic!("stale again and again: {request:?}")
+    }
+
+    async fn decide(&self, caller: &Caller, request: Request) -> Result<Decision, Refusal> {
+        let desk = &self.desk;
+        match request {
+            Request::CreateCart(request) => desk.create_cart(caller, request).await,
+            Request::GetCart(request) => desk.get_cart(caller, request).await,
+            Request::UpdateCart(request) => desk.update_cart(caller, request).await,
+            Request::CancelCart(request) => desk.cancel_cart(caller, request).await,
+            Request::CreateCheckout(request) => desk.create_checkout(caller, request).await,
+            Request::GetCheckout(request) => desk.get_checkout(caller, request).await,
+            Request::UpdateCheckout(request) => desk.update_checkout(caller, request).await,
+            Request::CompleteCheckout(request) => desk.complete_checkout(caller, request).await,
+            Request::CancelCheckout(request) => desk.cancel_checkout(caller, request).await,
+            Request::GetOrder(request) => desk.get_order(caller, request).await,
+            other => panic!("{other:?} buys nothing"),
+        }
+    }
+
+    /// The shop as a backend.
+    #[must_use]
+    pub fn backend(&self) -> Backend {
+        Backend { catalog: Arc::clone(&self.shelf) as Arc<dyn Catalog>, sales: Arc::new(self.desk.clone()) }
+    }
+}
+
+/// A platform with which everything about buying was negotiated, except for what `without` names.
+#[must_use]
+pub fn platform(owner: &str, without: &[&str]) -> Caller {
+    let declared: Vec<_> = [CART, CHECKOUT, ORDER, DISCOUNT, FULFILLMENT, BUYER_CONSENT]
+        .into_iter()
+        .filter(|name| !without.contains(name))
+        .map(|name| Declaration { name: name.into(), version: "2026-04-08".into(), ..Declaration::default() })
+        .collect();
+    Caller { owner: owner.into(), active: Arc::new(Active::all(&declared)), multi_group: false }
+}
+
+/// A draft of goods and quantities, by a buyer whose e-mail address is known.
+#[must_use]
+pub fn draft(lines: &[(&str, u64)]) -> Draft {
+    let line = |(item, quantity): &(&str, u64)| LineDraft {
+        id: None,
+        item: (*item).into(),
+        quantity: *quantity,
+        parent_id: None,
+    };
+    Draft {
+        line_items: lines.iter().map(line).collect(),
+        buyer: Some(Buyer { email: Some("buyer@example.com".into()), ..Buyer::default() }),
+        ..Draft::default()
+    }
+}
+
+/// A card of a handler, with a credential.
+#[must_use]
+pub fn card(handler_id: &str) -> Tender {
+    let credential = match json!({ "type": "token", "token": "tok_secret" }) {
+        serde_json::Value::Object(members) => members,
+        _ => Map::new(),
+    };
+    Tender {
+        instrument: Instrument {
+            id: "instrument_1".into(),
+            handler_id: handler_id.into(),
+            kind: "card".into(),
+            selected: None,
+            billing_address: None,
+            display: None,
+        },
+        credential: Some(Credential::new("token".into(), credential)),
+    }
+}
