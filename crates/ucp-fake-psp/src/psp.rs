@@ -1,0 +1,439 @@
+//! Payments, and the journal that they survive a crash in.
+//!
+//! Every request that is carried out becomes one line of the journal, on disk before it is answered: the answer under its
+//! idempotency key, and the payment as it is afterwards. Reading the lines again gives the same provider. Tokens are not
+//! among what is written, only the outcome that they ask for.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    fs::{File, OpenOptions},
+    io::{self, Write as _},
+    path::Path,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use crate::fault::{Fault, Order, Step};
+
+/// A request, as it came.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// `GET` or `POST`.
+    pub method: String,
+    /// The whole address that was asked.
+    pub url: String,
+    /// The headers by lower-case name.
+    pub headers: BTreeMap<String, String>,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+impl Request {
+    /// The path of the address, after the prefix that the protocol does not know.
+    fn path(&self) -> &str {
+        self.url.find("/payments").map_or("", |start| &self.url[start..])
+    }
+
+    /// The step and the payment that it is about, if the address is known.
+    #[must_use]
+    pub fn step(&self) -> Option<(Step, String)> {
+        let parts: Vec<&str> = self.path().trim_start_matches('/').split('/').collect();
+        match (self.method.as_str(), parts.as_slice()) {
+            ("POST", ["payments"]) => {
+                let body: Value = serde_json::from_slice(&self.body).unwrap_or_default();
+                Some((Step::Authorize, body["id"].as_str().unwrap_or_default().to_owned()))
+            }
+            ("GET", ["payments", id]) => Some((Step::Inquire, (*id).to_owned())),
+            ("POST", ["payments", id, "capture"]) => Some((Step::Capture, (*id).to_owned())),
+            ("POST", ["payments", id, "void"]) => Some((Step::Void, (*id).to_owned())),
+            _ => None,
+        }
+    }
+}
+
+/// An answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reply {
+    /// The HTTP status.
+    pub status: u16,
+    /// The body.
+    pub body: String,
+}
+
+impl Reply {
+    /// An error of the protocol.
+    #[must_use]
+    pub fn error(status: u16, code: &str, message: &str) -> Self {
+        Self { status, body: json!({ "error": { "code": code, "message": message } }).to_string() }
+    }
+}
+
+/// What the gateway shows and signs with.
+#[derive(Clone)]
+pub struct Keys {
+    /// The API key.
+    pub api_key: String,
+    /// The secret that requests are signed with.
+    pub signing_secret: String,
+}
+
+/// A payment, as it is kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Payment {
+    /// The name that the gateway gave it.
+    pub id: String,
+    /// What it is for.
+    pub checkout_id: String,
+    /// How much, in minor units.
+    pub amount: i64,
+    /// In which currency.
+    pub currency: String,
+    /// `pending`, `authorized`, `captured`, `declined`, `challenge` or `voided`.
+    pub status: String,
+    /// How often it was authorised.
+    pub authorizations: u32,
+    /// How often money was taken for it.
+    pub captures: u32,
+    /// How often it was voided.
+    pub voids: u32,
+    /// The word its token begins with, if that means something.
+    word: String,
+}
+
+impl Payment {
+    fn reply(&self) -> Reply {
+        let reason = (self.status == "declined").then_some("refused_by_bank");
+        let body = json!({
+            "id": self.id,
+            "status": self.status,
+            "amount": self.amount,
+            "currency": self.currency,
+            "reference": format!("psp_{}", self.id),
+            "reason": reason,
+        });
+        Reply { status: 200, body: body.to_string() }
+    }
+}
+
+/// Everything that happened.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Report {
+    /// The payments by their names.
+    pub payments: BTreeMap<String, Payment>,
+    /// How many requests were answered from what was kept under their idempotency key.
+    pub replays: u32,
+}
+
+impl Report {
+    /// Reads the journal of a provider that is not running, or may be killed at any time.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn read(journal: &Path) -> io::Result<Self> {
+        let mut books = Books::default();
+        books.load(&std::fs::read_to_string(journal)?);
+        Ok(books.report)
+    }
+
+    /// How often money was taken for a payment.
+    #[must_use]
+    pub fn captures_of(&self, payment: &str) -> u32 {
+        self.payments.get(payment).map_or(0, |payment| payment.captures)
+    }
+
+    /// How often money was taken for a checkout.
+    #[must_use]
+    pub fn captures_of_checkout(&self, checkout: &str) -> u32 {
+        self.payments.values().filter(|payment| payment.checkout_id == checkout).map(|payment| payment.captures).sum()
+    }
+}
+
+/// A line of the journal.
+#[derive(Serialize, Deserialize)]
+struct Line {
+    key: String,
+    fingerprint: String,
+    reply: Reply,
+    payment: Option<Payment>,
+}
+
+#[derive(Default)]
+struct Books {
+    report: Report,
+    answers: HashMap<String, (String, Reply)>,
+    orders: HashMap<String, Vec<Order>>,
+    script: Vec<Order>,
+    tokens: Vec<String>,
+    journal: Option<File>,
+}
+
+impl Books {
+    fn load(&mut self, journal: &str) {
+        // The last line of a killed provider may be torn: it was not answered.
+        for line in journal.lines().filter_map(|line| serde_json::from_str(line).ok()) {
+            self.apply(line);
+        }
+    }
+
+    fn apply(&mut self, Line { key, fingerprint, reply, payment }: Line) {
+        self.answers.insert(key, (fingerprint, reply));
+        if let Some(payment) = payment {
+            self.report.payments.insert(payment.id.clone(), payment);
+        }
+    }
+
+    /// Writes a line to disk, then believes it.
+    fn commit(&mut self, line: Line) -> io::Result<()> {
+        if let Some(journal) = &mut self.journal {
+            let mut text = serde_json::to_string(&line)?;
+            text.push('\n');
+            journal.write_all(text.as_bytes())?;
+            journal.sync_data()?;
+        }
+        self.apply(line);
+        Ok(())
+    }
+
+    /// The order to misbehave at this step, used up by one.
+    fn order(&mut self, step: Step, id: &str) -> Option<Fault> {
+        let scripted = self.script.iter_mut();
+        let order = scripted
+            .chain(self.orders.get_mut(id).into_iter().flatten())
+            .find(|order| order.step == step && order.times > 0)?;
+        order.times -= 1;
+        Some(order.fault)
+    }
+}
+
+/// The provider, without a port.
+pub struct Psp {
+    keys: Keys,
+    books: Mutex<Books>,
+}
+
+impl Psp {
+    /// A provider that continues the journal, if there is one. Without a journal it forgets.
+    ///
+    /// # Errors
+    /// When the journal cannot be read or written.
+    pub fn new(keys: Keys, journal: Option<&Path>) -> io::Result<Self> {
+        let mut books = Books::default();
+        if let Some(path) = journal {
+            let mut text = match std::fs::read_to_string(path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+                read => read?,
+            };
+            books.load(&text);
+            // A torn line must not swallow the next one.
+            text.truncate(text.rfind('\n').map_or(0, |end| end + 1));
+            let file = OpenOptions::new().create(true).append(true).open(path)?;
+            file.set_len(text.len() as u64)?;
+            books.journal = Some(file);
+        }
+        Ok(Self { keys, books: Mutex::new(books) })
+    }
+
+    fn books(&self) -> MutexGuard<'_, Books> {
+        self.books.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Everything that happened.
+    #[must_use]
+    pub fn report(&self) -> Report {
+        self.books().report.clone()
+    }
+
+    /// Whether a credential with this token arrived since this process started.
+    #[must_use]
+    pub fn saw(&self, token: &str) -> bool {
+        self.books().tokens.iter().any(|seen| seen == token)
+    }
+
+    /// Orders to misbehave at the next request of a step, whatever payment it is about.
+    pub fn inject(&self, order: Order) {
+        self.books().script.push(order);
+    }
+
+    /// How this request is to go wrong, if it is. Uses the order up.
+    #[must_use]
+    pub fn fault(&self, request: &Request) -> Option<Fault> {
+        let (step, id) = request.step()?;
+        let mut books = self.books();
+        if step == Step::Authorize
+            && !books.orders.contains_key(&id)
+            && let Ok(body) = serde_json::from_slice::<Value>(&request.body)
+        {
+            let token = body["credential"]["token"].as_str().unwrap_or_default().to_owned();
+            let orders = token.split('+').skip(1).filter_map(|order| order.parse().ok()).collect();
+            books.orders.insert(id.clone(), orders);
+            books.tokens.push(token);
+        }
+        books.order(step, &id)
+    }
+
+    /// Carries a request out and answers it.
+    #[must_use]
+    pub fn answer(&self, request: &Request) -> Reply {
+        if let Err(wrong) = self.authentic(request) {
+            return Reply::error(401, "unauthorized", wrong);
+        }
+        let Some((step, id)) = request.step() else {
+            return Reply::error(404, "no_such_address", "There is nothing at this address.");
+        };
+        let mut books = self.books();
+        if step == Step::Inquire {
+            return inquire(&mut books, &id);
+        }
+        let Some(key) = request.headers.get("idempotency-key").cloned() else {
+            return Reply::error(400, "idempotency_key_missing", "An Idempotency-Key is needed.");
+        };
+        let mut fingerprint = Sha256::new();
+        fingerprint.update(request.path());
+        fingerprint.update(&request.body);
+        let fingerprint = BASE64_STANDARD.encode(fingerprint.finalize());
+        if let Some((kept, reply)) = books.answers.get(&key).cloned() {
+            if kept != fingerprint {
+                return Reply::error(409, "idempotency_key_reused", "The key belongs to another request.");
+            }
+            books.report.replays += 1;
+            return reply;
+        }
+        let known = books.report.payments.get(&id).cloned();
+        match act(step, &id, known, &request.body) {
+            Err(refused) => refused,
+            Ok(payment) => {
+                let reply = payment.reply();
+                let line = Line { key, fingerprint, reply: reply.clone(), payment: Some(payment) };
+                match books.commit(line) {
+                    Ok(()) => reply,
+                    Err(error) => Reply::error(500, "internal", &error.to_string()),
+                }
+            }
+        }
+    }
+
+    /// Checks the API key, the digest of the body and the signature.
+    fn authentic(&self, request: &Request) -> Result<(), &'static str> {
+        let header = |name: &str| request.headers.get(name).map(String::as_str);
+        if header("authorization") != Some(&format!("Bearer {}", self.keys.api_key)) {
+            return Err("The API key is wrong.");
+        }
+        let digest = format!("sha-256=:{}:", BASE64_STANDARD.encode(Sha256::digest(&request.body)));
+        if header("content-digest") != Some(&digest) {
+            return Err("The digest of the body is wrong.");
+        }
+        let input = header("signature-input").and_then(|input| input.strip_prefix("sig1="));
+        let input = input.ok_or("There is no signature.")?;
+        let (listed, _) = input.split_once(')').ok_or("The signature's input is wrong.")?;
+        let mut base = String::new();
+        let mut parts: Vec<&str> = listed.trim_start_matches('(').split(' ').collect();
+        for part in &parts {
+            let name = part.trim_matches('"');
+            let value = match name {
+                "@method" => Some(request.method.as_str()),
+                "@target-uri" => Some(request.url.as_str()),
+                name => header(name),
+            };
+            base.push_str(&format!("{part}: {}\n", value.ok_or("A signed part is missing.")?));
+        }
+        base.push_str(&format!("\"@signature-params\": {input}"));
+        parts.sort_unstable();
+        let required: &[&str] = match request.method.as_str() {
+            "GET" => &["\"@method\"", "\"@target-uri\"", "\"authorization\"", "\"content-digest\""],
+            _ => &["\"@method\"", "\"@target-uri\"", "\"authorization\"", "\"content-digest\"", "\"idempotency-key\""],
+        };
+        if parts != required || !input.contains(";created=") {
+            return Err("The signature does not cover what it has to.");
+        }
+        let signature = header("signature").and_then(|signature| signature.strip_prefix("sig1=:"));
+        let signature = signature.and_then(|signature| signature.strip_suffix(':'));
+        let signature = signature.and_then(|signature| BASE64_STANDARD.decode(signature).ok());
+        let mut mac = Hmac::<Sha256>::new_from_slice(self.keys.signing_secret.as_bytes()).map_err(|_| "No secret.")?;
+        mac.update(base.as_bytes());
+        mac.verify_slice(&signature.ok_or("There is no signature.")?).map_err(|_| "The signature is wrong.")
+    }
+}
+
+fn inquire(books: &mut Books, id: &str) -> Reply {
+    let Some(payment) = books.report.payments.get_mut(id) else {
+        return Reply::error(404, "payment_not_found", "There is no such payment.");
+    };
+    let reply = payment.reply();
+    // Not written down: after a restart it is pending once more, which is as true.
+    if payment.status == "pending" {
+        payment.status = "authorized".into();
+    }
+    reply
+}
+
+/// What a request makes of a payment.
+fn act(step: Step, id: &str, known: Option<Payment>, body: &[u8]) -> Result<Payment, Reply> {
+    #[derive(Deserialize)]
+    struct Body {
+        checkout_id: String,
+        amount: i64,
+        currency: String,
+        credential: Option<serde_json::Map<String, Value>>,
+    }
+    let invalid = |error: &str| Reply::error(422, "invalid", error);
+    let body: Body = serde_json::from_slice(body).map_err(|error| invalid(&error.to_string()))?;
+    if let Some(known) = &known
+        && (known.amount, &known.currency, &known.checkout_id) != (body.amount, &body.currency, &body.checkout_id)
+    {
+        return Err(Reply::error(409, "payment_differs", "The payment exists, with another amount or checkout."));
+    }
+    let blank = |status: &str, word: &str| Payment {
+        id: id.to_owned(),
+        checkout_id: body.checkout_id.clone(),
+        amount: body.amount,
+        currency: body.currency.clone(),
+        status: status.to_owned(),
+        authorizations: 0,
+        captures: 0,
+        voids: 0,
+        word: word.to_owned(),
+    };
+    match (step, known) {
+        // The same order under another key is carried out once more, as is a capture below: that is what a gateway that
+        // loses its keys deserves, and what the counts are for.
+        (Step::Authorize, Some(known)) => {
+            let again = u32::from(matches!(known.status.as_str(), "authorized" | "captured"));
+            Ok(Payment { authorizations: known.authorizations + again, ..known })
+        }
+        (Step::Authorize, None) => {
+            let token = body.credential.as_ref().and_then(|credential| credential.get("token"));
+            let token = token.and_then(Value::as_str).ok_or_else(|| invalid("A token is needed."))?;
+            let mut payment = match token.split('+').next() {
+                Some("decline") => blank("declined", "decline"),
+                Some("challenge") => blank("challenge", "challenge"),
+                Some("pending") => blank("pending", "pending"),
+                Some("refuse_capture") => blank("authorized", "refuse_capture"),
+                _ => blank("authorized", "ok"),
+            };
+            payment.authorizations = u32::from(payment.status == "authorized");
+            Ok(payment)
+        }
+        (Step::Void, None) => Ok(Payment { voids: 1, ..blank("voided", "ok") }),
+        (Step::Void, Some(known)) => match known.status.as_str() {
+            "authorized" | "challenge" | "pending" => {
+                Ok(Payment { status: "voided".into(), voids: known.voids + 1, ..known })
+            }
+            _ => Ok(known),
+        },
+        (Step::Capture | Step::Inquire, None) => {
+            Err(Reply::error(404, "payment_not_found", "There is no such payment."))
+        }
+        (Step::Capture | Step::Inquire, Some(known)) => match (known.status.as_str(), known.word.as_str()) {
+            ("authorized", "refuse_capture") => Ok(Payment { status: "declined".into(), ..known }),
+            ("authorized" | "captured", _) => {
+                Ok(Payment { status: "captured".into(), captures: known.captures + 1, ..known })
+            }
+            _ => Ok(known),
+        },
+    }
+}

@@ -1,0 +1,96 @@
+//! What is wrong with a tender before anybody is asked to pay (rules PAY-04 and PAY-05).
+//!
+//! The messages name members, never what is in them.
+
+use jiff::Timestamp;
+use ucp_core::{
+    message::{Message, Severity},
+    purchase::payment::{Credential, Declaration, Tender},
+};
+
+/// The instrument that pays: without split payments there is one.
+const INSTRUMENT: &str = "$.payment.instruments[0]";
+
+/// The kinds of credentials that are card numbers in the clear.
+const CARD_NUMBERS: &[&str] = &["card", "pan"];
+
+/// The kind of credential whose `number` stands for a card without being its number.
+const NETWORK_TOKEN: &str = "network_token";
+
+/// The longest token that is passed on, in bytes.
+const MAX_TOKEN: usize = 16 * 1024;
+
+/// An error message about a part of the instrument.
+pub(crate) fn problem(part: &str, content: String) -> Message {
+    Message::Error {
+        code: "payment_failed".into(),
+        content,
+        severity: Severity::Recoverable,
+        path: Some(format!("{INSTRUMENT}{part}")),
+        content_type: None,
+    }
+}
+
+/// The credential of a tender, if this handler can pay with it.
+pub(crate) fn usable<'a>(
+    declaration: &Declaration,
+    tender: &'a Tender,
+    now: Timestamp,
+) -> Result<&'a Credential, Message> {
+    let Tender { instrument, credential } = tender;
+    if instrument.handler_id != declaration.id {
+        return Err(problem(
+            ".handler_id",
+            format!("The instrument is not one of the payment handler `{}`.", declaration.id),
+        ));
+    }
+    if !declaration.instruments.contains(&instrument.kind) {
+        let taken = declaration.instruments.join("`, `");
+        return Err(problem(
+            ".type",
+            format!("The payment handler `{}` takes instruments of type `{taken}` only.", declaration.id),
+        ));
+    }
+    let credential = credential.as_ref().ok_or_else(|| {
+        problem(".credential", "The instrument has no credential. A credential with a token is needed to pay.".into())
+    })?;
+    let kind = credential.kind.to_ascii_lowercase();
+    let members = credential.reveal();
+    if CARD_NUMBERS.contains(&kind.as_str()) || (kind != NETWORK_TOKEN && members.contains_key("number")) {
+        return Err(problem(
+            ".credential",
+            "Card numbers are not taken. Have the card tokenised, and send a credential with its token.".into(),
+        ));
+    }
+    match members.get("expires_at").filter(|expiry| !expiry.is_null()) {
+        None => {}
+        Some(expiry) => match expiry.as_str().and_then(|expiry| expiry.parse::<Timestamp>().ok()) {
+            Some(expiry) if expiry > now => {}
+            Some(_) => {
+                return Err(problem(
+                    ".credential.expires_at",
+                    "The credential has expired. A new one is needed.".into(),
+                ));
+            }
+            None => {
+                return Err(problem(
+                    ".credential.expires_at",
+                    "The time at which the credential expires cannot be read. An RFC 3339 date and time is expected."
+                        .into(),
+                ));
+            }
+        },
+    }
+    Ok(credential)
+}
+
+/// The token of a credential.
+pub(crate) fn token(credential: &Credential) -> Result<&str, Message> {
+    let token = credential.reveal().get("token").and_then(serde_json::Value::as_str);
+    token.filter(|token| !token.is_empty() && token.len() <= MAX_TOKEN).ok_or_else(|| {
+        problem(
+            ".credential.token",
+            format!("The credential has no usable token. A text of 1 to {MAX_TOKEN} bytes is expected."),
+        )
+    })
+}

@@ -1,0 +1,394 @@
+//! A handler that authorises and captures at a payment service provider, over HTTP.
+//!
+//! | module | holds |
+//! | :-- | :-- |
+//! | [`endpoint`] | the address of a provider |
+//! | `wire` | what is said to it and what it says |
+//! | `sign` | signed requests |
+//! | `client` | connections |
+//!
+//! # The protocol
+//! A payment has the name that the gateway gave it, the attempt's `id`, and one of these statuses:
+//!
+//! | status | meaning |
+//! | :-- | :-- |
+//! | `pending` | not decided yet |
+//! | `authorized` | the money is set aside |
+//! | `captured` | the money is taken; final |
+//! | `declined` | refused, no money moves; final |
+//! | `challenge` | the buyer has to prove something, and then pays anew under another name; final |
+//! | `voided` | called off, no money moves; final |
+//!
+//! | request | members of the body | what it does |
+//! | :-- | :-- | :-- |
+//! | `POST /payments` | `id`, `checkout_id`, `amount`, `currency`, `instrument`, `credential` | authorises, unless a payment of that `id` exists |
+//! | `POST /payments/{id}/capture` | `checkout_id`, `amount`, `currency` | captures what is authorised |
+//! | `POST /payments/{id}/void` | `checkout_id`, `amount`, `currency` | calls off what is not captured; of an unknown `id` it remembers that it is called off, whatever arrives later |
+//! | `GET /payments/{id}` | | nothing |
+//!
+//! Each is answered with status 200 and the payment as it is then, also when there was nothing left to do: `id`, `status`,
+//! `amount`, `currency`, and where it applies `reference` (the provider's name for it) and `reason` (a code, see below).
+//! Amounts are integer minor units. A request that was not carried out, and will not be, is answered with status 400, 401,
+//! 403, 413 or 422 and `{"error": {"code", "message"}}`; an unknown payment with 404 and the code `payment_not_found`.
+//! Reasons for `declined` are `refused_by_bank`, `insufficient_funds`, `limit_exceeded`, `expired` and `suspected_fraud`.
+//!
+//! Every POST carries an `Idempotency-Key`, the attempt's `id` and the step: repeated, it is answered again and not carried
+//! out again. Every request carries the API key as a bearer token, a `Content-Digest` (RFC 9530, SHA-256) and a signature
+//! (RFC 9421, HMAC with SHA-256) over method, address, both of these headers and the idempotency key.
+//!
+//! # What is never done
+//! - Guess. A timeout, a reset, a status 5xx, an answer that cannot be read or is about something else: all of them leave
+//!   a payment [`Unknown`](Settlement::Unknown). It is declined when the provider says so, or when no request for it ever
+//!   left this machine.
+//! - Try again under another name. Requests are repeated with the same key only, a few times, until the
+//!   [`deadline`](Options::deadline).
+//! - Ask somebody else. The memo holds the address of the provider; an attempt that was made elsewhere stays unknown.
+//! - Follow redirects, use proxies of the environment, or read more than 64 KiB of an answer.
+
+mod client;
+pub mod endpoint;
+mod sign;
+mod wire;
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+use ucp_core::{
+    message::Message,
+    purchase::payment::{Attempt, Declaration, Handler, Settlement, Tender},
+};
+
+pub use reqwest::Certificate;
+
+pub use self::endpoint::{Endpoint, UnusableEndpoint};
+use self::{
+    client::{Call, Failure, Transport},
+    sign::Signer,
+    wire::{Payment, Status, Step, Verdict},
+};
+use crate::{Clock, Secret, credential};
+
+/// How long to wait before a request is repeated the first time; then twice as long each time.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// The header that makes a request repeatable.
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+
+/// A provider, and how to deal with it.
+#[derive(Clone)]
+pub struct Options {
+    /// What the shop says about this handler.
+    pub declaration: Declaration,
+    /// Where the provider is.
+    pub endpoint: Endpoint,
+    /// Where the same provider was before, so that payments made there are asked after here.
+    pub formerly: Vec<Endpoint>,
+    /// Who the shop is.
+    pub api_key: Secret,
+    /// The name of the signing secret, printable ASCII without quotes and backslashes.
+    pub key_id: String,
+    /// What requests are signed with.
+    pub signing_secret: Secret,
+    /// How long looking up the name, connecting and the TLS handshake may take together.
+    pub connect_timeout: Duration,
+    /// How long a request may take, up to the last byte of the answer.
+    pub request_timeout: Duration,
+    /// How long after its beginning an attempt may still be sent or be waited for. Asking after it and calling it off
+    /// have this much time again.
+    pub deadline: Duration,
+    /// How often a request is sent at most.
+    pub tries: u32,
+    /// Certificates to trust beside those of the system.
+    pub roots: Vec<Certificate>,
+    /// What tells the time.
+    pub clock: Clock,
+}
+
+impl Options {
+    /// The usual times: 3 seconds to connect, 8 for a request, 20 for everything, 3 tries; the certificates of the system.
+    #[must_use]
+    pub fn new(
+        declaration: Declaration,
+        endpoint: Endpoint,
+        api_key: Secret,
+        key_id: String,
+        signing_secret: Secret,
+        clock: Clock,
+    ) -> Self {
+        Self {
+            declaration,
+            endpoint,
+            formerly: Vec::new(),
+            api_key,
+            key_id,
+            signing_secret,
+            connect_timeout: Duration::from_secs(3),
+            request_timeout: Duration::from_secs(8),
+            deadline: Duration::from_secs(20),
+            tries: 3,
+            roots: Vec::new(),
+            clock,
+        }
+    }
+}
+
+/// Why there is no [`Processor`] with these options.
+#[derive(Debug, thiserror::Error)]
+pub enum SetupError {
+    /// The name of the signing secret cannot be written in a signature.
+    #[error("the name of the signing secret is 1 to 128 printable ASCII characters without quotes and backslashes")]
+    KeyId,
+    /// Times or tries that leave no room for a single request.
+    #[error("connect timeout, request timeout, deadline and tries have to be more than zero")]
+    NoRoom,
+    /// TLS could not be set up.
+    #[error("TLS for connections to the payment provider could not be set up")]
+    Tls(#[source] reqwest::Error),
+}
+
+/// A payment service provider as a handler.
+pub struct Processor {
+    declaration: Declaration,
+    endpoint: Endpoint,
+    formerly: Vec<Endpoint>,
+    authorization: HeaderValue,
+    signer: Signer,
+    request_timeout: Duration,
+    deadline: Duration,
+    tries: u32,
+    clock: Clock,
+    transport: Arc<dyn Transport>,
+}
+
+impl fmt::Debug for Processor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Processor")
+            .field("declaration", &self.declaration)
+            .field("endpoint", &self.endpoint)
+            .field("deadline", &self.deadline)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Processor {
+    /// A handler for a provider. Nothing is connected to yet.
+    ///
+    /// # Errors
+    /// What is wrong with the options.
+    pub fn new(options: Options) -> Result<Self, SetupError> {
+        let transport = client::Http::new(&options).map_err(SetupError::Tls)?;
+        Self::over(options, Arc::new(transport))
+    }
+
+    fn over(options: Options, transport: Arc<dyn Transport>) -> Result<Self, SetupError> {
+        let times = [options.connect_timeout, options.request_timeout, options.deadline];
+        if times.contains(&Duration::ZERO) || options.tries == 0 {
+            return Err(SetupError::NoRoom);
+        }
+        let signer = Signer::new(&options.key_id, options.signing_secret).ok_or(SetupError::KeyId)?;
+        let mut authorization = HeaderValue::from_str(&format!("Bearer {}", options.api_key.reveal()))
+            .unwrap_or_else(|_| unreachable!("a secret is visible ASCII"));
+        authorization.set_sensitive(true);
+        Ok(Self {
+            declaration: options.declaration,
+            endpoint: options.endpoint,
+            formerly: options.formerly,
+            authorization,
+            signer,
+            request_timeout: options.request_timeout,
+            deadline: options.deadline,
+            tries: options.tries,
+            clock: options.clock,
+            transport,
+        })
+    }
+
+    /// Whether an attempt was made at this provider, as its memo says.
+    fn is_ours(&self, attempt: &Attempt) -> bool {
+        let made_at = attempt.memo["endpoint"].as_str();
+        let ours = std::iter::once(&self.endpoint).chain(&self.formerly).any(|ours| Some(ours.as_str()) == made_at);
+        if !ours {
+            tracing::error!(
+                attempt = attempt.id,
+                endpoint = self.endpoint.as_str(),
+                made_at,
+                "a payment was made at another provider, and cannot be asked after here"
+            );
+        }
+        ours
+    }
+
+    /// What is sent at a step.
+    fn call(&self, step: Step, attempt: &Attempt, body: Bytes) -> Call {
+        let (method, url) = match step {
+            Step::Authorize => (Method::POST, self.endpoint.join(&["payments"])),
+            Step::Inquire => (Method::GET, self.endpoint.join(&["payments", &attempt.id])),
+            Step::Capture => (Method::POST, self.endpoint.join(&["payments", &attempt.id, "capture"])),
+            Step::Void => (Method::POST, self.endpoint.join(&["payments", &attempt.id, "void"])),
+        };
+        let mut headers = HeaderMap::new();
+        headers.insert(header::ACCEPT, HeaderValue::from_static("application/json"));
+        headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        headers.insert(header::AUTHORIZATION, self.authorization.clone());
+        if method == Method::POST {
+            headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+            // An identifier that no header takes would be a mistake of the shop's; the provider then refuses the request.
+            if let Ok(key) = HeaderValue::from_str(&format!("{}:{}", attempt.id, step.as_str())) {
+                headers.insert(IDEMPOTENCY_KEY, key);
+            }
+        }
+        let mut call = Call { method, url, headers, body };
+        self.signer.sign(&mut call, (self.clock)());
+        call
+    }
+
+    /// Sends a request until there is an answer that can be believed, and says what it came to.
+    async fn ask(&self, step: Step, attempt: &Attempt, body: &Value, until: Instant) -> Verdict {
+        let body = if step == Step::Inquire { Bytes::new() } else { Bytes::from(body.to_string()) };
+        // Once a request may have reached the provider, nothing but the provider's word for the payment ends the doubt.
+        let mut doubtful = false;
+        let mut pause = PAUSE;
+        for nth in 0..self.tries {
+            if nth > 0 {
+                tokio::time::sleep_until(until.min(Instant::now() + pause)).await;
+                pause *= 2;
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            let call = self.call(step, attempt, body.clone());
+            let sent = tokio::time::timeout(left.min(self.request_timeout), self.transport.exchange(&call)).await;
+            let verdict = match sent {
+                Ok(Ok(answer)) => wire::read(&answer, attempt),
+                Ok(Err(Failure::Unsent)) => Verdict::Unsent,
+                Ok(Err(Failure::Lost)) | Err(_) => Verdict::Unclear,
+            };
+            match verdict {
+                Verdict::Stands(_) | Verdict::NotFound => return verdict,
+                Verdict::Refused if !doubtful => return verdict,
+                Verdict::Unsent => {}
+                Verdict::Refused | Verdict::Unclear => doubtful = true,
+            }
+            tracing::warn!(
+                attempt = attempt.id,
+                step = step.as_str(),
+                nth,
+                doubtful,
+                "the payment provider gave no answer that can be relied on"
+            );
+        }
+        if doubtful { Verdict::Unclear } else { Verdict::Unsent }
+    }
+
+    async fn capture(&self, attempt: &Attempt, until: Instant) -> Settlement {
+        match self.ask(Step::Capture, attempt, &money(attempt), until).await {
+            Verdict::Stands(payment) => settlement(payment),
+            Verdict::NotFound | Verdict::Refused | Verdict::Unsent | Verdict::Unclear => Settlement::Unknown,
+        }
+    }
+
+    /// Until when an attempt may be sent: its deadline, counted from when it was written down.
+    fn until(&self, attempt: &Attempt) -> Instant {
+        let age = (self.clock)().duration_since(attempt.begun_at);
+        // A clock that went back makes an attempt as good as new.
+        let age = Duration::try_from(age).unwrap_or_default();
+        Instant::now() + self.deadline.saturating_sub(age)
+    }
+}
+
+#[async_trait]
+impl Handler for Processor {
+    fn declaration(&self) -> &Declaration {
+        &self.declaration
+    }
+
+    fn prepare(&self, tender: &Tender) -> Result<Value, Message> {
+        credential::usable(&self.declaration, tender, (self.clock)())?;
+        Ok(json!({ "endpoint": self.endpoint.as_str() }))
+    }
+
+    fn deadline(&self) -> Duration {
+        self.deadline
+    }
+
+    async fn pay(&self, attempt: &Attempt, tender: &Tender) -> Settlement {
+        let declined = |reason: &str| Settlement::Declined { reason: reason.into() };
+        let until = self.until(attempt);
+        let body = match (self.is_ours(attempt), &tender.credential) {
+            (true, Some(credential)) => order(attempt, tender, credential.reveal()),
+            _ => return declined("The payment could not be made. Nothing was charged."),
+        };
+        match self.ask(Step::Authorize, attempt, &body, until).await {
+            Verdict::Stands(Payment { status: Status::Authorized, .. }) => self.capture(attempt, until).await,
+            Verdict::Stands(payment) => settlement(payment),
+            Verdict::Refused => declined("The payment provider did not take the payment. Nothing was charged."),
+            Verdict::Unsent => declined("The payment provider could not be reached. Nothing was charged."),
+            Verdict::NotFound | Verdict::Unclear => Settlement::Unknown,
+        }
+    }
+
+    async fn inquire(&self, attempt: &Attempt) -> Settlement {
+        if !self.is_ours(attempt) {
+            return Settlement::Unknown;
+        }
+        let until = Instant::now() + self.deadline;
+        match self.ask(Step::Inquire, attempt, &Value::Null, until).await {
+            Verdict::Stands(Payment { status: Status::Authorized, .. }) => self.capture(attempt, until).await,
+            Verdict::Stands(payment) => settlement(payment),
+            Verdict::NotFound => Settlement::Absent,
+            Verdict::Refused | Verdict::Unsent | Verdict::Unclear => Settlement::Unknown,
+        }
+    }
+
+    async fn forget(&self, attempt: &Attempt) -> bool {
+        if !self.is_ours(attempt) {
+            return false;
+        }
+        let until = Instant::now() + self.deadline;
+        let verdict = self.ask(Step::Void, attempt, &money(attempt), until).await;
+        matches!(verdict, Verdict::Stands(Payment { status: Status::Voided | Status::Declined, .. }))
+    }
+}
+
+/// What a payment is about, for steps that need no credential.
+fn money(attempt: &Attempt) -> Value {
+    json!({ "checkout_id": attempt.checkout_id, "amount": attempt.amount, "currency": attempt.currency })
+}
+
+/// The order to authorise.
+fn order(attempt: &Attempt, tender: &Tender, credential: &serde_json::Map<String, Value>) -> Value {
+    let instrument = &tender.instrument;
+    json!({
+        "id": attempt.id,
+        "checkout_id": attempt.checkout_id,
+        "amount": attempt.amount,
+        "currency": attempt.currency,
+        "instrument": {
+            "id": instrument.id,
+            "type": instrument.kind,
+            "billing_address": instrument.billing_address,
+        },
+        "credential": credential,
+    })
+}
+
+/// What a payment's status means for the shop.
+fn settlement(payment: Payment) -> Settlement {
+    match payment.status {
+        Status::Captured => Settlement::Captured { reference: payment.reference() },
+        Status::Declined => Settlement::Declined { reason: payment.reason().into() },
+        Status::Voided => Settlement::Declined { reason: "The payment was called off. Nothing was charged.".into() },
+        Status::Challenge => {
+            Settlement::Challenged { reason: "The bank asks the buyer to confirm the payment.".into() }
+        }
+        Status::Pending | Status::Authorized => Settlement::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests;

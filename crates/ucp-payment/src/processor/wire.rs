@@ -1,0 +1,149 @@
+//! What the provider says, and what of it can be believed.
+
+use bytes::Bytes;
+use serde::Deserialize;
+use ucp_core::{
+    money::{Amount, Currency},
+    purchase::payment::Attempt,
+};
+
+/// What is asked of a provider.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    Authorize,
+    Capture,
+    Inquire,
+    Void,
+}
+
+impl Step {
+    /// The second part of the idempotency key, and the name in the log.
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Authorize => "authorize",
+            Self::Capture => "capture",
+            Self::Inquire => "inquire",
+            Self::Void => "void",
+        }
+    }
+}
+
+/// An answer, as it was received.
+pub(super) struct Answer {
+    pub(super) status: u16,
+    pub(super) body: Bytes,
+}
+
+/// Where a payment stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Status {
+    Pending,
+    Authorized,
+    Captured,
+    Declined,
+    Challenge,
+    Voided,
+}
+
+/// A payment, as the provider describes it.
+#[derive(Debug, PartialEq, Deserialize)]
+pub(super) struct Payment {
+    id: String,
+    pub(super) status: Status,
+    amount: Amount,
+    currency: Currency,
+    reference: Option<String>,
+    reason: Option<String>,
+}
+
+/// How long the provider's name for a payment may be, in bytes.
+const MAX_REFERENCE: usize = 128;
+
+impl Payment {
+    /// The provider's name for it, or ours where it has none that could be shown.
+    pub(super) fn reference(self) -> String {
+        let usable = |reference: &String| {
+            (1..=MAX_REFERENCE).contains(&reference.len()) && reference.bytes().all(|byte| byte.is_ascii_graphic())
+        };
+        self.reference.filter(usable).unwrap_or(self.id)
+    }
+
+    /// Why it was declined, for the buyer. The provider's own words are not passed on: nobody knows what is in them.
+    pub(super) fn reason(&self) -> &'static str {
+        match self.reason.as_deref() {
+            Some("insufficient_funds") => "There is not enough money on the account.",
+            Some("limit_exceeded") => "The payment exceeds a limit of the account.",
+            Some("expired") => "The means of payment has expired.",
+            Some("suspected_fraud") => "The bank refused the payment for reasons of security.",
+            Some("refused_by_bank") => "The bank refused the payment.",
+            _ => "The payment was refused.",
+        }
+    }
+}
+
+/// What an exchange with the provider came to.
+#[derive(Debug, PartialEq)]
+pub(super) enum Verdict {
+    /// This is how the payment stands.
+    Stands(Payment),
+    /// There is no such payment.
+    NotFound,
+    /// The request was not carried out, and will not be.
+    Refused,
+    /// The request never left.
+    Unsent,
+    /// Anything may have happened.
+    Unclear,
+}
+
+/// What an answer means for an attempt.
+pub(super) fn read(answer: &Answer, attempt: &Attempt) -> Verdict {
+    #[derive(Deserialize)]
+    struct Refusal {
+        error: Problem,
+    }
+    #[derive(Deserialize)]
+    struct Problem {
+        code: String,
+        #[serde(rename = "message")]
+        _message: String,
+    }
+    if answer.status == 200 {
+        return match serde_json::from_slice::<Payment>(&answer.body) {
+            Ok(payment) if is_about(&payment, attempt) => Verdict::Stands(payment),
+            Ok(_) => {
+                tracing::error!(attempt = attempt.id, "the payment provider answered about another payment");
+                Verdict::Unclear
+            }
+            Err(_) => Verdict::Unclear,
+        };
+    }
+    // Proxies and firewalls answer with such statuses too, and know nothing of payments.
+    let Ok(Refusal { error: Problem { code, .. } }) = serde_json::from_slice(&answer.body) else {
+        return Verdict::Unclear;
+    };
+    match answer.status {
+        404 if code == "payment_not_found" => Verdict::NotFound,
+        status @ (400 | 401 | 403 | 413 | 422) => {
+            tracing::error!(
+                attempt = attempt.id,
+                status,
+                code = plain(&code),
+                "the payment provider refused a request"
+            );
+            Verdict::Refused
+        }
+        _ => Verdict::Unclear,
+    }
+}
+
+fn is_about(payment: &Payment, attempt: &Attempt) -> bool {
+    payment.id == attempt.id && payment.amount == attempt.amount && payment.currency == attempt.currency
+}
+
+/// A code for the log: whatever looks like something else is left out.
+fn plain(code: &str) -> &str {
+    let plain = code.len() <= 64 && code.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+    if plain { code } else { "…" }
+}

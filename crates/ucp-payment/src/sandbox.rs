@@ -1,0 +1,177 @@
+//! A handler for trying things out: it moves no money, reaches no network, and does what the token says.
+//!
+//! | token | what becomes of the payment |
+//! | :-- | :-- |
+//! | `success_token` | captured |
+//! | `fail_token` | declined |
+//! | `challenge_token` | the buyer has to prove something first (3-D Secure) |
+//! | `challenge_passed_token` | captured: what a buyer who has proven it pays with |
+//! | `timeout_token` | no answer; asked later, it never arrived |
+//! | `unknown_token` | no answer; asked later, it is captured |
+//! | `slow_token` | no answer; asked later, it is still not known, and captured some time after it was begun |
+//! | any other | declined |
+//!
+//! The memo holds the scenario and not the token, and everything follows from it, from the attempt and from the clock. So
+//! an attempt counts as made from the moment it is written down, also when the gateway is killed before it calls `pay`,
+//! and each process gives the same answers as the one before it.
+
+use std::{fmt, time::Duration};
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use ucp_core::{
+    message::Message,
+    purchase::payment::{Attempt, Declaration, Handler, Settlement, Tender},
+};
+
+use crate::{Clock, credential};
+
+/// How long the end of a payment with `slow_token` is not known.
+pub const SLOW: Duration = Duration::from_secs(10);
+
+/// How long after its beginning an attempt can still be on its way. Nothing ever is; the margin is for a process that was
+/// held up between writing an attempt down and paying.
+const DEADLINE: Duration = Duration::from_secs(5);
+
+/// What becomes of a payment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Scenario {
+    Success,
+    Decline,
+    Challenge,
+    ChallengePassed,
+    Timeout,
+    Unknown,
+    Slow,
+    NoSuchToken,
+}
+
+impl Scenario {
+    /// The tokens with a meaning.
+    const TOKENS: &[(&str, Self)] = &[
+        ("success_token", Self::Success),
+        ("fail_token", Self::Decline),
+        ("challenge_token", Self::Challenge),
+        ("challenge_passed_token", Self::ChallengePassed),
+        ("timeout_token", Self::Timeout),
+        ("unknown_token", Self::Unknown),
+        ("slow_token", Self::Slow),
+    ];
+
+    fn of(token: &str) -> Self {
+        Self::TOKENS.iter().find(|(known, _)| *known == token).map_or(Self::NoSuchToken, |(_, scenario)| *scenario)
+    }
+}
+
+/// What is remembered of an attempt.
+#[derive(Serialize, Deserialize)]
+struct Memo {
+    scenario: Scenario,
+}
+
+/// What a shop says about a sandbox under this identifier, unless it has something else to say. The configuration lists
+/// the tokens, so that whoever reads the profile can try them.
+#[must_use]
+pub fn declaration(id: &str) -> Declaration {
+    let tokens: Vec<&str> = Scenario::TOKENS.iter().map(|(token, _)| *token).collect();
+    let config = match json!({ "environment": "sandbox", "supported_tokens": tokens }) {
+        Value::Object(members) => members,
+        _ => serde_json::Map::new(),
+    };
+    Declaration {
+        name: "com.example.sandbox_payment".into(),
+        id: id.into(),
+        version: "2026-08-25".into(),
+        spec: "https://example.com/sandbox_payment".into(),
+        schema: "https://example.com/sandbox_payment.json".into(),
+        instruments: vec!["card".into()],
+        config,
+    }
+}
+
+/// The sandbox.
+pub struct Sandbox {
+    declaration: Declaration,
+    clock: Clock,
+    slow: Duration,
+}
+
+impl fmt::Debug for Sandbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sandbox").field("declaration", &self.declaration).field("slow", &self.slow).finish()
+    }
+}
+
+impl Sandbox {
+    /// A sandbox that is declared like this; `slow` is for how long the end of a payment with `slow_token` is not known,
+    /// such as [`SLOW`].
+    #[must_use]
+    pub fn new(declaration: Declaration, clock: Clock, slow: Duration) -> Self {
+        Self { declaration, clock, slow }
+    }
+
+    /// What became of an attempt, asked afterwards.
+    fn outcome(&self, attempt: &Attempt) -> Settlement {
+        let Ok(Memo { scenario }) = Memo::deserialize(&attempt.memo) else {
+            tracing::error!(attempt.id, "the memo of a sandbox payment cannot be read");
+            return Settlement::Unknown;
+        };
+        let captured = || Settlement::Captured { reference: format!("sandbox_{}", attempt.id) };
+        match scenario {
+            Scenario::Success | Scenario::ChallengePassed | Scenario::Unknown => captured(),
+            Scenario::Decline => Settlement::Declined { reason: "The bank refused the payment.".into() },
+            Scenario::Challenge => {
+                Settlement::Challenged { reason: "The bank asks the buyer to confirm the payment.".into() }
+            }
+            Scenario::Timeout => Settlement::Absent,
+            Scenario::Slow => {
+                let age = (self.clock)().duration_since(attempt.begun_at);
+                let known = Duration::try_from(age).is_ok_and(|age| age >= self.slow);
+                if known { captured() } else { Settlement::Unknown }
+            }
+            Scenario::NoSuchToken => Settlement::Declined {
+                reason: format!("The sandbox only takes its own tokens, such as `{}`.", Scenario::TOKENS[0].0),
+            },
+        }
+    }
+}
+
+#[async_trait]
+impl Handler for Sandbox {
+    fn declaration(&self) -> &Declaration {
+        &self.declaration
+    }
+
+    fn prepare(&self, tender: &Tender) -> Result<Value, Message> {
+        let credential = credential::usable(&self.declaration, tender, (self.clock)())?;
+        let scenario = Scenario::of(credential::token(credential)?);
+        Ok(serde_json::to_value(Memo { scenario }).unwrap_or_default())
+    }
+
+    fn deadline(&self) -> Duration {
+        DEADLINE
+    }
+
+    async fn pay(&self, attempt: &Attempt, _tender: &Tender) -> Settlement {
+        match Memo::deserialize(&attempt.memo) {
+            Ok(Memo { scenario: Scenario::Timeout | Scenario::Unknown | Scenario::Slow }) => Settlement::Unknown,
+            _ => self.outcome(attempt),
+        }
+    }
+
+    async fn inquire(&self, attempt: &Attempt) -> Settlement {
+        self.outcome(attempt)
+    }
+
+    async fn forget(&self, attempt: &Attempt) -> bool {
+        matches!(
+            self.outcome(attempt),
+            Settlement::Absent | Settlement::Declined { .. } | Settlement::Challenged { .. }
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests;
