@@ -91,6 +91,9 @@ pub enum WriteError {
     /// The write itself failed in the middle.
     #[error("the write failed inside and was rolled back")]
     Panicked,
+    /// A write beside it failed in a way that undid the whole commit.
+    #[error("another write failed and took this one along")]
+    RolledBack,
     /// The writer has stopped.
     #[error("the shop is shutting down")]
     Stopped,

@@ -268,9 +268,9 @@ impl Iterator for Import {
 }
 
 /// A reader that counts.
-struct Counted<R> {
-    reader: R,
-    bytes: Arc<AtomicU64>,
+pub(crate) struct Counted<R> {
+    pub(crate) reader: R,
+    pub(crate) bytes: Arc<AtomicU64>,
 }
 
 impl<R: Read> Read for Counted<R> {

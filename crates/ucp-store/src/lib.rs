@@ -4,6 +4,8 @@
 //! | :-- | :-- |
 //! | [`Shop`] | the catalog port: cache, search, and the watch for changes |
 //! | [`Database`] | the products themselves, in SQLite: all that an import needs |
+//! | [`Books`] | the ledger port: carts, checkouts, orders, stock |
+//! | [`directory`] | merchants and where they are, beside the shop |
 //! | [`import`] | reading a merchant's files |
 //! | [`sample`] | the goods of the shop that a first start creates |
 //! | `index` | the search index, derived from the database |
@@ -13,16 +15,19 @@
 //! the directory of a running shop appear in it within a second.
 
 mod cache;
+pub mod directory;
 mod error;
 pub mod import;
 mod index;
+mod ledger;
 pub mod sample;
 mod shop;
 mod sqlite;
 
 pub use error::{Put, Rejected, StoreError, WriteError};
+pub use ledger::Books;
 pub use shop::{Options, Shop};
-pub use sqlite::{Database, writer::Writer};
+pub use sqlite::{Database, Opening, writer::Writer};
 
 #[cfg(test)]
 mod tests;

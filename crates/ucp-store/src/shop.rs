@@ -31,7 +31,7 @@ use crate::{
     error::{Put, Rejected, StoreError, WriteError},
     index::{Index, IndexError, SearchError},
     sqlite::{
-        Database,
+        Database, Opening,
         products::{self, Found, MAX_IDENTIFIER},
     },
 };
@@ -82,12 +82,12 @@ impl Shop {
         Self::on(Database::open(&options.data_dir)?, options)
     }
 
-    /// Opens the shop in the data directory, or creates it with the market and goods of `fill` if there is none. See
+    /// Opens the shop in the data directory, or creates it with what `fill` says if there is none. See
     /// [`Database::open_or_create`].
     ///
     /// # Errors
     /// Why it can neither be opened nor created.
-    pub fn open_or_create(options: &Options, fill: impl FnOnce() -> (Market, Vec<Record>)) -> Result<Self, StoreError> {
+    pub fn open_or_create(options: &Options, fill: impl FnOnce() -> Opening) -> Result<Self, StoreError> {
         Self::on(Database::open_or_create(&options.data_dir, fill)?, options)
     }
 
@@ -99,7 +99,7 @@ impl Shop {
             cache: Cache::new(options.cache_bytes),
             searches: Arc::new(Semaphore::new(parallel)),
             reads: Arc::new(Semaphore::new(parallel)),
-            database,
+            database: Arc::new(database),
         });
         let watcher = Watcher::start(Arc::clone(&inner), connection)?;
         Ok(Self { inner, watcher: Arc::new(watcher) })
@@ -124,14 +124,14 @@ impl Shop {
 
     /// The database, for work on other tables.
     #[must_use]
-    pub fn database(&self) -> &Database {
+    pub fn database(&self) -> &Arc<Database> {
         &self.inner.database
     }
 }
 
 #[derive(Debug)]
 struct Inner {
-    database: Database,
+    database: Arc<Database>,
     cache: Cache,
     index: Index,
     /// How many searches run at once.

@@ -6,13 +6,10 @@
 
 use std::io::BufRead;
 
-use serde::de::IgnoredAny;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
 use serde_path_to_error::Segment;
-use ucp_core::{
-    catalog::{market::Market, record::Record},
-    json,
-};
+use ucp_core::{catalog::market::Market, json};
 
 use super::{BadRow, Item, finish};
 
@@ -25,8 +22,34 @@ const LIMITS: json::Limits = json::Limits { depth: 100, values: 2_000_000 };
 /// The products of a JSON Lines file.
 #[derive(Debug)]
 pub struct Products<R> {
-    reader: R,
+    documents: Documents<R>,
     market: Market,
+}
+
+impl<R: BufRead> Products<R> {
+    /// Reads products for a shop.
+    pub const fn new(reader: R, market: Market) -> Self {
+        Self { documents: Documents::new(reader, "product"), market }
+    }
+}
+
+impl<R: BufRead> Iterator for Products<R> {
+    type Item = Item;
+
+    fn next(&mut self) -> Option<Item> {
+        Some(self.documents.next()?.and_then(|(line, value)| {
+            let record = typed(value).map_err(|(path, reason)| BadRow::faulty(line, Some(path), reason))?;
+            finish(record, line, &self.market)
+        }))
+    }
+}
+
+/// The JSON objects of a JSON Lines file, each with its line.
+#[derive(Debug)]
+pub(crate) struct Documents<R> {
+    reader: R,
+    /// What a line holds, in the words of a report.
+    what: &'static str,
     line: u64,
     buffer: Vec<u8>,
     ended: bool,
@@ -38,10 +61,9 @@ enum Line {
     End,
 }
 
-impl<R: BufRead> Products<R> {
-    /// Reads products for a shop.
-    pub const fn new(reader: R, market: Market) -> Self {
-        Self { reader, market, line: 0, buffer: Vec::new(), ended: false }
+impl<R: BufRead> Documents<R> {
+    pub(crate) const fn new(reader: R, what: &'static str) -> Self {
+        Self { reader, what, line: 0, buffer: Vec::new(), ended: false }
     }
 
     /// Reads up to the next line feed or the end, keeping at most [`LONGEST_LINE`] bytes.
@@ -80,10 +102,10 @@ impl<R: BufRead> Products<R> {
     }
 }
 
-impl<R: BufRead> Iterator for Products<R> {
-    type Item = Item;
+impl<R: BufRead> Iterator for Documents<R> {
+    type Item = Result<(u64, Value), BadRow>;
 
-    fn next(&mut self) -> Option<Item> {
+    fn next(&mut self) -> Option<Self::Item> {
         while !self.ended {
             let read = self.read_line();
             self.line += 1;
@@ -93,7 +115,7 @@ impl<R: BufRead> Iterator for Products<R> {
                     let marked = if self.line == 1 { bytes.strip_prefix(b"\xef\xbb\xbf") } else { None };
                     let bytes = marked.unwrap_or(bytes).trim_ascii();
                     if !bytes.is_empty() {
-                        return Some(product(bytes, self.line, &self.market));
+                        return Some(object(bytes, self.line, self.what).map(|object| (self.line, object)));
                     }
                 }
                 Ok(Line::TooLong) => {
@@ -114,8 +136,8 @@ impl<R: BufRead> Iterator for Products<R> {
     }
 }
 
-/// The product on one line.
-fn product(bytes: &[u8], line: u64, market: &Market) -> Item {
+/// The object on one line.
+fn object(bytes: &[u8], line: u64, what: &str) -> Result<Value, BadRow> {
     if let Err(error) = std::str::from_utf8(bytes) {
         return Err(BadRow::faulty(line, None, format!("not UTF-8 at column {}", error.valid_up_to() + 1)));
     }
@@ -130,13 +152,13 @@ fn product(bytes: &[u8], line: u64, market: &Market) -> Item {
         }
     })?;
     if !value.is_object() {
-        return Err(BadRow::faulty(line, Some("$".to_owned()), "a line holds one product as a JSON object"));
+        return Err(BadRow::faulty(line, Some("$".to_owned()), format!("a line holds one {what} as a JSON object")));
     }
-    let record = typed(value).map_err(|(path, reason)| BadRow::faulty(line, Some(path), reason))?;
-    finish(record, line, market)
+    Ok(value)
 }
 
-fn typed(value: Value) -> Result<Record, (String, String)> {
+/// A document as what it should be; or the path of the first member that does not fit, and why.
+pub(crate) fn typed<T: DeserializeOwned>(value: Value) -> Result<T, (String, String)> {
     serde_path_to_error::deserialize(value).map_err(|error: serde_path_to_error::Error<serde_json::Error>| {
         let mut path = String::from("$");
         for segment in error.path() {
@@ -246,7 +268,7 @@ mod tests {
         let file = std::io::BufReader::new(long.chain(b"\n".as_slice()).chain(GOOD.as_bytes()));
         let mut products = Products::new(file, market());
         assert_eq!(products.next().expect("a line").expect_err("too long").reason, "the line is longer than 8 MiB");
-        assert!(products.buffer.capacity() == 0);
+        assert!(products.documents.buffer.capacity() == 0);
         assert_eq!(products.next().expect("a line").expect("usable").0, 2);
         assert!(products.next().is_none());
     }

@@ -378,27 +378,30 @@ impl Index {
     /// Indexes the products that changed after `since`; those up to `known` in the shop's order may be
     /// in the index already.
     fn add(&self, writer: &IndexWriter, db: &Connection, since: i64, known: i64) -> Result<i64, IndexError> {
-        let add = |seq: i64, document: &str| -> Result<(), IndexError> {
-            let document: TantivyDocument = self.fields.document(seq, &products::parse(document)?);
+        let add = |seq: i64, document: &str, sold_out: &str| -> Result<(), IndexError> {
+            let document: TantivyDocument = self.fields.document(seq, &products::parse(document, Some(sold_out))?);
             if seq <= known {
                 writer.delete_term(Term::from_field_u64(self.fields.seq, seq.cast_unsigned()));
             }
             writer.add_document(document)?;
             Ok(())
         };
-        let mut statement = db.prepare("SELECT seq, document FROM products WHERE revision > ? ORDER BY seq")?;
+        let sold_out = products::SOLD_OUT;
+        let mut statement =
+            db.prepare(&format!("SELECT seq, document, {sold_out} FROM products WHERE revision > ? ORDER BY seq"))?;
         // `db` is in a transaction: what is counted is what is read.
         let changed = products::count_since(db, since)?;
         let mut rows = statement.query([since])?;
         if changed < MANY {
             while let Some(row) = rows.next()? {
-                add(row.get(0)?, row.get_ref(1)?.as_str().unwrap_or_default())?;
+                let text = |column| Ok::<_, rusqlite::Error>(row.get_ref(column)?.as_str().unwrap_or_default());
+                add(row.get(0)?, text(1)?, text(2)?)?;
             }
             return Ok(changed);
         }
         // Reading and stemming takes longer than indexing, and can be shared.
         std::thread::scope(|scope| {
-            let (sender, receiver) = mpsc::sync_channel::<(i64, String)>(64);
+            let (sender, receiver) = mpsc::sync_channel::<(i64, String, String)>(64);
             // Owned by the workers alone: once they have all failed, sending fails too.
             let receiver = Arc::new(Mutex::new(receiver));
             let add = &add;
@@ -409,7 +412,7 @@ impl Index {
                         loop {
                             let next = receiver.lock().unwrap_or_else(PoisonError::into_inner).recv();
                             match next {
-                                Ok((seq, document)) => add(seq, &document)?,
+                                Ok((seq, document, sold_out)) => add(seq, &document, &sold_out)?,
                                 Err(_) => return Ok::<_, IndexError>(()),
                             }
                         }
@@ -419,7 +422,7 @@ impl Index {
             drop(receiver);
             let mut read = || -> rusqlite::Result<()> {
                 while let Some(row) = rows.next()? {
-                    if sender.send((row.get(0)?, row.get(1)?)).is_err() {
+                    if sender.send((row.get(0)?, row.get(1)?, row.get(2)?)).is_err() {
                         break;
                     }
                 }

@@ -9,7 +9,11 @@ use rusqlite::{Connection, TransactionBehavior};
 
 use crate::StoreError;
 
-const MIGRATIONS: &[&str] = &[include_str!("migrations/0001_shop.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("migrations/0001_shop.sql"),
+    include_str!("migrations/0002_purchases.sql"),
+    include_str!("migrations/0003_merchants.sql"),
+];
 
 /// Brings the database to the newest schema.
 pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
@@ -70,6 +74,31 @@ mod tests {
         assert!(matches!(error, StoreError::Migration { version: 2, .. }), "{error}");
         assert_eq!(version(&connection).expect("version"), 1);
         assert!(connection.prepare("SELECT * FROM b").is_err());
+    }
+
+    #[test]
+    fn a_shop_of_the_first_version_gets_books() {
+        let mut connection = Connection::open_in_memory().expect("database");
+        let path = Path::new("test.db");
+        migrate_with(&mut connection, path, &MIGRATIONS[..1]).expect("version 1");
+        let shop = "INSERT INTO shop VALUES (1, 'x', '{}', zeroblob(32))";
+        connection.execute(shop, ()).expect("a shop");
+        let foreign = r#"{"id":"a","variants":[{"id":"v","price":{"amount":12.50,"x":1e3},"inventory":{"here":[1]},"digital":"yes","é":"é"},{"id":"w","weight_grams":"2 kg"}],"inventory":"kept"}"#;
+        let plain = r#"{"id":"b",  "variants":[{"id":"x"}]}"#;
+        for (id, document) in [("a", foreign), ("b", plain)] {
+            let insert = "INSERT INTO products (id, revision, document) VALUES (?, 7, ?)";
+            connection.execute(insert, (id, document)).expect("a product");
+        }
+        migrate(&mut connection, path).expect("the newest version");
+        let text = |sql: &str| connection.query_row(sql, (), |row| row.get::<_, String>(0)).expect("a text");
+        assert_eq!(text("SELECT terms FROM shop"), "{}");
+        // Members that were nobody's business would now be misread.
+        assert_eq!(
+            text("SELECT document FROM products WHERE id = 'a'"),
+            r#"{"id":"a","variants":[{"id":"v","price":{"amount":12.50,"x":1e3},"é":"é"},{"id":"w"}],"inventory":"kept"}"#
+        );
+        assert_eq!(text("SELECT document FROM products WHERE id = 'b'"), plain);
+        assert_eq!(text("SELECT CAST(max(revision) AS TEXT) FROM products"), "7");
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 mod migrations;
 pub(crate) mod products;
+pub(crate) mod stock;
 pub(crate) mod writer;
 
 use std::{
@@ -16,7 +17,11 @@ use std::{
 };
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension as _, TransactionBehavior};
-use ucp_core::catalog::{cursor::CursorKey, market::Market, record::Record};
+use serde::{Serialize, de::DeserializeOwned};
+use ucp_core::{
+    catalog::{cursor::CursorKey, market::Market, record::Record},
+    purchase::terms::Terms,
+};
 
 use self::{products::Prepared, writer::Writer};
 use crate::error::{Put, Rejected, StoreError, WriteError};
@@ -43,8 +48,29 @@ pub struct Database {
     identity: String,
     pub(crate) market: Arc<Market>,
     cursor_key: CursorKey,
+    terms: Arc<Terms>,
     writer: Writer,
     readers: Readers,
+    impatient_readers: Readers,
+}
+
+/// What a new shop starts with.
+#[derive(Clone, Debug)]
+pub struct Opening {
+    /// What it speaks and trades in.
+    pub market: Market,
+    /// On what terms it sells.
+    pub terms: Terms,
+    /// Its goods.
+    pub records: Vec<Record>,
+}
+
+impl Opening {
+    /// A shop without goods, on the terms that hold where nothing is said.
+    #[must_use]
+    pub fn of(market: Market) -> Self {
+        Self { market, terms: Terms::default(), records: Vec::new() }
+    }
 }
 
 impl Database {
@@ -61,20 +87,19 @@ impl Database {
         Self::on(connection, path)
     }
 
-    /// Opens the shop in `data_dir`, or creates it with the market and goods of `fill` if there is none.
+    /// Opens the shop in `data_dir`, or creates it with what `fill` says if there is none.
     ///
     /// The shop and its goods appear in one transaction: whoever is killed in the middle leaves no shop, and of two
     /// processes that try at once one creates it and the other one opens it.
     ///
     /// # Errors
     /// Why it can neither be opened nor created.
-    pub fn open_or_create(data_dir: &Path, fill: impl FnOnce() -> (Market, Vec<Record>)) -> Result<Self, StoreError> {
+    pub fn open_or_create(data_dir: &Path, fill: impl FnOnce() -> Opening) -> Result<Self, StoreError> {
         fs::create_dir_all(data_dir).map_err(|source| StoreError::Directory { path: data_dir.to_owned(), source })?;
         let path = data_dir.join(FILE);
         let mut connection = connect_and_migrate(&path)?;
         if !patiently(|| exists(&connection).map_err(|source| StoreError::Open { path: path.clone(), source }))? {
-            let (market, records) = fill();
-            create(&mut connection, &path, &market, records)?;
+            create(&mut connection, &path, fill())?;
         }
         Self::on(connection, path)
     }
@@ -82,24 +107,29 @@ impl Database {
     /// The shop of an open connection, which becomes the writer's.
     fn on(connection: Connection, path: PathBuf) -> Result<Self, StoreError> {
         let row = connection
-            .query_row("SELECT identity, market, cursor_key FROM shop", (), |row| {
-                Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, [u8; 32]>(2)?))
+            .query_row("SELECT identity, market, cursor_key, terms FROM shop", (), |row| {
+                Ok((
+                    row.get::<_, String>(0)?,
+                    row.get::<_, String>(1)?,
+                    row.get::<_, [u8; 32]>(2)?,
+                    row.get::<_, String>(3)?,
+                ))
             })
             .optional()
             .map_err(|source| StoreError::Open { path: path.clone(), source })?;
-        let Some((identity, market, key)) = row else {
+        let Some((identity, market, key, terms)) = row else {
             return Err(StoreError::Missing { path });
         };
-        let market = serde_json::from_str(&market).map_err(|error| StoreError::Damaged {
-            path: path.clone(),
-            what: format!("the market is unreadable ({error})"),
-        })?;
+        let market = readable(&path, "market", &market)?;
+        let terms = readable(&path, "terms", &terms)?;
         Ok(Self {
             identity,
             market: Arc::new(market),
             cursor_key: CursorKey::new(key),
+            terms: Arc::new(terms),
             writer: Writer::start(connection)?,
-            readers: Readers { path: path.clone(), idle: Mutex::default() },
+            readers: Readers::new(path.clone(), BUSY),
+            impatient_readers: Readers::new(path.clone(), Duration::ZERO),
             path,
         })
     }
@@ -108,6 +138,23 @@ impl Database {
     #[must_use]
     pub fn market(&self) -> Arc<Market> {
         Arc::clone(&self.market)
+    }
+
+    /// On what terms the shop sells, as they were when it was opened.
+    #[must_use]
+    pub fn terms(&self) -> Arc<Terms> {
+        Arc::clone(&self.terms)
+    }
+
+    /// Sells on other terms, from the next time the shop is opened on. For callers outside an async runtime; whether the
+    /// terms make sense is for [`Terms::check`] to say before.
+    ///
+    /// # Errors
+    /// Nothing was stored, because the database failed.
+    pub fn set_terms_blocking(&self, terms: &Terms) -> Result<(), StoreError> {
+        let text = writable(&self.path, "terms", terms)?;
+        let set = move |db: &Connection| db.execute("UPDATE shop SET terms = ?", [text]).map(drop);
+        Ok(self.writer.call_blocking(move |db| Ok(set(db)?))?)
     }
 
     /// Stores products: one transaction for all of them. The outcomes are in the order of `records`.
@@ -144,6 +191,11 @@ impl Database {
         &self.readers
     }
 
+    /// Those who rather fail with [`ErrorCode::DatabaseBusy`] than wait.
+    pub(crate) const fn impatient_readers(&self) -> &Readers {
+        &self.impatient_readers
+    }
+
     pub(crate) const fn cursor_key(&self) -> &CursorKey {
         &self.cursor_key
     }
@@ -156,6 +208,21 @@ impl Database {
     pub(crate) fn connect(&self) -> Result<Connection, StoreError> {
         self.readers.open().map_err(|source| StoreError::Open { path: self.path.clone(), source })
     }
+}
+
+/// Reads a column of table `shop`.
+fn readable<T: DeserializeOwned>(path: &Path, what: &str, text: &str) -> Result<T, StoreError> {
+    serde_json::from_str(text).map_err(|error| StoreError::Damaged {
+        path: path.to_owned(),
+        what: format!("the shop's {what} in it cannot be read ({error})"),
+    })
+}
+
+fn writable<T: Serialize>(path: &Path, what: &str, value: &T) -> Result<String, StoreError> {
+    serde_json::to_string(value).map_err(|error| StoreError::Damaged {
+        path: path.to_owned(),
+        what: format!("the shop's {what} cannot be written ({error})"),
+    })
 }
 
 fn prepare(records: Vec<Record>, market: &Market) -> Vec<Result<Prepared, Rejected>> {
@@ -191,6 +258,8 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
     connection.busy_timeout(BUSY)?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "synchronous", "FULL")?;
+    // In the times when much is written, copying it into the database every four mebibytes takes longer than writing it.
+    connection.pragma_update(None, "wal_autocheckpoint", 4_000)?;
     // The writer touches identifiers all over their index.
     connection.pragma_update(None, "cache_size", -16_384)?;
     Ok(connection)
@@ -200,24 +269,22 @@ fn exists(connection: &Connection) -> rusqlite::Result<bool> {
     connection.query_row("SELECT count(*) > 0 FROM shop", (), |row| row.get(0))
 }
 
-fn create(connection: &mut Connection, path: &Path, market: &Market, records: Vec<Record>) -> Result<(), StoreError> {
+fn create(connection: &mut Connection, path: &Path, opening: Opening) -> Result<(), StoreError> {
+    let Opening { market, terms, records } = opening;
     let ids: Vec<_> = records.iter().map(|record| record.id.clone()).collect();
-    let prepared = prepare(records, market);
+    let prepared = prepare(records, &market);
     let mut random = [0; 48];
     getrandom::fill(&mut random).map_err(StoreError::Random)?;
     let (key, identity) = random.split_at(32);
     let identity: String = identity.iter().map(|byte| format!("{byte:02x}")).collect();
-    let market = serde_json::to_string(market).map_err(|error| StoreError::Damaged {
-        path: path.to_owned(),
-        what: format!("the market is unwritable ({error})"),
-    })?;
+    let row = (identity, writable(path, "market", &market)?, key, writable(path, "terms", &terms)?);
 
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(WriteError::from)?;
     if exists(&transaction).map_err(WriteError::from)? {
         return Ok(());
     }
     transaction
-        .execute("INSERT INTO shop (id, identity, market, cursor_key) VALUES (1, ?, ?, ?)", (identity, market, key))
+        .execute("INSERT INTO shop (id, identity, market, cursor_key, terms) VALUES (1, ?, ?, ?, ?)", row)
         .map_err(WriteError::from)?;
     let outcomes = products::put(&transaction, prepared)?;
     if let Some((id, Err(rejected))) = ids.into_iter().zip(outcomes).find(|(_, outcome)| outcome.is_err()) {
@@ -231,20 +298,38 @@ fn create(connection: &mut Connection, path: &Path, market: &Market, records: Ve
 #[derive(Debug)]
 pub(crate) struct Readers {
     path: PathBuf,
+    /// How long they wait for others.
+    patience: Duration,
     idle: Mutex<Vec<Connection>>,
 }
 
 impl Readers {
+    const fn new(path: PathBuf, patience: Duration) -> Self {
+        Self { path, patience, idle: Mutex::new(Vec::new()) }
+    }
+
     /// Runs `read` in a transaction, so that everything it sees belongs together.
     pub(crate) fn read<T>(&self, read: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> rusqlite::Result<T> {
+        self.lend(|connection| {
+            let transaction = connection.transaction()?;
+            let value = read(&transaction)?;
+            transaction.finish()?;
+            Ok(value)
+        })
+    }
+
+    /// Runs `query` outside of a transaction: each of its statements sees the newest state.
+    pub(crate) fn query<T>(&self, query: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> rusqlite::Result<T> {
+        self.lend(|connection| query(connection))
+    }
+
+    fn lend<T>(&self, borrow: impl FnOnce(&mut Connection) -> rusqlite::Result<T>) -> rusqlite::Result<T> {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut connection = match idle {
             Some(connection) => connection,
             None => self.open()?,
         };
-        let transaction = connection.transaction()?;
-        let value = read(&transaction)?;
-        transaction.finish()?;
+        let value = borrow(&mut connection)?;
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         if idle.len() < KEPT_READERS {
             idle.push(connection);
@@ -254,8 +339,9 @@ impl Readers {
 
     fn open(&self) -> rusqlite::Result<Connection> {
         let connection = Connection::open(&self.path)?;
-        connection.busy_timeout(BUSY)?;
+        connection.busy_timeout(self.patience)?;
         connection.pragma_update(None, "query_only", true)?;
+        connection.pragma_update(None, "cache_size", -8_192)?;
         Ok(connection)
     }
 }

@@ -1,13 +1,24 @@
 //! Products in the database: storing them, and finding them by identifier or position.
+//!
+//! A document says what the merchant stated; how many there are is kept [apart](stock), and changes without it. A variant
+//! of which there are none left is read as sold out.
 
-use std::{collections::BTreeSet, fmt};
+use std::{
+    collections::{BTreeSet, HashSet},
+    fmt,
+};
 
 use rusqlite::{Connection, OptionalExtension as _, Row, types::Type};
 use ucp_core::{
-    catalog::{market::Market, record::Record},
+    catalog::{
+        market::Market,
+        product::Availability,
+        record::{Record, VariantRecord},
+    },
     port::Target,
 };
 
+use super::stock;
 use crate::error::{Put, Rejected, WriteError};
 
 /// The longest identifier that products may carry, in bytes. Longer ones name nothing, without a look.
@@ -15,6 +26,9 @@ pub(crate) const MAX_IDENTIFIER: usize = 1_024;
 
 /// How many products and variants one alias can name.
 pub(crate) const MAX_MATCHES: i64 = 20;
+
+/// What is said of variants that are sold out.
+const OUT_OF_STOCK: &str = "out_of_stock";
 
 /// What kind of name an identifier is, in the order of precedence. The numbers are those in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,14 +68,18 @@ fn names(record: &Record) -> BTreeSet<Name<'_>> {
 /// A product that is fit to be stored, in the form in which it is.
 #[derive(Debug)]
 pub(crate) struct Prepared {
+    /// Without counts.
     record: Record,
     document: String,
+    /// How many there are of the variants that are counted.
+    counts: Vec<(String, u64)>,
 }
 
 impl Prepared {
     /// Checks a product against everything that does not depend on other products.
     pub(crate) fn new(record: Record, market: &Market) -> Result<Self, Rejected> {
-        let record = record.check(market)?;
+        let mut record = record.check(market)?;
+        let counts = counts(&mut record);
         if let Some(name) = names(&record).iter().find(|name| name.value.len() > MAX_IDENTIFIER) {
             let start: String = name.value.chars().take(40).collect();
             return Err(Rejected {
@@ -70,8 +88,21 @@ impl Prepared {
         }
         let document = serde_json::to_string(&record)
             .map_err(|error| Rejected { reason: format!("cannot be written as JSON ({error})") })?;
-        Ok(Self { record, document })
+        Ok(Self { record, document, counts })
     }
+}
+
+/// Takes what is in stock out of a product. Whether a counted variant is sold out is from then on said by its count
+/// alone: one that is stated to be `out_of_stock` is not so for ever.
+fn counts(record: &mut Record) -> Vec<(String, u64)> {
+    let counted = |variant: &mut VariantRecord| {
+        let count = variant.inventory.take()?;
+        if variant.availability.status.as_deref() == Some(OUT_OF_STOCK) {
+            variant.availability = Availability { available: true, status: Some("in_stock".to_owned()) };
+        }
+        Some((variant.id.clone(), count))
+    };
+    record.variants.iter_mut().filter_map(counted).collect()
 }
 
 /// Stores products inside the transaction that `db` is in. Whether a product is rejected is decided before anything of
@@ -91,13 +122,19 @@ pub(crate) fn put(
 }
 
 fn put_one(db: &Connection, prepared: &Prepared, revision: i64) -> rusqlite::Result<Result<Put, Rejected>> {
-    let Prepared { record, document } = prepared;
+    let Prepared { record, document, counts } = prepared;
     let stored: Option<(i64, String)> = db
         .prepare_cached("SELECT seq, document FROM products WHERE id = ?")?
         .query_row([&record.id], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
-    if stored.as_ref().is_some_and(|(_, stored)| stored == document) {
-        return Ok(Ok(Put::Unchanged));
+    if let Some((seq, stored)) = &stored
+        && stored == document
+    {
+        let counted = stock::count(db, *seq, counts)?;
+        if counted.availability_changed {
+            touch(db, *seq, revision)?;
+        }
+        return Ok(Ok(if counted.changed { Put::Updated } else { Put::Unchanged }));
     }
     let names = names(record);
     if let Some(rejected) = conflict(db, &names, stored.as_ref().map(|(seq, _)| *seq))? {
@@ -112,11 +149,12 @@ fn put_one(db: &Connection, prepared: &Prepared, revision: i64) -> rusqlite::Res
         for name in &names {
             insert.execute((name.value, name.kind as i64, seq, name.position))?;
         }
+        stock::count(db, seq, counts)?;
         return Ok(Ok(Put::Created));
     };
     db.prepare_cached("UPDATE products SET revision = ?, document = ? WHERE seq = ?")?
         .execute((revision, document, seq))?;
-    let before = parse(&before)?;
+    let before = parse(&before, None)?;
     let old = self::names(&before);
     let mut delete =
         db.prepare_cached("DELETE FROM identifiers WHERE value = ? AND kind = ? AND product = ? AND position = ?")?;
@@ -126,7 +164,14 @@ fn put_one(db: &Connection, prepared: &Prepared, revision: i64) -> rusqlite::Res
     for name in names.difference(&old) {
         insert.execute((name.value, name.kind as i64, seq, name.position))?;
     }
+    stock::count(db, seq, counts)?;
     Ok(Ok(Put::Updated))
+}
+
+/// Has the product at `seq` noticed as changed, although its document is not.
+pub(crate) fn touch(db: &Connection, seq: i64, revision: i64) -> rusqlite::Result<()> {
+    db.prepare_cached("UPDATE products SET revision = ? WHERE seq = ?")?.execute((revision, seq))?;
+    Ok(())
 }
 
 /// Names that have to be unique, but belong to another product.
@@ -212,19 +257,31 @@ fn found(row: &Row<'_>, alias: bool) -> rusqlite::Result<Found> {
     Ok(Found { seq: row.get(0)?, target })
 }
 
+/// Selects, beside the columns of `products`, the identifiers of the variants that are sold out, for [`parse`].
+pub(crate) const SOLD_OUT: &str =
+    "(SELECT json_group_array(variant) FROM stock WHERE product = products.seq AND quantity = 0)";
+
 /// The product at `seq`, with the length of its document.
 pub(crate) fn load(db: &Connection, seq: i64) -> rusqlite::Result<Option<(Record, usize)>> {
-    db.prepare_cached("SELECT document FROM products WHERE seq = ?")?
+    db.prepare_cached(&format!("SELECT document, {SOLD_OUT} FROM products WHERE seq = ?"))?
         .query_row([seq], |row| {
             let document = row.get_ref(0)?.as_str().map_err(unreadable)?;
-            Ok((parse(document)?, document.len()))
+            Ok((parse(document, Some(row.get_ref(1)?.as_str().map_err(unreadable)?))?, document.len()))
         })
         .optional()
 }
 
-/// Reads a stored document.
-pub(crate) fn parse(document: &str) -> rusqlite::Result<Record> {
-    serde_json::from_str(document).map_err(unreadable)
+/// Reads a stored document. Of the variants in the JSON array `sold_out`, those that could otherwise be bought cannot.
+pub(crate) fn parse(document: &str, sold_out: Option<&str>) -> rusqlite::Result<Record> {
+    let mut record: Record = serde_json::from_str(document).map_err(unreadable)?;
+    if let Some(sold_out) = sold_out.filter(|variants| *variants != "[]") {
+        let sold_out: HashSet<String> = serde_json::from_str(sold_out).map_err(unreadable)?;
+        let variants = record.variants.iter_mut().filter(|variant| sold_out.contains(&variant.id));
+        for variant in variants.filter(|variant| variant.availability.available) {
+            variant.availability = Availability { available: false, status: Some(OUT_OF_STOCK.to_owned()) };
+        }
+    }
+    Ok(record)
 }
 
 fn unreadable(error: impl fmt::Display) -> rusqlite::Error {

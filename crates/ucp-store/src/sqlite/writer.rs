@@ -16,7 +16,7 @@ use tokio::sync::oneshot;
 use crate::{StoreError, error::WriteError};
 
 /// How many writes share a commit at most.
-const GROUP: usize = 32;
+const GROUP: usize = 128;
 
 /// Tells the caller of a write how it ended, once it is known whether the commit succeeded.
 type Deliver = Box<dyn FnOnce(Result<(), WriteError>)>;
@@ -75,7 +75,7 @@ impl Writer {
         let job: Job = Box::new(move |connection| {
             let result = connection.and_then(|connection| isolated(connection, job));
             // A caller that has gone away misses only the news.
-            Box::new(move |committed| drop(sender.send(committed.and(result))))
+            Box::new(move |committed| drop(sender.send(result.and_then(|value| committed.map(|()| value)))))
         });
         if let Some(jobs) = &self.jobs {
             // A thread that is gone drops the job and with it the sender: the receiver reports `Stopped`.
@@ -94,25 +94,40 @@ impl Drop for Writer {
     }
 }
 
+/// Carries out a group of writes, in one transaction unless a failure ends it early.
 fn commit(connection: &mut Connection, group: Vec<Job>) {
-    let transaction = match connection.transaction_with_behavior(TransactionBehavior::Immediate) {
-        Ok(transaction) => transaction,
-        Err(error) => {
-            let error = WriteError::from(error);
-            tracing::error!(error = &error as &dyn std::error::Error, "the shop's database takes no writes");
-            for job in group {
-                job(Err(error.clone()))(Err(error.clone()));
+    let mut jobs = group.into_iter();
+    while jobs.len() > 0 {
+        let transaction = match connection.transaction_with_behavior(TransactionBehavior::Immediate) {
+            Ok(transaction) => transaction,
+            Err(error) => {
+                let error = WriteError::from(error);
+                tracing::error!(error = &error as &dyn std::error::Error, "the shop's database takes no writes");
+                for job in jobs {
+                    job(Err(error.clone()))(Err(error.clone()));
+                }
+                return;
             }
-            return;
+        };
+        let mut deliveries = Vec::with_capacity(jobs.len());
+        // Some failures, a full disk for one, take the whole transaction along with everything that was written in it.
+        // What came later would then be committed write by write, and reported as failed.
+        while !transaction.is_autocommit()
+            && let Some(job) = jobs.next()
+        {
+            deliveries.push(job(Ok(&transaction)));
         }
-    };
-    let deliveries: Vec<_> = group.into_iter().map(|job| job(Ok(&transaction))).collect();
-    let committed = transaction.commit().map_err(WriteError::from);
-    if let Err(error) = &committed {
-        tracing::error!(error = error as &dyn std::error::Error, "a commit to the shop's database failed");
-    }
-    for deliver in deliveries {
-        deliver(committed.clone());
+        let committed = if transaction.is_autocommit() {
+            Err(WriteError::RolledBack)
+        } else {
+            transaction.commit().map_err(WriteError::from)
+        };
+        if let Err(error) = &committed {
+            tracing::error!(error = error as &dyn std::error::Error, "a commit to the shop's database failed");
+        }
+        for deliver in deliveries {
+            deliver(committed.clone());
+        }
     }
 }
 
@@ -121,13 +136,18 @@ fn isolated<T>(
     connection: &Connection,
     job: impl FnOnce(&Connection) -> Result<T, WriteError>,
 ) -> Result<T, WriteError> {
-    connection.execute_batch("SAVEPOINT job")?;
+    let run = |sql| connection.prepare_cached(sql)?.execute(()).map(drop);
+    run("SAVEPOINT job")?;
     let result = catch_unwind(AssertUnwindSafe(|| job(connection))).unwrap_or(Err(WriteError::Panicked));
-    let end = if result.is_ok() { "RELEASE job" } else { "ROLLBACK TO job; RELEASE job" };
-    let ended = connection.execute_batch(end);
-    let value = result?;
-    ended?;
-    Ok(value)
+    // What cannot be undone on its own is undone together with all else.
+    if result.is_err() && run("ROLLBACK TO job").is_err() && !connection.is_autocommit() {
+        run("ROLLBACK")?;
+    }
+    if connection.is_autocommit() {
+        return result.and(Err(WriteError::RolledBack));
+    }
+    run("RELEASE job")?;
+    result
 }
 
 #[cfg(test)]
@@ -164,6 +184,44 @@ mod tests {
             }
         }
         assert_eq!(count(&writer), 34);
+    }
+
+    #[test]
+    fn a_failure_that_undoes_the_commit_is_told_to_all_whom_it_concerns() {
+        let connection = Connection::open_in_memory().expect("database");
+        connection.execute_batch("CREATE TABLE t (x INTEGER)").expect("table");
+        let writer = Writer::start(connection).expect("writer");
+        // While the first one runs, the others queue up and become one group.
+        let (begin, begun) = mpsc::channel::<()>();
+        let (release, held) = mpsc::channel::<()>();
+        let first = writer.submit(move |_| {
+            begin.send(()).expect("somebody waits");
+            Ok(held.recv().is_err())
+        });
+        begun.recv().expect("the first has begun");
+        let pending: Vec<_> = (0..9)
+            .map(|number| {
+                writer.submit(move |db| {
+                    db.execute("INSERT INTO t VALUES (1)", ())?;
+                    if number == 4 {
+                        // What SQLite does by itself when a disk is full.
+                        db.execute_batch("ROLLBACK")?;
+                        return Err(rusqlite::Error::QueryReturnedNoRows.into());
+                    }
+                    Ok(number)
+                })
+            })
+            .collect();
+        drop(release);
+        first.blocking_recv().expect("an answer").expect("the first");
+        for (number, pending) in pending.into_iter().enumerate() {
+            match (number, pending.blocking_recv().expect("an answer")) {
+                (0..4, Err(WriteError::RolledBack)) | (4, Err(WriteError::Database(_))) => {}
+                (5.., Ok(value)) => assert_eq!(value, number),
+                (_, other) => panic!("{number}: {other:?}"),
+            }
+        }
+        assert_eq!(count(&writer), 4);
     }
 
     #[test]

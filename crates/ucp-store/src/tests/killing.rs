@@ -51,9 +51,9 @@ fn run_and_kill(test: &str, directory: &Path, after: Duration) {
 #[ignore = "run by the tests that kill it"]
 fn fill() {
     let Some(directory) = directory() else { return };
-    let goods = goods().collect();
+    let goods: Vec<_> = goods().collect();
     println!("begins");
-    drop(Database::open_or_create(&directory, || (market(), goods)));
+    drop(Database::open_or_create(&directory, || opening(&goods)));
     std::thread::sleep(Duration::from_secs(60));
 }
 
@@ -83,7 +83,8 @@ fn a_first_start_that_is_killed_leaves_all_or_nothing() {
             Err(error) => assert!(matches!(error, StoreError::Missing { .. }), "after {after} ms: {error}"),
         }
         // And the next start is like a first one.
-        let database = Database::open_or_create(directory.path(), || (market(), goods().collect())).expect("opens");
+        let database =
+            Database::open_or_create(directory.path(), || opening(&goods().collect::<Vec<_>>())).expect("opens");
         let count = database.readers().read(|db| crate::sqlite::products::count_since(db, 0)).expect("count");
         assert_eq!(count, i64::try_from(COUNT).expect("small"), "after {after} ms");
     }

@@ -20,13 +20,17 @@ use ucp_core::{
     port::{Catalog as _, Page, Query},
 };
 
-use crate::{Options, Put, Rejected, Shop};
+use crate::{Opening, Options, Put, Rejected, Shop};
 
 fn market() -> Market {
     serde_json::from_str(
         r#"{"name":"Example","currency":"USD","currencies":["EUR","JPY"],"language":"en","languages":["es"]}"#,
     )
     .expect("a market")
+}
+
+fn opening(records: &[Record]) -> Opening {
+    Opening { records: records.to_vec(), ..Opening::of(market()) }
 }
 
 fn record(value: Value) -> Record {
@@ -42,11 +46,11 @@ fn simple(id: &str, title: &str) -> Record {
 }
 
 fn open(directory: &Path) -> Shop {
-    Shop::open_or_create(&Options::new(directory), || (market(), Vec::new())).expect("opens")
+    Shop::open_or_create(&Options::new(directory), || opening(&[])).expect("opens")
 }
 
 fn open_with(directory: &Path, records: &[Record]) -> Shop {
-    Shop::open_or_create(&Options::new(directory), || (market(), records.to_vec())).expect("opens")
+    Shop::open_or_create(&Options::new(directory), || opening(records)).expect("opens")
 }
 
 async fn put(shop: &Shop, records: &[Record]) -> Vec<Result<Put, Rejected>> {

@@ -111,13 +111,35 @@ fn there_is_no_half_shop() {
     // A filling that fails leaves nothing that counts as a shop.
     let mut thief = simple("b", "B");
     thief.variants[0].id = "a".into();
-    let error = Database::open_or_create(&path, || (market(), vec![simple("a", "A"), thief])).expect_err("unfit");
+    let error = Database::open_or_create(&path, || opening(&[simple("a", "A"), thief])).expect_err("unfit");
     assert!(matches!(&error, StoreError::Unfit { id, .. } if id == "b"), "{error}");
     assert!(matches!(Database::open(&path), Err(StoreError::Missing { .. })));
     // The next one starts from nothing; the one after finds what is there.
-    drop(Database::open_or_create(&path, || (market(), vec![simple("c", "C")])).expect("creates"));
+    drop(Database::open_or_create(&path, || opening(&[simple("c", "C")])).expect("creates"));
     drop(Database::open_or_create(&path, || panic!("not asked")).expect("opens"));
     assert_eq!(seqs(&path).len(), 1);
+}
+
+#[test]
+fn terms_are_kept_and_can_be_replaced() {
+    let directory = tempfile::tempdir().expect("directory");
+    let sample = crate::sample::outfitters::opening();
+    let mut terms = sample.terms.clone();
+    let opening = || Opening { records: Vec::new(), ..sample };
+    let database = Database::open_or_create(directory.path(), opening).expect("creates");
+    assert_eq!(*database.terms(), terms);
+    drop(database);
+    terms.fees.clear();
+    let database = Database::open(directory.path()).expect("opens");
+    assert_ne!(*database.terms(), terms);
+    database.set_terms_blocking(&terms).expect("writes");
+    drop(database);
+    assert_eq!(*Database::open(directory.path()).expect("opens").terms(), terms);
+    let connection = rusqlite::Connection::open(directory.path().join("shop.db")).expect("database");
+    connection.execute("UPDATE shop SET terms = '{\"taxes\": 1}'", ()).expect("damages");
+    drop(connection);
+    let error = Database::open(directory.path()).expect_err("damaged").to_string();
+    assert!(error.contains("terms") && error.contains("taxes"), "{error}");
 }
 
 #[test]
@@ -127,7 +149,7 @@ fn of_several_that_create_one_does() {
         let directory = tempfile::tempdir().expect("directory");
         let create = |id: &'static str| {
             let path = directory.path().to_owned();
-            std::thread::spawn(move || Database::open_or_create(&path, || (market(), vec![simple(id, id)])).map(drop))
+            std::thread::spawn(move || Database::open_or_create(&path, || opening(&[simple(id, id)])).map(drop))
         };
         for thread in [create("a"), create("b"), create("c")] {
             thread.join().expect("no panic").expect("opens");
@@ -141,7 +163,7 @@ fn unusable_files_are_reported_with_their_place() {
     let directory = tempfile::tempdir().expect("directory");
     let file = directory.path().join("file");
     std::fs::write(&file, "x").expect("writes");
-    let error = Database::open_or_create(&file, || (market(), vec![])).expect_err("a file");
+    let error = Database::open_or_create(&file, || opening(&[])).expect_err("a file");
     assert!(error.to_string().contains(&*file.to_string_lossy()), "{error}");
     std::fs::write(
         directory.path().join("shop.db"),

@@ -97,10 +97,12 @@ pub(super) fn build(rows: &[Row], market: &Market) -> Result<Record, BadRow> {
     })
 }
 
-/// A variant of which only the price and the stock are known.
+/// A variant of which only the price, the stock and the weight are known.
 fn priced(row: &Row, currency: Currency) -> Result<VariantRecord, BadRow> {
     let amount = row.amount(Column::Price, currency)?.ok_or_else(|| row.fault(Column::Price, "is empty"))?;
     let list_amount = row.amount(Column::ListPrice, currency)?.filter(|list| *list > amount);
+    let (availability, inventory) = row.availability()?;
+    let (digital, weight_grams) = row.shipping()?;
     Ok(VariantRecord {
         id: String::new(),
         sku: None,
@@ -114,7 +116,10 @@ fn priced(row: &Row, currency: Currency) -> Result<VariantRecord, BadRow> {
         list_price: list_amount.map(|amount| Price { amount, currency }),
         prices: Vec::new(),
         unit_price: None,
-        availability: row.availability()?,
+        availability,
+        inventory,
+        weight_grams,
+        digital,
         options: Vec::new(),
         media: Vec::new(),
         rating: None,

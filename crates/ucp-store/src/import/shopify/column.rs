@@ -22,6 +22,8 @@ pub(super) enum Column {
     Tracker,
     Quantity,
     Policy,
+    Grams,
+    RequiresShipping,
     Image,
     ImagePosition,
     ImageText,
@@ -29,7 +31,7 @@ pub(super) enum Column {
 }
 
 impl Column {
-    pub(super) const ALL: [Self; 27] = [
+    pub(super) const ALL: [Self; 29] = [
         Self::Handle,
         Self::Title,
         Self::Body,
@@ -53,6 +55,8 @@ impl Column {
         Self::Tracker,
         Self::Quantity,
         Self::Policy,
+        Self::Grams,
+        Self::RequiresShipping,
         Self::Image,
         Self::ImagePosition,
         Self::ImageText,
@@ -87,6 +91,8 @@ impl Column {
             Self::Tracker => &["variant inventory tracker", "inventory tracker"],
             Self::Quantity => &["variant inventory qty", "inventory quantity"],
             Self::Policy => &["variant inventory policy", "continue selling when out of stock"],
+            Self::Grams => &["variant grams", "weight value (grams)"],
+            Self::RequiresShipping => &["variant requires shipping", "requires shipping"],
             Self::Image => &["image src", "product image url"],
             Self::ImagePosition => &["image position"],
             Self::ImageText => &["image alt text"],

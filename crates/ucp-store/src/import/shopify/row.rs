@@ -84,15 +84,17 @@ impl Row {
         None
     }
 
-    /// Whether the variant can be bought:
+    /// Whether the variant can be bought, and how many there are where they are counted:
     ///
     /// | stock | sold when out of stock | tells |
     /// | :-- | :-- | :-- |
-    /// | not tracked, or more than zero | either | available, `in_stock` |
-    /// | zero or less | no | not available, `out_of_stock` |
-    /// | zero or less | yes | available, `backorder` |
-    /// | tracked, but the quantity is not in the file (shops with several locations) | either | available, no status |
-    pub(super) fn availability(&self) -> Result<Availability, BadRow> {
+    /// | not tracked | either | available, `in_stock`, not counted |
+    /// | more than zero | no | available, `in_stock`, so many |
+    /// | more than zero | yes | available, `in_stock`, not counted |
+    /// | zero or less | no | not available, `out_of_stock`, none |
+    /// | zero or less | yes | available, `backorder`, not counted |
+    /// | tracked, but the quantity is not in the file (shops with several locations) | either | available, no status, not counted |
+    pub(super) fn availability(&self) -> Result<(Availability, Option<u64>), BadRow> {
         let status = |available, status: &str| Availability { available, status: Some(status.to_owned()) };
         let continues = match self.cell(Column::Policy).to_ascii_lowercase().as_str() {
             "" | "deny" | "false" | "no" => false,
@@ -109,11 +111,32 @@ impl Row {
             quantity.is_some()
         };
         Ok(match (tracked, quantity) {
-            (false, _) | (true, Some(1..)) => status(true, "in_stock"),
-            (true, None) => Availability::default(),
-            (true, Some(_)) if continues => status(true, "backorder"),
-            (true, Some(_)) => status(false, "out_of_stock"),
+            (false, _) => (status(true, "in_stock"), None),
+            (true, None) => (Availability::default(), None),
+            (true, Some(count @ 1..)) => (status(true, "in_stock"), (!continues).then(|| count.unsigned_abs())),
+            (true, Some(_)) if continues => (status(true, "backorder"), None),
+            (true, Some(_)) => (status(false, "out_of_stock"), Some(0)),
         })
+    }
+
+    /// Whether the variant reaches the buyer without being shipped, and otherwise what it weighs in whole grams.
+    pub(super) fn shipping(&self) -> Result<(bool, Option<u64>), BadRow> {
+        let digital = match self.cell(Column::RequiresShipping).to_ascii_lowercase().as_str() {
+            "" | "true" | "yes" => false,
+            "false" | "no" => true,
+            _ => return Err(self.fault(Column::RequiresShipping, "must be `true` or `false`")),
+        };
+        let (whole, fraction) = self.cell(Column::Grams).split_once('.').unwrap_or((self.cell(Column::Grams), ""));
+        if whole.is_empty() && fraction.is_empty() {
+            return Ok((digital, None));
+        }
+        // A part of a gram is as good as a whole one.
+        let digits = |part: &str| part.bytes().all(|digit| digit.is_ascii_digit());
+        let more = u64::from(fraction.bytes().any(|digit| digit != b'0'));
+        let grams = if digits(whole) && digits(fraction) { whole.parse::<u64>().ok() } else { None };
+        let grams = grams.and_then(|grams| grams.checked_add(more));
+        let grams = grams.ok_or_else(|| self.fault(Column::Grams, "must be a weight in grams, such as `450`"))?;
+        Ok((digital, Some(grams).filter(|grams| *grams > 0 && !digital)))
     }
 
     /// An amount of money in a cell.

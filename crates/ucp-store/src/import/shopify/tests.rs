@@ -88,6 +88,8 @@ fn rows_of_a_handle_make_a_product() {
         .map(|variant| (variant.availability.available, variant.availability.status.as_deref()))
         .collect();
     assert_eq!(stock, [(true, Some("in_stock")), (false, Some("out_of_stock")), (true, Some("backorder"))]);
+    // What is sold on without an end is not counted.
+    assert_eq!([first.inventory, second.inventory, third.inventory], [Some(3), Some(0), None]);
     assert_eq!(third.media[0].alt_text.as_deref(), Some("Front"));
     assert_eq!(first.media[0].url, "https://cdn.example.com/r.jpg");
 }
@@ -105,6 +107,44 @@ fn newer_exports_are_read_too() {
     assert_eq!(record.variants[0].id, "var_mug_M-1");
     assert_eq!(record.variants[0].availability, Availability::default());
     assert_eq!((record.metadata, record.variants[0].seller.clone()), (None, None));
+}
+
+#[test]
+fn stock_and_weight_are_taken_over() {
+    let header = "Handle,Title,Variant Price,Option1 Name,Option1 Value,Variant Inventory Tracker,Variant Inventory Qty,\
+        Variant Inventory Policy,Variant Grams,Variant Requires Shipping\n";
+    let record = one(&format!(
+        "{header}a,A,1.00,Size,1,shopify,7,deny,450,true\n\
+         a,,1.00,,2,shopify,-3,deny,0.0,TRUE\n\
+         a,,1.00,,3,,7,deny,453.592,\n\
+         a,,1.00,,4,shopify,7,continue,,true\n\
+         a,,1.00,,5,shopify,,deny,20,false\n"
+    ));
+    let goods: Vec<_> =
+        record.variants.iter().map(|variant| (variant.inventory, variant.weight_grams, variant.digital)).collect();
+    let expected = [
+        (Some(7), Some(450), false),
+        (Some(0), None, false),
+        (None, Some(454), false),
+        (None, None, false),
+        (None, None, true),
+    ];
+    assert_eq!(goods, expected);
+    for (cells, column) in [
+        ("shopify,7,deny,heavy,true", "Variant Grams"),
+        ("shopify,7,deny,-1,true", "Variant Grams"),
+        ("shopify,7,deny,1.2.3,true", "Variant Grams"),
+        ("shopify,7,deny,99999999999999999999,true", "Variant Grams"),
+        ("shopify,7,deny,1,perhaps", "Variant Requires Shipping"),
+        ("shopify,99999999999999999999,deny,1,true", "Variant Inventory Qty"),
+    ] {
+        let (line, found, reason) = bad(&format!("{header}a,A,1.00,,,{cells}\n"));
+        assert_eq!((line, found.as_str()), (2, column), "{cells}: {reason}");
+    }
+    // More than a shop can count.
+    let (line, place, reason) = bad(&format!("{header}a,A,1.00,,,shopify,9000000000000,deny,1,true\n"));
+    assert_eq!(line, 2, "{place}: {reason}");
+    assert!(format!("{place} {reason}").contains("inventory"), "{place}: {reason}");
 }
 
 const SMALL: &str = "Handle,Title,Variant Price,Option1 Name,Option1 Value,Option2 Name,Option2 Value,Variant SKU,Variant Inventory Qty,Image Src,Published,Status\n";

@@ -148,7 +148,8 @@ fn every_pattern_names_something() {
                     .into_iter()
                     .flatten()
                     .chain(product.was_for.iter().flatten())
-                    .chain(product.variant_ids.keys());
+                    .chain(product.variant_ids.keys())
+                    .chain(product.stock.keys());
                 for pattern in patterns {
                     assert!(all.iter().any(|labels| matches(pattern, labels)), "{}: {pattern}", product.handle);
                 }
@@ -196,12 +197,27 @@ fn texts_are_in_both_languages() {
 
 #[test]
 fn every_address_is_an_example() {
-    for record in checked() {
-        let json = serde_json::to_string(&record).expect("serialises");
+    let records = checked().into_iter().map(|record| serde_json::to_string(&record).expect("serialises"));
+    for json in records.chain([TERMS.to_owned()]) {
         for (position, _) in json.match_indices("://") {
             let host = json[position + 3..].split(['/', '"']).next().unwrap_or_default();
             assert!(json[..position].ends_with("https") && host.ends_with(".example.com"), "{host}");
         }
+    }
+}
+
+#[test]
+fn some_goods_are_counted_and_all_are_weighed_unless_they_are_digital() {
+    let records = checked();
+    let variants: Vec<_> = records.iter().flat_map(|record| &record.variants).collect();
+    let count = |what: &dyn Fn(&VariantRecord) -> bool| variants.iter().filter(|variant| what(variant)).count();
+    assert!(count(&|variant| variant.inventory.is_some()) >= 40);
+    assert!(count(&|variant| variant.inventory == Some(0)) >= 3);
+    assert!(count(&|variant| matches!(variant.inventory, Some(1..5))) >= 3);
+    assert!(count(&|variant| variant.inventory.is_none()) >= 1_000);
+    assert!(count(&|variant| variant.digital) >= 5);
+    for variant in variants {
+        assert_eq!(variant.weight_grams.is_none_or(|grams| grams == 0), variant.digital, "{}", variant.id);
     }
 }
 

@@ -1,0 +1,282 @@
+//! Against a service on this machine that misbehaves in every way.
+
+use std::sync::{Arc, atomic::AtomicUsize};
+
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpListener,
+};
+use ucp_core::{Code, merchant::record::Precision};
+
+use super::*;
+
+/// A service that answers every connection with the same bytes, and keeps what it was asked.
+struct Service {
+    address: std::net::SocketAddr,
+    asked: Arc<AtomicUsize>,
+    questions: Arc<std::sync::Mutex<Vec<String>>>,
+}
+
+impl Service {
+    /// Answers with these bytes; never, if there are none.
+    async fn start(answer: impl Into<Vec<u8>>) -> Self {
+        let answer: Vec<u8> = answer.into();
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a listener");
+        let address = listener.local_addr().expect("an address");
+        let (asked, questions) = (Arc::new(AtomicUsize::new(0)), Arc::<std::sync::Mutex<Vec<String>>>::default());
+        let (counter, heard) = (Arc::clone(&asked), Arc::clone(&questions));
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                let (answer, counter, heard) = (answer.clone(), Arc::clone(&counter), Arc::clone(&heard));
+                tokio::spawn(async move {
+                    let mut request = Vec::new();
+                    while !request.windows(4).any(|end| end == b"\r\n\r\n") {
+                        let mut part = [0; 1024];
+                        match stream.read(&mut part).await {
+                            Ok(read) if read > 0 => request.extend_from_slice(&part[..read]),
+                            _ => return,
+                        }
+                    }
+                    counter.fetch_add(1, Ordering::SeqCst);
+                    heard.lock().expect("unpoisoned").push(String::from_utf8_lossy(&request).into_owned());
+                    if answer.is_empty() {
+                        std::future::pending::<()>().await;
+                    }
+                    drop(stream.write_all(&answer).await);
+                    drop(stream.shutdown().await);
+                });
+            }
+        });
+        Self { address, asked, questions }
+    }
+
+    fn options(&self) -> Options {
+        Options::new(format!("http://{}/search?key=secret", self.address).parse().expect("an address"))
+    }
+
+    fn geocoder(&self) -> HttpGeocoder {
+        HttpGeocoder::new(self.options()).expect("a geocoder")
+    }
+
+    fn times_asked(&self) -> usize {
+        self.asked.load(Ordering::SeqCst)
+    }
+}
+
+fn json(body: &str) -> String {
+    response("200 OK", "content-type: application/json; charset=utf-8", body)
+}
+
+fn response(status: &str, header: &str, body: &str) -> String {
+    format!("HTTP/1.1 {status}\r\n{header}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}", body.len())
+}
+
+const HOUSE: &str = r#"[{"place_id":1,"lat":"37.7930","lon":"-122.4161","category":"place","type":"house","place_rank":30,"addresstype":"place"}]"#;
+
+fn address() -> PostalAddress {
+    PostalAddress {
+        street_address: Some("1  Invented Alley".into()),
+        address_locality: Some("San Francisco".into()),
+        address_region: Some("CA".into()),
+        address_country: Some("USA".into()),
+        postal_code: Some("94105".into()),
+        full_name: Some("Erika Mustermann".into()),
+        phone_number: Some("+1 555 0100".into()),
+        ..PostalAddress::default()
+    }
+}
+
+#[tokio::test]
+async fn a_service_is_asked_for_a_place_and_for_nothing_else() {
+    let service = Service::start(json(HOUSE)).await;
+    let resolved = service.geocoder().resolve(&address()).await.expect("an answer").expect("a place");
+    assert_eq!((resolved.point.latitude(), resolved.point.longitude()), (37.793, -122.4161));
+    assert_eq!(resolved.precision, Precision::Street);
+    let question = service.questions.lock().expect("unpoisoned").remove(0);
+    let line = question.lines().next().expect("a request line");
+    assert_eq!(
+        line,
+        "GET /search?key=secret&format=jsonv2&limit=1&street=1+Invented+Alley&city=San+Francisco&postalcode=94105\
+         &state=CA&countrycodes=us HTTP/1.1"
+    );
+    assert!(!question.contains("Mustermann") && !question.contains("555"), "{question}");
+}
+
+#[tokio::test]
+async fn places_have_the_precision_of_their_rank() {
+    for (place, expected) in [
+        (r#"{"lat":51.5,"lon":-0.05,"place_rank":26,"type":"residential"}"#, Some(Precision::Street)),
+        (r#"{"lat":"51.5","lon":"-0.05","place_rank":21,"addresstype":"postcode"}"#, Some(Precision::PostalCode)),
+        (r#"{"lat":"51.5","lon":"-0.05","place_rank":16,"addresstype":"city"}"#, Some(Precision::Locality)),
+        (r#"{"lat":"51.5","lon":"-0.05","place_rank":8,"addresstype":"state"}"#, None),
+        (r#"{"lat":"51.5","lon":"-0.05","place_rank":4,"addresstype":"country"}"#, None),
+    ] {
+        let service = Service::start(json(&format!("[{place}]"))).await;
+        let resolved = service.geocoder().resolve(&address()).await.expect("an answer");
+        assert_eq!(resolved.map(|resolved| resolved.precision), expected, "{place}");
+    }
+    let nothing = Service::start(json("[]")).await;
+    assert_eq!(nothing.geocoder().resolve(&address()).await, Ok(None));
+}
+
+#[tokio::test]
+async fn whatever_goes_wrong_is_no_answer() {
+    let long = format!("[{}]", " ".repeat(70_000));
+    let redirect = response("302 Found", "location: http://127.0.0.1:1/", "");
+    for (what, answer) in [
+        ("a server error", response("500 Oops", "content-type: application/json", HOUSE)),
+        ("a refusal", response("403 Forbidden", "content-type: application/json", "[]")),
+        ("a redirect", redirect),
+        ("a page", response("200 OK", "content-type: text/html", HOUSE)),
+        ("no type", response("200 OK", "x-nothing: 1", HOUSE)),
+        ("a long body", json(&long)),
+        (
+            "an endless body",
+            format!("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n\r\n{long}"),
+        ),
+        ("half a body", "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 500\r\n\r\n[".to_owned()),
+        ("no HTTP", "hello\r\n\r\n".to_owned()),
+        ("no JSON", json("[{")),
+        ("no array", json("{}")),
+        ("no object", json("[7]")),
+        ("no coordinates", json(r#"[{"place_rank":30}]"#)),
+        ("coordinates beyond the pole", json(r#"[{"lat":"97","lon":"0","place_rank":30}]"#)),
+        ("unset coordinates", json(r#"[{"lat":"0","lon":"0","place_rank":30}]"#)),
+        ("no numbers", json(r#"[{"lat":"NaN","lon":"inf","place_rank":30}]"#)),
+        ("no rank", json(r#"[{"lat":"1","lon":"1"}]"#)),
+        ("a member twice", json(r#"[{"lat":"1","lat":"2","lon":"1","place_rank":30}]"#)),
+    ] {
+        let service = Service::start(answer).await;
+        let geocoder = service.geocoder();
+        for times in 1..=2 {
+            let refusal = geocoder.resolve(&address()).await.expect_err(what);
+            assert_eq!((refusal.code, refusal.retry_after), (Code::Unavailable, Some(RETRY_AFTER)), "{what}");
+            assert!(!refusal.content.contains("Invented"), "{what}");
+            // It was not remembered, and nothing but the service was asked.
+            assert_eq!(service.times_asked(), times, "{what}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_service_that_is_not_there_is_no_answer() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a listener");
+    let endpoint = format!("http://{}/search", listener.local_addr().expect("an address"));
+    drop(listener);
+    let geocoder = HttpGeocoder::new(Options::new(endpoint.parse().expect("an address"))).expect("a geocoder");
+    assert_eq!(geocoder.resolve(&address()).await.expect_err("nobody").code, Code::Unavailable);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_service_is_given_up_and_gives_its_turn_back() {
+    let service = Service::start("").await;
+    let mut options = service.options();
+    options.at_once = 1;
+    let deadline = options.deadline;
+    let geocoder = HttpGeocoder::new(options).expect("a geocoder");
+    let started = tokio::time::Instant::now();
+    // Some wait for the answer to the same question, some for a turn.
+    let same = address();
+    let other = PostalAddress { street_address: Some("2 Second".into()), ..address() };
+    let answers = tokio::join!(
+        geocoder.resolve(&same),
+        geocoder.resolve(&same),
+        geocoder.resolve(&other),
+        geocoder.resolve(&other),
+    );
+    for answer in [answers.0, answers.1, answers.2, answers.3] {
+        assert_eq!(answer.expect_err("slow").code, Code::Unavailable);
+    }
+    // By the paused clock: nobody waited for the sum of all.
+    assert!(started.elapsed() < deadline * 2);
+    assert_eq!(geocoder.turns.available_permits(), 1);
+}
+
+#[tokio::test]
+async fn an_answer_is_remembered_for_a_time() {
+    let service = Service::start(json(HOUSE)).await;
+    let mut options = service.options();
+    (options.lifetime, options.miss_lifetime) = (Duration::from_secs(60), Duration::from_secs(60));
+    let geocoder = HttpGeocoder::new(options).expect("a geocoder");
+    let first = geocoder.resolve(&address()).await;
+    // Whose address it is makes no difference.
+    let other = PostalAddress { full_name: None, street_address: Some("1 invented alley".into()), ..address() };
+    assert_eq!((geocoder.resolve(&other).await, service.times_asked()), (first.clone(), 1));
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_secs(61)).await;
+    tokio::time::resume();
+    assert_eq!((geocoder.resolve(&address()).await, service.times_asked()), (first, 2));
+    let elsewhere = PostalAddress { postal_code: Some("94110".into()), ..address() };
+    drop(geocoder.resolve(&elsewhere).await);
+    assert_eq!(service.times_asked(), 3);
+}
+
+#[tokio::test]
+async fn a_question_is_on_its_way_once() {
+    let service = Service::start(json(HOUSE)).await;
+    let geocoder = service.geocoder();
+    let address = address();
+    let (one, two) = tokio::join!(geocoder.resolve(&address), geocoder.resolve(&address));
+    assert_eq!(one, two);
+    assert_eq!(service.times_asked(), 1);
+}
+
+#[tokio::test]
+async fn memory_is_bounded() {
+    let service = Service::start(json("[]")).await;
+    let mut options = service.options();
+    options.remembered = 10;
+    let geocoder = HttpGeocoder::new(options).expect("a geocoder");
+    for number in 0..50 {
+        let address = PostalAddress { street_address: Some(format!("{number} Long Road")), ..address() };
+        assert_eq!(geocoder.resolve(&address).await, Ok(None));
+    }
+    assert!(geocoder.memory.len() <= 10, "{}", geocoder.memory.len());
+}
+
+#[tokio::test]
+async fn what_is_no_place_is_not_asked_about() {
+    let service = Service::start(json(HOUSE)).await;
+    let geocoder = service.geocoder();
+    let country = |country: Option<&str>| PostalAddress {
+        address_country: country.map(str::to_owned),
+        address_region: Some("CA".into()),
+        ..PostalAddress::default()
+    };
+    let no_country = PostalAddress { address_country: None, ..address() };
+    let unknown = PostalAddress { address_country: Some("Atlantis".into()), ..address() };
+    let endless = PostalAddress {
+        street_address: Some("x".repeat(10_000)),
+        address_country: Some("US".into()),
+        ..PostalAddress::default()
+    };
+    for address in [country(None), country(Some("US")), no_country, unknown, endless] {
+        assert_eq!(geocoder.resolve(&address).await, Ok(None));
+    }
+    assert_eq!(service.times_asked(), 0);
+}
+
+#[test]
+fn endpoints_are_encrypted_unless_they_are_on_this_machine() {
+    let judged = |endpoint: &str, plain_http: bool| {
+        judge(&Options { plain_http, ..Options::new(endpoint.parse().expect("an address")) })
+    };
+    for endpoint in
+        ["https://geo.example.com/search", "http://localhost:8080/search", "http://[::1]/", "http://127.0.0.1/"]
+    {
+        assert!(judged(endpoint, false).is_ok(), "{endpoint}");
+    }
+    assert!(matches!(judged("http://geo.example.com/", false), Err(SetupError::Unencrypted)));
+    assert!(judged("http://geo.example.com/", true).is_ok());
+    for endpoint in ["ftp://geo.example.com/", "https://user:pass@geo.example.com/", "data:text/plain,x"] {
+        assert!(matches!(judged(endpoint, true), Err(SetupError::Endpoint)), "{endpoint}");
+    }
+}
+
+#[test]
+fn nothing_printed_holds_a_key() {
+    let options = Options::new("https://geo.example.com/search?key=secret".parse().expect("an address"));
+    assert!(!format!("{options:?}").contains("secret"));
+    let geocoder = HttpGeocoder::new(options).expect("a geocoder");
+    assert!(!format!("{geocoder:?}").contains("secret"));
+}

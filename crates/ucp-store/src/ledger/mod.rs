@@ -1,0 +1,209 @@
+//! The shop's books: the [`Ledger`] of a [`Database`].
+//!
+//! | module | holds |
+//! | :-- | :-- |
+//! | [`entry`] | what a commit writes, and how it is written |
+//!
+//! A commit is one job of the one [writer](crate::Writer): versions are compared, goods are taken and the answer is
+//! kept inside of the same transaction, so that it does not matter how many threads and processes try at once. Nothing
+//! is held in memory: what is read was in the database when it was asked for, whoever wrote it.
+//!
+//! Reads are made on the thread that asks. They take microseconds, less than it takes to hand them to another thread,
+//! and a database in WAL mode keeps no reader waiting; should it do so once, the read moves to a thread that may wait.
+
+mod entry;
+
+use std::{error::Error, sync::Arc};
+
+use async_trait::async_trait;
+use jiff::{SignedDuration, Timestamp};
+use rusqlite::{Connection, ErrorCode, OptionalExtension as _, Params, Row, ffi, types::Type};
+use serde::de::DeserializeOwned;
+use ucp_core::{
+    Refusal,
+    cart::Cart,
+    checkout::Checkout,
+    order::Order,
+    purchase::ledger::{Change, Committed, Kept, Key, Ledger, Stored},
+};
+
+use self::entry::{Entry, nanoseconds};
+use crate::{Database, error::WriteError, sqlite::stock};
+
+/// How long an answer is kept for those who ask again (rule IDM-02).
+const KEPT_FOR: SignedDuration = SignedDuration::from_hours(48);
+
+/// How long carts and checkouts stay after they have expired.
+const REMEMBERED_FOR: SignedDuration = SignedDuration::from_hours(30 * 24);
+
+/// How many rows are removed at once. Others want to write too.
+const BATCH: i64 = 200;
+
+/// The books of an open shop. Cloning them is cheap and yields the same books.
+#[derive(Clone, Debug)]
+pub struct Books {
+    database: Arc<Database>,
+}
+
+impl Books {
+    /// The books that are kept in a database.
+    #[must_use]
+    pub const fn new(database: Arc<Database>) -> Self {
+        Self { database }
+    }
+
+    /// Removes what nobody will ask for any more: answers after 48 hours, carts and checkouts 30 days after they have
+    /// expired. Orders stay, and so do checkouts as long as it is not known whether they were paid for. To be called from
+    /// time to time; it goes in small steps, between which others write. Yields how many rows were removed.
+    ///
+    /// # Errors
+    /// [`Unavailable`](ucp_core::Code::Unavailable) if the database cannot be written. What was removed until then stays
+    /// removed.
+    pub async fn prune(&self, now: Timestamp) -> Result<u64, Refusal> {
+        let before = |age| nanoseconds(now.saturating_sub(age).unwrap_or(Timestamp::MIN));
+        let mut removed = 0;
+        for (statement, before) in [
+            ("DELETE FROM kept WHERE seq IN (SELECT seq FROM kept WHERE at < ? ORDER BY at LIMIT ?)", before(KEPT_FOR)),
+            (
+                "DELETE FROM carts WHERE seq IN \
+                 (SELECT seq FROM carts WHERE expires_at < ? ORDER BY expires_at LIMIT ?)",
+                before(REMEMBERED_FOR),
+            ),
+            (
+                "DELETE FROM checkouts WHERE seq IN (SELECT seq FROM checkouts \
+                 WHERE expires_at < ? AND attempted_at IS NULL ORDER BY expires_at LIMIT ?)",
+                before(REMEMBERED_FOR),
+            ),
+        ] {
+            loop {
+                let delete = move |db: &Connection| Ok(db.prepare_cached(statement)?.execute((before, BATCH))? as u64);
+                let batch = self.database.writer().call(delete).await.map_err(|error| unwritable(&error))?;
+                removed += batch;
+                if batch < BATCH.unsigned_abs() {
+                    break;
+                }
+            }
+        }
+        Ok(removed)
+    }
+
+    /// Reads on this thread, or on another one if the database makes it wait. Each statement sees the newest state.
+    async fn read<T: Send + 'static>(
+        &self,
+        read: impl Fn(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        match self.database.impatient_readers().query(&read) {
+            Err(error) if is_busy(&error) => {
+                let database = Arc::clone(&self.database);
+                let read = tokio::task::spawn_blocking(move || database.readers().query(read)).await;
+                read.map_err(|error| unreadable(&error))?.map_err(|error| unreadable(&error))
+            }
+            read => read.map_err(|error| unreadable(&error)),
+        }
+    }
+
+    /// Reads a document with its version.
+    async fn document<T: DeserializeOwned + Send + 'static>(
+        &self,
+        sql: &'static str,
+        parameters: impl Params + Clone + Send + 'static,
+    ) -> Result<Option<Stored<T>>, Refusal> {
+        self.read(move |db| db.prepare_cached(sql)?.query_row(parameters.clone(), stored).optional()).await
+    }
+}
+
+#[async_trait]
+impl Ledger for Books {
+    async fn cart(&self, owner: &str, id: &str) -> Result<Option<Stored<Cart>>, Refusal> {
+        let sql = "SELECT version, document FROM carts WHERE id = ? AND owner = ?";
+        self.document(sql, (id.to_owned(), owner.to_owned())).await
+    }
+
+    async fn checkout(&self, owner: &str, id: &str) -> Result<Option<Stored<Checkout>>, Refusal> {
+        let sql = "SELECT version, document FROM checkouts WHERE id = ? AND owner = ?";
+        self.document(sql, (id.to_owned(), owner.to_owned())).await
+    }
+
+    async fn checkout_of_cart(&self, owner: &str, cart: &str) -> Result<Option<Stored<Checkout>>, Refusal> {
+        let sql = "SELECT version, document FROM checkouts WHERE cart_id = ? AND owner = ? ORDER BY seq DESC LIMIT 1";
+        self.document(sql, (cart.to_owned(), owner.to_owned())).await
+    }
+
+    async fn order(&self, owner: &str, id: &str) -> Result<Option<Stored<Order>>, Refusal> {
+        let sql = "SELECT version, document FROM orders WHERE id = ? AND owner = ?";
+        self.document(sql, (id.to_owned(), owner.to_owned())).await
+    }
+
+    async fn stock(&self, variants: &[&str]) -> Result<Vec<Option<u64>>, Refusal> {
+        let variants: Vec<String> = variants.iter().map(|variant| (*variant).to_owned()).collect();
+        self.read(move |db| variants.iter().map(|variant| stock::quantity(db, variant)).collect()).await
+    }
+
+    async fn kept(&self, key: &Key) -> Result<Option<Kept>, Refusal> {
+        let key = key.clone();
+        self.read(move |db| entry::kept(db, &key)).await
+    }
+
+    async fn commit(&self, change: Change, keep: Option<(Key, Kept)>) -> Result<Committed, Refusal> {
+        let entry = Entry::new(change, keep).map_err(|error| {
+            // What it is about is nobody's business.
+            tracing::error!(category = ?error.classify(), "a document of the shop's books cannot be written as JSON");
+            Refusal::internal()
+        })?;
+        if entry.is_empty() {
+            return Ok(Committed::Done);
+        }
+        match self.database.writer().call(move |db| entry.write(db)).await {
+            Ok(committed) => Ok(committed),
+            Err(WriteError::Database(error)) if is_stale(&error) => Ok(Committed::Stale),
+            Err(error) => Err(unwritable(&error)),
+        }
+    }
+
+    async fn unsettled(&self, before: Timestamp, limit: usize) -> Result<Vec<Stored<Checkout>>, Refusal> {
+        let sql = "SELECT version, document FROM checkouts WHERE attempted_at < ? ORDER BY attempted_at LIMIT ?";
+        let (before, limit) = (nanoseconds(before), i64::try_from(limit).unwrap_or(i64::MAX));
+        self.read(move |db| db.prepare_cached(sql)?.query_map((before, limit), stored)?.collect()).await
+    }
+}
+
+/// Reads `version, document`.
+fn stored<T: DeserializeOwned>(row: &Row<'_>) -> rusqlite::Result<Stored<T>> {
+    let version = row.get::<_, i64>(0)?.unsigned_abs();
+    let text = row.get_ref(1)?.as_str()?;
+    // What serde says may quote the document.
+    let document = serde_json::from_str(text).map_err(|error| {
+        let place = format!("unreadable JSON ({:?}) at column {}", error.classify(), error.column());
+        rusqlite::Error::FromSqlConversionFailure(1, Type::Text, place.into())
+    })?;
+    Ok(Stored { document, version })
+}
+
+/// Whether a commit failed because of what others have committed: a row that is not there in this version, an identifier
+/// that is, or a count that would fall below zero.
+fn is_stale(error: &rusqlite::Error) -> bool {
+    match error {
+        rusqlite::Error::StatementChangedRows(_) => true,
+        rusqlite::Error::SqliteFailure(ffi::Error { extended_code, .. }, _) => {
+            matches!(*extended_code, ffi::SQLITE_CONSTRAINT_UNIQUE | ffi::SQLITE_CONSTRAINT_CHECK)
+        }
+        _ => false,
+    }
+}
+
+fn is_busy(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
+}
+
+fn unreadable(error: &(dyn Error + 'static)) -> Refusal {
+    tracing::error!(error, "the shop's books cannot be read");
+    Refusal::unavailable("The shop's books cannot be read at the moment.", 5)
+}
+
+fn unwritable(error: &(dyn Error + 'static)) -> Refusal {
+    tracing::error!(error, "the shop's books cannot be written");
+    Refusal::unavailable("The shop's books cannot be written at the moment.", 5)
+}
+
+#[cfg(test)]
+mod tests;
