@@ -179,7 +179,7 @@ impl Server {
                 };
                 let call =
                     direct_call(operation, self.0.endpoint, params, caller).map_err(|refusal| self.fault(refusal))?;
-                return self.run(call, |document| document).await;
+                return self.run(call, |document, release| dialect(release).direct(document)).await;
             }
         };
         Ok(Outcome::result(result))
@@ -200,7 +200,7 @@ impl Server {
         let call = tool_call(operation, self.0.endpoint, arguments, params.get("_meta"), caller)
             .map_err(|refusal| self.fault(refusal))?;
         let request_id = caller.request_id.as_deref();
-        self.run(call, |document| {
+        self.run(call, |document, _| {
             // The text repeats the structure for clients that read only text.
             // Twice the document, once with escapes.
             let length = document.len() * 9 / 4 + 1_024;
@@ -217,14 +217,14 @@ impl Server {
         .await
     }
 
-    /// Carries a call out; `wrap` makes a result of the answer.
-    async fn run(&self, call: Call, wrap: impl FnOnce(String) -> String) -> Result<Outcome, Fault> {
+    /// Carries a call out; `wrap` makes a result of the answer, which is in the caller's release.
+    async fn run(&self, call: Call, wrap: impl FnOnce(String, Release) -> String) -> Result<Outcome, Fault> {
         let effect = call.operation.row().effect;
         let mut pipeline = self.0.pipeline.clone();
-        let Reply { encoded, .. } = pipeline.ready().await?.call(call).await?;
+        let Reply { encoded, release } = pipeline.ready().await?.call(call).await?;
         Ok(match encoded {
             Encoded { rpc_error: Some(error), status, .. } => Outcome::Error(error, status),
-            Encoded { document, .. } => Outcome::Result(wrap(document), Some(effect)),
+            Encoded { document, .. } => Outcome::Result(wrap(document, release), Some(effect)),
         })
     }
 

@@ -21,7 +21,7 @@ use http::{
 };
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
-use ucp_core::{Code, Operation, Refusal, Release};
+use ucp_core::{Code, Operation, Refusal, Release, purchase::payment::Declaration};
 use ucp_service::Endpoint;
 use ucp_wire::{dialect, documents, openapi, openrpc, profile::Site};
 
@@ -80,6 +80,7 @@ pub struct Publication {
     endpoint: Endpoint,
     operations: &'static [Operation],
     public_url: Arc<str>,
+    handlers: Arc<[Declaration]>,
     /// The only document that changes while the gateway runs: it holds the public keys.
     profile: Arc<RwLock<Published>>,
     openapi: Published,
@@ -88,10 +89,16 @@ pub struct Publication {
 }
 
 impl Publication {
-    /// What is published about `operations` at an endpoint of a gateway that is reached under `public_url` and has these
-    /// public `keys`.
+    /// What is published about `operations` at an endpoint of a gateway that is reached under `public_url`, has these
+    /// public `keys` and takes payments by these `handlers`.
     #[must_use]
-    pub fn new(endpoint: Endpoint, operations: &'static [Operation], public_url: &str, keys: &[Value]) -> Self {
+    pub fn new(
+        endpoint: Endpoint,
+        operations: &'static [Operation],
+        public_url: &str,
+        keys: &[Value],
+        handlers: &[Declaration],
+    ) -> Self {
         let dialect = dialect(endpoint.release());
         let base = format!("{public_url}{}", prefix(endpoint));
         let schemas = documents::schemas(dialect, operations);
@@ -99,7 +106,8 @@ impl Publication {
             endpoint,
             operations,
             public_url: public_url.into(),
-            profile: Arc::new(RwLock::new(Published::new(&profile(endpoint, operations, public_url, keys)))),
+            handlers: handlers.into(),
+            profile: Arc::new(RwLock::new(Published::new(&profile(endpoint, operations, public_url, keys, handlers)))),
             openapi: Published::new(&openapi::document(dialect, operations, &base)),
             openrpc: Published::new(&openrpc::document(dialect, operations, &base)),
             schemas: Arc::new(schemas.iter().map(|(name, schema)| (name.clone(), Published::new(schema))).collect()),
@@ -108,7 +116,7 @@ impl Publication {
 
     /// Publishes other public keys from now on.
     pub fn set_keys(&self, keys: &[Value]) {
-        let profile = profile(self.endpoint, self.operations, &self.public_url, keys);
+        let profile = profile(self.endpoint, self.operations, &self.public_url, keys, &self.handlers);
         *self.profile.write().unwrap_or_else(PoisonError::into_inner) = Published::new(&profile);
     }
 
@@ -154,14 +162,26 @@ impl Publication {
     }
 }
 
-fn profile(endpoint: Endpoint, operations: &[Operation], public_url: &str, keys: &[Value]) -> Value {
+fn profile(
+    endpoint: Endpoint,
+    operations: &[Operation],
+    public_url: &str,
+    keys: &[Value],
+    handlers: &[Declaration],
+) -> Value {
     let release = endpoint.release();
     // The profiles of single releases are leaves (rule DISC-06).
     let others = Release::ALL.iter().filter(|other| endpoint == Endpoint::Root && **other != release);
     let leaf = |release: Release| format!("{public_url}{}{PROFILE_PATH}", documents::release_path(release));
     let supported_versions: Vec<_> = others.map(|other| (*other, leaf(*other))).collect();
     let base = format!("{public_url}{}", prefix(endpoint));
-    dialect(release).profile(&Site { endpoint: &base, operations, keys, supported_versions: &supported_versions })
+    dialect(release).profile(&Site {
+        endpoint: &base,
+        operations,
+        keys,
+        handlers,
+        supported_versions: &supported_versions,
+    })
 }
 
 /// Where a profile lies below its root; the addresses of business profiles end like this (rule AGT-03).

@@ -37,16 +37,27 @@ pub trait Dialect: fmt::Debug + Sync {
 
     /// The domain's words for a payload that conforms to the request shape.
     ///
-    /// `languages` are the tags the transport names beside the payload, in order of preference; the payload's own come
+    /// `id` is the resource the transport names. `languages` are the tags the transport names beside the payload, in order of preference; the payload's own come
     /// first.
     ///
     /// # Errors
     /// [`InvalidRequest`](ucp_core::Code::InvalidRequest) for what a schema cannot say.
-    fn decode(&self, operation: Operation, payload: Value, languages: &[String]) -> Result<Request, Refusal>;
+    fn decode(
+        &self,
+        operation: Operation,
+        id: Option<&str>,
+        payload: Value,
+        languages: &[String],
+    ) -> Result<Request, Refusal>;
 
     /// An outcome as callers of this release get it. `active` is what was negotiated with the caller; the answer
     /// declares the part of it that belongs to the operation.
     fn encode(&self, operation: Operation, outcome: &Outcome, active: &Active) -> Encoded;
+
+    /// An answer as callers get it who call the operation itself as a JSON-RPC method, rather than a tool or over REST.
+    fn direct(&self, document: String) -> String {
+        document
+    }
 
     /// A refusal as callers of this release get it. Its form has been the same since 2026-04-08.
     fn refuse(&self, refusal: &Refusal) -> Refused {
@@ -83,6 +94,11 @@ impl Offer {
         schema: &'static str,
     ) -> Self {
         Self { name, version, extends: &[], spec, schema, published: true }
+    }
+
+    /// The same as an extension of these capabilities.
+    pub(crate) const fn extending(self, extends: &'static [&'static str]) -> Self {
+        Self { extends, ..self }
     }
 
     /// The same for those who know of it only.
@@ -181,6 +197,7 @@ pub fn publishes(dialect: &dyn Dialect, operation: Operation) -> bool {
 pub fn read(
     dialect: &dyn Dialect,
     operation: Operation,
+    id: Option<&str>,
     mut payload: Value,
     languages: &[String],
 ) -> Result<Request, Refusal> {
@@ -190,5 +207,5 @@ pub fn read(
     })?;
     dialect.normalize(operation, &mut payload);
     shapes.check_request(&payload)?;
-    dialect.decode(operation, payload, languages)
+    dialect.decode(operation, id, payload, languages)
 }

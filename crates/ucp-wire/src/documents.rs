@@ -45,10 +45,12 @@ pub fn schemas(dialect: &dyn Dialect, operations: &[Operation]) -> BTreeMap<Stri
     for operation in operations.iter().filter(|operation| publishes(dialect, **operation)) {
         let Some(shapes) = dialect.shapes(*operation) else { continue };
         let name = operation.row().name;
-        let request = schema::bundle(&mut schema::generator(Direction::Request), |generator| shapes.request(generator));
+        let mut requests = schema::generator(Direction::Request);
+        if let Some(request) = shapes.request(&mut requests) {
+            schemas.insert(format!("{name}.request"), schema::bundle(&mut requests, |_| request));
+        }
         let response =
             schema::bundle(&mut schema::generator(Direction::Response), |generator| shapes.response(generator));
-        schemas.insert(format!("{name}.request"), request);
         schemas.insert(format!("{name}.response"), response);
     }
     let failure = schema::bundle(&mut schema::generator(Direction::Response), |generator| dialect.failure(generator));

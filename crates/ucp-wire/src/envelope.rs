@@ -5,11 +5,14 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use ucp_core::{Answer, Operation, Outcome, message::Message, negotiation::Active};
+use ucp_core::{
+    Answer, Operation, Outcome, Release, message::Message, negotiation::Active, purchase::payment::Declaration,
+};
 
 use crate::{
     catalog::{Form, response},
     dialect::Encoded,
+    purchase::{self, payment::Handlers},
     splice::{Document, json},
 };
 
@@ -17,39 +20,82 @@ use crate::{
 const ENVELOPE: usize = 1_024;
 
 /// An outcome as it has been written since 2026-04-08.
-pub(crate) fn encode(form: &impl Form, operation: Operation, outcome: &Outcome, active: &Active) -> Encoded {
-    let version = Dated(form.release().date());
-    let capabilities = Capabilities::relevant(operation, active);
-    let document = match outcome {
-        Outcome::Answer(answer) => write(form, answer, |root| {
-            root.name("ucp").value(&Success { version, status: "success", capabilities });
-        }),
-        Outcome::NoResource { messages, continue_url, .. } => json(&ErrorResponse {
-            ucp: Failure { version, status: "error", capabilities },
-            messages,
-            continue_url: continue_url.as_deref(),
-        }),
+pub(crate) fn encode<F: Form + purchase::Form>(
+    form: &F,
+    operation: Operation,
+    outcome: &Outcome,
+    active: &Active,
+) -> Encoded {
+    let release = form.release();
+    let (document, status) = match outcome {
+        Outcome::Answer(answer) => {
+            let ucp = Success::new(release, operation, active);
+            let document = write::<F, F>(form, operation, answer, active, |root| {
+                root.name("ucp").value(&ucp);
+            });
+            (document, status(answer))
+        }
+        Outcome::NoResource { messages, continue_url, conflict, .. } => {
+            let version = Dated(release.date());
+            let capabilities = Capabilities::relevant(operation, active);
+            let document = json(&ErrorResponse {
+                ucp: Failure { version, status: "error", capabilities },
+                messages,
+                continue_url: continue_url.as_deref(),
+            });
+            (document, if *conflict { 409 } else { 200 })
+        }
     };
-    Encoded { document, status: 200, rpc_error: None }
+    Encoded { document, status, rpc_error: None }
 }
 
-/// An answer, after what `begin` adds.
-pub(crate) fn write(form: &impl Form, answer: &Answer, begin: impl FnOnce(&mut Document)) -> String {
-    let expected = match answer {
-        Answer::SearchCatalog(found) => response::expected_listings(form, &found.products),
-        Answer::LookupCatalog(resolved) => response::expected_listings(form, &resolved.products),
-        Answer::GetProduct(detail) => response::expected_detail(form, detail),
+/// The HTTP status of an answer that carries what was asked for.
+pub(crate) fn status(answer: &Answer) -> u16 {
+    match answer {
+        Answer::CreateCart(view) if view.created => 201,
+        Answer::CreateCheckout(view) if view.created => 201,
+        _ => 200,
+    }
+}
+
+/// An answer. Those about the catalog begin with what `begin` adds.
+pub(crate) fn write<C: Form, P: purchase::Form>(
+    form: &C,
+    operation: Operation,
+    answer: &Answer,
+    active: &Active,
+    begin: impl FnOnce(&mut Document),
+) -> String {
+    let about_catalog = |expected: usize, fill: &dyn Fn(&mut Document)| {
+        let mut document = Document::with_capacity(ENVELOPE + expected);
+        document.object(|root| {
+            begin(root);
+            fill(root);
+        });
+        document.finish()
     };
-    let mut document = Document::with_capacity(ENVELOPE + expected);
-    document.object(|root| {
-        begin(root);
-        match answer {
-            Answer::SearchCatalog(found) => response::search(form, root, found),
-            Answer::LookupCatalog(resolved) => response::lookup(form, root, resolved),
-            Answer::GetProduct(detail) => response::get_product(form, root, detail),
+    match answer {
+        Answer::SearchCatalog(found) => about_catalog(response::expected_listings(form, &found.products), &|root| {
+            response::search(form, root, found);
+        }),
+        Answer::LookupCatalog(resolved) => {
+            about_catalog(response::expected_listings(form, &resolved.products), &|root| {
+                response::lookup(form, root, resolved);
+            })
         }
-    });
-    document.finish()
+        Answer::GetProduct(detail) => about_catalog(response::expected_detail(form, detail), &|root| {
+            response::get_product(form, root, detail);
+        }),
+        Answer::CreateCart(view) | Answer::GetCart(view) | Answer::UpdateCart(view) | Answer::CancelCart(view) => {
+            purchase::response::cart::<P>(operation, view, active)
+        }
+        Answer::CreateCheckout(view)
+        | Answer::GetCheckout(view)
+        | Answer::UpdateCheckout(view)
+        | Answer::CompleteCheckout(view)
+        | Answer::CancelCheckout(view) => purchase::response::checkout::<P>(operation, view, active),
+        Answer::GetOrder(view) => purchase::response::order::<P>(operation, view, active),
+    }
 }
 
 /// Why there is nothing to return.
@@ -75,6 +121,28 @@ pub(crate) struct Success<'a> {
     pub(crate) status: &'static str,
     /// The capabilities that are active for this answer.
     pub(crate) capabilities: Capabilities<'a>,
+}
+
+impl<'a> Success<'a> {
+    pub(crate) fn new(release: Release, operation: Operation, active: &'a Active) -> Self {
+        let capabilities = Capabilities::relevant(operation, active);
+        Self { version: Dated(release.date()), status: "success", capabilities }
+    }
+}
+
+/// Protocol metadata of a checkout.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct CheckoutSuccess<'a> {
+    #[serde(flatten)]
+    success: Success<'a>,
+    /// The payment handlers that the checkout can be paid with.
+    payment_handlers: Handlers<'a>,
+}
+
+impl<'a> CheckoutSuccess<'a> {
+    pub(crate) fn new(release: Release, operation: Operation, active: &'a Active, handlers: &'a [Declaration]) -> Self {
+        Self { success: Success::new(release, operation, active), payment_handlers: handlers.into() }
+    }
 }
 
 /// Protocol metadata of an answer without a resource.

@@ -9,7 +9,8 @@
 //! | [`mod@dialect`] | what a release has to provide, and the registry of releases |
 //! | [`v2026_01_11`], [`v2026_01_23`], [`v2026_04_08`], [`v2026_08_25`] | the releases |
 //! | [`mod@founding`] | what the releases before the catalog share, with the catalog of the founding documents |
-//! | `catalog`, `envelope` | what releases share: requests, shapes and answers; what stands around an answer |
+//! | `catalog`, `purchase` | what releases share: requests, shapes and answers |
+//! | `request`, `envelope` | requests of every operation; answers of every operation, and what stands around them |
 //! | [`splice`] | putting answers together from serialised parts |
 //! | [`refusal`] | the shape of a protocol failure |
 //! | [`schema`] | JSON Schemas derived from the wire types, and validation against them |
@@ -23,7 +24,9 @@ pub mod founding;
 pub mod openapi;
 pub mod openrpc;
 pub mod profile;
+mod purchase;
 pub mod refusal;
+mod request;
 pub mod schema;
 pub mod splice;
 pub mod v2026_01_11;

@@ -6,14 +6,17 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use ucp_core::{Code, Operation, operation::Method};
+use ucp_core::{
+    Code, Operation, Release,
+    operation::{Class, Effect, Method},
+};
 use utoipa::openapi::{
     ContentBuilder, HttpMethod, InfoBuilder, License, OpenApiBuilder, PathItem, Paths, Ref, Required, ResponseBuilder,
     ServerBuilder,
     header::HeaderBuilder,
     path::{OperationBuilder, ParameterBuilder, ParameterIn},
     request_body::RequestBodyBuilder,
-    schema::{ObjectBuilder, Type},
+    schema::{AnyOfBuilder, ObjectBuilder, Schema, Type},
 };
 
 use crate::{
@@ -56,6 +59,12 @@ pub fn document(dialect: &dyn Dialect, operations: &[Operation], endpoint: &str)
             .tag(row.capability)
             .parameters(Some(parameters()))
             .response("200", success(&answer));
+        if matches!(operation, Operation::CreateCart | Operation::CreateCheckout) {
+            described = described.response("201", success(&answer));
+        }
+        if row.effect.writes() {
+            described = described.parameter(idempotency_key(row.effect));
+        }
         if operation.takes_id() {
             described = described.parameter(
                 ParameterBuilder::new()
@@ -65,8 +74,7 @@ pub fn document(dialect: &dyn Dialect, operations: &[Operation], endpoint: &str)
                     .schema(Some(text())),
             );
         }
-        if row.payload.is_some() {
-            let request = shapes.request(&mut requests);
+        if let Some(request) = shapes.request(&mut requests) {
             let name = request
                 .get("$ref")
                 .and_then(Value::as_str)
@@ -79,8 +87,14 @@ pub fn document(dialect: &dyn Dialect, operations: &[Operation], endpoint: &str)
                     .build(),
             ));
         }
-        for (status, codes) in failures_by_status() {
-            described = described.response(status.to_string(), failure(&codes));
+        let mut outcomes = outcomes(dialect.release(), row.class);
+        let failures = failures_by_status();
+        for (status, codes) in &failures {
+            let outcome = outcomes.remove(status).map(|meaning| (meaning, &*answer));
+            described = described.response(status.to_string(), failure(codes, outcome));
+        }
+        for (status, meaning) in outcomes {
+            described = described.response(status.to_string(), failure(&[], Some((meaning, &*answer))));
         }
         let method = match row.method {
             Method::Get => HttpMethod::Get,
@@ -98,10 +112,12 @@ pub fn document(dialect: &dyn Dialect, operations: &[Operation], endpoint: &str)
     components.extend(requests.take_definitions(true));
     components.extend(responses.take_definitions(true));
 
-    let served = if paths.paths.is_empty() {
-        "The gateway publishes no operation of it."
+    let served = if dialect.release() < Release::V2026_04_08 {
+        "Where there is nothing to return, the answer is `ErrorResponse`, with the status of the case; what an answer cannot \
+         say is an `Error`."
     } else {
-        "Business outcomes are answers with status 200; what an answer cannot say is an `Error`."
+        "Business outcomes are answers with status 200, or 409 where a checkout is past what was asked; what an answer \
+         cannot say is an `Error`."
     };
     let description = format!(
         "The REST binding of the Universal Commerce Protocol, release {}, as this gateway serves it. {served}",
@@ -190,6 +206,35 @@ fn parameters() -> [utoipa::openapi::path::Parameter; 3] {
     ]
 }
 
+/// The parameter that makes retries of a changing call safe.
+fn idempotency_key(effect: Effect) -> utoipa::openapi::path::Parameter {
+    ParameterBuilder::new()
+        .name("Idempotency-Key")
+        .parameter_in(ParameterIn::Header)
+        .required(if effect.needs_key() { Required::True } else { Required::False })
+        .description(Some(
+            "A key of the caller's choice, best a UUID, that makes a retry of this call safe: the same call under the same \
+             key is answered as it was at first.",
+        ))
+        .schema(Some(text()))
+        .example(Some("550e8400-e29b-41d4-a716-446655440000".into()))
+        .build()
+}
+
+/// The statuses, beside 200, of answers that there is nothing to return, and when they come.
+fn outcomes(release: Release, class: Class) -> BTreeMap<u16, &'static str> {
+    const PAST: &str = "The resource is past what was asked, such as a completed checkout.";
+    let mut outcomes = BTreeMap::new();
+    if release < Release::V2026_04_08 {
+        outcomes.insert(400, "A business outcome without a resource.");
+        outcomes.insert(404, "Nothing is found.");
+    }
+    if class == Class::Purchase {
+        outcomes.insert(409, PAST);
+    }
+    outcomes
+}
+
 fn request_id() -> utoipa::openapi::header::Header {
     HeaderBuilder::new().description(Some("The identifier of the call.")).schema(Some(text())).build()
 }
@@ -202,12 +247,27 @@ fn success(answer: &str) -> utoipa::openapi::Response {
         .build()
 }
 
-fn failure(codes: &[Code]) -> utoipa::openapi::Response {
-    let description: Vec<_> = codes.iter().map(|code| format!("`{code}`: {}", code.meaning())).collect();
+/// A response with an `Error`, or with the answer that there is nothing, where `outcome` says when that comes.
+fn failure(codes: &[Code], outcome: Option<(&str, &str)>) -> utoipa::openapi::Response {
+    let mut description: Vec<_> = codes.iter().map(|code| format!("`{code}`: {}", code.meaning())).collect();
+    let error = || Ref::from_schema_name("Error");
+    let content = match outcome {
+        None => ContentBuilder::new().schema(Some(error())).build(),
+        Some((meaning, answer)) => {
+            description.push(meaning.to_owned());
+            let answer = Ref::from_schema_name(answer);
+            if codes.is_empty() {
+                ContentBuilder::new().schema(Some(answer)).build()
+            } else {
+                let either = AnyOfBuilder::new().item(error()).item(answer);
+                ContentBuilder::new().schema(Some(Schema::AnyOf(either.build()))).build()
+            }
+        }
+    };
     let mut response = ResponseBuilder::new()
         .description(description.join("\n"))
         .header("Request-Id", request_id())
-        .content("application/json", ContentBuilder::new().schema(Some(component("Error"))).build());
+        .content("application/json", content);
     if codes.iter().any(|code| code.retryable()) {
         let retry_after =
             HeaderBuilder::new().description(Some("After how many seconds to try again.")).schema(Some(text()));

@@ -4,7 +4,10 @@
 //! takes the methods directly, with parameters by name or by position, as clients generated from this document send them.
 
 use serde_json::{Map, Value, json};
-use ucp_core::{Code, Operation, operation::Effect};
+use ucp_core::{
+    Code, Operation, Refusal, Release,
+    operation::{Effect, Row},
+};
 
 use crate::{
     dialect::{Dialect, publishes},
@@ -34,12 +37,12 @@ pub fn document(dialect: &dyn Dialect, operations: &[Operation], endpoint: &str)
         .filter(|operation| publishes(dialect, **operation))
         .filter_map(|operation| {
             let (row, shapes) = (operation.row(), dialect.shapes(*operation)?);
-            let mut parameters = vec![json!({ "name": "meta", "required": true, "schema": schema::meta() })];
+            let mut parameters = vec![json!({ "name": "meta", "required": true, "schema": schema::meta(row.effect) })];
             if operation.takes_id() {
                 parameters.push(json!({ "name": "id", "required": true, "schema": { "type": "string" } }));
             }
-            if let Some(payload) = row.payload {
-                parameters.push(json!({ "name": payload, "required": true, "schema": shapes.request(&mut requests) }));
+            if let Some((payload, schema)) = row.payload.zip(shapes.request(&mut requests)) {
+                parameters.push(json!({ "name": payload, "required": true, "schema": schema }));
             }
             Some(json!({
                 "name": row.name,
@@ -49,7 +52,7 @@ pub fn document(dialect: &dyn Dialect, operations: &[Operation], endpoint: &str)
                 "paramStructure": "either",
                 "params": parameters,
                 "result": { "name": "answer", "schema": shapes.response(&mut responses) },
-                "errors": errors(),
+                "errors": errors(dialect),
             }))
         })
         .collect();
@@ -76,18 +79,39 @@ pub fn document(dialect: &dyn Dialect, operations: &[Operation], endpoint: &str)
     document
 }
 
-fn errors() -> Vec<Value> {
+/// The errors that methods end with. In releases that make errors of business outcomes there are those too.
+fn errors(dialect: &dyn Dialect) -> Vec<Value> {
     // OpenRPC tells errors apart by number; several of UCP's codes share one.
     let mut by_number: Vec<(i32, Vec<String>)> = Vec::new();
+    let number = |code: Code| dialect.refuse(&Refusal::new(code, "")).rpc_error.code;
+    if dialect.release() < Release::V2026_04_08 {
+        by_number.push((number(Code::InternalError), vec!["A business outcome without a resource.".to_owned()]));
+    }
     for code in Code::ALL.iter().filter(|code| !ELSEWHERE.contains(code)) {
         let text = format!("{code}: {}", code.meaning());
-        match by_number.iter_mut().find(|(number, _)| *number == code.json_rpc()) {
+        let number = number(*code);
+        match by_number.iter_mut().find(|(known, _)| *known == number) {
             Some((_, texts)) => texts.push(text),
-            None => by_number.push((code.json_rpc(), vec![text])),
+            None => by_number.push((number, vec![text])),
         }
     }
     by_number.extend(MCP_FAILURES.iter().map(|(number, text)| (*number, vec![(*text).to_owned()])));
     by_number.into_iter().map(|(number, texts)| json!({ "code": number, "message": texts.join(" ") })).collect()
+}
+
+/// What a tool does to the world, for clients that ask their users before some of that.
+fn annotations(row: &Row) -> Value {
+    let mut annotations = json!({
+        "title": row.title,
+        "readOnlyHint": row.effect == Effect::Safe,
+        // Under its key, what needs one is done once however often it is asked for.
+        "idempotentHint": row.effect != Effect::Writing,
+        "openWorldHint": false,
+    });
+    if row.effect.writes() {
+        annotations["destructiveHint"] = row.effect.needs_key().into();
+    }
+    annotations
 }
 
 /// The MCP tools for what can be called of `operations` in the release of `dialect`, in the order of the table.
@@ -103,26 +127,31 @@ pub fn tools(dialect: &dyn Dialect, operations: &[Operation], anonymous: bool, p
             let (row, shapes) = (operation.row(), dialect.shapes(*operation)?);
             let mut properties = Map::new();
             let mut required = Vec::new();
-            if !anonymous {
+            // Even a platform that is known otherwise has to name a key where there is no way without.
+            let meta_required = !anonymous || row.effect.needs_key();
+            if meta_required {
                 required.push("meta");
             }
-            properties.insert("meta".to_owned(), schema::meta());
+            let mut meta = schema::meta(row.effect);
+            if anonymous {
+                schema::without_platform(&mut meta);
+            }
+            properties.insert("meta".to_owned(), meta);
             if operation.takes_id() {
                 required.push("id");
                 properties.insert("id".to_owned(), json!({ "type": "string" }));
             }
-            if let Some(payload) = row.payload {
+            let request = shapes.request(&mut schema::inlining_generator(Direction::Request));
+            if let Some((payload, request)) = row.payload.zip(request) {
                 required.push(payload);
-                let request = shapes.request(&mut schema::inlining_generator(Direction::Request));
                 properties.insert(payload.to_owned(), schema::standing_alone(request));
             }
-            let safe = row.effect == Effect::Safe;
             let mut tool = json!({
                 "name": row.name,
                 "title": row.title,
                 "description": row.description,
                 "inputSchema": { "$schema": schema::DRAFT, "type": "object", "properties": properties, "required": required },
-                "annotations": { "title": row.title, "readOnlyHint": safe, "idempotentHint": safe, "openWorldHint": false },
+                "annotations": annotations(row),
             });
             if promising {
                 let mut generator = schema::generator(Direction::Response);

@@ -3,9 +3,12 @@
 //! Generated from the operations that are mounted, so that nothing is advertised that cannot be called.
 
 use serde_json::{Map, Value, json};
-use ucp_core::{Operation, Release, operation::SHOPPING};
+use ucp_core::{Operation, Release, operation::SHOPPING, purchase::payment::Declaration};
 
-use crate::dialect::{Dialect, offered};
+use crate::{
+    dialect::{Dialect, offered},
+    purchase::payment::Handlers,
+};
 
 /// Where the published specification lives. Names below `dev.ucp` must point there (rule DISC-09).
 pub const SPECIFICATION: &str = "https://ucp.dev";
@@ -25,6 +28,8 @@ pub struct Site<'a> {
     pub operations: &'a [Operation],
     /// The public keys of the business, as JSON Web Keys.
     pub keys: &'a [Value],
+    /// The payment handlers that the business takes.
+    pub handlers: &'a [Declaration],
     /// Other releases that are served, with the addresses of their profiles.
     pub supported_versions: &'a [(Release, String)],
 }
@@ -64,8 +69,11 @@ pub fn profile(dialect: &dyn Dialect, site: &Site<'_>, key_members: &[&str]) -> 
             "spec": published_at(release, offer.spec),
             "schema": published_at(release, offer.schema),
         });
-        if !offer.extends.is_empty() {
-            entry["extends"] = offer.extends.into();
+        // Releases before carts know one parent per extension.
+        match offer.extends {
+            [] => {}
+            [parent] => entry["extends"] = (*parent).into(),
+            several => entry["extends"] = several.into(),
         }
         if let Some(Value::Array(entries)) = capabilities.get_mut(offer.name) {
             entries.push(entry);
@@ -74,7 +82,7 @@ pub fn profile(dialect: &dyn Dialect, site: &Site<'_>, key_members: &[&str]) -> 
         }
     }
     ucp.insert("capabilities".to_owned(), Value::Object(capabilities));
-    ucp.insert("payment_handlers".to_owned(), json!({}));
+    ucp.insert("payment_handlers".to_owned(), json!(Handlers::from(site.handlers)));
     let mut profile = Map::from_iter([("ucp".to_owned(), Value::Object(ucp))]);
     if !site.keys.is_empty() {
         profile.extend(key_members.iter().map(|&member| (member.to_owned(), site.keys.into())));

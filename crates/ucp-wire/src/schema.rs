@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 use ucp_core::{
     Code, Refusal,
     json::{path_of_pointer, push_name},
+    operation::Effect,
 };
 
 /// The dialect every schema is written in.
@@ -20,9 +21,15 @@ pub const DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";
 /// The shapes of one operation in one release.
 #[derive(Debug)]
 pub struct Shapes {
-    request: fn(&mut SchemaGenerator) -> Schema,
+    request: Option<RequestShape>,
     answer: fn(&mut SchemaGenerator) -> Schema,
     no_resource: fn(&mut SchemaGenerator) -> Schema,
+}
+
+/// What an operation reads.
+#[derive(Debug)]
+struct RequestShape {
+    schema: fn(&mut SchemaGenerator) -> Schema,
     validator: Validator,
 }
 
@@ -32,17 +39,28 @@ impl Shapes {
     pub fn of<Q: JsonSchema, A: JsonSchema, N: JsonSchema>() -> Self {
         let mut generator = generator(Direction::Request);
         let schema = bundle(&mut generator, SchemaGenerator::subschema_for::<Q>);
+        let request = RequestShape { schema: SchemaGenerator::subschema_for::<Q>, validator: validator(&schema) };
+        Self { request: Some(request), ..Self::without_request::<A, N>() }
+    }
+
+    /// The shapes of an operation that takes no payload and answers `A`, or `N` when there is nothing to return.
+    #[must_use]
+    pub fn without_request<A: JsonSchema, N: JsonSchema>() -> Self {
         Self {
-            request: SchemaGenerator::subschema_for::<Q>,
+            request: None,
             answer: SchemaGenerator::subschema_for::<A>,
             no_resource: SchemaGenerator::subschema_for::<N>,
-            validator: validator(&schema),
         }
     }
 
-    /// The schema of the request payload, as the generator refers to it.
-    pub fn request(&self, generator: &mut SchemaGenerator) -> Schema {
-        (self.request)(generator)
+    /// The schema of the request payload, as the generator refers to it; `None` for an operation that takes none.
+    pub fn request(&self, generator: &mut SchemaGenerator) -> Option<Schema> {
+        self.request.as_ref().map(|request| (request.schema)(generator))
+    }
+
+    /// The schema of the answer that there is nothing, as the generator refers to it.
+    pub fn no_resource(&self, generator: &mut SchemaGenerator) -> Schema {
+        (self.no_resource)(generator)
     }
 
     /// The schema of the answer: what was asked for, or why there is nothing. Its root is an object for the sake of MCP
@@ -52,12 +70,15 @@ impl Shapes {
         schemars::json_schema!({ "type": "object", "oneOf": [answer, no_resource] })
     }
 
-    /// Validates a request payload.
+    /// Validates a request payload. Where none is taken, whatever comes is left alone.
     ///
     /// # Errors
     /// [`Code::InvalidRequest`] for the first violation.
     pub fn check_request(&self, payload: &Value) -> Result<(), Refusal> {
-        self.validator.validate(payload).map_err(|error| refusal(&error))
+        match &self.request {
+            Some(request) => request.validator.validate(payload).map_err(|error| refusal(&error)),
+            None => Ok(()),
+        }
     }
 }
 
@@ -219,8 +240,8 @@ pub fn error(generator: &mut SchemaGenerator) -> Schema {
 
 /// The `meta` member of MCP arguments: who calls, and under which idempotency key.
 #[must_use]
-pub fn meta() -> Value {
-    json!({
+pub fn meta(effect: Effect) -> Value {
+    let mut meta = json!({
         "type": "object",
         "description": "Who is calling: `ucp-agent.profile` is the https address of the platform's UCP profile.",
         "properties": {
@@ -241,5 +262,16 @@ pub fn meta() -> Value {
             },
         },
         "required": ["ucp-agent"],
-    })
+    });
+    if effect.needs_key() {
+        meta["required"] = json!(["ucp-agent", "idempotency-key"]);
+    }
+    meta
+}
+
+/// Leaves the platform out of what `meta` requires, for a transport that knows it otherwise.
+pub fn without_platform(meta: &mut Value) {
+    if let Some(required) = meta["required"].as_array_mut() {
+        required.retain(|name| name != "ucp-agent");
+    }
 }

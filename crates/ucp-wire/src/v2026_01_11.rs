@@ -1,20 +1,35 @@
-//! Release 2026-01-11: checkout and order. Until the gateway serves those, the release publishes no operation.
+//! Release 2026-01-11: checkouts, with lists where later releases have maps.
+
+use std::{marker::PhantomData, sync::LazyLock};
 
 use serde_json::{Map, Value, json};
 use ucp_core::{Release, operation::SHOPPING};
 
 use crate::{
     dialect::{Dialect, Offer, offered},
-    founding::{self, Founding},
+    founding::{
+        self, Founding,
+        purchase::{self, First},
+    },
     profile::{Site, published_at},
+    purchase::PurchaseShapes,
 };
 
 /// Release 2026-01-11.
-pub static V2026_01_11: Founding = Founding { release: RELEASE, offers: &OFFERS, profile };
+pub static V2026_01_11: Founding<First> = Founding {
+    release: RELEASE,
+    offers: &OFFERS,
+    purchase: &PURCHASE,
+    direct: purchase::direct,
+    profile,
+    form: PhantomData,
+};
+
+static PURCHASE: LazyLock<PurchaseShapes> = LazyLock::new(PurchaseShapes::of::<First>);
 
 const RELEASE: Release = Release::V2026_01_11;
 
-static OFFERS: [Offer; 3] = founding::offers(RELEASE);
+static OFFERS: [Offer; 7] = founding::offers(RELEASE);
 
 /// A profile with one object per service, capabilities as an array, and payment handlers beside `ucp`.
 fn profile(dialect: &dyn Dialect, site: &Site<'_>) -> Value {
@@ -51,7 +66,7 @@ fn profile(dialect: &dyn Dialect, site: &Site<'_>) -> Value {
                 "capabilities": capabilities,
             }),
         ),
-        ("payment".to_owned(), json!({ "handlers": [] })),
+        ("payment".to_owned(), json!({ "handlers": purchase::handlers(site.handlers) })),
     ]);
     if !site.keys.is_empty() {
         profile.insert("signing_keys".to_owned(), site.keys.into());

@@ -1,20 +1,28 @@
-//! Release 2026-01-23: checkout and order. Until the gateway serves those, the release publishes no operation.
+//! Release 2026-01-23: checkouts, with capabilities and payment handlers by name.
+
+use std::{marker::PhantomData, sync::LazyLock};
 
 use ucp_core::Release;
 
 use crate::{
     dialect::Offer,
-    founding::{self, Founding},
+    founding::{self, Founding, purchase::Second},
     profile,
+    purchase::PurchaseShapes,
 };
 
 /// Release 2026-01-23.
-pub static V2026_01_23: Founding = Founding {
+pub static V2026_01_23: Founding<Second> = Founding {
     release: RELEASE,
     offers: &OFFERS,
+    purchase: &PURCHASE,
+    direct: |document| document,
     profile: |dialect, site| profile::profile(dialect, site, &["signing_keys"]),
+    form: PhantomData,
 };
+
+static PURCHASE: LazyLock<PurchaseShapes> = LazyLock::new(PurchaseShapes::of::<Second>);
 
 const RELEASE: Release = Release::V2026_01_23;
 
-static OFFERS: [Offer; 3] = founding::offers(RELEASE);
+static OFFERS: [Offer; 7] = founding::offers(RELEASE);

@@ -8,7 +8,11 @@ use ucp_core::{
     catalog::product::{Product, UnitPrice},
     message::Message,
     negotiation::Active,
-    operation::{CATALOG_LOOKUP, CATALOG_SEARCH},
+    operation::{BUYER_CONSENT, CART, CATALOG_LOOKUP, CATALOG_SEARCH, CHECKOUT, DISCOUNT, FULFILLMENT, ORDER},
+    purchase::{
+        buyer::Consent,
+        payment::{Declaration, Instrument},
+    },
 };
 
 use crate::{
@@ -17,8 +21,15 @@ use crate::{
         shape::{LookupVariant, ProductMembers, VariantMembers},
     },
     dialect::{Dialect, Encoded, Offer},
-    envelope::{self, ErrorResponse, Success},
+    envelope::{self, CheckoutSuccess, ErrorResponse, Success},
     profile::{self, Site},
+    purchase::{
+        self, PurchaseShapes,
+        consent::{Answers, AnswersRequest},
+        payment::Payment,
+        request::{CompleteCheckoutRequest, CreateCheckoutRequest},
+    },
+    request::decode,
     schema::Shapes,
     splice::members,
 };
@@ -32,9 +43,20 @@ const VERSION: &str = Release::V2026_04_08.date();
 const OFFERS: &[Offer] = &[
     Offer::root(CATALOG_SEARCH, VERSION, "specification/catalog/search", "schemas/shopping/catalog_search.json"),
     Offer::root(CATALOG_LOOKUP, VERSION, "specification/catalog/lookup", "schemas/shopping/catalog_lookup.json"),
+    Offer::root(CART, VERSION, "specification/cart", "schemas/shopping/cart.json"),
+    Offer::root(CHECKOUT, VERSION, "specification/checkout", "schemas/shopping/checkout.json"),
+    Offer::root(ORDER, VERSION, "specification/order", "schemas/shopping/order.json"),
+    Offer::root(FULFILLMENT, VERSION, "specification/fulfillment", "schemas/shopping/fulfillment.json")
+        .extending(&[CHECKOUT]),
+    Offer::root(DISCOUNT, VERSION, "specification/discount", "schemas/shopping/discount.json")
+        .extending(&[CART, CHECKOUT]),
+    Offer::root(BUYER_CONSENT, VERSION, "specification/buyer-consent", "schemas/shopping/buyer_consent.json")
+        .extending(&[CHECKOUT]),
 ];
 
 static CATALOG: LazyLock<CatalogShapes> = LazyLock::new(CatalogShapes::of::<V2026_04_08>);
+
+static PURCHASE: LazyLock<PurchaseShapes> = LazyLock::new(PurchaseShapes::of::<V2026_04_08>);
 
 impl Form for V2026_04_08 {
     type Context = request::Context;
@@ -50,6 +72,51 @@ impl Form for V2026_04_08 {
     }
 }
 
+impl purchase::Form for V2026_04_08 {
+    type Context = request::Context;
+    type ConsentRequest = AnswersRequest;
+    type CreateRequest = CreateCheckoutRequest<Self::Context, Self::ConsentRequest>;
+    type CompleteRequest = CompleteCheckoutRequest;
+    type Metadata<'a> = Success<'a>;
+    type CheckoutMetadata<'a> = CheckoutSuccess<'a>;
+    type Consent<'a> = Answers<'a>;
+    type Description<'a> = &'a str;
+    type Payment<'a> = Payment<'a>;
+    type Message<'a> = &'a Message;
+    type NoResource = ErrorResponse<'static>;
+
+    const CARTS: bool = true;
+    const TYPED_DESTINATIONS: bool = false;
+
+    fn metadata(operation: Operation, active: &Active) -> Success<'_> {
+        Success::new(Release::V2026_04_08, operation, active)
+    }
+
+    fn checkout_metadata<'a>(
+        operation: Operation,
+        active: &'a Active,
+        handlers: &'a [Declaration],
+    ) -> CheckoutSuccess<'a> {
+        CheckoutSuccess::new(Release::V2026_04_08, operation, active, handlers)
+    }
+
+    fn consent(consent: &Consent) -> Answers<'_> {
+        consent.into()
+    }
+
+    fn description(text: &str) -> Self::Description<'_> {
+        text
+    }
+
+    fn payment<'a>(_: &'a [Declaration], instruments: &'a [Instrument]) -> Option<Payment<'a>> {
+        Payment::of(instruments)
+    }
+
+    fn message(message: &Message) -> &Message {
+        message
+    }
+}
+
 impl Dialect for V2026_04_08 {
     fn release(&self) -> Release {
         Release::V2026_04_08
@@ -60,17 +127,24 @@ impl Dialect for V2026_04_08 {
     }
 
     fn shapes(&self, operation: Operation) -> Option<&'static Shapes> {
-        CATALOG.named(operation)
+        CATALOG.named(operation).or_else(|| PURCHASE.named(operation))
     }
 
     fn normalize(&self, operation: Operation, payload: &mut Value) {
         match operation {
             Operation::SearchCatalog | Operation::LookupCatalog | Operation::GetProduct => request::modernize(payload),
+            _ => request::modernize_context(payload),
         }
     }
 
-    fn decode(&self, operation: Operation, payload: Value, languages: &[String]) -> Result<Request, Refusal> {
-        request::decode::<<Self as Form>::Context>(operation, payload, languages)
+    fn decode(
+        &self,
+        operation: Operation,
+        id: Option<&str>,
+        payload: Value,
+        languages: &[String],
+    ) -> Result<Request, Refusal> {
+        decode::<Self>(operation, id, payload, languages)
     }
 
     fn encode(&self, operation: Operation, outcome: &Outcome, active: &Active) -> Encoded {

@@ -94,6 +94,7 @@ impl CatalogShapes {
             Operation::SearchCatalog => Some(&self.search),
             Operation::LookupCatalog => Some(&self.lookup),
             Operation::GetProduct => Some(&self.get_product),
+            _ => None,
         }
     }
 }

@@ -10,7 +10,7 @@ use serde::{
 };
 use serde_json::{Map, Number, Value, json};
 use ucp_core::{
-    Operation, Refusal, Request,
+    Refusal,
     catalog::{self, detail, filter, lookup, product::SelectedOption, search},
     money::Amount,
 };
@@ -20,20 +20,28 @@ pub(crate) trait Circumstances: DeserializeOwned + JsonSchema + Default + Into<C
 
 impl<C: DeserializeOwned + JsonSchema + Default + Into<Context>> Circumstances for C {}
 
-/// A request of an operation of the catalog, in the domain's words. `C` is what its release may say of circumstances.
+/// A search, in the domain's words.
 ///
 /// # Errors
 /// What the schema does not see.
-pub(crate) fn decode<C: Circumstances>(
-    operation: Operation,
-    payload: Value,
-    languages: &[String],
-) -> Result<Request, Refusal> {
-    Ok(match operation {
-        Operation::SearchCatalog => Request::SearchCatalog(parsed::<SearchRequest<C>>(payload)?.into_domain(languages)),
-        Operation::LookupCatalog => Request::LookupCatalog(parsed::<LookupRequest<C>>(payload)?.into_domain(languages)),
-        Operation::GetProduct => Request::GetProduct(parsed::<ProductRequest<C>>(payload)?.into_domain(languages)),
-    })
+pub(crate) fn search<C: Circumstances>(payload: Value, languages: &[String]) -> Result<search::Request, Refusal> {
+    Ok(parsed::<SearchRequest<C>>(payload)?.into_domain(languages))
+}
+
+/// A lookup, in the domain's words.
+///
+/// # Errors
+/// What the schema does not see.
+pub(crate) fn lookup<C: Circumstances>(payload: Value, languages: &[String]) -> Result<lookup::Request, Refusal> {
+    Ok(parsed::<LookupRequest<C>>(payload)?.into_domain(languages))
+}
+
+/// What a product page is asked, in the domain's words.
+///
+/// # Errors
+/// What the schema does not see.
+pub(crate) fn product<C: Circumstances>(payload: Value, languages: &[String]) -> Result<detail::Request, Refusal> {
+    Ok(parsed::<ProductRequest<C>>(payload)?.into_domain(languages))
 }
 
 /// A payload as its wire type. What the schema accepts parses, so that a failure here is one the schema cannot see.
@@ -45,15 +53,20 @@ fn parsed<T: DeserializeOwned>(payload: Value) -> Result<T, Refusal> {
 /// Rewrites the spellings of the founding documents: `context.country`, `context.region`, and `filters.category` with
 /// one category or several.
 pub(crate) fn modernize(payload: &mut Value) {
-    if let Some(context) = payload.get_mut("context").and_then(Value::as_object_mut) {
-        rename(context, "country", "address_country");
-        rename(context, "region", "address_region");
-    }
+    modernize_context(payload);
     if let Some(filters) = payload.get_mut("filters").and_then(Value::as_object_mut) {
         rename(filters, "category", "categories");
         if let Some(single @ Value::String(_)) = filters.get_mut("categories") {
             *single = Value::Array(vec![single.take()]);
         }
+    }
+}
+
+/// Rewrites the older spellings of circumstances: `context.country` and `context.region`.
+pub(crate) fn modernize_context(payload: &mut Value) {
+    if let Some(context) = payload.get_mut("context").and_then(Value::as_object_mut) {
+        rename(context, "country", "address_country");
+        rename(context, "region", "address_region");
     }
 }
 
@@ -155,40 +168,37 @@ pub(crate) struct ProductRequest<C> {
 pub(crate) struct Context {
     /// The country, best as ISO 3166-1 alpha-2 code.
     #[serde(default)]
-    address_country: Option<String>,
+    pub(crate) address_country: Option<String>,
     /// The region of the country.
-    #[expect(dead_code, reason = "part of the shape; nothing in this shop depends on it")]
     #[serde(default)]
-    address_region: Option<String>,
+    pub(crate) address_region: Option<String>,
     /// The postal code.
-    #[expect(dead_code, reason = "part of the shape; nothing in this shop depends on it")]
     #[serde(default)]
-    postal_code: Option<String>,
+    pub(crate) postal_code: Option<String>,
     /// What the buyer is after, in free words.
     #[expect(dead_code, reason = "part of the shape; nothing in this shop depends on it")]
     #[serde(default)]
     intent: Option<String>,
     /// The language to answer in, as BCP 47 tag; overrules `Accept-Language`.
     #[serde(default)]
-    language: Option<String>,
+    pub(crate) language: Option<String>,
     /// The currency to show prices in, as ISO 4217 code; also the denomination of price filters.
     #[serde(default)]
-    currency: Option<String>,
+    pub(crate) currency: Option<String>,
     /// Claims about benefits the buyer is entitled to. Unknown ones are ignored.
-    #[expect(dead_code, reason = "part of the shape; nothing in this shop depends on it")]
     #[serde(default)]
-    eligibility: Option<Vec<Claim>>,
+    pub(crate) eligibility: Option<Vec<Claim>>,
 }
 
 /// A claim, by reverse-domain name.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(inline)]
 #[serde(transparent)]
-struct Claim(#[expect(dead_code, reason = "claims are opaque here")] Value);
+pub(crate) struct Claim(pub(crate) Value);
 
 /// What the platform observed about the buyer's environment, by reverse-domain name.
 #[derive(Debug, Deserialize, JsonSchema)]
-struct Signals {
+pub(crate) struct Signals {
     #[expect(dead_code, reason = "signals are opaque here")]
     #[serde(flatten)]
     observed: Map<String, Value>,

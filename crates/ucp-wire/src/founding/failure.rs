@@ -32,7 +32,7 @@ const INVALID_PARAMS: i32 = -32602;
 
 /// Why there is nothing to return.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "ErrorResponse")]
+#[schemars(rename = "ErrorResponse", deny_unknown_fields)]
 pub(crate) struct NoResource<'a> {
     ucp: Metadata<'a>,
     #[schemars(extend("const" = ESCALATION))]
@@ -185,6 +185,7 @@ pub(super) fn no_resource(
     messages: &[Message],
     continue_url: Option<&str>,
     id: Option<&str>,
+    conflict: bool,
 ) -> Encoded {
     let not_found = |wanted: Option<Severity>| {
         messages.iter().any(|message| {
@@ -202,7 +203,13 @@ pub(super) fn no_resource(
     let data = json(&ErrorData { status: "error", errors, rest: Rest::Outcome { id, continue_url } });
     Encoded {
         document: json(&NoResource { ucp, status: ESCALATION, messages: all(messages), continue_url }),
-        status: if not_found(None) { 404 } else { 400 },
+        status: if conflict {
+            409
+        } else if not_found(None) {
+            404
+        } else {
+            400
+        },
         rpc_error: Some(RpcError { code, message, data }),
     }
 }

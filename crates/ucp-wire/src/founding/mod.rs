@@ -1,4 +1,5 @@
-//! The releases before the catalog, 2026-01-11 and 2026-01-23, with the catalog of this project's founding documents.
+//! The releases before the catalog, 2026-01-11 and 2026-01-23: their checkouts, and the catalog of this project's founding
+//! documents.
 //!
 //! Neither release has a catalog. The founding documents describe one for their callers, and those callers are served:
 //! the operations can be called, but nothing advertises them. Answers have no `ucp.status`, products repeat `categories`
@@ -8,8 +9,9 @@
 
 mod failure;
 mod message;
+pub mod purchase;
 
-use std::{borrow::Cow, sync::LazyLock};
+use std::{borrow::Cow, fmt, marker::PhantomData, sync::LazyLock};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
@@ -19,7 +21,7 @@ use ucp_core::{
     catalog::product::{self, Category, UnitPrice},
     message::Message,
     negotiation::Active,
-    operation::{CATALOG_LOOKUP, CATALOG_SEARCH},
+    operation::{BUYER_CONSENT, CATALOG_LOOKUP, CATALOG_SEARCH, CHECKOUT, DISCOUNT, FULFILLMENT},
 };
 
 use crate::{
@@ -30,33 +32,45 @@ use crate::{
     dialect::{Dialect, Encoded, Offer, Refused},
     envelope::{self, Capabilities, Dated},
     profile::Site,
+    purchase::{self as purchase_form, PurchaseShapes},
+    request::decode,
     schema::Shapes,
     splice::{Document, members},
 };
 
-/// A release before the catalog.
+/// A release before the catalog. `P` is how it writes checkouts.
 #[derive(Debug)]
-pub struct Founding {
+pub struct Founding<P> {
     pub(crate) release: Release,
     pub(crate) offers: &'static [Offer],
+    pub(crate) purchase: &'static LazyLock<PurchaseShapes>,
+    pub(crate) direct: fn(String) -> String,
     pub(crate) profile: fn(&dyn Dialect, &Site<'_>) -> Value,
+    pub(crate) form: PhantomData<P>,
 }
 
 /// The date at which the founding documents declare looking products up, whatever the release.
 const LOOKUP: &str = "2026-02-01";
 
-/// What callers of the founding catalog may declare.
-pub(crate) const fn offers(release: Release) -> [Offer; 3] {
+/// The checkouts that these releases have, and what callers of the founding catalog may declare.
+pub(crate) const fn offers(release: Release) -> [Offer; 7] {
+    let date = release.date();
     let search = ("specification/catalog/search", "schemas/shopping/catalog_search.json");
     let lookup = ("specification/catalog/lookup", "schemas/shopping/catalog_lookup.json");
     [
-        Offer::root(CATALOG_SEARCH, release.date(), search.0, search.1).unpublished(),
-        Offer::root(CATALOG_LOOKUP, release.date(), lookup.0, lookup.1).unpublished(),
+        Offer::root(CHECKOUT, date, "specification/checkout", "schemas/shopping/checkout.json"),
+        Offer::root(FULFILLMENT, date, "specification/fulfillment", "schemas/shopping/fulfillment.json")
+            .extending(&[CHECKOUT]),
+        Offer::root(DISCOUNT, date, "specification/discount", "schemas/shopping/discount.json").extending(&[CHECKOUT]),
+        Offer::root(BUYER_CONSENT, date, "specification/buyer-consent", "schemas/shopping/buyer_consent.json")
+            .extending(&[CHECKOUT]),
+        Offer::root(CATALOG_SEARCH, date, search.0, search.1).unpublished(),
+        Offer::root(CATALOG_LOOKUP, date, lookup.0, lookup.1).unpublished(),
         Offer::root(CATALOG_LOOKUP, LOOKUP, lookup.0, lookup.1).unpublished(),
     ]
 }
 
-static CATALOG: LazyLock<CatalogShapes> = LazyLock::new(CatalogShapes::of::<Founding>);
+static CATALOG: LazyLock<CatalogShapes> = LazyLock::new(CatalogShapes::of::<Founding<purchase::First>>);
 
 /// Protocol metadata of an answer.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -106,7 +120,7 @@ fn without<'a>(extra: &'a Map<String, Value>, name: &str) -> Cow<'a, Map<String,
     Cow::Owned(rest)
 }
 
-impl Form for Founding {
+impl<P: purchase_form::Form + fmt::Debug + Sync> Form for Founding<P> {
     type Context = request::Context;
     type Metadata = Metadata<'static>;
     type Message = message::FoundingMessage<'static>;
@@ -139,7 +153,7 @@ impl Form for Founding {
     }
 }
 
-impl Dialect for Founding {
+impl<P: purchase_form::Form + fmt::Debug + Sync> Dialect for Founding<P> {
     fn release(&self) -> Release {
         self.release
     }
@@ -149,7 +163,7 @@ impl Dialect for Founding {
     }
 
     fn shapes(&self, operation: Operation) -> Option<&'static Shapes> {
-        CATALOG.named(operation)
+        CATALOG.named(operation).or_else(|| self.purchase.named(operation))
     }
 
     fn failure(&self, generator: &mut SchemaGenerator) -> Schema {
@@ -169,26 +183,37 @@ impl Dialect for Founding {
                     request::rename(payload, "selected_options", "selected");
                 }
             }
+            _ => purchase::modernize(operation, payload),
         }
     }
 
-    fn decode(&self, operation: Operation, payload: Value, languages: &[String]) -> Result<Request, Refusal> {
-        request::decode::<<Self as Form>::Context>(operation, payload, languages)
+    fn decode(
+        &self,
+        operation: Operation,
+        id: Option<&str>,
+        payload: Value,
+        languages: &[String],
+    ) -> Result<Request, Refusal> {
+        decode::<P>(operation, id, payload, languages)
     }
 
     fn encode(&self, operation: Operation, outcome: &Outcome, active: &Active) -> Encoded {
         let ucp = Metadata::new(self.release, operation, active);
         match outcome {
             Outcome::Answer(answer) => {
-                let document = envelope::write(self, answer, |root| {
+                let document = envelope::write::<Self, P>(self, operation, answer, active, |root| {
                     root.name("ucp").value(&ucp);
                 });
-                Encoded { document, status: 200, rpc_error: None }
+                Encoded { document, status: envelope::status(answer), rpc_error: None }
             }
-            Outcome::NoResource { messages, continue_url, id } => {
-                failure::no_resource(operation, ucp, messages, continue_url.as_deref(), id.as_deref())
+            Outcome::NoResource { messages, continue_url, id, conflict } => {
+                failure::no_resource(operation, ucp, messages, continue_url.as_deref(), id.as_deref(), *conflict)
             }
         }
+    }
+
+    fn direct(&self, document: String) -> String {
+        (self.direct)(document)
     }
 
     fn refuse(&self, refusal: &Refusal) -> Refused {

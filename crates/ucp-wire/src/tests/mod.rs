@@ -1,12 +1,14 @@
 //! Every operation, outcome and refusal in every release.
 
 mod official;
+mod purchase;
+mod sample;
 
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 use ucp_core::{
-    Answer, Code, Operation, Outcome, Refusal, Release,
+    Answer, Code, Operation, Outcome, Refusal, Release, cart,
     catalog::{
         detail::Detail,
         lookup::{Input, ListedVariant, Listing, MatchKind, Resolved},
@@ -17,6 +19,7 @@ use ucp_core::{
         search::Found,
         selection::Signal,
     },
+    checkout,
     message::{Message, Severity},
     money::{Amount, Currency, Price, PriceRange},
     negotiation::{Active, Declaration},
@@ -57,6 +60,8 @@ fn product() -> Arc<Product> {
             .expect("a unit price"),
         ),
         availability: Availability::default(),
+        weight_grams: 0,
+        digital: false,
         values: vec![position],
         media: Vec::new(),
         rating: None,
@@ -119,6 +124,21 @@ fn answer(operation: Operation) -> Outcome {
             variants: vec![1, 0],
             messages,
         }),
+        Operation::CreateCart => Answer::CreateCart(cart::View { created: true, ..sample::cart() }),
+        Operation::GetCart => Answer::GetCart(sample::cart()),
+        Operation::UpdateCart => Answer::UpdateCart(sample::cart()),
+        Operation::CancelCart => Answer::CancelCart(sample::cart()),
+        Operation::CreateCheckout => Answer::CreateCheckout(checkout::View {
+            created: true,
+            ..sample::checkout(&json!({ "status": "incomplete" }))
+        }),
+        Operation::GetCheckout => Answer::GetCheckout(sample::checkout(&json!({ "status": "requires_escalation" }))),
+        Operation::UpdateCheckout => {
+            Answer::UpdateCheckout(sample::checkout(&json!({ "status": "ready_for_complete" })))
+        }
+        Operation::CompleteCheckout => Answer::CompleteCheckout(sample::checkout(&sample::completed())),
+        Operation::CancelCheckout => Answer::CancelCheckout(sample::checkout(&json!({ "status": "canceled" }))),
+        Operation::GetOrder => Answer::GetOrder(sample::order()),
     })
 }
 
@@ -148,6 +168,7 @@ fn profile(dialect: &dyn Dialect) -> Value {
         endpoint: "https://shop.example/ucp",
         operations: Operation::ALL,
         keys: &[key],
+        handlers: &[sample::handler()],
         supported_versions: &[],
     })
 }
@@ -164,13 +185,20 @@ fn what_can_be_called_is_read_and_written_as_its_shapes_say() {
     for (dialect, operation) in dialects().flat_map(|dialect| Operation::ALL.iter().map(move |own| (dialect, *own))) {
         let at = format!("{} of {}", operation.row().name, dialect.release());
         let Some(shapes) = dialect.shapes(operation) else {
-            assert!(read(dialect, operation, json!({}), &[]).is_err_and(|refusal| refusal.code == Code::UnknownMethod));
+            assert!(
+                read(dialect, operation, None, json!({}), &[])
+                    .is_err_and(|refusal| refusal.code == Code::UnknownMethod)
+            );
             assert!(!publishes(dialect, operation), "{at}");
             continue;
         };
-        let request = schema::bundle(&mut schema::generator(Direction::Request), |generator| shapes.request(generator));
-        let example = request["examples"][0].clone();
-        let read = read(dialect, operation, example, &[]).unwrap_or_else(|refusal| panic!("{at}: {refusal}"));
+        let mut requests = schema::generator(Direction::Request);
+        let example = match shapes.request(&mut requests) {
+            Some(request) => schema::bundle(&mut requests, |_| request)["examples"][0].clone(),
+            None => Value::Null,
+        };
+        let id = operation.takes_id().then_some("the one");
+        let read = read(dialect, operation, id, example, &[]).unwrap_or_else(|refusal| panic!("{at}: {refusal}"));
         assert_eq!(read.operation(), operation, "{at}");
 
         let response =
@@ -182,19 +210,28 @@ fn what_can_be_called_is_read_and_written_as_its_shapes_say() {
             messages: vec![unavailable, Message::info("note", "A note.")],
             continue_url: Some("https://shop.example/".to_owned()),
             id: None,
+            conflict: false,
         };
-        for outcome in [answer(operation), Outcome::nothing_under("oil", missing), elsewhere] {
+        let past = Outcome::past("oil", Message::error("not_open", "No.", Severity::Unrecoverable));
+        for outcome in [answer(operation), Outcome::nothing_under("oil", missing), elsewhere, past] {
             let encoded = dialect.encode(operation, &outcome, &active(dialect));
             let document = parsed(&encoded.document);
             if let Err(error) = validator.validate(&document) {
                 panic!("{at}: {error} in {document}");
             }
             assert_eq!(document["ucp"]["version"], dialect.release().date(), "{at}");
-            assert!(document["ucp"]["capabilities"][operation.row().capability][0]["version"].is_string(), "{at}");
+            let capabilities = &document["ucp"]["capabilities"];
+            match capabilities.as_array() {
+                Some(listed) => assert!(listed.iter().any(|entry| entry["name"] == operation.row().capability), "{at}"),
+                None => assert!(capabilities[operation.row().capability][0]["version"].is_string(), "{at}"),
+            }
             let founding = dialect.release() < Release::V2026_04_08;
             let fails = matches!(outcome, Outcome::NoResource { .. });
             assert_eq!(encoded.rpc_error.is_some(), founding && fails, "{at}");
-            assert_eq!(encoded.status == 200, !(founding && fails), "{at}");
+            let conflict = matches!(outcome, Outcome::NoResource { conflict: true, .. });
+            let fine = matches!(encoded.status, 200 | 201);
+            assert_eq!(fine, !(fails && (founding || conflict)), "{at}");
+            assert_eq!(encoded.status == 409, conflict, "{at}");
             if let Some(error) = encoded.rpc_error {
                 let mut generator = schema::generator(Direction::Response);
                 let data = schema::bundle(&mut generator, |generator| dialect.rpc_failure(generator));
@@ -278,7 +315,7 @@ fn older_spellings_are_taken_in_every_release() {
             let payload = json!({
                 "query": "shoes", "context": { "country": "US", "region": "CA" }, "filters": { "category": category },
             });
-            let read = read(dialect, Operation::SearchCatalog, payload, &[]).expect("a search");
+            let read = read(dialect, Operation::SearchCatalog, None, payload, &[]).expect("a search");
             let ucp_core::Request::SearchCatalog(search) = read else { panic!("a search") };
             assert_eq!(search.context.country.as_deref(), Some("US"));
             assert_eq!(search.filters.categories.as_deref(), Some(&["Footwear".to_owned()][..]));
@@ -290,8 +327,9 @@ fn older_spellings_are_taken_in_every_release() {
 #[test]
 fn the_newest_release_reads_its_context_and_writes_typed_measures() {
     let newest = dialect(Release::NEWEST);
-    let context =
-        |context: Value| read(newest, Operation::LookupCatalog, json!({ "ids": ["oil"], "context": context }), &[]);
+    let context = |context: Value| {
+        read(newest, Operation::LookupCatalog, None, json!({ "ids": ["oil"], "context": context }), &[])
+    };
     let preferred = json!({ "currency": "EUR", "location": "store", "payment": [{ "handler": "com.example.pay" }] });
     let Ok(ucp_core::Request::LookupCatalog(lookup)) = context(preferred) else { panic!("a lookup") };
     assert_eq!(lookup.context.currency.as_deref(), Some("EUR"));
@@ -311,12 +349,12 @@ fn documents_and_profiles_tell_only_what_a_release_has() {
     for dialect in dialects() {
         let (release, modern) = (dialect.release(), dialect.release() >= Release::V2026_04_08);
         let openapi = &documents[&format!("openapi/{release}/rest.openapi.json")];
-        assert_eq!(openapi["paths"].as_object().map(Map::len), Some(if modern { 3 } else { 0 }));
+        assert_eq!(openapi["paths"].as_object().map(Map::len), Some(if modern { 11 } else { 4 }));
         assert!(openapi["components"]["schemas"]["Error"].is_object());
         let openrpc = &documents[&format!("openrpc/{release}/mcp.openrpc.json")];
-        assert_eq!(openrpc["methods"].as_array().map(Vec::len), Some(if modern { 3 } else { 0 }));
+        assert_eq!(openrpc["methods"].as_array().map(Vec::len), Some(if modern { 13 } else { 5 }));
         assert_eq!(openrpc["x-error-data"]["$ref"], "#/components/schemas/Error");
-        assert_eq!(schemas(dialect, Operation::ALL).len(), if modern { 7 } else { 1 });
+        assert_eq!(schemas(dialect, Operation::ALL).len(), if modern { 22 } else { 9 });
 
         let profile = profile(dialect);
         assert_eq!(profile["ucp"]["version"], release.date());
@@ -328,6 +366,6 @@ fn documents_and_profiles_tell_only_what_a_release_has() {
             _ => (&service[0], profile["ucp"]["capabilities"].as_object().map(Map::len)),
         };
         assert_eq!(rest["endpoint"], "https://shop.example/ucp");
-        assert_eq!(capabilities, Some(if modern { 2 } else { 0 }));
+        assert_eq!(capabilities, Some(if modern { 8 } else { 4 }));
     }
 }

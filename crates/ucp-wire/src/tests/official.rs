@@ -1,9 +1,11 @@
 //! Profiles and answers against the official schemas, where `UCP_SPEC_DIR` says where they are.
 
 use std::{
+    collections::HashMap,
     error::Error,
     fs,
     path::{Path, PathBuf},
+    sync::{Arc, LazyLock, Mutex},
 };
 
 use jsonschema::{Retrieve, Uri, Validator};
@@ -14,6 +16,7 @@ use ucp_core::{
 };
 
 use super::{answer, dialects, encoded, profile};
+use crate::dialect::{Dialect, publishes};
 
 /// Finds schemas in a folder of official files. Their own identifiers are not all true to the paths by which they refer
 /// to each other (trap T-02), so that the paths decide.
@@ -24,6 +27,12 @@ impl Retrieve for Files {
         let mut schema: Value = serde_json::from_slice(&fs::read(self.0.join(&uri.path().as_str()[1..]))?)?;
         if let Some(members) = schema.as_object_mut() {
             members.shift_remove("$id");
+            // A place of the shop is an address too, by these schemas, so that exactly one of both never holds (trap T-03).
+            if uri.path().as_str().ends_with("/fulfillment_destination.json")
+                && let Some(either) = members.shift_remove("oneOf")
+            {
+                members.insert("anyOf".to_owned(), either);
+            }
         }
         Ok(schema)
     }
@@ -74,25 +83,91 @@ fn profiles_conform() {
 
 #[test]
 fn answers_conform() {
-    for dialect in dialects().filter(|dialect| dialect.release() >= Release::V2026_04_08) {
-        let Some(folder) = folder(dialect.release()) else { return };
-        let failure = match dialect.release() {
+    for dialect in dialects() {
+        let release = dialect.release();
+        let Some(folder) = folder(release) else { return };
+        let modern = release >= Release::V2026_04_08;
+        let failure = match release {
             Release::V2026_08_25 => "schemas/common/types/error_response.json",
             _ => "schemas/shopping/types/error_response.json",
         };
         let missing = Outcome::nothing_under("oil", Message::error("not_found", "No.", Severity::Unrecoverable));
-        for operation in Operation::ALL {
-            let success = match operation {
-                Operation::SearchCatalog => "schemas/shopping/catalog_search.json#/$defs/search_response",
-                Operation::LookupCatalog => "schemas/shopping/catalog_lookup.json#/$defs/lookup_response",
-                Operation::GetProduct => "schemas/shopping/catalog_lookup.json#/$defs/get_product_response",
-            };
-            for (shape, outcome) in [(success, &answer(*operation)), (failure, &missing)] {
-                let document = encoded(dialect, *operation, outcome);
-                if let Err(error) = official(folder.clone(), shape).validate(&document) {
-                    panic!("{} {shape}: {error} at {}: {document}", dialect.release(), error.instance_path());
-                }
+        let past = Outcome::past("oil", Message::error("not_open", "No.", Severity::Unrecoverable));
+        for operation in Operation::ALL.iter().filter(|operation| publishes(dialect, **operation)) {
+            for shape in successes(release, *operation) {
+                conforms(dialect, &folder, shape, *operation, &answer(*operation));
             }
+            if modern {
+                conforms(dialect, &folder, failure, *operation, &missing);
+                conforms(dialect, &folder, failure, *operation, &past);
+            }
+        }
+    }
+}
+
+/// The shapes of an answer, with every extension.
+fn successes(release: Release, operation: Operation) -> &'static [&'static str] {
+    let modern = release >= Release::V2026_04_08;
+    match operation {
+        Operation::SearchCatalog => &["schemas/shopping/catalog_search.json#/$defs/search_response"],
+        Operation::LookupCatalog => &["schemas/shopping/catalog_lookup.json#/$defs/lookup_response"],
+        Operation::GetProduct => &["schemas/shopping/catalog_lookup.json#/$defs/get_product_response"],
+        Operation::CreateCart | Operation::GetCart | Operation::UpdateCart | Operation::CancelCart => match release {
+            Release::V2026_08_25 => &[
+                "schemas/shopping/discount.json#/$defs/dev.ucp.shopping.cart",
+                "schemas/shopping/buyer_consent.json#/$defs/dev.ucp.shopping.cart",
+            ],
+            _ => &["schemas/shopping/discount.json#/$defs/dev.ucp.shopping.cart"],
+        },
+        Operation::CreateCheckout
+        | Operation::GetCheckout
+        | Operation::UpdateCheckout
+        | Operation::CompleteCheckout
+        | Operation::CancelCheckout
+            if modern =>
+        {
+            &[
+                "schemas/shopping/fulfillment.json#/$defs/dev.ucp.shopping.checkout",
+                "schemas/shopping/discount.json#/$defs/dev.ucp.shopping.checkout",
+                "schemas/shopping/buyer_consent.json#/$defs/dev.ucp.shopping.checkout",
+            ]
+        }
+        Operation::CreateCheckout
+        | Operation::GetCheckout
+        | Operation::UpdateCheckout
+        | Operation::CompleteCheckout
+        | Operation::CancelCheckout => &[
+            "schemas/shopping/fulfillment.json#/$defs/checkout",
+            "schemas/shopping/discount.json#/$defs/checkout",
+            "schemas/shopping/buyer_consent.json#/$defs/checkout",
+        ],
+        Operation::GetOrder => &["schemas/shopping/order.json"],
+    }
+}
+
+fn conforms(dialect: &dyn Dialect, folder: &Path, shape: &str, operation: Operation, outcome: &Outcome) {
+    let document = encoded(dialect, operation, outcome);
+    if let Err(error) = official(folder.to_owned(), shape).validate(&document) {
+        panic!("{} {shape}: {error} at {}: {document}", dialect.release(), error.instance_path());
+    }
+}
+
+/// A document against everything that the official schemas ask of the answers of an operation, where they are at hand.
+pub(super) fn conforms_to_all(dialect: &dyn Dialect, operation: Operation, document: &Value) {
+    type Validators = HashMap<(Release, &'static str), Option<Arc<Validator>>>;
+    static VALIDATORS: LazyLock<Mutex<Validators>> = LazyLock::new(Mutex::default);
+    let release = dialect.release();
+    for shape in successes(release, operation) {
+        let validator = VALIDATORS
+            .lock()
+            .expect("no test panics while it looks validators up")
+            .entry((release, *shape))
+            .or_insert_with(|| folder(release).map(|folder| Arc::new(official(folder, shape))))
+            .clone();
+        if let Some(Err(error)) =
+            validator.map(|validator| validator.validate(document).map_err(|error| error.to_string()))
+        {
+            panic!("{release} {shape}: {error} in {document}");
         }
     }
 }

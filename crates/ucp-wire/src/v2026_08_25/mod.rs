@@ -7,13 +7,19 @@ mod unit_price;
 
 use std::sync::LazyLock;
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::Value;
 use ucp_core::{
     Operation, Outcome, Refusal, Release, Request,
     catalog::product::Product,
     message::Message,
     negotiation::Active,
-    operation::{CATALOG_LOOKUP, CATALOG_SEARCH},
+    operation::{BUYER_CONSENT, CART, CATALOG_LOOKUP, CATALOG_SEARCH, CHECKOUT, DISCOUNT, FULFILLMENT, ORDER},
+    purchase::{
+        buyer::Consent,
+        payment::{Declaration, Instrument},
+    },
 };
 
 use crate::{
@@ -22,8 +28,15 @@ use crate::{
         shape::{LookupVariant, ProductMembers, VariantMembers},
     },
     dialect::{Dialect, Encoded, Offer},
-    envelope::{self, ErrorResponse, Success},
+    envelope::{self, CheckoutSuccess, ErrorResponse, Success},
     profile::{self, Site},
+    purchase::{
+        self, PurchaseShapes,
+        consent::{Decisions, DecisionsRequest},
+        payment::Payment,
+        request::{CompleteCheckoutRequest, CreateCheckoutRequest},
+    },
+    request::decode,
     schema::Shapes,
     splice::members,
 };
@@ -49,9 +62,28 @@ const OFFERS: &[Offer] = &[
         "specification/shopping/catalog/lookup",
         "schemas/shopping/catalog_lookup.json",
     ),
+    Offer::root(CART, VERSION, "specification/shopping/cart", "schemas/shopping/cart.json"),
+    Offer::root(CHECKOUT, VERSION, "specification/shopping/checkout", "schemas/shopping/checkout.json"),
+    Offer::root(ORDER, VERSION, "specification/shopping/order", "schemas/shopping/order.json"),
+    Offer::root(FULFILLMENT, VERSION, "specification/fulfillment", "schemas/shopping/fulfillment.json")
+        .extending(&[CHECKOUT]),
+    Offer::root(DISCOUNT, VERSION, "specification/discount", "schemas/shopping/discount.json")
+        .extending(&[CART, CHECKOUT]),
+    Offer::root(BUYER_CONSENT, VERSION, "specification/buyer-consent", "schemas/shopping/buyer_consent.json")
+        .extending(&[CART, CHECKOUT]),
 ];
 
+/// A text in plain words.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "PlainText")]
+pub(crate) struct Described<'a> {
+    /// The text.
+    plain: &'a str,
+}
+
 static CATALOG: LazyLock<CatalogShapes> = LazyLock::new(CatalogShapes::of::<V2026_08_25>);
+
+static PURCHASE: LazyLock<PurchaseShapes> = LazyLock::new(PurchaseShapes::of::<V2026_08_25>);
 
 impl Form for V2026_08_25 {
     type Context = context::Context;
@@ -67,6 +99,51 @@ impl Form for V2026_08_25 {
     }
 }
 
+impl purchase::Form for V2026_08_25 {
+    type Context = context::Context;
+    type ConsentRequest = DecisionsRequest;
+    type CreateRequest = CreateCheckoutRequest<Self::Context, Self::ConsentRequest>;
+    type CompleteRequest = CompleteCheckoutRequest;
+    type Metadata<'a> = Success<'a>;
+    type CheckoutMetadata<'a> = CheckoutSuccess<'a>;
+    type Consent<'a> = Decisions<'a>;
+    type Description<'a> = Described<'a>;
+    type Payment<'a> = Payment<'a>;
+    type Message<'a> = &'a Message;
+    type NoResource = ErrorResponse<'static>;
+
+    const CARTS: bool = true;
+    const TYPED_DESTINATIONS: bool = true;
+
+    fn metadata(operation: Operation, active: &Active) -> Success<'_> {
+        Success::new(Release::V2026_08_25, operation, active)
+    }
+
+    fn checkout_metadata<'a>(
+        operation: Operation,
+        active: &'a Active,
+        handlers: &'a [Declaration],
+    ) -> CheckoutSuccess<'a> {
+        CheckoutSuccess::new(Release::V2026_08_25, operation, active, handlers)
+    }
+
+    fn consent(consent: &Consent) -> Decisions<'_> {
+        consent.into()
+    }
+
+    fn description(text: &str) -> Self::Description<'_> {
+        Described { plain: text }
+    }
+
+    fn payment<'a>(_: &'a [Declaration], instruments: &'a [Instrument]) -> Option<Payment<'a>> {
+        Payment::of(instruments)
+    }
+
+    fn message(message: &Message) -> &Message {
+        message
+    }
+}
+
 impl Dialect for V2026_08_25 {
     fn release(&self) -> Release {
         Release::V2026_08_25
@@ -77,17 +154,24 @@ impl Dialect for V2026_08_25 {
     }
 
     fn shapes(&self, operation: Operation) -> Option<&'static Shapes> {
-        CATALOG.named(operation)
+        CATALOG.named(operation).or_else(|| PURCHASE.named(operation))
     }
 
     fn normalize(&self, operation: Operation, payload: &mut Value) {
         match operation {
             Operation::SearchCatalog | Operation::LookupCatalog | Operation::GetProduct => request::modernize(payload),
+            _ => request::modernize_context(payload),
         }
     }
 
-    fn decode(&self, operation: Operation, payload: Value, languages: &[String]) -> Result<Request, Refusal> {
-        request::decode::<<Self as Form>::Context>(operation, payload, languages)
+    fn decode(
+        &self,
+        operation: Operation,
+        id: Option<&str>,
+        payload: Value,
+        languages: &[String],
+    ) -> Result<Request, Refusal> {
+        decode::<Self>(operation, id, payload, languages)
     }
 
     fn encode(&self, operation: Operation, outcome: &Outcome, active: &Active) -> Encoded {

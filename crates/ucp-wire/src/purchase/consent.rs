@@ -1,0 +1,300 @@
+//! What buyers agreed to, in the two forms there are: answers under short names until 2026-04-08, decisions with their
+//! origin under reverse-domain names since 2026-08-25.
+//!
+//! Nothing is decided by it. The purposes that both forms know are translated; others stay with the form they came in.
+
+use std::{borrow::Cow, collections::BTreeMap};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use ucp_core::{
+    catalog::product::Link,
+    purchase::buyer::{Consent, Purpose},
+};
+
+/// The purposes that both forms know.
+const ANALYTICS: &str = "dev.ucp.consent.analytics";
+const PREFERENCES: &str = "dev.ucp.consent.preferences";
+const MARKETING: &str = "dev.ucp.consent.marketing";
+const SALE_OF_DATA: &str = "dev.ucp.consent.sale_or_sharing";
+
+/// What a reverse-domain name looks like.
+pub(crate) const REVERSE_DOMAIN: &str = r"^[a-z][a-z0-9]*(?:\.[a-z][a-z0-9_]*)+$";
+
+/// Whether a text is a reverse-domain name.
+pub(crate) fn is_reverse_domain(name: &str) -> bool {
+    let mut labels = name.split('.');
+    let begins = |label: &str| label.starts_with(|first: char| first.is_ascii_lowercase());
+    let word = |label: &str, extra: Option<char>| {
+        label.chars().all(|letter| letter.is_ascii_lowercase() || letter.is_ascii_digit() || Some(letter) == extra)
+    };
+    labels.next().is_some_and(|label| begins(label) && word(label, None))
+        && name.contains('.')
+        && labels.all(|label| begins(label) && word(label, Some('_')))
+}
+
+/// What the buyer agreed to, as platforms state it until 2026-04-08.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(rename = "ConsentRequest")]
+pub(crate) struct AnswersRequest {
+    /// Measuring how the shop is used.
+    #[serde(default)]
+    analytics: Option<bool>,
+    /// Remembering preferences.
+    #[serde(default)]
+    preferences: Option<bool>,
+    /// Advertising and newsletters.
+    #[serde(default)]
+    marketing: Option<bool>,
+    /// Selling or sharing personal data.
+    #[serde(default)]
+    sale_of_data: Option<bool>,
+    #[serde(flatten)]
+    others: Map<String, Value>,
+}
+
+impl From<AnswersRequest> for Consent {
+    fn from(stated: AnswersRequest) -> Self {
+        let purpose = |granted: Option<bool>| granted.map(|granted| Purpose { granted, extra: Map::new() });
+        Self {
+            analytics: purpose(stated.analytics),
+            preferences: purpose(stated.preferences),
+            marketing: purpose(stated.marketing),
+            sale_of_data: purpose(stated.sale_of_data),
+            extra: stated.others.into_iter().filter(|(_, answer)| answer.is_boolean()).collect(),
+        }
+    }
+}
+
+/// What the buyer agreed to, as it is given back until 2026-04-08.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Consent")]
+pub(crate) struct Answers<'a> {
+    /// Measuring how the shop is used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    analytics: Option<bool>,
+    /// Remembering preferences.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    preferences: Option<bool>,
+    /// Advertising and newsletters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    marketing: Option<bool>,
+    /// Selling or sharing personal data.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sale_of_data: Option<bool>,
+    #[serde(flatten)]
+    others: BTreeMap<&'a str, bool>,
+}
+
+impl<'a> From<&'a Consent> for Answers<'a> {
+    fn from(consent: &'a Consent) -> Self {
+        let answer = |purpose: &Option<Purpose>| purpose.as_ref().map(|purpose| purpose.granted);
+        Self {
+            analytics: answer(&consent.analytics),
+            preferences: answer(&consent.preferences),
+            marketing: answer(&consent.marketing),
+            sale_of_data: answer(&consent.sale_of_data),
+            others: consent
+                .extra
+                .iter()
+                .filter_map(|(name, answer)| Some((name.as_str(), answer.as_bool()?)))
+                .collect(),
+        }
+    }
+}
+
+/// What the buyer agreed to, by purpose, as platforms state it since 2026-08-25.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(rename = "ConsentRequest", extend("propertyNames" = { "pattern": REVERSE_DOMAIN }))]
+#[serde(transparent)]
+pub(crate) struct DecisionsRequest(BTreeMap<String, DecisionRequest>);
+
+/// Who says what the buyer decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+enum Source {
+    Business,
+    Platform,
+}
+
+/// A decision about a purpose.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(rename = "ConsentPurposeRequest")]
+struct DecisionRequest {
+    /// Whether the buyer agreed.
+    granted: bool,
+    /// Who says so; the platform when absent.
+    #[serde(default)]
+    source: Option<Source>,
+    /// What the buyer was told.
+    #[serde(default)]
+    description: Option<String>,
+    /// Where the buyer can read more.
+    #[serde(default)]
+    links: Option<Vec<Link>>,
+    /// Decisions about parts of the purpose.
+    #[serde(default)]
+    #[schemars(extend("propertyNames" = { "pattern": REVERSE_DOMAIN }))]
+    segments: Option<BTreeMap<String, SegmentRequest>>,
+}
+
+/// A decision about a part of a purpose.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(rename = "ConsentSegmentRequest")]
+struct SegmentRequest {
+    /// Whether the buyer agreed.
+    granted: bool,
+    /// Who says so; the platform when absent.
+    #[serde(default)]
+    source: Option<Source>,
+    /// What the buyer was told.
+    #[serde(default)]
+    description: Option<String>,
+    /// Where the buyer can read more.
+    #[serde(default)]
+    links: Option<Vec<Link>>,
+}
+
+/// What the buyer agreed to, by purpose, as it is given back since 2026-08-25.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Consent")]
+#[serde(transparent)]
+pub(crate) struct Decisions<'a>(BTreeMap<&'a str, Decision<'a>>);
+
+/// A decision about a purpose.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ConsentPurpose")]
+struct Decision<'a> {
+    #[serde(flatten)]
+    own: Segment<'a>,
+    /// Decisions about parts of the purpose.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    segments: BTreeMap<Cow<'a, str>, Segment<'a>>,
+}
+
+/// A decision about a purpose or a part of one.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ConsentSegment")]
+struct Segment<'a> {
+    /// Whether the buyer agreed.
+    granted: bool,
+    /// Who says so.
+    source: Source,
+    /// What the buyer was told.
+    description: Cow<'a, str>,
+    /// Where the buyer can read more.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    links: Vec<Link>,
+}
+
+/// What is known of a decision beside the decision, as [`Purpose::extra`] keeps it.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Kept {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<Source>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    links: Vec<Link>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    segments: BTreeMap<String, KeptSegment>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct KeptSegment {
+    granted: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    source: Option<Source>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    description: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    links: Vec<Link>,
+}
+
+impl From<DecisionRequest> for Purpose {
+    fn from(stated: DecisionRequest) -> Self {
+        let segment = |SegmentRequest { granted, source, description, links }| KeptSegment {
+            granted,
+            source,
+            description,
+            links: links.unwrap_or_default(),
+        };
+        let segments = stated.segments.unwrap_or_default();
+        let kept = Kept {
+            source: stated.source,
+            description: stated.description,
+            links: stated.links.unwrap_or_default(),
+            segments: segments.into_iter().map(|(name, stated)| (name, segment(stated))).collect(),
+        };
+        let extra = match serde_json::to_value(kept) {
+            Ok(Value::Object(members)) => members,
+            _ => Map::new(),
+        };
+        Self { granted: stated.granted, extra }
+    }
+}
+
+impl From<DecisionsRequest> for Consent {
+    fn from(DecisionsRequest(mut stated): DecisionsRequest) -> Self {
+        let mut known = |name: &str| stated.remove(name).map(Purpose::from);
+        let consent = Self {
+            analytics: known(ANALYTICS),
+            preferences: known(PREFERENCES),
+            marketing: known(MARKETING),
+            sale_of_data: known(SALE_OF_DATA),
+            extra: Map::new(),
+        };
+        let others = stated.into_iter().filter_map(|(name, decision)| {
+            serde_json::to_value(Purpose::from(decision)).ok().map(|decision| (name, decision))
+        });
+        Self { extra: others.collect(), ..consent }
+    }
+}
+
+fn segment<'a>(
+    granted: bool,
+    source: Option<Source>,
+    description: Option<String>,
+    links: Vec<Link>,
+    otherwise: &'a str,
+) -> Segment<'a> {
+    Segment {
+        granted,
+        source: source.unwrap_or(Source::Platform),
+        description: description.map_or(Cow::Borrowed(otherwise), Cow::Owned),
+        links,
+    }
+}
+
+fn decision<'a>(purpose: &Purpose, otherwise: &'a str) -> Decision<'a> {
+    let kept: Kept = serde_json::from_value(Value::Object(purpose.extra.clone())).unwrap_or_default();
+    let segments = kept.segments.into_iter().filter(|(name, _)| is_reverse_domain(name)).map(|(name, part)| {
+        (Cow::Owned(name), segment(part.granted, part.source, part.description, part.links, otherwise))
+    });
+    Decision {
+        segments: segments.collect(),
+        own: segment(purpose.granted, kept.source, kept.description, kept.links, otherwise),
+    }
+}
+
+impl<'a> From<&'a Consent> for Decisions<'a> {
+    fn from(consent: &'a Consent) -> Self {
+        let known = [
+            (ANALYTICS, &consent.analytics, "Measuring how the shop is used."),
+            (PREFERENCES, &consent.preferences, "Remembering preferences."),
+            (MARKETING, &consent.marketing, "Advertising and newsletters."),
+            (SALE_OF_DATA, &consent.sale_of_data, "Selling or sharing personal data."),
+        ];
+        let known = known
+            .into_iter()
+            .filter_map(|(name, purpose, text)| purpose.as_ref().map(|purpose| (name, decision(purpose, text))));
+        let others = consent.extra.iter().filter(|(name, _)| is_reverse_domain(name)).filter_map(|(name, kept)| {
+            let purpose: Purpose = serde_json::from_value(kept.clone()).ok()?;
+            Some((name.as_str(), decision(&purpose, "A purpose of this name.")))
+        });
+        Self(known.chain(others).collect())
+    }
+}

@@ -1,0 +1,305 @@
+//! Carts, checkouts and orders as callers of a release get them.
+
+use std::borrow::Cow;
+
+use ucp_core::{
+    Operation, cart, checkout,
+    message::Message,
+    negotiation::Active,
+    operation::{BUYER_CONSENT, CART, CHECKOUT, DISCOUNT, FULFILLMENT},
+    order,
+    purchase::{buyer, discount, fulfillment, fulfillment::MethodKind, line_item, totals, totals::TotalKind},
+};
+
+use super::{
+    Form,
+    shape::{
+        Adjustment, Allocation, AppliedDiscount, Buyer, Cart, Checkout, Discounts, Expectation, Fulfillment,
+        FulfillmentAvailableMethod, FulfillmentDestination, FulfillmentEvent, FulfillmentGroup, FulfillmentMethod,
+        FulfillmentOption, Item, LineItem, LineQuantity, Order, OrderConfirmation, OrderFulfillment, OrderLineItem,
+        OrderQuantity, Total,
+    },
+};
+use crate::splice::json;
+
+/// The members that a destination has beside its address.
+const OF_DESTINATIONS: [&str; 4] = ["type", "id", "name", "address"];
+
+/// A cart. `active` is what was negotiated with the caller.
+pub(crate) fn cart<F: Form>(operation: Operation, view: &cart::View, active: &Active) -> String {
+    let cart = &view.cart;
+    let extended = |extension: &str| active.relevant_to(CART).any(|(name, _)| name == extension);
+    json(&Cart {
+        ucp: F::metadata(operation, active),
+        id: &cart.id,
+        line_items: lines::<F>(&cart.line_items),
+        buyer: cart.draft.buyer.as_ref().map(|stated| buyer::<F>(stated, extended(BUYER_CONSENT))),
+        context: cart.draft.context_stated.as_ref(),
+        attribution: cart.draft.attribution.as_ref(),
+        currency: cart.currency,
+        totals: totals::<F>(&cart.totals),
+        discounts: cart.discounts.as_ref().filter(|_| extended(DISCOUNT)).map(discounts::<F>),
+        messages: messages::<F>(&view.messages),
+        links: &view.links,
+        continue_url: view.continue_url.as_deref(),
+        expires_at: cart.expires_at.to_string(),
+    })
+}
+
+/// A checkout. `active` is what was negotiated with the caller.
+pub(crate) fn checkout<F: Form>(operation: Operation, view: &checkout::View, active: &Active) -> String {
+    let checkout = &view.checkout;
+    let extended = |extension: &str| active.relevant_to(CHECKOUT).any(|(name, _)| name == extension);
+    let order = checkout.state.order().zip(view.permalink_url.as_deref());
+    json(&Checkout {
+        ucp: F::checkout_metadata(operation, active, &view.handlers),
+        id: &checkout.id,
+        status: checkout.status().as_str(),
+        line_items: lines::<F>(&checkout.line_items),
+        buyer: checkout.draft.buyer.as_ref().map(|stated| buyer::<F>(stated, extended(BUYER_CONSENT))),
+        context: checkout.draft.context_stated.as_ref().filter(|_| F::CARTS),
+        attribution: checkout.draft.attribution.as_ref().filter(|_| F::CARTS),
+        currency: checkout.currency,
+        totals: totals::<F>(&checkout.totals),
+        discounts: checkout.discounts.as_ref().filter(|_| extended(DISCOUNT)).map(discounts::<F>),
+        fulfillment: checkout.fulfillment.as_ref().filter(|_| extended(FULFILLMENT)).map(fulfillment::<F>),
+        payment: F::payment(&view.handlers, &checkout.draft.instruments),
+        messages: messages::<F>(&view.messages),
+        links: &view.links,
+        continue_url: view.continue_url.as_deref(),
+        expires_at: checkout.expires_at.to_string(),
+        order: order.map(|(confirmation, permalink_url)| OrderConfirmation {
+            id: &confirmation.id,
+            label: F::CARTS.then_some(&*confirmation.label),
+            permalink_url,
+        }),
+    })
+}
+
+/// An order.
+pub(crate) fn order<F: Form>(operation: Operation, view: &order::View, active: &Active) -> String {
+    let order = &view.order;
+    json(&Order {
+        ucp: F::metadata(operation, active),
+        id: &order.id,
+        label: &order.label,
+        checkout_id: &order.checkout_id,
+        permalink_url: &view.permalink_url,
+        line_items: order.line_items.iter().map(order_line::<F>).collect(),
+        fulfillment: OrderFulfillment {
+            expectations: order.expectations.iter().map(expectation).collect(),
+            events: order.events.iter().map(event).collect(),
+        },
+        adjustments: order.adjustments.iter().map(adjustment::<F>).collect(),
+        currency: order.currency,
+        totals: totals::<F>(&order.totals),
+        messages: messages::<F>(&view.messages),
+        attribution: order.attribution.as_ref(),
+    })
+}
+
+fn messages<F: Form>(messages: &[Message]) -> Vec<F::Message<'_>> {
+    messages.iter().map(F::message).collect()
+}
+
+fn lines<F: Form>(lines: &[line_item::LineItem]) -> Vec<LineItem<'_>> {
+    lines.iter().map(line::<F>).collect()
+}
+
+fn line<F: Form>(line: &line_item::LineItem) -> LineItem<'_> {
+    LineItem {
+        id: &line.id,
+        item: item(&line.item),
+        quantity: line.quantity,
+        totals: totals::<F>(&line.totals),
+        parent_id: line.parent_id.as_deref(),
+    }
+}
+
+fn item(item: &line_item::Item) -> Item<'_> {
+    Item { id: &item.id, title: &item.title, price: item.price, image_url: item.image_url.as_deref() }
+}
+
+/// Discounts are below zero since there are carts; before, what they take off stands without a sign.
+fn totals<F: Form>(totals: &[totals::Total]) -> Vec<Total<'_>> {
+    let total = |total: &'_ totals::Total| {
+        let discount = matches!(total.kind, TotalKind::ItemsDiscount | TotalKind::Discount);
+        if discount && !F::CARTS { total.amount.saturating_neg() } else { total.amount }
+    };
+    totals
+        .iter()
+        .map(|entry| Total {
+            kind: entry.kind.as_str(),
+            display_text: entry.display_text.as_deref(),
+            amount: total(entry),
+        })
+        .collect()
+}
+
+fn buyer<F: Form>(buyer: &buyer::Buyer, consent: bool) -> Buyer<'_, F::Consent<'_>> {
+    Buyer {
+        first_name: buyer.first_name.as_deref(),
+        last_name: buyer.last_name.as_deref(),
+        email: buyer.email.as_deref(),
+        phone_number: buyer.phone_number.as_deref(),
+        consent: buyer.consent.as_ref().filter(|_| consent).map(F::consent),
+        extra: &buyer.extra,
+    }
+}
+
+fn discounts<F: Form>(discounts: &discount::Discounts) -> Discounts<'_> {
+    Discounts {
+        codes: &discounts.codes,
+        applied: discounts
+            .applied
+            .iter()
+            .map(|discount| AppliedDiscount {
+                code: discount.code.as_deref(),
+                title: &discount.title,
+                amount: discount.amount,
+                automatic: discount.automatic,
+                method: match discount.method {
+                    discount::Method::Each => "each",
+                    discount::Method::Across => "across",
+                },
+                priority: discount.priority.max(1),
+                provisional: F::CARTS && discount.eligibility.is_some(),
+                eligibility: discount.eligibility.as_deref().filter(|_| F::CARTS),
+                allocations: discount
+                    .allocations
+                    .iter()
+                    .map(|part| Allocation { path: &part.path, amount: part.amount })
+                    .collect(),
+            })
+            .collect(),
+    }
+}
+
+fn fulfillment<F: Form>(fulfillment: &fulfillment::Fulfillment) -> Fulfillment<'_, F::Description<'_>> {
+    Fulfillment {
+        methods: fulfillment.methods.iter().map(method::<F>).collect(),
+        available_methods: fulfillment.available_methods.iter().map(available_method).collect(),
+    }
+}
+
+fn available_method(method: &fulfillment::AvailableMethod) -> FulfillmentAvailableMethod<'_> {
+    FulfillmentAvailableMethod {
+        kind: method.kind.as_str(),
+        line_item_ids: &method.line_item_ids,
+        fulfillable_on: method.fulfillable_on.as_deref(),
+        description: method.description.as_deref(),
+    }
+}
+
+fn method<F: Form>(method: &fulfillment::Method) -> FulfillmentMethod<'_, F::Description<'_>> {
+    let destination = match method.kind {
+        MethodKind::Shipping => address::<F>,
+        MethodKind::Pickup => place::<F>,
+    };
+    FulfillmentMethod {
+        id: &method.id,
+        kind: method.kind.as_str(),
+        line_item_ids: &method.line_item_ids,
+        destinations: method.destinations.iter().map(destination).collect(),
+        selected_destination_id: method.selected_destination_id.as_deref(),
+        groups: method.groups.iter().map(group::<F>).collect(),
+    }
+}
+
+fn address<F: Form>(destination: &fulfillment::Destination) -> FulfillmentDestination<'_> {
+    let taken = |name: &str| OF_DESTINATIONS.contains(&name);
+    let address = &destination.address;
+    let address = if address.extra.keys().any(|name| taken(name)) {
+        let mut rest = address.clone();
+        rest.extra.retain(|name, _| !taken(name));
+        Cow::Owned(rest)
+    } else {
+        Cow::Borrowed(address)
+    };
+    FulfillmentDestination::Address {
+        kind: F::TYPED_DESTINATIONS.then_some("shipping_address"),
+        id: &destination.id,
+        address: Box::new(address),
+    }
+}
+
+fn place<F: Form>(destination: &fulfillment::Destination) -> FulfillmentDestination<'_> {
+    FulfillmentDestination::Place {
+        kind: F::TYPED_DESTINATIONS.then_some("business_location"),
+        id: &destination.id,
+        name: destination.name.as_deref().unwrap_or(&destination.id),
+        address: &destination.address,
+    }
+}
+
+fn group<F: Form>(group: &fulfillment::Group) -> FulfillmentGroup<'_, F::Description<'_>> {
+    FulfillmentGroup {
+        id: &group.id,
+        line_item_ids: &group.line_item_ids,
+        options: group.options.iter().map(option::<F>).collect(),
+        selected_option_id: group.selected_option_id.as_deref(),
+    }
+}
+
+fn option<F: Form>(option: &fulfillment::DeliveryOption) -> FulfillmentOption<'_, F::Description<'_>> {
+    FulfillmentOption {
+        id: &option.id,
+        title: &option.title,
+        description: option.description.as_deref().map(F::description),
+        carrier: option.carrier.as_deref(),
+        earliest_fulfillment_time: option.earliest.as_ref().map(ToString::to_string),
+        latest_fulfillment_time: option.latest.as_ref().map(ToString::to_string),
+        totals: totals::<F>(&option.totals),
+    }
+}
+
+fn order_line<F: Form>(line: &order::OrderLine) -> OrderLineItem<'_> {
+    OrderLineItem {
+        id: &line.id,
+        item: item(&line.item),
+        quantity: OrderQuantity { original: line.original, total: line.total, fulfilled: line.fulfilled },
+        totals: totals::<F>(&line.totals),
+        status: line.status().as_str(),
+        parent_id: line.parent_id.as_deref(),
+    }
+}
+
+fn quantities(lines: &[order::LineQuantity]) -> Vec<LineQuantity<'_>> {
+    lines.iter().map(|line| LineQuantity { id: &line.id, quantity: line.quantity }).collect()
+}
+
+fn expectation(expectation: &order::Expectation) -> Expectation<'_> {
+    Expectation {
+        id: &expectation.id,
+        line_items: quantities(&expectation.line_items),
+        method_type: expectation.method.map_or("digital", MethodKind::as_str),
+        destination: &expectation.destination,
+        description: expectation.description.as_deref(),
+        fulfillable_on: expectation.fulfillable_on.as_deref(),
+    }
+}
+
+fn event(event: &order::Event) -> FulfillmentEvent<'_> {
+    FulfillmentEvent {
+        id: &event.id,
+        occurred_at: event.occurred_at.to_string(),
+        kind: &event.kind,
+        line_items: quantities(&event.line_items),
+        tracking_number: event.tracking_number.as_deref(),
+        tracking_url: event.tracking_url.as_deref(),
+        carrier: event.carrier.as_deref(),
+        description: event.description.as_deref(),
+    }
+}
+
+fn adjustment<F: Form>(adjustment: &order::Adjustment) -> Adjustment<'_> {
+    Adjustment {
+        id: &adjustment.id,
+        kind: &adjustment.kind,
+        occurred_at: adjustment.occurred_at.to_string(),
+        status: adjustment.status.as_str(),
+        line_items: quantities(&adjustment.line_items),
+        totals: totals::<F>(&adjustment.totals),
+        description: adjustment.description.as_deref(),
+    }
+}
