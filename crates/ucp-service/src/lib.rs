@@ -4,13 +4,14 @@
 //! layers, so that a call gets the same verdict whichever way it came:
 //!
 //! ```text
-//! request -> gate -> Call -> recover -> identify -> encode -> authorize -> negotiate -> validate -> execute -> backend
+//! request -> gate -> Call -> recover -> identify -> attribute -> authorize -> negotiate -> validate -> execute -> backend
 //! ```
 //!
 //! | module | holds |
 //! | :-- | :-- |
 //! | [`call`] | what goes into the pipeline and what comes out |
 //! | [`mod@pipeline`] | the stack |
+//! | `idempotency` | keys, kept answers, and whose turn it is |
 //! | [`gate`] | who is let in: limits, API keys, signatures |
 //! | [`agent`] | what a request states about who is calling |
 //! | [`platform`] | the platform behind a call, and what was negotiated with it |
@@ -22,6 +23,7 @@ pub mod body;
 pub mod call;
 pub mod gate;
 pub mod header;
+mod idempotency;
 pub mod pipeline;
 pub mod platform;
 

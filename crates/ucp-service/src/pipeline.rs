@@ -13,17 +13,23 @@ use std::{
 use futures_util::{FutureExt as _, future::Either};
 use tower::{Service, ServiceBuilder, ServiceExt as _, layer::layer_fn, util::BoxCloneSyncService};
 use ucp_core::{
-    Answer, Outcome, Refusal, Request,
+    Answer, Code, Outcome, Refusal, Request,
     catalog::{detail::detail, lookup::lookup, search::search},
     message::{Message, Severity},
-    port::Backend,
+    port::{Backend, Sales},
+    purchase::{
+        caller::Caller,
+        desk::Decision,
+        ledger::{Committed, Kept, Key},
+    },
 };
-use ucp_wire::dialect;
+use ucp_wire::{dialect, dialect::Encoded};
 
 use crate::{
     agent::idempotency_key,
     call::{Call, Fault, Reply},
     gate::Access,
+    idempotency::{Keyed, Turns, identity, replayed, stored},
     platform::{Platform, Platforms},
 };
 
@@ -43,9 +49,13 @@ pub struct Identified {
 #[derive(Debug)]
 pub struct Valid {
     /// What is asked.
-    pub request: Request,
+    request: Request,
     /// Who asks.
-    pub platform: Platform,
+    platform: Platform,
+    /// Which resource it is about.
+    id: Option<String>,
+    /// Under which idempotency key.
+    keyed: Option<Keyed>,
 }
 
 /// The pipeline in front of a backend, for the platforms that may call it.
@@ -56,20 +66,20 @@ pub fn pipeline(backend: Backend, platforms: Platforms, access: Access) -> Pipel
         // Outermost, so that a panic anywhere below is an answer and not a broken connection.
         .layer(layer_fn(|inner| Recover { inner }))
         .layer(layer_fn(move |inner| Identify { inner, platforms: platforms.clone() }))
-        // As soon as the release is known: everything below speaks the domain's words only.
-        .layer(layer_fn(|inner| Encode { inner }))
+        // As soon as the release is known: whatever goes wrong below is told in it.
+        .layer(layer_fn(|inner| Attribute { inner }))
         .layer(layer_fn(move |inner| Authorize { inner, access }))
         .layer(layer_fn(move |inner| Negotiate { inner, home: home.clone() }))
         // After identification: whoever may not call learns nothing about the shape of calls.
         .layer(layer_fn(|inner| Validate { inner }))
-        .service(Execute { backend });
+        .service(Execute { backend, turns: Turns::default() });
     BoxCloneSyncService::new(stack)
 }
 
 type Boxed<T, E = Refusal> = Pin<Box<dyn Future<Output = Result<T, E>> + Send>>;
 
 /// The future of a layer that decides at once whether the call goes on.
-type Decided<F> = Either<Ready<Result<Outcome, Refusal>>, F>;
+type Decided<F> = Either<Ready<Result<Encoded, Refusal>>, F>;
 
 /// Turns a panic below into a refusal; the caller did nothing wrong and the process lives on.
 #[derive(Clone, Debug)]
@@ -143,15 +153,15 @@ where
     }
 }
 
-/// Writes outcomes in the release of their caller.
+/// Says in which release an answer or a refusal is written.
 #[derive(Clone, Debug)]
-struct Encode<S> {
+struct Attribute<S> {
     inner: S,
 }
 
-impl<S> Service<Identified> for Encode<S>
+impl<S> Service<Identified> for Attribute<S>
 where
-    S: Service<Identified, Response = Outcome, Error = Refusal>,
+    S: Service<Identified, Response = Encoded, Error = Refusal>,
     S::Future: Send + 'static,
 {
     type Response = Reply;
@@ -162,18 +172,14 @@ where
         self.inner.poll_ready(context).map_err(|refusal| Fault { refusal, release: ucp_core::Release::NEWEST })
     }
 
-    fn call(&mut self, mut identified: Identified) -> Self::Future {
-        let (release, operation) = (identified.platform.release, identified.call.operation);
-        let active = std::sync::Arc::clone(&identified.platform.active);
-        let note = identified.platform.note.take();
-        let outcome = self.inner.call(identified);
+    fn call(&mut self, identified: Identified) -> Self::Future {
+        let release = identified.platform.release;
+        let encoded = self.inner.call(identified);
         Box::pin(async move {
-            let outcome = outcome.await.map_err(|refusal| Fault { refusal, release })?;
-            let outcome = match note {
-                Some(note) => outcome.noting(note),
-                None => outcome,
-            };
-            Ok(Reply { encoded: dialect(release).encode(operation, &outcome, &active), release })
+            match encoded.await {
+                Ok(encoded) => Ok(Reply { encoded, release }),
+                Err(refusal) => Err(Fault { refusal, release }),
+            }
         })
     }
 }
@@ -187,9 +193,9 @@ struct Authorize<S> {
 
 impl<S> Service<Identified> for Authorize<S>
 where
-    S: Service<Identified, Response = Outcome, Error = Refusal>,
+    S: Service<Identified, Response = Encoded, Error = Refusal>,
 {
-    type Response = Outcome;
+    type Response = Encoded;
     type Error = Refusal;
     type Future = Decided<S::Future>;
 
@@ -215,9 +221,9 @@ struct Negotiate<S> {
 
 impl<S> Service<Identified> for Negotiate<S>
 where
-    S: Service<Identified, Response = Outcome, Error = Refusal>,
+    S: Service<Identified, Response = Encoded, Error = Refusal>,
 {
-    type Response = Outcome;
+    type Response = Encoded;
     type Error = Refusal;
     type Future = Decided<S::Future>;
 
@@ -241,7 +247,8 @@ where
             ),
             Severity::Unrecoverable,
         )];
-        Either::Left(ready(Ok(Outcome::NoResource { messages, continue_url: self.home.clone(), id: None })))
+        let outcome = Outcome::NoResource { messages, continue_url: self.home.clone(), id: None, conflict: false };
+        Either::Left(ready(Ok(identified.platform.answer(identified.call.operation, outcome))))
     }
 }
 
@@ -253,9 +260,9 @@ struct Validate<S> {
 
 impl<S> Service<Identified> for Validate<S>
 where
-    S: Service<Valid, Response = Outcome, Error = Refusal>,
+    S: Service<Valid, Response = Encoded, Error = Refusal>,
 {
-    type Response = Outcome;
+    type Response = Encoded;
     type Error = Refusal;
     type Future = Decided<S::Future>;
 
@@ -264,302 +271,144 @@ where
     }
 
     fn call(&mut self, Identified { call, platform }: Identified) -> Self::Future {
-        let read = || {
-            idempotency_key(&call.idempotency_keys)?;
-            ucp_wire::dialect::read(dialect(platform.release), call.operation, call.payload, &call.languages)
-        };
-        match read() {
-            Ok(request) => Either::Right(self.inner.call(Valid { request, platform })),
+        match valid(call, platform) {
+            Ok(valid) => Either::Right(self.inner.call(valid)),
             Err(refusal) => Either::Left(ready(Err(refusal))),
         }
     }
+}
+
+fn valid(call: Call, platform: Platform) -> Result<Valid, Refusal> {
+    let Call { operation, id, payload, idempotency_keys, languages, .. } = call;
+    let row = operation.row();
+    let key = idempotency_key(&idempotency_keys)?;
+    if key.is_none() && row.effect.needs_key() {
+        let content = format!("`{}` is only carried out under an idempotency key.", row.name);
+        return Err(Refusal::new(Code::InvalidRequest, content)
+            .accepting("a new key, best a UUID: on REST `Idempotency-Key`, on MCP `meta[\"idempotency-key\"]`"));
+    }
+    let keyed = key.filter(|_| row.effect.writes()).map(|key| Keyed {
+        key: Key {
+            owner: platform.profile.as_str().to_owned(),
+            operation: row.name,
+            resource: id.clone().unwrap_or_default(),
+            key: key.to_owned(),
+        },
+        identity: identity(operation, platform.release, id.as_deref(), &payload),
+    });
+    let mut request =
+        ucp_wire::dialect::read(dialect(platform.release), operation, id.as_deref(), payload, &languages)?;
+    if let Request::CompleteCheckout(complete) = &mut request {
+        complete.call = keyed.as_ref().map(|keyed| keyed.key.key.clone());
+    }
+    Ok(Valid { request, platform, id, keyed })
 }
 
 /// Asks the backend for facts and lets the domain decide.
 #[derive(Clone, Debug)]
 struct Execute {
     backend: Backend,
+    turns: Turns,
 }
 
 impl Service<Valid> for Execute {
-    type Response = Outcome;
+    type Response = Encoded;
     type Error = Refusal;
-    type Future = Boxed<Outcome>;
+    type Future = Boxed<Encoded>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Refusal>> {
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, Valid { request, platform }: Valid) -> Self::Future {
+    fn call(&mut self, valid: Valid) -> Self::Future {
         let backend = self.backend.clone();
-        tracing::debug!(operation = request.operation().row().name, platform = platform.profile.as_str(), "call");
+        let operation = valid.request.operation();
+        tracing::debug!(operation = operation.row().name, platform = valid.platform.profile.as_str(), "call");
+        if operation.row().effect.writes() {
+            let turns = self.turns.clone();
+            // On its own, so that what was begun is brought to its end also when the caller hangs up.
+            let written = tokio::spawn(async move { write(&*backend.sales, &turns, valid).await });
+            return Box::pin(async move { written.await.unwrap_or_else(|_| Err(Refusal::internal())) });
+        }
         Box::pin(async move {
+            let Valid { request, platform, .. } = valid;
             let catalog = &*backend.catalog;
-            match request {
+            let outcome = match request {
                 Request::SearchCatalog(request) => {
-                    Ok(Outcome::Answer(Answer::SearchCatalog(search(catalog, &request).await?)))
+                    Outcome::Answer(Answer::SearchCatalog(search(catalog, &request).await?))
                 }
                 Request::LookupCatalog(request) => {
-                    Ok(Outcome::Answer(Answer::LookupCatalog(lookup(catalog, &request).await?)))
+                    Outcome::Answer(Answer::LookupCatalog(lookup(catalog, &request).await?))
                 }
-                Request::GetProduct(request) => detail(catalog, &request).await,
-            }
+                Request::GetProduct(request) => detail(catalog, &request).await?,
+                sale => decide(&*backend.sales, &platform.caller(), sale).await?.outcome,
+            };
+            Ok(platform.answer(operation, outcome))
         })
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use std::{collections::BTreeMap, sync::Arc};
+/// How often a change is decided anew because others changed the same thing meanwhile.
+const TRIES: usize = 16;
 
-    use futures_util::future::BoxFuture;
-    use serde_json::{Value, json};
-    use ucp_core::{
-        Code, Operation, Release,
-        catalog::{
-            cursor::CursorKey,
-            market::{Market, Presentation},
-        },
-        operation::{CATALOG_LOOKUP, CATALOG_SEARCH},
-        port::{Catalog, Match, Page, Query},
+/// Carries out a call that changes something: once per idempotency key, one after another per resource, and answered only
+/// when the change and the answer are on disk.
+async fn write(sales: &dyn Sales, turns: &Turns, valid: Valid) -> Result<Encoded, Refusal> {
+    let Valid { request, platform, id, keyed } = valid;
+    let (operation, caller, ledger) = (request.operation(), platform.caller(), sales.ledger());
+    let contended = match &request {
+        Request::CreateCheckout(create) if create.cart_id.is_some() => create.cart_id.as_ref(),
+        _ => id.as_ref(),
     };
-    use ucp_trust::{
-        address::{ProfileUrl, Reach},
-        directory::{Directory, DirectoryOptions},
-        fetch::{Fetch, FetchError, Fetched},
+    let contended = contended.map_or_else(|| keyed.as_ref().map(|keyed| keyed.key.key.as_str()), |id| Some(id));
+    let _turn = match contended {
+        Some(name) => Some(turns.take(format!("{} {name}", caller.owner)).await?),
+        None => None,
     };
-
-    use super::*;
-    use crate::{
-        agent::Stated,
-        call::Endpoint,
-        gate::Principal,
-        platform::{Business, Policy},
-    };
-
-    /// A shop that knows nothing, and fails in the ways a shop can.
-    struct Broken {
-        market: Arc<Market>,
-        key: CursorKey,
-    }
-
-    #[async_trait::async_trait]
-    impl Catalog for Broken {
-        fn market(&self) -> Arc<Market> {
-            Arc::clone(&self.market)
+    for _ in 0..TRIES {
+        if let Some(Keyed { key, identity }) = &keyed
+            && let Some(kept) = ledger.kept(key).await?
+        {
+            return replayed(&kept, identity);
         }
-
-        fn cursor_key(&self) -> &CursorKey {
-            &self.key
+        let decision = decide(sales, &caller, request.clone()).await?;
+        let encoded = platform.answer(operation, decision.outcome);
+        let keep = keyed.as_ref().map(|Keyed { key, identity }| {
+            (key.clone(), Kept { identity: *identity, answer: stored(&encoded), at: sales.now() })
+        });
+        if decision.change.is_empty() && keep.is_none() {
+            return Ok(encoded);
         }
-
-        async fn find(&self, _: &Query) -> Result<Page, Refusal> {
-            panic!("a secret of the shop")
-        }
-
-        async fn resolve(&self, ids: &[&str], _: &Presentation) -> Result<Vec<Vec<Match>>, Refusal> {
-            if ids.contains(&"down") {
-                Err(Refusal::unavailable("The shop is closed.", 7))
-            } else {
-                Ok(vec![Vec::new(); ids.len()])
+        match ledger.commit(decision.change, keep).await? {
+            Committed::Done => return Ok(encoded),
+            Committed::Stale => {}
+            Committed::Kept(kept) => {
+                return keyed.map_or_else(|| Err(Refusal::internal()), |keyed| replayed(&kept, &keyed.identity));
             }
         }
     }
+    Err(Refusal::unavailable("Too many changes are made to this resource at the same time.", 1))
+}
 
-    /// Platforms on the network, by address: what fetching their profiles leads to.
-    struct Network(BTreeMap<&'static str, Result<Value, FetchError>>);
-
-    impl Fetch for Network {
-        fn fetch<'a>(&'a self, url: &'a ProfileUrl) -> BoxFuture<'a, Result<Fetched, FetchError>> {
-            let found = self.0.get(url.as_str()).cloned().unwrap_or(Err(FetchError::UnknownHost));
-            Box::pin(ready(found.map(|profile| Fetched { body: profile.to_string().into(), max_age: None })))
+/// What the shop decides about a cart, a checkout or an order.
+async fn decide(sales: &dyn Sales, caller: &Caller, request: Request) -> Result<Decision, Refusal> {
+    match request {
+        Request::CreateCart(request) => sales.create_cart(caller, request).await,
+        Request::GetCart(request) => sales.get_cart(caller, request).await,
+        Request::UpdateCart(request) => sales.update_cart(caller, request).await,
+        Request::CancelCart(request) => sales.cancel_cart(caller, request).await,
+        Request::CreateCheckout(request) => sales.create_checkout(caller, request).await,
+        Request::GetCheckout(request) => sales.get_checkout(caller, request).await,
+        Request::UpdateCheckout(request) => sales.update_checkout(caller, request).await,
+        Request::CompleteCheckout(request) => sales.complete_checkout(caller, request).await,
+        Request::CancelCheckout(request) => sales.cancel_checkout(caller, request).await,
+        Request::GetOrder(request) => sales.get_order(caller, request).await,
+        Request::SearchCatalog(_) | Request::LookupCatalog(_) | Request::GetProduct(_) => {
+            tracing::error!("the catalog is not for sale");
+            Err(Refusal::internal())
         }
-    }
-
-    fn profile(version: &str, capabilities: &[&str]) -> Value {
-        let entry = json!([{ "version": version }]);
-        let capabilities: serde_json::Map<_, _> =
-            capabilities.iter().map(|name| ((*name).into(), entry.clone())).collect();
-        json!({ "ucp": { "version": version, "capabilities": capabilities } })
-    }
-
-    const NEWEST: &str = "https://agent.example.com/newest";
-    const OLDER: &str = "https://agent.example.com/older";
-    const FUTURE: &str = "https://agent.example.com/future";
-    const POOR: &str = "https://agent.example.com/poor";
-    const BROKEN: &str = "https://agent.example.com/broken";
-    const INSIDE: &str = "https://agent.example.com/inside";
-    const NOWHERE: &str = "https://agent.example.com/nowhere";
-
-    fn network() -> Network {
-        let (newest, both) = (Release::NEWEST.date(), &[CATALOG_SEARCH, CATALOG_LOOKUP]);
-        Network(BTreeMap::from([
-            (NEWEST, Ok(profile(newest, both))),
-            (OLDER, Ok(profile("2026-04-08", both))),
-            (FUTURE, Ok(profile("2031-01-01", both))),
-            (POOR, Ok(profile(newest, &[CATALOG_SEARCH]))),
-            (BROKEN, Ok(json!({ "ucp": {} }))),
-            (INSIDE, Err(FetchError::ForbiddenAddress { range: "private use" })),
-        ]))
-    }
-
-    fn broken_shop() -> Backend {
-        let market = json!({ "name": "Broken", "currency": "USD", "language": "en" });
-        let market = Arc::new(serde_json::from_value(market).expect("a market"));
-        Backend { catalog: Arc::new(Broken { market, key: CursorKey::new([1; 32]) }) }
-    }
-
-    /// A pipeline that several calls can go through.
-    fn shared(policy: Policy) -> Pipeline {
-        let business = Arc::new(Business::new(Operation::ALL, Some("https://shop.example/".into())));
-        let standing = Arc::clone(&business);
-        let directory =
-            Directory::new(network(), DirectoryOptions::default(), move |profile| standing.standing(profile));
-        pipeline(broken_shop(), Platforms::new(business, policy, Reach::Public, directory), Access::OPEN)
-    }
-
-    fn asking(operation: Operation, payload: Value, profile: Option<&str>) -> Call {
-        let stated = profile.map(|profile| Stated { place: "the test", text: profile.to_owned() });
-        Call {
-            operation,
-            endpoint: Endpoint::Root,
-            id: None,
-            payload,
-            profiles: stated.into_iter().collect(),
-            idempotency_keys: Vec::new(),
-            languages: Vec::new(),
-            principal: Principal::Anonymous,
-        }
-    }
-
-    async fn answered(pipeline: &Pipeline, call: Call) -> Result<Value, Fault> {
-        let reply = pipeline.clone().oneshot(call).await?;
-        Ok(serde_json::from_str(&reply.encoded.document).expect("answers are JSON"))
-    }
-
-    async fn call(operation: Operation, payload: Value, profile: Option<&str>) -> Result<Value, Refusal> {
-        answered(&shared(Policy::Require), asking(operation, payload, profile)).await.map_err(|fault| fault.refusal)
-    }
-
-    const PLATFORM: Option<&str> = Some(NEWEST);
-
-    fn nothing() -> (Operation, Value) {
-        (Operation::LookupCatalog, json!({ "ids": ["a"] }))
-    }
-
-    #[tokio::test]
-    async fn platforms_are_answered_in_the_release_they_speak() {
-        let pipeline = shared(Policy::Require);
-        for (platform, version) in [(NEWEST, Release::NEWEST.date()), (OLDER, "2026-04-08"), (OLDER, "2026-04-08")] {
-            let (operation, payload) = nothing();
-            let answer = answered(&pipeline, asking(operation, payload, Some(platform))).await.expect("an answer");
-            assert_eq!(answer["ucp"]["version"], version);
-            let capabilities = json!({ "dev.ucp.shopping.catalog.lookup": [{ "version": version }] });
-            assert_eq!(answer["ucp"]["capabilities"], capabilities, "the operation's own, and no other (NEG-05)");
-        }
-    }
-
-    #[tokio::test]
-    async fn a_release_that_is_not_spoken_here_is_refused_with_both_sides_named() {
-        let pipeline = shared(Policy::Require);
-        let (operation, payload) = nothing();
-        let fault = answered(&pipeline, asking(operation, payload.clone(), Some(FUTURE))).await.expect_err("refused");
-        assert_eq!(fault.refusal.code, Code::VersionUnsupported);
-        for named in ["2031-01-01", "2026-01-11", "2026-04-08", Release::NEWEST.date()] {
-            assert!(fault.refusal.content.contains(named), "{}", fault.refusal.content);
-        }
-        assert_eq!(fault.refusal.continue_url.as_deref(), Some("https://shop.example/"));
-        // An endpoint of one release is for that one, though another would do elsewhere.
-        let endpoint = Endpoint::Of(Release::V2026_04_08);
-        let call = Call { endpoint, ..asking(operation, payload.clone(), Some(NEWEST)) };
-        let fault = answered(&pipeline, call).await.expect_err("refused");
-        assert_eq!((fault.refusal.code, fault.release), (Code::VersionUnsupported, Release::V2026_04_08));
-        let call = Call { endpoint, ..asking(operation, payload, Some(OLDER)) };
-        assert_eq!(answered(&pipeline, call).await.expect("an answer")["ucp"]["version"], "2026-04-08");
-    }
-
-    #[tokio::test]
-    async fn a_capability_that_is_not_shared_is_a_business_outcome() {
-        let answer = call(Operation::LookupCatalog, json!({ "ids": ["a"] }), Some(POOR)).await.expect("an answer");
-        assert_eq!(answer["ucp"]["status"], "error");
-        let message = &answer["messages"][0];
-        assert_eq!(
-            (&message["code"], &message["severity"]),
-            (&json!("capabilities_incompatible"), &json!("unrecoverable"))
-        );
-        assert_eq!(answer["continue_url"], "https://shop.example/");
-    }
-
-    #[tokio::test]
-    async fn what_happens_to_an_unreachable_platform_is_a_policy() {
-        let (operation, payload) = nothing();
-        let ask = async |policy, platform| {
-            answered(&shared(policy), asking(operation, payload.clone(), Some(platform))).await
-        };
-        let refused = async |policy, platform| ask(policy, platform).await.expect_err("refused").refusal;
-        let unreachable = refused(Policy::Require, NOWHERE).await;
-        assert_eq!(unreachable.code, Code::ProfileUnreachable);
-        assert!(unreachable.retry_after.is_some());
-        let answer = ask(Policy::Lenient, NOWHERE).await.expect("an answer");
-        assert_eq!(answer["messages"][1]["code"], "profile_unreachable");
-        let answer = ask(Policy::Development, NOWHERE).await.expect("an answer");
-        assert_eq!(answer["messages"].as_array().map(Vec::len), Some(1), "no note");
-        for policy in [Policy::Require, Policy::Lenient, Policy::Development] {
-            assert_eq!(refused(policy, BROKEN).await.code, Code::ProfileMalformed);
-            assert_eq!(refused(policy, INSIDE).await.code, Code::InvalidProfileUrl);
-            assert_eq!(refused(policy, "https://127.0.0.1/p").await.code, Code::InvalidProfileUrl);
-            assert_eq!(refused(policy, FUTURE).await.code, Code::VersionUnsupported);
-        }
-    }
-
-    #[tokio::test]
-    async fn a_credential_of_another_platform_is_refused_also_when_it_is_known() {
-        let pipeline = shared(Policy::Require);
-        for _ in 0..2 {
-            let (operation, payload) = nothing();
-            let profile = ProfileUrl::parse(OLDER, Reach::Public).expect("an address");
-            let call = Call { principal: Principal::Signed(profile), ..asking(operation, payload, PLATFORM) };
-            assert_eq!(answered(&pipeline, call).await.expect_err("refused").refusal.code, Code::Forbidden);
-        }
-    }
-
-    #[tokio::test]
-    async fn the_process_that_started_this_one_is_taken_at_its_word() {
-        let (operation, payload) = nothing();
-        let call =
-            Call { principal: Principal::Local, ..asking(operation, payload, Some("https://desktop.invalid/p")) };
-        assert!(answered(&shared(Policy::Require), call).await.is_ok());
-    }
-
-    #[tokio::test]
-    async fn a_panic_is_an_answer_and_tells_nothing() {
-        let refusal = call(Operation::SearchCatalog, json!({ "query": "x" }), PLATFORM).await.expect_err("refused");
-        assert_eq!(refusal, Refusal::internal());
-    }
-
-    #[tokio::test]
-    async fn a_failure_of_the_shop_reaches_the_caller_as_it_is() {
-        let refusal = call(Operation::LookupCatalog, json!({ "ids": ["down"] }), PLATFORM).await.expect_err("refused");
-        assert_eq!((refusal.code, refusal.retry_after), (Code::Unavailable, Some(7)));
-    }
-
-    #[tokio::test]
-    async fn callers_are_identified_before_their_payload_is_read() {
-        let nonsense = json!({ "ids": 3 });
-        let anonymous = call(Operation::LookupCatalog, nonsense.clone(), None).await.expect_err("refused");
-        assert_eq!(anonymous.code, Code::InvalidProfileUrl);
-        let identified = call(Operation::LookupCatalog, nonsense, PLATFORM).await.expect_err("refused");
-        assert_eq!((identified.code, identified.path.as_deref()), (Code::InvalidRequest, Some("$.ids")));
-    }
-
-    #[tokio::test]
-    async fn nothing_found_is_an_outcome() {
-        let found = call(Operation::LookupCatalog, json!({ "ids": ["a", "a"] }), PLATFORM).await.expect("an answer");
-        assert_eq!(found["messages"], json!([{ "type": "info", "code": "not_found", "content": "a" }]));
-        let missing = call(Operation::GetProduct, json!({ "id": "a" }), PLATFORM).await.expect("an answer");
-        assert_eq!(
-            (&missing["ucp"]["status"], &missing["messages"][0]["severity"]),
-            (&json!("error"), &json!("unrecoverable"))
-        );
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,10 +7,11 @@
 use std::{fmt, sync::Arc};
 
 use ucp_core::{
-    Code, Operation, Refusal, Release,
+    Code, Operation, Outcome, Refusal, Release,
     message::Message,
     negotiation::{Active, Declaration, negotiate},
     operation::Class,
+    purchase::caller::Caller,
 };
 use ucp_trust::{
     address::{ProfileUrl, Reach},
@@ -19,7 +20,7 @@ use ucp_trust::{
 };
 use ucp_wire::{
     dialect,
-    dialect::{Offer, offered},
+    dialect::{Encoded, Offer, offered},
 };
 
 use crate::{
@@ -108,6 +109,30 @@ pub struct Platform {
     pub active: Arc<Active>,
     /// What it should know about how it was identified.
     pub note: Option<Message>,
+    /// Whether it can show several groups per fulfillment method.
+    pub multi_group: bool,
+}
+
+impl Platform {
+    /// An outcome as this platform gets it: in its release, with what was negotiated with it.
+    #[must_use]
+    pub fn answer(&self, operation: Operation, outcome: Outcome) -> Encoded {
+        let outcome = match &self.note {
+            Some(note) => outcome.noting(note.clone()),
+            None => outcome,
+        };
+        dialect(self.release).encode(operation, &outcome, &self.active)
+    }
+
+    /// The platform, as far as carts, checkouts and orders depend on it.
+    #[must_use]
+    pub fn caller(&self) -> Caller {
+        Caller {
+            owner: self.profile.as_str().to_owned(),
+            active: Arc::clone(&self.active),
+            multi_group: self.multi_group,
+        }
+    }
 }
 
 /// Finds out which platform is calling; cheap to clone.
@@ -217,7 +242,8 @@ impl Platforms {
         let fits = |release: &Release| call.endpoint == Endpoint::Root || call.endpoint == Endpoint::Of(*release);
         match release.filter(fits) {
             Some(release) => {
-                Ok(Platform { profile: known.url.clone(), release, active: Arc::clone(active), note: None })
+                let (profile, active) = (known.url.clone(), Arc::clone(active));
+                Ok(Platform { profile, release, active, note: None, multi_group: known.profile.multi_group })
             }
             None => Err(self.unsupported(&known.profile.version, call.endpoint)),
         }
@@ -226,7 +252,8 @@ impl Platforms {
     /// A platform of which nothing but the address is known.
     fn opaque(&self, endpoint: Endpoint, profile: ProfileUrl, note: Option<Message>) -> Platform {
         let release = endpoint.release();
-        Platform { profile, release, active: Arc::clone(&self.0.business.everything[release.ordinal()]), note }
+        let active = Arc::clone(&self.0.business.everything[release.ordinal()]);
+        Platform { profile, release, active, note, multi_group: false }
     }
 
     fn unsupported(&self, theirs: &str, endpoint: Endpoint) -> Refusal {

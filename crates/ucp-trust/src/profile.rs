@@ -46,6 +46,9 @@ const ALLOCATION: usize = 16;
 /// The capability that says where a platform wants to hear about orders.
 const ORDER: &str = "dev.ucp.shopping.order";
 
+/// The capability that says how deliveries can be shown.
+const FULFILLMENT: &str = "dev.ucp.shopping.fulfillment";
+
 /// What the gateway knows of a platform from its profile.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlatformProfile {
@@ -58,6 +61,9 @@ pub struct PlatformProfile {
     /// Where it wants to hear about orders: `config.webhook_url` of the newest `dev.ucp.shopping.order`. A text that a
     /// stranger wrote: whoever sends there has to judge it first.
     pub order_webhook: Option<String>,
+    /// Whether it can show several groups per fulfillment method: `config.supports_multi_group` of
+    /// `dev.ucp.shopping.fulfillment` (rule FUL-02).
+    pub multi_group: bool,
 }
 
 impl PlatformProfile {
@@ -145,6 +151,7 @@ struct Reading {
     keys: Vec<PublicKey>,
     /// The version of the order capability, and the address it states.
     webhook: Option<(String, String)>,
+    multi_group: bool,
     entries: usize,
     notes: Vec<String>,
 }
@@ -211,6 +218,10 @@ impl Reading {
         }
         if name == ORDER {
             self.webhook(path, version, entry);
+        }
+        if name == FULFILLMENT {
+            let groups = entry.get("config").and_then(|config| config.get("supports_multi_group"));
+            self.multi_group |= groups == Some(&Value::Bool(true));
         }
         self.capabilities.push(Declaration {
             name: name.to_owned(),
@@ -303,7 +314,8 @@ impl Reading {
         self.capabilities.shrink_to_fit();
         self.keys.shrink_to_fit();
         let order_webhook = self.webhook.map(|(_, address)| address);
-        (PlatformProfile { version, capabilities: self.capabilities, keys: self.keys, order_webhook }, self.notes)
+        let Self { capabilities, keys, multi_group, notes, .. } = self;
+        (PlatformProfile { version, capabilities, keys, order_webhook, multi_group }, notes)
     }
 }
 

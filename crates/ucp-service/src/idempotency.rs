@@ -1,0 +1,239 @@
+//! Idempotency: a change that is asked for again is not made again (UCP *Idempotency*; rules IDM-01 to IDM-07).
+//!
+//! An answer is kept under the platform, the operation, the resource and the key, in the same commit as the change that
+//! it tells of. What makes two calls the same is what they ask, not the bytes in which they came: a retry over the other
+//! transport is still a retry (trap T-09). Calls about one resource take turns, so that a retry that comes too early
+//! waits for the answer instead of racing it.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+use tokio::sync::OwnedMutexGuard;
+use ucp_core::{
+    Code, Operation, Refusal, Release,
+    json,
+    purchase::ledger::{Kept, Key},
+};
+use ucp_wire::dialect::{Encoded, RpcError};
+
+/// How long a call waits for another one about the same resource.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// A call under an idempotency key.
+#[derive(Clone, Debug)]
+pub(crate) struct Keyed {
+    /// The key, and what it is for.
+    pub(crate) key: Key,
+    /// What is asked, in short.
+    pub(crate) identity: [u8; 32],
+}
+
+/// What a call asks, in short: the SHA-256 of the operation, the release, the resource and the payload in canonical form
+/// (members sorted, integers written as such).
+pub(crate) fn identity(operation: Operation, release: Release, id: Option<&str>, payload: &Value) -> [u8; 32] {
+    let mut text = String::with_capacity(512);
+    for part in [operation.row().name, release.date(), id.unwrap_or_default()] {
+        text.push_str(part);
+        text.push('\n');
+    }
+    canonical(payload, &mut text);
+    Sha256::digest(text.as_bytes()).into()
+}
+
+fn canonical(value: &Value, text: &mut String) {
+    match value {
+        Value::Object(members) => {
+            let mut names: Vec<_> = members.iter().collect();
+            names.sort_unstable_by_key(|(name, _)| *name);
+            text.push('{');
+            for (name, value) in names {
+                text.push_str(&Value::String(name.clone()).to_string());
+                text.push(':');
+                canonical(value, text);
+                text.push(',');
+            }
+            text.push('}');
+        }
+        Value::Array(elements) => {
+            text.push('[');
+            for element in elements {
+                canonical(element, text);
+                text.push(',');
+            }
+            text.push(']');
+        }
+        Value::Number(number) => match json::integer(number) {
+            Some(integer) => text.push_str(&integer.to_string()),
+            None => text.push_str(&number.to_string()),
+        },
+        other => text.push_str(&other.to_string()),
+    }
+}
+
+/// The form in which an answer is kept.
+#[derive(Debug, Serialize, Deserialize)]
+struct Stored {
+    status: u16,
+    document: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    rpc_error: Option<StoredError>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct StoredError {
+    code: i32,
+    message: String,
+    data: String,
+}
+
+/// An answer in the form in which it is kept.
+pub(crate) fn stored(encoded: &Encoded) -> String {
+    let rpc_error = encoded.rpc_error.clone();
+    let stored = Stored {
+        status: encoded.status,
+        document: encoded.document.clone(),
+        rpc_error: rpc_error.map(|RpcError { code, message, data }| StoredError { code, message, data }),
+    };
+    serde_json::to_string(&stored).unwrap_or_else(|error| unreachable!("texts serialise: {error}"))
+}
+
+/// The answer that was kept, for a call that asks the same.
+///
+/// # Errors
+/// [`Code::IdempotencyConflict`] when it asks something else (rule IDM-03).
+pub(crate) fn replayed(kept: &Kept, identity: &[u8; 32]) -> Result<Encoded, Refusal> {
+    if kept.identity != *identity {
+        let content = "The idempotency key was used for another request before.";
+        let accepted = "the same request as before, or a new key";
+        return Err(Refusal::new(Code::IdempotencyConflict, content).accepting(accepted));
+    }
+    let stored: Stored = serde_json::from_str(&kept.answer).map_err(|error| {
+        tracing::error!(%error, "a kept answer is unreadable");
+        Refusal::internal()
+    })?;
+    let rpc_error = stored.rpc_error;
+    Ok(Encoded {
+        document: stored.document,
+        status: stored.status,
+        rpc_error: rpc_error.map(|StoredError { code, message, data }| RpcError { code, message, data }),
+    })
+}
+
+/// Whose turn it is to change a resource.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Turns(Arc<Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>>);
+
+/// A turn; over when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Turn {
+    turns: Turns,
+    name: String,
+    guard: Option<OwnedMutexGuard<()>>,
+}
+
+impl Turns {
+    /// Waits for a turn, though not for long.
+    ///
+    /// # Errors
+    /// [`Code::Unavailable`] when somebody else's takes too long.
+    pub(crate) async fn take(&self, name: String) -> Result<Turn, Refusal> {
+        let lock = Arc::clone(self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(name.clone()).or_default());
+        // Made before waiting, so that a wait that is given up cleans up too.
+        let mut turn = Turn { turns: self.clone(), name, guard: None };
+        let guard = tokio::time::timeout(PATIENCE, lock.lock_owned()).await.map_err(|_| {
+            Refusal::unavailable("Another request about the same resource is still being carried out.", 2)
+        })?;
+        turn.guard = Some(guard);
+        Ok(turn)
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        self.guard.take();
+        let mut turns = self.turns.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if turns.get(&self.name).is_some_and(|lock| Arc::strong_count(lock) == 1) {
+            turns.remove(&self.name);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    const OPERATION: Operation = Operation::CreateCart;
+
+    fn of(payload: &Value) -> [u8; 32] {
+        identity(OPERATION, Release::NEWEST, None, payload)
+    }
+
+    #[test]
+    fn the_same_request_is_the_same_however_it_is_written() {
+        let one = json!({ "a": 1, "b": [{ "c": "x", "d": null }] });
+        let other = serde_json::from_str(r#"{ "b": [ { "d": null, "c": "\u0078" } ], "a": 1.0 }"#).expect("JSON");
+        assert_eq!(of(&one), of(&other));
+        for different in [
+            json!({ "a": 2, "b": [{ "c": "x", "d": null }] }),
+            json!({ "a": "1", "b": [{ "c": "x", "d": null }] }),
+            json!({ "a": 1, "b": [{ "c": "x" }] }),
+            json!({ "a": 1, "b": { "c": "x", "d": null } }),
+        ] {
+            assert_ne!(of(&one), of(&different), "{different}");
+        }
+        assert_ne!(of(&one), identity(OPERATION, Release::V2026_04_08, None, &one));
+        assert_ne!(of(&one), identity(Operation::UpdateCart, Release::NEWEST, None, &one));
+        assert_ne!(of(&one), identity(OPERATION, Release::NEWEST, Some("a"), &one));
+    }
+
+    #[test]
+    fn an_answer_comes_back_as_it_was() {
+        let error = RpcError { code: -32603, message: "m".into(), data: "{\"a\": 1}".into() };
+        let encoded = Encoded { document: "{\"b\":\"\\u0000\"}".into(), status: 201, rpc_error: Some(error) };
+        let kept = Kept { identity: [1; 32], answer: stored(&encoded), at: jiff_epoch() };
+        assert_eq!(replayed(&kept, &[1; 32]), Ok(encoded));
+        assert_eq!(replayed(&kept, &[2; 32]).expect_err("another request").code, Code::IdempotencyConflict);
+    }
+
+    fn jiff_epoch() -> jiff::Timestamp {
+        jiff::Timestamp::UNIX_EPOCH
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn turns_are_taken_one_after_another_and_forgotten() {
+        let turns = Turns::default();
+        let first = turns.take("a".into()).await.expect("a turn");
+        let other = turns.take("b".into()).await.expect("another resource");
+        assert_eq!(turns.take("a".into()).await.expect_err("taken").code, Code::Unavailable);
+        let waiting = tokio::spawn({
+            let turns = turns.clone();
+            async move { turns.take("a".into()).await.map(drop) }
+        });
+        tokio::task::yield_now().await;
+        drop(first);
+        waiting.await.expect("ran").expect("its turn");
+        drop(other);
+        assert!(turns.0.lock().expect("whole").is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn the_order_of_members_never_matters(mut members: Vec<(String, i64)>) {
+            members.sort();
+            members.dedup_by(|a, b| a.0 == b.0);
+            let object = |members: &[(String, i64)]| Value::Object(members.iter().map(|(name, value)| (name.clone(), (*value).into())).collect());
+            let forward = object(&members);
+            members.reverse();
+            prop_assert_eq!(of(&forward), of(&object(&members)));
+        }
+    }
+}
