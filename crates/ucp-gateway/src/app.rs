@@ -5,8 +5,17 @@ use std::{path::Path, sync::Arc};
 use axum::Router;
 use futures_util::future::BoxFuture;
 use http::HeaderMap;
-use ucp_core::{Operation, Refusal, Release, port::Backend};
+use ucp_core::{
+    Operation, Refusal, Release,
+    port::Backend,
+    purchase::{desk::Desk, payment::Handler},
+};
 use ucp_mcp::{Server, http::ErrorStatus};
+use ucp_payment::{
+    Sandbox,
+    processor::{self, Processor},
+    sandbox,
+};
 use ucp_rest::publication::{PROFILE_PATH, Publication, prefix};
 use ucp_service::{
     Endpoint, Gate, Pipeline,
@@ -15,7 +24,7 @@ use ucp_service::{
     pipeline,
     platform::{Business, Platforms, Policy, Standing},
 };
-use ucp_store::{Options, Shop, StoreError, sample};
+use ucp_store::{Books, Options, Shop, StoreError};
 use ucp_trust::{
     address::{ProfileUrl, Reach},
     directory::{Directory, DirectoryOptions},
@@ -30,17 +39,17 @@ use url::Url;
 use crate::{
     cli::McpErrorStatus,
     clock,
-    config::{self, Anonymous, Check, Data, Settings, Signed},
+    config::{self, Anonymous, Check, Data, Settings, Signed, payment::Kind},
     docs,
 };
 
 /// The operations that are mounted.
 const OPERATIONS: &[Operation] = Operation::ALL;
 
-/// Opens the shop in a data directory, or creates the sample shop there.
+/// Opens the shop in a data directory, or fills the directory with a sample.
 pub(crate) fn open_shop(data: &Data) -> Result<Shop, StoreError> {
     let options = Options { cache_bytes: u64::from(data.cache_mb) << 20, ..Options::new(&data.dir) };
-    Shop::open_or_create(&options, || (sample::market(), sample::records()))
+    Shop::open_or_create(&options, || data.sample.opening())
 }
 
 /// The gateway's own keys, which lie beside the shop.
@@ -56,7 +65,12 @@ pub(crate) struct App {
     keyring: Keyring,
     signing_key: Arc<CurrentKey>,
     publications: Vec<Publication>,
+    desk: Desk,
+    books: Books,
 }
+
+/// How many interrupted payments are looked after at once.
+const RECONCILED: usize = 100;
 
 impl App {
     /// The gateway of a shop that is reached under `public_url`. Must be called inside of a runtime.
@@ -75,7 +89,10 @@ impl App {
         register(&directory, &settings.platforms)?;
         let platforms = Platforms::new(business, policy(settings), settings.profiles.reach, directory);
         let gate = Gate::new(rules(settings, public_url, &signing_key), platforms.clone());
-        let pipeline = pipeline(backend(shop), platforms, access(settings));
+        let handlers = handlers(&settings.payments, &settings.profiles.extra_roots)?;
+        let desk = desk(shop, handlers, &base);
+        let declarations = desk.declarations();
+        let pipeline = pipeline(backend(shop, &desk), platforms, access(settings));
 
         let error_status = match settings.mcp_error_status {
             McpErrorStatus::Fitting => ErrorStatus::Fitting,
@@ -85,7 +102,7 @@ impl App {
         let mut router = docs::router();
         let mut publications = Vec::new();
         for endpoint in std::iter::once(Endpoint::Root).chain(Release::ALL.iter().copied().map(Endpoint::Of)) {
-            let publication = Publication::new(endpoint, OPERATIONS, &base, &keys);
+            let publication = Publication::new(endpoint, OPERATIONS, &base, &keys, &declarations);
             let server = Server::new(pipeline.clone(), endpoint, OPERATIONS, publication.openrpc().bytes(), false);
             let prefix = prefix(endpoint);
             router = router
@@ -94,7 +111,23 @@ impl App {
                 .merge(ucp_mcp::http::router(server, gate.clone(), error_status, &prefix));
             publications.push(publication);
         }
-        Ok(Self { router: ucp_rest::surrounded(router), keyring, signing_key, publications })
+        let router = ucp_rest::surrounded(router);
+        Ok(Self { router, keyring, signing_key, publications, desk, books: Books::new(Arc::clone(shop.database())) })
+    }
+
+    /// Brings payments to their end that nobody is waiting for any more. The first call after a crash finds those that it
+    /// interrupted.
+    pub(crate) async fn reconcile(&self) {
+        if let Err(refusal) = self.desk.reconcile(RECONCILED).await {
+            tracing::error!(reason = refusal.content, "payments that were interrupted cannot be looked after");
+        }
+    }
+
+    /// Removes what nobody will ask for any more.
+    pub(crate) async fn prune(&self) {
+        if let Err(refusal) = self.books.prune(clock::timestamp()).await {
+            tracing::error!(reason = refusal.content, "what is out of date cannot be removed");
+        }
     }
 
     /// Looks whether the keys have changed, and if so, publishes and uses what is there now. Keys also leave the profile
@@ -114,8 +147,10 @@ pub(crate) fn desktop_server(shop: &Shop) -> Server {
     let standing = Arc::clone(&business);
     let directory = Directory::new(Offline, DirectoryOptions::default(), move |profile| standing.standing(profile));
     let platforms = Platforms::new(business, Policy::Development, Reach::Public, directory);
-    let publication = Publication::new(Endpoint::Root, OPERATIONS, ucp_wire::documents::DEFAULT_PUBLIC_URL, &[]);
-    let pipeline: Pipeline = pipeline(backend(shop), platforms, Access::OPEN);
+    let sandbox = Sandbox::new(sandbox::declaration(config::payment::SANDBOX), Arc::new(clock::timestamp), sandbox::SLOW);
+    let desk = desk(shop, Arc::new([Arc::new(sandbox) as Arc<dyn Handler>]), ucp_wire::documents::DEFAULT_PUBLIC_URL);
+    let publication = Publication::new(Endpoint::Root, OPERATIONS, ucp_wire::documents::DEFAULT_PUBLIC_URL, &[], &desk.declarations());
+    let pipeline: Pipeline = pipeline(backend(shop, &desk), platforms, Access::OPEN);
     Server::new(pipeline, Endpoint::Root, OPERATIONS, publication.openrpc().bytes(), true)
 }
 
@@ -128,8 +163,51 @@ impl Fetch for Offline {
     }
 }
 
-fn backend(shop: &Shop) -> Backend {
-    Backend { catalog: Arc::new(shop.clone()) }
+/// Where an embedded shop sells, at the pages below `base`.
+fn desk(shop: &Shop, handlers: Arc<[Arc<dyn Handler>]>, base: &str) -> Desk {
+    Desk {
+        catalog: Arc::new(shop.clone()),
+        ledger: Arc::new(Books::new(Arc::clone(shop.database()))),
+        terms: shop.database().terms(),
+        handlers,
+        pages: base.to_owned(),
+        clock: Arc::new(clock::timestamp),
+        random: Arc::new(|| uuid::Uuid::new_v4().into_bytes()),
+    }
+}
+
+fn backend(shop: &Shop, desk: &Desk) -> Backend {
+    Backend { catalog: Arc::new(shop.clone()), sales: Arc::new(desk.clone()) }
+}
+
+/// What moves the money.
+fn handlers(
+    payments: &[config::Payment],
+    roots: &[config::Root],
+) -> Result<Arc<[Arc<dyn Handler>]>, Box<dyn std::error::Error>> {
+    let clock: ucp_payment::Clock = Arc::new(clock::timestamp);
+    let handler = |payment: &config::Payment| -> Result<Arc<dyn Handler>, Box<dyn std::error::Error>> {
+        let declaration = payment.declaration.clone();
+        Ok(match &payment.kind {
+            Kind::Sandbox => Arc::new(Sandbox::new(declaration, Arc::clone(&clock), sandbox::SLOW)),
+            Kind::Processor(provider) => Arc::new(Processor::new(processor::Options {
+                formerly: provider.formerly.clone(),
+                connect_timeout: provider.connect_timeout,
+                request_timeout: provider.timeout,
+                deadline: provider.deadline,
+                roots: roots.iter().flat_map(|root| root.certificates.clone()).collect(),
+                ..processor::Options::new(
+                    declaration,
+                    provider.endpoint.clone(),
+                    provider.api_key.clone(),
+                    provider.signing_key_id.clone(),
+                    provider.signing_secret.clone(),
+                    Arc::clone(&clock),
+                )
+            })?),
+        })
+    };
+    payments.iter().map(handler).collect()
 }
 
 /// What fetches profiles, saying who asks, and proving it where there is a key.

@@ -5,6 +5,7 @@ use std::{net::SocketAddr, path::PathBuf};
 use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
 use serde::Deserialize;
 use ucp_core::money::Currency;
+use ucp_store::sample::{self, SAMPLES, Sample};
 use url::Url;
 
 use crate::{
@@ -28,6 +29,8 @@ pub(crate) enum Command {
     Serve(ServeOptions),
     /// Load products into the shop from a file; products that are there already are updated.
     Import(ImportOptions),
+    /// Show on what terms the shop sells (taxes, fees, discounts, deliveries), or set them from a file.
+    Terms(TermsOptions),
     /// Serve one agent over standard input and output.
     Mcp(McpOptions),
     /// Check the configuration as `serve` would read it, and show what it amounts to.
@@ -93,6 +96,10 @@ pub(crate) struct DataOptions {
     /// How many megabytes of products to keep in memory [default: 64].
     #[arg(long, env = "UCP_GATEWAY_CACHE_MB", value_name = "MEGABYTES")]
     pub(crate) cache_mb: Option<u32>,
+    /// The sample that fills the directory when there is no shop in it: `outfitters` or `flower-shop`
+    /// [default: outfitters].
+    #[arg(long, env = "UCP_GATEWAY_SAMPLE", value_name = "NAME", value_parser = sample)]
+    pub(crate) sample: Option<&'static Sample>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -134,6 +141,15 @@ pub(crate) struct ImportOptions {
     pub(crate) market: Option<PathBuf>,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct TermsOptions {
+    /// The file with the terms to set, JSON as this command shows it; without it, the present terms are shown.
+    pub(crate) file: Option<PathBuf>,
+    /// The directory that holds the shop.
+    #[arg(long, env = "UCP_GATEWAY_DATA_DIR", default_value = "./data", value_name = "DIRECTORY")]
+    pub(crate) data_dir: PathBuf,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ImportFormat {
     /// JSON Lines of UCP products.
@@ -167,6 +183,14 @@ pub(crate) struct SpecOptions {
     /// The root of the repository.
     #[arg(long, default_value = ".", value_name = "DIRECTORY")]
     pub(crate) root: PathBuf,
+}
+
+/// A sample, by its name.
+pub(crate) fn sample(name: &str) -> Result<&'static Sample, String> {
+    sample::named(name).ok_or_else(|| {
+        let known: Vec<_> = SAMPLES.iter().map(|sample| format!("{} ({})", sample.name, sample.summary)).collect();
+        format!("there are {}", known.join(" and "))
+    })
 }
 
 /// A public address: http or https, and nothing behind the path, so that paths can be appended to it.

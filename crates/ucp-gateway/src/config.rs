@@ -4,6 +4,7 @@
 //! | :-- | :-- |
 //! | [`document`] | the file as it was written: where each key stands, and which keys there are |
 //! | [`mod@file`] | the shape of the file |
+//! | [`mod@payment`] | how buyers can pay, with the secrets that takes |
 //! | [`platform`] | the registered platforms, with the files and secrets they refer to |
 //! | [`mod@shown`] | the settings for people to read |
 //!
@@ -12,6 +13,7 @@
 
 mod document;
 mod file;
+pub(crate) mod payment;
 mod platform;
 mod shown;
 
@@ -19,6 +21,7 @@ use std::{ffi::OsString, fmt, fs, net::SocketAddr, path::PathBuf, time::Duration
 
 use clap::ValueEnum;
 use serde::Deserialize;
+use ucp_store::sample::{SAMPLES, Sample};
 use ucp_trust::{
     address::Reach,
     api_key::ApiKeys,
@@ -28,7 +31,7 @@ use ucp_trust::{
 };
 use url::{Host, Url};
 
-pub(crate) use self::platform::Platform;
+pub(crate) use self::{payment::Payment, platform::Platform};
 use self::{document::Document, file::Limit};
 use crate::{
     app::shown,
@@ -67,15 +70,19 @@ pub(crate) struct Settings {
     pub(crate) limits: Limits,
     /// What becomes of signatures.
     pub(crate) signatures: Signatures,
+    /// How buyers can pay.
+    pub(crate) payments: Vec<Payment>,
 }
 
 /// The shop.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) struct Data {
     /// The directory that holds it.
     pub(crate) dir: PathBuf,
     /// How many megabytes of products to keep in memory.
     pub(crate) cache_mb: u32,
+    /// What fills the directory when there is no shop in it.
+    pub(crate) sample: &'static Sample,
 }
 
 /// What a caller's profile has to be good for.
@@ -202,7 +209,7 @@ impl Settings {
             Some(path) => Document::read(path)?,
             None => Document::default(),
         };
-        let file::File { server, data, callers, profiles, platform, limits, signatures } = document.take();
+        let file::File { server, data, callers, profiles, platform, limits, signatures, payment } = document.take();
         let mut problems = Problems { document: &document, found: Vec::new() };
 
         let listen = flags.listen.or(server.listen).unwrap_or(SocketAddr::from(([127, 0, 0, 1], 8080)));
@@ -219,8 +226,11 @@ impl Settings {
             unverified: Limit::or(limits.unverified.as_ref(), defaults.unverified),
         };
         let platforms = platform::resolve(platform, profiles.reach, limits.keyed, &mut problems, environment);
+        let development = policy == Policy::Development;
+        let payments = payment::resolve(payment, development, private, &mut problems, environment);
         let settings = Self {
             listen,
+            payments,
             storefront: server.storefront.map(|url| url.0),
             public_url,
             max_connections: flags.max_connections.or(server.max_connections.map(|most| most.0)).unwrap_or(1_024)
@@ -232,6 +242,7 @@ impl Settings {
                 &flags.data,
                 data.dir.map(|dir| document.relative(&dir)),
                 data.cache_mb.map(|size| size.0),
+                data.sample.map(|sample| sample.0),
             ),
             policy,
             anonymous: callers.anonymous.unwrap_or(Anonymous::Browsing),
@@ -268,8 +279,14 @@ impl Settings {
 }
 
 impl Data {
-    fn with(flags: &DataOptions, dir: Option<PathBuf>, cache_mb: Option<u32>) -> Self {
+    fn with(
+        flags: &DataOptions,
+        dir: Option<PathBuf>,
+        cache_mb: Option<u32>,
+        sample: Option<&'static Sample>,
+    ) -> Self {
         Self {
+            sample: flags.sample.or(sample).unwrap_or(&SAMPLES[0]),
             dir: flags.data_dir.clone().or(dir).unwrap_or_else(|| PathBuf::from("./data")),
             cache_mb: flags.cache_mb.or(cache_mb).unwrap_or(64),
         }
@@ -279,7 +296,7 @@ impl Data {
 /// For commands that take no file.
 impl From<&DataOptions> for Data {
     fn from(flags: &DataOptions) -> Self {
-        Self::with(flags, None, None)
+        Self::with(flags, None, None, None)
     }
 }
 

@@ -28,6 +28,7 @@ fn main() -> ExitCode {
     let done = match cli.command.unwrap_or(Command::Serve(cli.serve)) {
         Command::Serve(options) => command::serve::run(&options),
         Command::Import(options) => command::import::run(&options),
+        Command::Terms(options) => command::terms::run(&options),
         Command::Mcp(options) => command::mcp::run(&options),
         Command::CheckConfig(options) => command::check_config::run(&options),
         Command::Keys(KeysCommand::Api) => command::api_key::run(),

@@ -11,7 +11,7 @@ use ucp_core::{
     money::Currency,
 };
 use ucp_store::{
-    Database, Put,
+    Database, Opening, Put,
     import::{BadRow, Format, Import, Verdict},
 };
 
@@ -45,7 +45,7 @@ pub(crate) fn run(options: &ImportOptions) -> Done {
     };
     // First of all: no shop is made for a file that nothing can come from.
     drop(open(&wanted.market())?);
-    let database = Database::open_or_create(&options.data_dir, || (wanted.market(), Vec::new()))?;
+    let database = Database::open_or_create(&options.data_dir, || Opening::of(wanted.market()))?;
     wanted.check(&database.market()).map_err(|differing| {
         format!(
             "the shop in {} is there already, and its {differing} is not what the command line says; what a shop speaks and \

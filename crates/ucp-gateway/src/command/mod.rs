@@ -9,6 +9,7 @@ pub(crate) mod mcp;
 pub(crate) mod serve;
 pub(crate) mod sign;
 pub(crate) mod spec;
+pub(crate) mod terms;
 pub(crate) mod verify;
 
 use std::process::ExitCode;

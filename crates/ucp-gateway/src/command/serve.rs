@@ -21,6 +21,12 @@ use crate::{
 /// How often to look whether the keys have changed.
 const KEY_INTERVAL: Duration = Duration::from_secs(5);
 
+/// How often to look after payments whose end is not known.
+const PAYMENT_INTERVAL: Duration = Duration::from_secs(2);
+
+/// How often to remove what is out of date.
+const PRUNING_INTERVAL: Duration = Duration::from_secs(600);
+
 pub(crate) fn run(options: &ServeOptions) -> Done {
     let settings = Settings::resolve(options)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
@@ -44,11 +50,17 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
         let mut app = App::new(&shop, &settings, &public_url, keyring)?;
         let router = app.router.clone();
         tokio::spawn(async move {
-            let mut ticks = tokio::time::interval(KEY_INTERVAL);
+            let [mut keys, mut payments, mut rest] =
+                [KEY_INTERVAL, PAYMENT_INTERVAL, PRUNING_INTERVAL].map(tokio::time::interval);
             loop {
-                ticks.tick().await;
-                if let Err(error) = app.refresh_keys() {
-                    tracing::error!(%error, "the keys cannot be read; those that were there are used on");
+                tokio::select! {
+                    _ = payments.tick() => app.reconcile().await,
+                    _ = rest.tick() => app.prune().await,
+                    _ = keys.tick() => {
+                        if let Err(error) = app.refresh_keys() {
+                            tracing::error!(%error, "the keys cannot be read; those that were there are used on");
+                        }
+                    }
                 }
             }
         });

@@ -15,11 +15,13 @@ use serde::{
     Deserialize, Deserializer,
     de::{self, Error as _, MapAccess, Visitor, value::MapAccessDeserializer},
 };
+use serde_json::{Map, Value};
+use ucp_store::sample::Sample;
 use ucp_trust::limit::Quota;
 use url::Url;
 
 use super::{Anonymous, Check, Policy, Signed};
-use crate::cli::{McpErrorStatus, public_url};
+use crate::cli::{McpErrorStatus, public_url, sample};
 
 /// The whole file.
 #[derive(Debug, Default, Deserialize)]
@@ -32,6 +34,7 @@ pub(super) struct File {
     pub(super) platform: Vec<Platform>,
     pub(super) limits: Limits,
     pub(super) signatures: Signatures,
+    pub(super) payment: Vec<Payment>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -51,6 +54,7 @@ pub(super) struct Server {
 pub(super) struct Data {
     pub(super) dir: Option<PathBuf>,
     pub(super) cache_mb: Option<Number<0, 1_048_576>>,
+    pub(super) sample: Option<SampleName>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -98,6 +102,36 @@ pub(super) struct Signatures {
     pub(super) purchase: Option<Check>,
     pub(super) order: Option<Check>,
     pub(super) responses: Option<Signed>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Payment {
+    pub(super) kind: HandlerKind,
+    pub(super) id: String,
+    pub(super) name: Option<String>,
+    pub(super) version: Option<String>,
+    pub(super) spec: Option<String>,
+    pub(super) schema: Option<String>,
+    pub(super) instruments: Option<Vec<String>>,
+    pub(super) config: Option<Map<String, Value>>,
+    pub(super) url: Option<String>,
+    pub(super) formerly: Option<Vec<String>>,
+    pub(super) api_key_file: Option<PathBuf>,
+    pub(super) api_key_env: Option<String>,
+    pub(super) signing_key_id: Option<String>,
+    pub(super) signing_secret_file: Option<PathBuf>,
+    pub(super) signing_secret_env: Option<String>,
+    pub(super) connect_timeout_ms: Option<Milliseconds>,
+    pub(super) timeout_ms: Option<Milliseconds>,
+    pub(super) deadline_ms: Option<Milliseconds>,
+}
+
+/// What a payment handler does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum HandlerKind {
+    Sandbox,
+    Processor,
 }
 
 /// A time in milliseconds, between noticeable and absurd.
@@ -191,6 +225,16 @@ impl<'de, const LEAST: u32, const MOST: u32> Deserialize<'de> for Number<LEAST, 
     }
 }
 
+/// A sample, as the command line takes it.
+#[derive(Debug)]
+pub(super) struct SampleName(pub(super) &'static Sample);
+
+impl<'de> Deserialize<'de> for SampleName {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        sample(&String::deserialize(deserializer)?).map(Self).map_err(D::Error::custom)
+    }
+}
+
 /// A public address, as the command line takes it.
 #[derive(Debug)]
 pub(super) struct PublicUrl(pub(super) Url);
@@ -228,7 +272,7 @@ impl<'de> Deserialize<'de> for Network {
 }
 
 /// The tables that the file may have, each with its keys. The table itself is `""`.
-pub(super) fn tables() -> [(&'static str, &'static [&'static str]); 14] {
+pub(super) fn tables() -> [(&'static str, &'static [&'static str]); 15] {
     let rate = keys::<Rate>();
     [
         ("", keys::<File>()),
@@ -245,6 +289,7 @@ pub(super) fn tables() -> [(&'static str, &'static [&'static str]); 14] {
         ("limits.keyed", rate),
         ("limits.unverified", rate),
         ("signatures", keys::<Signatures>()),
+        ("payment", keys::<Payment>()),
     ]
 }
 

@@ -2,9 +2,11 @@
 
 use std::{fmt, path::Path};
 
+use ucp_core::purchase::payment::Declaration;
+use ucp_payment::processor::Endpoint;
 use ucp_trust::{address::Reach, limit::Quota};
 
-use super::{Anonymous, Check, Limits, Platform, Profiles, Settings, Signatures, Signed};
+use super::{Anonymous, Check, Limits, Payment, Platform, Profiles, Settings, Signatures, Signed, payment::Kind};
 
 impl fmt::Display for Settings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -19,12 +21,38 @@ impl fmt::Display for Settings {
         writeln!(f, "\n[data]")?;
         writeln!(f, "dir = {}", path(&self.data.dir))?;
         writeln!(f, "cache_mb = {}", self.data.cache_mb)?;
+        writeln!(f, "sample = {}", text(self.data.sample.name))?;
         writeln!(f, "\n[callers]")?;
         writeln!(f, "policy = {}", text(word(&self.policy)))?;
         writeln!(f, "anonymous = {}", text(self.anonymous))?;
         write!(f, "\n{}", self.profiles)?;
         self.platforms.iter().try_for_each(|platform| write!(f, "\n{platform}"))?;
-        write!(f, "\n{}\n{}", self.limits, self.signatures)
+        write!(f, "\n{}\n{}", self.limits, self.signatures)?;
+        self.payments.iter().try_for_each(|payment| write!(f, "\n{payment}"))
+    }
+}
+
+impl fmt::Display for Payment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Declaration { name, id, version, spec, schema, instruments, config } = &self.declaration;
+        writeln!(f, "[[payment]]")?;
+        writeln!(f, "kind = {}", text(if matches!(self.kind, Kind::Sandbox) { "sandbox" } else { "processor" }))?;
+        for (key, value) in [("id", id), ("name", name), ("version", version), ("spec", spec), ("schema", schema)] {
+            writeln!(f, "{key} = {}", text(value))?;
+        }
+        writeln!(f, "instruments = {}", list(instruments))?;
+        writeln!(f, "# config: {}", serde_json::Value::Object(config.clone()))?;
+        if let Kind::Processor(provider) = &self.kind {
+            writeln!(f, "url = {}", text(provider.endpoint.as_str()))?;
+            let formerly: Vec<_> = provider.formerly.iter().map(Endpoint::as_str).collect();
+            writeln!(f, "formerly = {}", list(&formerly))?;
+            writeln!(f, "signing_key_id = {}", text(&provider.signing_key_id))?;
+            writeln!(f, "# API key and signing secret: set")?;
+            writeln!(f, "connect_timeout_ms = {}", provider.connect_timeout.as_millis())?;
+            writeln!(f, "timeout_ms = {}", provider.timeout.as_millis())?;
+            writeln!(f, "deadline_ms = {}", provider.deadline.as_millis())?;
+        }
+        Ok(())
     }
 }
 

@@ -68,7 +68,9 @@ fn named(name: &str, rest: &str) -> String {
 fn a_bare_start_needs_nothing() {
     let bare = Settings::resolve(&flags(&[])).expect("settings");
     assert_eq!(bare.listen, SocketAddr::from(([127, 0, 0, 1], 8080)));
-    assert_eq!(bare.data, Data { dir: "./data".into(), cache_mb: 64 });
+    let Data { dir, cache_mb, sample } = &bare.data;
+    assert_eq!((dir.to_str(), *cache_mb, sample.name), (Some("./data"), 64, "outfitters"));
+    assert_eq!(bare.payments.len(), 1, "a sandbox");
     assert_eq!((bare.policy, bare.anonymous, bare.max_connections), (Policy::Development, Anonymous::Browsing, 1_024));
     assert_eq!((bare.limits.anonymous, bare.max_in_flight), (None, None));
     assert_eq!(bare.to_string(), resolve("", &[]).expect("settings").to_string());
@@ -270,6 +272,49 @@ fn secrets_that_are_wrong_are_not_repeated() {
 }
 
 #[test]
+fn payments_are_made_where_the_file_says() {
+    let case = Case::new().with("key", "psp-key\n").with("secret", "signing-secret");
+    let processor = |rest: &str| {
+        format!(
+            "[[payment]]\nkind = \"processor\"\nid = \"card\"\nname = \"com.example.card\"\nversion = \"2026-01-01\"\n\
+             spec = \"https://example.com/card\"\nschema = \"https://example.com/card.json\"\n{rest}\n"
+        )
+    };
+    let secrets = "api_key_file = \"key\"\nsigning_secret_file = \"secret\"";
+    let whole = processor(&format!("url = \"https://psp.example.com/v1\"\n{secrets}"));
+    let settings = case.resolve(&whole, &["--listen", "0.0.0.0:80"]).expect("settings");
+    assert_eq!(settings.payments[0].declaration.id, "card");
+    let shown = settings.to_string();
+    assert!(
+        shown.contains("https://psp.example.com/v1") && !shown.contains("psp-key") && !shown.contains("signing-secret")
+    );
+    let sandbox = "[[payment]]\nkind = \"sandbox\"\nid = \"a\"\n";
+    for (text, key, problem) in [
+        (processor(secrets), "payment[0].url", "needs the address"),
+        (processor(&format!("url = \"http://psp.example.com\"\n{secrets}")), "payment[0].url", ""),
+        (
+            processor("url = \"https://psp.example.com\"\nsigning_secret_file = \"secret\""),
+            "payment[0].api_key_file",
+            "needs",
+        ),
+        (
+            processor(&format!("url = \"https://psp.example.com\"\ntimeout_ms = 30000\n{secrets}")),
+            "payment[0].timeout_ms",
+            "more than",
+        ),
+        (format!("{sandbox}url = \"https://psp.example.com\""), "payment[0].url", "reaches no provider"),
+        (format!("{sandbox}{sandbox}"), "payment[1].id", "same id"),
+        ("[[payment]]\nkind = \"cash\"\nid = \"a\"".to_owned(), "payment[0].kind", "cash"),
+    ] {
+        let refused = case.resolve(&text, &[]).expect_err(&text);
+        assert!(
+            refused.contains(key) && refused.contains(problem) && !refused.contains("psp-key"),
+            "{text}: {refused}"
+        );
+    }
+}
+
+#[test]
 fn no_two_platforms_share_what_tells_them_apart() {
     let hash = ApiKey::generate().expect("random bytes").hash();
     let text = platform(&format!("api_key_hash = \"{hash}\""));
@@ -303,10 +348,19 @@ fn the_example_states_the_defaults() {
     fs::create_dir(case.path("run")).expect("a directory");
     case = case.with("run/key", key.reveal());
     case.environment.push(("EXAMPLE_AGENT_API_KEY", key.reveal().to_owned()));
-    let all = uncommented().replace("/run/secrets/example-agent", "run/key");
+    case = case.with("run/psp", "psp-key");
+    let mut all = uncommented().replace("/run/secrets/example-agent", "run/key");
+    for (secret, other) in [
+        ("psp-api-key", "api_key_env = \"PSP_API_KEY\"\n"),
+        ("psp-signing-secret", "signing_secret_env = \"PSP_SIGNING_SECRET\"\n"),
+    ] {
+        // A secret comes from a file or from the environment.
+        all = all.replace(&format!("/run/secrets/{secret}"), "run/psp").replace(other, "");
+    }
     let all = case.resolve(&all, &listen).expect("the example with all keys");
     assert_eq!((all.limits, all.max_in_flight, all.policy), (strict.limits, strict.max_in_flight, strict.policy));
     assert_eq!((all.platforms.len(), all.platforms[0].api_keys.len()), (1, 3));
+    assert_eq!((strict.payments.len(), all.payments.len()), (0, 1));
 }
 
 #[test]
