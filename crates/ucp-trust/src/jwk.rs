@@ -1,6 +1,7 @@
 //! Public keys as JSON Web Keys (RFC 7517), and the verification of raw ECDSA signatures with them.
 //!
-//! UCP signs with ES256 and, where both sides can, with ES384 (SIG-01). The vocabulary of key types is open all the same:
+//! UCP signs messages with ES256 and, where both sides can, with ES384 (SIG-01); AP2 mandates may use ES512 as well (trap
+//! T-33). The vocabulary of key types is open all the same:
 //! a key of another type stays in the set under its `kid`, so that a signature made with it can be told from one made
 //! with a key that nobody published. Whatever else is wrong with a key costs that key, never the set.
 //!
@@ -9,7 +10,8 @@
 
 use aws_lc_rs::signature::{
     ECDSA_P256_SHA256_FIXED, ECDSA_P256_SHA256_FIXED_SIGNING, ECDSA_P384_SHA384_FIXED, ECDSA_P384_SHA384_FIXED_SIGNING,
-    EcdsaSigningAlgorithm, EcdsaVerificationAlgorithm, ParsedPublicKey, UnparsedPublicKey,
+    ECDSA_P521_SHA512_FIXED, ECDSA_P521_SHA512_FIXED_SIGNING, EcdsaSigningAlgorithm, EcdsaVerificationAlgorithm,
+    ParsedPublicKey, UnparsedPublicKey,
 };
 use base64::{
     Engine as _,
@@ -42,11 +44,16 @@ pub enum Algorithm {
     Es256,
     /// ECDSA over P-384 with SHA-384.
     Es384,
+    /// ECDSA over P-521 with SHA-512: for AP2 mandates only.
+    Es512,
 }
 
 impl Algorithm {
     /// Every algorithm that signatures are verified and made with.
-    pub const ALL: [Self; 2] = [Self::Es256, Self::Es384];
+    pub const ALL: [Self; 3] = [Self::Es256, Self::Es384, Self::Es512];
+
+    /// Those that HTTP messages are signed with.
+    pub const HTTP: [Self; 2] = [Self::Es256, Self::Es384];
 
     /// The name in a JWK (`alg`).
     #[must_use]
@@ -54,6 +61,7 @@ impl Algorithm {
         match self {
             Self::Es256 => "ES256",
             Self::Es384 => "ES384",
+            Self::Es512 => "ES512",
         }
     }
 
@@ -63,15 +71,17 @@ impl Algorithm {
         match self {
             Self::Es256 => "P-256",
             Self::Es384 => "P-384",
+            Self::Es512 => "P-521",
         }
     }
 
-    /// The name in the registry of HTTP Message Signatures (RFC 9421 section 6.2).
+    /// The name in the registry of HTTP Message Signatures (RFC 9421 section 6.2); `None` for one that is not for them.
     #[must_use]
-    pub const fn http_name(self) -> &'static str {
+    pub const fn http_name(self) -> Option<&'static str> {
         match self {
-            Self::Es256 => "ecdsa-p256-sha256",
-            Self::Es384 => "ecdsa-p384-sha384",
+            Self::Es256 => Some("ecdsa-p256-sha256"),
+            Self::Es384 => Some("ecdsa-p384-sha384"),
+            Self::Es512 => None,
         }
     }
 
@@ -86,6 +96,7 @@ impl Algorithm {
         match self {
             Self::Es256 => 32,
             Self::Es384 => 48,
+            Self::Es512 => 66,
         }
     }
 
@@ -93,6 +104,7 @@ impl Algorithm {
         match self {
             Self::Es256 => &ECDSA_P256_SHA256_FIXED_SIGNING,
             Self::Es384 => &ECDSA_P384_SHA384_FIXED_SIGNING,
+            Self::Es512 => &ECDSA_P521_SHA512_FIXED_SIGNING,
         }
     }
 
@@ -100,6 +112,7 @@ impl Algorithm {
         match self {
             Self::Es256 => &ECDSA_P256_SHA256_FIXED,
             Self::Es384 => &ECDSA_P384_SHA384_FIXED,
+            Self::Es512 => &ECDSA_P521_SHA512_FIXED,
         }
     }
 }

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    jwk::Algorithm,
+    jwk::{Algorithm, PublicKey},
     signature::key::{KeyError, SigningKey},
 };
 
@@ -187,7 +187,13 @@ impl Keyring {
     /// What the profile publishes: the public halves of the keys, as JWK, newest first.
     #[must_use]
     pub fn published(&self, now: SystemTime) -> Vec<Value> {
-        self.keys.iter().filter(|own| own.is_published(now)).filter_map(|own| own.key.public().to_jwk()).collect()
+        self.public_keys(now).filter_map(PublicKey::to_jwk).collect()
+    }
+
+    /// The public halves of the keys that the profile shows at this time, newest first: what a signature of ours that
+    /// comes back is verified with.
+    pub fn public_keys(&self, now: SystemTime) -> impl Iterator<Item = &PublicKey> {
+        self.keys.iter().filter(move |own| own.is_published(now)).map(|own| own.key.public())
     }
 
     /// Removes the keys whose time is over.

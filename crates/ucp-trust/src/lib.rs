@@ -9,6 +9,7 @@
 //! | [`jwk`] | public keys as JSON |
 //! | [`signature`] | HTTP Message Signatures (RFC 9421), as UCP profiles them |
 //! | [`keyring`] | the keys of this gateway |
+//! | [`mandate`] | AP2: the business's authorization of a checkout, and the buyer's mandate for it |
 //! | [`api_key`] | keys that platforms were given |
 //! | [`limit`] | how much a caller may send |
 //! | [`client`] | the network address a request comes from |
@@ -21,5 +22,6 @@ pub mod fetch;
 pub mod jwk;
 pub mod keyring;
 pub mod limit;
+pub mod mandate;
 pub mod profile;
 pub mod signature;

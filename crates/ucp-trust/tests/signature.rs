@@ -313,6 +313,18 @@ fn signing_takes_the_place_of_older_signatures_and_wants_everything_there() {
 }
 
 #[test]
+fn keys_of_mandates_are_not_for_messages() {
+    let key = SigningKey::generate(Algorithm::Es512).expect("makes a key");
+    let mut message = RawMessage::parse(POST.as_bytes()).unwrap();
+    assert_eq!(message.sign(Scheme::Https, &[], &key, now()).unwrap_err(), SignError::Curve);
+    assert!(!String::from_utf8(message.to_bytes()).unwrap().contains("Signature"));
+    let refusal =
+        verify(&get_with(&format!(";keyid=\"{}\"", key.public().kid()), &key), &[key.public().clone()]).unwrap_err();
+    assert_eq!(refusal.code, Code::AlgorithmUnsupported);
+    assert!(refusal.content.contains("no signature can be verified with a P-521 key"), "{}", refusal.content);
+}
+
+#[test]
 fn an_explanation_shows_the_base_what_is_missing_and_the_verdict() {
     let key = key();
     let about = |text: &str| -> Explanation {

@@ -14,7 +14,7 @@ use ucp_trust::{
 };
 
 static KEYS: LazyLock<[SigningKey; 2]> =
-    LazyLock::new(|| Algorithm::ALL.map(|algorithm| SigningKey::generate(algorithm).expect("makes a key")));
+    LazyLock::new(|| Algorithm::HTTP.map(|algorithm| SigningKey::generate(algorithm).expect("makes a key")));
 
 static PUBLISHED: LazyLock<Vec<PublicKey>> = LazyLock::new(|| KEYS.iter().map(|key| key.public().clone()).collect());
 

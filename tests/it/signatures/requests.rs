@@ -11,7 +11,7 @@ const NOT_FOUND: (u16, &str) = (401, "key_not_found");
 #[test]
 fn sig_01_signed_requests_are_accepted_whichever_member_publishes_the_key() {
     let (gateway, host) = place();
-    for algorithm in Algorithm::ALL {
+    for algorithm in Algorithm::HTTP {
         let key = key(algorithm);
         let jwk = key.public().to_jwk().expect("a JWK");
         for (path, release, members) in [

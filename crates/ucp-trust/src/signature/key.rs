@@ -16,7 +16,7 @@ use crate::jwk::{Algorithm, PublicKey};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
     /// The JWK is not that of a key that signatures are made with here.
-    #[error("it is not an EC key on P-256 or P-384 as JWK (kty, crv, x, y, d and kid)")]
+    #[error("it is not an EC key on P-256, P-384 or P-521 as JWK (kty, crv, x, y, d and kid)")]
     NotAKey,
     /// The private member does not belong to the public ones.
     #[error("its private member (d) does not fit its point (x, y)")]

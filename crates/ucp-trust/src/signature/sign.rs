@@ -28,6 +28,9 @@ pub enum SignError {
     /// The `kid` has characters that `Signature-Input` cannot carry.
     #[error("the kid of the key is not printable ASCII")]
     KeyId,
+    /// The key is on a curve that messages are not signed with (trap T-33).
+    #[error("messages are signed with keys on P-256 or P-384, and this one is on another curve")]
+    Curve,
     /// The key failed.
     #[error(transparent)]
     Key(#[from] KeyError),
@@ -40,7 +43,8 @@ pub enum SignError {
 ///
 /// # Errors
 ///
-/// [`SignError::Incomplete`] when a field of `extra` is not there, or a body has no `Content-Type`.
+/// [`SignError::Incomplete`] when a field of `extra` is not there, or a body has no `Content-Type`; [`SignError::Curve`]
+/// for a key of AP2's own.
 pub fn sign_request(
     line: RequestLine<'_>,
     headers: &mut HeaderMap,
@@ -56,7 +60,7 @@ pub fn sign_request(
 ///
 /// # Errors
 ///
-/// [`SignError::Incomplete`] when a body has no `Content-Type`.
+/// As [`sign_request`].
 pub fn sign_response(
     status: u16,
     headers: &mut HeaderMap,
@@ -75,6 +79,9 @@ fn sign(
     key: &SigningKey,
     now: SystemTime,
 ) -> Result<Vec<u8>, SignError> {
+    if key.algorithm().http_name().is_none() {
+        return Err(SignError::Curve);
+    }
     if body.is_empty() {
         headers.remove(CONTENT_DIGEST);
     } else {

@@ -233,7 +233,7 @@ impl<'a> Verifier<'a> {
             code: Code::KeyNotFound,
             text: format!("its sender has not published the key {}", quoted(keyid)),
         })?;
-        let algorithm = key.algorithm().ok_or_else(|| Flaw::unsupported(key))?;
+        let algorithm = key.algorithm().and_then(Algorithm::http_name).ok_or_else(|| Flaw::unsupported(key))?;
         if tag == Some(WEB_BOT_AUTH) && key.thumbprint().as_deref() != Some(keyid) {
             return Err(Flaw::invalid(format!(
                 "with the tag {WEB_BOT_AUTH} its keyid has to be the thumbprint of the key"
@@ -241,11 +241,10 @@ impl<'a> Verifier<'a> {
         }
         match input.algorithm.as_deref() {
             None => Ok((keyid, key)),
-            Some(stated) if stated == algorithm.http_name() => Ok((keyid, key)),
+            Some(stated) if stated == algorithm => Ok((keyid, key)),
             Some(stated) => {
-                let text =
-                    format!("it states the algorithm {}, but its key is for {}", quoted(stated), algorithm.http_name());
-                let known = Algorithm::ALL.iter().any(|algorithm| algorithm.http_name() == stated);
+                let text = format!("it states the algorithm {}, but its key is for {algorithm}", quoted(stated));
+                let known = Algorithm::HTTP.iter().any(|algorithm| algorithm.http_name() == Some(stated));
                 Err(Flaw { code: if known { Code::SignatureInvalid } else { Code::AlgorithmUnsupported }, text })
             }
         }
@@ -272,7 +271,7 @@ impl Flaw {
     }
 
     fn unsupported(key: &PublicKey) -> Self {
-        let what = key.unsupported().unwrap_or("that key");
+        let what = key.unsupported().unwrap_or("a P-521 key");
         Self {
             code: Code::AlgorithmUnsupported,
             text: format!("no signature can be verified with {what} ({}); use ES256", quoted(key.kid())),

@@ -1,0 +1,50 @@
+//! Why a checkout is not completed under AP2.
+
+/// Why there is no proof that the buyer agreed to these terms. Each variant is one of the extension's error codes; its text
+/// says what was wrong and what would be accepted, and quotes the platform only in escaped and shortened form.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MandateError {
+    /// The completion carries no mandate (AP2-03).
+    #[error(
+        "The checkout was negotiated with AP2 and is completed only with `ap2.checkout_mandate`: \
+         the SD-JWT with key binding by which the buyer agrees to the checkout."
+    )]
+    Required,
+    /// The key that signed the mandate is not among those that the platform publishes (AP2-04).
+    #[error("{0}")]
+    MissingKey(String),
+    /// The mandate cannot be read, or a signature in it does not hold (AP2-04).
+    #[error("{0}")]
+    InvalidSignature(String),
+    /// The mandate is not good at this time.
+    #[error("{0}")]
+    Expired(String),
+    /// The mandate is for another checkout, other terms, or another business.
+    #[error("{0}")]
+    ScopeMismatch(String),
+    /// The checkout in the mandate is not as this business signed it.
+    #[error("{0}")]
+    AuthorizationInvalid(String),
+    /// The checkout in the mandate lacks the signature of this business.
+    #[error(
+        "The checkout in the mandate has no `ap2.merchant_authorization`. It has to be the whole checkout as it was \
+         answered, with that member."
+    )]
+    AuthorizationMissing,
+}
+
+impl MandateError {
+    /// The error code of the extension (AP2-05).
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Required => "mandate_required",
+            Self::MissingKey(_) => "agent_missing_key",
+            Self::InvalidSignature(_) => "mandate_invalid_signature",
+            Self::Expired(_) => "mandate_expired",
+            Self::ScopeMismatch(_) => "mandate_scope_mismatch",
+            Self::AuthorizationInvalid(_) => "merchant_authorization_invalid",
+            Self::AuthorizationMissing => "merchant_authorization_missing",
+        }
+    }
+}
