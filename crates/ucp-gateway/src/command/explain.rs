@@ -59,7 +59,7 @@ pub(crate) fn run(options: &ExplainOptions) -> Done {
     for operation in Operation::ALL.iter().filter(|operation| dialect(release).shapes(**operation).is_some()) {
         let row = operation.row();
         let verdict = if active.contains(row.capability) { "can be called" } else { "capabilities_incompatible" };
-        println!("{:<16} {verdict}", row.name);
+        println!("{:<17} {verdict}", row.name);
     }
     Ok(ExitCode::SUCCESS)
 }
