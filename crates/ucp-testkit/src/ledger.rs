@@ -230,6 +230,18 @@ impl Ledger for MemoryLedger {
         self.read(|books| books.orders.get(owner, id)).await
     }
 
+    async fn cart_by_token(&self, token: &str) -> Result<Option<Stored<Cart>>, Refusal> {
+        self.read(|books| books.carts.all().find(|stored| stored.document.token == token)).await
+    }
+
+    async fn checkout_by_token(&self, token: &str) -> Result<Option<Stored<Checkout>>, Refusal> {
+        self.read(|books| books.checkouts.all().find(|stored| stored.document.token == token)).await
+    }
+
+    async fn order_by_token(&self, token: &str) -> Result<Option<Stored<Order>>, Refusal> {
+        self.read(|books| books.orders.all().find(|stored| stored.document.token == token)).await
+    }
+
     async fn stock(&self, variants: &[&str]) -> Result<Vec<Option<u64>>, Refusal> {
         self.read(|books| variants.iter().map(|variant| books.stock.get(*variant).copied()).collect()).await
     }

@@ -92,7 +92,7 @@ impl Shop {
     /// The shop as a backend.
     #[must_use]
     pub fn backend(&self) -> Backend {
-        Backend { catalog: Arc::clone(&self.shelf) as Arc<dyn Catalog>, sales: Arc::new(self.desk.clone()) }
+        Backend { catalog: Arc::clone(&self.shelf) as Arc<dyn Catalog>, sales: Arc::new(self.desk.clone()), directory: None }
     }
 }
 

@@ -31,33 +31,50 @@ use crate::{
 /// How often completing starts over when others change the checkout or buy the same goods meanwhile.
 const TRIES: usize = 16;
 
+/// How the paths of handlers' messages begin.
+const FIRST_INSTRUMENT: &str = "$.payment.instruments[0]";
+
 impl Desk {
     /// Pays for a checkout and makes an order of it.
     ///
     /// # Errors
     /// What the ports fail with before anything is paid. After that the answer is about the checkout as it stands.
     pub async fn complete_checkout(&self, caller: &Caller, request: Complete) -> Result<Decision, Refusal> {
+        self.complete_seen(caller, request, None).await?.ok_or_else(Refusal::internal)
+    }
+
+    /// The same for somebody who has seen the checkout in one version and agrees to that one only; `None` when there is
+    /// another by now.
+    pub(super) async fn complete_seen(
+        &self,
+        caller: &Caller,
+        request: Complete,
+        seen: Option<u64>,
+    ) -> Result<Option<Decision>, Refusal> {
         for _ in 0..TRIES {
             let Some(stored) = self.ledger.checkout(&caller.owner, &request.id).await? else {
-                return Ok(Decision::unchanged(not_found("checkout", &request.id)));
+                return Ok(Some(Decision::unchanged(not_found("checkout", &request.id))));
             };
+            if seen.is_some_and(|seen| seen != stored.version) {
+                return Ok(None);
+            }
             let (checkout, version) = (self.as_of_now(stored.document), stored.version);
             if checkout.state.attempt().is_some() {
-                return Ok(match self.reconciled(checkout.clone(), version).await {
+                return Ok(Some(match self.reconciled(checkout.clone(), version).await {
                     Some(decision) => decision,
                     None => self.closed(checkout, "be completed again", Answer::CompleteCheckout),
-                });
+                }));
             }
             // Somebody else may have brought to its end what this call had begun.
             if checkout.status() == Status::Completed && request.call.is_some() && checkout.completing == request.call {
                 let view = self.view_checkout(checkout, false);
-                return Ok(Decision::unchanged(Outcome::Answer(Answer::CompleteCheckout(view))));
+                return Ok(Some(Decision::unchanged(Outcome::Answer(Answer::CompleteCheckout(view)))));
             }
             if !checkout.status().is_open() {
-                return Ok(self.closed(checkout, "be completed", Answer::CompleteCheckout));
+                return Ok(Some(self.closed(checkout, "be completed", Answer::CompleteCheckout)));
             }
             match self.begin(caller, checkout, version, &request).await? {
-                Begun::Decided(decision) => return Ok(*decision),
+                Begun::Decided(decision) => return Ok(Some(*decision)),
                 Begun::Stale => {}
                 Begun::Paying { checkout, version, payment } => {
                     let settlement = match &payment {
@@ -67,10 +84,10 @@ impl Desk {
                         }
                         None => Settlement::Captured { reference: String::new() },
                     };
-                    return Ok(match self.settled(&checkout, version, settlement) {
+                    return Ok(Some(match self.settled(&checkout, version, settlement) {
                         Some(decision) => decision,
                         None => self.waiting(*checkout),
-                    });
+                    }));
                 }
             }
         }
@@ -132,7 +149,7 @@ impl Desk {
         over <= self.now()
     }
 
-    fn handler(&self, id: &str) -> Option<&Arc<dyn Handler>> {
+    pub(super) fn handler(&self, id: &str) -> Option<&Arc<dyn Handler>> {
         self.handlers.iter().find(|handler| handler.declaration().id == id)
     }
 
@@ -221,9 +238,11 @@ impl Desk {
         let Some(handler) = self.handler(&tender.instrument.handler_id) else {
             return Err(failed("This checkout does not take payments of this handler.").at(at(".handler_id")));
         };
-        let memo = handler.prepare(tender).map_err(|message| match message.path() {
-            Some(_) => message,
-            None => message.at(at("")),
+        // A handler sees one instrument, and knows nothing of its place.
+        let memo = handler.prepare(tender).map_err(|message| {
+            let member = message.path().and_then(|path| path.strip_prefix(FIRST_INSTRUMENT)).unwrap_or_default();
+            let place = at(member);
+            message.at(place)
         })?;
         Ok((Arc::clone(handler), (*tender).clone(), memo))
     }

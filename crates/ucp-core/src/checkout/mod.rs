@@ -5,8 +5,10 @@
 //! | [`status`] | the state machine: what may follow what |
 //! | `operations` | making, showing, changing and canceling |
 //! | `completion` | paying, and what becomes of an attempt to |
+//! | [`handoff`] | what buyers do themselves, on the page that the shop has for it |
 
 mod completion;
+pub mod handoff;
 mod operations;
 pub mod status;
 

@@ -4,7 +4,7 @@ use super::{Checkout, Create, State, Status, Update, View, status::Illegal};
 use crate::{
     Answer, Code, Outcome, Refusal,
     message::{Message, Severity},
-    operation::{ById, CART},
+    operation::{ById, CART, FULFILLMENT},
     purchase::{
         caller::Caller,
         desk::{Decision, Desk, not_found, nothing_to_buy},
@@ -111,7 +111,11 @@ impl Desk {
             return Ok(self.closed(checkout, "be changed", Answer::UpdateCheckout));
         }
         something(&request.draft, "at least one line item")?;
-        let draft = Self::negotiated(request.draft, Purpose::Checkout, caller);
+        let mut draft = Self::negotiated(request.draft, Purpose::Checkout, caller);
+        if !caller.has(FULFILLMENT) {
+            // What a buyer has chosen on the page is not taken back by a platform that cannot speak of it.
+            draft.fulfillment = checkout.draft.fulfillment.take();
+        }
         let previous = checkout.previous();
         let (quote, _) = self.price(Purpose::Checkout, &draft, caller, &previous).await?;
         self.reprice(&mut checkout, draft, quote).map_err(|illegal| unreachable_transition(&illegal))?;

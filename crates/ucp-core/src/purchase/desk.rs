@@ -8,7 +8,7 @@
 use std::{collections::HashMap, fmt, sync::Arc};
 
 use async_trait::async_trait;
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use super::{
     caller::Caller,
@@ -85,9 +85,9 @@ impl Desk {
         name
     }
 
-    /// When something that is touched now is given up.
+    /// When something that is touched now is given up; to the second, because that is what people read.
     pub(crate) fn expiry(now: Timestamp, seconds: u32) -> Timestamp {
-        now.checked_add(SignedDuration::from_secs(seconds.into())).unwrap_or(Timestamp::MAX)
+        Timestamp::from_second(now.as_second().saturating_add(seconds.into())).unwrap_or(Timestamp::MAX)
     }
 
     /// Where a buyer can go on with a cart or a checkout.

@@ -146,7 +146,8 @@ pub trait Handler: Send + Sync {
     /// Looks at what is submitted before anything is written, and says what to remember of it.
     ///
     /// # Errors
-    /// Why this cannot pay, as an error message about the instrument.
+    /// Why this cannot pay, as an error message about the instrument. A path in it begins with `$.payment.instruments[0]`,
+    /// wherever the instrument stands.
     fn prepare(&self, tender: &Tender) -> Result<Value, Message>;
 
     /// How long after [`Attempt::begun_at`] nothing is on its way to the processor any more, whatever happened. An attempt
@@ -159,6 +160,12 @@ pub trait Handler: Send + Sync {
     /// Asks what became of an attempt; never moves money that was not authorised before. An authorisation that was not
     /// captured yet may be captured.
     async fn inquire(&self, attempt: &Attempt) -> Settlement;
+
+    /// What a buyer pays with who has just confirmed on the shop's own page to pay; `None` for handlers that need more than
+    /// that page has.
+    fn confirmed_in_person(&self) -> Option<Tender> {
+        None
+    }
 
     /// Makes sure that an attempt the processor does not know will not count either when it arrives late. Whether the
     /// processor agreed.

@@ -29,8 +29,8 @@ async fn a_canceled_or_expired_cart_is_not_there() {
     assert_eq!(canceled.cart, cart, "as it was before");
     assert_eq!(canceled.continue_url, None);
     let expired = fill(&shop, draft(&[("ticket", 1)])).await.cart.id;
-    shop.clock.advance(30 * 24 * 60 * 60);
-    for id in [&cart.id, &expired] {
+    for (id, later) in [(&cart.id, 0), (&expired, 30 * 24 * 60 * 60)] {
+        shop.clock.advance(later);
         for request in [
             Request::GetCart(by(id)),
             Request::CancelCart(by(id)),
