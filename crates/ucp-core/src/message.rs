@@ -101,7 +101,9 @@ impl Message {
     #[must_use]
     pub fn at(mut self, place: impl Into<String>) -> Self {
         match &mut self {
-            Self::Error { path, .. } | Self::Warning { path, .. } | Self::Info { path, .. } => *path = Some(place.into()),
+            Self::Error { path, .. } | Self::Warning { path, .. } | Self::Info { path, .. } => {
+                *path = Some(place.into())
+            }
         }
         self
     }

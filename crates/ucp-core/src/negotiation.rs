@@ -112,9 +112,47 @@ pub struct Line {
     pub verdict: Verdict,
 }
 
+/// Names that a business uses in place of those in the operation table, for capabilities and services that are no part
+/// of a release.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Names(BTreeMap<String, OwnName>);
+
+/// A name that a business uses, and what stands behind it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnName {
+    /// The reverse-domain name.
+    pub name: String,
+    /// The address of its specification; the published one where absent.
+    pub spec: Option<String>,
+    /// The address of its schema; the published one where absent.
+    pub schema: Option<String>,
+}
+
+impl Names {
+    /// Uses a name in place of one in the operation table.
+    pub fn replace(&mut self, name: &str, own: OwnName) {
+        self.0.insert(name.to_owned(), own);
+    }
+
+    /// What is used in place of a name in the operation table, if anything is.
+    #[must_use]
+    pub fn own(&self, name: &str) -> Option<&OwnName> {
+        self.0.get(name)
+    }
+
+    /// What a capability or service of the operation table is called.
+    #[must_use]
+    pub fn of<'a>(&'a self, name: &'a str) -> &'a str {
+        self.own(name).map_or(name, |own| &own.name)
+    }
+}
+
 /// The capabilities that are active between two parties.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Active(BTreeMap<String, Selected>);
+pub struct Active {
+    selected: BTreeMap<String, Selected>,
+    names: Names,
+}
 
 /// A capability that is active.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -131,16 +169,29 @@ impl Active {
         negotiate("", &without_requirements(declared), declared).active()
     }
 
-    /// Whether a capability is active.
+    /// The same for a business that uses names of its own. What was negotiated has these names already.
+    #[must_use]
+    pub fn under(self, names: &Names) -> Self {
+        Self { names: names.clone(), ..self }
+    }
+
+    /// What a capability of the operation table is called between the two parties.
+    #[must_use]
+    pub fn name_of<'a>(&'a self, name: &'a str) -> &'a str {
+        self.names.of(name)
+    }
+
+    /// Whether a capability of the operation table is active.
     #[must_use]
     pub fn contains(&self, name: &str) -> bool {
-        self.0.contains_key(name)
+        self.selected.contains_key(self.name_of(name))
     }
 
     /// What an answer of an operation with this root capability declares: the root and its extensions, by name, with
     /// their versions (rule NEG-05).
     pub fn relevant_to<'a>(&'a self, root: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
-        self.0
+        let root = self.name_of(root);
+        self.selected
             .iter()
             .filter(move |(name, selected)| *name == root || selected.extends.iter().any(|parent| parent == root))
             .map(|(name, selected)| (name.as_str(), selected.version.as_str()))
@@ -148,7 +199,7 @@ impl Active {
 
     /// The names and versions of all active capabilities.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.0.iter().map(|(name, selected)| (name.as_str(), selected.version.as_str()))
+        self.selected.iter().map(|(name, selected)| (name.as_str(), selected.version.as_str()))
     }
 }
 
@@ -203,7 +254,8 @@ pub fn negotiate(protocol: &str, ours: &[Declaration], theirs: &[Declaration]) -
         let version = declarations.first().map(|declaration| declaration.version.clone()).unwrap_or_default();
         (name.to_owned(), Selected { version, extends: parents(&declarations) })
     });
-    Negotiation { active: Active(active.collect()), lines: lines.into_values().collect() }
+    let active = Active { selected: active.collect(), names: Names::default() };
+    Negotiation { active, lines: lines.into_values().collect() }
 }
 
 /// The parents that declarations of one capability name, sorted.

@@ -8,7 +8,7 @@
 use crate::{
     cart,
     catalog::{detail, lookup, search},
-    checkout,
+    checkout, merchant,
     message::Message,
     order,
 };
@@ -99,8 +99,26 @@ pub const DISCOUNT: &str = "dev.ucp.shopping.discount";
 /// The extension of checkouts by what the buyer agrees to.
 pub const BUYER_CONSENT: &str = "dev.ucp.shopping.buyer_consent";
 
-/// The service that every shopping operation belongs to.
+/// The extension of checkouts by proofs of what the buyer agreed to. Releases may have another name for it.
+pub const AP2_MANDATE: &str = "dev.ucp.shopping.ap2_mandate";
+
+/// The capability of finding merchants in a directory: a draft that is no part of any release.
+pub const MERCHANT: &str = "dev.ucp.menu.merchant";
+
+/// The capability of finding places of business.
+pub const LOCATION_SEARCH: &str = "dev.ucp.common.location.search";
+
+/// The capability of looking places of business up.
+pub const LOCATION_LOOKUP: &str = "dev.ucp.common.location.lookup";
+
+/// The service of whatever is about buying.
 pub const SHOPPING: &str = "dev.ucp.shopping";
+
+/// The service that the draft of [`MERCHANT`] belongs to.
+pub const RESTAURANT: &str = "dev.ucp.restaurant";
+
+/// The service of what all kinds of business have in common.
+pub const COMMON: &str = "dev.ucp.common";
 
 /// A row of the operation table.
 #[derive(Debug)]
@@ -113,6 +131,10 @@ pub struct Row {
     pub path: &'static str,
     /// The member of the MCP arguments that holds what REST sends as body, if the operation takes one.
     pub payload: Option<&'static str>,
+    /// Whether the members of what is asked stand among the MCP arguments themselves; they may stand in `payload` too.
+    pub flat: bool,
+    /// The service it belongs to, by its reverse-domain name.
+    pub service: &'static str,
     /// The root capability that offers it, by its reverse-domain name.
     pub capability: &'static str,
     /// What it is part of.
@@ -138,6 +160,8 @@ macro_rules! operations {
         name: $name:literal,
         rest: $method:ident $path:literal,
         payload: $payload:expr,
+        $(flat: $flat:literal,)?
+        service: $service:expr,
         capability: $capability:expr,
         class: $class:ident,
         effect: $effect:ident,
@@ -160,17 +184,19 @@ macro_rules! operations {
             #[must_use]
             pub const fn row(self) -> &'static Row {
                 match self {
-                    $(Self::$variant => &Row {
+                    $(Self::$variant => const { &Row {
                         name: $name,
                         method: Method::$method,
                         path: $path,
                         payload: $payload,
+                        flat: false $(|| $flat)?,
+                        service: $service,
                         capability: $capability,
                         class: Class::$class,
                         effect: Effect::$effect,
                         title: $title,
                         description: $description,
-                    }),+
+                    } }),+
                 }
             }
         }
@@ -210,6 +236,7 @@ operations! {
         name: "search_catalog",
         rest: Post "/catalog/search",
         payload: Some("catalog"),
+        service: SHOPPING,
         capability: CATALOG_SEARCH,
         class: Browsing,
         effect: Safe,
@@ -225,6 +252,7 @@ operations! {
         name: "lookup_catalog",
         rest: Post "/catalog/lookup",
         payload: Some("catalog"),
+        service: SHOPPING,
         capability: CATALOG_LOOKUP,
         class: Browsing,
         effect: Safe,
@@ -240,6 +268,7 @@ operations! {
         name: "get_product",
         rest: Post "/catalog/product",
         payload: Some("catalog"),
+        service: SHOPPING,
         capability: CATALOG_LOOKUP,
         class: Browsing,
         effect: Safe,
@@ -256,6 +285,7 @@ operations! {
         name: "create_cart",
         rest: Post "/carts",
         payload: Some("cart"),
+        service: SHOPPING,
         capability: CART,
         class: Purchase,
         effect: Writing,
@@ -270,6 +300,7 @@ operations! {
         name: "get_cart",
         rest: Get "/carts/{id}",
         payload: None,
+        service: SHOPPING,
         capability: CART,
         class: Purchase,
         effect: Safe,
@@ -283,6 +314,7 @@ operations! {
         name: "update_cart",
         rest: Put "/carts/{id}",
         payload: Some("cart"),
+        service: SHOPPING,
         capability: CART,
         class: Purchase,
         effect: Writing,
@@ -297,6 +329,7 @@ operations! {
         name: "cancel_cart",
         rest: Post "/carts/{id}/cancel",
         payload: None,
+        service: SHOPPING,
         capability: CART,
         class: Purchase,
         effect: Canceling,
@@ -310,6 +343,7 @@ operations! {
         name: "create_checkout",
         rest: Post "/checkout-sessions",
         payload: Some("checkout"),
+        service: SHOPPING,
         capability: CHECKOUT,
         class: Purchase,
         effect: Writing,
@@ -325,6 +359,7 @@ operations! {
         name: "get_checkout",
         rest: Get "/checkout-sessions/{id}",
         payload: None,
+        service: SHOPPING,
         capability: CHECKOUT,
         class: Purchase,
         effect: Safe,
@@ -338,6 +373,7 @@ operations! {
         name: "update_checkout",
         rest: Put "/checkout-sessions/{id}",
         payload: Some("checkout"),
+        service: SHOPPING,
         capability: CHECKOUT,
         class: Purchase,
         effect: Writing,
@@ -352,6 +388,7 @@ operations! {
         name: "complete_checkout",
         rest: Post "/checkout-sessions/{id}/complete",
         payload: Some("checkout"),
+        service: SHOPPING,
         capability: CHECKOUT,
         class: Purchase,
         effect: Concluding,
@@ -367,6 +404,7 @@ operations! {
         name: "cancel_checkout",
         rest: Post "/checkout-sessions/{id}/cancel",
         payload: None,
+        service: SHOPPING,
         capability: CHECKOUT,
         class: Purchase,
         effect: Canceling,
@@ -380,6 +418,7 @@ operations! {
         name: "get_order",
         rest: Get "/orders/{id}",
         payload: None,
+        service: SHOPPING,
         capability: ORDER,
         class: Order,
         effect: Safe,
@@ -388,6 +427,72 @@ operations! {
         title: "Look at an order",
         description: "Get an order that this platform placed: what was bought, what it cost, what has been sent, what was \
             given back.",
+    }
+    /// Merchants by words, filters or both, a page at a time.
+    SearchMerchants {
+        name: "search_merchants",
+        rest: Post "/merchants/search",
+        payload: Some("merchant"),
+        flat: true,
+        service: RESTAURANT,
+        capability: MERCHANT,
+        class: Browsing,
+        effect: Safe,
+        request: merchant::search::Request,
+        answer: merchant::search::Found,
+        title: "Search merchants (draft)",
+        description: "Find merchants, such as restaurants, in a directory: by free text in `query` (empty for all) and by \
+            filters, which one and the same location has to meet: `open_now`, `fulfillment_method`, `location` (an \
+            `address`, with a `radius` around it or without); and `category`, whose subcategories count too. Part of a \
+            draft, not of a release of UCP.",
+    }
+    /// One merchant in full.
+    GetMerchant {
+        name: "get_merchant",
+        rest: Get "/merchants/{id}",
+        payload: None,
+        flat: true,
+        service: RESTAURANT,
+        capability: MERCHANT,
+        class: Browsing,
+        effect: Safe,
+        request: merchant::detail::Request,
+        answer: merchant::detail::Detail,
+        title: "Look at a merchant (draft)",
+        description: "Get a merchant by its id, with all its locations, their hours and how they hand goods over. An \
+            unknown id is answered with the message `NOT_FOUND` and no `merchant`. Part of a draft, not of a release of \
+            UCP.",
+    }
+    /// Places of business by words, filters or both, a page at a time.
+    SearchLocations {
+        name: "search_locations",
+        rest: Post "/locations/search",
+        payload: Some("location"),
+        service: COMMON,
+        capability: LOCATION_SEARCH,
+        class: Browsing,
+        effect: Safe,
+        request: merchant::location::SearchRequest,
+        answer: merchant::location::Found,
+        title: "Search locations",
+        description: "Find places of business by free text, by `distance` (metres around a `center` with `latitude` and \
+            `longitude`), and by filters: `hours.open_at` (an RFC 3339 instant) and `amenities`. Everything has to hold. \
+            Filters that are not known are refused.",
+    }
+    /// What a list of identifiers names among the places of business.
+    LookupLocations {
+        name: "lookup_locations",
+        rest: Post "/locations/lookup",
+        payload: Some("location"),
+        service: COMMON,
+        capability: LOCATION_LOOKUP,
+        class: Browsing,
+        effect: Safe,
+        request: merchant::location::LookupRequest,
+        answer: merchant::location::Resolved,
+        title: "Look locations up",
+        description: "Resolve up to 100 location ids to locations; `distance` and filters as in search_locations narrow \
+            what is returned. Each location says in `inputs` which identifiers led to it.",
     }
 }
 
@@ -462,7 +567,9 @@ mod tests {
         assert_eq!((names.len(), routes.len()), (Operation::ALL.len(), Operation::ALL.len()));
         for operation in Operation::ALL {
             assert_eq!(Operation::named(operation.row().name), Some(*operation));
-            assert!(operation.row().capability.starts_with(SHOPPING));
+            let row = operation.row();
+            // The draft alone names a capability outside of its service.
+            assert!(row.capability.starts_with(row.service) || row.capability == MERCHANT, "{}", row.name);
         }
     }
 }

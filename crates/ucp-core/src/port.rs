@@ -18,6 +18,7 @@ use crate::{
         product::Product,
     },
     checkout,
+    merchant::port::{Geocoder, Merchants},
     operation::ById,
     purchase::{caller::Caller, desk::Decision, ledger::Ledger},
 };
@@ -29,11 +30,28 @@ pub struct Backend {
     pub catalog: Arc<dyn Catalog>,
     /// Where they are bought.
     pub sales: Arc<dyn Sales>,
+    /// Merchants and their locations, where there is a directory of them.
+    pub directory: Option<Directory>,
+}
+
+/// The ports of a directory of merchants.
+#[derive(Clone)]
+pub struct Directory {
+    /// Who is in it.
+    pub merchants: Arc<dyn Merchants>,
+    /// Where the addresses are that buyers name.
+    pub geocoder: Arc<dyn Geocoder>,
 }
 
 impl std::fmt::Debug for Backend {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Backend").finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for Directory {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Directory").finish_non_exhaustive()
     }
 }
 

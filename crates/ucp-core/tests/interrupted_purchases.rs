@@ -470,7 +470,12 @@ fn wanted(lines: &Lines) -> ucp_core::purchase::draft::Draft {
 }
 
 fn completion(id: &str) -> Request {
-    Request::CompleteCheckout(checkout::Complete { id: id.to_owned(), tenders: vec![card("scripted")], call: None })
+    Request::CompleteCheckout(checkout::Complete {
+        id: id.to_owned(),
+        tenders: vec![card("scripted")],
+        mandate: None,
+        call: None,
+    })
 }
 
 fn view(outcome: &Outcome) -> Option<&checkout::View> {

@@ -6,7 +6,8 @@ use axum::Router;
 use futures_util::future::BoxFuture;
 use http::HeaderMap;
 use ucp_core::{
-    Operation, Refusal, Release,
+    Refusal, Release,
+    negotiation::Names,
     port::Backend,
     purchase::{desk::Desk, payment::Handler},
 };
@@ -21,6 +22,7 @@ use ucp_service::{
     Endpoint, Gate, Pipeline,
     gate::{Access, CurrentKey, Hosts, Rules, SignatureRule, SignedAnswers},
     header::UCP_AGENT,
+    mandate::Seal,
     pipeline,
     platform::{Business, Platforms, Policy, Standing},
 };
@@ -34,17 +36,16 @@ use ucp_trust::{
     profile::PlatformProfile,
     signature::{RequestLine, Scheme, sign_request},
 };
+use ucp_webhook::courier::Courier;
 use url::Url;
 
 use crate::{
     cli::McpErrorStatus,
     clock,
+    compat::{self, Compat},
     config::{self, Anonymous, Check, Data, Settings, Signed, payment::Kind},
-    docs,
+    directory as merchants, docs, webhooks,
 };
-
-/// The operations that are mounted.
-const OPERATIONS: &[Operation] = Operation::ALL;
 
 /// Opens the shop in a data directory, or fills the directory with a sample.
 pub(crate) fn open_shop(data: &Data) -> Result<Shop, StoreError> {
@@ -67,6 +68,8 @@ pub(crate) struct App {
     publications: Vec<Publication>,
     desk: Desk,
     books: Books,
+    /// Tells platforms about their orders.
+    courier: Option<Courier>,
 }
 
 /// How many interrupted payments are looked after at once.
@@ -82,9 +85,12 @@ impl App {
     ) -> Result<Self, Box<dyn std::error::Error>> {
         let base = base(public_url);
         let signing_key = Arc::new(CurrentKey::default());
-        signing_key.set(keyring.signer().cloned());
-        let business = Arc::new(Business::new(OPERATIONS, settings.storefront.as_ref().map(Url::to_string)));
-        let fetcher = fetcher(&settings.profiles, &base, &signing_key)?;
+        use_keys(&signing_key, &keyring);
+        let (operations, names) = (merchants::operations(&settings.directory), merchants::names(&settings.directory));
+        let home = settings.storefront.as_ref().map(Url::to_string);
+        let seal = Seal { keys: Arc::clone(&signing_key), audiences: audiences(public_url) };
+        let business = Arc::new(Business::under(&names, &operations, home).sealing(seal));
+        let fetcher = fetcher(&settings.profiles, settings.profiles.reach, &base, &signing_key)?;
         let directory = directory(&business, fetcher, &settings.profiles);
         register(&directory, &settings.platforms)?;
         let platforms = Platforms::new(business, policy(settings), settings.profiles.reach, directory);
@@ -92,7 +98,7 @@ impl App {
         let handlers = handlers(&settings.payments, &settings.profiles.extra_roots)?;
         let desk = desk(shop, handlers, &base);
         let declarations = desk.declarations();
-        let pipeline = pipeline(backend(shop, &desk), platforms, access(settings));
+        let pipeline = pipeline(backend(shop, &desk, &settings.directory)?, platforms.clone(), access(settings));
 
         let error_status = match settings.mcp_error_status {
             McpErrorStatus::Fitting => ErrorStatus::Fitting,
@@ -102,17 +108,37 @@ impl App {
         let mut router = docs::router();
         let mut publications = Vec::new();
         for endpoint in std::iter::once(Endpoint::Root).chain(Release::ALL.iter().copied().map(Endpoint::Of)) {
-            let publication = Publication::new(endpoint, OPERATIONS, &base, &keys, &declarations);
-            let server = Server::new(pipeline.clone(), endpoint, OPERATIONS, publication.openrpc().bytes(), false);
+            let publication = Publication::new(endpoint, &operations, &names, &base, &keys, &declarations);
+            let server = Server::new(pipeline.clone(), endpoint, &operations, publication.openrpc().bytes(), false);
             let prefix = prefix(endpoint);
             router = router
-                .merge(ucp_rest::router(&pipeline, &gate, endpoint, OPERATIONS, &prefix))
+                .merge(ucp_rest::router(&pipeline, &gate, endpoint, &operations, &prefix))
                 .merge(publication.router())
                 .merge(ucp_mcp::http::router(server, gate.clone(), error_status, &prefix));
             publications.push(publication);
         }
-        let router = ucp_rest::surrounded(router);
-        Ok(Self { router, keyring, signing_key, publications, desk, books: Books::new(Arc::clone(shop.database())) })
+        let router = ucp_rest::surrounded(router.merge(ucp_handoff::router(ucp_handoff::Options {
+            desk: desk.clone(),
+            secure: public_url.scheme() == "https",
+            plain: settings.policy == config::Policy::Development,
+        })));
+        let (router, desk) = match settings.compat {
+            Compat::Conformance => compat::conformance(router, &desk, shop, settings, public_url, &signing_key)?,
+            Compat::None => (router, desk),
+        };
+        let books = Books::new(Arc::clone(shop.database()));
+        let courier = webhooks::courier(books.clone(), platforms, &desk, &settings.profiles, &signing_key, &base)?;
+        Ok(Self { router, keyring, signing_key, publications, desk, books, courier: Some(courier) })
+    }
+
+    /// The books of the shop.
+    pub(crate) fn books(&self) -> &Books {
+        &self.books
+    }
+
+    /// What tells platforms about their orders, to be run by whoever asks first.
+    pub(crate) fn courier(&mut self) -> Option<Courier> {
+        self.courier.take()
     }
 
     /// Brings payments to their end that nobody is waiting for any more. The first call after a crash finds those that it
@@ -134,24 +160,43 @@ impl App {
     /// when their time is over.
     pub(crate) fn refresh_keys(&mut self) -> Result<(), KeyringError> {
         self.keyring.reload()?;
-        self.signing_key.set(self.keyring.signer().cloned());
+        use_keys(&self.signing_key, &self.keyring);
         let keys = self.keyring.published(clock::now());
         self.publications.iter().for_each(|publication| publication.set_keys(&keys));
         Ok(())
     }
 }
 
+/// Signs with what is in the keyring from now on.
+fn use_keys(current: &CurrentKey, keyring: &Keyring) {
+    current.set(keyring.signer().cloned());
+    current.publish(keyring.public_keys(clock::now()).cloned().collect());
+}
+
+/// The names of the business that buyers may make mandates for: its origin, its address, and where its profiles are.
+fn audiences(public_url: &Url) -> Arc<[String]> {
+    let base = base(public_url);
+    let mut names = vec![public_url.origin().ascii_serialization(), base.clone(), format!("{base}{PROFILE_PATH}")];
+    names.extend(Release::ALL.iter().map(|release| format!("{base}{}{PROFILE_PATH}", prefix(Endpoint::Of(*release)))));
+    names.dedup();
+    names.into()
+}
+
 /// The MCP server for an agent that started this process.
-pub(crate) fn desktop_server(shop: &Shop) -> Server {
-    let business = Arc::new(Business::new(OPERATIONS, None));
+pub(crate) fn desktop_server(shop: &Shop) -> Result<Server, StoreError> {
+    let settings = config::Directory::usual(true);
+    let operations = merchants::operations(&settings);
+    let business = Arc::new(Business::new(&operations, None));
     let standing = Arc::clone(&business);
     let directory = Directory::new(Offline, DirectoryOptions::default(), move |profile| standing.standing(profile));
     let platforms = Platforms::new(business, Policy::Development, Reach::Public, directory);
-    let sandbox = Sandbox::new(sandbox::declaration(config::payment::SANDBOX), Arc::new(clock::timestamp), sandbox::SLOW);
+    let sandbox =
+        Sandbox::new(sandbox::declaration(config::payment::SANDBOX), Arc::new(clock::timestamp), sandbox::SLOW);
     let desk = desk(shop, Arc::new([Arc::new(sandbox) as Arc<dyn Handler>]), ucp_wire::documents::DEFAULT_PUBLIC_URL);
-    let publication = Publication::new(Endpoint::Root, OPERATIONS, ucp_wire::documents::DEFAULT_PUBLIC_URL, &[], &desk.declarations());
-    let pipeline: Pipeline = pipeline(backend(shop, &desk), platforms, Access::OPEN);
-    Server::new(pipeline, Endpoint::Root, OPERATIONS, publication.openrpc().bytes(), true)
+    let (url, handlers) = (ucp_wire::documents::DEFAULT_PUBLIC_URL, desk.declarations());
+    let publication = Publication::new(Endpoint::Root, &operations, &Names::default(), url, &[], &handlers);
+    let pipeline: Pipeline = pipeline(backend(shop, &desk, &settings)?, platforms, Access::OPEN);
+    Ok(Server::new(pipeline, Endpoint::Root, &operations, publication.openrpc().bytes(), true))
 }
 
 /// A process that serves the one that started it has nothing to fetch.
@@ -164,7 +209,7 @@ impl Fetch for Offline {
 }
 
 /// Where an embedded shop sells, at the pages below `base`.
-fn desk(shop: &Shop, handlers: Arc<[Arc<dyn Handler>]>, base: &str) -> Desk {
+fn desk(shop: &Shop, handlers: Handlers, base: &str) -> Desk {
     Desk {
         catalog: Arc::new(shop.clone()),
         ledger: Arc::new(Books::new(Arc::clone(shop.database()))),
@@ -176,15 +221,16 @@ fn desk(shop: &Shop, handlers: Arc<[Arc<dyn Handler>]>, base: &str) -> Desk {
     }
 }
 
-fn backend(shop: &Shop, desk: &Desk) -> Backend {
-    Backend { catalog: Arc::new(shop.clone()), sales: Arc::new(desk.clone()) }
+pub(crate) fn backend(shop: &Shop, desk: &Desk, directory: &config::Directory) -> Result<Backend, StoreError> {
+    let directory = merchants::open(shop, directory)?;
+    Ok(Backend { catalog: Arc::new(shop.clone()), sales: Arc::new(desk.clone()), directory })
 }
 
 /// What moves the money.
-fn handlers(
-    payments: &[config::Payment],
-    roots: &[config::Root],
-) -> Result<Arc<[Arc<dyn Handler>]>, Box<dyn std::error::Error>> {
+type Handlers = Arc<[Arc<dyn Handler>]>;
+
+/// The payment handlers of the configuration.
+fn handlers(payments: &[config::Payment], roots: &[config::Root]) -> Result<Handlers, Box<dyn std::error::Error>> {
     let clock: ucp_payment::Clock = Arc::new(clock::timestamp);
     let handler = |payment: &config::Payment| -> Result<Arc<dyn Handler>, Box<dyn std::error::Error>> {
         let declaration = payment.declaration.clone();
@@ -211,8 +257,9 @@ fn handlers(
 }
 
 /// What fetches profiles, saying who asks, and proving it where there is a key.
-fn fetcher(
+pub(crate) fn fetcher(
     profiles: &config::Profiles,
+    reach: Reach,
     base: &str,
     signing_key: &Arc<CurrentKey>,
 ) -> Result<Fetcher, Box<dyn std::error::Error>> {
@@ -228,14 +275,18 @@ fn fetcher(
             tracing::error!(%error, "a request could not be signed");
         }
     };
-    Ok(Fetcher::new(FetchOptions {
-        reach: profiles.reach,
+    Ok(Fetcher::new(FetchOptions { sign: Some(Arc::new(introduce)), ..fetch_options(profiles, reach) })?)
+}
+
+/// How strangers are reached.
+pub(crate) fn fetch_options(profiles: &config::Profiles, reach: Reach) -> FetchOptions {
+    FetchOptions {
+        reach,
         connect_timeout: profiles.connect_timeout,
         deadline: profiles.timeout,
         roots: profiles.extra_roots.iter().flat_map(|root| root.certificates.clone()).collect(),
-        sign: Some(Arc::new(introduce)),
         ..FetchOptions::default()
-    })?)
+    }
 }
 
 fn directory(business: &Arc<Business>, fetcher: Fetcher, profiles: &config::Profiles) -> Directory<Standing> {
@@ -286,7 +337,7 @@ fn register(directory: &Directory<Standing>, platforms: &[config::Platform]) -> 
     Ok(())
 }
 
-fn rules(settings: &Settings, public_url: &Url, signing_key: &Arc<CurrentKey>) -> Rules {
+pub(crate) fn rules(settings: &Settings, public_url: &Url, signing_key: &Arc<CurrentKey>) -> Rules {
     Rules {
         hosts: Hosts(public_url.host_str().map(str::to_owned).into_iter().collect()),
         scheme: scheme(public_url),
@@ -318,7 +369,7 @@ fn policy(settings: &Settings) -> Policy {
     }
 }
 
-fn access(settings: &Settings) -> Access {
+pub(crate) fn access(settings: &Settings) -> Access {
     let rule = |check| match check {
         Check::Off => SignatureRule::Off,
         Check::Verify => SignatureRule::Verify,

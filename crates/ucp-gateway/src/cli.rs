@@ -9,7 +9,11 @@ use ucp_store::sample::{self, SAMPLES, Sample};
 use url::Url;
 
 use crate::{
-    command::{explain::ExplainOptions, keys::OwnKeysCommand, sign::SignOptions, verify::VerifyOptions},
+    command::{
+        explain::ExplainOptions, keys::OwnKeysCommand, orders::OrdersCommand, sign::SignOptions, verify::VerifyOptions,
+        webhooks::WebhooksCommand,
+    },
+    compat::{Compat, SimulationSecret},
     config::Policy,
 };
 
@@ -27,7 +31,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Serve the shop (what happens without a command, too).
     Serve(ServeOptions),
-    /// Load products into the shop from a file; products that are there already are updated.
+    /// Load products into the shop from a file, or merchants into the directory beside it; what is there already is updated.
     Import(ImportOptions),
     /// Show on what terms the shop sells (taxes, fees, discounts, deliveries), or set them from a file.
     Terms(TermsOptions),
@@ -38,6 +42,12 @@ pub(crate) enum Command {
     /// Make and list keys: the gateway's own, and API keys for platforms.
     #[command(subcommand)]
     Keys(KeysCommand),
+    /// Look at orders and move them along. The platform that placed an order is told of every step.
+    #[command(subcommand)]
+    Orders(OrdersCommand),
+    /// Look at what platforms are told about their orders.
+    #[command(subcommand)]
+    Webhooks(WebhooksCommand),
     /// Sign an HTTP message in a file.
     Sign(SignOptions),
     /// Verify the signatures of an HTTP message in a file, and say what differs.
@@ -76,6 +86,12 @@ pub(crate) struct ServeOptions {
     /// gateway, else require].
     #[arg(long, env = "UCP_GATEWAY_POLICY", value_name = "WHICH")]
     pub(crate) policy: Option<Policy>,
+    /// Whose expectations to meet beyond UCP, for testing on this machine [default: none].
+    #[arg(long, env = "UCP_GATEWAY_COMPAT", value_name = "WHICH")]
+    pub(crate) compat: Option<Compat>,
+    /// With `--compat conformance`: what whoever simulates the course of an order has to show.
+    #[arg(long, env = "UCP_GATEWAY_SIMULATION_SECRET", value_name = "SECRET", hide_env_values = true)]
+    pub(crate) simulation_secret: Option<SimulationSecret>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ValueEnum)]
@@ -113,7 +129,14 @@ pub(crate) enum KeysCommand {
 #[derive(Debug, Args)]
 pub(crate) struct ImportOptions {
     /// The file: JSON Lines of UCP products, or Shopify's product CSV export.
-    pub(crate) file: PathBuf,
+    #[arg(required_unless_present = "merchants", conflicts_with = "merchants")]
+    pub(crate) file: Option<PathBuf>,
+    /// Load merchants into the directory beside the shop instead, from a file with a merchant a line (JSON Lines).
+    #[arg(long, value_name = "FILE", conflicts_with = "format")]
+    pub(crate) merchants: Option<PathBuf>,
+    /// Load merchants whose hours or coordinates mean nothing without them, instead of leaving the merchant out.
+    #[arg(long, conflicts_with = "file")]
+    pub(crate) lenient: bool,
     /// The directory that holds the shop; created as an empty shop when it is not there.
     #[arg(long, env = "UCP_GATEWAY_DATA_DIR", default_value = "./data", value_name = "DIRECTORY")]
     pub(crate) data_dir: PathBuf,

@@ -2,6 +2,8 @@
 //!
 //! | module | holds |
 //! | :-- | :-- |
+//! | [`mod@admin`] | where the operator's own calls are taken |
+//! | [`mod@directory`] | the directory of merchants, with the files it refers to |
 //! | [`document`] | the file as it was written: where each key stands, and which keys there are |
 //! | [`mod@file`] | the shape of the file |
 //! | [`mod@payment`] | how buyers can pay, with the secrets that takes |
@@ -11,6 +13,8 @@
 //! [`Settings`] are complete and checked: whatever they name was there and could be read, so that nothing of it can fail
 //! any more once the gateway runs. No file is needed; `docs/gateway.example.toml` shows all of it.
 
+mod admin;
+mod directory;
 mod document;
 mod file;
 pub(crate) mod payment;
@@ -31,11 +35,12 @@ use ucp_trust::{
 };
 use url::{Host, Url};
 
-pub(crate) use self::{payment::Payment, platform::Platform};
+pub(crate) use self::{admin::Admin, directory::Directory, payment::Payment, platform::Platform};
 use self::{document::Document, file::Limit};
 use crate::{
     app::shown,
     cli::{DataOptions, McpErrorStatus, ServeOptions},
+    compat::{Compat, SimulationSecret},
 };
 
 /// Everything that the gateway is told before it runs.
@@ -43,6 +48,8 @@ use crate::{
 pub(crate) struct Settings {
     /// The address to listen on.
     pub(crate) listen: SocketAddr,
+    /// Where operators call, if anywhere.
+    pub(crate) admin: Option<Admin>,
     /// The address under which clients reach the gateway, where that is not the one it listens on.
     pub(crate) public_url: Option<Url>,
     /// Where a buyer can go on when a platform cannot be served.
@@ -72,6 +79,12 @@ pub(crate) struct Settings {
     pub(crate) signatures: Signatures,
     /// How buyers can pay.
     pub(crate) payments: Vec<Payment>,
+    /// The directory of merchants.
+    pub(crate) directory: Directory,
+    /// Whose expectations are met beyond UCP.
+    pub(crate) compat: Compat,
+    /// What whoever simulates the course of an order has to show.
+    pub(crate) simulation_secret: Option<SimulationSecret>,
 }
 
 /// The shop.
@@ -209,12 +222,25 @@ impl Settings {
             Some(path) => Document::read(path)?,
             None => Document::default(),
         };
-        let file::File { server, data, callers, profiles, platform, limits, signatures, payment } = document.take();
+        let file::File { server, data, callers, profiles, platform, limits, signatures, payment, merchants, geocoder } =
+            document.take();
         let mut problems = Problems { document: &document, found: Vec::new() };
 
         let listen = flags.listen.or(server.listen).unwrap_or(SocketAddr::from(([127, 0, 0, 1], 8080)));
         let public_url = flags.public_url.clone().or(server.public_url.map(|url| url.0));
         let private = is_private(listen, public_url.as_ref());
+        let compat = flags.compat.or(server.compat).unwrap_or_default();
+        if compat != Compat::None && !private {
+            problems.add(
+                "server.compat",
+                format_args!(
+                    "this is for testing, and needs `server.listen` and `server.public_url` to be loopback addresses"
+                ),
+            );
+        }
+        if compat == Compat::None && flags.simulation_secret.is_some() {
+            problems.add("server.compat", format_args!("a simulation secret means something with `conformance` only"));
+        }
         let by_reach = if private { Policy::Development } else { Policy::Require };
         let policy = flags.policy.or(callers.policy).unwrap_or(by_reach);
         let defaults = Defaults::of(policy);
@@ -227,10 +253,17 @@ impl Settings {
         };
         let platforms = platform::resolve(platform, profiles.reach, limits.keyed, &mut problems, environment);
         let development = policy == Policy::Development;
+        let (token_file, token_env) = (server.admin_token_file.as_deref(), server.admin_token_env.as_deref());
+        let admin = admin::resolve(server.admin_listen, token_file, token_env, &mut problems, environment);
         let payments = payment::resolve(payment, development, private, &mut problems, environment);
+        let directory = directory::resolve(merchants, &geocoder, development, &profiles.extra_roots, &mut problems);
         let settings = Self {
             listen,
+            admin,
             payments,
+            directory,
+            compat,
+            simulation_secret: flags.simulation_secret.clone(),
             storefront: server.storefront.map(|url| url.0),
             public_url,
             max_connections: flags.max_connections.or(server.max_connections.map(|most| most.0)).unwrap_or(1_024)
@@ -279,12 +312,7 @@ impl Settings {
 }
 
 impl Data {
-    fn with(
-        flags: &DataOptions,
-        dir: Option<PathBuf>,
-        cache_mb: Option<u32>,
-        sample: Option<&'static Sample>,
-    ) -> Self {
+    fn with(flags: &DataOptions, dir: Option<PathBuf>, cache_mb: Option<u32>, sample: Option<&'static Sample>) -> Self {
         Self {
             sample: flags.sample.or(sample).unwrap_or(&SAMPLES[0]),
             dir: flags.data_dir.clone().or(dir).unwrap_or_else(|| PathBuf::from("./data")),

@@ -3,14 +3,19 @@
 //! The only crate that knows all others: it reads the command line, composes a backend, the pipeline and the bindings,
 //! and runs them.
 
+mod admin;
 mod app;
 mod cli;
 mod clock;
 mod command;
+mod compat;
 mod config;
+mod directory;
 mod docs;
 mod listener;
+mod orders;
 mod telemetry;
+mod webhooks;
 
 use std::process::ExitCode;
 
@@ -33,6 +38,8 @@ fn main() -> ExitCode {
         Command::CheckConfig(options) => command::check_config::run(&options),
         Command::Keys(KeysCommand::Api) => command::api_key::run(),
         Command::Keys(KeysCommand::Own(command)) => command::keys::run(&command),
+        Command::Orders(command) => command::orders::run(command),
+        Command::Webhooks(command) => command::webhooks::run(&command),
         Command::Sign(options) => command::sign::run(&options),
         Command::Verify(options) => command::verify::run(&options),
         Command::Explain(options) => command::explain::run(&options),

@@ -88,7 +88,9 @@ fn call(
     }
     idempotency_keys.extend(caller.idempotency_keys.iter().cloned());
     let id = if operation.takes_id() { Some(identifier(row, arguments.shift_remove("id"))?) } else { None };
+    let flat = flat || row.flat;
     let payload = match row.payload {
+        None if row.flat => Value::Object(arguments),
         None => Value::Null,
         Some(name) => match arguments.shift_remove(name) {
             Some(payload) => payload,

@@ -27,7 +27,7 @@ pub struct Server(Arc<Inner>);
 
 struct Inner {
     endpoint: Endpoint,
-    operations: &'static [Operation],
+    operations: Arc<[Operation]>,
     pipeline: Pipeline,
     /// The members of the answer to `tools/list`, as JSON without braces.
     tools: Box<str>,
@@ -102,7 +102,7 @@ impl Server {
     pub fn new(
         pipeline: Pipeline,
         endpoint: Endpoint,
-        operations: &'static [Operation],
+        operations: &[Operation],
         openrpc: &[u8],
         anonymous: bool,
     ) -> Self {
@@ -112,7 +112,7 @@ impl Server {
         let tools = openrpc::tools(dialect(endpoint.release()), operations, anonymous, promising);
         Self(Arc::new(Inner {
             endpoint,
-            operations,
+            operations: operations.into(),
             pipeline,
             tools: splice::members(&json!({ "tools": tools })),
             openrpc: String::from_utf8_lossy(openrpc).into(),
@@ -179,7 +179,7 @@ impl Server {
                 };
                 let call =
                     direct_call(operation, self.0.endpoint, params, caller).map_err(|refusal| self.fault(refusal))?;
-                return self.run(call, |document, release| dialect(release).direct(document)).await;
+                return self.run(call, |document, release| dialect(release).direct(operation, document)).await;
             }
         };
         Ok(Outcome::result(result))

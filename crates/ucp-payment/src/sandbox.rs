@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use ucp_core::{
     message::Message,
-    purchase::payment::{Attempt, Declaration, Handler, Settlement, Tender},
+    purchase::payment::{Attempt, Credential, Declaration, Handler, Instrument, Settlement, Tender},
 };
 
 use crate::{Clock, credential};
@@ -163,6 +163,22 @@ impl Handler for Sandbox {
 
     async fn inquire(&self, attempt: &Attempt) -> Settlement {
         self.outcome(attempt)
+    }
+
+    fn confirmed_in_person(&self) -> Option<Tender> {
+        let token = Scenario::TOKENS.iter().find(|(_, scenario)| *scenario == Scenario::ChallengePassed)?.0;
+        let Value::Object(members) = json!({ "type": "token", "token": token }) else { return None };
+        Some(Tender {
+            instrument: Instrument {
+                id: "sandbox".into(),
+                handler_id: self.declaration.id.clone(),
+                kind: self.declaration.instruments.first()?.clone(),
+                selected: Some(true),
+                billing_address: None,
+                display: None,
+            },
+            credential: Some(Credential::new("token".into(), members)),
+        })
     }
 
     async fn forget(&self, attempt: &Attempt) -> bool {

@@ -28,7 +28,7 @@ use http::{
     header::{CACHE_CONTROL, CONTENT_TYPE},
     request::Parts,
 };
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tower::ServiceExt as _;
 use ucp_core::{Code, Operation, Refusal, Release, json, operation::Method};
 use ucp_service::{
@@ -164,7 +164,12 @@ async fn read(
     let bytes = body::read(body).await?;
     // Before anything is parsed: what is signed are the bytes.
     let admission = route.gate.admit(entry, head, &bytes).await?;
-    let payload = if row.payload.is_some() { json::parse(&bytes, json::Limits::REQUEST)? } else { Value::Null };
+    let payload = match row.payload {
+        Some(_) => json::parse(&bytes, json::Limits::REQUEST)?,
+        // What may be asked beside an identifier has no place here.
+        None if row.flat => Value::Object(Map::new()),
+        None => Value::Null,
+    };
     let call = Call {
         operation: route.operation,
         endpoint: route.endpoint,

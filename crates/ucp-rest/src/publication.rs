@@ -21,7 +21,7 @@ use http::{
 };
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
-use ucp_core::{Code, Operation, Refusal, Release, purchase::payment::Declaration};
+use ucp_core::{Code, Operation, Refusal, Release, negotiation::Names, purchase::payment::Declaration};
 use ucp_service::Endpoint;
 use ucp_wire::{dialect, documents, openapi, openrpc, profile::Site};
 
@@ -78,7 +78,8 @@ impl Published {
 #[derive(Clone, Debug)]
 pub struct Publication {
     endpoint: Endpoint,
-    operations: &'static [Operation],
+    operations: Arc<[Operation]>,
+    names: Names,
     public_url: Arc<str>,
     handlers: Arc<[Declaration]>,
     /// The only document that changes while the gateway runs: it holds the public keys.
@@ -89,12 +90,13 @@ pub struct Publication {
 }
 
 impl Publication {
-    /// What is published about `operations` at an endpoint of a gateway that is reached under `public_url`, has these
+    /// What is published about `operations`, under these `names`, at an endpoint of a gateway that is reached under `public_url`, has these
     /// public `keys` and takes payments by these `handlers`.
     #[must_use]
     pub fn new(
         endpoint: Endpoint,
-        operations: &'static [Operation],
+        operations: &[Operation],
+        names: &Names,
         public_url: &str,
         keys: &[Value],
         handlers: &[Declaration],
@@ -104,10 +106,13 @@ impl Publication {
         let schemas = documents::schemas(dialect, operations);
         Self {
             endpoint,
-            operations,
+            operations: operations.into(),
+            names: names.clone(),
             public_url: public_url.into(),
             handlers: handlers.into(),
-            profile: Arc::new(RwLock::new(Published::new(&profile(endpoint, operations, public_url, keys, handlers)))),
+            profile: Arc::new(RwLock::new(Published::new(&profile(
+                endpoint, operations, names, public_url, keys, handlers,
+            )))),
             openapi: Published::new(&openapi::document(dialect, operations, &base)),
             openrpc: Published::new(&openrpc::document(dialect, operations, &base)),
             schemas: Arc::new(schemas.iter().map(|(name, schema)| (name.clone(), Published::new(schema))).collect()),
@@ -116,7 +121,7 @@ impl Publication {
 
     /// Publishes other public keys from now on.
     pub fn set_keys(&self, keys: &[Value]) {
-        let profile = profile(self.endpoint, self.operations, &self.public_url, keys, &self.handlers);
+        let profile = profile(self.endpoint, &self.operations, &self.names, &self.public_url, keys, &self.handlers);
         *self.profile.write().unwrap_or_else(PoisonError::into_inner) = Published::new(&profile);
     }
 
@@ -165,6 +170,7 @@ impl Publication {
 fn profile(
     endpoint: Endpoint,
     operations: &[Operation],
+    names: &Names,
     public_url: &str,
     keys: &[Value],
     handlers: &[Declaration],
@@ -178,6 +184,7 @@ fn profile(
     dialect(release).profile(&Site {
         endpoint: &base,
         operations,
+        names,
         keys,
         handlers,
         supported_versions: &supported_versions,

@@ -21,6 +21,7 @@ use ucp_trust::{
     address::ProfileUrl,
     api_key::ApiKeys,
     client::{ClientAddress, TrustedProxies},
+    jwk::PublicKey,
     limit::{Caller, InFlight, Permit, RateLimits, Tier},
     signature::{Message, RequestLine, Scheme, Signed, SigningKey, Start, sign_response},
 };
@@ -169,20 +170,35 @@ pub enum SignedAnswers {
     All,
 }
 
-/// The key that the gateway signs with at the moment, if it has one; another one after a rotation.
+/// The key that the gateway signs with at the moment, if it has one, and those that it publishes; others after a rotation.
 #[derive(Debug, Default)]
-pub struct CurrentKey(RwLock<Option<Arc<SigningKey>>>);
+pub struct CurrentKey {
+    signer: RwLock<Option<Arc<SigningKey>>>,
+    published: RwLock<Arc<[PublicKey]>>,
+}
 
 impl CurrentKey {
     /// The key.
     #[must_use]
     pub fn get(&self) -> Option<Arc<SigningKey>> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.signer.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Signs with another key from now on.
     pub fn set(&self, key: Option<Arc<SigningKey>>) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = key;
+        *self.signer.write().unwrap_or_else(PoisonError::into_inner) = key;
+    }
+
+    /// The keys that are published, also those that sign nothing more: what a signature of ours that comes back is
+    /// verified with.
+    #[must_use]
+    pub fn published(&self) -> Arc<[PublicKey]> {
+        Arc::clone(&self.published.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Publishes other keys from now on.
+    pub fn publish(&self, keys: Arc<[PublicKey]>) {
+        *self.published.write().unwrap_or_else(PoisonError::into_inner) = keys;
     }
 }
 

@@ -16,8 +16,7 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::OwnedMutexGuard;
 use ucp_core::{
-    Code, Operation, Refusal, Release,
-    json,
+    Code, Operation, Refusal, Release, json,
     purchase::ledger::{Kept, Key},
 };
 use ucp_wire::dialect::{Encoded, RpcError};
@@ -53,7 +52,7 @@ fn canonical(value: &Value, text: &mut String) {
             names.sort_unstable_by_key(|(name, _)| *name);
             text.push('{');
             for (name, value) in names {
-                text.push_str(&Value::String(name.clone()).to_string());
+                quoted(name, text);
                 text.push(':');
                 canonical(value, text);
                 text.push(',');
@@ -72,21 +71,39 @@ fn canonical(value: &Value, text: &mut String) {
             Some(integer) => text.push_str(&integer.to_string()),
             None => text.push_str(&number.to_string()),
         },
-        other => text.push_str(&other.to_string()),
+        Value::String(string) => quoted(string, text),
+        Value::Bool(true) => text.push_str("true"),
+        Value::Bool(false) => text.push_str("false"),
+        Value::Null => text.push_str("null"),
     }
 }
 
-/// The form in which an answer is kept.
+/// Appends a text between quotes, in a form that no other text has.
+fn quoted(string: &str, text: &mut String) {
+    text.push('"');
+    let mut rest = string;
+    while let Some(special) = rest.find(['"', '\\']) {
+        let (plain, after) = rest.split_at(special);
+        text.push_str(plain);
+        text.push('\\');
+        text.push_str(&after[..1]);
+        rest = &after[1..];
+    }
+    text.push_str(rest);
+    text.push('"');
+}
+
+/// How an answer is kept: a line that tells of it, and behind that the document as it is. Escaping it to put it into
+/// another one would cost more than making it.
 #[derive(Debug, Serialize, Deserialize)]
-struct Stored {
+struct Heading {
     status: u16,
-    document: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    rpc_error: Option<StoredError>,
+    rpc_error: Option<KeptError>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct StoredError {
+struct KeptError {
     code: i32,
     message: String,
     data: String,
@@ -95,12 +112,12 @@ struct StoredError {
 /// An answer in the form in which it is kept.
 pub(crate) fn stored(encoded: &Encoded) -> String {
     let rpc_error = encoded.rpc_error.clone();
-    let stored = Stored {
+    let heading = Heading {
         status: encoded.status,
-        document: encoded.document.clone(),
-        rpc_error: rpc_error.map(|RpcError { code, message, data }| StoredError { code, message, data }),
+        rpc_error: rpc_error.map(|RpcError { code, message, data }| KeptError { code, message, data }),
     };
-    serde_json::to_string(&stored).unwrap_or_else(|error| unreachable!("texts serialise: {error}"))
+    let heading = serde_json::to_string(&heading).unwrap_or_else(|error| unreachable!("texts serialise: {error}"));
+    [&heading, "\n", &encoded.document].concat()
 }
 
 /// The answer that was kept, for a call that asks the same.
@@ -113,16 +130,13 @@ pub(crate) fn replayed(kept: &Kept, identity: &[u8; 32]) -> Result<Encoded, Refu
         let accepted = "the same request as before, or a new key";
         return Err(Refusal::new(Code::IdempotencyConflict, content).accepting(accepted));
     }
-    let stored: Stored = serde_json::from_str(&kept.answer).map_err(|error| {
+    let (heading, document) = kept.answer.split_once('\n').unwrap_or_default();
+    let Heading { status, rpc_error } = serde_json::from_str(heading).map_err(|error| {
         tracing::error!(%error, "a kept answer is unreadable");
         Refusal::internal()
     })?;
-    let rpc_error = stored.rpc_error;
-    Ok(Encoded {
-        document: stored.document,
-        status: stored.status,
-        rpc_error: rpc_error.map(|StoredError { code, message, data }| RpcError { code, message, data }),
-    })
+    let rpc_error = rpc_error.map(|KeptError { code, message, data }| RpcError { code, message, data });
+    Ok(Encoded { document: document.to_owned(), status, rpc_error })
 }
 
 /// Whose turn it is to change a resource.
@@ -187,6 +201,8 @@ mod tests {
             json!({ "a": "1", "b": [{ "c": "x", "d": null }] }),
             json!({ "a": 1, "b": [{ "c": "x" }] }),
             json!({ "a": 1, "b": { "c": "x", "d": null } }),
+            json!({ "a": 1, "b": [{ "c": "x\\", "d": null }] }),
+            json!({ "a": 1, "b": [{ "c": "x\",\"d\":null,}" }] }),
         ] {
             assert_ne!(of(&one), of(&different), "{different}");
         }
@@ -197,8 +213,8 @@ mod tests {
 
     #[test]
     fn an_answer_comes_back_as_it_was() {
-        let error = RpcError { code: -32603, message: "m".into(), data: "{\"a\": 1}".into() };
-        let encoded = Encoded { document: "{\"b\":\"\\u0000\"}".into(), status: 201, rpc_error: Some(error) };
+        let error = RpcError { code: -32603, message: "m\nn".into(), data: "{\"a\":\n1}".into() };
+        let encoded = Encoded { document: "{\"b\":\n\"\\u0000\"}".into(), status: 201, rpc_error: Some(error) };
         let kept = Kept { identity: [1; 32], answer: stored(&encoded), at: jiff_epoch() };
         assert_eq!(replayed(&kept, &[1; 32]), Ok(encoded));
         assert_eq!(replayed(&kept, &[2; 32]).expect_err("another request").code, Code::IdempotencyConflict);

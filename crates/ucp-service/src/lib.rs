@@ -12,6 +12,7 @@
 //! | [`call`] | what goes into the pipeline and what comes out |
 //! | [`mod@pipeline`] | the stack |
 //! | `idempotency` | keys, kept answers, and whose turn it is |
+//! | [`mandate`] | what both sides sign about a checkout |
 //! | [`gate`] | who is let in: limits, API keys, signatures |
 //! | [`agent`] | what a request states about who is calling |
 //! | [`platform`] | the platform behind a call, and what was negotiated with it |
@@ -24,6 +25,7 @@ pub mod call;
 pub mod gate;
 pub mod header;
 mod idempotency;
+pub mod mandate;
 pub mod pipeline;
 pub mod platform;
 

@@ -11,12 +11,14 @@ use std::{
 };
 
 use futures_util::{FutureExt as _, future::Either};
+use jiff::Timestamp;
 use tower::{Service, ServiceBuilder, ServiceExt as _, layer::layer_fn, util::BoxCloneSyncService};
 use ucp_core::{
     Answer, Code, Outcome, Refusal, Request,
     catalog::{detail::detail, lookup::lookup, search::search},
+    merchant,
     message::{Message, Severity},
-    port::{Backend, Sales},
+    port::{Backend, Directory, Sales},
     purchase::{
         caller::Caller,
         desk::Decision,
@@ -243,12 +245,13 @@ where
             format!(
                 "`{}` needs the capability {}, which the platform's profile does not declare in a version that this \
                  business has in release {release}.",
-                row.name, row.capability
+                row.name,
+                active.name_of(row.capability)
             ),
             Severity::Unrecoverable,
         )];
         let outcome = Outcome::NoResource { messages, continue_url: self.home.clone(), id: None, conflict: false };
-        Either::Left(ready(Ok(identified.platform.answer(identified.call.operation, outcome))))
+        Either::Left(ready(identified.platform.answer(identified.call.operation, outcome)))
     }
 }
 
@@ -341,11 +344,43 @@ impl Service<Valid> for Execute {
                     Outcome::Answer(Answer::LookupCatalog(lookup(catalog, &request).await?))
                 }
                 Request::GetProduct(request) => detail(catalog, &request).await?,
+                Request::SearchMerchants(_)
+                | Request::GetMerchant(_)
+                | Request::SearchLocations(_)
+                | Request::LookupLocations(_) => {
+                    let directory = backend.directory.as_ref().ok_or_else(|| {
+                        tracing::error!("there is no directory, but its operations are mounted");
+                        Refusal::internal()
+                    })?;
+                    Outcome::Answer(consult(directory, request, backend.sales.now()).await?)
+                }
                 sale => decide(&*backend.sales, &platform.caller(), sale).await?.outcome,
             };
-            Ok(platform.answer(operation, outcome))
+            platform.answer(operation, outcome)
         })
     }
+}
+
+/// What the directory answers about merchants and their locations as of `now`.
+async fn consult(directory: &Directory, request: Request, now: Timestamp) -> Result<Answer, Refusal> {
+    let Directory { merchants, geocoder } = directory;
+    let (merchants, geocoder) = (&**merchants, &**geocoder);
+    Ok(match request {
+        Request::SearchMerchants(request) => {
+            Answer::SearchMerchants(merchant::search::search(merchants, geocoder, &request, now).await?)
+        }
+        Request::GetMerchant(request) => Answer::GetMerchant(merchant::detail::detail(merchants, &request, now).await?),
+        Request::SearchLocations(request) => {
+            Answer::SearchLocations(merchant::location::search(merchants, &request, now).await?)
+        }
+        Request::LookupLocations(request) => {
+            Answer::LookupLocations(merchant::location::lookup(merchants, &request, now).await?)
+        }
+        _ => {
+            tracing::error!("the directory holds nothing but merchants");
+            return Err(Refusal::internal());
+        }
+    })
 }
 
 /// How often a change is decided anew because others changed the same thing meanwhile.
@@ -372,7 +407,7 @@ async fn write(sales: &dyn Sales, turns: &Turns, valid: Valid) -> Result<Encoded
             return replayed(&kept, identity);
         }
         let decision = decide(sales, &caller, request.clone()).await?;
-        let encoded = platform.answer(operation, decision.outcome);
+        let encoded = platform.answer(operation, decision.outcome)?;
         let keep = keyed.as_ref().map(|Keyed { key, identity }| {
             (key.clone(), Kept { identity: *identity, answer: stored(&encoded), at: sales.now() })
         });
@@ -403,8 +438,14 @@ async fn decide(sales: &dyn Sales, caller: &Caller, request: Request) -> Result<
         Request::CompleteCheckout(request) => sales.complete_checkout(caller, request).await,
         Request::CancelCheckout(request) => sales.cancel_checkout(caller, request).await,
         Request::GetOrder(request) => sales.get_order(caller, request).await,
-        Request::SearchCatalog(_) | Request::LookupCatalog(_) | Request::GetProduct(_) => {
-            tracing::error!("the catalog is not for sale");
+        Request::SearchCatalog(_)
+        | Request::LookupCatalog(_)
+        | Request::GetProduct(_)
+        | Request::SearchMerchants(_)
+        | Request::GetMerchant(_)
+        | Request::SearchLocations(_)
+        | Request::LookupLocations(_) => {
+            tracing::error!("neither the catalog nor the directory is for sale");
             Err(Refusal::internal())
         }
     }

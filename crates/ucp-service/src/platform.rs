@@ -9,9 +9,9 @@ use std::{fmt, sync::Arc};
 use ucp_core::{
     Code, Operation, Outcome, Refusal, Release,
     message::Message,
-    negotiation::{Active, Declaration, negotiate},
+    negotiation::{Active, Declaration, Names, negotiate},
     operation::Class,
-    purchase::caller::Caller,
+    purchase::{caller::Caller, mandate::Notary},
 };
 use ucp_trust::{
     address::{ProfileUrl, Reach},
@@ -27,6 +27,7 @@ use crate::{
     agent,
     call::{Call, Endpoint},
     gate::Principal,
+    mandate::{self, Seal, Witness},
 };
 
 /// What happens to a platform whose profile cannot be fetched.
@@ -44,7 +45,11 @@ pub enum Policy {
 #[derive(Clone, Debug)]
 pub struct Business {
     declared: Vec<Vec<Declaration>>,
+    /// The same with what is offered only where there is a key to sign with.
+    signing: Vec<Vec<Declaration>>,
     everything: Vec<Arc<Active>>,
+    names: Vec<Names>,
+    seal: Option<Seal>,
     /// Where a buyer can go on whatever happens here.
     pub home: Option<String>,
 }
@@ -53,12 +58,31 @@ impl Business {
     /// A business that has mounted `operations`.
     #[must_use]
     pub fn new(operations: &[Operation], home: Option<String>) -> Self {
-        let declared: Vec<Vec<_>> = Release::ALL
-            .iter()
-            .map(|release| offered(dialect(*release), operations).map(Offer::declaration).collect())
-            .collect();
-        let everything = declared.iter().map(|declared| Arc::new(Active::all(declared))).collect();
-        Self { declared, everything, home }
+        Self::under(&Names::default(), operations, home)
+    }
+
+    /// The same for a business that uses names of its own.
+    #[must_use]
+    pub fn under(names: &Names, operations: &[Operation], home: Option<String>) -> Self {
+        let declared = |signing: bool| -> Vec<Vec<Declaration>> {
+            let of = |release: &Release| {
+                let offers = offered(dialect(*release), operations).filter(|offer| signing || !offer.signed);
+                offers.map(|offer: &Offer| offer.declaration_under(names)).collect()
+            };
+            Release::ALL.iter().map(of).collect()
+        };
+        let (declared, signing) = (declared(false), declared(true));
+        let names: Vec<_> = Release::ALL.iter().map(|release| dialect::names(dialect(*release), names)).collect();
+        let everything = declared.iter().zip(&names);
+        let everything = everything.map(|(declared, names)| Arc::new(Active::all(declared).under(names))).collect();
+        Self { declared, signing, everything, names, seal: None, home }
+    }
+
+    /// The same for a business that proves itself with keys, as far as there are any: what is signed by both sides is
+    /// offered then. A key may come and go while it runs.
+    #[must_use]
+    pub fn sealing(self, seal: Seal) -> Self {
+        Self { seal: Some(seal), ..self }
     }
 
     /// What is declared in a release.
@@ -67,17 +91,29 @@ impl Business {
         &self.declared[release.ordinal()]
     }
 
+    /// What is declared in a release while there is a key to sign with.
+    #[must_use]
+    pub fn declared_with_key(&self, release: Release) -> &[Declaration] {
+        &self.signing[release.ordinal()]
+    }
+
     /// What follows from a platform's profile.
     #[must_use]
     pub fn standing(&self, profile: &PlatformProfile) -> Standing {
         let Some(release) = Release::from_date(&profile.version) else {
-            return Standing { release: None, active: Arc::default() };
+            return Standing { release: None, active: Arc::default(), signing: None };
         };
-        let active = negotiate(release.date(), self.declared(release), &profile.capabilities).active();
+        let negotiated = |declared: &[Declaration]| {
+            let negotiation = negotiate(release.date(), declared, &profile.capabilities);
+            negotiation.active().under(&self.names[release.ordinal()])
+        };
+        let active = negotiated(self.declared(release));
+        let signing = self.seal.is_some().then(|| negotiated(&self.signing[release.ordinal()]));
+        let signing = signing.filter(|signing| *signing != active).map(Arc::new);
         // Most platforms declare all that is here: they share one value.
         let everything = &self.everything[release.ordinal()];
         let active = if active == **everything { Arc::clone(everything) } else { Arc::new(active) };
-        Standing { release: Some(release), active }
+        Standing { release: Some(release), active, signing }
     }
 }
 
@@ -88,13 +124,16 @@ pub struct Standing {
     release: Option<Release>,
     /// What is active with it.
     active: Arc<Active>,
+    /// The same while this business has a key to sign with, where that makes a difference.
+    signing: Option<Arc<Active>>,
 }
 
 impl Weigh for Standing {
     fn weight(&self) -> usize {
         // Roughly: a name, a version and a few parents each. Shared values are counted as if they were not.
         const CAPABILITY: usize = 160;
-        self.active.iter().count() * CAPABILITY
+        let count = |active: &Active| active.iter().count() * CAPABILITY;
+        count(&self.active) + self.signing.as_deref().map_or(0, count)
     }
 }
 
@@ -111,17 +150,31 @@ pub struct Platform {
     pub note: Option<Message>,
     /// Whether it can show several groups per fulfillment method.
     pub multi_group: bool,
+    /// What is known of it; nothing when its profile is out of reach.
+    known: Option<Arc<Known<Standing>>>,
+    /// Among which platforms it was found.
+    platforms: Platforms,
 }
 
 impl Platform {
-    /// An outcome as this platform gets it: in its release, with what was negotiated with it.
-    #[must_use]
-    pub fn answer(&self, operation: Operation, outcome: Outcome) -> Encoded {
+    /// An outcome as this platform gets it: in its release, with what was negotiated with it, and signed where that is
+    /// part of it.
+    ///
+    /// # Errors
+    /// It has to be signed, and cannot be.
+    pub fn answer(&self, operation: Operation, outcome: Outcome) -> Result<Encoded, Refusal> {
         let outcome = match &self.note {
             Some(note) => outcome.noting(note.clone()),
             None => outcome,
         };
-        dialect(self.release).encode(operation, &outcome, &self.active)
+        let encoded = dialect(self.release).encode(operation, &outcome, &self.active);
+        if !mandate::is_signed(&outcome, &self.active) {
+            return Ok(encoded);
+        }
+        match &self.platforms.business().seal {
+            Some(seal) => seal.put_on(encoded),
+            None => Err(mandate::unsigned()),
+        }
     }
 
     /// The platform, as far as carts, checkouts and orders depend on it.
@@ -131,6 +184,15 @@ impl Platform {
             owner: self.profile.as_str().to_owned(),
             active: Arc::clone(&self.active),
             multi_group: self.multi_group,
+            notary: self.platforms.business().seal.as_ref().map(|seal| {
+                Arc::new(Witness {
+                    seal: seal.clone(),
+                    dialect: dialect(self.release),
+                    active: Arc::clone(&self.active),
+                    known: self.known.clone(),
+                    directory: self.platforms.directory().clone(),
+                }) as Arc<dyn Notary>
+            }),
         }
     }
 }
@@ -169,6 +231,22 @@ impl Platforms {
     #[must_use]
     pub fn directory(&self) -> &Directory<Standing> {
         &self.0.directory
+    }
+
+    /// A platform that nobody is calling for at the moment: what is known of its profile, which is fetched if need be, the
+    /// release it speaks and what is active with it.
+    ///
+    /// # Errors
+    /// As [`Self::identify`], whatever the policy is.
+    pub async fn known(&self, profile: &str) -> Result<(Arc<Known<Standing>>, Release, Arc<Active>), Refusal> {
+        let profile = ProfileUrl::parse(profile, self.0.reach)?;
+        let known = self.0.directory.get(&profile).await?;
+        let Standing { release, active, .. } = &known.derived;
+        let (release, active) = (*release, Arc::clone(active));
+        match release {
+            Some(release) => Ok((known, release, active)),
+            None => Err(self.unsupported(&known.profile.version, Endpoint::Root)),
+        }
     }
 
     /// Which addresses may be named.
@@ -236,14 +314,23 @@ impl Platforms {
     }
 
     /// A platform whose profile is known, in the release it speaks.
-    fn served(&self, call: &Call, known: &Known<Standing>) -> Result<Platform, Refusal> {
+    fn served(&self, call: &Call, known: &Arc<Known<Standing>>) -> Result<Platform, Refusal> {
         call.principal.may_act_for(&known.url)?;
-        let Standing { release, active } = &known.derived;
+        let Standing { release, active, signing } = &known.derived;
         let fits = |release: &Release| call.endpoint == Endpoint::Root || call.endpoint == Endpoint::Of(*release);
         match release.filter(fits) {
             Some(release) => {
-                let (profile, active) = (known.url.clone(), Arc::clone(active));
-                Ok(Platform { profile, release, active, note: None, multi_group: known.profile.multi_group })
+                let signs = || self.0.business.seal.as_ref().is_some_and(|seal| seal.signer().is_some());
+                let active = signing.as_ref().filter(|_| signs()).unwrap_or(active);
+                Ok(Platform {
+                    profile: known.url.clone(),
+                    release,
+                    active: Arc::clone(active),
+                    note: None,
+                    multi_group: known.profile.multi_group,
+                    known: Some(Arc::clone(known)),
+                    platforms: self.clone(),
+                })
             }
             None => Err(self.unsupported(&known.profile.version, call.endpoint)),
         }
@@ -253,7 +340,7 @@ impl Platforms {
     fn opaque(&self, endpoint: Endpoint, profile: ProfileUrl, note: Option<Message>) -> Platform {
         let release = endpoint.release();
         let active = Arc::clone(&self.0.business.everything[release.ordinal()]);
-        Platform { profile, release, active, note, multi_group: false }
+        Platform { profile, release, active, note, multi_group: false, known: None, platforms: self.clone() }
     }
 
     fn unsupported(&self, theirs: &str, endpoint: Endpoint) -> Refusal {

@@ -4,7 +4,7 @@
 //! | :-- | :-- |
 //! | [`Shop`] | the catalog port: cache, search, and the watch for changes |
 //! | [`Database`] | the products themselves, in SQLite: all that an import needs |
-//! | [`Books`] | the ledger port: carts, checkouts, orders, stock |
+//! | [`Books`] | the ledger port: carts, checkouts, orders, stock; and the outbox port: what platforms are to be told |
 //! | [`directory`] | merchants and where they are, beside the shop |
 //! | [`import`] | reading a merchant's files |
 //! | [`sample`] | the goods of the shop that a first start creates |
@@ -20,6 +20,7 @@ mod error;
 pub mod import;
 mod index;
 mod ledger;
+mod outbox;
 pub mod sample;
 mod shop;
 mod sqlite;

@@ -92,7 +92,11 @@ impl Shop {
     /// The shop as a backend.
     #[must_use]
     pub fn backend(&self) -> Backend {
-        Backend { catalog: Arc::clone(&self.shelf) as Arc<dyn Catalog>, sales: Arc::new(self.desk.clone()), directory: None }
+        Backend {
+            catalog: Arc::clone(&self.shelf) as Arc<dyn Catalog>,
+            sales: Arc::new(self.desk.clone()),
+            directory: None,
+        }
     }
 }
 
@@ -104,7 +108,7 @@ pub fn platform(owner: &str, without: &[&str]) -> Caller {
         .filter(|name| !without.contains(name))
         .map(|name| Declaration { name: name.into(), version: "2026-04-08".into(), ..Declaration::default() })
         .collect();
-    Caller { owner: owner.into(), active: Arc::new(Active::all(&declared)), multi_group: false }
+    Caller { owner: owner.into(), active: Arc::new(Active::all(&declared)), multi_group: false, notary: None }
 }
 
 /// A draft of goods and quantities, by a buyer whose e-mail address is known.

@@ -34,7 +34,7 @@ pub use reqwest::Certificate;
 use crate::address::{ProfileUrl, Reach, UrlRejection, is_localhost};
 
 /// The name that outbound requests go under.
-const USER_AGENT: &str = concat!("ucp-gateway/", env!("CARGO_PKG_VERSION"));
+pub(crate) const USER_AGENT: &str = concat!("ucp-gateway/", env!("CARGO_PKG_VERSION"));
 
 /// How many names are looked up at once. The system's resolver blocks a thread for as long as it likes.
 const LOOKUPS: usize = 16;
@@ -275,16 +275,7 @@ impl Fetcher {
     /// # Errors
     /// When TLS cannot be set up, for instance because one of the roots is no certificate of an authority.
     pub fn new(options: FetchOptions) -> Result<Self, SetupError> {
-        let client = match client(&options).build() {
-            Ok(client) => client,
-            Err(error) => {
-                tracing::warn!(
-                    error = &error as &dyn Error,
-                    "the certificates that this system trusts cannot be used: only configured ones are trusted"
-                );
-                client(&options).tls_certs_only(options.roots.clone()).build().map_err(SetupError::Tls)?
-            }
-        };
+        let client = client_of(&options)?;
         let FetchOptions { reach, deadline, max_body, sign, .. } = options;
         Ok(Self { client, reach, deadline, max_body, sign })
     }
@@ -343,6 +334,17 @@ impl Fetch for Fetcher {
     }
 }
 
+/// What connects to strangers.
+pub(crate) fn client_of(options: &FetchOptions) -> Result<Client, SetupError> {
+    client(options).build().or_else(|error| {
+        tracing::warn!(
+            error = &error as &dyn Error,
+            "the certificates that this system trusts cannot be used: only configured ones are trusted"
+        );
+        client(options).tls_certs_only(options.roots.clone()).build().map_err(SetupError::Tls)
+    })
+}
+
 fn client(options: &FetchOptions) -> reqwest::ClientBuilder {
     Client::builder()
         .dns_resolver(Guard { resolver: Arc::clone(&options.resolver), reach: options.reach })
@@ -363,7 +365,7 @@ fn client(options: &FetchOptions) -> reqwest::ClientBuilder {
 }
 
 /// What an error of the client means. The whole chain goes to the log, without the query of the address.
-fn classify(url: &ProfileUrl, error: reqwest::Error) -> FetchError {
+pub(crate) fn classify(url: &ProfileUrl, error: reqwest::Error) -> FetchError {
     let error = error.without_url();
     let found = find(&error);
     tracing::debug!(host = url.url().host_str(), error = &error as &dyn Error, "a profile was not fetched");
@@ -416,7 +418,7 @@ fn max_age(headers: &HeaderMap) -> Option<Duration> {
     shared.or(private).map(|lifetime| lifetime.saturating_sub(age))
 }
 
-fn seconds(text: &str) -> Option<Duration> {
+pub(crate) fn seconds(text: &str) -> Option<Duration> {
     let digits = text.trim().trim_matches('"');
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;

@@ -4,6 +4,7 @@
 //! | :-- | :-- |
 //! | [`address`] | which addresses of the network may be reached at all |
 //! | [`fetch`] | fetching a document that a stranger named |
+//! | [`post`] | sending to an address that a stranger named |
 //! | [`profile`] | what a platform says about itself |
 //! | [`directory`] | profiles that are known already |
 //! | [`jwk`] | public keys as JSON |
@@ -23,5 +24,6 @@ pub mod jwk;
 pub mod keyring;
 pub mod limit;
 pub mod mandate;
+pub mod post;
 pub mod profile;
 pub mod signature;

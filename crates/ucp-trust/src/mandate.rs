@@ -168,6 +168,12 @@ pub fn verify(mandate: Option<&str>, expected: &Expected<'_>) -> Result<Verified
     Ok(Verified { reference, kid, expires, audience: audience.to_owned(), checkout: embedded.checkout })
 }
 
+/// The key that a mandate says it was signed with, if it says so. Nothing of it is believed yet.
+#[must_use]
+pub fn stated_key(mandate: &str) -> Option<String> {
+    Presentation::read(mandate).ok()?.issuer.header.kid
+}
+
 /// Whether the platform signed it; with which key.
 fn issued(presentation: &Presentation<'_>, keys: &[PublicKey]) -> Result<String, MandateError> {
     let header = &presentation.issuer.header;

@@ -10,6 +10,7 @@
 //! | [`base`] | the parts of a message, their canonical values, and the base |
 //! | [`input`] | `Signature-Input` and `Signature`, read |
 //! | [`digest`] | `Content-Digest` |
+//! | [`detached`] | signatures over a body alone, of older releases |
 //! | [`verify`] | what a signed message proves |
 //! | [`key`] | private keys |
 //! | [`sign`] | signing requests and responses |
@@ -17,6 +18,7 @@
 //! | [`message`] | HTTP messages in files |
 
 pub mod base;
+pub mod detached;
 pub mod digest;
 pub mod explain;
 pub mod input;

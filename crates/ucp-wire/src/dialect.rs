@@ -2,14 +2,19 @@
 
 use std::fmt;
 
+use jiff::Timestamp;
 use schemars::{Schema, SchemaGenerator};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use ucp_core::{
-    Operation, Outcome, Refusal, Release, Request,
-    negotiation::{Active, Declaration},
+    Answer, Operation, Outcome, Refusal, Release, Request,
+    negotiation::{Active, Declaration, Names, OwnName},
+    order,
 };
 
-use crate::{profile::Site, refusal, schema, schema::Shapes, v2026_01_11, v2026_01_23, v2026_04_08, v2026_08_25};
+use crate::{
+    profile::Site, purchase::shape::Authorization, refusal, schema, schema::Shapes, splice::json, v2026_01_11,
+    v2026_01_23, v2026_04_08, v2026_08_25,
+};
 
 /// One release of the protocol: its shapes, and how they are read and written.
 pub trait Dialect: fmt::Debug + Sync {
@@ -54,8 +59,19 @@ pub trait Dialect: fmt::Debug + Sync {
     /// declares the part of it that belongs to the operation.
     fn encode(&self, operation: Operation, outcome: &Outcome, active: &Active) -> Encoded;
 
+    /// An order as the platform is told about it (rules WHK-01 to WHK-03): the order as it is answered. What else there is
+    /// to say stands in header fields.
+    fn notice(&self, view: order::View, active: &Active, _: &Occasion<'_>) -> String {
+        self.encode(Operation::GetOrder, &Outcome::Answer(Answer::GetOrder(view)), active).document
+    }
+
+    /// How the platform is shown who tells it.
+    fn seal(&self) -> Seal {
+        Seal::Message
+    }
+
     /// An answer as callers get it who call the operation itself as a JSON-RPC method, rather than a tool or over REST.
-    fn direct(&self, document: String) -> String {
+    fn direct(&self, _: Operation, document: String) -> String {
         document
     }
 
@@ -66,6 +82,27 @@ pub trait Dialect: fmt::Debug + Sync {
 
     /// The profile of a business that speaks this release (rules DISC-01 to DISC-13).
     fn profile(&self, site: &Site<'_>) -> Value;
+}
+
+/// The formats of mandates that are taken: SD-JWT VC (rule AP2-07).
+pub(crate) const MANDATE_FORMATS: &[&str] = &["dc+sd-jwt"];
+
+/// What a notice is about, beside the order.
+#[derive(Clone, Copy, Debug)]
+pub struct Occasion<'a> {
+    /// The identifier of the notice.
+    pub id: &'a str,
+    /// When it happened.
+    pub at: Timestamp,
+}
+
+/// How a notice is signed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seal {
+    /// With an HTTP Message Signature (RFC 9421).
+    Message,
+    /// With a detached JSON Web Signature over the body alone (RFC 7797), in `Request-Signature`.
+    Body,
 }
 
 /// A capability in one release.
@@ -83,6 +120,12 @@ pub struct Offer {
     pub schema: &'static str,
     /// Whether it is part of the release. What is not can be called by those who know of it, but is not advertised.
     pub published: bool,
+    /// What the domain calls it; differs from the name where a release has another one.
+    pub known_as: &'static str,
+    /// Whether both sides sign under it, so that it is offered only where there is a key to sign with.
+    pub signed: bool,
+    /// The formats of verifiable presentations it takes, as its configuration states them.
+    pub presentations: &'static [&'static str],
 }
 
 impl Offer {
@@ -93,7 +136,17 @@ impl Offer {
         spec: &'static str,
         schema: &'static str,
     ) -> Self {
-        Self { name, version, extends: &[], spec, schema, published: true }
+        Self {
+            name,
+            version,
+            extends: &[],
+            spec,
+            schema,
+            published: true,
+            known_as: name,
+            signed: false,
+            presentations: &[],
+        }
     }
 
     /// The same as an extension of these capabilities.
@@ -101,16 +154,39 @@ impl Offer {
         Self { extends, ..self }
     }
 
+    /// The same as one under which both sides sign, with presentations of these formats.
+    pub(crate) const fn signing(self, presentations: &'static [&'static str]) -> Self {
+        Self { signed: true, presentations, ..self }
+    }
+
+    /// The same where the domain has another name for it.
+    pub(crate) const fn known_as(self, known_as: &'static str) -> Self {
+        Self { known_as, ..self }
+    }
+
     /// The same for those who know of it only.
     pub(crate) const fn unpublished(self) -> Self {
         Self { published: false, ..self }
     }
 
+    /// What its entry in a profile has for its `config`, if anything.
+    pub(crate) fn config(&self) -> Option<Value> {
+        let formats = self.presentations.iter().map(|format| ((*format).to_owned(), Value::Object(Map::new())));
+        (!self.presentations.is_empty())
+            .then(|| serde_json::json!({ "vp_formats_supported": Value::Object(formats.collect()) }))
+    }
+
     /// The same as a party to a negotiation declares it.
     #[must_use]
     pub fn declaration(&self) -> Declaration {
+        self.declaration_under(&Names::default())
+    }
+
+    /// The same as a party declares it that uses these names.
+    #[must_use]
+    pub fn declaration_under(&self, names: &Names) -> Declaration {
         Declaration {
-            name: self.name.to_owned(),
+            name: names.of(self.name).to_owned(),
             version: self.version.to_owned(),
             extends: self.extends.iter().map(|&parent| parent.to_owned()).collect(),
             ..Declaration::default()
@@ -182,12 +258,47 @@ pub fn offered<'a>(
     })
 }
 
+/// The services that a gateway with these operations has in a release, in the order of the operation table.
+#[must_use]
+pub fn services(dialect: &dyn Dialect, operations: &[Operation]) -> Vec<&'static str> {
+    let mut services = Vec::new();
+    for operation in operations.iter().filter(|operation| publishes(dialect, **operation)) {
+        let service = operation.row().service;
+        if !services.contains(&service) {
+            services.push(service);
+        }
+    }
+    services
+}
+
 /// Whether an operation is part of a release, so that its profile and documents tell of it.
 #[must_use]
 pub fn publishes(dialect: &dyn Dialect, operation: Operation) -> bool {
     let capability = operation.row().capability;
     dialect.shapes(operation).is_some()
         && dialect.offers().iter().any(|offer| offer.published && offer.name == capability)
+}
+
+/// The names that capabilities have in a release, of a business that has `names` of its own.
+#[must_use]
+pub fn names(dialect: &dyn Dialect, names: &Names) -> Names {
+    let mut names = names.clone();
+    for offer in dialect.offers().iter().filter(|offer| offer.known_as != offer.name) {
+        names.replace(offer.known_as, OwnName { name: offer.name.to_owned(), spec: None, schema: None });
+    }
+    names
+}
+
+/// A checkout with the shop's word for it: `document` is what that is about, a JSON object without `ap2` (rule AP2-02).
+#[must_use]
+pub fn authorized(mut document: String, merchant_authorization: &str) -> String {
+    if document.ends_with('}') {
+        document.pop();
+        document.push_str(",\"ap2\":");
+        document.push_str(&json(&Authorization { merchant_authorization }));
+        document.push('}');
+    }
+    document
 }
 
 /// Reads a payload: older spellings rewritten, validated against the request shape, put into the domain's words.

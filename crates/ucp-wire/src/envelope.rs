@@ -12,6 +12,7 @@ use ucp_core::{
 use crate::{
     catalog::{Form, response},
     dialect::Encoded,
+    merchant,
     purchase::{self, payment::Handlers},
     splice::{Document, json},
 };
@@ -95,6 +96,10 @@ pub(crate) fn write<C: Form, P: purchase::Form>(
         | Answer::CompleteCheckout(view)
         | Answer::CancelCheckout(view) => purchase::response::checkout::<P>(operation, view, active),
         Answer::GetOrder(view) => purchase::response::order::<P>(operation, view, active),
+        Answer::SearchMerchants(found) => merchant::response::search_merchants::<P>(operation, found, active),
+        Answer::GetMerchant(detail) => merchant::response::get_merchant::<P>(operation, detail, active),
+        Answer::SearchLocations(found) => merchant::response::search_locations::<P>(operation, found, active),
+        Answer::LookupLocations(resolved) => merchant::response::lookup_locations::<P>(operation, resolved, active),
     }
 }
 

@@ -9,7 +9,7 @@
 //! | [`mod@dialect`] | what a release has to provide, and the registry of releases |
 //! | [`v2026_01_11`], [`v2026_01_23`], [`v2026_04_08`], [`v2026_08_25`] | the releases |
 //! | [`mod@founding`] | what the releases before the catalog share, with the catalog of the founding documents |
-//! | `catalog`, `purchase` | what releases share: requests, shapes and answers |
+//! | `catalog`, `purchase`, `merchant` | what releases share: requests, shapes and answers |
 //! | `request`, `envelope` | requests of every operation; answers of every operation, and what stands around them |
 //! | [`splice`] | putting answers together from serialised parts |
 //! | [`refusal`] | the shape of a protocol failure |
@@ -21,6 +21,7 @@ pub mod dialect;
 pub mod documents;
 mod envelope;
 pub mod founding;
+mod merchant;
 pub mod openapi;
 pub mod openrpc;
 pub mod profile;

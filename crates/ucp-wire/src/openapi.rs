@@ -74,7 +74,9 @@ pub fn document(dialect: &dyn Dialect, operations: &[Operation], endpoint: &str)
                     .schema(Some(text())),
             );
         }
-        if let Some(request) = shapes.request(&mut requests) {
+        if row.payload.is_some()
+            && let Some(request) = shapes.request(&mut requests)
+        {
             let name = request
                 .get("$ref")
                 .and_then(Value::as_str)

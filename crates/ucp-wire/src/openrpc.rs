@@ -3,6 +3,7 @@
 //! An OpenRPC method is an MCP tool: its name is the tool's, its parameters are the tool's arguments. The gateway also
 //! takes the methods directly, with parameters by name or by position, as clients generated from this document send them.
 
+use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 use ucp_core::{
     Code, Operation, Refusal, Release,
@@ -41,15 +42,21 @@ pub fn document(dialect: &dyn Dialect, operations: &[Operation], endpoint: &str)
             if operation.takes_id() {
                 parameters.push(json!({ "name": "id", "required": true, "schema": { "type": "string" } }));
             }
-            if let Some((payload, schema)) = row.payload.zip(shapes.request(&mut requests)) {
-                parameters.push(json!({ "name": payload, "required": true, "schema": schema }));
+            if let Some(schema) = shapes.request(&mut requests) {
+                match row.payload {
+                    _ if row.flat => parameters.extend(members(&schema, &requests)),
+                    Some(payload) => {
+                        parameters.push(json!({ "name": payload, "required": true, "schema": schema }));
+                    }
+                    None => {}
+                }
             }
             Some(json!({
                 "name": row.name,
                 "summary": row.title,
                 "description": row.description,
                 "tags": [{ "name": row.capability }],
-                "paramStructure": "either",
+                "paramStructure": if row.flat { "by-name" } else { "either" },
                 "params": parameters,
                 "result": { "name": "answer", "schema": shapes.response(&mut responses) },
                 "errors": errors(dialect),
@@ -77,6 +84,21 @@ pub fn document(dialect: &dyn Dialect, operations: &[Operation], endpoint: &str)
     document["x-error-data"] = error.to_value();
     super::openapi::relocate(&mut document);
     document
+}
+
+/// The members of a request as parameters of their own.
+fn members(request: &Schema, generator: &SchemaGenerator) -> Vec<Value> {
+    let name = request.get("$ref").and_then(Value::as_str).and_then(|name| name.rsplit('/').next());
+    let defined = name.and_then(|name| generator.definitions().get(name));
+    let member = |member: &str| defined.and_then(|defined| defined.get(member));
+    let required: Vec<_> = member("required").and_then(Value::as_array).into_iter().flatten().collect();
+    let properties = member("properties").and_then(Value::as_object).into_iter().flatten();
+    let parameter = |(name, schema): (&String, &Value)| {
+        let mut schema = Schema::try_from(schema.clone()).unwrap_or_default();
+        schema::tidy(&mut schema);
+        json!({ "name": name, "required": required.iter().any(|own| *own == name), "schema": schema })
+    };
+    properties.map(parameter).collect()
 }
 
 /// The errors that methods end with. In releases that make errors of business outcomes there are those too.
@@ -142,10 +164,17 @@ pub fn tools(dialect: &dyn Dialect, operations: &[Operation], anonymous: bool, p
                 properties.insert("id".to_owned(), json!({ "type": "string" }));
             }
             let request = shapes.request(&mut schema::inlining_generator(Direction::Request));
-            if let Some((payload, request)) = row.payload.zip(request) {
-                required.push(payload);
-                properties.insert(payload.to_owned(), schema::standing_alone(request));
+            let mut flat = Value::Null;
+            match (row.payload, request) {
+                (_, Some(request)) if row.flat => flat = schema::standing_alone(request),
+                (Some(payload), Some(request)) => {
+                    required.push(payload);
+                    properties.insert(payload.to_owned(), schema::standing_alone(request));
+                }
+                _ => {}
             }
+            properties.extend(flat["properties"].as_object().cloned().unwrap_or_default());
+            required.extend(flat["required"].as_array().into_iter().flatten().filter_map(Value::as_str));
             let mut tool = json!({
                 "name": row.name,
                 "title": row.title,

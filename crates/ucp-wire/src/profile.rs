@@ -3,10 +3,14 @@
 //! Generated from the operations that are mounted, so that nothing is advertised that cannot be called.
 
 use serde_json::{Map, Value, json};
-use ucp_core::{Operation, Release, operation::SHOPPING, purchase::payment::Declaration};
+use ucp_core::{
+    Operation, Release,
+    negotiation::{Names, OwnName},
+    purchase::payment::Declaration,
+};
 
 use crate::{
-    dialect::{Dialect, offered},
+    dialect::{Dialect, Offer, offered, services},
     purchase::payment::Handlers,
 };
 
@@ -26,6 +30,8 @@ pub struct Site<'a> {
     pub endpoint: &'a str,
     /// The operations that are mounted.
     pub operations: &'a [Operation],
+    /// The names that the business uses in place of those in the operation table.
+    pub names: &'a Names,
     /// The public keys of the business, as JSON Web Keys.
     pub keys: &'a [Value],
     /// The payment handlers that the business takes.
@@ -33,6 +39,54 @@ pub struct Site<'a> {
     /// Other releases that are served, with the addresses of their profiles.
     pub supported_versions: &'a [(Release, String)],
 }
+
+impl Site<'_> {
+    /// The capabilities that are advertised: those of the release, as far as there is a key where one is needed.
+    pub(crate) fn advertised(&self, dialect: &dyn Dialect) -> impl Iterator<Item = &'static Offer> {
+        let signs = !self.keys.is_empty();
+        offered(dialect, self.operations).filter(move |offer| offer.published && (signs || !offer.signed))
+    }
+
+    /// The specification and the schema of a capability in a release.
+    #[must_use]
+    pub fn documents(&self, release: Release, offer: &Offer) -> (String, String) {
+        let own = self.names.own(offer.name);
+        let stated = |of: fn(&OwnName) -> &Option<String>| own.and_then(|own| of(own).clone());
+        (
+            stated(|own| &own.spec).unwrap_or_else(|| published_at(release, offer.spec)),
+            stated(|own| &own.schema).unwrap_or_else(|| published_at(release, offer.schema)),
+        )
+    }
+
+    /// The specification of a service in a release.
+    #[must_use]
+    pub fn overview(&self, release: Release, service: &str) -> String {
+        let own = self.names.own(service).and_then(|own| own.spec.clone());
+        own.unwrap_or_else(|| published_at(release, "specification/overview"))
+    }
+
+    /// The document that describes a transport of a service, by the name of the published one. What the specification does
+    /// not have is described here.
+    #[must_use]
+    pub fn description(&self, release: Release, service: &str, document: &str) -> String {
+        match self.names.own(service) {
+            None => {
+                let folder = service.rsplit('.').next().unwrap_or_default();
+                published_at(release, &format!("services/{folder}/{document}"))
+            }
+            Some(_) => {
+                let own = if document == OPENAPI { "openapi.json" } else { "openrpc.json" };
+                format!("{}/{own}", self.endpoint)
+            }
+        }
+    }
+}
+
+/// The published description of REST.
+pub(crate) const OPENAPI: &str = "rest.openapi.json";
+
+/// The published description of MCP.
+pub(crate) const OPENRPC: &str = "mcp.openrpc.json";
 
 /// A profile with registries as maps from names to entries, the form since 2026-01-23. `key_members` name the
 /// members that hold the keys.
@@ -46,39 +100,41 @@ pub fn profile(dialect: &dyn Dialect, site: &Site<'_>, key_members: &[&str]) -> 
             site.supported_versions.iter().map(|(release, url)| (release.date().to_owned(), url.as_str().into()));
         ucp.insert("supported_versions".to_owned(), Value::Object(versions.collect()));
     }
-    let service = |transport: &str, endpoint: String, schema: &str| {
+    let entry = |service: &str, transport: &str, endpoint: String, document: &str| {
         json!({
             "version": version,
-            "spec": published_at(release, "specification/overview"),
+            "spec": site.overview(release, service),
             "transport": transport,
             "endpoint": endpoint,
-            "schema": published_at(release, &format!("services/shopping/{schema}")),
+            "schema": site.description(release, service, document),
         })
     };
-    ucp.insert(
-        "services".to_owned(),
-        json!({ SHOPPING: [
-            service("rest", site.endpoint.to_owned(), "rest.openapi.json"),
-            service("mcp", format!("{}/mcp", site.endpoint), "mcp.openrpc.json"),
-        ] }),
-    );
+    let services = services(dialect, site.operations).into_iter().map(|service| {
+        let entries = [
+            entry(service, "rest", site.endpoint.to_owned(), OPENAPI),
+            entry(service, "mcp", format!("{}/mcp", site.endpoint), OPENRPC),
+        ];
+        (site.names.of(service).to_owned(), json!(entries))
+    });
+    ucp.insert("services".to_owned(), Value::Object(services.collect()));
     let mut capabilities = Map::new();
-    for offer in offered(dialect, site.operations).filter(|offer| offer.published) {
-        let mut entry = json!({
-            "version": offer.version,
-            "spec": published_at(release, offer.spec),
-            "schema": published_at(release, offer.schema),
-        });
+    for offer in site.advertised(dialect) {
+        let (spec, schema) = site.documents(release, offer);
+        let mut entry = json!({ "version": offer.version, "spec": spec, "schema": schema });
         // Releases before carts know one parent per extension.
         match offer.extends {
             [] => {}
             [parent] => entry["extends"] = (*parent).into(),
             several => entry["extends"] = several.into(),
         }
-        if let Some(Value::Array(entries)) = capabilities.get_mut(offer.name) {
+        if let Some(config) = offer.config() {
+            entry["config"] = config;
+        }
+        let name = site.names.of(offer.name);
+        if let Some(Value::Array(entries)) = capabilities.get_mut(name) {
             entries.push(entry);
         } else {
-            capabilities.insert(offer.name.to_owned(), json!([entry]));
+            capabilities.insert(name.to_owned(), json!([entry]));
         }
     }
     ucp.insert("capabilities".to_owned(), Value::Object(capabilities));

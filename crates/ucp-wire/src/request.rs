@@ -5,6 +5,7 @@ use ucp_core::{Operation, Refusal, Request, cart, checkout, operation::ById};
 
 use crate::{
     catalog::request as catalog,
+    merchant::request as merchant,
     purchase::{Form, request as purchase},
 };
 
@@ -39,9 +40,19 @@ pub(crate) fn decode<F: Form>(
         }
         Operation::CompleteCheckout => {
             let id = id(&payload)?;
-            Request::CompleteCheckout(checkout::Complete { id, tenders: purchase::tenders(payload)?, call: None })
+            let mandate = purchase::mandate(&payload);
+            let tenders = purchase::tenders(payload)?;
+            Request::CompleteCheckout(checkout::Complete { id, tenders, mandate, call: None })
         }
         Operation::CancelCheckout => Request::CancelCheckout(by_id(&payload)?),
         Operation::GetOrder => Request::GetOrder(by_id(&payload)?),
+        Operation::SearchMerchants => Request::SearchMerchants(merchant::search_merchants(payload, languages)?),
+        Operation::GetMerchant => Request::GetMerchant(merchant::get_merchant(id(&payload)?, payload, languages)?),
+        Operation::SearchLocations => {
+            Request::SearchLocations(merchant::search_locations::<F::Context>(payload, languages)?)
+        }
+        Operation::LookupLocations => {
+            Request::LookupLocations(merchant::lookup_locations::<F::Context>(payload, languages)?)
+        }
     })
 }

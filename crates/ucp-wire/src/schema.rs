@@ -139,7 +139,7 @@ pub fn standing_alone(mut schema: Schema) -> Value {
 }
 
 /// Makes a derived schema say what the wire does: no `null` for absent members, no formats that only Rust knows.
-fn tidy(schema: &mut Schema) {
+pub(crate) fn tidy(schema: &mut Schema) {
     if let Some(object) = schema.as_object_mut() {
         if object.get("format").and_then(Value::as_str).is_some_and(|format| format != "uri") {
             object.shift_remove("format");
@@ -176,6 +176,7 @@ fn tidy(schema: &mut Schema) {
 pub fn validator(schema: &Value) -> Validator {
     jsonschema::options()
         .with_draft(jsonschema::Draft::Draft202012)
+        .should_validate_formats(true)
         .build(schema)
         .unwrap_or_else(|error| unreachable!("derived schemas compile: {error}"))
 }
@@ -226,6 +227,17 @@ fn fault(error: &jsonschema::ValidationError<'_>) -> (String, String, Option<Str
                 faults.collect::<Vec<_>>().join(", and "),
                 Some("a request that mends one of these".to_owned()),
             );
+        }
+        ValidationErrorKind::OneOfNotValid { context } => {
+            let forms = context.iter().filter_map(|branch| branch.first()).filter_map(|error| fault(error).2);
+            ("fits none of the forms that it can have".to_owned(), Some(forms.collect::<Vec<_>>().join(", or ")))
+        }
+        ValidationErrorKind::PropertyNames { error } => {
+            let accepted = fault(error).2.map(|form| format!("names of members of this form: {form}"));
+            ("has a member whose name is none".to_owned(), accepted)
+        }
+        ValidationErrorKind::Format { format } => {
+            ("has the wrong form".to_owned(), Some(format!("a text of the format `{format}`")))
         }
         other => (format!("violates `{}`", other.keyword()), None),
     };

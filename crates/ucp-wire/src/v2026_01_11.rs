@@ -3,15 +3,16 @@
 use std::{marker::PhantomData, sync::LazyLock};
 
 use serde_json::{Map, Value, json};
-use ucp_core::{Release, operation::SHOPPING};
+use ucp_core::Release;
 
 use crate::{
-    dialect::{Dialect, Offer, offered},
+    dialect::{Dialect, Offer, services},
     founding::{
         self, Founding,
         purchase::{self, First},
     },
-    profile::{Site, published_at},
+    merchant::MerchantShapes,
+    profile::{OPENAPI, OPENRPC, Site},
     purchase::PurchaseShapes,
 };
 
@@ -20,6 +21,7 @@ pub static V2026_01_11: Founding<First> = Founding {
     release: RELEASE,
     offers: &OFFERS,
     purchase: &PURCHASE,
+    merchants: &MERCHANTS,
     direct: purchase::direct,
     profile,
     form: PhantomData,
@@ -27,42 +29,49 @@ pub static V2026_01_11: Founding<First> = Founding {
 
 static PURCHASE: LazyLock<PurchaseShapes> = LazyLock::new(PurchaseShapes::of::<First>);
 
+static MERCHANTS: LazyLock<MerchantShapes> = LazyLock::new(MerchantShapes::of::<First>);
+
 const RELEASE: Release = Release::V2026_01_11;
 
-static OFFERS: [Offer; 7] = founding::offers(RELEASE);
+static OFFERS: [Offer; 9] = founding::offers(RELEASE);
 
 /// A profile with one object per service, capabilities as an array, and payment handlers beside `ucp`.
 fn profile(dialect: &dyn Dialect, site: &Site<'_>) -> Value {
     let version = RELEASE.date();
-    let binding = |schema: &str, endpoint: String| json!({ "schema": published_at(RELEASE, &format!("services/shopping/{schema}")), "endpoint": endpoint });
+    let binding = |service: &str, document: &str, endpoint: String| json!({ "schema": site.description(RELEASE, service, document), "endpoint": endpoint });
+    let services = services(dialect, site.operations).into_iter().map(|service| {
+        let entry = json!({
+            "version": version,
+            "spec": site.overview(RELEASE, service),
+            "rest": binding(service, OPENAPI, site.endpoint.to_owned()),
+            "mcp": binding(service, OPENRPC, format!("{}/mcp", site.endpoint)),
+        });
+        (site.names.of(service).to_owned(), entry)
+    });
     let capability = |offer: &Offer| {
+        let (spec, schema) = site.documents(RELEASE, offer);
         let mut entry = json!({
-            "name": offer.name,
+            "name": site.names.of(offer.name),
             "version": offer.version,
-            "spec": published_at(RELEASE, offer.spec),
-            "schema": published_at(RELEASE, offer.schema),
+            "spec": spec,
+            "schema": schema,
         });
         // This release knows one parent per extension.
         if let [parent, ..] = offer.extends {
             entry["extends"] = (*parent).into();
         }
+        if let Some(config) = offer.config() {
+            entry["config"] = config;
+        }
         entry
     };
-    let capabilities: Vec<_> =
-        offered(dialect, site.operations).filter(|offer| offer.published).map(capability).collect();
+    let capabilities: Vec<_> = site.advertised(dialect).map(capability).collect();
     let mut profile = Map::from_iter([
         (
             "ucp".to_owned(),
             json!({
                 "version": version,
-                "services": {
-                    SHOPPING: {
-                        "version": version,
-                        "spec": published_at(RELEASE, "specification/overview"),
-                        "rest": binding("rest.openapi.json", site.endpoint.to_owned()),
-                        "mcp": binding("mcp.openrpc.json", format!("{}/mcp", site.endpoint)),
-                    },
-                },
+                "services": Value::Object(services.collect()),
                 "capabilities": capabilities,
             }),
         ),

@@ -7,6 +7,7 @@ use ucp_core::Release;
 use crate::{
     dialect::Offer,
     founding::{self, Founding, purchase::Second},
+    merchant::MerchantShapes,
     profile,
     purchase::PurchaseShapes,
 };
@@ -16,6 +17,7 @@ pub static V2026_01_23: Founding<Second> = Founding {
     release: RELEASE,
     offers: &OFFERS,
     purchase: &PURCHASE,
+    merchants: &MERCHANTS,
     direct: |document| document,
     profile: |dialect, site| profile::profile(dialect, site, &["signing_keys"]),
     form: PhantomData,
@@ -23,6 +25,8 @@ pub static V2026_01_23: Founding<Second> = Founding {
 
 static PURCHASE: LazyLock<PurchaseShapes> = LazyLock::new(PurchaseShapes::of::<Second>);
 
+static MERCHANTS: LazyLock<MerchantShapes> = LazyLock::new(MerchantShapes::of::<Second>);
+
 const RELEASE: Release = Release::V2026_01_23;
 
-static OFFERS: [Offer; 7] = founding::offers(RELEASE);
+static OFFERS: [Offer; 9] = founding::offers(RELEASE);

@@ -8,7 +8,10 @@ use ucp_core::{
     catalog::product::{Product, UnitPrice},
     message::Message,
     negotiation::Active,
-    operation::{BUYER_CONSENT, CART, CATALOG_LOOKUP, CATALOG_SEARCH, CHECKOUT, DISCOUNT, FULFILLMENT, ORDER},
+    operation::{
+        AP2_MANDATE, BUYER_CONSENT, CART, CATALOG_LOOKUP, CATALOG_SEARCH, CHECKOUT, DISCOUNT, FULFILLMENT, MERCHANT,
+        ORDER,
+    },
     purchase::{
         buyer::Consent,
         payment::{Declaration, Instrument},
@@ -20,8 +23,9 @@ use crate::{
         CatalogShapes, Form, request, response,
         shape::{LookupVariant, ProductMembers, VariantMembers},
     },
-    dialect::{Dialect, Encoded, Offer},
+    dialect::{Dialect, Encoded, MANDATE_FORMATS, Offer},
     envelope::{self, CheckoutSuccess, ErrorResponse, Success},
+    merchant::{self, MerchantShapes},
     profile::{self, Site},
     purchase::{
         self, PurchaseShapes,
@@ -52,11 +56,17 @@ const OFFERS: &[Offer] = &[
         .extending(&[CART, CHECKOUT]),
     Offer::root(BUYER_CONSENT, VERSION, "specification/buyer-consent", "schemas/shopping/buyer_consent.json")
         .extending(&[CHECKOUT]),
+    Offer::root(AP2_MANDATE, VERSION, "specification/ap2-mandates", "schemas/shopping/ap2_mandate.json")
+        .extending(&[CHECKOUT])
+        .signing(MANDATE_FORMATS),
+    Offer::root(MERCHANT, VERSION, "specification/merchant", "schemas/menu/merchant.json"),
 ];
 
 static CATALOG: LazyLock<CatalogShapes> = LazyLock::new(CatalogShapes::of::<V2026_04_08>);
 
 static PURCHASE: LazyLock<PurchaseShapes> = LazyLock::new(PurchaseShapes::of::<V2026_04_08>);
+
+static MERCHANT_SHAPES: LazyLock<MerchantShapes> = LazyLock::new(MerchantShapes::of::<V2026_04_08>);
 
 impl Form for V2026_04_08 {
     type Context = request::Context;
@@ -127,12 +137,13 @@ impl Dialect for V2026_04_08 {
     }
 
     fn shapes(&self, operation: Operation) -> Option<&'static Shapes> {
-        CATALOG.named(operation).or_else(|| PURCHASE.named(operation))
+        CATALOG.named(operation).or_else(|| PURCHASE.named(operation)).or_else(|| MERCHANT_SHAPES.named(operation))
     }
 
     fn normalize(&self, operation: Operation, payload: &mut Value) {
         match operation {
             Operation::SearchCatalog | Operation::LookupCatalog | Operation::GetProduct => request::modernize(payload),
+            Operation::SearchMerchants | Operation::GetMerchant => merchant::request::modernize(payload),
             _ => request::modernize_context(payload),
         }
     }

@@ -57,8 +57,7 @@ impl Desk {
             return Ok(Decision::unchanged(not_found("cart", &request.id)));
         };
         let draft = Self::negotiated(request.draft, Purpose::Cart, caller);
-        let previous =
-            Previous { line_items: cart.line_items.clone(), fulfillment: None, lines_ever: cart.lines_ever };
+        let previous = Previous { line_items: cart.line_items.clone(), fulfillment: None, lines_ever: cart.lines_ever };
         let (quote, _) = self.price(Purpose::Cart, &draft, caller, &previous).await?;
         let priced = self.priced_cart(draft, quote);
         let cart = Cart {
@@ -118,7 +117,13 @@ impl Desk {
 
     fn view_cart(&self, cart: Cart, created: bool) -> View {
         let messages: Vec<Message> = cart.messages.clone();
-        View { continue_url: Some(self.continue_url(&cart.token)), links: self.links(), created, messages, cart: Box::new(cart) }
+        View {
+            continue_url: Some(self.continue_url(&cart.token)),
+            links: self.links(),
+            created,
+            messages,
+            cart: Box::new(cart),
+        }
     }
 
     fn changed_cart(&self, cart: Cart, version: u64, answer: impl FnOnce(View) -> Answer) -> Decision {

@@ -16,12 +16,14 @@ use crate::{
     Answer, Code, Outcome, Refusal,
     message::{Message, Severity},
     money::{Amount, Currency},
+    operation::AP2_MANDATE,
     order::{Confirmation, Expectation, LineQuantity, Order, OrderLine, Payment},
     purchase::{
         buyer::PostalAddress,
         caller::Caller,
         desk::{Decision, Desk, not_found},
         ledger::{Change, Committed, Movement, Stored},
+        mandate::{Evidence, Mandate, refused},
         payment::{Attempt, Handler, Settlement, Tender},
         pricing::Purpose,
         totals::{Total, TotalKind, amount_of},
@@ -59,16 +61,17 @@ impl Desk {
                 return Ok(None);
             }
             let (checkout, version) = (self.as_of_now(stored.document), stored.version);
+            let begun = request.call.is_some() && checkout.completing == request.call;
             if checkout.state.attempt().is_some() {
                 return Ok(Some(match self.reconciled(checkout.clone(), version).await {
                     Some(decision) => decision,
+                    None if begun => self.standing(checkout),
                     None => self.closed(checkout, "be completed again", Answer::CompleteCheckout),
                 }));
             }
-            // Somebody else may have brought to its end what this call had begun.
-            if checkout.status() == Status::Completed && request.call.is_some() && checkout.completing == request.call {
-                let view = self.view_checkout(checkout, false);
-                return Ok(Some(Decision::unchanged(Outcome::Answer(Answer::CompleteCheckout(view)))));
+            // Somebody else has brought to its end what this call had begun. It pays once, whatever became of that.
+            if begun && checkout.status() != Status::Canceled {
+                return Ok(Some(self.standing(checkout)));
             }
             if !checkout.status().is_open() {
                 return Ok(Some(self.closed(checkout, "be completed", Answer::CompleteCheckout)));
@@ -86,7 +89,7 @@ impl Desk {
                     };
                     return Ok(Some(match self.settled(&checkout, version, settlement) {
                         Some(decision) => decision,
-                        None => self.waiting(*checkout),
+                        None => self.standing(*checkout),
                     }));
                 }
             }
@@ -175,6 +178,13 @@ impl Desk {
             checkout.messages.push(Message::warning("total_changed", warning).at("$.totals"));
             return Ok(Begun::decided(self.changed_checkout(checkout, version, Answer::CompleteCheckout)));
         }
+        checkout.mandated |= caller.has(AP2_MANDATE);
+        if checkout.mandated {
+            match self.agreed(caller, &checkout, request.mandate.as_ref()).await {
+                Ok(evidence) => checkout.evidence = Some(evidence),
+                Err(message) => return self.not_begun(checkout, version, message),
+            }
+        }
         let Some(amount) = Amount::new(amount_of(&checkout.totals, TotalKind::Total)) else {
             return Err(Refusal::new(Code::InternalError, "The total of this checkout is no amount."));
         };
@@ -183,12 +193,7 @@ impl Desk {
         } else {
             match self.chosen(&request.tenders) {
                 Ok((handler, tender, memo)) => Some((handler, tender, memo)),
-                Err(message) => {
-                    checkout.messages.push(message);
-                    let state = checkout.state.judge(&checkout.messages);
-                    checkout.state = state.map_err(|illegal| unreachable_transition(&illegal))?;
-                    return Ok(Begun::decided(self.changed_checkout(checkout, version, Answer::CompleteCheckout)));
-                }
+                Err(message) => return self.not_begun(checkout, version, message),
             }
         };
         let attempt = Attempt {
@@ -216,6 +221,28 @@ impl Desk {
             },
             Committed::Stale | Committed::Kept(_) => Begun::Stale,
         })
+    }
+
+    /// Nothing is paid, for this reason.
+    fn not_begun(&self, mut checkout: Checkout, version: u64, message: Message) -> Result<Begun, Refusal> {
+        checkout.messages.push(message);
+        let state = checkout.state.judge(&checkout.messages);
+        checkout.state = state.map_err(|illegal| unreachable_transition(&illegal))?;
+        Ok(Begun::decided(self.changed_checkout(checkout, version, Answer::CompleteCheckout)))
+    }
+
+    /// The proof that the buyer agrees to a checkout as it stands (rules AP2-03 and AP2-04).
+    async fn agreed(
+        &self,
+        caller: &Caller,
+        checkout: &Checkout,
+        mandate: Option<&Mandate>,
+    ) -> Result<Evidence, Message> {
+        let Some(notary) = &caller.notary else {
+            let content = "This checkout is completed by its platform only, with a mandate of the buyer.";
+            return Err(refused("mandate_required", content));
+        };
+        notary.verify(mandate, self.view_checkout(checkout.clone(), false), self.now()).await
     }
 
     /// The instrument to pay with, its handler, and what that wants to remember.
@@ -293,7 +320,12 @@ impl Desk {
             events: Vec::new(),
             adjustments: Vec::new(),
             attribution: checkout.draft.attribution.clone(),
-            payment: Payment { handler_id: attempt.handler_id, attempt_id: attempt.id, reference },
+            payment: Payment {
+                handler_id: attempt.handler_id,
+                attempt_id: attempt.id,
+                reference,
+                mandate: checkout.evidence.clone(),
+            },
             placed_at: self.now(),
         };
         let mut decision = self.changed_checkout(checkout, version, Answer::CompleteCheckout);
@@ -301,8 +333,8 @@ impl Desk {
         Some(decision)
     }
 
-    /// The answer while nobody knows what became of the payment.
-    fn waiting(&self, checkout: Checkout) -> Decision {
+    /// The answer to a call that has paid, or tried to: how the checkout stands.
+    fn standing(&self, checkout: Checkout) -> Decision {
         Decision::unchanged(Outcome::Answer(Answer::CompleteCheckout(self.view_checkout(checkout, false))))
     }
 }

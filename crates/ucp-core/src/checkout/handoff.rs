@@ -114,7 +114,7 @@ pub struct Details {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Goal {
     /// To an address.
-    Address(PostalAddress),
+    Address(Box<PostalAddress>),
     /// To one of the places of the shop, by identifier.
     Place(String),
 }
@@ -187,7 +187,7 @@ impl Desk {
                 self.restated(checkout, version, &caller).await?
             }
             Step::Options(chosen) => {
-                choose(&mut checkout, chosen);
+                choose(&mut checkout, &chosen);
                 self.restated(checkout, version, &caller).await?
             }
             Step::Cancel => {
@@ -202,6 +202,7 @@ impl Desk {
                 let request = Complete {
                     id: checkout.id.clone(),
                     tenders: self.tender(&checkout).into_iter().collect(),
+                    mandate: None,
                     call: None,
                 };
                 match self.complete_seen(&caller, request, Some(seen)).await? {
@@ -243,7 +244,10 @@ impl Desk {
     }
 
     fn payment(&self, checkout: &Checkout) -> Payment {
-        if amount_of(&checkout.totals, TotalKind::Total) == 0 {
+        if checkout.mandated {
+            // Only the platform has the proof that is wanted (rule AP2-01).
+            Payment::Elsewhere
+        } else if amount_of(&checkout.totals, TotalKind::Total) == 0 {
             Payment::Free
         } else if self.tender(checkout).is_some() {
             Payment::Here
@@ -314,6 +318,7 @@ fn in_person(checkout: &Checkout) -> Caller {
         owner: checkout.owner.clone(),
         active: Arc::new(Active::all(&capabilities)),
         multi_group: methods.any(|method| method.groups.len() > 1),
+        notary: None,
     }
 }
 
@@ -338,7 +343,7 @@ fn state(checkout: &mut Checkout, details: Details) {
                 address.phone_number = address.phone_number.or(earlier.phone_number);
                 address.extra = earlier.extra;
             }
-            method.destinations = vec![DestinationDraft { id: None, name: None, address }];
+            method.destinations = vec![DestinationDraft { id: None, name: None, address: *address }];
             MethodKind::Shipping
         }
         Goal::Place(place) => {
@@ -352,7 +357,7 @@ fn state(checkout: &mut Checkout, details: Details) {
 }
 
 /// Writes down how a buyer wants packages to travel.
-fn choose(checkout: &mut Checkout, chosen: Vec<Chosen>) {
+fn choose(checkout: &mut Checkout, chosen: &[Chosen]) {
     let methods = checkout.draft.fulfillment.iter_mut().flat_map(|fulfillment| &mut fulfillment.methods);
     for (position, method) in methods.enumerate() {
         for Chosen { group, option, .. } in chosen.iter().filter(|chosen| chosen.method == position) {

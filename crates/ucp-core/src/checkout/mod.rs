@@ -26,6 +26,7 @@ use crate::{
         draft::Draft,
         fulfillment::Fulfillment,
         line_item::LineItem,
+        mandate::{Evidence, Mandate},
         payment::{Declaration, Tender},
         totals::Total,
     },
@@ -69,6 +70,12 @@ pub struct Checkout {
     /// The call that tried to complete it last, as [`Complete::call`] names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completing: Option<String>,
+    /// Whether it is completed with a mandate of the buyer only: once that was negotiated, it is so for good (rule AP2-01).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub mandated: bool,
+    /// What proved, when it was last tried to complete it, that the buyer agreed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<Evidence>,
     /// When it was made.
     pub created_at: Timestamp,
     /// When it is given up, unless it is concluded before.
@@ -108,6 +115,8 @@ pub struct Complete {
     pub id: String,
     /// What pays.
     pub tenders: Vec<Tender>,
+    /// What proves that the buyer agrees, where that was negotiated.
+    pub mandate: Option<Mandate>,
     /// What a call and its retries have in common, and no other call about this checkout has: the idempotency key. Whoever
     /// completed a checkout and never heard of it is told so when asking again.
     pub call: Option<String>,

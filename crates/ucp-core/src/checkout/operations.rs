@@ -4,7 +4,7 @@ use super::{Checkout, Create, State, Status, Update, View, status::Illegal};
 use crate::{
     Answer, Code, Outcome, Refusal,
     message::{Message, Severity},
-    operation::{ById, CART, FULFILLMENT},
+    operation::{AP2_MANDATE, ById, CART, FULFILLMENT},
     purchase::{
         caller::Caller,
         desk::{Decision, Desk, not_found, nothing_to_buy},
@@ -77,6 +77,8 @@ impl Desk {
             fulfillment: None,
             messages: Vec::new(),
             completing: None,
+            mandated: caller.has(AP2_MANDATE),
+            evidence: None,
             created_at: now,
             expires_at: now,
         };
@@ -111,6 +113,7 @@ impl Desk {
             return Ok(self.closed(checkout, "be changed", Answer::UpdateCheckout));
         }
         something(&request.draft, "at least one line item")?;
+        checkout.mandated |= caller.has(AP2_MANDATE);
         let mut draft = Self::negotiated(request.draft, Purpose::Checkout, caller);
         if !caller.has(FULFILLMENT) {
             // What a buyer has chosen on the page is not taken back by a platform that cannot speak of it.

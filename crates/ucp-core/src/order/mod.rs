@@ -4,6 +4,7 @@
 //! added.
 
 mod operations;
+pub mod outbox;
 pub mod progress;
 
 use jiff::Timestamp;
@@ -17,6 +18,7 @@ use crate::{
         buyer::PostalAddress,
         fulfillment::MethodKind,
         line_item::{Item, LineItem},
+        mandate::Evidence,
         totals::Total,
     },
 };
@@ -66,6 +68,16 @@ pub struct Order {
     pub placed_at: Timestamp,
 }
 
+impl Order {
+    /// When something last happened to it.
+    #[must_use]
+    pub fn changed_at(&self) -> Timestamp {
+        let events = self.events.iter().map(|event| event.occurred_at);
+        let adjustments = self.adjustments.iter().map(|adjustment| adjustment.occurred_at);
+        events.chain(adjustments).fold(self.placed_at, Timestamp::max)
+    }
+}
+
 /// How an order was paid.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Payment {
@@ -75,6 +87,9 @@ pub struct Payment {
     pub attempt_id: String,
     /// The processor's name for the payment.
     pub reference: String,
+    /// What proved that the buyer agreed, where that was negotiated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mandate: Option<Evidence>,
 }
 
 /// A line of an order.

@@ -152,7 +152,8 @@ impl Order {
     ) -> Result<Vec<LineQuantity>, Impossible> {
         if lines.is_empty() {
             let all = self.line_items.iter().filter(|line| left(line) > 0);
-            let all: Vec<_> = all.map(|line| LineQuantity { id: line.id.clone(), quantity: signed(left(line)) }).collect();
+            let all: Vec<_> =
+                all.map(|line| LineQuantity { id: line.id.clone(), quantity: signed(left(line)) }).collect();
             return if all.is_empty() { Err(Impossible::NothingLeft) } else { Ok(all) };
         }
         let mut chosen: Vec<LineQuantity> = Vec::with_capacity(lines.len());
@@ -252,7 +253,7 @@ mod tests {
             events: Vec::new(),
             adjustments: Vec::new(),
             attribution: None,
-            payment: Payment { handler_id: "h".into(), attempt_id: "a".into(), reference: "r".into() },
+            payment: Payment { handler_id: "h".into(), attempt_id: "a".into(), reference: "r".into(), mandate: None },
             placed_at: Timestamp::UNIX_EPOCH,
         }
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::mandate::Notary;
 use crate::negotiation::Active;
 
 /// The platform behind a call, as far as carts, checkouts and orders depend on it.
@@ -13,6 +14,8 @@ pub struct Caller {
     pub active: Arc<Active>,
     /// Whether it can show several groups per fulfillment method (rule FUL-02).
     pub multi_group: bool,
+    /// Who can tell whether its mandates are good, where anybody can.
+    pub notary: Option<Arc<dyn Notary>>,
 }
 
 impl Caller {

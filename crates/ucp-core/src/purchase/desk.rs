@@ -96,7 +96,8 @@ impl Desk {
     }
 
     /// The page of an order.
-    pub(crate) fn permalink(&self, token: &str) -> String {
+    #[must_use]
+    pub fn permalink(&self, token: &str) -> String {
         format!("{}/order/{token}", self.pages)
     }
 

@@ -88,7 +88,8 @@ pub enum Committed {
 /// Where carts, checkouts, orders and kept answers are.
 ///
 /// Reading and writing fail with [`Unavailable`](crate::Code::Unavailable) (rule IDM-05); whatever is read belongs to
-/// `owner`, and what belongs to others does not exist.
+/// `owner`, and what belongs to others does not exist. Tokens alone open pages of their own: they come from outside, are
+/// compared and never interpreted or logged.
 #[async_trait]
 pub trait Ledger: Send + Sync {
     /// A cart.
@@ -102,6 +103,15 @@ pub trait Ledger: Send + Sync {
 
     /// An order.
     async fn order(&self, owner: &str, id: &str) -> Result<Option<Stored<Order>>, Refusal>;
+
+    /// The cart whose page a token opens, whoever it belongs to.
+    async fn cart_by_token(&self, token: &str) -> Result<Option<Stored<Cart>>, Refusal>;
+
+    /// The checkout whose page a token opens, whoever it belongs to.
+    async fn checkout_by_token(&self, token: &str) -> Result<Option<Stored<Checkout>>, Refusal>;
+
+    /// The order whose page a token opens, whoever it belongs to.
+    async fn order_by_token(&self, token: &str) -> Result<Option<Stored<Order>>, Refusal>;
 
     /// How many of each variant there are, in the order of `variants`; `None` for those that are not counted.
     async fn stock(&self, variants: &[&str]) -> Result<Vec<Option<u64>>, Refusal>;

@@ -10,6 +10,7 @@
 //! | [`pricing`] | the engine: what a draft costs on these terms |
 //! | [`discount`], [`fulfillment`] and two private modules for taxes and claims | its parts |
 //! | [`payment`] | instruments, credentials, and the port behind which money moves |
+//! | [`mandate`] | the port behind which it is known what a buyer agreed to |
 //! | [`caller`] | whose cart it is, and what was negotiated with its platform |
 //! | [`desk`] | the ports and terms that the operations of an embedded shop share |
 //! | [`ledger`] | the port behind which carts, checkouts and orders are kept |
@@ -26,6 +27,7 @@ mod eligibility;
 pub mod fulfillment;
 pub mod ledger;
 pub mod line_item;
+pub mod mandate;
 pub mod payment;
 pub mod pricing;
 mod tax;

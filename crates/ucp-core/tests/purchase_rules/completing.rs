@@ -191,7 +191,7 @@ async fn whoever_never_heard_of_the_own_purchase_is_told_again() {
     let shop = shop();
     let by_call = async |id: &str, call: Option<&str>| {
         let (id, call) = (id.to_owned(), call.map(str::to_owned));
-        let request = checkout::Complete { id, tenders: vec![card("scripted")], call };
+        let request = checkout::Complete { id, tenders: vec![card("scripted")], mandate: None, call };
         answered(&shop, &caller(), Request::CompleteCheckout(request)).await
     };
     let id = begin(&shop, draft(&[("ticket", 1)])).await.checkout.id;

@@ -3,6 +3,8 @@
 mod carts;
 mod checkouts_of_carts;
 mod completing;
+mod handoff;
+mod mandates;
 mod missing;
 mod over;
 
@@ -104,7 +106,7 @@ async fn look(shop: &Shop, id: &str) -> checkout::View {
 }
 
 async fn complete_with(shop: &Shop, id: &str, tenders: Vec<Tender>) -> Outcome {
-    let request = checkout::Complete { id: id.to_owned(), tenders, call: None };
+    let request = checkout::Complete { id: id.to_owned(), tenders, mandate: None, call: None };
     answered(shop, &caller(), Request::CompleteCheckout(request)).await
 }
 

@@ -26,6 +26,7 @@ async fn nothing_can_be_done_to_what_is_over() {
             Request::CompleteCheckout(checkout::Complete {
                 id: id.clone(),
                 tenders: vec![card("scripted")],
+                mandate: None,
                 call: None,
             }),
         ] {
@@ -86,7 +87,8 @@ async fn a_shop_that_cannot_be_asked_refuses_and_changes_nothing() {
     let commits = shop.ledger.commits();
     let unavailable =
         async |request: Request| -> Refusal { shop.call(&caller(), request).await.expect_err("cannot be carried out") };
-    let completion = || checkout::Complete { id: id.clone(), tenders: vec![card("scripted")], call: None };
+    let completion =
+        || checkout::Complete { id: id.clone(), tenders: vec![card("scripted")], mandate: None, call: None };
     for broken in 0..2 {
         shop.shelf.close(broken == 0);
         shop.ledger.fail_reads(broken == 1);

@@ -51,7 +51,7 @@ pub(crate) fn run(options: &ExplainOptions) -> Done {
         return Ok(ExitCode::FAILURE);
     };
     println!("result           release {release}");
-    let negotiation = negotiate(release.date(), business.declared(release), &profile.capabilities);
+    let negotiation = negotiate(release.date(), business.declared_with_key(release), &profile.capabilities);
     println!();
     print!("{}", table(&negotiation.lines));
     println!();

@@ -1,9 +1,14 @@
-//! `import`: a merchant's own catalog.
+//! `import`: a merchant's own catalog, or a [directory of merchants](merchants).
 //!
 //! Good rows are kept, bad rows are reported with their line; products are written in batches, each whole or not at all.
 //! A gateway that serves the same directory notices by itself.
 
-use std::{collections::BTreeMap, fs, io::IsTerminal as _, process::ExitCode, sync::atomic::Ordering, time::Duration};
+mod merchants;
+
+use std::{
+    collections::BTreeMap, fs, io::IsTerminal as _, path::Path, process::ExitCode, sync::atomic::Ordering,
+    time::Duration,
+};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ucp_core::{
@@ -33,15 +38,38 @@ struct Tally {
     rejected: u64,
 }
 
+impl Tally {
+    fn stored(&self) -> u64 {
+        self.created + self.updated + self.unchanged
+    }
+
+    /// Says what became of a file.
+    fn told(&self, file: &Path) -> ExitCode {
+        let Self { created, updated, unchanged, skipped, rejected } = self;
+        println!(
+            "{}: {created} new, {updated} changed, {unchanged} unchanged, {skipped} skipped, {rejected} rejected",
+            shown(file)
+        );
+        if *rejected == 0 { ExitCode::SUCCESS } else { ExitCode::from(2) }
+    }
+}
+
 pub(crate) fn run(options: &ImportOptions) -> Done {
+    match (&options.merchants, &options.file) {
+        (Some(file), _) => merchants::run(options, file),
+        (None, Some(file)) => products(options, file),
+        (None, None) => Err("there is no file to import".into()),
+    }
+}
+
+fn products(options: &ImportOptions, file: &Path) -> Done {
     let wanted = Wanted::read(options)?;
     let format = options.format.map(|format| match format {
         ImportFormat::Jsonl => Format::Jsonl,
         ImportFormat::Shopify => Format::ShopifyCsv,
     });
     let open = |market: &Market| {
-        Import::open(&options.file, format, market)
-            .map_err(|error| format!("{}: {}", shown(&options.file), chain(&error)))
+        Import::open(file, format, market).map_err(|error| format!("{}: {}", shown(file), chain(&error)))
     };
     // First of all: no shop is made for a file that nothing can come from.
     drop(open(&wanted.market())?);
@@ -54,7 +82,7 @@ pub(crate) fn run(options: &ImportOptions) -> Done {
         )
     })?;
     let import = open(&database.market())?;
-    let bar = progress_bar(&import);
+    let bar = progress_bar(import.bytes_total());
     let bytes = import.progress();
     let mut tally = Tally::default();
     let mut batch: Vec<(u64, Record)> = Vec::with_capacity(BATCH);
@@ -78,20 +106,11 @@ pub(crate) fn run(options: &ImportOptions) -> Done {
                 }
             }
             bar.set_position(bytes.load(Ordering::Relaxed));
-            bar.set_message(format!("{} products", tally.created + tally.updated + tally.unchanged));
+            bar.set_message(format!("{} products", tally.stored()));
         }
     }
     bar.finish_and_clear();
-    println!(
-        "{}: {} new, {} changed, {} unchanged, {} skipped, {} rejected",
-        shown(&options.file),
-        tally.created,
-        tally.updated,
-        tally.unchanged,
-        tally.skipped,
-        tally.rejected
-    );
-    Ok(if tally.rejected == 0 { ExitCode::SUCCESS } else { ExitCode::from(2) })
+    Ok(tally.told(file))
 }
 
 fn report(bar: &ProgressBar, tally: &mut Tally, bad: &BadRow) {
@@ -154,8 +173,8 @@ impl<'a> Wanted<'a> {
 }
 
 /// A bar on a terminal, nothing elsewhere.
-fn progress_bar(import: &Import) -> ProgressBar {
-    let Some(total) = import.bytes_total().filter(|_| std::io::stderr().is_terminal()) else {
+fn progress_bar(total: Option<u64>) -> ProgressBar {
+    let Some(total) = total.filter(|_| std::io::stderr().is_terminal()) else {
         return ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
     };
     let style = ProgressStyle::with_template("{bar:40} {percent:>3}% {msg}, {eta} left");

@@ -13,7 +13,7 @@ pub(crate) fn run(options: &McpOptions) -> Done {
     let shop = open_shop(&Data::from(&options.data))?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let served = runtime.block_on(async {
-        let server = desktop_server(&shop);
+        let server = desktop_server(&shop).map_err(std::io::Error::other)?;
         ucp_mcp::stdio::serve(&server, &options.profile, tokio::io::stdin(), tokio::io::stdout()).await
     });
     // Reading standard input blocks a thread that nothing else can end.

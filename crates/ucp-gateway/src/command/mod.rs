@@ -6,11 +6,13 @@ pub(crate) mod explain;
 pub(crate) mod import;
 pub(crate) mod keys;
 pub(crate) mod mcp;
+pub(crate) mod orders;
 pub(crate) mod serve;
 pub(crate) mod sign;
 pub(crate) mod spec;
 pub(crate) mod terms;
 pub(crate) mod verify;
+pub(crate) mod webhooks;
 
 use std::process::ExitCode;
 

@@ -1,6 +1,6 @@
 //! `serve`: the shop on the network.
 
-use std::{net::SocketAddr, process::ExitCode, time::Duration};
+use std::{io::Write, net::SocketAddr, process::ExitCode, time::Duration};
 
 use tokio::{
     net::TcpListener,
@@ -12,11 +12,15 @@ use url::Url;
 
 use super::Done;
 use crate::{
+    admin,
     app::{App, base, open_keyring, open_shop},
     cli::ServeOptions,
-    config::{Policy, Settings, Signed},
+    config::{self, Policy, Settings, Signed},
     listener,
 };
+
+/// How many operators may be connected at once.
+const ADMIN_CONNECTIONS: usize = 32;
 
 /// How often to look whether the keys have changed.
 const KEY_INTERVAL: Duration = Duration::from_secs(5);
@@ -49,6 +53,19 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
         }
         let mut app = App::new(&shop, &settings, &public_url, keyring)?;
         let router = app.router.clone();
+        let admin_address = match &settings.admin {
+            Some(config::Admin { listen, token }) => {
+                let listener = TcpListener::bind(listen).await.map_err(|error| {
+                    format!("cannot listen on {listen}: {error}; choose another address as `server.admin_listen`")
+                })?;
+                let (address, router) = (listener.local_addr()?, admin::router(app.books().clone(), token.clone()));
+                // Ends with the process: each step is one transaction.
+                tokio::spawn(listener::serve(listener, router, ADMIN_CONNECTIONS, std::future::pending()));
+                Some(address)
+            }
+            None => None,
+        };
+        app.courier().map(|courier| tokio::spawn(courier.run()));
         tokio::spawn(async move {
             let [mut keys, mut payments, mut rest] =
                 [KEY_INTERVAL, PAYMENT_INTERVAL, PRUNING_INTERVAL].map(tokio::time::interval);
@@ -66,7 +83,8 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
         });
         // Before anybody is told that it runs: whoever is told may stop it.
         let shutdown = shutdown()?;
-        welcome(&shop, &settings, &base(&public_url));
+        // Nobody has to listen.
+        drop(welcome(std::io::stdout().lock(), &shop, &settings, &base(&public_url), admin_address));
         listener::serve(listener, router, settings.max_connections, shutdown).await;
         Ok(ExitCode::SUCCESS)
     })
@@ -84,19 +102,26 @@ fn reachable(address: SocketAddr) -> Result<Url, url::ParseError> {
 }
 
 /// What a person who just started the gateway wants to know.
-fn welcome(shop: &Shop, settings: &Settings, base: &str) {
-    println!("ucp-gateway {} serves {}", env!("CARGO_PKG_VERSION"), shop.market().name);
-    println!("  profile  {base}/.well-known/ucp");
-    println!("  REST     {base}");
-    println!("  MCP      {base}/mcp");
-    println!("  docs     {base}/docs");
-    println!("  callers  {}", callers(settings.policy));
-    println!("Try it:");
-    println!("  curl -s {base}/catalog/search -H 'Content-Type: application/json' \\");
-    println!(
-        "    -H 'UCP-Agent: profile=\"{}\"' -d '{{\"query\":\"blue running shoes\"}}'",
-        example_profile(settings.policy)
-    );
+fn welcome(
+    mut to: impl Write,
+    shop: &Shop,
+    settings: &Settings,
+    base: &str,
+    admin: Option<SocketAddr>,
+) -> std::io::Result<()> {
+    writeln!(to, "ucp-gateway {} serves {}", env!("CARGO_PKG_VERSION"), shop.market().name)?;
+    writeln!(to, "  profile  {base}/.well-known/ucp")?;
+    writeln!(to, "  REST     {base}")?;
+    writeln!(to, "  MCP      {base}/mcp")?;
+    writeln!(to, "  docs     {base}/docs")?;
+    writeln!(to, "  callers  {}", callers(settings.policy))?;
+    if let Some(address) = admin {
+        writeln!(to, "  admin    http://{address}")?;
+    }
+    writeln!(to, "Try it:")?;
+    writeln!(to, "  curl -s {base}/catalog/search -H 'Content-Type: application/json' \\")?;
+    let profile = example_profile(settings.policy);
+    writeln!(to, "    -H 'UCP-Agent: profile=\"{profile}\"' -d '{{\"query\":\"blue running shoes\"}}'")
 }
 
 /// A profile that calls can name, or that stands for one where it has to exist.

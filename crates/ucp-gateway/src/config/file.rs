@@ -8,6 +8,7 @@ use std::{
     net::{IpAddr, SocketAddr},
     num::NonZeroU32,
     path::PathBuf,
+    time::Duration,
 };
 
 use ipnet::IpNet;
@@ -21,7 +22,10 @@ use ucp_trust::limit::Quota;
 use url::Url;
 
 use super::{Anonymous, Check, Policy, Signed};
-use crate::cli::{McpErrorStatus, public_url, sample};
+use crate::{
+    cli::{McpErrorStatus, public_url, sample},
+    compat::Compat,
+};
 
 /// The whole file.
 #[derive(Debug, Default, Deserialize)]
@@ -35,18 +39,24 @@ pub(super) struct File {
     pub(super) limits: Limits,
     pub(super) signatures: Signatures,
     pub(super) payment: Vec<Payment>,
+    pub(super) merchants: Merchants,
+    pub(super) geocoder: Geocoder,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Server {
     pub(super) listen: Option<SocketAddr>,
+    pub(super) admin_listen: Option<SocketAddr>,
+    pub(super) admin_token_file: Option<PathBuf>,
+    pub(super) admin_token_env: Option<String>,
     pub(super) public_url: Option<PublicUrl>,
     pub(super) storefront: Option<Storefront>,
     pub(super) max_connections: Option<Number<1, 1_000_000>>,
     pub(super) max_in_flight: Option<Number<1, 1_000_000>>,
     pub(super) trusted_proxies: Vec<Network>,
     pub(super) mcp_error_status: Option<McpErrorStatus>,
+    pub(super) compat: Option<Compat>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -126,6 +136,28 @@ pub(super) struct Payment {
     pub(super) deadline_ms: Option<Milliseconds>,
 }
 
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Merchants {
+    pub(super) enabled: Option<bool>,
+    pub(super) locations: Option<bool>,
+    pub(super) capability: Option<String>,
+    pub(super) service: Option<String>,
+    pub(super) spec: Option<ServiceUrl>,
+    pub(super) schema: Option<ServiceUrl>,
+    pub(super) max_radius_km: Option<Number<1, 25_000>>,
+    pub(super) restricted_regions: Vec<String>,
+    pub(super) cache_mb: Option<Number<0, 1_048_576>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Geocoder {
+    pub(super) places: Option<PathBuf>,
+    pub(super) url: Option<ServiceUrl>,
+    pub(super) timeout_ms: Option<Milliseconds>,
+}
+
 /// What a payment handler does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -136,6 +168,13 @@ pub(super) enum HandlerKind {
 
 /// A time in milliseconds, between noticeable and absurd.
 pub(super) type Milliseconds = Number<10, 60_000>;
+
+impl Milliseconds {
+    /// The same as a time.
+    pub(super) fn duration(self) -> Duration {
+        Duration::from_millis(self.0.into())
+    }
+}
 
 /// How many profiles of unknown platforms are fetched where nothing else is said.
 pub(super) const FETCHES: Quota = Quota::new(10, 50).expect("both are positive");
@@ -245,6 +284,24 @@ impl<'de> Deserialize<'de> for PublicUrl {
     }
 }
 
+/// An address elsewhere. It may hold a key.
+#[derive(Clone)]
+pub(super) struct ServiceUrl(pub(super) Url);
+
+impl fmt::Debug for ServiceUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ServiceUrl").field(&self.0.host_str()).finish()
+    }
+}
+
+impl<'de> Deserialize<'de> for ServiceUrl {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let url = Url::parse(&String::deserialize(deserializer)?).map_err(D::Error::custom)?;
+        let web = matches!(url.scheme(), "http" | "https");
+        if web { Ok(Self(url)) } else { Err(D::Error::custom("expected an https address")) }
+    }
+}
+
 /// The shop's own pages.
 #[derive(Clone, Debug)]
 pub(super) struct Storefront(pub(super) Url);
@@ -272,7 +329,7 @@ impl<'de> Deserialize<'de> for Network {
 }
 
 /// The tables that the file may have, each with its keys. The table itself is `""`.
-pub(super) fn tables() -> [(&'static str, &'static [&'static str]); 15] {
+pub(super) fn tables() -> [(&'static str, &'static [&'static str]); 17] {
     let rate = keys::<Rate>();
     [
         ("", keys::<File>()),
@@ -290,6 +347,8 @@ pub(super) fn tables() -> [(&'static str, &'static [&'static str]); 15] {
         ("limits.unverified", rate),
         ("signatures", keys::<Signatures>()),
         ("payment", keys::<Payment>()),
+        ("merchants", keys::<Merchants>()),
+        ("geocoder", keys::<Geocoder>()),
     ]
 }
 

@@ -30,7 +30,7 @@ pub(crate) enum Kind {
     /// It moves no money.
     Sandbox,
     /// It authorises and captures at a payment service provider.
-    Processor(Provider),
+    Processor(Box<Provider>),
 }
 
 /// A payment service provider.
@@ -106,7 +106,7 @@ impl Entry<'_, '_> {
                 }
                 Kind::Sandbox
             }
-            HandlerKind::Processor => Kind::Processor(self.provider(&said, private, environment)?),
+            HandlerKind::Processor => Kind::Processor(Box::new(self.provider(&said, private, environment)?)),
         };
         let declaration = self.declaration(said)?;
         Some(Payment { declaration, kind })
@@ -171,9 +171,8 @@ impl Entry<'_, '_> {
         if !signing_key_id.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\')) {
             self.wrong("signing_key_id", "expected visible ASCII characters without quotes and backslashes");
         }
-        let milliseconds = |said: Option<file::Milliseconds>, usual| {
-            Duration::from_millis(said.map_or(usual, |said| said.0.into()))
-        };
+        let milliseconds =
+            |said: Option<file::Milliseconds>, usual| Duration::from_millis(said.map_or(usual, |said| said.0.into()));
         let provider = Provider {
             endpoint: endpoint?,
             formerly,
@@ -185,7 +184,10 @@ impl Entry<'_, '_> {
             deadline: milliseconds(said.deadline_ms, 20_000),
         };
         if provider.timeout > provider.deadline {
-            self.wrong("timeout_ms", format_args!("this is more than all of a payment may take, {:?}", provider.deadline));
+            self.wrong(
+                "timeout_ms",
+                format_args!("this is more than all of a payment may take, {:?}", provider.deadline),
+            );
         }
         Some(provider)
     }

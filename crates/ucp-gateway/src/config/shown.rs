@@ -2,22 +2,35 @@
 
 use std::{fmt, path::Path};
 
-use ucp_core::purchase::payment::Declaration;
+use ucp_core::{
+    merchant::geo::METRES_PER_KILOMETRE,
+    negotiation::OwnName,
+    operation::{MERCHANT, RESTAURANT},
+    purchase::payment::Declaration,
+};
+use ucp_geocode::Options;
 use ucp_payment::processor::Endpoint;
 use ucp_trust::{address::Reach, limit::Quota};
 
-use super::{Anonymous, Check, Limits, Payment, Platform, Profiles, Settings, Signatures, Signed, payment::Kind};
+use super::{
+    Anonymous, Check, Directory, Limits, Payment, Platform, Profiles, Settings, Signatures, Signed, payment::Kind,
+};
 
 impl fmt::Display for Settings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "[server]")?;
         writeln!(f, "listen = {}", text(self.listen))?;
+        stated(f, "admin_listen", self.admin.as_ref().map(|admin| text(admin.listen)), "none")?;
+        if self.admin.is_some() {
+            writeln!(f, "# admin token: set")?;
+        }
         stated(f, "public_url", self.public_url.as_ref().map(text), "the address it listens on")?;
         stated(f, "storefront", self.storefront.as_ref().map(text), "none")?;
         writeln!(f, "max_connections = {}", self.max_connections)?;
         stated(f, "max_in_flight", self.max_in_flight, "no limit")?;
         writeln!(f, "trusted_proxies = {}", list(self.trusted_proxies.networks()))?;
         writeln!(f, "mcp_error_status = {}", text(word(&self.mcp_error_status)))?;
+        writeln!(f, "compat = {}", text(word(&self.compat)))?;
         writeln!(f, "\n[data]")?;
         writeln!(f, "dir = {}", path(&self.data.dir))?;
         writeln!(f, "cache_mb = {}", self.data.cache_mb)?;
@@ -28,7 +41,8 @@ impl fmt::Display for Settings {
         write!(f, "\n{}", self.profiles)?;
         self.platforms.iter().try_for_each(|platform| write!(f, "\n{platform}"))?;
         write!(f, "\n{}\n{}", self.limits, self.signatures)?;
-        self.payments.iter().try_for_each(|payment| write!(f, "\n{payment}"))
+        self.payments.iter().try_for_each(|payment| write!(f, "\n{payment}"))?;
+        write!(f, "\n{}", self.directory)
     }
 }
 
@@ -53,6 +67,32 @@ impl fmt::Display for Payment {
             writeln!(f, "deadline_ms = {}", provider.deadline.as_millis())?;
         }
         Ok(())
+    }
+}
+
+impl fmt::Display for Directory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let own = |own: Option<&OwnName>, usual: &str| text(own.map_or(usual, |own| own.name.as_str()));
+        let kilometres = self.policy.max_radius.map(|metres| metres / METRES_PER_KILOMETRE);
+        let host = |options: &Options| text(options.endpoint.host_str().unwrap_or_default());
+        writeln!(f, "[merchants]")?;
+        writeln!(f, "enabled = {}", self.merchants)?;
+        writeln!(f, "locations = {}", self.locations)?;
+        writeln!(f, "capability = {}", own(self.capability.as_ref(), MERCHANT))?;
+        writeln!(f, "service = {}", own(self.service.as_ref(), RESTAURANT))?;
+        stated(f, "max_radius_km", kilometres, "no limit")?;
+        writeln!(f, "restricted_regions = {}", list(&self.policy.restricted_regions))?;
+        writeln!(f, "cache_mb = {}", self.cache_mb)?;
+        writeln!(f, "\n[geocoder]")?;
+        stated(f, "places", self.places_file.as_deref().map(path), "the places of the sample")?;
+        writeln!(f, "# names of places: {}", self.places.len())?;
+        match &self.geocoder_options {
+            None => stated(f, "url", None::<&str>, "nobody is asked"),
+            Some(options) => {
+                writeln!(f, "# url: at {}", host(options))?;
+                writeln!(f, "timeout_ms = {}", options.deadline.as_millis())
+            }
+        }
     }
 }
 

@@ -315,6 +315,25 @@ fn payments_are_made_where_the_file_says() {
 }
 
 #[test]
+fn operators_are_listened_to_with_a_token_only() {
+    let case = Case::new().with("token", "admin-token").with("empty", "\n");
+    for (text, key, problem) in [
+        ("admin_listen = \"127.0.0.1:0\"", "server.admin_listen", "needs either"),
+        ("admin_token_file = \"token\"", "server.admin_listen", "means nothing"),
+        ("admin_listen = \"127.0.0.1:0\"\nadmin_token_file = \"empty\"", "server.admin_token_file", "1 to 1024"),
+        ("admin_listen = \"127.0.0.1:0\"\nadmin_token_file = \"nowhere\"", "server.admin_token_file", "cannot read"),
+        ("admin_listen = \"127.0.0.1:0\"\nadmin_token_env = \"NOWHERE\"", "server.admin_token_env", "no variable"),
+    ] {
+        let refused = case.resolve(&format!("[server]\n{text}\n"), &[]).expect_err(text);
+        assert!(refused.contains(key) && refused.contains(problem), "{text}: {refused}");
+    }
+    let text = "[server]\nadmin_listen = \"127.0.0.1:0\"\nadmin_token_file = \"token\"\n";
+    let settings = case.resolve(text, &[]).expect("settings");
+    assert!(settings.admin.is_some());
+    assert!(!format!("{settings:?}{settings}").contains("admin-token"), "it is not shown");
+}
+
+#[test]
 fn no_two_platforms_share_what_tells_them_apart() {
     let hash = ApiKey::generate().expect("random bytes").hash();
     let text = platform(&format!("api_key_hash = \"{hash}\""));
@@ -349,7 +368,9 @@ fn the_example_states_the_defaults() {
     case = case.with("run/key", key.reveal());
     case.environment.push(("EXAMPLE_AGENT_API_KEY", key.reveal().to_owned()));
     case = case.with("run/psp", "psp-key");
+    case = case.with("run/places", "US\t94105\tSan Francisco\tCalifornia\tCA\t\t\t\t\t37.7898\t-122.3942\t4\n");
     let mut all = uncommented().replace("/run/secrets/example-agent", "run/key");
+    all = all.replace("/usr/share/places/allCountries.txt", "run/places");
     for (secret, other) in [
         ("psp-api-key", "api_key_env = \"PSP_API_KEY\"\n"),
         ("psp-signing-secret", "signing_secret_env = \"PSP_SIGNING_SECRET\"\n"),
@@ -357,10 +378,15 @@ fn the_example_states_the_defaults() {
         // A secret comes from a file or from the environment.
         all = all.replace(&format!("/run/secrets/{secret}"), "run/psp").replace(other, "");
     }
+    all = all.replace("/run/secrets/admin-token", "run/psp");
+    all = all.replace("admin_token_env = \"UCP_GATEWAY_ADMIN_TOKEN\"\n", "");
     let all = case.resolve(&all, &listen).expect("the example with all keys");
+    assert!(strict.admin.is_none() && all.admin.is_some());
     assert_eq!((all.limits, all.max_in_flight, all.policy), (strict.limits, strict.max_in_flight, strict.policy));
     assert_eq!((all.platforms.len(), all.platforms[0].api_keys.len()), (1, 3));
     assert_eq!((strict.payments.len(), all.payments.len()), (0, 1));
+    assert!(!strict.directory.merchants && all.directory.merchants && all.directory.geocoder.is_some());
+    assert_eq!(all.directory.places.len(), 2);
 }
 
 #[test]

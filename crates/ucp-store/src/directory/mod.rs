@@ -15,7 +15,7 @@ pub mod geocode;
 pub mod import;
 pub mod osm;
 pub mod sample;
-mod storage;
+pub(crate) mod storage;
 mod watch;
 
 #[cfg(test)]

@@ -57,6 +57,14 @@ impl Database {
     }
 }
 
+/// Stores merchants inside the transaction that `db` is in, as [`Database::put_merchants`] does.
+pub(crate) fn put_merchants(
+    db: &Connection,
+    merchants: Vec<Merchant>,
+) -> Result<Vec<Result<Put, Rejected>>, WriteError> {
+    put(db, prepare(merchants))
+}
+
 /// Stores merchants inside the transaction that `db` is in. Whether one is rejected is decided before anything of it is
 /// written.
 fn put(db: &Connection, prepared: Vec<Result<Prepared, Rejected>>) -> Result<Vec<Result<Put, Rejected>>, WriteError> {

@@ -16,6 +16,7 @@ fn database(directory: &Path) -> Arc<Database> {
         market: serde_json::from_str(r#"{"name":"Example","currency":"USD","language":"en"}"#).expect("a market"),
         terms: ucp_core::purchase::terms::Terms::default(),
         records: Vec::new(),
+        merchants: Vec::new(),
     };
     Arc::new(Database::open_or_create(directory, opening).expect("a database"))
 }

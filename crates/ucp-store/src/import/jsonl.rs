@@ -1,4 +1,4 @@
-//! JSON Lines of UCP products: the line format of [`Record`].
+//! JSON Lines of UCP products: the line format of [`Record`](ucp_core::catalog::record::Record).
 //!
 //! Each line stands alone: whatever is wrong with one is reported, and the next one is read. JSON is read strictly, so
 //! that a member that is named twice is a fault and not a silent choice. A line that is longer than [`LONGEST_LINE`] is

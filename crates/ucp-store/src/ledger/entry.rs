@@ -11,7 +11,7 @@ use ucp_core::{
     purchase::ledger::{Change, Committed, Kept, Key, Stored},
 };
 
-use crate::{error::WriteError, sqlite::stock};
+use crate::{error::WriteError, outbox, sqlite::stock};
 
 /// A change in the form in which it is written, so that the writer has nothing left to do but write.
 #[derive(Debug)]
@@ -19,6 +19,8 @@ pub(super) struct Entry {
     cart: Option<Sheet<Cart>>,
     checkout: Option<Sheet<Checkout>>,
     order: Option<Sheet<Order>>,
+    /// The identifier of the notice about the order.
+    notice: String,
     /// By how much counts change, each variant once.
     stock: BTreeMap<String, i64>,
     keep: Option<(Key, Kept)>,
@@ -53,13 +55,14 @@ impl Entry {
             cart: cart.map(Sheet::new).transpose()?,
             checkout: checkout.map(Sheet::new).transpose()?,
             order: order.map(Sheet::new).transpose()?,
+            notice: uuid::Uuid::new_v4().to_string(),
             stock,
             keep,
         })
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        let Self { cart, checkout, order, stock, keep } = self;
+        let Self { cart, checkout, order, notice: _, stock, keep } = self;
         cart.is_none() && checkout.is_none() && order.is_none() && stock.is_empty() && keep.is_none()
     }
 
@@ -80,6 +83,7 @@ impl Entry {
         }
         if let Some(order) = &self.order {
             write_order(db, order)?;
+            outbox::queue(db, &self.notice, &order.document, order.version, &order.text)?;
         }
         for (variant, quantity) in &self.stock {
             stock::move_goods(db, variant, *quantity)?;
@@ -99,8 +103,10 @@ fn once(changed: usize) -> rusqlite::Result<()> {
 fn write_cart(db: &Connection, Sheet { document: cart, version, text }: &Sheet<Cart>) -> rusqlite::Result<()> {
     let expires_at = nanoseconds(cart.expires_at);
     once(if *version == 0 {
-        db.prepare_cached("INSERT INTO carts (id, owner, version, expires_at, document) VALUES (?, ?, 1, ?, ?)")?
-            .execute((&cart.id, &cart.owner, expires_at, text))?
+        db.prepare_cached(
+            "INSERT INTO carts (id, owner, token, version, expires_at, document) VALUES (?, ?, ?, 1, ?, ?)",
+        )?
+        .execute((&cart.id, &cart.owner, &cart.token, expires_at, text))?
     } else {
         db.prepare_cached(
             "UPDATE carts SET version = version + 1, expires_at = ?, document = ? \
@@ -114,15 +120,15 @@ fn write_checkout(
     db: &Connection,
     Sheet { document: checkout, version, text }: &Sheet<Checkout>,
 ) -> rusqlite::Result<()> {
-    let Checkout { id, owner, cart_id, state, expires_at, .. } = checkout;
+    let Checkout { id, owner, token, cart_id, state, expires_at, .. } = checkout;
     let attempted_at = state.attempt().map(|attempt| nanoseconds(attempt.begun_at));
     let row = (state.status().as_str(), cart_id, attempted_at, nanoseconds(*expires_at), text);
     once(if *version == 0 {
         db.prepare_cached(
-            "INSERT INTO checkouts (status, cart_id, attempted_at, expires_at, document, id, owner, version) \
-             VALUES (?, ?, ?, ?, ?, ?, ?, 1)",
+            "INSERT INTO checkouts (status, cart_id, attempted_at, expires_at, document, id, owner, token, version) \
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1)",
         )?
-        .execute((row.0, row.1, row.2, row.3, row.4, id, owner))?
+        .execute((row.0, row.1, row.2, row.3, row.4, id, owner, token))?
     } else {
         db.prepare_cached(
             "UPDATE checkouts SET status = ?, cart_id = ?, attempted_at = ?, expires_at = ?, document = ?, \
@@ -134,8 +140,10 @@ fn write_checkout(
 
 fn write_order(db: &Connection, Sheet { document: order, version, text }: &Sheet<Order>) -> rusqlite::Result<()> {
     once(if *version == 0 {
-        db.prepare_cached("INSERT INTO orders (id, owner, version, checkout_id, document) VALUES (?, ?, 1, ?, ?)")?
-            .execute((&order.id, &order.owner, &order.checkout_id, text))?
+        db.prepare_cached(
+            "INSERT INTO orders (id, owner, token, version, checkout_id, document) VALUES (?, ?, ?, 1, ?, ?)",
+        )?
+        .execute((&order.id, &order.owner, &order.token, &order.checkout_id, text))?
     } else {
         db.prepare_cached(
             "UPDATE orders SET version = version + 1, document = ? WHERE id = ? AND owner = ? AND version = ?",
@@ -165,12 +173,12 @@ fn keep(db: &Connection, key: &Key, kept: &Kept) -> rusqlite::Result<()> {
 }
 
 /// A time as it is stored. Times beyond the year 2262 become that year.
-pub(super) fn nanoseconds(time: Timestamp) -> i64 {
+pub(crate) fn nanoseconds(time: Timestamp) -> i64 {
     let nanoseconds = time.as_nanosecond();
     i64::try_from(nanoseconds).unwrap_or(if nanoseconds < 0 { i64::MIN } else { i64::MAX })
 }
 
 /// A time that was stored.
-fn timestamp(nanoseconds: i64) -> Timestamp {
+pub(crate) fn timestamp(nanoseconds: i64) -> Timestamp {
     Timestamp::from_nanosecond(i128::from(nanoseconds)).unwrap_or(Timestamp::MAX)
 }

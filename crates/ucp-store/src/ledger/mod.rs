@@ -3,6 +3,7 @@
 //! | module | holds |
 //! | :-- | :-- |
 //! | [`entry`] | what a commit writes, and how it is written |
+//! | [`operator`] | orders as the shop sees them, whoever placed them |
 //!
 //! A commit is one job of the one [writer](crate::Writer): versions are compared, goods are taken and the answer is
 //! kept inside of the same transaction, so that it does not matter how many threads and processes try at once. Nothing
@@ -12,6 +13,7 @@
 //! and a database in WAL mode keeps no reader waiting; should it do so once, the read moves to a thread that may wait.
 
 mod entry;
+mod operator;
 
 use std::{error::Error, sync::Arc};
 
@@ -27,7 +29,8 @@ use ucp_core::{
     purchase::ledger::{Change, Committed, Kept, Key, Ledger, Stored},
 };
 
-use self::entry::{Entry, nanoseconds};
+use self::entry::Entry;
+pub(crate) use self::entry::{nanoseconds, timestamp};
 use crate::{Database, error::WriteError, sqlite::stock};
 
 /// How long an answer is kept for those who ask again (rule IDM-02).
@@ -35,6 +38,9 @@ const KEPT_FOR: SignedDuration = SignedDuration::from_hours(48);
 
 /// How long carts and checkouts stay after they have expired.
 const REMEMBERED_FOR: SignedDuration = SignedDuration::from_hours(30 * 24);
+
+/// How long notices stay after they were settled, for whoever wants to send one again.
+const SETTLED_FOR: SignedDuration = SignedDuration::from_hours(7 * 24);
 
 /// How many rows are removed at once. Others want to write too.
 const BATCH: i64 = 200;
@@ -53,7 +59,8 @@ impl Books {
     }
 
     /// Removes what nobody will ask for any more: answers after 48 hours, carts and checkouts 30 days after they have
-    /// expired. Orders stay, and so do checkouts as long as it is not known whether they were paid for. To be called from
+    /// expired, notices about orders 7 days after they were settled or 30 days after they could not even be tried. Orders
+    /// stay, and so do checkouts as long as it is not known whether they were paid for. To be called from
     /// time to time; it goes in small steps, between which others write. Yields how many rows were removed.
     ///
     /// # Errors
@@ -74,6 +81,16 @@ impl Books {
                  WHERE expires_at < ? AND attempted_at IS NULL ORDER BY expires_at LIMIT ?)",
                 before(REMEMBERED_FOR),
             ),
+            (
+                "DELETE FROM outbox WHERE seq IN \
+                 (SELECT seq FROM outbox WHERE settled_at < ? ORDER BY settled_at LIMIT ?)",
+                before(SETTLED_FOR),
+            ),
+            (
+                "DELETE FROM outbox WHERE seq IN (SELECT seq FROM outbox \
+                 WHERE since < ? AND state = 'waiting' ORDER BY since LIMIT ?)",
+                before(REMEMBERED_FOR),
+            ),
         ] {
             loop {
                 let delete = move |db: &Connection| Ok(db.prepare_cached(statement)?.execute((before, BATCH))? as u64);
@@ -88,7 +105,7 @@ impl Books {
     }
 
     /// Reads on this thread, or on another one if the database makes it wait. Each statement sees the newest state.
-    async fn read<T: Send + 'static>(
+    pub(crate) async fn read<T: Send + 'static>(
         &self,
         read: impl Fn(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, Refusal> {
@@ -100,6 +117,14 @@ impl Books {
             }
             read => read.map_err(|error| unreadable(&error)),
         }
+    }
+
+    /// Writes. Returns once it is on disk.
+    pub(crate) async fn write<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&Connection) -> Result<T, WriteError> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        self.database.writer().call(job).await.map_err(|error| unwritable(&error))
     }
 
     /// Reads a document with its version.
@@ -132,6 +157,18 @@ impl Ledger for Books {
     async fn order(&self, owner: &str, id: &str) -> Result<Option<Stored<Order>>, Refusal> {
         let sql = "SELECT version, document FROM orders WHERE id = ? AND owner = ?";
         self.document(sql, (id.to_owned(), owner.to_owned())).await
+    }
+
+    async fn cart_by_token(&self, token: &str) -> Result<Option<Stored<Cart>>, Refusal> {
+        self.document("SELECT version, document FROM carts WHERE token = ?", (token.to_owned(),)).await
+    }
+
+    async fn checkout_by_token(&self, token: &str) -> Result<Option<Stored<Checkout>>, Refusal> {
+        self.document("SELECT version, document FROM checkouts WHERE token = ?", (token.to_owned(),)).await
+    }
+
+    async fn order_by_token(&self, token: &str) -> Result<Option<Stored<Order>>, Refusal> {
+        self.document("SELECT version, document FROM orders WHERE token = ?", (token.to_owned(),)).await
     }
 
     async fn stock(&self, variants: &[&str]) -> Result<Vec<Option<u64>>, Refusal> {

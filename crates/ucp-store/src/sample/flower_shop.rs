@@ -25,7 +25,7 @@ struct Shop {
 #[must_use]
 pub fn opening() -> Opening {
     let Shop { market, terms, records } = recipe(include_str!("../../sample/flower-shop.json"));
-    Opening { market, terms, records }
+    Opening { terms, records, ..Opening::of(market) }
 }
 
 #[cfg(test)]
@@ -34,7 +34,7 @@ mod tests {
 
     #[test]
     fn sells_what_the_conformance_suite_buys() {
-        let Opening { market, terms, records } = opening();
+        let Opening { market, terms, records, .. } = opening();
         let goods: Vec<_> = records
             .iter()
             .map(|record| {

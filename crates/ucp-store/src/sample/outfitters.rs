@@ -27,7 +27,7 @@ use ucp_core::{
 };
 
 use super::recipe;
-use crate::Opening;
+use crate::{Opening, directory};
 
 const SHOP: &str = include_str!("../../sample/shop.json");
 
@@ -79,7 +79,7 @@ pub fn records() -> Vec<Record> {
 /// What the sample shop starts with.
 #[must_use]
 pub fn opening() -> Opening {
-    Opening { market: market(), terms: recipe(TERMS), records: records() }
+    Opening { market: market(), terms: recipe(TERMS), records: records(), merchants: directory::sample::merchants() }
 }
 
 fn shop() -> Shop {

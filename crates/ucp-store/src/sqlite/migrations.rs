@@ -13,6 +13,8 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0001_shop.sql"),
     include_str!("migrations/0002_purchases.sql"),
     include_str!("migrations/0003_merchants.sql"),
+    include_str!("migrations/0004_outbox.sql"),
+    include_str!("migrations/0005_tokens.sql"),
 ];
 
 /// Brings the database to the newest schema.

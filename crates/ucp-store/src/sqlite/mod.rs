@@ -20,11 +20,15 @@ use rusqlite::{Connection, ErrorCode, OptionalExtension as _, TransactionBehavio
 use serde::{Serialize, de::DeserializeOwned};
 use ucp_core::{
     catalog::{cursor::CursorKey, market::Market, record::Record},
+    merchant::record::Merchant,
     purchase::terms::Terms,
 };
 
 use self::{products::Prepared, writer::Writer};
-use crate::error::{Put, Rejected, StoreError, WriteError};
+use crate::{
+    directory,
+    error::{Put, Rejected, StoreError, WriteError},
+};
 
 /// The name of the database file in the data directory.
 pub(crate) const FILE: &str = "shop.db";
@@ -63,13 +67,15 @@ pub struct Opening {
     pub terms: Terms,
     /// Its goods.
     pub records: Vec<Record>,
+    /// The merchants in the directory beside it.
+    pub merchants: Vec<Merchant>,
 }
 
 impl Opening {
     /// A shop without goods, on the terms that hold where nothing is said.
     #[must_use]
     pub fn of(market: Market) -> Self {
-        Self { market, terms: Terms::default(), records: Vec::new() }
+        Self { market, terms: Terms::default(), records: Vec::new(), merchants: Vec::new() }
     }
 }
 
@@ -270,7 +276,7 @@ fn exists(connection: &Connection) -> rusqlite::Result<bool> {
 }
 
 fn create(connection: &mut Connection, path: &Path, opening: Opening) -> Result<(), StoreError> {
-    let Opening { market, terms, records } = opening;
+    let Opening { market, terms, records, merchants } = opening;
     let ids: Vec<_> = records.iter().map(|record| record.id.clone()).collect();
     let prepared = prepare(records, &market);
     let mut random = [0; 48];
@@ -287,6 +293,11 @@ fn create(connection: &mut Connection, path: &Path, opening: Opening) -> Result<
         .execute("INSERT INTO shop (id, identity, market, cursor_key, terms) VALUES (1, ?, ?, ?, ?)", row)
         .map_err(WriteError::from)?;
     let outcomes = products::put(&transaction, prepared)?;
+    if let Some((id, Err(rejected))) = ids.into_iter().zip(outcomes).find(|(_, outcome)| outcome.is_err()) {
+        return Err(StoreError::Unfit { id, reason: rejected.reason });
+    }
+    let ids: Vec<_> = merchants.iter().map(|merchant| merchant.id.clone()).collect();
+    let outcomes = directory::storage::put_merchants(&transaction, merchants)?;
     if let Some((id, Err(rejected))) = ids.into_iter().zip(outcomes).find(|(_, outcome)| outcome.is_err()) {
         return Err(StoreError::Unfit { id, reason: rejected.reason });
     }

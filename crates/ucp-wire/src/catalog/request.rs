@@ -176,9 +176,8 @@ pub(crate) struct Context {
     #[serde(default)]
     pub(crate) postal_code: Option<String>,
     /// What the buyer is after, in free words.
-    #[expect(dead_code, reason = "part of the shape; nothing in this shop depends on it")]
     #[serde(default)]
-    intent: Option<String>,
+    pub(crate) intent: Option<String>,
     /// The language to answer in, as BCP 47 tag; overrules `Accept-Language`.
     #[serde(default)]
     pub(crate) language: Option<String>,
@@ -253,7 +252,8 @@ struct Pagination {
     limit: Option<u64>,
 }
 
-fn limit<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+/// A page size.
+pub(crate) fn limit<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
     let number = Number::deserialize(deserializer)?;
     // A limit beyond what an integer can hold is still a limit: it is clamped like any other.
     let whole = number

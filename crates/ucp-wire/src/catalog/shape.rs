@@ -60,7 +60,7 @@ pub(crate) struct Pagination<'a> {
     pub(crate) cursor: Option<&'a str>,
     /// Whether there is a next page.
     pub(crate) has_next_page: bool,
-    /// How many products there are in all.
+    /// How many there are in all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) total_count: Option<u64>,
 }

@@ -9,6 +9,7 @@
 
 mod failure;
 mod message;
+mod notice;
 pub mod purchase;
 
 use std::{borrow::Cow, fmt, marker::PhantomData, sync::LazyLock};
@@ -17,11 +18,14 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use ucp_core::{
-    Operation, Outcome, Refusal, Release, Request,
+    Answer, Operation, Outcome, Refusal, Release, Request,
     catalog::product::{self, Category, UnitPrice},
     message::Message,
     negotiation::Active,
-    operation::{BUYER_CONSENT, CATALOG_LOOKUP, CATALOG_SEARCH, CHECKOUT, DISCOUNT, FULFILLMENT},
+    operation::{
+        AP2_MANDATE, BUYER_CONSENT, CATALOG_LOOKUP, CATALOG_SEARCH, CHECKOUT, Class, DISCOUNT, FULFILLMENT, MERCHANT,
+    },
+    order::View,
 };
 
 use crate::{
@@ -29,8 +33,9 @@ use crate::{
         CatalogShapes, Form, request, response,
         shape::{InputCorrelation, LookupVariant, ProductMembers, VariantMembers},
     },
-    dialect::{Dialect, Encoded, Offer, Refused},
+    dialect::{Dialect, Encoded, MANDATE_FORMATS, Occasion, Offer, Refused, Seal},
     envelope::{self, Capabilities, Dated},
+    merchant::{self, MerchantShapes},
     profile::Site,
     purchase::{self as purchase_form, PurchaseShapes},
     request::decode,
@@ -44,6 +49,7 @@ pub struct Founding<P> {
     pub(crate) release: Release,
     pub(crate) offers: &'static [Offer],
     pub(crate) purchase: &'static LazyLock<PurchaseShapes>,
+    pub(crate) merchants: &'static LazyLock<MerchantShapes>,
     pub(crate) direct: fn(String) -> String,
     pub(crate) profile: fn(&dyn Dialect, &Site<'_>) -> Value,
     pub(crate) form: PhantomData<P>,
@@ -53,7 +59,7 @@ pub struct Founding<P> {
 const LOOKUP: &str = "2026-02-01";
 
 /// The checkouts that these releases have, and what callers of the founding catalog may declare.
-pub(crate) const fn offers(release: Release) -> [Offer; 7] {
+pub(crate) const fn offers(release: Release) -> [Offer; 9] {
     let date = release.date();
     let search = ("specification/catalog/search", "schemas/shopping/catalog_search.json");
     let lookup = ("specification/catalog/lookup", "schemas/shopping/catalog_lookup.json");
@@ -64,9 +70,13 @@ pub(crate) const fn offers(release: Release) -> [Offer; 7] {
         Offer::root(DISCOUNT, date, "specification/discount", "schemas/shopping/discount.json").extending(&[CHECKOUT]),
         Offer::root(BUYER_CONSENT, date, "specification/buyer-consent", "schemas/shopping/buyer_consent.json")
             .extending(&[CHECKOUT]),
+        Offer::root(AP2_MANDATE, date, "specification/ap2-mandates", "schemas/shopping/ap2_mandate.json")
+            .extending(&[CHECKOUT])
+            .signing(MANDATE_FORMATS),
         Offer::root(CATALOG_SEARCH, date, search.0, search.1).unpublished(),
         Offer::root(CATALOG_LOOKUP, date, lookup.0, lookup.1).unpublished(),
         Offer::root(CATALOG_LOOKUP, LOOKUP, lookup.0, lookup.1).unpublished(),
+        Offer::root(MERCHANT, date, "specification/merchant", "schemas/menu/merchant.json"),
     ]
 }
 
@@ -163,7 +173,7 @@ impl<P: purchase_form::Form + fmt::Debug + Sync> Dialect for Founding<P> {
     }
 
     fn shapes(&self, operation: Operation) -> Option<&'static Shapes> {
-        CATALOG.named(operation).or_else(|| self.purchase.named(operation))
+        CATALOG.named(operation).or_else(|| self.purchase.named(operation)).or_else(|| self.merchants.named(operation))
     }
 
     fn failure(&self, generator: &mut SchemaGenerator) -> Schema {
@@ -183,6 +193,7 @@ impl<P: purchase_form::Form + fmt::Debug + Sync> Dialect for Founding<P> {
                     request::rename(payload, "selected_options", "selected");
                 }
             }
+            Operation::SearchMerchants | Operation::GetMerchant => merchant::request::modernize(payload),
             _ => purchase::modernize(operation, payload),
         }
     }
@@ -212,8 +223,20 @@ impl<P: purchase_form::Form + fmt::Debug + Sync> Dialect for Founding<P> {
         }
     }
 
-    fn direct(&self, document: String) -> String {
-        (self.direct)(document)
+    fn notice(&self, view: View, active: &Active, occasion: &Occasion<'_>) -> String {
+        let outcome = Outcome::Answer(Answer::GetOrder(view));
+        notice::notice(&self.encode(Operation::GetOrder, &outcome, active).document, occasion)
+    }
+
+    fn seal(&self) -> Seal {
+        Seal::Body
+    }
+
+    fn direct(&self, operation: Operation, document: String) -> String {
+        match operation.row().class {
+            Class::Purchase | Class::Order => (self.direct)(document),
+            Class::Browsing => document,
+        }
     }
 
     fn refuse(&self, refusal: &Refusal) -> Refused {

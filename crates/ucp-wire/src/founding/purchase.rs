@@ -29,7 +29,7 @@ use crate::{
         Form,
         consent::{Answers, AnswersRequest},
         payment::{Handlers, Payment, PaymentRequest},
-        request::{CheckoutRequest, CompleteCheckoutRequest},
+        request::{Ap2Request, CheckoutRequest, CompleteCheckoutRequest},
     },
 };
 
@@ -88,9 +88,13 @@ fn show(card: &mut Map<String, Value>) {
     }
 }
 
-/// A checkout of 2026-01-11 as the founding document has it. Other documents stay as they are.
+/// A checkout of 2026-01-11 as the founding document has it. Other documents stay as they are, and so do those that were
+/// signed: what the platform gets is what the signature is about.
 pub(crate) fn direct(document: String) -> String {
     let Ok(mut answer) = serde_json::from_str::<Value>(&document) else { return document };
+    if answer.get("ap2").is_some() {
+        return document;
+    }
     let Some(listed) = answer["ucp"]["capabilities"].as_array() else { return document };
     let capabilities: Map<_, _> = listed
         .iter()
@@ -147,6 +151,10 @@ pub(crate) struct CompleteRequest {
     #[expect(dead_code, reason = "part of the shape; never decides about an answer")]
     #[serde(default)]
     risk_signals: Option<Map<String, Value>>,
+    /// The buyer's agreement.
+    #[expect(dead_code, reason = "part of the shape; read on its own")]
+    #[serde(default)]
+    ap2: Option<Ap2Request>,
 }
 
 /// Protocol metadata of a checkout: capabilities as a list over REST and from tools, by name from methods.

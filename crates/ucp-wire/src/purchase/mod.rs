@@ -139,7 +139,6 @@ impl PurchaseShapes {
     pub(crate) fn named(&self, operation: Operation) -> Option<&Shapes> {
         let carts = self.carts.as_ref();
         match operation {
-            Operation::SearchCatalog | Operation::LookupCatalog | Operation::GetProduct => None,
             Operation::CreateCart | Operation::UpdateCart => carts.map(|shapes| &shapes.changed),
             Operation::GetCart | Operation::CancelCart => carts.map(|shapes| &shapes.cart),
             Operation::CreateCheckout => Some(&self.create_checkout),
@@ -147,6 +146,13 @@ impl PurchaseShapes {
             Operation::CompleteCheckout => Some(&self.complete_checkout),
             Operation::GetCheckout | Operation::CancelCheckout => Some(&self.checkout),
             Operation::GetOrder => carts.map(|shapes| &shapes.order),
+            Operation::SearchCatalog
+            | Operation::LookupCatalog
+            | Operation::GetProduct
+            | Operation::SearchMerchants
+            | Operation::GetMerchant
+            | Operation::SearchLocations
+            | Operation::LookupLocations => None,
         }
     }
 }

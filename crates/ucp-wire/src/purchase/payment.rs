@@ -60,6 +60,9 @@ struct CredentialRequest {
     #[serde(rename = "type")]
     #[schemars(length(max = 255))]
     kind: String,
+    /// The token, where one pays. It is named because there are platforms that send only what a schema names.
+    #[serde(default)]
+    token: Option<String>,
     #[serde(flatten)]
     members: Map<String, Value>,
 }
@@ -72,8 +75,9 @@ impl fmt::Debug for CredentialRequest {
 
 impl From<InstrumentRequest> for Tender {
     fn from(stated: InstrumentRequest) -> Self {
-        let credential = stated.credential.map(|CredentialRequest { kind, mut members }| {
+        let credential = stated.credential.map(|CredentialRequest { kind, token, mut members }| {
             members.insert("type".to_owned(), kind.as_str().into());
+            members.extend(token.map(|token| ("token".to_owned(), token.into())));
             Credential::new(kind, members)
         });
         let instrument = Instrument {

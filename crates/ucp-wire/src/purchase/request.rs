@@ -17,6 +17,7 @@ use ucp_core::{
         buyer::{Buyer, Consent, PostalAddress},
         draft::{Circumstances, DestinationDraft, Draft, FulfillmentDraft, GroupDraft, LineDraft, MethodDraft},
         line_item::MAX_QUANTITY,
+        mandate::Mandate,
         payment::Tender,
     },
 };
@@ -149,7 +150,25 @@ pub(crate) struct CompleteCheckoutRequest {
     #[expect(dead_code, reason = "part of the shape; what was stated before stays")]
     #[serde(default)]
     attribution: Option<AttributionRequest>,
+    /// The buyer's agreement.
+    #[expect(dead_code, reason = "part of the shape; read on its own")]
+    #[serde(default)]
+    ap2: Option<Ap2Request>,
 }
+
+/// The buyer's agreement (extension `ap2_mandate`).
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(rename = "Ap2Request")]
+pub(crate) struct Ap2Request {
+    /// The SD-JWT with key binding by which the buyer agrees to the checkout as it was answered.
+    #[expect(dead_code, reason = "part of the shape; read on its own")]
+    #[serde(default)]
+    #[schemars(length(max = MAX_MANDATE))]
+    checkout_mandate: Option<String>,
+}
+
+/// How long a mandate may be, in characters.
+const MAX_MANDATE: usize = 512 * 1024;
 
 /// A line.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -528,6 +547,11 @@ pub(crate) fn create_checkout<F: Form>(payload: Value, languages: &[String]) -> 
 pub(crate) fn tenders(mut payload: Value) -> Result<Vec<Tender>, Refusal> {
     let payment = payload.get_mut("payment").map(Value::take);
     Ok(payment.map(parsed::<PaymentRequest>).transpose()?.unwrap_or_default().tenders())
+}
+
+/// What proves that the buyer agrees.
+pub(crate) fn mandate(payload: &Value) -> Option<Mandate> {
+    payload.get("ap2")?.get("checkout_mandate")?.as_str().map(|text| Mandate::new(text.to_owned()))
 }
 
 /// The circumstances as they came, in releases that give them back.

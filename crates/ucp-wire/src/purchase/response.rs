@@ -73,6 +73,7 @@ pub(crate) fn checkout<F: Form>(operation: Operation, view: &checkout::View, act
             label: F::CARTS.then_some(&*confirmation.label),
             permalink_url,
         }),
+        ap2: None,
     })
 }
 

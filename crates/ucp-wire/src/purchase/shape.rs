@@ -103,6 +103,18 @@ pub(crate) struct Checkout<'a, S, K, T, P, N> {
     /// The order it became.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) order: Option<OrderConfirmation<'a>>,
+    /// The shop's word for all of it; put in last, by [`authorized`](crate::dialect::authorized).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) ap2: Option<Authorization<'a>>,
+}
+
+/// The shop's word for a checkout (extension `ap2_mandate`).
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Ap2Authorization")]
+pub(crate) struct Authorization<'a> {
+    /// A JWS with detached content over the canonical form of the checkout without `ap2`.
+    #[schemars(extend("pattern" = r"^[A-Za-z0-9_-]+\.\.[A-Za-z0-9_-]+$"))]
+    pub(crate) merchant_authorization: &'a str,
 }
 
 /// A line.

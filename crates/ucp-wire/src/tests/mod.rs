@@ -1,5 +1,7 @@
 //! Every operation, outcome and refusal in every release.
 
+mod mandate;
+mod merchant;
 mod official;
 mod purchase;
 mod sample;
@@ -139,6 +141,10 @@ fn answer(operation: Operation) -> Outcome {
         Operation::CompleteCheckout => Answer::CompleteCheckout(sample::checkout(&sample::completed())),
         Operation::CancelCheckout => Answer::CancelCheckout(sample::checkout(&json!({ "status": "canceled" }))),
         Operation::GetOrder => Answer::GetOrder(sample::order()),
+        Operation::SearchMerchants
+        | Operation::GetMerchant
+        | Operation::SearchLocations
+        | Operation::LookupLocations => merchant::answer(operation, messages),
     })
 }
 
@@ -167,6 +173,7 @@ fn profile(dialect: &dyn Dialect) -> Value {
     dialect.profile(&Site {
         endpoint: "https://shop.example/ucp",
         operations: Operation::ALL,
+        names: &ucp_core::negotiation::Names::default(),
         keys: &[key],
         handlers: &[sample::handler()],
         supported_versions: &[],
@@ -348,13 +355,16 @@ fn documents_and_profiles_tell_only_what_a_release_has() {
     let documents = documents("http://127.0.0.1:8080");
     for dialect in dialects() {
         let (release, modern) = (dialect.release(), dialect.release() >= Release::V2026_04_08);
+        // The draft is in every release, locations in the newest.
+        let locations = release >= Release::V2026_08_25;
+        let paths = if locations { 4 } else { 2 };
         let openapi = &documents[&format!("openapi/{release}/rest.openapi.json")];
-        assert_eq!(openapi["paths"].as_object().map(Map::len), Some(if modern { 11 } else { 4 }));
+        assert_eq!(openapi["paths"].as_object().map(Map::len), Some(if modern { 11 } else { 4 } + paths));
         assert!(openapi["components"]["schemas"]["Error"].is_object());
         let openrpc = &documents[&format!("openrpc/{release}/mcp.openrpc.json")];
-        assert_eq!(openrpc["methods"].as_array().map(Vec::len), Some(if modern { 13 } else { 5 }));
+        assert_eq!(openrpc["methods"].as_array().map(Vec::len), Some(if modern { 13 } else { 5 } + paths));
         assert_eq!(openrpc["x-error-data"]["$ref"], "#/components/schemas/Error");
-        assert_eq!(schemas(dialect, Operation::ALL).len(), if modern { 22 } else { 9 });
+        assert_eq!(schemas(dialect, Operation::ALL).len(), if modern { 22 } else { 9 } + 2 * paths);
 
         let profile = profile(dialect);
         assert_eq!(profile["ucp"]["version"], release.date());
@@ -366,6 +376,6 @@ fn documents_and_profiles_tell_only_what_a_release_has() {
             _ => (&service[0], profile["ucp"]["capabilities"].as_object().map(Map::len)),
         };
         assert_eq!(rest["endpoint"], "https://shop.example/ucp");
-        assert_eq!(capabilities, Some(if modern { 8 } else { 4 }));
+        assert_eq!(capabilities, Some(if modern { 9 } else { 5 } + if locations { 3 } else { 1 }));
     }
 }

@@ -282,7 +282,7 @@ fn extensions_are_answered_only_when_they_are_active() {
         let capabilities = &full["ucp"]["capabilities"];
         assert_eq!(
             capabilities.as_object().map_or_else(|| capabilities.as_array().map(Vec::len), |map| Some(map.len())),
-            Some(4)
+            Some(5)
         );
     }
 }
@@ -347,7 +347,10 @@ fn every_founding_example_of_checkouts_works() {
         if let Some(result) = example.get("result") {
             let view = sample::checkout(&json!({ "status": "incomplete" }));
             let outcome = Outcome::Answer(Answer::GetCheckout(view));
-            let said = first.direct(first.encode(Operation::GetCheckout, &outcome, &active(first)).document);
+            let said = first.direct(
+                Operation::GetCheckout,
+                first.encode(Operation::GetCheckout, &outcome, &active(first)).document,
+            );
             let mut shown = result.clone();
             // The buyer of the sample has no family name.
             shown["buyer"].as_object_mut().expect("a buyer").shift_remove("last_name");
@@ -380,7 +383,7 @@ fn methods_and_tools_of_the_first_release_are_answered_in_two_forms_of_one_shape
     let view = sample::checkout(&sample::completed());
     let document =
         first.encode(Operation::GetCheckout, &Outcome::Answer(Answer::GetCheckout(view)), &active(first)).document;
-    let direct = first.direct(document.clone());
+    let direct = first.direct(Operation::GetCheckout, document.clone());
     let shapes = first.shapes(Operation::GetCheckout).expect("shapes");
     let shape = schema::bundle(&mut schema::generator(Direction::Response), |generator| shapes.response(generator));
     let [document, direct] = [document, direct].map(|text| serde_json::from_str::<Value>(&text).expect("JSON"));
@@ -392,7 +395,7 @@ fn methods_and_tools_of_the_first_release_are_answered_in_two_forms_of_one_shape
     assert_eq!(direct["ucp"]["capabilities"]["dev.ucp.shopping.checkout"][0]["version"], "2026-01-11");
     assert_eq!(direct["ucp"]["payment_handlers"]["com.example.sandbox"][0]["id"], "sandbox");
     let catalog = r#"{"ucp":{"capabilities":{}}}"#.to_owned();
-    assert_eq!(first.direct(catalog.clone()), catalog);
+    assert_eq!(first.direct(Operation::GetProduct, catalog.clone()), catalog);
 }
 
 #[test]

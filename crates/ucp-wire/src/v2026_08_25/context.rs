@@ -25,6 +25,7 @@ pub(crate) struct Context {
 struct PreferredHandler {
     /// Its reverse-domain name.
     #[expect(dead_code, reason = "part of the shape; nothing in a catalog depends on it")]
+    #[schemars(regex(pattern = r"^[a-z](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9_-]*[a-z0-9_])?)+$"))]
     handler: String,
     /// The types of instruments that the buyer prefers there, the most wanted first.
     #[expect(dead_code, reason = "part of the shape; nothing in a catalog depends on it")]

@@ -15,7 +15,10 @@ use ucp_core::{
     catalog::product::Product,
     message::Message,
     negotiation::Active,
-    operation::{BUYER_CONSENT, CART, CATALOG_LOOKUP, CATALOG_SEARCH, CHECKOUT, DISCOUNT, FULFILLMENT, ORDER},
+    operation::{
+        AP2_MANDATE, BUYER_CONSENT, CART, CATALOG_LOOKUP, CATALOG_SEARCH, CHECKOUT, DISCOUNT, FULFILLMENT,
+        LOCATION_LOOKUP, LOCATION_SEARCH, MERCHANT, ORDER,
+    },
     purchase::{
         buyer::Consent,
         payment::{Declaration, Instrument},
@@ -27,8 +30,9 @@ use crate::{
         CatalogShapes, Form, request, response,
         shape::{LookupVariant, ProductMembers, VariantMembers},
     },
-    dialect::{Dialect, Encoded, Offer},
+    dialect::{Dialect, Encoded, MANDATE_FORMATS, Offer},
     envelope::{self, CheckoutSuccess, ErrorResponse, Success},
+    merchant::{self, LocationShapes, MerchantShapes},
     profile::{self, Site},
     purchase::{
         self, PurchaseShapes,
@@ -48,6 +52,9 @@ use unit_price::UnitPrice;
 pub struct V2026_08_25;
 
 const VERSION: &str = Release::V2026_08_25.date();
+
+/// What this release calls mandates.
+const PAYMENT_AP2_MANDATE: &str = "dev.ucp.common.payment.ap2_mandate";
 
 const OFFERS: &[Offer] = &[
     Offer::root(
@@ -71,6 +78,23 @@ const OFFERS: &[Offer] = &[
         .extending(&[CART, CHECKOUT]),
     Offer::root(BUYER_CONSENT, VERSION, "specification/buyer-consent", "schemas/shopping/buyer_consent.json")
         .extending(&[CART, CHECKOUT]),
+    Offer::root(PAYMENT_AP2_MANDATE, VERSION, "specification/ap2-mandates", "schemas/common/payment/ap2_mandate.json")
+        .known_as(AP2_MANDATE)
+        .extending(&[CHECKOUT])
+        .signing(MANDATE_FORMATS),
+    Offer::root(
+        LOCATION_SEARCH,
+        VERSION,
+        "specification/common/location/search",
+        "schemas/common/location_search.json",
+    ),
+    Offer::root(
+        LOCATION_LOOKUP,
+        VERSION,
+        "specification/common/location/lookup",
+        "schemas/common/location_lookup.json",
+    ),
+    Offer::root(MERCHANT, VERSION, "specification/merchant", "schemas/menu/merchant.json"),
 ];
 
 /// A text in plain words.
@@ -84,6 +108,10 @@ pub(crate) struct Described<'a> {
 static CATALOG: LazyLock<CatalogShapes> = LazyLock::new(CatalogShapes::of::<V2026_08_25>);
 
 static PURCHASE: LazyLock<PurchaseShapes> = LazyLock::new(PurchaseShapes::of::<V2026_08_25>);
+
+static MERCHANT_SHAPES: LazyLock<MerchantShapes> = LazyLock::new(MerchantShapes::of::<V2026_08_25>);
+
+static LOCATION_SHAPES: LazyLock<LocationShapes> = LazyLock::new(LocationShapes::of::<V2026_08_25>);
 
 impl Form for V2026_08_25 {
     type Context = context::Context;
@@ -154,12 +182,17 @@ impl Dialect for V2026_08_25 {
     }
 
     fn shapes(&self, operation: Operation) -> Option<&'static Shapes> {
-        CATALOG.named(operation).or_else(|| PURCHASE.named(operation))
+        CATALOG
+            .named(operation)
+            .or_else(|| PURCHASE.named(operation))
+            .or_else(|| MERCHANT_SHAPES.named(operation))
+            .or_else(|| LOCATION_SHAPES.named(operation))
     }
 
     fn normalize(&self, operation: Operation, payload: &mut Value) {
         match operation {
             Operation::SearchCatalog | Operation::LookupCatalog | Operation::GetProduct => request::modernize(payload),
+            Operation::SearchMerchants | Operation::GetMerchant => merchant::request::modernize(payload),
             _ => request::modernize_context(payload),
         }
     }

@@ -76,7 +76,8 @@ pub(crate) fn deliver(scene: Scene<'_>, messages: &mut Vec<Message>) -> Result<D
         messages.push(Message::error("fulfillment_unavailable", content, Severity::RequiresBuyerInput));
         return Ok(delivery);
     }
-    if !caller.has(FULFILLMENT) {
+    // A buyer may have chosen on the shop's own pages already.
+    if !caller.has(FULFILLMENT) && draft.fulfillment.is_none() {
         let content = "The buyer has to choose on the shop's own pages how the goods are delivered.";
         messages.push(Message::error("fulfillment_required", content, Severity::RequiresBuyerInput));
         return Ok(delivery);

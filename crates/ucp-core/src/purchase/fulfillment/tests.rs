@@ -53,7 +53,8 @@ fn try_update(
 ) -> Result<Quote, Refusal> {
     let (mut draft, facts) = purchase(goods);
     draft.buyer = serde_json::from_value(json!({"email": email})).expect("a buyer");
-    draft.fulfillment = serde_json::from_value(json!({"methods": methods})).expect("methods");
+    draft.fulfillment =
+        serde_json::from_value(Json::Object([("methods".to_owned(), methods)].into_iter().collect())).expect("methods");
     let first = quote(Purpose::Checkout, &draft, &facts, terms, caller, before)?;
     let again = quote(Purpose::Checkout, &draft, &facts, terms, caller, &previous(&first)).expect("the same again");
     assert_eq!(again, first, "asked again, it is the same");
@@ -281,13 +282,10 @@ fn methods_are_combined_only_where_the_shop_allows_it() {
     let quote = update(&with_pickup(true), &goods, both.clone(), &Previous::default());
     assert_eq!(methods(&quote)[0].line_item_ids, ["li_2"]);
     assert_eq!(methods(&quote)[1].line_item_ids, ["li_1"]);
-    assert_eq!(
-        amounts(&quote.totals),
-        [("subtotal", 200), ("fulfillment", 500), ("fulfillment", 50), ("total", 750)]
-    );
+    assert_eq!(amounts(&quote.totals), [("subtotal", 200), ("fulfillment", 500), ("fulfillment", 50), ("total", 750)]);
     assert!(quote.deliverable && quote.messages.is_empty());
     let refused = pair("fulfillment_combination_disallowed", "$.fulfillment.methods[1]");
-    assert_eq!(said(&update(&with_pickup(false), &goods, both, &Previous::default())), [refused.clone()]);
+    assert_eq!(said(&update(&with_pickup(false), &goods, both, &Previous::default())), std::slice::from_ref(&refused));
     let two = json!([
         {"kind": "shipping", "line_item_ids": ["b"], "destinations": [{"address": {"address_country": "CA"}}]},
         {"kind": "shipping", "destinations": [{"address": {"address_country": "US"}}]},
@@ -305,14 +303,12 @@ fn only_platforms_that_can_show_them_get_several_groups() {
         let caller = caller_with(&[DISCOUNT, crate::operation::FULFILLMENT], multi_group);
         let quote = try_update(&with_pickup(false), &caller, &goods, None, to("US"), &Previous::default());
         let quote = quote.expect("a quote");
-        let groups: Vec<_> = methods(&quote)[0]
-            .groups
-            .iter()
-            .map(|group| (group.id.clone(), group.line_item_ids.clone()))
-            .collect();
+        let groups: Vec<_> =
+            methods(&quote)[0].groups.iter().map(|group| (group.id.clone(), group.line_item_ids.clone())).collect();
         (groups, amounts(&quote.totals)[1])
     };
-    let group = |id: &str, lines: &[&str]| (id.to_owned(), lines.iter().map(|&line| line.to_owned()).collect::<Vec<_>>());
+    let group =
+        |id: &str, lines: &[&str]| (id.to_owned(), lines.iter().map(|&line| line.to_owned()).collect::<Vec<_>>());
     assert_eq!(ask(false), (vec![group("package_1", &["li_1", "li_2", "li_3"])], ("fulfillment", 500)));
     let two = vec![group("package_1", &["li_1", "li_3"]), group("package_2", &["li_2"])];
     assert_eq!(ask(true), (two, ("fulfillment", 1_000)));
@@ -333,14 +329,20 @@ fn what_is_not_said_about_delivery_is_asked_for() {
     let none = update(&flower_shop(), &pot(), json!([]), &Previous::default());
     assert_eq!(said(&none), [pair("fulfillment_required", "$.fulfillment.methods")]);
     assert!(!none.deliverable && none.fulfillment.is_some());
-    let elsewhere = update(&flower_shop(), &pot(), json!([{"kind": "shipping", "line_item_ids": []}]), &Previous::default());
+    let elsewhere =
+        update(&flower_shop(), &pot(), json!([{"kind": "shipping", "line_item_ids": []}]), &Previous::default());
     assert_eq!(said(&elsewhere), [pair("fulfillment_required", "$.line_items[0]")]);
     let nowhere = update(&flower_shop(), &pot(), json!([{"kind": "shipping"}]), &Previous::default());
     assert_eq!(said(&nowhere), [pair("field_required", "$.fulfillment.methods[0].destinations")]);
     let pickup = update(&flower_shop(), &pot(), json!([{"kind": "pickup"}]), &Previous::default());
     assert_eq!(said(&pickup), [pair("fulfillment_unavailable", "$.fulfillment.methods[0]")]);
-    for (terms, caller) in [(Terms::default(), caller()), (flower_shop(), caller_with(&[], false))] {
-        let quote = try_update(&terms, &caller, &pot(), None, to("US"), &Previous::default()).expect("a quote");
+    // Nothing is sent at all, or the platform cannot say how and the buyer has not said it in person.
+    let (draft, facts) = purchase(&pot());
+    let unsaid =
+        quote(Purpose::Checkout, &draft, &facts, &flower_shop(), &caller_with(&[], false), &Previous::default());
+    let unsent = try_update(&Terms::default(), &caller(), &pot(), None, to("US"), &Previous::default());
+    for quote in [unsaid, unsent] {
+        let quote = quote.expect("a quote");
         assert_eq!((quote.fulfillment, quote.deliverable), (None, false));
         assert_eq!(
             crate::checkout::State::opened(&quote.messages).status(),
@@ -361,7 +363,10 @@ fn what_does_not_exist_is_refused_with_its_path() {
             "methods[1].line_item_ids[0]",
             json!([{"kind": "shipping", "line_item_ids": ["li_1"]}, {"kind": "shipping", "line_item_ids": ["li_1"]}]),
         ),
-        ("methods[0].groups[1].id", json!([{"kind": "shipping", "groups": [{"id": "package_1"}, {"id": "package_2"}]}])),
+        (
+            "methods[0].groups[1].id",
+            json!([{"kind": "shipping", "groups": [{"id": "package_1"}, {"id": "package_2"}]}]),
+        ),
         (
             "methods[0].destinations[1].id",
             json!([{"kind": "shipping", "destinations": [
@@ -369,7 +374,8 @@ fn what_does_not_exist_is_refused_with_its_path() {
         ),
     ];
     for (path, methods) in cases {
-        let refusal = try_update(&flower_shop(), &caller(), &pot(), None, methods, &Previous::default()).expect_err(path);
+        let refusal =
+            try_update(&flower_shop(), &caller(), &pot(), None, methods, &Previous::default()).expect_err(path);
         assert_eq!(refusal.path, Some(format!("$.fulfillment.{path}")));
         assert!(refusal.accepted.is_some(), "{path}");
     }

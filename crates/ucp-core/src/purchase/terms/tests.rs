@@ -16,13 +16,26 @@ fn nothing_said_is_a_shop_that_asks_for_an_email_address() {
 
 #[test]
 fn percentages_are_exact_texts() {
-    for (text, millionths) in [("0", 0), ("20%", 200_000), ("8.875%", 88_750), ("0.0001", 1), ("19.5 %", 195_000), ("1000", 10_000_000)] {
+    for (text, millionths) in
+        [("0", 0), ("20%", 200_000), ("8.875%", 88_750), ("0.0001", 1), ("19.5 %", 195_000), ("1000", 10_000_000)]
+    {
         let percent: Percent = serde_json::from_value(json!(text)).expect(text);
         assert_eq!(percent.millionths(), millionths, "{text}");
         let again: Percent = percent.to_string().parse().expect("reads back");
         assert_eq!(again, percent);
     }
-    for wrong in [json!(""), json!("%"), json!("1."), json!(".5"), json!("-1"), json!("1e2"), json!("0.00001"), json!("1000.1"), json!(8.875), json!(8)] {
+    for wrong in [
+        json!(""),
+        json!("%"),
+        json!("1."),
+        json!(".5"),
+        json!("-1"),
+        json!("1e2"),
+        json!("0.00001"),
+        json!("1000.1"),
+        json!(8.875),
+        json!(8),
+    ] {
         assert!(serde_json::from_value::<Percent>(wrong.clone()).is_err(), "{wrong}");
     }
 }

@@ -342,6 +342,24 @@ async fn a_purchase_that_others_brought_to_its_end_is_told_to_the_retry() {
     shop.bought_once();
 }
 
+/// A call pays once, also where others find out first that it did so in vain.
+#[tokio::test]
+async fn a_refusal_that_others_found_out_is_not_paid_against() {
+    for (course, status) in [(Course::Declined, "incomplete"), (Course::Challenged, "requires_escalation")] {
+        let shop = Fixture::new();
+        let id = shop.begun().await;
+        shop.shop.handler.script([course, Course::Captured]);
+        shop.shop.ledger.decide_fates(|number| if number == 1 { Fate::FailsBefore } else { Fate::Succeeds });
+        assert_eq!(shop.send(completing("key", &id)).await.expect_err("interrupted").code, Code::Unavailable);
+        shop.shop.ledger.recover();
+        shop.shop.clock.advance(1);
+        assert_eq!(shop.shop.desk.reconcile(10).await, Ok(1));
+        let retry = shop.send(completing("key", &id)).await.expect("an answer");
+        assert_eq!((retry.status, &read(&retry)["status"]), (200, &json!(status)));
+        assert_eq!((shop.shop.handler.attempts(), shop.shop.handler.captures().len()), (1, 0), "{status}");
+    }
+}
+
 #[tokio::test]
 async fn two_processes_make_one_thing_of_one_key() {
     let shop = Fixture::new();

@@ -39,6 +39,33 @@ async fn documents_come_back_as_they_were_with_growing_versions() {
 }
 
 #[tokio::test]
+async fn tokens_open_what_they_belong_to_and_nothing_else() {
+    let directory = tempfile::tempdir().expect("directory");
+    let books = books(directory.path(), &[]);
+    let (cart, checkout, order) = (cart(ALICE, "1"), checkout(BOB, "2", None), order(ALICE, "3", "2"));
+    let change = |version| Change {
+        cart: at(cart.clone(), version),
+        checkout: at(checkout.clone(), version),
+        order: at(order.clone(), version),
+        ..Change::default()
+    };
+    for version in [0, 1] {
+        assert_eq!(books.commits(change(version)).await, Committed::Done);
+        assert_eq!(books.cart_by_token("token of 1").await.expect("reads"), at(cart.clone(), version + 1));
+        assert_eq!(books.checkout_by_token("token of 2").await.expect("reads"), at(checkout.clone(), version + 1));
+        assert_eq!(books.order_by_token("token of 3").await.expect("reads"), at(order.clone(), version + 1));
+    }
+    for other in ["", "1", "token of ", "token of 4", "TOKEN OF 1", "token of 1 ", "token of%", "' OR 1=1 --"] {
+        assert_eq!(books.cart_by_token(other).await.expect("reads"), None, "{other}");
+        assert_eq!(books.checkout_by_token(other).await.expect("reads"), None, "{other}");
+        assert_eq!(books.order_by_token(other).await.expect("reads"), None, "{other}");
+    }
+    assert_eq!(books.cart_by_token("token of 2").await.expect("reads"), None);
+    assert_eq!(books.checkout_by_token("token of 3").await.expect("reads"), None);
+    assert_eq!(books.order_by_token("token of 1").await.expect("reads"), None);
+}
+
+#[tokio::test]
 async fn a_change_of_an_older_version_changes_nothing_at_all() {
     let directory = tempfile::tempdir().expect("directory");
     let books = books(directory.path(), &[product("a", &[Some(5)])]);
@@ -239,7 +266,8 @@ async fn what_is_old_goes_and_what_may_matter_stays() {
     assert_eq!(books.kept(&key(ALICE, "", "old")).await.expect("reads"), None);
     // At the ends of time.
     assert_eq!(books.prune(Timestamp::MIN).await.expect("prunes"), 0);
-    assert_eq!(books.prune(Timestamp::MAX).await.expect("prunes"), 3 + 3 + 2);
+    // With what was to be told of the four orders.
+    assert_eq!(books.prune(Timestamp::MAX).await.expect("prunes"), 3 + 3 + 2 + 4);
     assert_eq!((books.rows("checkouts"), books.rows("orders")), (4, 4));
 }
 

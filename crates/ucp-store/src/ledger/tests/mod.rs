@@ -105,6 +105,8 @@ fn checkout(owner: &str, id: &str, cart_id: Option<&str>) -> Checkout {
         fulfillment: None,
         messages,
         completing: None,
+        mandated: false,
+        evidence: None,
         created_at,
         expires_at: created_at + hours(6),
     }
@@ -121,7 +123,7 @@ fn paying(checkout: &str, begun_at: Timestamp) -> State {
 
 fn order(owner: &str, id: &str, checkout_id: &str) -> Order {
     serde_json::from_value(json!({
-        "id": id, "label": "1001", "token": "t", "owner": owner, "checkout_id": checkout_id, "line_items": [],
+        "id": id, "label": "1001", "token": format!("token of {id}"), "owner": owner, "checkout_id": checkout_id, "line_items": [],
         "currency": "USD", "totals": [], "expectations": [], "events": [], "adjustments": [],
         "payment": {"handler_id": "sandbox", "attempt_id": "a", "reference": "r"}, "placed_at": now(),
     }))

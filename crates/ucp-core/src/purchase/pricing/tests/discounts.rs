@@ -14,7 +14,7 @@ fn with_codes(terms: &Terms, goods: &[(Good, u64)], codes: &[&str], buyer: Json)
 /// A shop that only discounts, and whose goods are digital.
 fn shop(discounts: Json) -> Terms {
     let claims = json!([{"id": "com.example.student", "title": "Students", "email_domains": ["example.edu"]}]);
-    terms(json!({"discounts": discounts, "claims": claims}))
+    terms(Json::Object([("discounts".to_owned(), discounts), ("claims".to_owned(), claims)].into_iter().collect()))
 }
 
 fn digital(id: &str, price: i64) -> Good {

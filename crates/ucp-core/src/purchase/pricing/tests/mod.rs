@@ -35,7 +35,7 @@ pub(crate) fn caller_with(extensions: &[&str], multi_group: bool) -> Caller {
         .collect();
     let active = Arc::new(Active::all(&declared));
     assert!(extensions.iter().all(|name| active.contains(name)));
-    Caller { owner: "https://platform.example/profile".to_owned(), active, multi_group }
+    Caller { owner: "https://platform.example/profile".to_owned(), active, multi_group, notary: None }
 }
 
 pub(crate) fn caller() -> Caller {
@@ -112,9 +112,8 @@ fn everything_missing_of_the_buyer_is_said() {
     let paths = |draft: &Draft| missing(draft, &terms).iter().filter_map(|m| m.path().map(str::to_owned)).collect();
     let none: Vec<String> = paths(&Draft::default());
     assert_eq!(none, ["$.buyer.email", "$.buyer.first_name", "$.buyer.last_name", "$.buyer.phone_number"]);
-    let mut draft = Draft::default();
-    draft.buyer =
-        serde_json::from_value(json!({"email": "jane", "first_name": " ", "phone_number": "1"})).expect("buyer");
+    let buyer = json!({"email": "jane", "first_name": " ", "phone_number": "1"});
+    let draft = Draft { buyer: serde_json::from_value(buyer).expect("buyer"), ..Draft::default() };
     let some: Vec<String> = paths(&draft);
     assert_eq!(some, ["$.buyer.email", "$.buyer.first_name", "$.buyer.last_name"]);
     assert!(matches!(&missing(&draft, &terms)[0], Message::Error { code, .. } if code == "field_invalid"));

@@ -81,6 +81,9 @@ fn off() -> impl Strategy<Value = Json> {
     ]
 }
 
+/// How much, from lines, across them, from which ones, priority, combinations, how it is asked for, from which subtotal on.
+type AnyDiscount = (Json, bool, bool, Json, u32, Json, &'static str, Option<i64>);
+
 fn discounts() -> impl Strategy<Value = Json> {
     let one = (
         off(),
@@ -93,11 +96,8 @@ fn discounts() -> impl Strategy<Value = Json> {
         option::weighted(0.2, small()),
     );
     vec(one, 2..5).prop_map(|all| {
-        let one = |(position, (off, lines, across, items, priority, combines, how, least)): (
-            usize,
-            (_, bool, bool, Json, u32, Json, &str, Option<i64>),
-        )| {
-            let off: Json = off;
+        let one = |(position, discount): (usize, AnyDiscount)| {
+            let (off, lines, across, items, priority, combines, how, least) = discount;
             json!({
                 "id": format!("d{position}"), "title": format!("Discount {position}"), "off": off,
                 "codes": if how == "code" { json!([format!("CODE{position}")]) } else { json!([]) },

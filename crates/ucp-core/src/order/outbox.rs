@@ -1,0 +1,145 @@
+//! The port behind which platforms are told about their orders (rules WHK-01 to WHK-04).
+//!
+//! Whatever stores an order queues a notice in the same commit, so that none is lost and none is about something that
+//! never happened. A notice carries the order as it was then. Those of one order go out one after the other: a later one
+//! waits until the earlier one is settled. What was sent the first time is kept and sent again, byte by byte, under the
+//! same identifier.
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::Order;
+use crate::{Refusal, Release};
+
+/// What is known about a notice, beside the order itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Notice {
+    /// The identifier: a random UUID, sent as `Webhook-Id`.
+    pub id: String,
+    /// The order it is about.
+    pub order_id: String,
+    /// The platform that is told.
+    pub owner: String,
+    /// Which version of the order it carries; the first is 1.
+    pub order_version: u64,
+    /// When that happened which it tells of.
+    pub occurred_at: Timestamp,
+    /// What became of it.
+    pub state: State,
+    /// How often it was tried.
+    pub attempts: u32,
+    /// When it is tried next; `None` when it is settled, or waits for an earlier one of its order.
+    pub next_at: Option<Timestamp>,
+    /// What was wrong with the last try.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
+/// What became of a notice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// It has to be sent, for the first time or again.
+    Waiting,
+    /// The platform has taken it.
+    Delivered,
+    /// The platform answered that it wants no more of these (410).
+    Gone,
+    /// The platform has not taken it for as long as it is tried.
+    Expired,
+    /// The platform names no address to send it to.
+    Unwanted,
+}
+
+impl State {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Waiting, Self::Delivered, Self::Gone, Self::Expired, Self::Unwanted];
+
+    /// Its name.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Waiting => "waiting",
+            Self::Delivered => "delivered",
+            Self::Gone => "gone",
+            Self::Expired => "expired",
+            Self::Unwanted => "unwanted",
+        }
+    }
+}
+
+/// A notice that can be sent now.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Due {
+    /// Its identifier.
+    pub id: String,
+    /// The platform that is told.
+    pub owner: String,
+}
+
+/// What is sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Letter {
+    /// The release that it is written in.
+    pub release: Release,
+    /// The body, as it goes out.
+    pub body: Vec<u8>,
+}
+
+/// A notice with all that it takes to send it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Content {
+    /// The notice.
+    pub notice: Notice,
+    /// Since when it is tried: the time until it expires is counted from here.
+    pub since: Timestamp,
+    /// The order, as it was then.
+    pub order: Order,
+    /// What was sent before; `None` before the first try.
+    pub letter: Option<Letter>,
+}
+
+/// What came of a try.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Attempted {
+    /// It is to be tried again.
+    Again {
+        /// When.
+        at: Timestamp,
+        /// What was wrong.
+        problem: String,
+    },
+    /// It is settled.
+    Settled {
+        /// As what. [`State::Waiting`] settles nothing and is not meant.
+        state: State,
+        /// When.
+        at: Timestamp,
+        /// What was wrong.
+        problem: Option<String>,
+    },
+}
+
+/// Where notices wait. All of it fails with [`Unavailable`](crate::Code::Unavailable).
+#[async_trait]
+pub trait Outbox: Send + Sync {
+    /// The notices that can be sent at a time, longest overdue first: of each order the first that is not settled, of each
+    /// platform at most `per_owner`, and at most `limit` altogether. So the many notices of one platform hide no other's.
+    async fn due(&self, now: Timestamp, per_owner: usize, limit: usize) -> Result<Vec<Due>, Refusal>;
+
+    /// A notice; `None` when there is none of this identifier.
+    async fn content(&self, id: &str) -> Result<Option<Content>, Refusal>;
+
+    /// Keeps what is about to be sent for the first time. Returns once it is on disk.
+    async fn keep(&self, id: &str, letter: &Letter) -> Result<(), Refusal>;
+
+    /// Records what came of a try. When it is settled, the next one of its order can go.
+    async fn record(&self, id: &str, attempted: Attempted) -> Result<(), Refusal>;
+
+    /// The newest notices, newest first.
+    async fn notices(&self, limit: usize) -> Result<Vec<Notice>, Refusal>;
+
+    /// Sends a notice once more, or at once if it waits. Whether there is one of this identifier.
+    async fn resend(&self, id: &str, now: Timestamp) -> Result<bool, Refusal>;
+}

@@ -1,0 +1,70 @@
+//! Mandates: proofs that the buyer agreed to exactly these terms (UCP *AP2 Mandates*; rules AP2-01 to AP2-06).
+//!
+//! What a mandate looks like, and who signed it with which keys, is a matter of those who identify platforms. The core
+//! decides when one is asked for: as soon as the extension was negotiated once in the life of a checkout, and then for good.
+
+use std::fmt;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    checkout::View,
+    message::{Message, Severity},
+};
+
+/// Where a mandate stands in a request.
+const PLACE: &str = "$.ap2.checkout_mandate";
+
+/// A mandate as it came: opaque, and never printed, because it tells who buys what.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Mandate(String);
+
+impl Mandate {
+    /// The mandate of this text.
+    #[must_use]
+    pub const fn new(text: String) -> Self {
+        Self(text)
+    }
+
+    /// The text, for whoever verifies it.
+    #[must_use]
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Mandate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Mandate(…)")
+    }
+}
+
+/// What is kept of a mandate that was verified, as it is kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// The digest of the mandate, by which receipts refer to it.
+    pub reference: String,
+    /// The platform's key that signed it.
+    pub kid: String,
+    /// When it was verified.
+    pub verified_at: Timestamp,
+}
+
+/// Who can tell whether a mandate is good: knows the platform's keys, the shop's own, and how checkouts are written for
+/// this platform.
+#[async_trait]
+pub trait Notary: fmt::Debug + Send + Sync {
+    /// Whether a mandate proves, at this time, that the buyer agreed to the checkout as it would be answered now.
+    ///
+    /// # Errors
+    /// Why it does not, as [`refused`] says it.
+    async fn verify(&self, mandate: Option<&Mandate>, checkout: View, now: Timestamp) -> Result<Evidence, Message>;
+}
+
+/// Why a checkout is not completed: a code of the extension, and a text for people.
+#[must_use]
+pub fn refused(code: &str, content: impl Into<String>) -> Message {
+    Message::error(code, content, Severity::Recoverable).at(PLACE)
+}

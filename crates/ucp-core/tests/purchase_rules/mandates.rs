@@ -1,0 +1,156 @@
+//! Rules AP2-01 and AP2-03: once mandates were negotiated, nothing is paid without one.
+
+use std::sync::Mutex;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use ucp_core::{
+    negotiation::{Active, Declaration},
+    operation::{AP2_MANDATE, CHECKOUT},
+    purchase::mandate::{Evidence, Mandate, Notary, refused},
+};
+
+use super::*;
+
+/// Takes the word `good`, and remembers which totals it was asked about.
+#[derive(Debug, Default)]
+struct Scripted(Mutex<Vec<i64>>);
+
+#[async_trait]
+impl Notary for Scripted {
+    async fn verify(
+        &self,
+        mandate: Option<&Mandate>,
+        checkout: checkout::View,
+        now: Timestamp,
+    ) -> Result<Evidence, Message> {
+        self.0.lock().expect("whole").push(amount_of(&checkout.checkout.totals, TotalKind::Total));
+        match mandate.map(Mandate::reveal) {
+            Some("good") => Ok(Evidence { reference: "digest".into(), kid: "key".into(), verified_at: now }),
+            Some(_) => Err(refused("mandate_invalid_signature", "It is not good.")),
+            None => Err(refused("mandate_required", "There is none.")),
+        }
+    }
+}
+
+struct Buying {
+    shop: Shop,
+    notary: Arc<Scripted>,
+    /// A platform with which mandates were negotiated, and the same one afterwards.
+    with: Caller,
+    without: Caller,
+}
+
+impl Buying {
+    fn new() -> Self {
+        let notary = Arc::new(Scripted::default());
+        let without = Caller { notary: Some(Arc::clone(&notary) as Arc<dyn Notary>), ..caller() };
+        let declared = [CHECKOUT, AP2_MANDATE, DISCOUNT, FULFILLMENT].map(|name| Declaration {
+            name: name.into(),
+            version: "2026-04-08".into(),
+            ..Declaration::default()
+        });
+        let with = Caller { active: Arc::new(Active::all(&declared)), ..without.clone() };
+        Self { shop: shop(), notary, with, without }
+    }
+
+    async fn begin(&self, caller: &Caller) -> checkout::View {
+        begin_by(&self.shop, caller, draft(&[("ticket", 1)]), None).await
+    }
+
+    async fn complete(&self, caller: &Caller, id: &str, mandate: Option<&str>) -> checkout::View {
+        let mandate = mandate.map(|text| Mandate::new(text.into()));
+        let request = checkout::Complete { id: id.into(), tenders: vec![card("scripted")], mandate, call: None };
+        checkout_of(answered(&self.shop, caller, Request::CompleteCheckout(request)).await)
+    }
+
+    fn asked(&self) -> Vec<i64> {
+        self.notary.0.lock().expect("whole").clone()
+    }
+}
+
+fn errors(view: &checkout::View) -> Vec<(&str, Option<&str>)> {
+    view.messages.iter().filter_map(error_of).collect()
+}
+
+fn error_of(message: &Message) -> Option<(&str, Option<&str>)> {
+    match message {
+        Message::Error { code, path, .. } => Some((code.as_str(), path.as_deref())),
+        _ => None,
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_paid_without_a_good_mandate() {
+    let buying = Buying::new();
+    let id = buying.begin(&buying.with).await.checkout.id;
+    for (mandate, code) in [(None, "mandate_required"), (Some("bad"), "mandate_invalid_signature")] {
+        let view = buying.complete(&buying.with, &id, mandate).await;
+        assert_eq!(errors(&view), [(code, Some("$.ap2.checkout_mandate"))]);
+        assert_eq!((view.checkout.status(), view.checkout.evidence), (Status::Incomplete, None));
+        assert_eq!(buying.shop.handler.attempts(), 0);
+    }
+    let view = buying.complete(&buying.with, &id, Some("good")).await;
+    assert_eq!(view.checkout.status(), Status::Completed);
+    assert_eq!(buying.shop.handler.captures().len(), 1);
+    assert_eq!(buying.asked(), [2_000; 3]);
+    let order = view.checkout.state.order().expect("an order").id.clone();
+    let order = order_of(answered(&buying.shop, &buying.with, Request::GetOrder(by(&order))).await).order;
+    assert_eq!(order.payment.mandate.map(|evidence| evidence.reference).as_deref(), Some("digest"));
+}
+
+#[tokio::test]
+async fn once_negotiated_it_is_so_for_good() {
+    let buying = Buying::new();
+    // At its creation, and at a later change.
+    let created = buying.begin(&buying.with).await.checkout.id;
+    let changed = buying.begin(&buying.without).await.checkout;
+    assert!(!changed.mandated);
+    let update = checkout::Update { id: changed.id.clone(), draft: draft(&[("ticket", 1)]) };
+    checkout_of(answered(&buying.shop, &buying.with, Request::UpdateCheckout(update)).await);
+    for id in [created, changed.id] {
+        let update = checkout::Update { id: id.clone(), draft: draft(&[("ticket", 1)]) };
+        let updated = checkout_of(answered(&buying.shop, &buying.without, Request::UpdateCheckout(update)).await);
+        assert!(updated.checkout.mandated);
+        let view = buying.complete(&buying.without, &id, None).await;
+        assert_eq!(errors(&view), [("mandate_required", Some("$.ap2.checkout_mandate"))]);
+        // Nor by somebody who cannot verify anything.
+        let alone = Caller { notary: None, ..buying.without.clone() };
+        let view = buying.complete(&alone, &id, Some("good")).await;
+        assert_eq!(errors(&view), [("mandate_required", Some("$.ap2.checkout_mandate"))]);
+        assert_eq!(buying.complete(&buying.without, &id, Some("good")).await.checkout.status(), Status::Completed);
+    }
+    assert_eq!(buying.shop.handler.captures().len(), 2);
+}
+
+#[tokio::test]
+async fn nobody_is_asked_where_it_was_not_negotiated() {
+    let buying = Buying::new();
+    let id = buying.begin(&buying.without).await.checkout.id;
+    let view = buying.complete(&buying.without, &id, Some("bad")).await;
+    assert_eq!((view.checkout.status(), view.checkout.evidence), (Status::Completed, None));
+    assert!(buying.asked().is_empty());
+}
+
+#[tokio::test]
+async fn what_costs_nothing_wants_a_mandate_all_the_same() {
+    let buying = Buying::new();
+    let id = begin_by(&buying.shop, &buying.with, draft(&[("leaflet", 1)]), None).await.checkout.id;
+    assert_eq!(errors(&buying.complete(&buying.with, &id, None).await).len(), 1);
+    assert_eq!(buying.complete(&buying.with, &id, Some("good")).await.checkout.status(), Status::Completed);
+}
+
+#[tokio::test]
+async fn a_new_total_is_shown_before_anybody_looks_at_a_mandate() {
+    let buying = Buying::new();
+    let id = buying.begin(&buying.with).await.checkout.id;
+    buying.shop.shelf.reprice("ticket", 3_000);
+    let view = buying.complete(&buying.with, &id, Some("good")).await;
+    assert_eq!(view.checkout.status(), Status::ReadyForComplete);
+    assert_eq!((buying.asked().len(), buying.shop.handler.attempts()), (0, 0));
+}
+
+#[test]
+fn a_mandate_is_not_printed() {
+    assert_eq!(format!("{:?}", Mandate::new("eyJ.secret".into())), "Mandate(…)");
+}

@@ -1,0 +1,140 @@
+//! The admin endpoint: the same steps of orders as on the command line, over HTTP, on a listener of its own.
+//!
+//! Every call shows the token. Answers are never cached, and say what was wrong.
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    body::{Body, Bytes},
+    extract::{DefaultBodyLimit, Path, Request, State},
+    middleware::{self, Next},
+    response::{IntoResponse, Response},
+    routing::{get, post},
+};
+use http::{HeaderValue, StatusCode, header};
+use serde_json::{Value, json};
+use subtle::ConstantTimeEq as _;
+use ucp_core::{
+    Refusal,
+    json::{Limits, parse},
+    order::outbox::Outbox as _,
+};
+use ucp_payment::Secret;
+use ucp_store::Books;
+
+use crate::{
+    clock,
+    orders::{self, Details, NotTaken, Step},
+};
+
+/// How many orders or webhooks are listed.
+const LISTED: usize = 100;
+
+/// The largest body that is read, in bytes.
+const MAX_BODY: usize = 64 * 1024;
+
+type Answer = Result<Document, Failure>;
+
+/// What is answered.
+struct Document(Value);
+
+impl IntoResponse for Document {
+    fn into_response(self) -> Response {
+        let mut response = Response::new(Body::from(self.0.to_string()));
+        response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        response
+    }
+}
+
+/// A status and what was wrong.
+struct Failure(StatusCode, String);
+
+impl IntoResponse for Failure {
+    fn into_response(self) -> Response {
+        (self.0, Document(json!({ "error": self.1 }))).into_response()
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        Self(StatusCode::SERVICE_UNAVAILABLE, refusal.content)
+    }
+}
+
+impl From<NotTaken> for Failure {
+    fn from(why: NotTaken) -> Self {
+        let status = match &why {
+            NotTaken::NoSuchOrder(_) => StatusCode::NOT_FOUND,
+            NotTaken::Impossible(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            NotTaken::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
+        };
+        Self(status, why.to_string())
+    }
+}
+
+/// The routes, behind the token.
+pub(crate) fn router(books: Books, token: Secret) -> Router {
+    Router::new()
+        .route("/orders", get(list))
+        .route("/orders/{id}", get(show))
+        .route("/orders/{id}/{step}", post(step))
+        .route("/webhooks", get(webhooks))
+        .route("/webhooks/{id}/resend", post(resend))
+        .fallback(async || {
+            Failure(StatusCode::NOT_FOUND, "there is nothing here; see `/orders` and `/webhooks`".to_owned())
+        })
+        .with_state(Arc::new(books))
+        .layer(DefaultBodyLimit::max(MAX_BODY))
+        .layer(middleware::from_fn_with_state(token, guard))
+}
+
+/// Lets those in who show the token. How long that takes tells nothing but its length.
+async fn guard(State(token): State<Secret>, request: Request, next: Next) -> Response {
+    let presented = request.headers().get(header::AUTHORIZATION).map(HeaderValue::as_bytes);
+    let presented = presented.and_then(|value| value.strip_prefix(b"Bearer "));
+    let known = presented.is_some_and(|presented| bool::from(presented.ct_eq(token.reveal().as_bytes())));
+    let mut response = if known {
+        next.run(request).await
+    } else {
+        let problem = "every call shows the admin token, as `Authorization: Bearer TOKEN`".to_owned();
+        let mut response = Failure(StatusCode::UNAUTHORIZED, problem).into_response();
+        response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        response
+    };
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+async fn list(State(books): State<Arc<Books>>) -> Answer {
+    let orders = books.newest_orders(LISTED).await?;
+    Ok(Document(orders.iter().map(orders::shown).collect()))
+}
+
+async fn show(State(books): State<Arc<Books>>, Path(id): Path<String>) -> Answer {
+    let order = books.any_order(&id).await?;
+    Ok(Document(orders::shown(&order.ok_or(NotTaken::NoSuchOrder(id))?)))
+}
+
+async fn step(State(books): State<Arc<Books>>, Path((id, step)): Path<(String, String)>, body: Bytes) -> Answer {
+    let details = if body.is_empty() {
+        Details::default()
+    } else {
+        let wrong = |problem: String| Failure(StatusCode::BAD_REQUEST, format!("the body cannot be read: {problem}"));
+        let document = parse(&body, Limits::REQUEST).map_err(|refusal| wrong(refusal.content))?;
+        serde_json::from_value(document).map_err(|error| wrong(error.to_string()))?
+    };
+    let step = Step::of(&step, details).map_err(|problem| Failure(StatusCode::BAD_REQUEST, problem))?;
+    Ok(Document(orders::shown(&orders::take(&books, &id, &step, clock::timestamp).await?)))
+}
+
+async fn webhooks(State(books): State<Arc<Books>>) -> Answer {
+    Ok(Document(json!(books.notices(LISTED).await?)))
+}
+
+async fn resend(State(books): State<Arc<Books>>, Path(id): Path<String>) -> Answer {
+    if books.resend(&id, clock::timestamp()).await? {
+        return Ok(Document(json!({ "id": id, "state": "waiting" })));
+    }
+    Err(Failure(StatusCode::NOT_FOUND, format!("there is no webhook `{id}`; see `/webhooks`")))
+}

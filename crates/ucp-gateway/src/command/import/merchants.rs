@@ -1,0 +1,59 @@
+//! `import --merchants`: the directory of merchants.
+//!
+//! As with products, good lines are kept and bad ones reported, all faults of a line together, and a gateway that serves
+//! the same directory notices by itself.
+
+use std::{path::Path, sync::atomic::Ordering};
+
+use ucp_store::{
+    Database, Opening, Put,
+    directory::import::{Import, Row, Tolerance},
+};
+
+use super::{Done, Tally, Wanted, progress_bar, report};
+use crate::{app::shown, cli::ImportOptions};
+
+/// How many merchants are written at once.
+const BATCH: usize = 500;
+
+pub(super) fn run(options: &ImportOptions, file: &Path) -> Done {
+    let wanted = Wanted::read(options)?;
+    let tolerance = if options.lenient { Tolerance::Lenient } else { Tolerance::Strict };
+    // First of all: no shop is made for a file that nothing can come from.
+    let import = Import::open(file, tolerance).map_err(|error| format!("{}: {error}", shown(file)))?;
+    let database = Database::open_or_create(&options.data_dir, || Opening::of(wanted.market()))?;
+    let bar = progress_bar(import.bytes_total());
+    let bytes = import.progress();
+    let mut tally = Tally::default();
+    let mut batch: Vec<Row> = Vec::with_capacity(BATCH);
+    let mut rows = import.peekable();
+    while let Some(row) = rows.next() {
+        match row {
+            Ok(row) => {
+                for bad in &row.set_aside {
+                    bar.suspend(|| eprintln!("{bad} (set aside)"));
+                }
+                batch.push(row);
+            }
+            Err(bad) => report(&bar, &mut tally, &bad),
+        }
+        if batch.len() == BATCH || rows.peek().is_none() {
+            let (lines, merchants): (Vec<_>, Vec<_>) = batch.drain(..).map(|row| (row.line, row.merchant)).unzip();
+            for (line, outcome) in lines.into_iter().zip(database.put_merchants_blocking(merchants)?) {
+                match outcome {
+                    Ok(Put::Created) => tally.created += 1,
+                    Ok(Put::Updated) => tally.updated += 1,
+                    Ok(Put::Unchanged) => tally.unchanged += 1,
+                    Err(rejected) => {
+                        tally.rejected += 1;
+                        bar.suspend(|| eprintln!("line {line}: {rejected}"));
+                    }
+                }
+            }
+            bar.set_position(bytes.load(Ordering::Relaxed));
+            bar.set_message(format!("{} merchants", tally.stored()));
+        }
+    }
+    bar.finish_and_clear();
+    Ok(tally.told(file))
+}

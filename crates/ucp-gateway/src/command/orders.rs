@@ -1,0 +1,198 @@
+//! `orders`: looking at orders, and moving them along. A gateway may run on the same directory meanwhile.
+
+use std::{path::PathBuf, process::ExitCode, sync::Arc};
+
+use clap::{Args, Subcommand};
+use ucp_core::{
+    money::Currency,
+    order::{LineQuantity, Order},
+    purchase::{
+        ledger::Stored,
+        totals::{TotalKind, amount_of},
+    },
+};
+use ucp_store::{Books, Database};
+
+use super::Done;
+use crate::{
+    clock,
+    orders::{self, Details, Step},
+};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum OrdersCommand {
+    /// List the newest orders.
+    List(ListOptions),
+    /// Show an order.
+    Show(ShowOptions),
+    /// Send goods: the lines given, or all that was not sent yet.
+    Ship(ShipOptions),
+    /// Report that goods have arrived: the lines given, or all that has not arrived yet.
+    Deliver(StepOptions),
+    /// Take goods out of an order that were not sent yet: the lines given, or all. Giving money back is another step.
+    Cancel(CancelOptions),
+    /// Record that money was given back: an amount, or all that is left. The payment service provider is not asked to.
+    Refund(RefundOptions),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PlaceOptions {
+    /// The directory that holds the shop.
+    #[arg(long, env = "UCP_GATEWAY_DATA_DIR", default_value = "./data", value_name = "DIRECTORY")]
+    data_dir: PathBuf,
+    /// Write JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ListOptions {
+    /// How many.
+    #[arg(long, default_value_t = 20, value_name = "NUMBER")]
+    limit: u16,
+    #[command(flatten)]
+    place: PlaceOptions,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ShowOptions {
+    /// The identifier of the order.
+    id: String,
+    #[command(flatten)]
+    place: PlaceOptions,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct StepOptions {
+    /// The identifier of the order.
+    id: String,
+    /// A line and how many of it, such as `li_1=2`; repeat it for more lines.
+    #[arg(long = "line", value_name = "LINE=QUANTITY", value_parser = line)]
+    lines: Vec<LineQuantity>,
+    #[command(flatten)]
+    place: PlaceOptions,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ShipOptions {
+    #[command(flatten)]
+    step: StepOptions,
+    /// Who carries them.
+    #[arg(long)]
+    carrier: Option<String>,
+    /// The tracking number.
+    #[arg(long, value_name = "NUMBER")]
+    tracking_number: Option<String>,
+    /// Where the parcel can be followed.
+    #[arg(long, value_name = "URL")]
+    tracking_url: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CancelOptions {
+    #[command(flatten)]
+    step: StepOptions,
+    /// Why, for the buyer to read.
+    #[arg(long)]
+    reason: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RefundOptions {
+    #[command(flatten)]
+    step: StepOptions,
+    /// How much, in minor units: 1250 is USD 12.50.
+    #[arg(long, value_name = "MINOR-UNITS", allow_negative_numbers = true)]
+    amount: Option<i64>,
+    /// Why, for the buyer to read.
+    #[arg(long)]
+    reason: Option<String>,
+}
+
+pub(crate) fn run(command: OrdersCommand) -> Done {
+    let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+    match command {
+        OrdersCommand::List(ListOptions { limit, place }) => {
+            let orders =
+                runtime.block_on(books(&place)?.newest_orders(limit.into())).map_err(|refusal| refusal.content)?;
+            if place.json {
+                let orders: Vec<_> = orders.iter().map(orders::shown).collect();
+                println!("{}", serde_json::to_string_pretty(&orders)?);
+            } else {
+                orders.iter().for_each(|order| println!("{}", summary(&order.document)));
+            }
+        }
+        OrdersCommand::Show(ShowOptions { id, place }) => {
+            let order = runtime.block_on(books(&place)?.any_order(&id)).map_err(|refusal| refusal.content)?;
+            show(&order.ok_or(orders::NotTaken::NoSuchOrder(id))?, &place)?;
+        }
+        OrdersCommand::Ship(ShipOptions { step, carrier, tracking_number, tracking_url }) => {
+            take(&runtime, "ship", step, |details| Details { carrier, tracking_number, tracking_url, ..details })?;
+        }
+        OrdersCommand::Deliver(step) => take(&runtime, "deliver", step, |details| details)?,
+        OrdersCommand::Cancel(CancelOptions { step, reason }) => {
+            take(&runtime, "cancel", step, |details| Details { reason, ..details })?;
+        }
+        OrdersCommand::Refund(RefundOptions { step, amount, reason }) => {
+            take(&runtime, "refund", step, |details| Details { amount, reason, ..details })?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn books(place: &PlaceOptions) -> Result<Books, Box<dyn std::error::Error>> {
+    Ok(Books::new(Arc::new(Database::open(&place.data_dir)?)))
+}
+
+fn take(
+    runtime: &tokio::runtime::Runtime,
+    name: &str,
+    options: StepOptions,
+    more: impl FnOnce(Details) -> Details,
+) -> Result<(), Box<dyn std::error::Error>> {
+    let StepOptions { id, lines, place } = options;
+    let step = Step::of(name, more(Details::of_lines(lines)))?;
+    let order = runtime.block_on(orders::take(&books(&place)?, &id, &step, clock::timestamp))?;
+    show(&order, &place)
+}
+
+fn show(order: &Stored<Order>, place: &PlaceOptions) -> Result<(), Box<dyn std::error::Error>> {
+    if place.json {
+        println!("{}", serde_json::to_string_pretty(&orders::shown(order))?);
+        return Ok(());
+    }
+    let order = &order.document;
+    println!("{}", summary(order));
+    for line in &order.line_items {
+        let (status, title) = (line.status().as_str(), &line.item.title);
+        println!("  {}  {}/{} {status}  {title}", line.id, line.fulfilled, line.total);
+    }
+    for event in &order.events {
+        println!("  {}  {}", event.occurred_at, event.kind);
+    }
+    for adjustment in &order.adjustments {
+        let amount = money(amount_of(&adjustment.totals, TotalKind::Total), order.currency);
+        let reason = adjustment.description.as_deref().unwrap_or_default();
+        println!("  {}  {} {amount} {reason}", adjustment.occurred_at, adjustment.kind);
+    }
+    Ok(())
+}
+
+/// A line about an order.
+fn summary(order: &Order) -> String {
+    let total = money(amount_of(&order.totals, TotalKind::Total), order.currency);
+    format!("{}  {}  {}  {total}  {}", order.id, order.placed_at, orders::status(order), order.owner)
+}
+
+/// An amount as it is counted.
+fn money(amount: i64, currency: Currency) -> String {
+    format!("{currency} {amount} (minor units)")
+}
+
+/// A line and how many of it.
+fn line(text: &str) -> Result<LineQuantity, String> {
+    let (id, quantity) = text.split_once('=').unwrap_or((text, ""));
+    let quantity = quantity.parse::<i64>().ok().filter(|quantity| *quantity > 0 && !id.is_empty());
+    let quantity = quantity.ok_or("expected a line and a quantity above zero, such as li_1=2")?;
+    Ok(LineQuantity { id: id.to_owned(), quantity })
+}

@@ -1,0 +1,77 @@
+//! `webhooks`: what platforms are told about their orders. A gateway may run on the same directory meanwhile.
+
+use std::{path::PathBuf, process::ExitCode, sync::Arc};
+
+use clap::{Args, Subcommand};
+use ucp_core::order::outbox::Outbox as _;
+use ucp_store::{Books, Database};
+
+use super::Done;
+use crate::clock;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum WebhooksCommand {
+    /// List the newest webhooks and what became of them.
+    List(ListOptions),
+    /// Send a webhook once more, or at once if it waits. A running gateway does it.
+    Resend(ResendOptions),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ListOptions {
+    /// How many.
+    #[arg(long, default_value_t = 20, value_name = "NUMBER")]
+    limit: u16,
+    /// Write JSON.
+    #[arg(long)]
+    json: bool,
+    /// The directory that holds the shop.
+    #[arg(long, env = "UCP_GATEWAY_DATA_DIR", default_value = "./data", value_name = "DIRECTORY")]
+    data_dir: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ResendOptions {
+    /// The identifier of the webhook.
+    id: String,
+    /// The directory that holds the shop.
+    #[arg(long, env = "UCP_GATEWAY_DATA_DIR", default_value = "./data", value_name = "DIRECTORY")]
+    data_dir: PathBuf,
+}
+
+pub(crate) fn run(command: &WebhooksCommand) -> Done {
+    let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+    let books = |data_dir| Ok::<_, ucp_store::StoreError>(Books::new(Arc::new(Database::open(data_dir)?)));
+    match command {
+        WebhooksCommand::List(ListOptions { limit, json, data_dir }) => {
+            let books = books(data_dir)?;
+            let notices = runtime.block_on(books.notices((*limit).into())).map_err(|refusal| refusal.content)?;
+            if *json {
+                println!("{}", serde_json::to_string_pretty(&notices)?);
+            } else {
+                for notice in notices {
+                    let (state, problem) = (notice.state.as_str(), notice.problem.unwrap_or_default());
+                    println!(
+                        "{}  {}  {} (version {})  {state} after {} tries  {}  {problem}",
+                        notice.id,
+                        notice.occurred_at,
+                        notice.order_id,
+                        notice.order_version,
+                        notice.attempts,
+                        notice.owner
+                    );
+                }
+            }
+        }
+        WebhooksCommand::Resend(ResendOptions { id, data_dir }) => {
+            let known = runtime.block_on(books(data_dir)?.resend(id, clock::timestamp()));
+            if !known.map_err(|refusal| refusal.content)? {
+                return Err(
+                    format!("there is no webhook `{id}`; `ucp-gateway webhooks list` shows those there are").into()
+                );
+            }
+            println!("A gateway that runs on this directory sends it now.");
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,50 @@
+//! The composition of what tells platforms about their orders.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use http::HeaderValue;
+use ucp_core::{Refusal, purchase::desk::Desk};
+use ucp_rest::publication::PROFILE_PATH;
+use ucp_service::{gate::CurrentKey, platform::Platforms};
+use ucp_store::Books;
+use ucp_trust::post::Poster;
+use ucp_webhook::courier::{Courier, Recipient, Recipients};
+
+use crate::{app::fetch_options, clock, config};
+
+/// The courier of a shop that is reached under `base`.
+pub(crate) fn courier(
+    books: Books,
+    platforms: Platforms,
+    desk: &Desk,
+    profiles: &config::Profiles,
+    signing_key: &Arc<CurrentKey>,
+    base: &str,
+) -> Result<Courier, Box<dyn std::error::Error>> {
+    let (desk, signing_key) = (desk.clone(), Arc::clone(signing_key));
+    Ok(Courier {
+        outbox: Arc::new(books),
+        recipients: Arc::new(Known(platforms)),
+        post: Arc::new(Poster::new(&fetch_options(profiles, profiles.reach))?),
+        agent: HeaderValue::from_str(&format!("profile=\"{base}{PROFILE_PATH}\""))?,
+        key: Arc::new(move || signing_key.get()),
+        permalink: Arc::new(move |token| desk.permalink(token)),
+        clock: Arc::new(clock::timestamp),
+        random: Arc::new(|| {
+            let [a, b, c, d, ..] = uuid::Uuid::new_v4().into_bytes();
+            u32::from_be_bytes([a, b, c, d])
+        }),
+    })
+}
+
+/// Platforms whose profiles are known.
+struct Known(Platforms);
+
+#[async_trait]
+impl Recipients for Known {
+    async fn find(&self, owner: &str) -> Result<Recipient, Refusal> {
+        let (known, release, active) = self.0.known(owner).await?;
+        Ok(Recipient { webhook: known.profile.order_webhook.clone(), release, active })
+    }
+}

@@ -1,0 +1,173 @@
+//! What a form says, read within limits.
+
+use bytes::Bytes;
+use http::{HeaderMap, header::CONTENT_TYPE};
+use http_body_util::{BodyExt as _, Limited};
+use ucp_core::{
+    checkout::handoff::{Chosen, Details, Goal, Step},
+    purchase::buyer::PostalAddress,
+};
+use ucp_service::body::DEADLINE;
+use url::form_urlencoded;
+
+/// The largest form that is read, in bytes.
+const MAX_BYTES: usize = 16 * 1024;
+
+/// The longest text that a field takes, in characters.
+pub(crate) const MAX_TEXT: usize = 200;
+
+/// The name of the field that says where the goods go: an address, or the place that follows [`PLACE`].
+pub(crate) const DESTINATION: &str = "destination";
+/// Its value for an address.
+pub(crate) const ADDRESS: &str = "address";
+/// What its values for places of the shop begin with.
+pub(crate) const PLACE: &str = "place:";
+
+/// What the names of the fields that choose how a package travels begin with; position of the method and identifier of the
+/// group follow.
+pub(crate) const OPTION: &str = "option:";
+
+/// The fields in which a buyer writes: name, label, `autocomplete`, and whether it is part of the address.
+pub(crate) const FIELDS: &[Field] = &[
+    Field { name: "first_name", label: "First name", autocomplete: "given-name", address: false },
+    Field { name: "last_name", label: "Last name", autocomplete: "family-name", address: false },
+    Field { name: "email", label: "E-mail address", autocomplete: "email", address: false },
+    Field { name: "phone_number", label: "Telephone number", autocomplete: "tel", address: false },
+    Field { name: "street_address", label: "Street and number", autocomplete: "address-line1", address: true },
+    Field {
+        name: "extended_address",
+        label: "Apartment, floor, building",
+        autocomplete: "address-line2",
+        address: true,
+    },
+    Field { name: "postal_code", label: "Postal code", autocomplete: "postal-code", address: true },
+    Field { name: "address_locality", label: "City or town", autocomplete: "address-level2", address: true },
+    Field { name: "address_region", label: "State, province or region", autocomplete: "address-level1", address: true },
+    Field { name: "address_country", label: "Country", autocomplete: "country", address: true },
+];
+
+/// A field in which a buyer writes.
+#[derive(Debug)]
+pub(crate) struct Field {
+    pub(crate) name: &'static str,
+    pub(crate) label: &'static str,
+    pub(crate) autocomplete: &'static str,
+    pub(crate) address: bool,
+}
+
+/// Why a form cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// It is none of ours.
+    Kind,
+    /// There is too much of it.
+    Size,
+    /// It did not arrive.
+    Late,
+    /// Parts of it are missing.
+    Incomplete,
+}
+
+/// A form that was sent.
+#[derive(Debug)]
+pub(crate) struct Form(Vec<(String, String)>);
+
+/// A step, and what pages call it.
+#[derive(Debug)]
+pub(crate) struct Named {
+    pub(crate) name: &'static str,
+    pub(crate) step: Step,
+}
+
+/// Reads a form to its end.
+pub(crate) async fn read(headers: &HeaderMap, body: axum::body::Body) -> Result<Form, Fault> {
+    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let essence = kind.split(';').next().unwrap_or_default().trim();
+    if !essence.eq_ignore_ascii_case("application/x-www-form-urlencoded") {
+        return Err(Fault::Kind);
+    }
+    let bytes: Bytes = match tokio::time::timeout(DEADLINE, Limited::new(body, MAX_BYTES).collect()).await {
+        Ok(Ok(collected)) => collected.to_bytes(),
+        Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => return Err(Fault::Size),
+        Ok(Err(_)) | Err(_) => return Err(Fault::Late),
+    };
+    Ok(Form(form_urlencoded::parse(&bytes).map(|(name, value)| (name.into_owned(), value.into_owned())).collect()))
+}
+
+impl Form {
+    /// What is written in a field.
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(own, _)| own == name).map(|(_, value)| value.as_str())
+    }
+
+    /// What shows where it comes from.
+    pub(crate) fn seal(&self) -> &str {
+        self.text("seal").unwrap_or_default()
+    }
+
+    /// The version of the checkout that it was made for.
+    pub(crate) fn version(&self) -> Option<u64> {
+        self.text("version")?.parse().ok()
+    }
+
+    /// What it is to do.
+    pub(crate) fn step(&self) -> Option<Named> {
+        let (name, step) = match self.text("step")? {
+            "details" => ("details", Step::Details(Box::new(self.details()))),
+            "delivery" => ("delivery", Step::Options(self.chosen())),
+            "pay" => ("pay", Step::Pay),
+            "cancel" => ("cancel", Step::Cancel),
+            _ => return None,
+        };
+        Some(Named { name, step })
+    }
+
+    /// What is wrong with what is written, by name of the field.
+    pub(crate) fn faults(&self) -> Option<Vec<(&'static Field, String)>> {
+        let fault = |field: &'static Field| {
+            let text = self.text(field.name)?;
+            let content = if text.chars().count() > MAX_TEXT {
+                format!("{} is too long: use at most {MAX_TEXT} characters", field.label)
+            } else if text.chars().any(char::is_control) {
+                format!("{} has characters that cannot be used: write it in one line", field.label)
+            } else {
+                return None;
+            };
+            Some((field, content))
+        };
+        let faults: Vec<_> = FIELDS.iter().filter_map(fault).collect();
+        (!faults.is_empty()).then_some(faults)
+    }
+
+    fn details(&self) -> Details {
+        let text = |name| self.text(name).map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned);
+        let destination = match self.text(DESTINATION) {
+            Some(ADDRESS) => Some(Goal::Address(Box::new(PostalAddress {
+                street_address: text("street_address"),
+                extended_address: text("extended_address"),
+                address_locality: text("address_locality"),
+                address_region: text("address_region"),
+                address_country: text("address_country"),
+                postal_code: text("postal_code"),
+                ..PostalAddress::default()
+            }))),
+            Some(other) => other.strip_prefix(PLACE).map(|place| Goal::Place(place.to_owned())),
+            None => None,
+        };
+        Details {
+            first_name: text("first_name"),
+            last_name: text("last_name"),
+            email: text("email"),
+            phone_number: text("phone_number"),
+            destination,
+        }
+    }
+
+    fn chosen(&self) -> Vec<Chosen> {
+        let chosen = |(name, option): &(String, String)| {
+            let (method, group) = name.strip_prefix(OPTION)?.split_once(':')?;
+            Some(Chosen { method: method.parse().ok()?, group: group.to_owned(), option: option.clone() })
+        };
+        self.0.iter().filter_map(chosen).collect()
+    }
+}

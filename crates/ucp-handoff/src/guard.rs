@@ -1,0 +1,210 @@
+//! Who may send a form, and where a page may lead back to.
+//!
+//! A browser that opens a page gets a random cookie; the forms of the page carry its digest together with the token of the
+//! page. Another site can neither read the cookie nor make that digest, and the form of one page is no use at another.
+//! Nothing is kept on this side, so that forms outlive restarts.
+
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use http::{HeaderMap, HeaderValue, Uri, header::COOKIE};
+use sha2::{Digest as _, Sha256};
+use subtle::ConstantTimeEq as _;
+use url::{Host, Url, form_urlencoded};
+
+/// Where `https` is, no other host and no other path can set a cookie of this name.
+const SECURE_COOKIE: &str = "__Host-ucp-page";
+const PLAIN_COOKIE: &str = "ucp-page";
+
+/// The length of a random value in its text form.
+const SECRET_LENGTH: usize = 22;
+
+/// A browser, as far as it can be told from others.
+#[derive(Debug)]
+pub(crate) struct Session {
+    secret: String,
+    fresh: bool,
+}
+
+impl Session {
+    /// The browser that sends these headers, or a new one.
+    pub(crate) fn of(headers: &HeaderMap, secure: bool, random: impl FnOnce() -> [u8; 16]) -> Self {
+        let name = if secure { SECURE_COOKIE } else { PLAIN_COOKIE };
+        let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
+        let secret = cookies
+            .flat_map(|cookies| cookies.split(';'))
+            .filter_map(|cookie| cookie.trim().split_once('='))
+            .find(|(own, value)| *own == name && is_secret(value))
+            .map(|(_, value)| value.to_owned());
+        match secret {
+            Some(secret) => Self { secret, fresh: false },
+            None => Self { secret: URL_SAFE_NO_PAD.encode(random()), fresh: true },
+        }
+    }
+
+    /// What the forms of a page carry.
+    pub(crate) fn seal(&self, token: &str) -> String {
+        let digest = Sha256::new().chain_update("ucp hand-off form\n").chain_update(&self.secret).chain_update("\n");
+        URL_SAFE_NO_PAD.encode(digest.chain_update(token).finalize())
+    }
+
+    /// Whether a form comes from a page of this token that this browser was shown.
+    pub(crate) fn is_sealed(&self, token: &str, seal: &str) -> bool {
+        !self.fresh && bool::from(self.seal(token).as_bytes().ct_eq(seal.as_bytes()))
+    }
+
+    /// The cookie that makes this browser known, if it is not yet. `Lax`: whoever follows the link of an agent a second
+    /// time stays the same browser, and forms that were open before keep working.
+    pub(crate) fn cookie(&self, secure: bool) -> Option<HeaderValue> {
+        let text = if secure {
+            format!("{SECURE_COOKIE}={}; Path=/; Secure; HttpOnly; SameSite=Lax", self.secret)
+        } else {
+            format!("{PLAIN_COOKIE}={}; Path=/; HttpOnly; SameSite=Lax", self.secret)
+        };
+        self.fresh.then(|| HeaderValue::try_from(text).ok()).flatten()
+    }
+}
+
+fn is_secret(value: &str) -> bool {
+    value.len() == SECRET_LENGTH && value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
+}
+
+/// Whether a browser says that a form was sent by another site.
+pub(crate) fn is_foreign(headers: &HeaderMap) -> bool {
+    headers.get("sec-fetch-site").is_some_and(|site| site != "same-origin" && site != "none")
+}
+
+/// How a page was come to, and where it leads back to.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Way {
+    back: Option<Url>,
+    confirms: bool,
+    done: Option<String>,
+}
+
+impl Way {
+    /// Reads the query of a page.
+    ///
+    /// # Errors
+    /// It is to lead back to somewhere else than to the platform that `owner` is the profile of, over `https`.
+    pub(crate) fn read(uri: &Uri, owner: &str) -> Result<Self, ()> {
+        let mut way = Self::default();
+        for (name, value) in form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes()) {
+            match &*name {
+                "continue_to" => way.back = Some(place_of(&value, owner).ok_or(())?),
+                "view" => way.confirms = value == "confirm",
+                "done" => way.done = Some(value.into_owned()),
+                _ => {}
+            }
+        }
+        Ok(way)
+    }
+
+    /// Whether the buyer wants to see what is to be confirmed.
+    pub(crate) const fn confirms(&self) -> bool {
+        self.confirms
+    }
+
+    /// The step that was just taken.
+    pub(crate) fn done(&self) -> Option<&str> {
+        self.done.as_deref()
+    }
+
+    /// Where the page leads back to, and what that is called.
+    pub(crate) fn back(&self) -> Option<(&str, String)> {
+        let back = self.back.as_ref()?;
+        Some((back.as_str(), back.host().as_ref().map(Host::to_string)?))
+    }
+
+    /// The page itself, relative to itself.
+    pub(crate) fn here(&self) -> String {
+        self.with(None)
+    }
+
+    /// The page on which the buyer confirms.
+    pub(crate) fn to_confirmation(&self) -> String {
+        self.with(Some(("view", "confirm")))
+    }
+
+    /// The page after a step.
+    pub(crate) fn after(&self, step: &str) -> String {
+        self.with(Some(("done", step)))
+    }
+
+    fn with(&self, pair: Option<(&str, &str)>) -> String {
+        let mut query = form_urlencoded::Serializer::new("?".to_owned());
+        query.extend_pairs(pair);
+        query.extend_pairs(self.back.as_ref().map(|back| ("continue_to", back.as_str())));
+        // The serialiser takes what it is given as a pair before it.
+        query.finish().replacen("?&", "?", 1)
+    }
+}
+
+/// Where a page may lead back to: over `https`, to the origin of the platform's own profile.
+fn place_of(text: &str, owner: &str) -> Option<Url> {
+    let (place, owner) = (Url::parse(text).ok()?, Url::parse(owner).ok()?);
+    let own = place.scheme() == "https" && place.origin() == owner.origin();
+    (own && place.username().is_empty() && place.password().is_none()).then_some(place)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OWNER: &str = "https://agent.example.com/profile.json";
+
+    fn way(query: &str) -> Result<Way, ()> {
+        Way::read(&format!("/continue/x?{query}").parse().expect("an address"), OWNER)
+    }
+
+    #[test]
+    fn pages_lead_back_to_their_own_platform_only() {
+        for other in [
+            "https://evil.example/",
+            "http://agent.example.com/",
+            "https://agent.example.com:8443/",
+            "https://agent.example.com.evil.example/",
+            "https://agent.example.com@evil.example/",
+            "https://user@agent.example.com/",
+            "//evil.example/",
+            "/relative",
+            "javascript:alert(1)",
+            "https:evil.example",
+            "https://agent.example.com\\@evil.example/",
+            "data:text/html,x",
+            "",
+        ] {
+            let query: String = form_urlencoded::byte_serialize(other.as_bytes()).collect();
+            let read = way(&format!("continue_to={query}"));
+            // A backslash is a slash to browsers and to us: such an address is on the host before it.
+            let place = read.ok().and_then(|way| way.back.map(|back| back.origin().ascii_serialization()));
+            assert!(place.is_none_or(|place| place == "https://agent.example.com"), "{other}");
+            assert!(
+                !other.contains("evil.example/")
+                    || other.contains('\\')
+                    || way(&format!("continue_to={query}")).is_err()
+            );
+        }
+        let way = way("continue_to=https%3A%2F%2Fagent.example.com%2Fdone%3Fa%3Db%26c&done=pay").expect("its own");
+        assert_eq!(way.back(), Some(("https://agent.example.com/done?a=b&c", "agent.example.com".to_owned())));
+        assert_eq!(way.after("pay"), "?done=pay&continue_to=https%3A%2F%2Fagent.example.com%2Fdone%3Fa%3Db%26c");
+        assert_eq!(Way::default().here(), "?");
+    }
+
+    #[test]
+    fn a_seal_belongs_to_one_browser_and_one_page() {
+        let fresh = Session::of(&HeaderMap::new(), true, || [7; 16]);
+        let cookie = fresh.cookie(true).expect("a new browser gets one");
+        let text = cookie.to_str().expect("text");
+        assert!(text.contains("; Secure; HttpOnly; SameSite=Lax") && text.starts_with("__Host-"), "{text}");
+        let pair = text.split(';').next().expect("a pair");
+        let headers =
+            HeaderMap::from_iter([(COOKIE, HeaderValue::try_from(format!("a=b; {pair}")).expect("a header"))]);
+        let known = Session::of(&headers, true, || [8; 16]);
+        assert!(known.cookie(true).is_none());
+        let seal = fresh.seal("one");
+        assert!(known.is_sealed("one", &seal) && !known.is_sealed("two", &seal) && !known.is_sealed("one", ""));
+        assert!(!fresh.is_sealed("one", &seal), "without a cookie nobody is known");
+        let other = Session { secret: URL_SAFE_NO_PAD.encode([9; 16]), fresh: false };
+        assert!(!other.is_sealed("one", &seal));
+        assert!(!seal.contains(&known.secret));
+    }
+}

@@ -1,0 +1,219 @@
+//! The pages on which buyers go on in person: what a `continue_url` and a `permalink_url` open.
+//!
+//! | module | holds |
+//! | :-- | :-- |
+//! | `guard` | who may send a form, where a page may lead back to, and what a browser may do with a page |
+//! | `form` | what a form says, read within limits |
+//! | `page` | what all pages have in common: frame, style, texts for amounts |
+//! | `purchase` | the pages of carts and checkouts |
+//! | `confirmation` | the page on which a buyer confirms to pay |
+//! | `receipt` | the page of an order |
+//!
+//! Pages are rendered here and need neither scripts nor anything from elsewhere. Texts of shops, platforms and buyers are
+//! escaped by the template language, without exception: nothing in this crate renders markup that came as data. A form is
+//! answered with a redirection, so that reloading a page repeats nothing. What a buyer may do is decided in
+//! [`ucp_core::checkout::handoff`].
+
+mod confirmation;
+mod form;
+mod guard;
+mod page;
+mod purchase;
+mod receipt;
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    extract::{Path, State, rejection::PathRejection},
+    routing::get,
+};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header::ALLOW};
+use ucp_core::{
+    Code, Refusal,
+    checkout::handoff::{Done, Page},
+    message::Message,
+    purchase::desk::Desk,
+};
+
+use self::{
+    guard::{Session, Way},
+    page::{Answer, Frame},
+};
+
+/// What the pages are about, and how they are reached.
+#[derive(Debug)]
+pub struct Options {
+    /// The desk at which the step of a buyer is taken.
+    pub desk: Desk,
+    /// Whether the public address is one of `https`.
+    pub secure: bool,
+    /// Whether plain `http` will do, which is for development only.
+    pub plain: bool,
+}
+
+/// The routes of all pages.
+pub fn router(options: Options) -> Router {
+    let state = Arc::new(options);
+    Router::new()
+        .route("/continue/{token}", get(show).post(take).fallback(wrong_method))
+        .route("/order/{token}", get(order).fallback(wrong_method))
+        .with_state(state)
+}
+
+type Shop = State<Arc<Options>>;
+type Token = Result<Path<String>, PathRejection>;
+
+impl Options {
+    /// Whether buyers may be asked for anything: not where others could read along.
+    const fn is_safe(&self) -> bool {
+        self.secure || self.plain
+    }
+
+    fn frame(&self) -> Frame {
+        let market = self.desk.catalog.market();
+        Frame { shop: market.name.clone(), links: market.links.clone() }
+    }
+}
+
+async fn show(State(shop): Shop, token: Token, uri: Uri, headers: HeaderMap) -> Answer {
+    shown(&shop, token, &uri, &headers).await.unwrap_or_else(|answer| answer)
+}
+
+async fn shown(shop: &Options, token: Token, uri: &Uri, headers: &HeaderMap) -> Result<Answer, Answer> {
+    let frame = shop.frame();
+    let (token, page) = opened(shop, token, &frame).await?;
+    let way = Way::read(uri, owner(&page)).map_err(|()| page::misled(&frame))?;
+    let session = Session::of(headers, shop.secure, || (shop.desk.random)());
+    Ok(rendered(shop, &frame, &page, &way, &session, &token, None))
+}
+
+/// The page as it stands, with something to say about what was tried.
+fn rendered(
+    shop: &Options,
+    frame: &Frame,
+    page: &Page,
+    way: &Way,
+    session: &Session,
+    token: &str,
+    tried: Option<&purchase::Tried<'_>>,
+) -> Answer {
+    let answer = match page {
+        Page::Cart(cart) => Answer::page(purchase::cart(frame, cart, way)),
+        Page::Checkout(desktop) => {
+            let seal = session.seal(token);
+            let confirming = way.confirms() && tried.is_none() && desktop.is_payable();
+            Answer::page(if confirming {
+                confirmation::page_of(frame, desktop, way, &seal)
+            } else {
+                purchase::checkout(frame, desktop, way, &seal, tried)
+            })
+        }
+    };
+    answer.with_cookie(session.cookie(shop.secure))
+}
+
+async fn take(State(shop): Shop, token: Token, uri: Uri, headers: HeaderMap, body: axum::body::Body) -> Answer {
+    taken(&shop, token, &uri, &headers, body).await.unwrap_or_else(|answer| answer)
+}
+
+async fn taken(
+    shop: &Options,
+    token: Token,
+    uri: &Uri,
+    headers: &HeaderMap,
+    body: axum::body::Body,
+) -> Result<Answer, Answer> {
+    let frame = shop.frame();
+    let (token, page) = opened(shop, token, &frame).await?;
+    let way = Way::read(uri, owner(&page)).map_err(|()| page::misled(&frame))?;
+    let form = form::read(headers, body).await.map_err(|fault| page::unreadable(&frame, fault))?;
+    let session = Session::of(headers, shop.secure, || (shop.desk.random)());
+    if guard::is_foreign(headers) || !session.is_sealed(&token, form.seal()) {
+        return Err(page::unproven(&frame, &way).with_cookie(session.cookie(shop.secure)));
+    }
+    let again = |status, tried: &purchase::Tried<'_>, page: &Page| {
+        rendered(shop, &frame, page, &way, &session, &token, Some(tried)).with_status(status)
+    };
+    let (Some(version), Some(step)) = (form.version(), form.step()) else {
+        return Err(page::unreadable(&frame, form::Fault::Incomplete));
+    };
+    if let Some(faults) = form.faults() {
+        return Ok(again(StatusCode::UNPROCESSABLE_ENTITY, &purchase::Tried::Faulty { form: &form, faults }, &page));
+    }
+    let name = step.name;
+    match shop.desk.hand_in(&token, version, step.step).await {
+        Ok(Done::Taken) => Ok(Answer::see(&way.after(name))),
+        Ok(Done::Nothing) => Err(page::nothing_here(&frame)),
+        Ok(done @ (Done::Stale | Done::Closed)) => {
+            let (_, page) = opened(shop, Ok(Path(token.clone())), &frame).await?;
+            let tried = if done == Done::Stale { purchase::Tried::Stale } else { purchase::Tried::Closed };
+            Ok(again(StatusCode::CONFLICT, &tried, &page))
+        }
+        Err(refusal) => Err(refused(&frame, &way, &refusal)),
+    }
+}
+
+async fn order(State(shop): Shop, token: Token) -> Answer {
+    let frame = shop.frame();
+    if !shop.is_safe() {
+        return page::unsafe_connection(&frame);
+    }
+    let Ok(Path(token)) = token else { return page::nothing_here(&frame) };
+    match shop.desk.order_page(&token).await {
+        Ok(Some(order)) => Answer::page(receipt::page_of(&frame, &order)),
+        Ok(None) => page::nothing_here(&frame),
+        Err(refusal) => refused(&frame, &Way::default(), &refusal),
+    }
+}
+
+/// What a token opens. A checkout whose time is over is as good as none.
+async fn opened(shop: &Options, token: Token, frame: &Frame) -> Result<(String, Page), Answer> {
+    if !shop.is_safe() {
+        return Err(page::unsafe_connection(frame));
+    }
+    let Ok(Path(token)) = token else { return Err(page::nothing_here(frame)) };
+    match shop.desk.page(&token).await {
+        Ok(Some(Page::Checkout(desktop))) if desktop.expired => Err(page::nothing_here(frame)),
+        Ok(Some(page)) => Ok((token, page)),
+        Ok(None) => Err(page::nothing_here(frame)),
+        Err(refusal) => Err(refused(frame, &Way::default(), &refusal)),
+    }
+}
+
+fn owner(page: &Page) -> &str {
+    match page {
+        Page::Cart(cart) => &cart.owner,
+        Page::Checkout(desktop) => &desktop.checkout.owner,
+    }
+}
+
+fn refused(frame: &Frame, way: &Way, refusal: &Refusal) -> Answer {
+    let (status, content) = match refusal.code {
+        Code::InvalidRequest => (StatusCode::UNPROCESSABLE_ENTITY, refusal.content.to_string()),
+        Code::Unavailable => (
+            StatusCode::SERVICE_UNAVAILABLE,
+            "The shop cannot do this at the moment. Nothing was paid by this. Please try again in a minute.".to_owned(),
+        ),
+        _ => (StatusCode::INTERNAL_SERVER_ERROR, "Something went wrong in the shop. Please try again.".to_owned()),
+    };
+    page::failed(frame, way, status, &content)
+}
+
+async fn wrong_method(State(shop): Shop, method: Method, uri: Uri) -> Answer {
+    let allowed = if uri.path().contains("/order/") { "GET, HEAD" } else { "GET, HEAD, POST" };
+    page::failed(
+        &shop.frame(),
+        &Way::default(),
+        StatusCode::METHOD_NOT_ALLOWED,
+        &format!("This page does not take {method}. Please open it in a browser."),
+    )
+    .with_header(ALLOW, HeaderValue::from_static(allowed))
+}
+
+/// What a message says to people.
+fn content(message: &Message) -> &str {
+    match message {
+        Message::Error { content, .. } | Message::Warning { content, .. } | Message::Info { content, .. } => content,
+    }
+}

@@ -1,0 +1,212 @@
+//! What both sides sign about a checkout (UCP *AP2 Mandates*; rules AP2-01 to AP2-07): the business every answer, the buyer
+//! the last one.
+//!
+//! What is signed is the document as the platform gets it, so that it is signed after a release has written it and before
+//! it is kept under an idempotency key. A mandate is compared with the checkout as it would be answered at that moment.
+
+use std::{fmt, sync::Arc, time::SystemTime};
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+use ucp_core::{
+    Answer, Operation, Outcome, Refusal, checkout,
+    message::Message,
+    negotiation::Active,
+    operation::AP2_MANDATE,
+    purchase::mandate::{Evidence, Mandate, Notary, refused},
+};
+use ucp_trust::{
+    directory::{Directory, Known},
+    jwk::PublicKey,
+    mandate::{Expected, MandateError, Verified, authorize, stated_key, terms, verify},
+    signature::key::SigningKey,
+};
+use ucp_wire::dialect::{Dialect, Encoded, authorized};
+
+use crate::{gate::CurrentKey, platform::Standing};
+
+/// What a business proves itself with, and by which names mandates are made for it.
+#[derive(Clone)]
+pub struct Seal {
+    /// The keys.
+    pub keys: Arc<CurrentKey>,
+    /// The names: the origin, and the addresses of the profiles.
+    pub audiences: Arc<[String]>,
+}
+
+impl fmt::Debug for Seal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Seal").field("audiences", &self.audiences).finish_non_exhaustive()
+    }
+}
+
+impl Seal {
+    /// The key that signs now.
+    pub(crate) fn signer(&self) -> Option<Arc<SigningKey>> {
+        self.keys.get()
+    }
+
+    /// An answer with the business's word for it, where the answer is a checkout (rule AP2-02).
+    ///
+    /// # Errors
+    /// There is no key, or it does not work: an answer without is never given.
+    pub(crate) fn put_on(&self, encoded: Encoded) -> Result<Encoded, Refusal> {
+        let failed = |reason: &dyn fmt::Display| {
+            tracing::error!(%reason, "a checkout could not be signed");
+            Refusal::internal()
+        };
+        let signer = self.signer().ok_or_else(unsigned)?;
+        let checkout: Value = serde_json::from_str(&encoded.document).map_err(|error| failed(&error))?;
+        let authorization = authorize(&checkout, &signer).map_err(|error| failed(&error))?;
+        Ok(Encoded { document: authorized(encoded.document, &authorization), ..encoded })
+    }
+}
+
+/// Nothing is said about a checkout that has to be signed, because there is no key.
+pub(crate) fn unsigned() -> Refusal {
+    tracing::error!("a checkout has to be signed, and there is no key; make one with `ucp-gateway keys generate`");
+    Refusal::unavailable("This business cannot sign its answers about this checkout at the moment.", 60)
+}
+
+/// The checkout that an outcome shows.
+pub(crate) fn shown(outcome: &Outcome) -> Option<&checkout::Checkout> {
+    match outcome {
+        Outcome::Answer(
+            Answer::CreateCheckout(view)
+            | Answer::GetCheckout(view)
+            | Answer::UpdateCheckout(view)
+            | Answer::CompleteCheckout(view)
+            | Answer::CancelCheckout(view),
+        ) => Some(&view.checkout),
+        _ => None,
+    }
+}
+
+/// Whether an outcome is signed: for as long as mandates are negotiated, and for good once they were for this checkout.
+pub(crate) fn is_signed(outcome: &Outcome, active: &Active) -> bool {
+    shown(outcome).is_some_and(|checkout| checkout.mandated || active.contains(AP2_MANDATE))
+}
+
+/// Who verifies the mandates of one platform.
+pub(crate) struct Witness {
+    pub(crate) seal: Seal,
+    pub(crate) dialect: &'static dyn Dialect,
+    pub(crate) active: Arc<Active>,
+    /// What is known of the platform; nothing when its profile is out of reach.
+    pub(crate) known: Option<Arc<Known<Standing>>>,
+    pub(crate) directory: Directory<Standing>,
+}
+
+impl fmt::Debug for Witness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Witness").field("seal", &self.seal).field("dialect", &self.dialect).finish_non_exhaustive()
+    }
+}
+
+impl Witness {
+    fn judge(
+        &self,
+        mandate: Option<&Mandate>,
+        platform_keys: &[PublicKey],
+        session: &Value,
+        now: Timestamp,
+    ) -> Result<Verified, MandateError> {
+        let audiences: Vec<_> = self.seal.audiences.iter().map(String::as_str).collect();
+        let own_keys = self.seal.keys.published();
+        let now = SystemTime::from(now);
+        let expected = Expected { platform_keys, own_keys: &own_keys, audiences: &audiences, session, now };
+        let verified = verify(mandate.map(Mandate::reveal), &expected)?;
+        // Goods that go elsewhere, or come otherwise, are another deal at the same price.
+        match terms::difference(&delivery(&verified.checkout), &delivery(session), &["fulfillment"]) {
+            None => Ok(verified),
+            Some(path) => Err(MandateError::ScopeMismatch(format!(
+                "The buyer agreed to another delivery than that of the checkout as it stands: they differ at {path}, as \
+                 far as destinations and options are chosen. Have the buyer agree to the current answer of the checkout."
+            ))),
+        }
+    }
+}
+
+#[async_trait]
+impl Notary for Witness {
+    async fn verify(
+        &self,
+        mandate: Option<&Mandate>,
+        checkout: checkout::View,
+        now: Timestamp,
+    ) -> Result<Evidence, Message> {
+        let outcome = Outcome::Answer(Answer::GetCheckout(checkout));
+        let encoded = self.dialect.encode(Operation::GetCheckout, &outcome, &self.active);
+        let session: Value = serde_json::from_str(&encoded.document).unwrap_or_default();
+        let keys = self.known.as_ref().map_or(&[][..], |known| &known.profile.keys);
+        let verdict = match (self.judge(mandate, keys, &session, now), &self.known) {
+            // The key may be newer than what is known of the profile (rule AGT-06).
+            (Err(MandateError::MissingKey(why)), Some(known)) => {
+                let kid = mandate.and_then(|mandate| stated_key(mandate.reveal()));
+                match kid {
+                    Some(kid) => match self.directory.refresh_for_key(&known.url, &kid).await {
+                        Ok(known) => self.judge(mandate, &known.profile.keys, &session, now),
+                        Err(_) => Err(MandateError::MissingKey(why)),
+                    },
+                    None => Err(MandateError::MissingKey(why)),
+                }
+            }
+            (verdict, _) => verdict,
+        };
+        match verdict {
+            Ok(Verified { reference, kid, .. }) => Ok(Evidence { reference, kid, verified_at: now }),
+            Err(error) => Err(refused(error.code(), error.to_string())),
+        }
+    }
+}
+
+/// Where the goods of a checkout go and how, as far as that was chosen: what is offered beside changes by itself.
+fn delivery(checkout: &Value) -> Value {
+    let members = |value: &Value, names: &[&str]| -> Map<String, Value> {
+        names.iter().filter_map(|name| Some(((*name).to_owned(), value.get(*name)?.clone()))).collect()
+    };
+    let elements = |value: &Value, name: &str| value.get(name).and_then(Value::as_array).cloned().unwrap_or_default();
+    let methods = elements(&checkout["fulfillment"], "methods").into_iter().map(|method| {
+        let selected = method.get("selected_destination_id");
+        let mut destinations = elements(&method, "destinations").into_iter();
+        let destination = destinations.find(|destination| selected.is_some() && destination.get("id") == selected);
+        let groups = elements(&method, "groups");
+        let groups = groups.iter().map(|group| members(group, &["id", "line_item_ids", "selected_option_id"]));
+        let mut chosen = members(&method, &["id", "type", "line_item_ids", "selected_destination_id"]);
+        chosen.insert("destination".to_owned(), destination.unwrap_or_default());
+        chosen.insert("groups".to_owned(), groups.collect::<Vec<_>>().into());
+        Value::Object(chosen)
+    });
+    json!({ "fulfillment": { "methods": methods.collect::<Vec<_>>() } })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_delivery_is_what_was_chosen_and_not_what_is_offered() {
+        let checkout = |change: &dyn Fn(&mut Value)| {
+            let mut checkout = json!({ "id": "chk", "fulfillment": { "available_methods": [], "methods": [{
+                "id": "m", "type": "shipping", "line_item_ids": ["li_1"], "selected_destination_id": "home",
+                "destinations": [{ "id": "work", "postal_code": "1" }, { "id": "home", "postal_code": "2" }],
+                "groups": [{ "id": "g", "line_item_ids": ["li_1"], "selected_option_id": "fast", "options": [] }],
+            }] } });
+            change(&mut checkout["fulfillment"]);
+            delivery(&checkout)
+        };
+        let agreed = checkout(&|_| {});
+        let differs =
+            |change: &dyn Fn(&mut Value)| terms::difference(&agreed, &checkout(change), &["fulfillment"]).is_some();
+        assert!(!differs(&|it| it["available_methods"] = json!([1])));
+        assert!(!differs(&|it| it["methods"][0]["groups"][0]["options"] = json!([{ "id": "fast" }])));
+        assert!(!differs(&|it| it["methods"][0]["destinations"][0]["postal_code"] = "3".into()));
+        assert!(differs(&|it| it["methods"][0]["destinations"][1]["postal_code"] = "3".into()));
+        assert!(differs(&|it| it["methods"][0]["selected_destination_id"] = "work".into()));
+        assert!(differs(&|it| it["methods"][0]["groups"][0]["selected_option_id"] = "slow".into()));
+        assert!(differs(&|it| it["methods"][0]["type"] = "pickup".into()));
+        assert!(differs(&|it| it["methods"] = json!([])));
+        assert_eq!(delivery(&json!({})), delivery(&json!({ "fulfillment": {} })));
+    }
+}

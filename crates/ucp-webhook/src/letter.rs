@@ -1,0 +1,55 @@
+//! What is sent: the order in the platform's release, with who says so and the proof of it.
+
+use http::{HeaderMap, HeaderName, HeaderValue, header::CONTENT_TYPE};
+use jiff::Timestamp;
+use ucp_core::order::outbox::{Letter, Notice};
+use ucp_trust::{
+    address::ProfileUrl,
+    signature::{
+        RequestLine, Scheme,
+        detached::{REQUEST_SIGNATURE, sign_detached},
+        key::SigningKey,
+        sign::SignError,
+        sign_request,
+    },
+};
+use ucp_wire::dialect::{Seal, dialect};
+
+const UCP_AGENT: HeaderName = HeaderName::from_static("ucp-agent");
+const WEBHOOK_ID: HeaderName = HeaderName::from_static("webhook-id");
+const WEBHOOK_TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
+
+/// The header fields of a letter to an address, signed. `agent` is the `UCP-Agent` of this business.
+///
+/// # Errors
+/// When the key cannot sign it.
+pub fn headers(
+    notice: &Notice,
+    letter: &Letter,
+    url: &ProfileUrl,
+    agent: &HeaderValue,
+    key: &SigningKey,
+    now: Timestamp,
+) -> Result<HeaderMap, SignError> {
+    let mut headers = HeaderMap::new();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(UCP_AGENT, agent.clone());
+    let id = HeaderValue::from_str(&notice.id);
+    headers.insert(WEBHOOK_ID, id.map_err(|_| SignError::Incomplete("the notice has no identifier".to_owned()))?);
+    headers.insert(WEBHOOK_TIMESTAMP, notice.occurred_at.as_second().into());
+    match dialect(letter.release).seal() {
+        Seal::Message => {
+            let url = url.url();
+            let scheme = if url.scheme() == "https" { Scheme::Https } else { Scheme::Http };
+            let (authority, path, query) = (url.authority(), url.path(), url.query());
+            let line = RequestLine { method: "POST", scheme, authority, path, query };
+            let covered = [WEBHOOK_ID, WEBHOOK_TIMESTAMP];
+            sign_request(line, &mut headers, &letter.body, &covered, key, now.into())?;
+        }
+        Seal::Body => {
+            let signature = HeaderValue::from_str(&sign_detached(&letter.body, key)?);
+            headers.insert(REQUEST_SIGNATURE, signature.map_err(|_| SignError::KeyId)?);
+        }
+    }
+    Ok(headers)
+}

@@ -1,0 +1,13 @@
+//! Telling platforms about their orders (UCP *Order*, *Events*; rules WHK-01 to WHK-04, SIG-10, trap T-32).
+//!
+//! | module | holds |
+//! | :-- | :-- |
+//! | [`courier`] | who is told next, and what comes of it |
+//! | [`letter`] | what is sent: the order in the platform's release, signed |
+//!
+//! Each notice arrives at least once, and those of one order in their order. Nothing is remembered here but what is under
+//! way: the [outbox](ucp_core::order::outbox) is on disk, so that a process can end at any moment. However much waits for a
+//! platform that does not answer, it holds no more than a few connections, and the others are told meanwhile.
+
+pub mod courier;
+pub mod letter;

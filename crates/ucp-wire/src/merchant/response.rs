@@ -1,0 +1,103 @@
+//! Merchants and locations as callers of a release get them.
+
+use ucp_core::{
+    Operation,
+    merchant::{detail, listing::Listing, location, record, search},
+    message::Message,
+    negotiation::Active,
+};
+
+use super::shape::{
+    Geo, GetMerchantResponse, Location, LocationInput, LocationLookupResponse, LocationSearchResponse, LookupLocation,
+    Merchant, MerchantSearchResponse,
+};
+use crate::{catalog::shape::Pagination, purchase::Form, splice::json};
+
+/// A page of merchants. `active` is what was negotiated with the caller.
+pub(crate) fn search_merchants<F: Form>(operation: Operation, found: &search::Found, active: &Active) -> String {
+    json(&MerchantSearchResponse {
+        ucp: F::metadata(operation, active),
+        merchants: found.merchants.iter().map(merchant).collect(),
+        pagination: pagination(found.cursor.as_deref(), found.total),
+        messages: messages::<F>(&found.messages),
+    })
+}
+
+/// One merchant.
+pub(crate) fn get_merchant<F: Form>(operation: Operation, detail: &detail::Detail, active: &Active) -> String {
+    json(&GetMerchantResponse {
+        ucp: F::metadata(operation, active),
+        merchant: detail.merchant.as_ref().map(merchant),
+        messages: messages::<F>(&detail.messages),
+    })
+}
+
+/// A page of locations.
+pub(crate) fn search_locations<F: Form>(operation: Operation, found: &location::Found, active: &Active) -> String {
+    json(&LocationSearchResponse {
+        ucp: F::metadata(operation, active),
+        locations: found.locations.iter().map(|listed| place(listed.location(), listed.name())).collect(),
+        pagination: pagination(found.cursor.as_deref(), found.total),
+        messages: messages::<F>(&found.messages),
+    })
+}
+
+/// The locations that identifiers name.
+pub(crate) fn lookup_locations<F: Form>(
+    operation: Operation,
+    resolved: &location::Resolved,
+    active: &Active,
+) -> String {
+    json(&LocationLookupResponse {
+        ucp: F::metadata(operation, active),
+        locations: resolved
+            .locations
+            .iter()
+            .map(|found| LookupLocation { location: place(found.location(), found.name()), inputs: inputs(found) })
+            .collect(),
+        messages: messages::<F>(&resolved.messages),
+    })
+}
+
+fn inputs(listed: &location::Listed) -> Vec<LocationInput<'_>> {
+    listed.inputs.iter().map(|id| LocationInput { id }).collect()
+}
+
+fn messages<F: Form>(messages: &[Message]) -> Vec<F::Message<'_>> {
+    messages.iter().map(F::message).collect()
+}
+
+fn pagination(cursor: Option<&str>, total_count: Option<u64>) -> Pagination<'_> {
+    Pagination { cursor, has_next_page: cursor.is_some(), total_count }
+}
+
+fn merchant(listing: &Listing) -> Merchant<'_> {
+    let merchant = &listing.merchant;
+    Merchant {
+        id: &merchant.id,
+        name: listing.name(),
+        description: listing.description(),
+        url: merchant.url.as_deref(),
+        category: merchant.category.as_deref(),
+        media: &merchant.media,
+        tags: &merchant.tags,
+        locations: listing.locations().map(|(location, name)| place(location, name)).collect(),
+        fulfillment_config: merchant.fulfillment_config.as_ref(),
+        metadata: merchant.metadata.as_ref(),
+        extra: &merchant.extra,
+    }
+}
+
+fn place<'a>(location: &'a record::Location, name: &'a str) -> Location<'a> {
+    Location {
+        id: &location.id,
+        name,
+        address: location.address.as_ref(),
+        geo: location.point().map(|point| Geo { latitude: point.latitude(), longitude: point.longitude() }),
+        timezone: location.timezone.as_deref(),
+        hours: location.hours.as_deref(),
+        exception_hours: &location.exception_hours,
+        amenities: Some(&location.amenities).filter(|amenities| !amenities.is_empty()),
+        extra: &location.extra,
+    }
+}
