@@ -153,7 +153,7 @@ impl Load<'_> {
                     }
                     let mut run = run.borrow_mut();
                     run.bytes += head.body as u64;
-                    run.refused += usize::from(head.status != 200);
+                    run.refused += usize::from(!head.is_good());
                     run.latencies.push((request.kind, since.elapsed()));
                 }
                 Done::Ok(())
@@ -213,7 +213,7 @@ impl Connection {
 
     /// Whether the answer that was just read is a good one.
     fn check(&self, head: &Head) -> Done<()> {
-        if head.status == 200 {
+        if head.is_good() {
             return Ok(());
         }
         Err(format!("an answer is not what it should be:\n{}", String::from_utf8_lossy(&self.buffer[..head.whole()]))
@@ -230,6 +230,11 @@ struct Head {
 }
 
 impl Head {
+    /// Whether it is the answer that was asked for, or tells that something was made.
+    fn is_good(&self) -> bool {
+        matches!(self.status, 200 | 201)
+    }
+
     fn whole(&self) -> usize {
         self.length + self.body
     }

@@ -11,6 +11,8 @@
 //! | [`scenario`] | what is asked |
 //! | [`platform`] | platforms with profiles and keys |
 //! | [`callers`] | the same question by callers of several kinds |
+//! | [`purchase`] | carts and checkouts, beside flushes to disk |
+//! | [`places`] | a large directory of merchants |
 //! | [`goods`] | a large catalog, made up |
 //! | [`report`] | figures as people read them |
 
@@ -18,7 +20,9 @@ mod bare;
 mod callers;
 mod goods;
 mod load;
+mod places;
 mod platform;
+mod purchase;
 mod report;
 mod scenario;
 mod server;
@@ -145,6 +149,7 @@ async fn measure(options: &Options) -> Done<()> {
     if !options.quick && Shop::large_scenarios().iter().any(|name| options.wants(name)) {
         many(options, &gateway, directory.path()).await?;
     }
+    places::all(options, &gateway, directory.path()).await?;
     Ok(())
 }
 
@@ -191,6 +196,7 @@ async fn sample(options: &Options, gateway: &Path, directory: &Path) -> Done<()>
     if !scenarios.is_empty() {
         compare(options, &server, &scenarios, &bare).await?;
     }
+    purchase::all(options, gateway, directory, &shop, &bare).await?;
     callers::all(options, gateway, directory, &shop, &server, &bare).await
 }
 

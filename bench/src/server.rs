@@ -173,6 +173,14 @@ pub(crate) fn generate_key(gateway: &Path, data: &Path) -> Done<()> {
     if status.success() { Ok(()) } else { Err("no key was made".into()) }
 }
 
+/// Loads a file of merchants into the directory beside a new shop.
+pub(crate) fn import_merchants(gateway: &Path, file: &Path, data: &Path) -> Done<()> {
+    let mut command = Command::new(gateway);
+    command.args(["import", "--merchants"]).arg(file).arg("--data-dir").arg(data);
+    let status = command.stdout(Stdio::null()).status()?;
+    if status.success() { Ok(()) } else { Err("the import failed".into()) }
+}
+
 /// Loads a file into a new shop with the gateway's own command.
 pub(crate) fn import(gateway: &Path, file: &Path, data: &Path) -> Done<()> {
     let mut command = Command::new(gateway);
