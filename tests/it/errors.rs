@@ -24,6 +24,8 @@ struct Stage {
     gateway: Configured,
     /// Where one request is too many.
     strict: Configured,
+    /// Where everyone may buy.
+    open: Configured,
     /// Where no place is left, as long as the host holds back a profile.
     full: Configured,
     host: Host,
@@ -58,6 +60,7 @@ impl Stage {
                 .file("p.json", &profile_of(Release::NEWEST).to_string())
                 .start(),
             strict: Configured::start(&strict),
+            open: Configured::start(&REQUIRE.replace("\"require\"", "\"development\"")),
             full: Configured::start(&[REQUIRE, "[server]\nmax_in_flight = 1\n"].concat()),
             host,
             api_key,
@@ -152,6 +155,18 @@ impl Stage {
             Code::UnsupportedMediaType => {
                 let headers = ask.headers().into_iter().filter(|(name, _)| name != "Content-Type").collect();
                 Ok(Plan { headers, ..plain() })
+            }
+            Code::IdempotencyConflict => {
+                let key = format!("{release}-{transport:?}-{}", uuid::Uuid::new_v4());
+                let buying = |quantity: u64| {
+                    let lines = json!([{ "item": { "id": "var_abc123_blue_8" }, "quantity": quantity }]);
+                    let ask = Ask::new(transport, STRANGER).at(Some(release)).header("Idempotency-Key", &key);
+                    let ask = ask.of("create_checkout", json!({ "line_items": lines }));
+                    Plan { gateway: &self.open, ..self.plan(release, transport, &ask) }
+                };
+                let first = buying(1).send(None);
+                assert!([200, 201].contains(&first.status), "{first:?}");
+                Ok(buying(2))
             }
             Code::ProfileMalformed => {
                 let url = self.host.put("/malformed", Page::text("text/html", format!("<html>{MARKER}</html>")));

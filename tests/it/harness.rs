@@ -26,6 +26,9 @@ pub(crate) const PROFILE: &str = "https://agent.example.com/profile.json";
 pub(crate) const REST_HEADERS: &[(&str, &str)] =
     &[("Content-Type", "application/json"), ("UCP-Agent", "profile=\"https://agent.example.com/profile.json\"")];
 
+/// The operations that look around in the catalog.
+pub(crate) const BROWSING: [Operation; 3] = [Operation::SearchCatalog, Operation::LookupCatalog, Operation::GetProduct];
+
 /// The headers of a well-formed JSON-RPC call.
 pub(crate) const RPC_HEADERS: &[(&str, &str)] = &[("Content-Type", "application/json")];
 
@@ -200,6 +203,11 @@ impl Gateway {
     /// What it wrote to standard error so far.
     pub(crate) fn stderr(&self) -> String {
         text(&self.stderr)
+    }
+
+    /// The number of its process.
+    pub(crate) fn process(&self) -> u32 {
+        self.child.id()
     }
 
     /// Sends a signal by name.

@@ -416,6 +416,28 @@ mod starting {
     }
 
     #[test]
+    fn nobody_has_to_read_what_it_prints() {
+        let data = sample_shop();
+        let free = std::net::TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a free port");
+        let mut command = serve(data.path(), &free.to_string());
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it starts");
+        drop(child.stdout.take());
+        let answered = eventually("it answers or ends", PATIENCE, || {
+            if child.try_wait().expect("a status").is_some() {
+                return Some(false);
+            }
+            TcpStream::connect(free).ok()?;
+            let mut connection = Connection::open(free);
+            connection.write(&wire::request("GET", "/.well-known/ucp", &[], b""));
+            connection.read().map(|response| response.status == 200)
+        });
+        // It may have ended already.
+        let _ = child.kill();
+        child.wait().expect("it ends");
+        assert!(answered);
+    }
+
+    #[test]
     fn no_command_means_serve_and_the_environment_counts() {
         let data = sample_shop();
         let mut command = binary();

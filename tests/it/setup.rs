@@ -214,7 +214,7 @@ impl Ask {
     /// The bytes it sends.
     pub(crate) fn body(&self) -> Vec<u8> {
         let name = self.operation.row().name;
-        let mut arguments = json!({ "catalog": self.payload });
+        let mut arguments = json!({ self.operation.row().payload.unwrap_or("catalog"): self.payload });
         if let Some(profile) = &self.profile {
             arguments["meta"] = json!({ "ucp-agent": { "profile": profile } });
         }

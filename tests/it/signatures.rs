@@ -26,7 +26,7 @@ use crate::{
 };
 
 #[expect(clippy::disallowed_methods, reason = "the tests are a caller, and callers know the time")]
-fn now() -> SystemTime {
+pub(crate) fn now() -> SystemTime {
     SystemTime::now()
 }
 
@@ -109,7 +109,7 @@ impl Draft {
         self.signed_at(key, now())
     }
 
-    fn send(&self, gateway: &Gateway) -> Response {
+    pub(crate) fn send(&self, gateway: &Gateway) -> Response {
         let headers: Vec<_> =
             self.headers.iter().map(|(name, value)| (name.as_str(), value.to_str().expect("a text"))).collect();
         gateway.send("POST", &self.path, &headers, &self.body)
@@ -139,7 +139,7 @@ fn place() -> (Configured, Host) {
 }
 
 /// `ucp-gateway keys …` on a data directory.
-fn keys(arguments: &[&str], data: &Path) -> String {
+pub(crate) fn keys(arguments: &[&str], data: &Path) -> String {
     let Output { status, stdout, stderr } =
         binary().arg("keys").args(arguments).arg("--data-dir").arg(data).output().expect("it runs");
     let [said, wrong] = [stdout, stderr].map(|bytes| String::from_utf8(bytes).expect("UTF-8"));

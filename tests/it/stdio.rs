@@ -8,6 +8,7 @@ use std::{
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use ucp_core::Operation;
 
 use crate::harness::{binary, eventually, rpc, sample_shop, texts};
 
@@ -73,10 +74,17 @@ fn an_agent_shakes_hands_lists_and_calls_without_naming_a_profile() {
     agent.write(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
     // A notification gets no line: the next one answers the next request.
     let tools = agent.ask(&rpc("tools/list", &json!({})));
-    assert_eq!(texts(&tools["result"]["tools"], "name"), ["search_catalog", "lookup_catalog", "get_product"]);
+    let every: Vec<_> = Operation::ALL.iter().map(|operation| operation.row().name).collect();
+    assert_eq!(texts(&tools["result"]["tools"], "name"), every);
     for tool in tools["result"]["tools"].as_array().expect("tools") {
-        let required = tool["inputSchema"]["required"].as_array().expect("required members");
-        assert!(!required.contains(&json!("meta")), "the desktop agent need not name itself: {tool}");
+        let operation = Operation::named(tool["name"].as_str().expect("a name")).expect("an operation");
+        let required = tool["inputSchema"]["required"].as_array();
+        let asks = required.is_some_and(|required| required.contains(&json!("meta")));
+        assert_eq!(
+            asks,
+            operation.row().effect.needs_key(),
+            "only for a key: the desktop agent need not name itself: {tool}"
+        );
     }
     let params = json!({ "name": "get_product", "arguments": { "catalog": { "id": "prod_abc123" } } });
     let answer = agent.ask(&rpc("tools/call", &params));

@@ -1,10 +1,12 @@
 // TypeScript clients generated from the served OpenAPI documents: they must compile under --strict, call, and be right.
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { cp, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { before, suite, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { leafUrl, meta, run, url } from '../lib/gateway.mjs';
+import { item } from '../lib/purchase.mjs';
 import { detail, lookup, missing, newest, published, refused, releases, search } from '../lib/shop.mjs';
 
 const agent = `profile="${meta['ucp-agent'].profile}"`;
@@ -42,6 +44,11 @@ for (const [index, [name, base, release]] of served.entries()) {
     test('a product page', async () => detail.check(await client.page('prod_abc123', 'Color', 'Blue'), release));
     test('a product that is not there', async () => missing.check(await client.page('prod_unknown', 'Color', 'Blue'), release));
 
+    test('a purchase', async () => {
+      const bought = await client.buy(item, 'mock_payment_handler', 'success_token', randomUUID());
+      assert.deepEqual(bought, { status: 'completed', total: 2_099, ordered: 2_099 });
+    });
+
     test('unit prices are typed', async () => assert.ok((await client.unitPrices('coffee')) > 0));
 
     test('a refused call is typed too', async () => {
@@ -60,8 +67,10 @@ for (const [index, [name, base, release]] of served.entries()) {
 }
 
 for (const release of releases.filter((release) => !published.includes(release))) {
-  test(`the document of ${release} has no operation, and types for refusals`, async () => {
-    const { told } = await compile(leafUrl(release), 'founding', join(process.env.LANE_DIR, `project-${release}`));
+  test(`the document of ${release} has checkouts, and types for refusals`, async () => {
+    const { shop, told } = await compile(leafUrl(release), 'founding', join(process.env.LANE_DIR, `project-${release}`));
+    const begun = await shop(leafUrl(release), agent).begin(item);
+    assert.deepEqual(begun, { status: 'incomplete', total: 1_600, again: true });
     const answer = await fetch(`${leafUrl(release)}/catalog/search`, {
       method: 'POST',
       headers: { 'UCP-Agent': agent, 'Content-Type': 'application/json' },

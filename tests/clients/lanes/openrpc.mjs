@@ -4,6 +4,7 @@ import schemaUtils from '@open-rpc/schema-utils-js';
 import assert from 'node:assert/strict';
 import { before, suite, test } from 'node:test';
 import { leafUrl, meta, url } from '../lib/gateway.mjs';
+import { buy, purchaseTools } from '../lib/purchase.mjs';
 import { calls, missing, newest, published, refused, releases, search, tools } from '../lib/shop.mjs';
 
 /** Calls as the generated TypeScript client does. */
@@ -33,9 +34,23 @@ for (const [name, base, release] of [['the root', url, newest], ...releases.map(
       assert.equal(parsed.openrpc, '1.3.2');
       assert.equal(parsed.info.version, release);
       assert.equal(parsed.servers[0].url, `${base}/mcp`);
-      assert.deepEqual(parsed.methods.map(({ name }) => name), isPublished ? tools : []);
+      const names = parsed.methods.map(({ name }) => name);
+      for (const name of [...(isPublished ? tools : []), ...purchaseTools(release)]) assert.ok(names.includes(name), name);
+      assert.equal(names.includes('create_cart'), isPublished, 'carts came later');
       assert.ok(!JSON.stringify(document).match(/"\$ref":"[^#]/), 'every reference stays inside');
     });
+
+    // Each step is a method of its own: by name, and in the oldest releases with everything flat in the parameters.
+    test('a purchase by its methods', () =>
+      buy(async (method, id, asked, key) => {
+        const payload = asked ? { [method.split('_')[1]]: asked } : {};
+        const params = isPublished
+          ? { meta: { ...meta, ...(key ? { 'idempotency-key': key } : {}) }, ...payload }
+          : { _meta: { ucp: meta['ucp-agent'] }, ...(key ? { idempotency_key: key } : {}), ...asked };
+        const { result, error } = await call(method, { ...params, ...(id ? { id } : {}) });
+        assert.ok(result, JSON.stringify(error));
+        return result;
+      }, release));
 
     test('is what rpc.discover gives', async () => {
       assert.deepEqual((await call('rpc.discover', [])).result, document);

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { freePort, run, startGateway, url } from '../lib/gateway.mjs';
 import { fetching, startHost, storefront } from '../lib/host.mjs';
+import { buy, giveUp, paying, purchaseTools, wanted } from '../lib/purchase.mjs';
 import { detail, lookup, missing, newest, published, refused, search, tools } from '../lib/shop.mjs';
 
 const program = '@shopify/ucp-cli/dist/bin.js';
@@ -45,11 +46,10 @@ function checkDiscovery({ exit, result }, release, endpoint) {
   assert.equal(negotiated.version, release);
   assert.equal(negotiated.transport, 'mcp');
   assert.equal(negotiated.endpoint, endpoint);
-  assert.deepEqual(Object.keys(negotiated.tools).toSorted(), tools.toSorted());
-  assert.deepEqual(
-    result.expectedCapabilities.filter((name) => name.startsWith('dev.ucp.')).toSorted(),
-    ['lookup', 'search'].map((name) => `dev.ucp.shopping.catalog.${name}`),
-  );
+  for (const name of [...tools, ...purchaseTools(release)]) assert.ok(negotiated.tools[name], name);
+  for (const name of ['cart', 'catalog.lookup', 'catalog.search', 'checkout', 'order']) {
+    assert.ok(result.expectedCapabilities.includes(`dev.ucp.shopping.${name}`), name);
+  }
 }
 
 /** Declares the calls of the catalog, by `call`, that are answered in `release`. */
@@ -84,6 +84,36 @@ function catalog(call, release) {
     assert.equal(exit, 1);
     assert.equal(code, 'MCP_RPC_ERROR');
     assert.match(message, new RegExp(refused.code));
+  });
+}
+
+/** Declares the purchase, by `call`, that is answered in `release`. */
+function purchase(call, release) {
+  /** An operation as a command: `update_checkout` is `checkout update ID`. */
+  async function command(operation, id, asked) {
+    const [verb, noun] = operation.split('_');
+    const answer = await call(noun, verb, ...(id ? [id] : []), ...(asked ? ['--input', JSON.stringify(asked)] : []));
+    assert.ok(answer.result, JSON.stringify(answer));
+    assert.equal(answer.ucp.version, release);
+    return answerOf(answer);
+  }
+
+  // The CLI makes the keys itself.
+  test('buys something, from a cart to the order', () => buy(command, release, { keyed: false }));
+  test('gives a checkout and a cart up', () => giveUp(command, release));
+
+  test('is told that a payment failed', async () => {
+    const checkout = await command('create_checkout', undefined, wanted);
+    const declined = await command('complete_checkout', checkout.id, paying(checkout, 'fail_token'));
+    assert.deepEqual(declined.messages.filter(({ type }) => type === 'error').map(({ code }) => code), ['payment_failed']);
+    const challenged = await command('complete_checkout', checkout.id, paying(checkout, 'challenge_token'));
+    assert.equal(challenged.status, 'requires_escalation');
+    assert.ok(challenged.continue_url);
+  });
+
+  test('checks what pays against our schema before it sends it', async () => {
+    const { exit, code } = await call('checkout', 'complete', 'chk_1', '--input', '{"payment":{"instruments":[{"id":"i"}]}}');
+    assert.deepEqual({ exit, code }, { exit: 1, code: 'SCHEMA_VALIDATION_FAILED' });
   });
 }
 
@@ -124,6 +154,7 @@ suite('as it comes, in front of a gateway for development', () => {
       }
 
       catalog(call, release);
+      purchase(call, release);
 
       test('search as the buyer types, in the view for people', async () => {
         const answer = await call('catalog', 'search', '--set', '/query=runner pro', '--view', 'result.products[0].title');

@@ -3,11 +3,14 @@
 from fractions import Fraction
 from types import SimpleNamespace
 
+from ucp_sdk.models.schemas.shopping import buyer_consent, cart, checkout, discount, fulfillment
 from ucp_sdk.models.schemas.shopping.catalog_lookup import GetProductResponse, LookupResponse
 from ucp_sdk.models.schemas.shopping.catalog_search import SearchResponse
+from ucp_sdk.models.schemas.shopping.order import Order
 from ucp_sdk.models.schemas.shopping.types.error_response import ErrorResponse
 from ucp_sdk.models.schemas.ucp import BusinessSchema
 
+from lib import purchase
 from lib.catalog_models import suite
 
 
@@ -31,4 +34,12 @@ TestCatalog = suite(
         ErrorResponse=ErrorResponse,
     ),
     unit_price=unit_price,
+)
+
+TestPurchase = purchase.suite(
+    "2026-04-08",
+    checkouts=[module.Checkout for module in (checkout, fulfillment, discount, buyer_consent)],
+    carts=[cart.Cart, discount.Cart],
+    order=Order,
+    failure=ErrorResponse,
 )

@@ -7,9 +7,12 @@ import pytest
 from ucp_sdk.models.schemas.common.types.error_response import ErrorResponse
 from ucp_sdk.models.schemas.common.types.measure import Measure
 from ucp_sdk.models.schemas.profile import BusinessSchema
+from ucp_sdk.models.schemas.shopping import buyer_consent, cart, checkout, discount, fulfillment
 from ucp_sdk.models.schemas.shopping.catalog_lookup import GetProductResponse, LookupResponse
 from ucp_sdk.models.schemas.shopping.catalog_search import SearchResponse
+from ucp_sdk.models.schemas.shopping.order import Order
 
+from lib import purchase
 from lib.catalog_models import suite
 from lib.gateway import published_profile
 from lib.shop import RELEASES, URL, browse, fetch
@@ -40,6 +43,14 @@ TestCatalog = suite(
         ErrorResponse=ErrorResponse,
     ),
     unit_price=unit_price,
+)
+
+TestPurchase = purchase.suite(
+    "2026-08-25",
+    checkouts=[module.Checkout for module in (checkout, fulfillment, discount, buyer_consent)],
+    carts=[cart.Cart, discount.Cart, buyer_consent.Cart],
+    order=Order,
+    failure=ErrorResponse,
 )
 
 

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { mcpUrlOf, meta, startGateway } from './gateway.mjs';
 import { fetching, platformProfile, startHost } from './host.mjs';
+import { buy, giveUp, purchaseTools } from './purchase.mjs';
 import { browse, calls, missing, newest, published, refused, releases, search, tools } from './shop.mjs';
 
 /**
@@ -62,6 +63,24 @@ export function mcpSuite(name, { connect, version, negotiated, hasPing = true, a
       }
     });
 
+    // What a tool is asked about merchants stands among its arguments, as the draft has it.
+    test('finds merchants, and where they are', async () => {
+      const ask = async (name, asked) => (await client.callTool({ name, arguments: { meta, ...asked } })).structuredContent;
+      const { merchants } = await ask('search_merchants', { query: 'late-night pizza' });
+      assert.equal(merchants[0].id, 'mch_abc123');
+      const { merchant } = await ask('get_merchant', { id: 'mch_abc123' });
+      assert.equal(merchant.name, 'Night Owl Pizza');
+      const nobody = await ask('get_merchant', { id: 'mch_nobody' });
+      assert.equal(nobody.merchant, undefined);
+      assert.equal(nobody.messages[0].code, 'NOT_FOUND');
+      const [place] = merchant.locations;
+      const distance = { center: place.geo, max: 1 };
+      const { locations } = await ask('search_locations', { location: { distance } });
+      assert.ok(locations.some(({ id }) => id === place.id));
+      const found = await ask('lookup_locations', { location: { ids: [place.id] } });
+      assert.deepEqual(found.locations[0].inputs, [{ id: place.id }]);
+    });
+
     test('is told why a call was refused', async () => {
       await assert.rejects(call('search_catalog', refused.request), (error) => {
         assert.equal(error.code, -32602, error.message);
@@ -108,7 +127,9 @@ export function leafSuites(name, connect) {
 
       test('lists the tools', async () => {
         const listed = (await client.listTools()).tools;
-        assert.deepEqual(listed.map(({ name }) => name).toSorted(), tools.toSorted());
+        const names = listed.map(({ name }) => name);
+        for (const name of [...tools, ...purchaseTools(release)]) assert.ok(names.includes(name), name);
+        assert.equal(names.some((name) => name.endsWith('_cart')), published.includes(release), 'carts came later');
         // The SDK checks every answer against it, in the calls below.
         for (const tool of listed) assert.equal(tool.outputSchema?.type, 'object', tool.name);
       });
@@ -122,6 +143,16 @@ export function leafSuites(name, connect) {
         assert.equal(ucp.version, release);
         assert.equal(products.length, 50);
       });
+
+      // The SDK checks every answer of it.
+      const operate = async (name, id, asked, key) => {
+        const keyed = key ? { ...meta, 'idempotency-key': key } : meta;
+        const payload = asked ? { [name.split('_')[1]]: asked } : {};
+        const result = await client.callTool({ name, arguments: { meta: keyed, ...(id ? { id } : {}), ...payload } });
+        return result.structuredContent;
+      };
+      test('a purchase', () => buy(operate, release));
+      test('a purchase that is given up', () => giveUp(operate, release));
 
       test('a product that is not there', async () => {
         const answer = call('get_product', missing.request);

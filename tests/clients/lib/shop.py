@@ -119,6 +119,15 @@ CALLS = [
 ]
 TOOLS = {tool for tool, _, _ in CALLS}
 
+
+
+def purchase_tools(release):
+    """The tools of the purchase in a release."""
+    checkouts = {f"{verb}_checkout" for verb in ("create", "get", "update", "complete", "cancel")}
+    carts = {f"{verb}_cart" for verb in ("create", "get", "update", "cancel")} | {"get_order"}
+    return checkouts | carts if release in PUBLISHED else checkouts
+
+
 # A page of the whole shop: products with and without options, ratings, handles, pictures.
 BROWSE = {"filters": {"price": {"min": 0}}, "context": {"currency": "USD"}, "pagination": {"limit": 50}}
 

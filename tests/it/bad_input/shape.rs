@@ -56,7 +56,7 @@ fn wrong_values(kind: &str) -> Vec<Value> {
 fn a_wrong_type_anywhere_is_refused_at_its_place() {
     let gateway = Gateway::shared();
     let mut refusals = 0;
-    for operation in Operation::ALL {
+    for operation in crate::harness::BROWSING {
         let name = operation.row().name;
         let text = std::fs::read_to_string(
             repository().join(format!("schemas/{}/{name}.request.json", ucp_core::Release::NEWEST)),
@@ -66,6 +66,9 @@ fn a_wrong_type_anywhere_is_refused_at_its_place() {
         if let Some(pagination) = valid.get_mut("pagination").and_then(Value::as_object_mut) {
             // A cursor that was issued by nobody is refused for itself.
             pagination.shift_remove("cursor");
+        }
+        if let Some(handler) = valid.pointer_mut("/context/payment/0/handler") {
+            *handler = json!("com.example.pay");
         }
         assert!(own_schema(&format!("{name}.request")).is_valid(&valid), "{valid}");
         assert!(matches!(gateway.rest(name, &valid), Verdict::Answered(_)), "{name} takes {valid}");

@@ -31,7 +31,7 @@ fn the_table_says_theirs_ours_the_result_and_why() {
     let profile = json!({ "ucp": { "version": "2026-04-08", "capabilities": {
         SEARCH: [{ "version": "2026-01-01" }, { "version": "2026-04-08" }],
         LOOKUP: [{ "version": "2031-01-01" }],
-        "dev.ucp.shopping.checkout": [{ "version": "2026-04-08", "extends": [] }],
+        "dev.ucp.common.identity_linking": [{ "version": "2026-04-08", "extends": [] }],
     } } });
     let (fine, said, _) = explain(profile.to_string().as_bytes());
     assert!(fine, "{said}");
@@ -41,7 +41,7 @@ fn the_table_says_theirs_ours_the_result_and_why() {
     }
     assert_eq!(row(&said, SEARCH), ["2026-01-01 2026-04-08", "2026-04-08", "active at 2026-04-08"]);
     assert_eq!(row(&said, LOOKUP), ["2031-01-01", "2026-04-08", "no common version"]);
-    assert_eq!(row(&said, "dev.ucp.shopping.checkout"), ["2026-04-08", "-", "not offered here"]);
+    assert_eq!(row(&said, "dev.ucp.common.identity_linking"), ["2026-04-08", "-", "not offered here"]);
     assert!(said.contains("note             "), "what was read over is said: {said}");
     for (operation, verdict) in [
         ("search_catalog", "can be called"),

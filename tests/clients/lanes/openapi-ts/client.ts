@@ -48,6 +48,52 @@ export function shop(baseUrl: string, agent: string) {
       return units.filter(([unit, value]) => unit && value > 0).length;
     },
 
+    /** Buys one of something, and gives the order. */
+    async buy(item: string, handlerId: string, token: string, key: string) {
+      const keyed = { header: { ...params.header, 'Idempotency-Key': key } };
+      const body = {
+        line_items: [{ item: { id: item }, quantity: 1 }],
+        buyer: { email: 'buyer@example.com' },
+        fulfillment: {
+          methods: [
+            {
+              type: 'shipping',
+              destinations: [
+                {
+                  street_address: '1 Main St',
+                  address_locality: 'Eugene',
+                  address_region: 'OR',
+                  postal_code: '97401',
+                  address_country: 'US',
+                },
+              ],
+            },
+          ],
+        },
+      };
+      const created = await client.POST('/checkout-sessions', { params, body });
+      const checkout = created.data;
+      if (!checkout || !('id' in checkout)) throw new Error('nothing was begun');
+      const missing: string[] = (checkout.messages ?? []).map(({ content }) => content);
+      if (checkout.status !== 'ready_for_complete') throw new Error(missing.join(' '));
+      const total: number | undefined = checkout.totals.find(({ type }) => type === 'total')?.amount;
+      const completed = await client.POST('/checkout-sessions/{id}/complete', {
+        params: { ...keyed, path: { id: checkout.id } },
+        body: {
+          payment: {
+            instruments: [
+              { id: 'card_1', handler_id: handlerId, type: 'card', selected: true, credential: { type: 'token', token } },
+            ],
+          },
+        },
+      });
+      const { data } = completed;
+      if (!data || !('id' in data) || !data.order) throw new Error('nothing was bought');
+      const { data: order } = await client.GET('/orders/{id}', { params: { ...params, path: { id: data.order.id } } });
+      if (!order || !('checkout_id' in order)) throw new Error('there is no order');
+      return { status: data.status, total, ordered: order.totals.find(({ type }) => type === 'total')?.amount };
+    },
+
     async refusal(cursor: string) {
       const body = { query: 'runner pro', pagination: { cursor } };
       const { error, response } = await client.POST('/catalog/search', { params, body });

@@ -1,0 +1,218 @@
+// A buyer finishes in a browser what an agent has begun: with the keyboard alone, on small screens and large ones, in the
+// light and in the dark. What the pages look like is kept as *.png beside the lane's log.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { chromium } from 'playwright-core';
+import { meta, url } from '../lib/gateway.mjs';
+import { item, paying, wanted } from '../lib/purchase.mjs';
+
+const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const requests = [];
+const complaints = [];
+let browser;
+
+/** A call of the agent. */
+async function call(method, path, payload) {
+  const headers = {
+    'Content-Type': 'application/json',
+    'UCP-Agent': `profile="${meta['ucp-agent'].profile}"`,
+    'Idempotency-Key': randomUUID(),
+  };
+  const answer = await fetch(url + path, { method, headers, body: payload && JSON.stringify(payload) });
+  const text = await answer.text();
+  assert.ok(answer.ok, `${method} ${path}: ${answer.status} ${text}`);
+  return JSON.parse(text);
+}
+
+const look = ({ id }) => call('GET', `/checkout-sessions/${id}`);
+
+/** A page as a buyer has it in front of them. */
+async function open(address, options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 1000 }, ...options });
+  const page = await context.newPage();
+  page.on('request', (request) => requests.push(request.url()));
+  page.on('pageerror', (error) => complaints.push(error.message));
+  // Violations of the content security policy are reported here.
+  page.on('console', (message) => {
+    if (message.type() === 'error' && !/status of 4\d\d/.test(message.text())) complaints.push(message.text());
+  });
+  await page.goto(address);
+  return page;
+}
+
+/** What axe objects to, seriously or not. */
+async function objections(page) {
+  // The page itself runs no script; the debugger may.
+  await page.evaluate(axe);
+  const { violations, passes } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }));
+  assert.ok(passes.length > 5, 'axe looked at something');
+  return violations.map(({ id, impact, nodes }) => `${impact} ${id}: ${nodes.map(({ html }) => html).join(' ')}`);
+}
+
+async function scrollsSideways(page) {
+  return page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth);
+}
+
+/** Presses Tab until something is focused that a selector finds. */
+async function tabTo(page, selector) {
+  for (let presses = 0; presses < 80; presses += 1) {
+    await page.keyboard.press('Tab');
+    if (await page.evaluate((wanted) => document.activeElement?.matches(wanted) ?? false, selector)) {
+      const outline = await page.evaluate(() => getComputedStyle(document.activeElement).outlineStyle);
+      assert.notEqual(outline, 'none', `the focus on ${selector} can be seen`);
+      return;
+    }
+  }
+  assert.fail(`Tab leads to ${selector}`);
+}
+
+async function type(page, id, text) {
+  await tabTo(page, `#${id}`);
+  await page.keyboard.press('ControlOrMeta+A');
+  await page.keyboard.type(text);
+}
+
+const picture = (page, name) => page.screenshot({ path: join(process.env.LANE_DIR, `${name}.png`), fullPage: true });
+
+before(async () => {
+  browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM,
+    args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
+      '--disable-component-update', '--disable-sync'],
+  });
+});
+
+after(async () => {
+  await browser?.close();
+});
+
+test('a buyer finishes a purchase with the keyboard', async () => {
+  const checkout = await call('POST', '/checkout-sessions', { line_items: [{ item: { id: item }, quantity: 2 }] });
+  assert.equal(checkout.status, 'incomplete');
+  const page = await open(checkout.continue_url);
+  assert.deepEqual(await objections(page), []);
+  await picture(page, 'missing');
+
+  // The list of what is missing leads to the fields.
+  await tabTo(page, 'a[href="#email"]');
+  await page.keyboard.press('Enter');
+  assert.equal(await page.evaluate(() => document.activeElement.id), 'email', 'the link leads into the field');
+  await page.keyboard.type('bea@example.com');
+  await type(page, 'street_address', '1 Main St');
+  await type(page, 'postal_code', '97401');
+  await type(page, 'address_locality', 'Eugene');
+  await type(page, 'address_region', 'OR');
+  await tabTo(page, '#address_country');
+  await page.keyboard.type('United States of');
+  await tabTo(page, 'button');
+  await page.keyboard.press('Enter');
+  await page.getByText('Your details are saved.').waitFor();
+  assert.equal(await page.evaluate(() => document.activeElement.getAttribute('role')), 'status', 'it is read out');
+  assert.deepEqual(await objections(page), []);
+  await picture(page, 'ready');
+  const ready = await look(checkout);
+  assert.equal(ready.status, 'ready_for_complete', JSON.stringify(ready.messages));
+
+  await tabTo(page, 'input[name^="option:"]');
+  await page.keyboard.press('ArrowDown');
+  await tabTo(page, 'button');
+  await page.keyboard.press('Enter');
+  await page.getByText('Your choice of delivery is saved.').waitFor();
+  const [group] = (await look(checkout)).fulfillment.methods[0].groups;
+  assert.equal(group.selected_option_id, group.options[1].id);
+
+  await tabTo(page, 'a[href*="view=confirm"]');
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'Confirm your payment' }).waitFor();
+  assert.deepEqual(await objections(page), []);
+  await picture(page, 'confirmation');
+  await tabTo(page, 'button');
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'Thank you, it is yours' }).waitFor();
+  assert.deepEqual(await objections(page), []);
+  await picture(page, 'completed');
+  const completed = await look(checkout);
+  assert.equal(completed.status, 'completed');
+
+  // Going back and sending the form once more buys nothing.
+  await page.goBack();
+  await page.getByRole('button', { name: /Confirm/ }).click().catch(() => undefined);
+  assert.deepEqual((await look(checkout)).order, completed.order);
+
+  await page.goto(completed.order.permalink_url);
+  await page.getByRole('heading', { name: `Order ${completed.order.label}` }).waitFor();
+  assert.deepEqual(await objections(page), []);
+  await picture(page, 'order');
+  await page.context().close();
+});
+
+test('a buyer confirms what the bank asks an agent for', async () => {
+  const checkout = await call('POST', '/checkout-sessions', wanted);
+  const asked = await call('POST', `/checkout-sessions/${checkout.id}/complete`, paying(checkout, 'challenge_token'));
+  assert.equal(asked.status, 'requires_escalation');
+  assert.ok(asked.messages.some(({ code }) => code === 'requires_3ds'));
+  const page = await open(asked.continue_url);
+  await page.getByRole('link', { name: /bank asks/ }).waitFor();
+  assert.deepEqual(await objections(page), []);
+  await picture(page, 'challenge');
+  await page.getByRole('link', { name: 'Go on to pay' }).click();
+  await page.getByRole('button', { name: /Confirm and pay/ }).click();
+  await page.getByRole('heading', { name: 'Thank you, it is yours' }).waitFor();
+  assert.equal((await look(checkout)).status, 'completed');
+  await page.context().close();
+});
+
+for (const colorScheme of ['light', 'dark']) {
+  test(`small screens in the ${colorScheme}`, async () => {
+    const small = { viewport: { width: 320, height: 640 }, colorScheme };
+    const missing = await call('POST', '/checkout-sessions', { line_items: wanted.line_items });
+    const ready = await call('POST', '/checkout-sessions', wanted);
+    for (const [name, address] of Object.entries({
+      missing: missing.continue_url,
+      ready: ready.continue_url,
+      confirmation: `${ready.continue_url}?view=confirm`,
+      nothing: `${url}/continue/nothing`,
+    })) {
+      const page = await open(address, small);
+      assert.equal(await scrollsSideways(page), false, `${name} scrolls sideways`);
+      assert.deepEqual(await objections(page), [], name);
+      await picture(page, `small-${colorScheme}-${name}`);
+      await page.context().close();
+    }
+  });
+}
+
+test('a dark page on a large screen', async () => {
+  const ready = await call('POST', '/checkout-sessions', wanted);
+  const page = await open(ready.continue_url, { colorScheme: 'dark' });
+  assert.deepEqual(await objections(page), []);
+  await picture(page, 'dark');
+  await page.context().close();
+});
+
+test('it works without scripts', async () => {
+  const ready = await call('POST', '/checkout-sessions', wanted);
+  const page = await open(ready.continue_url, { javaScriptEnabled: false });
+  await page.getByText('I do not want this').click();
+  await page.getByRole('button', { name: 'Cancel the purchase' }).click();
+  await page.getByRole('heading', { name: 'This purchase was canceled' }).waitFor();
+  assert.equal((await look(ready)).status, 'canceled');
+  await page.context().close();
+});
+
+test('nothing is loaded but the pages themselves', () => {
+  const foreign = requests.filter((request) => {
+    const { origin, pathname } = new URL(request);
+    return origin !== url || !/^\/(continue|order)\//.test(pathname);
+  });
+  assert.deepEqual(foreign.filter((request) => !request.endsWith('/favicon.ico')), []);
+  assert.ok(requests.length > 10);
+});
+
+test('the browser has no complaint', () => {
+  assert.deepEqual(complaints, []);
+});

@@ -1,0 +1,298 @@
+//! The two processes: the gateway under test, and the payment provider with its journal.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{BufRead as _, BufReader},
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    process::{Child, ChildStdin, Command, ExitCode, Stdio},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use ucp_fake_psp::{FakePsp, Keys, Options, Report};
+
+use crate::client::Clients;
+
+/// The argument that makes this program the payment provider.
+pub(crate) const PSP: &str = "psp";
+
+/// How long anything may take that is certain to happen, on a machine that is busy.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+const API_KEY: &str = "key-of-the-shop-0123456789abcdef";
+const SIGNING_SECRET: &str = "secret-of-the-shop-0123456789abcdef";
+
+/// Runs the payment provider: `psp JOURNAL PORT SLOW_MS`. It prints its port, and ends when its standard input does.
+pub(crate) fn psp(mut arguments: impl Iterator<Item = String>) -> ExitCode {
+    let mut next = || arguments.next().expect("JOURNAL PORT SLOW_MS");
+    let keys = Keys { api_key: API_KEY.into(), signing_secret: SIGNING_SECRET.into() };
+    let options = Options {
+        journal: Some(next().into()),
+        port: next().parse().expect("a port"),
+        slow: Duration::from_millis(next().parse().expect("milliseconds")),
+        ..Options::new(keys)
+    };
+    let running = FakePsp::start(options).expect("the provider starts");
+    println!("{}", running.url());
+    // Whatever is written to it is ignored: only its end matters.
+    drop(std::io::copy(&mut std::io::stdin(), &mut std::io::sink()));
+    ExitCode::SUCCESS
+}
+
+/// Calls `ready` until it gives something.
+pub(crate) fn eventually<T>(what: &str, mut ready: impl FnMut() -> Option<T>) -> T {
+    let start = Instant::now();
+    loop {
+        if let Some(value) = ready() {
+            return value;
+        }
+        assert!(start.elapsed() < PATIENCE, "{what} within {PATIENCE:?}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// What one scenario did.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    pub(crate) kills: AtomicU64,
+    pub(crate) provider_kills: AtomicU64,
+    pub(crate) attempts: AtomicU64,
+    pub(crate) broken: AtomicU64,
+    pub(crate) refused: AtomicU64,
+    pub(crate) replays: AtomicU64,
+}
+
+impl Tally {
+    pub(crate) fn add(counter: &AtomicU64) {
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// How the gateways of a world are told to deal with the provider, in milliseconds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Times {
+    /// How long a single request may take.
+    pub(crate) timeout: u32,
+    /// How long a payment may take.
+    pub(crate) deadline: u32,
+    /// How long an answer takes that is ordered to be slow.
+    pub(crate) slow: u32,
+}
+
+impl Times {
+    /// Hardly anything times out that was not meant to.
+    pub(crate) const PATIENT: Self = Self { timeout: 5_000, deadline: 10_000, slow: 400 };
+    /// Whatever is slow or hangs is given up soon.
+    pub(crate) const BRISK: Self = Self { timeout: 300, deadline: 1_500, slow: 600 };
+}
+
+/// A shop with its provider, and what clients know about both.
+pub(crate) struct World {
+    name: &'static str,
+    folder: PathBuf,
+    times: Times,
+    psp: Mutex<Option<Psp>>,
+    /// What there was of each variant in the beginning.
+    pub(crate) initial: std::sync::OnceLock<crate::books::Counts>,
+    pub(crate) clients: Clients,
+}
+
+impl World {
+    /// A new shop, and a provider that knows nothing.
+    pub(crate) fn new(name: &'static str, root: &Path, times: Times) -> Self {
+        let folder = root.join(name);
+        fs::create_dir_all(&folder).expect("a folder");
+        let psp = Psp::start(&folder.join("provider.journal"), 0, times);
+        fs::write(folder.join("api.key"), API_KEY).expect("a file");
+        fs::write(folder.join("signing.secret"), SIGNING_SECRET).expect("a file");
+        let Times { timeout, deadline, .. } = times;
+        let configuration = format!(
+            "[data]\nsample = \"flower-shop\"\n[callers]\npolicy = \"development\"\n\
+             [limits]\nanonymous = \"none\"\nsigned = \"none\"\nkeyed = \"none\"\nunverified = \"none\"\n\
+             [[payment]]\nkind = \"processor\"\nid = \"{HANDLER}\"\nname = \"com.example.psp\"\nversion = \"2026-08-25\"\n\
+             spec = \"https://example.com/psp\"\nschema = \"https://example.com/psp.json\"\nurl = \"{}\"\n\
+             api_key_file = \"api.key\"\nsigning_secret_file = \"signing.secret\"\n\
+             connect_timeout_ms = {timeout}\ntimeout_ms = {timeout}\ndeadline_ms = {deadline}\n",
+            psp.url
+        );
+        fs::write(folder.join("gateway.toml"), configuration).expect("a file");
+        let record = File::create(folder.join("record.jsonl")).expect("a file");
+        let (psp, initial) = (Mutex::new(Some(psp)), std::sync::OnceLock::new());
+        Self { name, folder, times, psp, initial, clients: Clients::new(record) }
+    }
+
+    /// The folder with everything of it.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    pub(crate) fn data(&self) -> PathBuf {
+        self.folder.join("data")
+    }
+
+    pub(crate) fn tally(&self) -> &Tally {
+        &self.clients.tally
+    }
+
+    /// Starts a gateway on the data directory, to which clients turn from now on. `trace` makes it log everything.
+    pub(crate) fn start(&self, trace: bool) -> Gateway {
+        let gateway = self.start_aside(trace);
+        self.clients.turn_to(Some(gateway.address));
+        gateway
+    }
+
+    /// Starts another gateway on the same data directory.
+    pub(crate) fn start_aside(&self, trace: bool) -> Gateway {
+        let gateway = Gateway::start(self, trace);
+        self.initial.get_or_init(|| crate::books::Books::read(self).stock);
+        gateway
+    }
+
+    /// Kills a gateway that clients turn to.
+    pub(crate) fn kill(&self, gateway: Gateway) {
+        self.clients.turn_to(None);
+        self.kill_aside(gateway);
+    }
+
+    /// Kills another gateway.
+    pub(crate) fn kill_aside(&self, mut gateway: Gateway) {
+        gateway.end();
+        Tally::add(&self.tally().kills);
+    }
+
+    /// Kills the provider, and starts it again at the same address.
+    pub(crate) fn kill_provider(&self) {
+        let mut psp = self.psp.lock().unwrap_or_else(PoisonError::into_inner);
+        let port = psp.take().map_or(0, |psp| psp.port);
+        *psp = Some(Psp::start(&self.journal(), port, self.times));
+        Tally::add(&self.tally().provider_kills);
+    }
+
+    fn journal(&self) -> PathBuf {
+        self.folder.join("provider.journal")
+    }
+
+    /// Everything that the provider ever did.
+    pub(crate) fn report(&self) -> Report {
+        Report::read(&self.journal()).expect("the journal")
+    }
+
+    /// Everything that the gateways logged.
+    pub(crate) fn log(&self) -> PathBuf {
+        self.folder.join("gateway.log")
+    }
+
+    /// The line that says what was done.
+    pub(crate) fn summary(&self, more: &str) -> String {
+        let report = self.report();
+        let captures: u32 = report.payments.values().map(|payment| payment.captures).sum();
+        let Tally { kills, provider_kills, attempts, broken, refused, replays } = self.tally();
+        let [kills, provider_kills, attempts, broken, refused, replays] =
+            [kills, provider_kills, attempts, broken, refused, replays].map(|count| count.load(Ordering::Relaxed));
+        format!(
+            "{}: {kills} kills, {provider_kills} of the provider, {attempts} attempts ({broken} broken off, {refused} told \
+             to come again), {replays} replays, {} payments, {captures} captures{}{more}",
+            self.name,
+            report.payments.len(),
+            if more.is_empty() { "" } else { ", " },
+        )
+    }
+}
+
+/// The identifier of the payment handler.
+pub(crate) const HANDLER: &str = "psp";
+
+/// A running gateway. Dropping it kills it.
+pub(crate) struct Gateway {
+    child: Child,
+    pub(crate) address: SocketAddr,
+}
+
+impl Gateway {
+    fn start(world: &World, trace: bool) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ucp-gateway"));
+        for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("UCP_GATEWAY_") || name == "RUST_LOG") {
+            command.env_remove(name);
+        }
+        let log = OpenOptions::new().create(true).append(true).open(world.log()).expect("a log");
+        command.args(["serve", "--listen", "127.0.0.1:0", "--config"]).arg(world.folder.join("gateway.toml"));
+        command.arg("--data-dir").arg(world.data()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log);
+        if trace {
+            command.env("RUST_LOG", "trace");
+        }
+        let mut child = command.spawn().expect("the gateway starts");
+        let mut lines = BufReader::new(child.stdout.take().expect("its output")).lines();
+        let rest = lines.by_ref().map_while(Result::ok).find_map(|line| {
+            line.trim().strip_prefix("REST")?.trim().strip_prefix("http://").and_then(|address| address.parse().ok())
+        });
+        // The rest of what it prints has to go somewhere.
+        std::thread::spawn(move || lines.for_each(drop));
+        let Some(address) = rest else {
+            let status = child.wait().expect("a status");
+            panic!("the gateway did not start ({status}), see {}", world.log().display());
+        };
+        Self { child, address }
+    }
+
+    /// The process id.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Sends a signal by name.
+    pub(crate) fn signal(&self, name: &str) {
+        let command = format!("kill -{name} {}", self.id());
+        let sent = Command::new("sh").args(["-c", &command]).status().expect("a shell");
+        assert!(sent.success(), "SIG{name} can be sent");
+    }
+
+    /// Whether it still runs.
+    pub(crate) fn is_alive(&mut self) -> bool {
+        self.child.try_wait().expect("a status").is_none()
+    }
+
+    fn end(&mut self) {
+        // It may have ended already.
+        drop(self.child.kill());
+        self.child.wait().expect("it ends");
+    }
+}
+
+impl Drop for Gateway {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// The provider as a process. Dropping it kills it.
+struct Psp {
+    child: Child,
+    /// Its end is how the provider learns of ours.
+    _stdin: ChildStdin,
+    url: String,
+    port: u16,
+}
+
+impl Psp {
+    fn start(journal: &Path, port: u16, times: Times) -> Self {
+        let mut command = Command::new(std::env::current_exe().expect("this program"));
+        command.arg(PSP).arg(journal).args([port.to_string(), times.slow.to_string()]);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the provider starts");
+        let mut url = String::new();
+        BufReader::new(child.stdout.take().expect("output")).read_line(&mut url).expect("an address");
+        let url = url.trim().to_owned();
+        let port = url.rsplit(':').next().and_then(|port| port.parse().ok()).expect("a port");
+        Self { _stdin: child.stdin.take().expect("input"), child, url, port }
+    }
+}
+
+impl Drop for Psp {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}

@@ -1,0 +1,379 @@
+//! The mode for the conformance suite: what it expects beyond the protocol, and that nothing of it is there without.
+
+use std::sync::{
+    Arc, Mutex, Weak,
+    atomic::{AtomicU64, Ordering},
+};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::{
+    harness::{Gateway, elements},
+    platforms::host::{Host, Page},
+    setup::{Setup, shared},
+    wire::Response,
+};
+
+const SECRET: &str = "for-the-suite-only";
+
+/// A flower shop, and a platform that declares nothing but that it wants to hear of orders.
+struct Stage {
+    gateway: Gateway,
+    agent: String,
+    _host: Host,
+    _data: TempDir,
+}
+
+impl Stage {
+    fn open(arguments: &[&str]) -> Self {
+        let (data, host) = (tempfile::tempdir().expect("a directory"), Host::start());
+        let order = json!({ "name": "dev.ucp.shopping.order", "version": "2026-01-11" });
+        let profile = host
+            .put("/profile.json", Page::json(&json!({ "ucp": { "version": "2026-01-11", "capabilities": [order] } })));
+        let gateway = Gateway::on(data.path(), &[&["--sample", "flower-shop"], arguments].concat());
+        Self { gateway, agent: format!("profile=\"{profile}\""), _host: host, _data: data }
+    }
+
+    /// One for all tests.
+    fn conformance() -> Arc<Self> {
+        static SHARED: Mutex<Weak<Stage>> = Mutex::new(Weak::new());
+        shared(&SHARED, || Self::open(&["--compat", "conformance", "--simulation-secret", SECRET]))
+    }
+
+    fn send(&self, method: &str, path: &str, body: &Value, more: &[(&str, &str)]) -> Response {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let key = format!("compat-{}", NEXT.fetch_add(1, Ordering::Relaxed));
+        self.send_under(&key, method, path, body, more)
+    }
+
+    fn send_under(&self, key: &str, method: &str, path: &str, body: &Value, more: &[(&str, &str)]) -> Response {
+        let own = [("Content-Type", "application/json"), ("UCP-Agent", &*self.agent), ("Idempotency-Key", key)];
+        let own = own.iter().filter(|(name, _)| more.iter().all(|(other, _)| other != name)).copied();
+        let headers: Vec<_> = own.chain(more.iter().copied()).collect();
+        let body = if body.is_null() { String::new() } else { body.to_string() };
+        self.gateway.send(method, path, &headers, body.as_bytes())
+    }
+
+    /// What becomes of a request that is carried out.
+    fn done(&self, method: &str, path: &str, body: &Value) -> Value {
+        let response = self.send(method, path, body, &[]);
+        assert!((200..300).contains(&response.status), "{method} {path}: {response:?}");
+        response.json()
+    }
+
+    /// A request that is refused with this status, and a text that says so.
+    fn refused(&self, method: &str, path: &str, body: &Value, status: u16, detail: &str) {
+        let response = self.send(method, path, body, &[]);
+        assert_eq!(response.status, status, "{response:?}");
+        let body = response.json();
+        assert!(body["detail"].as_str().is_some_and(|text| text.contains(detail)), "`{detail}` in {body}");
+    }
+
+    /// A checkout that can be completed.
+    fn ready(&self, buyer: &Value) -> Value {
+        let checkout = self.done("POST", CHECKOUTS, &wanted(json!({ "buyer": buyer, "fulfillment": sent("US") })));
+        assert_eq!(checkout["status"], "ready_for_complete", "{checkout}");
+        checkout
+    }
+
+    /// The identifier of an order.
+    fn order(&self) -> String {
+        let checkout = self.ready(&json!({ "email": "somebody@example.com" }));
+        let completed = self.done("POST", &complete(&checkout), &paying("success_token"));
+        assert_eq!(completed["status"], "completed");
+        completed["order"]["id"].as_str().expect("an order").to_owned()
+    }
+}
+
+const CHECKOUTS: &str = "/checkout-sessions";
+
+/// A bouquet of roses, and more.
+fn wanted(more: Value) -> Value {
+    let mut request = json!({
+        "line_items": [{ "item": { "id": "bouquet_roses", "title": "What it is not called" }, "quantity": 1 }],
+        "currency": "USD",
+        "payment": { "instruments": [], "handlers": [] },
+    });
+    let Value::Object(more) = more else { panic!("an object") };
+    request.as_object_mut().expect("an object").extend(more);
+    request
+}
+
+/// Delivery to a country.
+fn sent(country: &str) -> Value {
+    json!({ "methods": [{
+        "type": "shipping",
+        "destinations": [{ "id": "there", "address_country": country }],
+        "selected_destination_id": "there",
+        "groups": [{ "selected_option_id": "std-ship" }],
+    }] })
+}
+
+fn paying(token: &str) -> Value {
+    paying_by("mock_payment_handler", json!({ "type": "token", "token": token }))
+}
+
+fn paying_by(handler: &str, credential: Value) -> Value {
+    let mut card = json!({ "id": "i", "type": "card", "brand": "Visa", "last_digits": "1111" });
+    card["handler_id"] = handler.into();
+    card["credential"] = credential;
+    json!({ "payment_data": card, "risk_signals": {} })
+}
+
+fn path(checkout: &Value) -> String {
+    format!("{CHECKOUTS}/{}", checkout["id"].as_str().expect("an id"))
+}
+
+fn complete(checkout: &Value) -> String {
+    format!("{}/complete", path(checkout))
+}
+
+#[test]
+fn the_root_presents_the_first_release_with_what_the_suite_looks_for() {
+    let stage = Stage::conformance();
+    let profile = stage.gateway.get("/.well-known/ucp").json();
+    assert_eq!(profile["ucp"]["version"], "2026-01-11");
+    let rest = &profile["ucp"]["services"]["dev.ucp.shopping"]["rest"];
+    assert_eq!(rest["endpoint"], format!("http://{}", stage.gateway.address));
+    let named = |list: &Value, member: &str| -> Vec<String> {
+        elements(list).iter().map(|entry| entry[member].as_str().expect("a name").to_owned()).collect()
+    };
+    let capabilities = named(&profile["ucp"]["capabilities"], "name");
+    for name in ["checkout", "order", "discount", "fulfillment", "buyer_consent"] {
+        let name = format!("dev.ucp.shopping.{name}");
+        assert_eq!(capabilities.iter().filter(|own| **own == name).count(), 1, "{name} in {capabilities:?}");
+    }
+    let mut handlers = named(&profile["payment"]["handlers"], "id");
+    handlers.sort();
+    assert_eq!(handlers, ["google_pay", "mock_payment_handler", "shop_pay"]);
+    // Everyone else finds what is always there.
+    assert_eq!(stage.gateway.get("/ucp/2026-08-25/.well-known/ucp").json()["ucp"]["version"], "2026-08-25");
+    assert!(stage.gateway.stderr().contains("conformance"), "the mode is warned of: {}", stage.gateway.stderr());
+    assert!(!stage.gateway.stderr().contains(SECRET));
+}
+
+#[test]
+fn everything_is_active_whatever_a_platform_declares_and_whatever_it_calls_itself() {
+    let stage = Stage::conformance();
+    let request = wanted(json!({ "discounts": { "codes": ["10OFF"] }, "fulfillment": sent("US") }));
+    let checkout = stage.done("POST", CHECKOUTS, &request);
+    assert_eq!(checkout["discounts"]["applied"][0]["code"], "10OFF");
+    assert!(checkout["fulfillment"]["methods"][0]["groups"][0]["options"].is_array());
+    for (agent, status) in [
+        (r#"profile="...""#, 201),
+        (r#"profile="..."; version="2026-01-11""#, 201),
+        (r#"profile="..."; version="2099-01-01""#, 400),
+    ] {
+        let response = stage.send("POST", CHECKOUTS, &request, &[("UCP-Agent", agent)]);
+        assert_eq!(response.status, status, "{agent}: {response:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_bought_is_refused_as_a_whole() {
+    let stage = Stage::conformance();
+    let of =
+        |item: &str, quantity: u64| wanted(json!({ "line_items": [{ "item": { "id": item }, "quantity": quantity }] }));
+    stage.refused("POST", CHECKOUTS, &of("gardenias", 1), 400, "Insufficient stock");
+    stage.refused("POST", CHECKOUTS, &of("no_such_flower", 1), 400, "Product not found");
+    stage.refused("POST", CHECKOUTS, &of("bouquet_roses", 100_000), 400, "Insufficient stock");
+    let checkout = stage.done("POST", CHECKOUTS, &of("bouquet_roses", 2));
+    stage.refused("PUT", &path(&checkout), &of("bouquet_roses", 100_000), 400, "Insufficient stock");
+    assert_eq!(stage.done("GET", &path(&checkout), &Value::Null)["line_items"][0]["quantity"], 2, "nothing changed");
+}
+
+#[test]
+fn a_purchase_is_completed_or_refused() {
+    let stage = Stage::conformance();
+    let homeless = stage.done("POST", CHECKOUTS, &wanted(json!({})));
+    stage.refused(
+        "POST",
+        &complete(&homeless),
+        &paying("success_token"),
+        400,
+        "Fulfillment address and option must be selected",
+    );
+    let checkout = stage.ready(&json!({ "email": "payer@example.com" }));
+    let failing = paying("fail_token");
+    let first = stage.send_under("fails-twice", "POST", &complete(&checkout), &failing, &[]);
+    let again = stage.send_under("fails-twice", "POST", &complete(&checkout), &failing, &[]);
+    assert_eq!((first.status, again.status), (402, 402), "{first:?}");
+    assert_eq!(first.body, again.body);
+    let number = json!({ "type": "card", "card_number_type": "fpan", "number": "4242424242424242", "cvc": "123" });
+    let paid = stage.done("POST", &complete(&checkout), &paying_by("mock_payment_handler", number));
+    assert_eq!(paid["status"], "completed");
+    assert!(!paid.to_string().contains("4242424242424242"));
+    for handler in ["google_pay", "shop_pay"] {
+        let checkout = stage.ready(&json!({ "email": "payer@example.com" }));
+        let token = json!({ "type": "token", "token": "success_token" });
+        let mut payment = paying_by(handler, token);
+        // Proof of what was agreed is of another extension, and left alone.
+        payment["ap2"] = json!({ "checkout_mandate": "a.b.c~d" });
+        assert_eq!(stage.done("POST", &complete(&checkout), &payment)["status"], "completed", "{handler}");
+    }
+    let late = stage.send("POST", &complete(&checkout), &paying("success_token"), &[]);
+    assert_eq!(late.status, 409, "{late:?}");
+}
+
+#[test]
+fn a_buyer_stays_and_new_addresses_are_remembered() {
+    let stage = Stage::conformance();
+    let checkout = stage.done("POST", CHECKOUTS, &wanted(json!({ "buyer": { "email": "newcomer@example.com" } })));
+    let address = json!({ "street_address": "5 Elm St", "address_locality": "Here", "address_country": "US" });
+    let deliver = |method: Value| wanted(json!({ "fulfillment": { "methods": [method] } }));
+    let stated = deliver(json!({ "type": "shipping", "destinations": [address] }));
+    let updated = stage.done("PUT", &path(&checkout), &stated);
+    assert_eq!(updated["buyer"]["email"], "newcomer@example.com");
+    let id = &updated["fulfillment"]["methods"][0]["destinations"][0]["id"];
+    assert!(id.is_string(), "{updated}");
+
+    let bare = deliver(json!({ "type": "shipping" }));
+    let destinations = |email: &str| {
+        let checkout = stage.done("POST", CHECKOUTS, &wanted(json!({ "buyer": { "email": email } })));
+        let updated = stage.done("PUT", &path(&checkout), &bare);
+        elements(updated["fulfillment"]["methods"][0].get("destinations").unwrap_or(&json!([]))).to_vec()
+    };
+    let remembered = destinations("NEWCOMER@example.com");
+    assert_eq!((remembered.len(), &remembered[0]["id"]), (1, id));
+    assert!(destinations("stranger@example.com").is_empty());
+    assert_eq!(destinations("john.doe@example.com")[0]["id"], "addr_1", "what the shop has stored is still there");
+}
+
+#[test]
+fn orders_can_be_looked_at_and_added_to() {
+    let stage = Stage::conformance();
+    let order_path = format!("/orders/{}", stage.order());
+    let mut order = stage.done("GET", &order_path, &Value::Null);
+    let line = order["line_items"][0].clone();
+    assert_eq!(line["quantity"]["total"], 1);
+    assert_eq!(order["fulfillment"]["expectations"].as_array().map(Vec::len), Some(1));
+    order["fulfillment"]["events"] = json!([{
+        "id": "evt_suite", "type": "shipped", "occurred_at": "2026-01-02T03:04:05.678+00:00",
+        "line_items": [{ "id": line["id"], "quantity": 1 }], "tracking_number": "T1", "description": "On its way",
+    }]);
+    order["adjustments"] = json!([{
+        "id": "adj_suite", "type": "refund", "occurred_at": "2026-01-03T03:04:05Z", "status": "pending", "amount": 500,
+        "line_items": [{ "id": line["id"], "quantity": 1 }],
+    }]);
+    for _ in 0..2 {
+        let added = stage.done("PUT", &order_path, &order);
+        assert_eq!(added["fulfillment"]["events"].as_array().map(Vec::len), Some(1), "it is not added twice");
+        assert_eq!(added["fulfillment"]["events"][0]["tracking_number"], "T1");
+        assert_eq!(added["line_items"][0]["status"], "fulfilled");
+        assert_eq!(added["adjustments"].as_array().map(Vec::len), Some(1));
+        assert_eq!(
+            (&added["adjustments"][0]["amount"], &added["adjustments"][0]["line_items"][0]["quantity"]),
+            (&json!(500), &json!(1))
+        );
+        assert_eq!(added, stage.done("GET", &order_path, &Value::Null));
+    }
+    for (member, value) in [
+        (
+            "adjustments",
+            json!([{ "id": "a", "type": "refund", "occurred_at": "2026-01-03T03:04:05Z", "status": "odd" }]),
+        ),
+        ("adjustments", json!({ "id": "a" })),
+        ("adjustments", json!([{ "id": "a", "type": "refund", "occurred_at": "soon", "status": "failed" }])),
+        ("fulfillment", json!({ "events": [{ "id": "e" }] })),
+        (
+            "fulfillment",
+            json!({ "events": [{
+                "id": "e", "type": "shipped", "occurred_at": "2026-01-03T03:04:05Z",
+                "line_items": [{ "id": line["id"], "quantity": 7 }],
+            }] }),
+        ),
+    ] {
+        let mut wrong = order.clone();
+        wrong[member] = value;
+        stage.refused("PUT", &order_path, &wrong, 422, "");
+    }
+    stage.refused("GET", "/orders/ord_unknown", &Value::Null, 404, "");
+    let stranger = [("UCP-Agent", r#"profile="...""#)];
+    assert_eq!(stage.send("GET", &order_path, &Value::Null, &stranger).status, 404, "orders of others do not exist");
+    assert_eq!(stage.send("PUT", &order_path, &order, &stranger).status, 404);
+}
+
+#[test]
+fn shipping_is_simulated_for_those_who_know_the_secret() {
+    let stage = Stage::conformance();
+    let id = stage.order();
+    let simulation = format!("/testing/simulate-shipping/{id}");
+    for wrong in [&[][..], &[("Simulation-Secret", "for-the-suite-onlY")], &[("Simulation-Secret", "")]] {
+        let response = stage.send("POST", &simulation, &Value::Null, wrong);
+        assert_eq!(response.status, 403, "{response:?}");
+        assert!(!response.body.contains(SECRET));
+    }
+    let order = format!("/orders/{id}");
+    assert_eq!(
+        stage.done("GET", &order, &Value::Null)["fulfillment"].get("events").cloned().unwrap_or(json!([])),
+        json!([])
+    );
+    let knowing = [("Simulation-Secret", SECRET)];
+    assert_eq!(stage.send("POST", &simulation, &Value::Null, &knowing).status, 200);
+    assert_eq!(stage.done("GET", &order, &Value::Null)["fulfillment"]["events"][0]["type"], "shipped");
+    let nothing_left = stage.send("POST", &simulation, &Value::Null, &knowing);
+    assert_eq!(nothing_left.status, 422, "{nothing_left:?}");
+    assert_eq!(stage.send("POST", "/testing/simulate-shipping/ord_x", &Value::Null, &knowing).status, 404);
+}
+
+#[test]
+fn nothing_opens_the_simulation_when_there_is_no_secret() {
+    let stage = Stage::open(&["--compat", "conformance"]);
+    for header in [&[][..], &[("Simulation-Secret", "")], &[("Simulation-Secret", "none")]] {
+        assert_eq!(stage.send("POST", "/testing/simulate-shipping/ord_x", &Value::Null, header).status, 403);
+    }
+}
+
+#[test]
+fn nothing_of_it_is_there_without_the_switch() {
+    let stage = Stage::open(&[]);
+    let stage = Stage { agent: format!("profile=\"{}\"", crate::harness::PROFILE), ..stage };
+    assert_eq!(stage.gateway.get("/.well-known/ucp").json()["ucp"]["version"], "2026-08-25");
+    let testing =
+        stage.send("POST", "/testing/simulate-shipping/ord_x", &Value::Null, &[("Simulation-Secret", SECRET)]);
+    assert_eq!((testing.status, &testing.json()["code"]), (404, &json!("unknown_path")));
+    let first = |path: &str| format!("/ucp/2026-01-11{path}");
+    let checkouts = first(CHECKOUTS);
+    // What the suite wants refused is answered as the protocol says, at the root and at the endpoint of its release.
+    let many = wanted(json!({ "line_items": [{ "item": { "id": "bouquet_roses" }, "quantity": 100_000 }] }));
+    for endpoint in ["", "/ucp/2026-01-11"] {
+        let cut = stage.done("POST", &format!("{endpoint}{CHECKOUTS}"), &many);
+        assert_eq!(cut["line_items"][0]["quantity"], 1_000);
+    }
+    let none = wanted(json!({ "line_items": [{ "item": { "id": "gardenias" }, "quantity": 1 }] }));
+    assert_eq!(stage.send("POST", &checkouts, &none, &[]).json().get("detail"), None);
+    let checkout = stage.done("POST", &checkouts, &wanted(json!({ "fulfillment": sent("US") })));
+    let failed = stage.done("POST", &first(&complete(&checkout)), &paying("fail_token"));
+    assert_eq!((&failed["status"], &failed["messages"][0]["code"]), (&json!("incomplete"), &json!("payment_failed")));
+    let number = json!({ "type": "card", "number": "4242424242424242" });
+    let number = stage.done("POST", &first(&complete(&checkout)), &paying_by("mock_payment_handler", number));
+    assert_ne!(number["status"], "completed");
+    let homeless = stage.done("POST", &checkouts, &wanted(json!({ "buyer": { "email": "b@example.com" } })));
+    let incomplete = stage.done("POST", &first(&complete(&homeless)), &paying("success_token"));
+    assert_eq!(incomplete["status"], "incomplete");
+    let replaced = stage.done("PUT", &first(&path(&homeless)), &wanted(json!({})));
+    assert_eq!(replaced.get("buyer"), None, "an update replaces the buyer, too");
+    let paid = stage.done("POST", &first(&complete(&checkout)), &paying("success_token"));
+    let order = format!("/orders/{}", paid["order"]["id"].as_str().expect("an order"));
+    assert_eq!(stage.send("PUT", &order, &json!({}), &[]).status, 405);
+    assert_eq!(stage.send("GET", &first(&order), &Value::Null, &[]).status, 404);
+}
+
+#[test]
+fn it_refuses_to_start_where_others_could_reach_it() {
+    let secret = ["--simulation-secret", SECRET];
+    for (configuration, arguments) in [
+        ("[server]\nlisten = \"0.0.0.0:0\"\ncompat = \"conformance\"", &[][..]),
+        ("[server]\npublic_url = \"https://shop.example.com\"", &["--compat", "conformance"]),
+        ("[server]\ncompat = \"none\"", &secret),
+        ("[server]\ncompat = \"everyone\"", &[]),
+    ] {
+        let refused = Setup::new(configuration).arguments(arguments).run("serve").expect_err(configuration);
+        assert!(refused.contains("server.compat"), "{refused}");
+        assert!(!refused.contains(SECRET), "{refused}");
+    }
+    let shown = Setup::new("").arguments(&["--compat", "conformance"]).arguments(&secret).run("check-config");
+    let shown = shown.expect("settings");
+    assert!(shown.contains("compat = \"conformance\"") && !shown.contains(SECRET), "{shown}");
+}
