@@ -102,7 +102,7 @@ impl Message {
     pub fn at(mut self, place: impl Into<String>) -> Self {
         match &mut self {
             Self::Error { path, .. } | Self::Warning { path, .. } | Self::Info { path, .. } => {
-                *path = Some(place.into())
+                *path = Some(place.into());
             }
         }
         self

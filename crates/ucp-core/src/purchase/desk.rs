@@ -1,6 +1,6 @@
 //! Where the embedded shop sells: the ports and terms that its operations share.
 //!
-//! The operations themselves are with what they are about: [`cart`](crate::cart), [`checkout`](crate::checkout),
+//! The operations themselves are with what they are about: [`mod@cart`], [`mod@checkout`],
 //! [`order`](crate::order). Each of them reads, decides, and returns a [`Decision`]: what to answer, and what has to be
 //! on disk before it is answered. Nothing is written behind that; completing a checkout alone writes down its intent
 //! before it pays.

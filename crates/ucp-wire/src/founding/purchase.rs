@@ -3,7 +3,7 @@
 //! Release 2026-01-11 lists capabilities and payment handlers; a card is flat. The founding document of checkouts over MCP
 //! stands between the two releases: it names 2026-01-11 and maps capabilities and handlers by name in `ucp`. Its callers
 //! call operations as JSON-RPC methods, which the binding of 2026-01-23 does not, so that what is answered to a direct
-//! call of 2026-01-11 is written as that document has it, by [`direct`].
+//! call of 2026-01-11 is written as that document has it, by `direct`.
 
 use std::collections::BTreeMap;
 
