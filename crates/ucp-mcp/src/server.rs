@@ -298,8 +298,11 @@ const REQUEST_ID: &str = "ucp-gateway/request-id";
 
 /// What an agent is told about the server as a whole.
 const INSTRUCTIONS: &str = "A shop that speaks the Universal Commerce Protocol (UCP). Find products with search_catalog, \
-    open one with get_product to choose its options, and refresh known identifiers with lookup_catalog. Amounts are \
-    integers in minor units of their currency. `messages` in an answer say what could not be done as asked.";
+    open one with get_product to choose its options, and refresh known identifiers with lookup_catalog. To buy, start with \
+    create_checkout (or create_cart, while the buyer is still choosing), supply what `messages` ask for with \
+    update_checkout, and pay with complete_checkout under an idempotency key; when `status` is `requires_escalation`, send \
+    the buyer to `continue_url`. Amounts are integers in minor units of their currency. `messages` in an answer say what \
+    could not be done as asked.";
 
 fn capabilities() -> Value {
     json!({ "tools": {} })
