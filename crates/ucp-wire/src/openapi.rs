@@ -218,7 +218,9 @@ fn idempotency_key(effect: Effect) -> utoipa::openapi::path::Parameter {
             "A key of the caller's choice, best a UUID, that makes a retry of this call safe: the same call under the same \
              key is answered as it was at first.",
         ))
-        .schema(Some(text()))
+        .schema(Some(
+            text().max_length(Some(255)).pattern(Some("^[!-~]+$")),
+        ))
         .example(Some("550e8400-e29b-41d4-a716-446655440000".into()))
         .build()
 }

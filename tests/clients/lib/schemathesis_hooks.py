@@ -10,6 +10,25 @@ import schemathesis
 from schemathesis.generation import GenerationMode
 
 
+# The filters of merchants and locations, by the end of the path.
+FILTERS = {
+    "/merchants/search": {"category": {}, "open_now": {}, "fulfillment_method": {}, "location": {"address": {}, "radius": {}}},
+    "/locations/search": {"hours": {"open_at": {}}, "amenities": {}},
+    "/locations/lookup": {"hours": {"open_at": {}}, "amenities": {}},
+}
+
+
+def keep(filters, known):
+    """Takes out of an object what is not known, also deeper down where more is said about it."""
+    if not isinstance(filters, dict):
+        return
+    for name in list(filters):
+        if name not in known:
+            del filters[name]
+        elif known[name]:
+            keep(filters[name], known[name])
+
+
 @schemathesis.hook
 def before_call(context, case, kwargs):
     if case.meta is None or case.meta.generation.mode != GenerationMode.POSITIVE:
@@ -20,6 +39,10 @@ def before_call(context, case, kwargs):
             case.headers[name] = re.sub(r"https://[^/?#\"]+", "https://platform.example", case.headers[name])
     if not isinstance(case.body, dict):
         return
+    # Filters that are not known are refused, lest a search be wider than it was meant to be.
+    for path, known in FILTERS.items():
+        if case.path.endswith(path):
+            keep(case.body.get("filters"), known)
     # A cursor is good only if the gateway issued it for this very query.
     if isinstance(case.body.get("pagination"), dict):
         case.body["pagination"].pop("cursor", None)
