@@ -24,6 +24,7 @@ mod outbox;
 pub mod sample;
 mod shop;
 mod sqlite;
+mod watcher;
 
 pub use error::{Put, Rejected, StoreError, WriteError};
 pub use ledger::Books;

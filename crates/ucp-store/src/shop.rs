@@ -4,17 +4,11 @@
 //! thread watches the database, also for what other processes write, and then renews cache and index. Answers between
 //! a change and its notice, a quarter of a second at most, are those of before.
 
-use std::{
-    error::Error,
-    path::PathBuf,
-    sync::{Arc, Condvar, Mutex, PoisonError},
-    thread::JoinHandle,
-    time::Duration,
-};
+use std::{error::Error, path::PathBuf, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use rusqlite::Connection;
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::Semaphore;
 use ucp_core::{
     Refusal,
     catalog::{
@@ -34,10 +28,8 @@ use crate::{
         Database, Opening,
         products::{self, Found, MAX_IDENTIFIER},
     },
+    watcher::{WATCH, Watcher},
 };
-
-/// How often the background thread looks for changes.
-const WATCH: Duration = Duration::from_millis(250);
 
 /// How long opening waits for another process that is building the index.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -101,7 +93,7 @@ impl Shop {
             reads: Arc::new(Semaphore::new(parallel)),
             database: Arc::new(database),
         });
-        let watcher = Watcher::start(Arc::clone(&inner), connection)?;
+        let watcher = watch(Arc::clone(&inner), connection)?;
         Ok(Self { inner, watcher: Arc::new(watcher) })
     }
 
@@ -336,53 +328,12 @@ fn unreadable(error: &rusqlite::Error) -> Refusal {
     Refusal::unavailable("The shop's catalog cannot be read at the moment.", 5)
 }
 
-/// The background thread that notices changes.
-#[derive(Debug)]
-struct Watcher {
-    wishes: Arc<(Mutex<Wishes>, Condvar)>,
-    thread: Option<JoinHandle<()>>,
-}
-
-#[derive(Debug, Default)]
-struct Wishes {
-    /// Who waits for the next refresh to be over.
-    waiting: Vec<oneshot::Sender<()>>,
-    stop: bool,
-}
-
-impl Watcher {
-    /// Starts the thread, and returns once the first refresh is over.
-    fn start(inner: Arc<Inner>, connection: Connection) -> Result<Self, StoreError> {
-        let wishes: Arc<(Mutex<Wishes>, Condvar)> = Arc::default();
-        let mut state = Watch { inner, connection, seen: None, revision: None, complaint: None };
-        // Before the first call, and in this thread: a caller who is asynchronous should not wait for it elsewhere.
-        state.start();
-        let thread = std::thread::Builder::new()
-            .name("shop-watcher".into())
-            .spawn({
-                let wishes = Arc::clone(&wishes);
-                move || state.run(&wishes)
-            })
-            .map_err(StoreError::Thread)?;
-        Ok(Self { wishes, thread: Some(thread) })
-    }
-
-    fn request(&self) -> oneshot::Receiver<()> {
-        let (sender, receiver) = oneshot::channel();
-        self.wishes.0.lock().unwrap_or_else(PoisonError::into_inner).waiting.push(sender);
-        self.wishes.1.notify_all();
-        receiver
-    }
-}
-
-impl Drop for Watcher {
-    fn drop(&mut self) {
-        self.wishes.0.lock().unwrap_or_else(PoisonError::into_inner).stop = true;
-        self.wishes.1.notify_all();
-        if let Some(thread) = self.thread.take() {
-            drop(thread.join());
-        }
-    }
+/// Refreshes the shop for the first time, and starts the thread that does so again when it changes.
+fn watch(inner: Arc<Inner>, connection: Connection) -> Result<Watcher, StoreError> {
+    let mut state = Watch { inner, connection, seen: None, revision: None, complaint: None, verified: false };
+    // Before the first call, and in this thread: a caller who is asynchronous should not wait for it elsewhere.
+    state.start();
+    Watcher::start("shop-watcher", move |_| state.look())
 }
 
 /// What the background thread knows.
@@ -395,6 +346,8 @@ struct Watch {
     revision: Option<i64>,
     /// What was last logged about the index, so that a lasting trouble is logged once.
     complaint: Option<String>,
+    /// Whether the index was looked through since the shop was opened.
+    verified: bool,
 }
 
 impl Watch {
@@ -408,29 +361,12 @@ impl Watch {
         }
     }
 
-    fn run(mut self, wishes: &(Mutex<Wishes>, Condvar)) {
-        self.inner.index.verify();
-        loop {
-            let waiting = {
-                let guard = wishes.0.lock().unwrap_or_else(PoisonError::into_inner);
-                let idle = |wishes: &mut Wishes| wishes.waiting.is_empty() && !wishes.stop;
-                let (mut guard, _) =
-                    wishes.1.wait_timeout_while(guard, WATCH, idle).unwrap_or_else(PoisonError::into_inner);
-                if guard.stop {
-                    return;
-                }
-                std::mem::take(&mut guard.waiting)
-            };
-            // A failure of the index must not end the watch.
-            let refreshed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.refresh()));
-            if refreshed.is_err() {
-                tracing::error!("refreshing the shop failed");
-            }
-            for waiting in waiting {
-                // Who has stopped waiting misses nothing.
-                let _ = waiting.send(());
-            }
+    fn look(&mut self) {
+        if !self.verified {
+            self.verified = true;
+            self.inner.index.verify();
         }
+        self.refresh();
     }
 
     fn refresh(&mut self) {

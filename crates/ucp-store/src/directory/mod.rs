@@ -42,9 +42,9 @@ use ucp_core::{
 
 use self::{
     geocode::{Known, KnownBuilder},
-    watch::Watcher,
+    watch::watch,
 };
-use crate::{Database, StoreError};
+use crate::{Database, StoreError, watcher::Watcher};
 
 /// How many times as much memory a merchant takes as its document has bytes, roughly.
 const EXPANSION: u64 = 4;
@@ -87,7 +87,7 @@ impl Directory {
             snapshot: RwLock::new(Arc::new(Snapshot::empty())),
             turns: Arc::new(Semaphore::new(parallel)),
         });
-        let watcher = Watcher::start(Arc::clone(&inner), connection)?;
+        let watcher = watch(Arc::clone(&inner), connection)?;
         Ok(Self { inner, watcher: Arc::new(watcher) })
     }
 
