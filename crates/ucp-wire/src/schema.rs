@@ -18,6 +18,10 @@ use ucp_core::{
 /// The dialect every schema is written in.
 pub const DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";
 
+/// The member of a derived schema that names keywords beside it which the domain judges, because it has better words for
+/// what is wrong. Readers see those keywords and not this member; the validator sees neither.
+const LEFT_TO_DOMAIN: &str = "x-left-to-domain";
+
 /// The shapes of one operation in one release.
 #[derive(Debug)]
 pub struct Shapes {
@@ -37,8 +41,9 @@ impl Shapes {
     /// The shapes of an operation that reads `Q` and answers `A`, or `N` when there is nothing to return.
     #[must_use]
     pub fn of<Q: JsonSchema, A: JsonSchema, N: JsonSchema>() -> Self {
-        let mut generator = generator(Direction::Request);
-        let schema = bundle(&mut generator, SchemaGenerator::subschema_for::<Q>);
+        let mut settings = settings(Direction::Request);
+        settings.transforms.insert(0, Box::new(leave_to_domain));
+        let schema = bundle(&mut settings.into_generator(), SchemaGenerator::subschema_for::<Q>);
         let request = RequestShape { schema: SchemaGenerator::subschema_for::<Q>, validator: validator(&schema) };
         Self { request: Some(request), ..Self::without_request::<A, N>() }
     }
@@ -138,6 +143,18 @@ pub fn standing_alone(mut schema: Schema) -> Value {
     schema.to_value()
 }
 
+/// Takes the keywords away that the domain judges.
+fn leave_to_domain(schema: &mut Schema) {
+    if let Some(object) = schema.as_object_mut()
+        && let Some(Value::Array(keywords)) = object.shift_remove(LEFT_TO_DOMAIN)
+    {
+        for keyword in keywords.iter().filter_map(Value::as_str) {
+            object.shift_remove(keyword);
+        }
+    }
+    transform_subschemas(&mut leave_to_domain, schema);
+}
+
 /// Makes a derived schema say what the wire does: no `null` for absent members, no formats that only Rust knows.
 pub(crate) fn tidy(schema: &mut Schema) {
     if let Some(object) = schema.as_object_mut() {
@@ -164,6 +181,7 @@ pub(crate) fn tidy(schema: &mut Schema) {
         if object.get("default").is_some_and(Value::is_null) {
             object.shift_remove("default");
         }
+        object.shift_remove(LEFT_TO_DOMAIN);
     }
     transform_subschemas(&mut tidy, schema);
 }

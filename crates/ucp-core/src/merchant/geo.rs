@@ -141,6 +141,42 @@ impl Chord {
     }
 }
 
+/// Which chords lead to points within a radius, worked out once for many of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Rim {
+    /// No longer chord leads to a point that is certainly within.
+    inner: f64,
+    /// No shorter chord leads to a point that is certainly outside.
+    outer: f64,
+}
+
+impl Rim {
+    /// The rim of a radius of `max` metres.
+    #[must_use]
+    pub fn new(max: f64) -> Self {
+        // The converse of `at_most`, with as much again for what rounding takes on the way.
+        let half = (max - Chord::ROUNDING) / (2.0 * TIGHTEST);
+        let inner = if (0.0..1.4).contains(&half) {
+            2.0 * TIGHTEST * half.sin() - 2.0 * Chord::ROUNDING
+        } else {
+            f64::NEG_INFINITY
+        };
+        Self { inner, outer: max + Chord::ROUNDING }
+    }
+
+    /// Whether the point at the other end of a chord is within; `None` where only the geodesic tells.
+    #[must_use]
+    pub fn holds(&self, chord: Chord) -> Option<bool> {
+        if chord.0 <= self.inner {
+            Some(true)
+        } else if chord.0 > self.outer {
+            Some(false)
+        } else {
+            None
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -215,6 +251,30 @@ mod tests {
                 prop_assert!(chord.at_most() - chord.at_least() < distance * 0.001_5);
             } else if distance < 10_000_000.0 {
                 prop_assert!(chord.at_most() - chord.at_least() < distance * 0.02, "{chord:?} {}", chord.at_most());
+            }
+        }
+
+        #[test]
+        fn a_rim_is_sure_only_where_the_geodesic_agrees(
+            latitude in -90.0..=90.0,
+            longitude in -180.0..=180.0,
+            north in -90.0..=90.0,
+            east in -180.0..=180.0,
+            scale in prop::sample::select(vec![1.0, 0.1, 0.01, 1e-4, 1e-7, 0.0]),
+            max in prop_oneof![0.0_f64..3e7, 0.0..1e5, 0.0..10.0, Just(0.0), Just(f64::INFINITY)],
+            beside in -1e-3_f64..1e-3,
+        ) {
+            let from = Point::anywhere(latitude, longitude).expect("a point");
+            let near = |degrees: f64, by: f64, limit: f64| (degrees + (by - degrees) * scale).clamp(-limit, limit);
+            let to = Point::anywhere(near(latitude, north, 90.0), near(longitude, east, 180.0)).expect("a point");
+            let (chord, distance) = (from.position().chord(to.position()), from.distance(to));
+            // Where the rim runs through the point, or a hair beside it, it is hardest.
+            for max in [max, distance, (distance + beside).max(0.0)] {
+                if let Some(within) = Rim::new(max).holds(chord) {
+                    prop_assert_eq!(within, distance <= max, "{:?} {} {}", chord, distance, max);
+                } else if max < 100_000.0 {
+                    prop_assert!((distance - max).abs() < 2.0, "{:?} {} {}", chord, distance, max);
+                }
             }
         }
     }

@@ -248,7 +248,11 @@ pub async fn lookup(merchants: &dyn Merchants, request: &LookupRequest, now: Tim
 }
 
 impl Demands {
-    fn criteria(&self, policy: &Policy) -> Result<Criteria, Refusal> {
+    /// What is demanded, if it is known and means something.
+    ///
+    /// # Errors
+    /// The first demand that does not, with its path.
+    pub fn criteria(&self, policy: &Policy) -> Result<Criteria, Refusal> {
         known(&self.unknown, "`hours` and `amenities`")?;
         if self.serves.is_some() {
             return Err(Refusal::invalid("$.serves", "This directory does not know which areas its locations serve.")
@@ -302,8 +306,10 @@ fn instant(text: &str) -> Result<Timestamp, Refusal> {
     };
     let zone = bytes.get(19 + fraction..).unwrap_or_default();
     let offset = matches!(zone, b"Z" | b"z")
-        || matches!(zone, [b'+' | b'-', h1, h2, b':', m1, m2] if [h1, h2, m1, m2].iter().all(|digit| digit.is_ascii_digit()));
-    if !clock || fraction == 1 || !offset {
+        || matches!(zone, [b'+' | b'-', b'0'..=b'1', b'0'..=b'9', b':', b'0'..=b'5', b'0'..=b'9'])
+        || matches!(zone, [b'+' | b'-', b'2', b'0'..=b'3', b':', b'0'..=b'5', b'0'..=b'9']);
+    // The calendar ends in the last days of 9999, which is no time to go out.
+    if !clock || fraction == 1 || !offset || text.starts_with("9999") {
         return Err(refused());
     }
     text.parse().map_err(|_| refused())

@@ -98,14 +98,15 @@ pub enum Unit {
 }
 
 impl Radius {
-    /// The same in metres.
+    /// The same in metres. What is a number in miles is one in metres too, if not a larger one than there are.
     #[must_use]
     pub fn metres(self) -> f64 {
-        self.value
+        let metres = self.value
             * match self.unit {
                 Unit::Kilometre => METRES_PER_KILOMETRE,
                 Unit::Mile => METRES_PER_MILE,
-            }
+            };
+        if self.value.is_finite() { metres.min(f64::MAX) } else { metres }
     }
 }
 
@@ -140,11 +141,12 @@ pub async fn search(
     now: Timestamp,
 ) -> Result<Found, Refusal> {
     let filters = &request.filters;
-    let mut criteria = filters.criteria()?;
+    filters.check(merchants.policy())?;
     let limit = page_size(request.limit)?;
     if let Some(reason) = restriction(merchants.policy(), &request.context) {
         return Ok(Found::nothing(reason));
     }
+    let Some(mut criteria) = filters.criteria()? else { return Ok(Found::nothing(unresolved())) };
     let mut messages = Vec::new();
     if let Some((address, radius)) = filters.around(merchants.policy())? {
         let mut address = address.clone();
@@ -189,8 +191,17 @@ pub async fn search(
 }
 
 impl Filters {
-    /// What the filters demand, but for what takes a clock or a geocoder.
-    fn criteria(&self) -> Result<Criteria, Refusal> {
+    /// Whether the filters are known and mean something.
+    ///
+    /// # Errors
+    /// The first that does not, with its path.
+    pub fn check(&self, policy: &Policy) -> Result<(), Refusal> {
+        self.criteria()?;
+        self.around(policy).map(drop)
+    }
+
+    /// What the filters demand, but for what takes a clock or a geocoder; `None` for an address that is nowhere.
+    fn criteria(&self) -> Result<Option<Criteria>, Refusal> {
         known(&self.unknown, "`category`, `open_now`, `fulfillment_method` and `location`")?;
         let category = match self.category.as_deref() {
             Some(category) if category.split('>').any(|segment| segment.trim().is_empty()) => {
@@ -202,17 +213,27 @@ impl Filters {
         let methods = self.fulfillment_method.map_or(&[][..], FulfillmentMethod::methods).to_vec();
         let place = match &self.location {
             Some(LocationFilter { address: Some(address), radius: None }) => {
-                let place = Place::of(address);
-                if place.is_empty() {
+                let members = [
+                    &address.address_country,
+                    &address.address_region,
+                    &address.address_locality,
+                    &address.postal_code,
+                ];
+                if members.into_iter().flatten().all(String::is_empty) {
                     return Err(Refusal::invalid("$.filters.location.address", "The address names no place.").accepting(
                         "at least one of `address_country`, `address_region`, `address_locality` and `postal_code`; or a `radius`",
                     ));
+                }
+                let place = Place::of(address);
+                // Marks and blanks name no place, and no place must not stand for every place.
+                if place.is_empty() {
+                    return Ok(None);
                 }
                 Some(place)
             }
             _ => None,
         };
-        Ok(Criteria { category, methods, place, ..Criteria::default() })
+        Ok(Some(Criteria { category, methods, place, ..Criteria::default() }))
     }
 
     /// The address and the radius around it, where there is one.

@@ -25,11 +25,12 @@ use std::{
 use serde_json::Value;
 use ucp_core::{
     catalog::product::Description,
+    html,
     merchant::record::{Location, Merchant, Unusable},
 };
 
 use super::osm;
-use crate::import::{BadRow, Counted, Verdict, html, is_web_address, jsonl};
+use crate::import::{BadRow, Counted, Verdict, is_web_address, jsonl};
 
 /// The member of a location that holds hours in the language of OpenStreetMap.
 const OPENING_HOURS: &str = "opening_hours";

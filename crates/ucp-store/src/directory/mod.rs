@@ -17,6 +17,7 @@ pub mod osm;
 pub mod sample;
 pub(crate) mod storage;
 mod watch;
+mod workers;
 
 #[cfg(test)]
 mod tests;
@@ -29,7 +30,6 @@ use std::{
 use async_trait::async_trait;
 use quick_cache::{Weighter, sync::Cache};
 use rusqlite::Connection;
-use tokio::sync::Semaphore;
 use ucp_core::{
     Refusal,
     catalog::cursor::CursorKey,
@@ -43,6 +43,7 @@ use ucp_core::{
 use self::{
     geocode::{Known, KnownBuilder},
     watch::watch,
+    workers::Workers,
 };
 use crate::{Database, StoreError, watcher::Watcher};
 
@@ -56,6 +57,7 @@ const USUAL: u64 = 1_024;
 #[derive(Clone)]
 pub struct Directory {
     inner: Arc<Inner>,
+    workers: Arc<Workers>,
     // Last, so that the watcher stops when the last handle goes, not when the last search does.
     watcher: Arc<Watcher>,
 }
@@ -79,16 +81,15 @@ impl Directory {
     /// Why they cannot be.
     pub fn open(database: &Arc<Database>, policy: Policy, cache_bytes: u64) -> Result<Self, StoreError> {
         let connection = database.connect()?;
-        let parallel = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) * 2;
         let inner = Arc::new(Inner {
             database: Arc::clone(database),
             policy,
             cache_bytes,
             snapshot: RwLock::new(Arc::new(Snapshot::empty())),
-            turns: Arc::new(Semaphore::new(parallel)),
         });
         let watcher = watch(Arc::clone(&inner), connection)?;
-        Ok(Self { inner, watcher: Arc::new(watcher) })
+        let workers = Workers::start(database)?;
+        Ok(Self { inner, workers: Arc::new(workers), watcher: Arc::new(watcher) })
     }
 
     /// Waits until the directory has looked at everything that is in the database now, instead of until it does so by
@@ -98,24 +99,56 @@ impl Directory {
         drop(self.watcher.request().await);
     }
 
-    /// Runs `work` on the blocking pool, once it is its turn.
-    async fn blocking<T: Send + 'static>(
+    /// What a search finds, on a thread that may take its time. The documents of what was found are about to be asked
+    /// for: that they are read on the same way saves a second one.
+    async fn search<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Inner) -> Result<T, Refusal> + Send + 'static,
-    ) -> Result<T, Refusal> {
-        let turn = Arc::clone(&self.inner.turns).acquire_owned().await.map_err(|_| Refusal::internal())?;
-        let inner = Arc::clone(&self.inner);
-        let done = tokio::task::spawn_blocking(move || {
-            let done = work(&inner);
-            // Kept until the work is done, also when nobody waits for it any more.
-            drop(turn);
-            done
-        });
-        done.await.unwrap_or_else(|error| {
-            tracing::error!(error = &error as &dyn Error, "a read of the directory failed");
-            Err(Refusal::internal())
-        })
+        query: &Query,
+        find: fn(&Index, &Query) -> Result<Page<T>, Refusal>,
+        merchant: fn(&T) -> &str,
+    ) -> Result<Page<T>, Refusal> {
+        let (query, inner) = (query.clone(), Arc::clone(&self.inner));
+        self.workers
+            .run(move |connection| {
+                let snapshot = inner.snapshot();
+                let page = find(&snapshot.index, &query)?;
+                let missing = |id: &&str| snapshot.remembered(id).is_none();
+                let ids: Vec<_> = page.hits.iter().map(merchant).filter(missing).collect();
+                if !ids.is_empty() {
+                    read(connection, |db| ids.iter().try_for_each(|id| snapshot.merchant(db, id).map(drop)))?;
+                }
+                Ok(page)
+            })
+            .await
     }
+
+    /// Reads from the database, on a thread that may take its time.
+    async fn read<T: Send + 'static>(
+        &self,
+        from: impl FnOnce(&Snapshot, &Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let inner = Arc::clone(&self.inner);
+        self.workers
+            .run(move |connection| {
+                let snapshot = inner.snapshot();
+                read(connection, |db| from(&snapshot, db))
+            })
+            .await
+    }
+}
+
+/// Reads in a transaction, so that everything that is seen belongs together.
+fn read<T>(connection: &mut Connection, read: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, Refusal> {
+    let reading = || {
+        let transaction = connection.transaction()?;
+        let value = read(&transaction)?;
+        transaction.finish()?;
+        Ok(value)
+    };
+    reading().map_err(|error: rusqlite::Error| {
+        tracing::error!(error = &error as &dyn Error, "the directory cannot be read");
+        Refusal::unavailable("The directory cannot be read at the moment.", 5)
+    })
 }
 
 #[async_trait]
@@ -129,13 +162,11 @@ impl Merchants for Directory {
     }
 
     async fn find(&self, query: &Query) -> Result<Page<Hit>, Refusal> {
-        let query = query.clone();
-        self.blocking(move |inner| inner.snapshot().index.find(&query)).await
+        self.search(query, Index::find, |hit| &hit.merchant).await
     }
 
     async fn find_locations(&self, query: &Query) -> Result<Page<LocationHit>, Refusal> {
-        let query = query.clone();
-        self.blocking(move |inner| inner.snapshot().index.find_locations(&query)).await
+        self.search(query, Index::find_locations, |hit| &hit.merchant).await
     }
 
     async fn fetch(&self, ids: &[&str]) -> Result<Vec<Option<Arc<Merchant>>>, Refusal> {
@@ -145,22 +176,19 @@ impl Merchants for Directory {
             return Ok(remembered);
         }
         let ids: Vec<_> = ids.iter().map(|id| (*id).to_owned()).collect();
-        self.blocking(move |inner| inner.read(|db| ids.iter().map(|id| snapshot.merchant(db, id)).collect())).await
+        self.read(move |snapshot, db| ids.iter().map(|id| snapshot.merchant(db, id)).collect()).await
     }
 
     async fn fetch_by_location(&self, ids: &[&str]) -> Result<Vec<Vec<Arc<Merchant>>>, Refusal> {
         let ids: Vec<_> = ids.iter().map(|id| (*id).to_owned()).collect();
-        self.blocking(move |inner| {
-            let snapshot = inner.snapshot();
-            inner.read(|db| {
-                ids.iter()
-                    .map(|location| {
-                        let owners = storage::owners(db, location)?;
-                        let merchants = owners.iter().map(|id| snapshot.merchant(db, id));
-                        merchants.filter_map(Result::transpose).collect()
-                    })
-                    .collect()
-            })
+        self.read(move |snapshot, db| {
+            ids.iter()
+                .map(|location| {
+                    let owners = storage::owners(db, location)?;
+                    let merchants = owners.iter().map(|id| snapshot.merchant(db, id));
+                    merchants.filter_map(Result::transpose).collect()
+                })
+                .collect()
         })
         .await
     }
@@ -179,8 +207,6 @@ struct Inner {
     policy: Policy,
     cache_bytes: u64,
     snapshot: RwLock<Arc<Snapshot>>,
-    /// How many searches and reads run at once.
-    turns: Arc<Semaphore>,
 }
 
 impl Inner {
@@ -198,13 +224,6 @@ impl Inner {
         );
         *self.snapshot.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(snapshot);
         Ok(())
-    }
-
-    fn read<T>(&self, read: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, Refusal> {
-        self.database.readers().read(read).map_err(|error| {
-            tracing::error!(error = &error as &dyn Error, "the directory cannot be read");
-            Refusal::unavailable("The directory cannot be read at the moment.", 5)
-        })
     }
 }
 

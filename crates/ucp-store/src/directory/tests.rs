@@ -224,3 +224,22 @@ fn an_import_needs_no_runtime() {
     let outcomes = database.put_merchants_blocking(sample::merchants()).expect("puts");
     assert!(outcomes.iter().all(|outcome| outcome.as_ref() == Ok(&Put::Created)));
 }
+
+#[tokio::test]
+async fn a_read_that_fails_takes_no_thread_with_it() {
+    let files = tempfile::tempdir().expect("a directory");
+    let database = database(files.path());
+    put(&database, &[merchant("m", &[])]).await;
+    let directory = open(&database);
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get).max(2);
+    for _ in 0..=threads {
+        let failed = directory.workers.run::<()>(|_| panic!("as it is meant to")).await;
+        assert_eq!(failed.map_err(|refusal| refusal.code), Err(ucp_core::Code::InternalError));
+    }
+    assert_eq!(found(&directory, None).await, ["m"]);
+    // Who goes away before it is answered leaves nothing undone for others.
+    let gone = directory.clone();
+    drop(tokio::time::timeout(std::time::Duration::ZERO, async move { gone.fetch(&["m"]).await }).await);
+    assert_eq!(owners(&directory, "m").await, [""; 0]);
+    assert!(directory.fetch(&["m"]).await.expect("fetches")[0].is_some());
+}

@@ -18,6 +18,9 @@ pub(crate) mod request;
 pub(crate) mod response;
 pub(crate) mod shape;
 
+#[cfg(test)]
+mod tests;
+
 use ucp_core::Operation;
 
 use crate::{purchase::Form, schema::Shapes};

@@ -1,7 +1,8 @@
 //! What platforms ask of a directory.
 //!
-//! Filters that nobody here knows are told to the domain, which refuses them: left alone they would find more than was
-//! asked for. Requests hold addresses of buyers, so that nothing of one is repeated in an error.
+//! The schemas say everything that is refused. What goes beyond the shape of a request is judged by the domain, which says
+//! better what would be accepted: such keywords are named in `x-left-to-domain` ([`crate::schema`]). Filters that nobody
+//! here knows are told to it by name: left alone they would find more than was asked for. Requests hold addresses of buyers, so that nothing of one is repeated in an error.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, de::DeserializeOwned};
@@ -17,6 +18,29 @@ use ucp_core::{
 };
 
 use crate::catalog::request::{self as catalog, Circumstances, Signals};
+
+/// A category none of whose parts is blank: of each something is neither `>` nor white space, as Unicode has it.
+const CATEGORY: &str = concat!(
+    r"^[^>]*[^>\u0009-\u000d\u0020\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000][^>]*",
+    r"(>[^>]*[^>\u0009-\u000d\u0020\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000][^>]*)*$"
+);
+
+/// A reverse-domain name.
+const AMENITY: &str = r"^[a-z](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9_-]*[a-z0-9_])?)+$";
+
+/// An instant of RFC 3339 before the year 9999, in the calendar: days of months, leap years and all.
+const INSTANT: &str = concat!(
+    r"^(?:(?:[0-8][0-9]{3}|9[0-8][0-9]{2}|99[0-8][0-9]|999[0-8])",
+    r"-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)|02-(?:0[1-9]|1[0-9]|2[0-8]))",
+    r"|(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)-02-29)",
+    r"[Tt](?:[01][0-9]|2[0-3]):[0-5][0-9]:(?:[0-5][0-9]|60)(?:\.[0-9]{1,9})?(?:[Zz]|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])$"
+);
+
+/// The members of an address any of which names a place.
+fn named_places() -> Vec<Value> {
+    let named = |member: &str| json!({ "required": [member], "properties": { member: { "minLength": 1 } } });
+    ["address_country", "address_region", "address_locality", "postal_code"].map(named).into()
+}
 
 /// What merchants to find.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -76,11 +100,14 @@ pub(crate) struct MerchantContext {
     language: Option<String>,
 }
 
-/// Filters. One and the same location has to pass all of them but the category, which is the merchant's.
+/// Filters. One and the same location has to pass all of them but the category, which is the merchant's. Unknown ones are
+/// refused.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
+#[schemars(extend("additionalProperties" = false, "x-left-to-domain" = ["additionalProperties"]))]
 pub(crate) struct MerchantSearchFilters {
-    /// A category such as `Restaurants > Pizza`; what lies below it counts too.
+    /// A category such as `Restaurants > Pizza`; what lies below it counts too. No part of it is blank.
     #[serde(default)]
+    #[schemars(extend("pattern" = CATEGORY, "x-left-to-domain" = ["pattern"]))]
     category: Option<String>,
     /// Whether only locations that are known to be open now count; `false` asks for nothing.
     #[serde(default)]
@@ -96,12 +123,21 @@ pub(crate) struct MerchantSearchFilters {
 }
 
 /// Where a location has to be: within a radius around an address, or, without one, in the country, region, town and postal
-/// code that the address names.
+/// code that the address names, of which it has to name one.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
+#[schemars(extend(
+    "required" = ["address"],
+    "anyOf" = [{ "required": ["radius"] }, { "properties": { "address": { "anyOf": named_places() } } }],
+    "additionalProperties" = false,
+    "x-left-to-domain" = ["required", "anyOf", "additionalProperties"],
+))]
 pub(crate) struct MerchantLocationFilter {
     /// The address.
     #[serde(default)]
-    #[schemars(with = "Option<buyer::PostalAddress>")]
+    #[schemars(
+        with = "Option<buyer::PostalAddress>",
+        extend("minProperties" = 1, "x-left-to-domain" = ["minProperties"])
+    )]
     address: Option<PostalAddress>,
     /// How far from the address the location may be.
     #[serde(default)]
@@ -166,7 +202,7 @@ pub(crate) struct LocationSearchRequest<C> {
     distance: Option<LocationDistance>,
     /// Whom locations have to serve. This directory does not know, and refuses it.
     #[serde(default)]
-    #[schemars(extend("minProperties" = 1, "maxProperties" = 1))]
+    #[schemars(extend("minProperties" = 1, "maxProperties" = 1, "not" = {}, "x-left-to-domain" = ["not"]))]
     serves: Option<Map<String, Value>>,
     /// What locations have to be.
     #[serde(default)]
@@ -189,7 +225,7 @@ pub(crate) struct LocationLookupRequest<C> {
     distance: Option<LocationDistance>,
     /// Whom locations have to serve. This directory does not know, and refuses it.
     #[serde(default)]
-    #[schemars(extend("minProperties" = 1, "maxProperties" = 1))]
+    #[schemars(extend("minProperties" = 1, "maxProperties" = 1, "not" = {}, "x-left-to-domain" = ["not"]))]
     serves: Option<Map<String, Value>>,
     /// What locations have to be.
     #[serde(default)]
@@ -226,13 +262,17 @@ struct Center {
 
 /// Filters; a location has to pass all of them. Unknown ones are refused.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
+#[schemars(extend("additionalProperties" = false, "x-left-to-domain" = ["additionalProperties"]))]
 struct LocationFilter {
     /// When it has to be open.
     #[serde(default)]
     hours: Option<HoursFilter>,
     /// What it has to have, by reverse-domain name.
     #[serde(default)]
-    #[schemars(length(max = 100))]
+    #[schemars(
+        length(max = 100),
+        extend("items" = json!({ "type": "string", "pattern": AMENITY, "x-left-to-domain": ["pattern"] }))
+    )]
     amenities: Option<Vec<String>>,
     #[serde(flatten)]
     others: Map<String, Value>,
@@ -240,9 +280,10 @@ struct LocationFilter {
 
 /// When a location has to be open.
 #[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(extend("additionalProperties" = false, "x-left-to-domain" = ["additionalProperties"]))]
 struct HoursFilter {
     /// An RFC 3339 instant with `Z` or a numeric offset.
-    #[schemars(extend("format" = "date-time"))]
+    #[schemars(extend("pattern" = INSTANT, "x-left-to-domain" = ["pattern"]))]
     open_at: String,
     #[serde(flatten)]
     others: Map<String, Value>,

@@ -1,11 +1,15 @@
 //! Which locations may lie in a circle, without looking at the others.
 //!
 //! The map is cut into cells of a sixteenth of a degree, numbered from west to east and then from south to north, and
-//! locations are sorted by cell. A circle then touches one or two runs of neighbours per row of cells.
+//! locations are sorted by cell. A circle then touches one or two runs of neighbours per row of cells. What decides about
+//! most locations lies there side by side, because fetching each from a place of its own would take longer than judging it.
 
 use std::ops::RangeInclusive;
 
-use super::super::{geo::Point, port::Circle};
+use super::super::{
+    geo::{Point, Position},
+    port::Circle,
+};
 
 /// Cells per degree.
 const FINENESS: f64 = 16.0;
@@ -19,28 +23,43 @@ const NORTHWARD: f64 = 6_335_439.0;
 /// The least radius in metres of the equator's circle, and of every parallel when multiplied with its cosine.
 const EASTWARD: f64 = 6_378_137.0;
 
+/// A location on the map.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Spot {
+    pub(super) position: Position,
+    pub(super) site: u32,
+    pub(super) merchant: u32,
+    /// Its schedule as an index from 1, or 0.
+    pub(super) schedule: u32,
+    /// Whether it is the only public location of its merchant.
+    pub(super) alone: bool,
+}
+
 #[derive(Debug, Default)]
 pub(super) struct Grid {
-    /// Cells and the locations in them, sorted.
-    entries: Vec<(u32, u32)>,
+    /// The cells of the spots, sorted.
+    cells: Box<[u32]>,
+    spots: Box<[Spot]>,
 }
 
 impl Grid {
-    pub(super) fn new(points: impl Iterator<Item = (u32, Point)>) -> Self {
+    pub(super) fn new(points: impl Iterator<Item = (Point, Spot)>) -> Self {
         let mut entries: Vec<_> =
-            points.map(|(site, point)| (row(point.latitude()) * COLUMNS + column(point.longitude()), site)).collect();
-        entries.sort_unstable();
-        Self { entries }
+            points.map(|(point, spot)| (row(point.latitude()) * COLUMNS + column(point.longitude()), spot)).collect();
+        entries.sort_unstable_by_key(|(cell, spot)| (*cell, spot.site));
+        let (cells, spots): (Vec<_>, Vec<_>) = entries.into_iter().unzip();
+        Self { cells: cells.into(), spots: spots.into() }
     }
 
     /// Every location that may lie in the circle, and few others, each once.
-    pub(super) fn near(&self, circle: Circle) -> impl Iterator<Item = u32> {
+    pub(super) fn near(&self, circle: Circle) -> impl Iterator<Item = &Spot> {
         let (rows, columns) = extent(circle);
         rows.flat_map(move |row| {
             columns.clone().into_iter().flatten().flat_map(move |columns| {
                 let (first, last) = (row * COLUMNS + columns.start(), row * COLUMNS + columns.end());
-                let start = self.entries.partition_point(|(cell, _)| *cell < first);
-                self.entries[start..].iter().take_while(move |(cell, _)| *cell <= last).map(|(_, site)| *site)
+                let start = self.cells.partition_point(|cell| *cell < first);
+                let length = self.cells[start..].partition_point(|cell| *cell <= last);
+                &self.spots[start..start + length]
             })
         })
     }
@@ -106,6 +125,13 @@ mod tests {
         (latitude, longitude).prop_map(|(latitude, longitude)| Point::anywhere(latitude, longitude).expect("a point"))
     }
 
+    fn grid(points: impl Iterator<Item = Point>) -> Grid {
+        let spot = |(site, point): (u32, Point)| {
+            (point, Spot { position: point.position(), site, merchant: site, schedule: 0, alone: true })
+        };
+        Grid::new((0..).zip(points).map(spot))
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2_000))]
 
@@ -119,8 +145,8 @@ mod tests {
         ) {
             // A rim that runs through a point is the hardest case.
             let max = if at_rim { center.distance(*on.get(&all)) } else { max };
-            let grid = Grid::new((0_u32..).zip(all.iter().copied()));
-            let mut found: Vec<_> = grid.near(Circle { center, max }).collect();
+            let grid = grid(all.iter().copied());
+            let mut found: Vec<_> = grid.near(Circle { center, max }).map(|spot| spot.site).collect();
             found.sort_unstable();
             prop_assert!(found.windows(2).all(|pair| pair[0] != pair[1]));
             for (site, point) in (0_u32..).zip(&all) {
@@ -134,8 +160,9 @@ mod tests {
     #[test]
     fn a_small_circle_looks_at_few() {
         let all = (0..360).map(|longitude| Point::anywhere(10.0, f64::from(longitude) - 180.0).expect("a point"));
-        let grid = Grid::new((0_u32..).zip(all));
+        let grid = grid(all);
         let center = Point::anywhere(10.0, 20.0).expect("a point");
-        assert_eq!(grid.near(Circle { center, max: 5_000.0 }).collect::<Vec<_>>(), [200]);
+        let found: Vec<_> = grid.near(Circle { center, max: 5_000.0 }).map(|spot| spot.site).collect();
+        assert_eq!(found, [200]);
     }
 }

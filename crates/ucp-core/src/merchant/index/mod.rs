@@ -7,6 +7,7 @@
 //! Ranking depends on nothing but the query and what is ranked, so that an entry keeps its place when others come and go,
 //! and a page goes on strictly after the sort key of the one before.
 
+mod best;
 mod grid;
 mod position;
 mod search;
@@ -20,12 +21,12 @@ use std::collections::HashMap;
 use jiff::tz::TimeZone;
 
 use self::{
-    grid::Grid,
+    grid::{Grid, Spot},
     terms::{Terms, TermsBuilder},
 };
 use super::{
     address::Place,
-    geo::{Point, Position},
+    geo::Point,
     record::{Location, Merchant, Method},
     schedule::{self, Timetable},
     words::indexed_terms,
@@ -60,6 +61,8 @@ pub struct Index {
     amenities: Symbols,
     timetables: Vec<Timetable>,
     zones: Vec<TimeZone>,
+    /// The timetable and the zone of each schedule.
+    schedules: Vec<(u32, u16)>,
 }
 
 /// A merchant.
@@ -86,9 +89,9 @@ struct Site {
     /// Its place among all locations by name.
     rank: u32,
     merchant: u32,
-    point: Option<(Point, Position)>,
-    /// Its hours and their zone.
-    schedule: Option<(u32, u16)>,
+    point: Option<Point>,
+    /// Its schedule as an index from 1, or 0 where its hours are unknown or mean nothing, which is never open.
+    schedule: u32,
     methods: u8,
     country: Symbol,
     region: Symbol,
@@ -140,6 +143,7 @@ pub struct IndexBuilder {
     categories: HashMap<CategoryPath, u32>,
     timetables: HashMap<Timetable, u32>,
     zones: HashMap<Box<str>, u16>,
+    schedules: HashMap<(u32, u16), u32>,
 }
 
 impl IndexBuilder {
@@ -195,8 +199,8 @@ impl IndexBuilder {
             name: fold(&location.name).into(),
             rank: 0,
             merchant,
-            point: location.point().map(|point| (point, point.position())),
-            schedule: None,
+            point: location.point(),
+            schedule: 0,
             methods: of.methods_at(location).iter().fold(0, |methods, method| methods | bit(*method)),
             country: index.countries.intern(place.country.as_deref()),
             region: index.regions.intern(place.region.as_deref()),
@@ -204,12 +208,12 @@ impl IndexBuilder {
             postal_code: index.postal_codes.intern(place.postal_code.as_deref()),
             amenities: amenities.into(),
         };
-        let schedule = self.schedule_of(location);
+        let schedule = self.schedule_of(location).unwrap_or_default();
         self.index.sites.push(Site { schedule, ..site });
     }
 
-    /// The hours of a location and their zone; `None` where they are unknown or mean nothing, which is never open.
-    fn schedule_of(&mut self, location: &Location) -> Option<(u32, u16)> {
+    /// The number of a location's hours in their zone.
+    fn schedule_of(&mut self, location: &Location) -> Option<u32> {
         if location.hours.is_none() && location.exception_hours.is_empty() {
             return None;
         }
@@ -225,7 +229,9 @@ impl IndexBuilder {
         };
         let timetable = Timetable::new(location.hours.as_deref(), &location.exception_hours).ok()?;
         let next = ordinal(self.timetables.len());
-        Some((*self.timetables.entry(timetable).or_insert(next), zone))
+        let timetable = *self.timetables.entry(timetable).or_insert(next);
+        let next = ordinal(self.schedules.len() + 1);
+        Some(*self.schedules.entry((timetable, zone)).or_insert(next))
     }
 
     /// The index of everything that was added.
@@ -236,6 +242,7 @@ impl IndexBuilder {
         index.site_terms = self.site_terms.finish();
         index.categories = in_order(self.categories);
         index.timetables = in_order(self.timetables);
+        index.schedules = in_order(self.schedules);
         index.merchants_by_name = order(index.merchants.len(), |own| {
             let entry = &index.merchants[own as usize];
             (&entry.name, &entry.id)
@@ -250,7 +257,12 @@ impl IndexBuilder {
         for (rank, own) in (0..).zip(&index.sites_by_name) {
             index.sites[*own as usize].rank = rank;
         }
-        let located = (0..).zip(&index.sites).filter_map(|(own, site)| Some((own, site.point?.0)));
+        let located = (0..).zip(&index.sites).filter_map(|(own, site)| {
+            let point = site.point?;
+            let alone = index.merchants[site.merchant as usize].sites == 1;
+            let position = point.position();
+            Some((point, Spot { position, site: own, merchant: site.merchant, schedule: site.schedule, alone }))
+        });
         index.grid = Grid::new(located);
         index
     }

@@ -1,19 +1,27 @@
 //! Answering a query.
 //!
-//! Candidates come from the [grid](super::grid) where a circle is asked for, else from everywhere. A candidate's distance
-//! is bounded by its chord first; geodesics are worked out only at the rim of the circle and for what may be on the page.
+//! Candidates come from the [grid](super::grid) where a circle is asked for, else from everywhere. What costs least is
+//! judged first: chords rule out most of what lies outside a circle, and geodesics are worked out only at its rim and for
+//! what may be on the page; then words, then opening hours, each schedule once per query.
 
-use std::{cell::RefCell, cmp::Reverse};
+use std::{
+    cell::{Cell, RefCell},
+    collections::HashMap,
+};
 
 use jiff::Timestamp;
 
-use super::{Index, Site, Symbol, position::Position};
+use super::{
+    Index, Site, Spot, Symbol,
+    best::{After, Best, Candidate},
+    position::Position,
+};
 use crate::{
     Refusal,
     merchant::{
         address::Place,
-        geo::{Chord, Point, Position as InSpace},
-        port::{Criteria, Hit, LocationHit, Page, Preference, Query},
+        geo::{Chord, Point, Position as InSpace, Rim},
+        port::{Circle, Criteria, Hit, LocationHit, Page, Preference, Query},
         schedule::Local,
         words::sought_terms,
     },
@@ -22,10 +30,8 @@ use crate::{
 /// What a query demands of a location, in the index's numbers.
 struct Demand<'a> {
     index: &'a Index,
-    center: Option<(Point, InSpace, f64)>,
-    open_at: Option<Timestamp>,
-    /// What the clocks of each zone show at that instant, as far as anyone asked.
-    clocks: RefCell<Vec<Option<Local>>>,
+    center: Option<Center>,
+    open_at: Option<Opening>,
     methods: u8,
     /// `None` where no location has one of them.
     amenities: Option<Vec<Symbol>>,
@@ -43,32 +49,48 @@ struct Address {
     postal_code: Symbol,
 }
 
-/// Something that may be on the page.
-#[derive(Clone, Copy)]
-struct Candidate {
-    relevance: u32,
-    chord: Chord,
-    rank: u32,
-    own: u32,
+/// A circle, and what is worked out of it once.
+struct Center {
+    circle: Circle,
+    position: InSpace,
+    rim: Rim,
 }
 
-impl Candidate {
-    /// Orders candidates by what is known without working out a geodesic.
-    fn key(&self) -> (Reverse<u32>, u64, u32) {
-        (Reverse(self.relevance), self.chord.order(), self.rank)
+/// An instant at which locations have to be open.
+struct Opening {
+    instant: Timestamp,
+    /// What the clocks of each zone show then, as far as anyone asked.
+    clocks: RefCell<Vec<Option<Local>>>,
+    /// By schedule, whether it is open then, as far as anyone asked.
+    verdicts: Box<[Cell<Option<bool>>]>,
+}
+
+impl Center {
+    fn new(circle: Circle) -> Self {
+        Self { circle, position: circle.center.position(), rim: Rim::new(circle.max) }
+    }
+
+    /// The straight line to a position in the circle.
+    fn holds(&self, position: InSpace, point: impl FnOnce() -> Point) -> Option<Chord> {
+        let chord = self.position.chord(position);
+        self.rim.holds(chord).unwrap_or_else(|| self.circle.holds(point())).then_some(chord)
     }
 }
 
 impl<'a> Demand<'a> {
     fn new(index: &'a Index, criteria: &Criteria, preference: &Preference) -> Self {
-        let center = criteria.within.map(|circle| (circle.center, circle.center.position(), circle.max));
+        let center = criteria.within.map(Center::new);
         let amenities = criteria.amenities.iter().map(|amenity| index.amenities.get(amenity)).collect();
         let preferred = if center.is_some() { Vec::new() } else { index.addresses(&preference.place, false) };
+        let opening = |instant| Opening {
+            instant,
+            clocks: RefCell::new(vec![None; index.zones.len()]),
+            verdicts: vec![Cell::new(None); index.schedules.len()].into(),
+        };
         Self {
             index,
             center,
-            open_at: criteria.open_at,
-            clocks: RefCell::new(vec![None; index.zones.len()]),
+            open_at: criteria.open_at.map(opening),
             methods: criteria.methods.iter().fold(0, |methods, method| methods | super::bit(*method)),
             amenities,
             place: criteria.place.as_ref().map(|place| index.addresses(place, true)),
@@ -78,40 +100,61 @@ impl<'a> Demand<'a> {
 
     /// Whether a location has what is demanded, and the straight line to it; 0 where there is nothing to measure from.
     fn admits(&self, site: &Site) -> Option<Chord> {
-        let suits = (self.methods == 0 || self.methods & site.methods != 0)
+        if !self.suits(site) {
+            return None;
+        }
+        let chord = match &self.center {
+            None => Chord::ZERO,
+            Some(center) => {
+                let point = site.point?;
+                center.holds(point.position(), || point)?
+            }
+        };
+        self.is_open(site.schedule).then_some(chord)
+    }
+
+    /// The same for a location on the map of which a text, or whatever `words` asks for, may demand more.
+    fn admits_spot<T>(&self, center: &Center, spot: &Spot, words: impl FnOnce() -> Option<T>) -> Option<(Chord, T)> {
+        let site = || &self.index.sites[spot.site as usize];
+        let chord = center.holds(spot.position, || site().point.unwrap_or(center.circle.center))?;
+        let found = words()?;
+        let admitted = self.is_open(spot.schedule) && (self.is_plain() || self.suits(site()));
+        admitted.then_some((chord, found))
+    }
+
+    /// Whether nothing is demanded but a circle and opening hours.
+    fn is_plain(&self) -> bool {
+        self.methods == 0 && self.place.is_none() && self.amenities.as_ref().is_some_and(Vec::is_empty)
+    }
+
+    /// Whether a location has what does not depend on where the caller is, nor when.
+    fn suits(&self, site: &Site) -> bool {
+        (self.methods == 0 || self.methods & site.methods != 0)
             && self
                 .amenities
                 .as_ref()
                 .is_some_and(|sought| sought.iter().all(|amenity| site.amenities.binary_search(amenity).is_ok()))
             && self.place.as_ref().is_none_or(|places| {
                 places.get(site.country as usize).copied().flatten().is_some_and(|address| address.is_of(site))
-            });
-        if !suits {
-            return None;
-        }
-        let chord = match self.center {
-            None => Chord::ZERO,
-            Some((center, position, max)) => {
-                let (point, own) = site.point?;
-                let chord = position.chord(own);
-                let inside = chord.at_least() <= max && (chord.at_most() <= max || center.distance(point) <= max);
-                inside.then_some(chord)?
-            }
-        };
-        self.open_at.is_none_or(|instant| self.is_open(site, instant)).then_some(chord)
+            })
     }
 
-    fn is_open(&self, site: &Site, instant: Timestamp) -> bool {
-        let Some((timetable, zone)) = site.schedule else { return false };
-        let mut clocks = self.clocks.borrow_mut();
-        let shown = clocks[zone as usize].get_or_insert_with(|| Local::at(instant, &self.index.zones[zone as usize]));
-        self.index.timetables[timetable as usize].open(shown)
+    /// Whether a schedule, as an index from 1, is open when that is demanded.
+    fn is_open(&self, schedule: u32) -> bool {
+        let Some(opening) = &self.open_at else { return true };
+        let Some(own) = schedule.checked_sub(1) else { return false };
+        let verdict = &opening.verdicts[own as usize];
+        verdict.get().unwrap_or_else(|| {
+            let open = opening.judge(self.index, self.index.schedules[own as usize]);
+            verdict.set(Some(open));
+            open
+        })
     }
 
     /// The length of the geodesic to a location; 0 where there is nothing to measure from.
     fn distance(&self, site: &Site) -> f64 {
-        match (self.center, site.point) {
-            (Some((center, ..)), Some((point, _))) => center.distance(point),
+        match (&self.center, site.point) {
+            (Some(center), Some(point)) => center.circle.center.distance(point),
             _ => 0.0,
         }
     }
@@ -126,6 +169,14 @@ impl<'a> Demand<'a> {
             }
             _ => 0,
         }
+    }
+}
+
+impl Opening {
+    fn judge(&self, index: &Index, (timetable, zone): (u32, u16)) -> bool {
+        let mut clocks = self.clocks.borrow_mut();
+        let shown = clocks[zone as usize].get_or_insert_with(|| Local::at(self.instant, &index.zones[zone as usize]));
+        index.timetables[timetable as usize].open(shown)
     }
 }
 
@@ -153,7 +204,7 @@ impl Scores {
             let mut merchants = vec![0; index.merchants.len()];
             index.merchant_terms.score(&terms, &mut merchants);
             let mut sites = Vec::new();
-            if with_sites {
+            if with_sites && index.site_terms.any(&terms) {
                 sites.resize(index.sites.len(), 0);
                 index.site_terms.score(&terms, &mut sites);
             }
@@ -188,7 +239,10 @@ impl Index {
     /// # Errors
     /// [`InvalidCursor`](crate::Code::InvalidCursor) for a position that no index gave.
     pub fn find(&self, query: &Query) -> Result<Page<Hit>, Refusal> {
-        let after = query.after.as_deref().map(Position::decode).transpose()?;
+        let after = after(query, &self.merchants_by_name, |own| {
+            let entry = &self.merchants[own as usize];
+            (&entry.name, &entry.id)
+        })?;
         let demand = Demand::new(self, &query.criteria, &query.preference);
         let scores = Scores::new(self, query, false);
         let categories = self.categories_in(&query.criteria);
@@ -197,28 +251,37 @@ impl Index {
             fits.then(|| scores.relevance(own, None)).flatten()
         };
 
-        let mut candidates = Vec::new();
-        if let Some(circle) = query.criteria.within {
-            // Where a merchant stands among the candidates, counted from 1.
-            let mut places = vec![0_u32; self.merchants.len()];
-            for site in self.grid.near(circle).map(|site| &self.sites[site as usize]) {
-                let Some(relevance) = relevance(site.merchant) else { continue };
-                let Some(chord) = demand.admits(site) else { continue };
-                let place = &mut places[site.merchant as usize];
-                if *place == 0 {
-                    let rank = self.merchants[site.merchant as usize].rank;
-                    candidates.push(Candidate { relevance, chord, rank, own: site.merchant });
-                    *place = super::ordinal(candidates.len());
+        let nearest = |own: u32| {
+            let admitted = || self.sites_of(own).iter().filter_map(|site| Some((demand.admits(site)?, site)));
+            let bound = admitted().map(|(chord, _)| chord.at_most()).fold(f64::INFINITY, f64::min);
+            let near = admitted().filter(|(chord, _)| chord.at_least() <= bound);
+            near.map(|(_, site)| demand.distance(site)).fold(f64::INFINITY, f64::min)
+        };
+        let measure: Option<&dyn Fn(u32) -> f64> = if demand.center.is_some() { Some(&nearest) } else { None };
+        let mut best = Best::new(query.limit, after.as_ref(), measure);
+        let candidate =
+            |relevance, chord, own: u32| Candidate { relevance, chord, rank: self.merchants[own as usize].rank, own };
+        if let Some(center) = &demand.center {
+            // Of merchants with several locations, the nearest that is admitted.
+            let mut several: HashMap<u32, (u32, Chord)> = HashMap::new();
+            for spot in self.grid.near(center.circle) {
+                let admitted = demand.admits_spot(center, spot, || relevance(spot.merchant));
+                let Some((chord, relevance)) = admitted else { continue };
+                if spot.alone {
+                    best.add(candidate(relevance, chord, spot.merchant));
                 } else {
-                    let candidate = &mut candidates[*place as usize - 1];
-                    if chord < candidate.chord {
-                        candidate.chord = chord;
+                    let (_, nearest) = several.entry(spot.merchant).or_insert((relevance, chord));
+                    if chord < *nearest {
+                        *nearest = chord;
                     }
                 }
             }
+            for (own, (relevance, chord)) in several {
+                best.add(candidate(relevance, chord, own));
+            }
         } else {
             let located = query.criteria.concern_locations();
-            for (own, entry) in (0..).zip(&self.merchants) {
+            for own in 0..super::ordinal(self.merchants.len()) {
                 let Some(relevance) = relevance(own) else { continue };
                 let admitted = || self.sites_of(own).iter().filter(|site| demand.admits(site).is_some());
                 if located && admitted().next().is_none() {
@@ -228,27 +291,10 @@ impl Index {
                     true => 0,
                     false => admitted().map(|site| demand.closeness(site)).max().unwrap_or_default(),
                 };
-                let relevance = relevance | closeness << CLOSENESS;
-                candidates.push(Candidate { relevance, chord: Chord::ZERO, rank: entry.rank, own });
+                best.add(candidate(relevance | closeness << CLOSENESS, Chord::ZERO, own));
             }
         }
-
-        let nearest = |own: u32| {
-            let admitted = || self.sites_of(own).iter().filter_map(|site| Some((demand.admits(site)?, site)));
-            let bound = admitted().map(|(chord, _)| chord.at_most()).fold(f64::INFINITY, f64::min);
-            let near = admitted().filter(|(chord, _)| chord.at_least() <= bound);
-            near.map(|(_, site)| demand.distance(site)).fold(f64::INFINITY, f64::min)
-        };
-        let bound = |after: &Position| {
-            let by_name = &self.merchants_by_name;
-            by_name.partition_point(|own| {
-                let entry = &self.merchants[*own as usize];
-                (&*entry.name, &*entry.id) <= (after.name.as_str(), after.id.as_str())
-            })
-        };
-        let total = candidates.len();
-        let measure: Option<&dyn Fn(u32) -> f64> = if demand.center.is_some() { Some(&nearest) } else { None };
-        let (page, more) = first(candidates, after.as_ref(), query.limit, measure, &bound);
+        let (page, more, total) = best.page();
         let next = page.last().filter(|_| more).map(|(candidate, distance)| {
             let entry = &self.merchants[candidate.own as usize];
             let (name, id) = (entry.name.to_string(), entry.id.to_string());
@@ -272,36 +318,36 @@ impl Index {
     /// # Errors
     /// [`InvalidCursor`](crate::Code::InvalidCursor) for a position that no index gave.
     pub fn find_locations(&self, query: &Query) -> Result<Page<LocationHit>, Refusal> {
-        let after = query.after.as_deref().map(Position::decode).transpose()?;
+        let after = after(query, &self.sites_by_name, |own| {
+            let site = &self.sites[own as usize];
+            (&site.name, &site.id)
+        })?;
         let demand = Demand::new(self, &query.criteria, &query.preference);
         let scores = Scores::new(self, query, true);
         let categories = self.categories_in(&query.criteria);
-        let candidate = |own: u32| {
-            let site = &self.sites[own as usize];
-            let category = self.merchants[site.merchant as usize].category as usize;
-            if categories.as_ref().is_some_and(|fit| !fit[category]) {
-                return None;
-            }
-            let relevance = scores.relevance(site.merchant, Some(own))?;
-            let chord = demand.admits(site)?;
-            let relevance = relevance | demand.closeness(site) << CLOSENESS;
-            Some(Candidate { relevance, chord, rank: site.rank, own })
+        let relevance = |merchant: u32, own: u32| {
+            let category = |fit: &Vec<bool>| fit[self.merchants[merchant as usize].category as usize];
+            categories.as_ref().is_none_or(category).then(|| scores.relevance(merchant, Some(own))).flatten()
         };
-        let candidates: Vec<_> = match query.criteria.within {
-            Some(circle) => self.grid.near(circle).filter_map(candidate).collect(),
-            None => (0..super::ordinal(self.sites.len())).filter_map(candidate).collect(),
-        };
-
         let measure = |own: u32| demand.distance(&self.sites[own as usize]);
         let measure: Option<&dyn Fn(u32) -> f64> = if demand.center.is_some() { Some(&measure) } else { None };
-        let bound = |after: &Position| {
-            self.sites_by_name.partition_point(|own| {
-                let site = &self.sites[*own as usize];
-                (&*site.name, &*site.id) <= (after.name.as_str(), after.id.as_str())
-            })
-        };
-        let total = candidates.len();
-        let (page, more) = first(candidates, after.as_ref(), query.limit, measure, &bound);
+        let mut best = Best::new(query.limit, after.as_ref(), measure);
+        if let Some(center) = &demand.center {
+            for spot in self.grid.near(center.circle) {
+                let admitted = demand.admits_spot(center, spot, || relevance(spot.merchant, spot.site));
+                let Some((chord, relevance)) = admitted else { continue };
+                let rank = self.sites[spot.site as usize].rank;
+                best.add(Candidate { relevance, chord, rank, own: spot.site });
+            }
+        } else {
+            for (own, site) in (0..).zip(&self.sites) {
+                let Some(relevance) = relevance(site.merchant, own) else { continue };
+                let Some(chord) = demand.admits(site) else { continue };
+                let relevance = relevance | demand.closeness(site) << CLOSENESS;
+                best.add(Candidate { relevance, chord, rank: site.rank, own });
+            }
+        }
+        let (page, more, total) = best.page();
         let next = page.last().filter(|_| more).map(|(candidate, distance)| {
             let site = &self.sites[candidate.own as usize];
             let (name, id) = (site.name.to_string(), site.id.to_string());
@@ -361,51 +407,16 @@ impl Index {
     }
 }
 
-/// The first candidates after a position, with their distances, in order; and whether there are more.
-///
-/// `measure` works a distance out, where there is something to measure from; `bound` says how many come before or at a
-/// position by name.
-fn first(
-    mut candidates: Vec<Candidate>,
-    after: Option<&Position>,
-    limit: usize,
-    measure: Option<&dyn Fn(u32) -> f64>,
-    bound: &dyn Fn(&Position) -> usize,
-) -> (Vec<(Candidate, f64)>, bool) {
-    let distance = |candidate: &Candidate| measure.map_or(0.0, |measure| measure(candidate.own));
-    if let Some(after) = after {
-        let bound = super::ordinal(bound(after));
-        candidates.retain(|candidate| {
-            if candidate.relevance != after.relevance {
-                return candidate.relevance < after.relevance;
-            }
-            if candidate.chord.at_least() > after.distance {
-                return true;
-            }
-            if candidate.chord.at_most() < after.distance {
-                return false;
-            }
-            let distance = distance(candidate);
-            distance > after.distance || (distance == after.distance && candidate.rank >= bound)
-        });
-    }
-    let more = candidates.len() > limit;
-    if more && limit > 0 {
-        let (_, last, _) = candidates.select_nth_unstable_by_key(limit - 1, Candidate::key);
-        let least = last.relevance;
-        let rest = candidates.split_off(limit);
-        if measure.is_some() {
-            // Whoever can be as near as the farthest of them may belong before it.
-            let of_last = candidates.iter().filter(|candidate| candidate.relevance == least);
-            let reach = of_last.map(|candidate| candidate.chord.at_most()).fold(0.0, f64::max);
-            let near = |candidate: &Candidate| candidate.relevance == least && candidate.chord.at_least() <= reach;
-            candidates.extend(rest.into_iter().filter(near));
-        }
-    }
-    let mut page: Vec<_> = candidates.into_iter().map(|candidate| (candidate, distance(&candidate))).collect();
-    page.sort_unstable_by_key(|(candidate, distance)| {
-        (Reverse(candidate.relevance), distance.to_bits(), candidate.rank)
+/// Where the page of a query starts, among what is in the order of these names and ids.
+fn after<'a>(
+    query: &Query,
+    by_name: &[u32],
+    key: impl Fn(u32) -> (&'a Box<str>, &'a Box<str>),
+) -> Result<Option<After>, Refusal> {
+    let Some(position) = query.after.as_deref().map(Position::decode).transpose()? else { return Ok(None) };
+    let ranks = by_name.partition_point(|own| {
+        let (name, id) = key(*own);
+        (&**name, &**id) <= (position.name.as_str(), position.id.as_str())
     });
-    page.truncate(limit);
-    (page, more)
+    Ok(Some(After { position, ranks }))
 }

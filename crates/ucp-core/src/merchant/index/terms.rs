@@ -17,6 +17,11 @@ pub(super) struct Terms {
 }
 
 impl Terms {
+    /// Whether one of the terms occurs.
+    pub(super) fn any(&self, terms: &[String]) -> bool {
+        terms.iter().take(MAX_TERMS).any(|term| self.stretches.contains_key(term.as_str()))
+    }
+
     /// Adds up into `scores`, by ordinal, the weights of the terms.
     pub(super) fn score(&self, terms: &[String], scores: &mut [u16]) {
         for term in terms.iter().take(MAX_TERMS) {

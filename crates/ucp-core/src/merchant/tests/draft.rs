@@ -74,6 +74,32 @@ fn an_address_that_nobody_knows_finds_nothing_and_says_so() {
 }
 
 #[test]
+fn an_address_of_blanks_is_nowhere_and_never_everywhere() {
+    let addressed = |postal_code: &str| {
+        let address = PostalAddress { postal_code: Some(postal_code.to_owned()), ..PostalAddress::default() };
+        let location = Some(LocationFilter { address: Some(address), radius: None });
+        search::Request { filters: Filters { location, ..Filters::default() }, ..search::Request::default() }
+    };
+    for blank in [" ", "-", "\u{300}"] {
+        let answer = found(&directory(), &addressed(blank));
+        assert_eq!((answer.merchants.len(), answer.total), (0, Some(0)));
+        assert_eq!(answer.messages.iter().map(code).collect::<Vec<_>>(), ["LOCATION_UNRESOLVED"]);
+    }
+    assert_eq!(refused(&addressed("")).path.as_deref(), Some("$.filters.location.address"));
+}
+
+#[test]
+fn a_radius_of_too_many_metres_reaches_around_the_earth() {
+    let reached = |miles: f64| {
+        let filters = Filters { location: near("94105", miles), ..Filters::default() };
+        let request = search::Request { filters, context: american(), ..search::Request::default() };
+        run(search::search(&directory(), &Map::default(), &request, at(EVENING))).map(|found| found.total)
+    };
+    assert_eq!(reached(f64::MAX), reached(20_000.0));
+    assert!(reached(f64::NAN).is_err() && reached(f64::INFINITY).is_err() && reached(-1.0).is_err());
+}
+
+#[test]
 fn the_country_of_the_address_goes_before_that_of_the_context() {
     let map = Map::default();
     let ask = |country: Option<&str>| {
