@@ -7,7 +7,7 @@ use futures_util::future::BoxFuture;
 use http::{HeaderName, HeaderValue};
 use serde_json::json;
 use tokio::{runtime, task};
-use ucp_core::Operation;
+use ucp_core::operation::Offering;
 use ucp_service::platform::{Business, Standing};
 use ucp_trust::{
     address::{ProfileUrl, Reach},
@@ -199,7 +199,7 @@ impl Fetch for Documents {
 
 /// How many platforms a directory keeps, and as how many bytes it counts them.
 async fn weighed(platforms: &Arc<Platforms>) -> Done<(usize, u64)> {
-    let business = Business::new(Operation::ALL, None);
+    let business = Business::new(&Offering::everything(), None);
     let options = DirectoryOptions { fetch_burst: u32::MAX, ..DirectoryOptions::default() };
     let directory: Directory<Standing> =
         Directory::new(Documents(Arc::clone(platforms)), options, move |profile| business.standing(profile));

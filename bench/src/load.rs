@@ -5,6 +5,7 @@
 
 use std::{
     cell::{Cell, RefCell},
+    net::SocketAddr,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -137,7 +138,7 @@ impl Load<'_> {
     async fn run(&self, when: impl AsyncFn() -> Option<Instant>, answers: Answers) -> Done<Run> {
         let mut connections = Vec::new();
         for _ in 0..self.connections {
-            connections.push(Connection::open(self.server).await?);
+            connections.push(Connection::open(self.server.address).await?);
         }
         let run = RefCell::new(Run::default());
         let turn = Cell::new(0);
@@ -176,8 +177,8 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    pub(crate) async fn open(server: &Server) -> Done<Self> {
-        let stream = TcpStream::connect(server.address).await?;
+    pub(crate) async fn open(address: SocketAddr) -> Done<Self> {
+        let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
         Ok(Self { stream, buffer: vec![0; 64 << 10] })
     }

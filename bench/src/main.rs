@@ -13,6 +13,7 @@
 //! | [`callers`] | the same question by callers of several kinds |
 //! | [`purchase`] | carts and checkouts, beside flushes to disk |
 //! | [`places`] | a large directory of merchants |
+//! | [`webhooks`] | what platforms are told about their orders |
 //! | [`goods`] | a large catalog, made up |
 //! | [`report`] | figures as people read them |
 
@@ -26,6 +27,7 @@ mod purchase;
 mod report;
 mod scenario;
 mod server;
+mod webhooks;
 
 use std::{
     error::Error,
@@ -149,6 +151,7 @@ async fn measure(options: &Options) -> Done<()> {
     if !options.quick && Shop::large_scenarios().iter().any(|name| options.wants(name)) {
         many(options, &gateway, directory.path()).await?;
     }
+    webhooks::all(options, &gateway, directory.path()).await?;
     places::all(options, &gateway, directory.path()).await?;
     Ok(())
 }

@@ -121,7 +121,7 @@ impl<'a> Buyer<'a> {
         let requests = self.requests(Ask::Create, count).await?;
         let (requests, made) = (&RefCell::new(requests), &RefCell::new(Vec::with_capacity(count)));
         let caller = async || {
-            let mut connection = Connection::open(self.server).await?;
+            let mut connection = Connection::open(self.server.address).await?;
             loop {
                 let Some(request) = requests.borrow_mut().pop() else { return Done::Ok(()) };
                 let body = String::from_utf8(connection.body(&request.bytes).await?)?;
@@ -192,7 +192,7 @@ impl<'a> Buyer<'a> {
     /// Whether a question gets the right answer, and how many of it are answered per second, about.
     async fn try_out(&mut self, ask: Ask, effort: &Effort) -> Done<f64> {
         let first = self.requests(ask, 1).await?;
-        let mut connection = Connection::open(self.server).await?;
+        let mut connection = Connection::open(self.server.address).await?;
         for request in first {
             let answer = String::from_utf8(connection.body(&request.bytes).await?)?;
             if !answer.contains(ask.sign()) {
@@ -345,13 +345,13 @@ async fn read(buyer: &mut Buyer<'_>, effort: &Effort, name: &str) -> Done<Row> {
 }
 
 /// A file beside the shop's database.
-struct Disk {
+pub(crate) struct Disk {
     file: fs::File,
     page: u64,
 }
 
 impl Disk {
-    fn beside(data: &Path) -> Done<Self> {
+    pub(crate) fn beside(data: &Path) -> Done<Self> {
         let mut file = fs::File::create(data.join("flushed"))?;
         for _ in 0..PAGES {
             file.write_all(&[0; PAGE])?;
@@ -361,7 +361,7 @@ impl Disk {
     }
 
     /// Writes 4 KiB and flushes them, for a while; each so many times counts as one.
-    fn flushes(&mut self, times: usize, duration: Duration) -> Done<Run> {
+    pub(crate) fn flushes(&mut self, times: usize, duration: Duration) -> Done<Run> {
         let mut run = Run::default();
         let start = Instant::now();
         while start.elapsed() < duration {
@@ -391,7 +391,7 @@ fn goods(quantity: usize) -> Value {
 }
 
 /// What a platform states about a checkout that only has to be paid then.
-fn checkout(quantity: usize) -> Value {
+pub(crate) fn checkout(quantity: usize) -> Value {
     let mut checkout = goods(quantity);
     checkout["buyer"] = json!({
         "first_name": "Jane",
@@ -415,7 +415,7 @@ fn checkout(quantity: usize) -> Value {
 }
 
 /// What pays in the sandbox.
-fn payment() -> Value {
+pub(crate) fn payment() -> Value {
     json!({ "payment": { "instruments": [{
         "id": "instrument_1",
         "handler_id": "mock_payment_handler",
@@ -441,10 +441,15 @@ fn call(tool: &str, arguments: &Value) -> Vec<u8> {
 
 /// A change under an idempotency key.
 fn keyed(method: &str, path: &str, key: &str, body: &Value) -> Vec<u8> {
+    keyed_by(PLATFORM, method, path, key, body)
+}
+
+/// The same, in the name of a platform.
+pub(crate) fn keyed_by(platform: &str, method: &str, path: &str, key: &str, body: &Value) -> Vec<u8> {
     let body = body.to_string();
     format!(
         "{method} {path} HTTP/1.1\r\nHost: {HOST}\r\nAccept: application/json\r\nContent-Type: application/json\r\n\
-         UCP-Agent: profile=\"{PLATFORM}\"\r\nIdempotency-Key: {key}\r\nContent-Length: {}\r\n\r\n{body}",
+         UCP-Agent: profile=\"{platform}\"\r\nIdempotency-Key: {key}\r\nContent-Length: {}\r\n\r\n{body}",
         body.len()
     )
     .into_bytes()

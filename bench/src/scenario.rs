@@ -59,7 +59,7 @@ pub(crate) struct Shop {
 impl Shop {
     /// The sample shop that a server serves.
     pub(crate) async fn sample(server: &Server) -> Done<Self> {
-        let mut connection = Connection::open(server).await?;
+        let mut connection = Connection::open(server.address).await?;
         let browse = json!({ "filters": { "available": true }, "pagination": { "limit": 10 } });
         let found: Value =
             serde_json::from_slice(&connection.body(&post("/catalog/search", &browse.to_string())).await?)?;
@@ -178,6 +178,7 @@ pub(crate) fn post_as(profile: &str, path: &str, body: &str) -> Vec<u8> {
     .into_bytes()
 }
 
-fn get(path: &str) -> Vec<u8> {
+/// A request that asks for a document.
+pub(crate) fn get(path: &str) -> Vec<u8> {
     format!("GET {path} HTTP/1.1\r\nHost: {HOST}\r\nAccept: application/json\r\n\r\n").into_bytes()
 }

@@ -30,6 +30,8 @@ pub(crate) struct Call {
     pub(crate) payload: Value,
     /// The idempotency key; empty for calls that change nothing.
     pub(crate) key: String,
+    /// Who calls, and at the endpoints of which release; empty for those at the root.
+    platform: (String, &'static str),
 }
 
 /// The transport.
@@ -50,25 +52,30 @@ pub(crate) struct Answer {
 impl Call {
     /// A call that changes nothing.
     pub(crate) fn reading(operation: &'static str, id: &str) -> Self {
-        Self { operation, id: id.to_owned(), payload: Value::Null, key: String::new() }
+        Self::keyed(operation, id, Value::Null, String::new())
     }
 
     /// A call under a key.
     pub(crate) fn keyed(operation: &'static str, id: &str, payload: Value, key: String) -> Self {
-        Self { operation, id: id.to_owned(), payload, key }
+        Self { operation, id: id.to_owned(), payload, key, platform: (PROFILE.to_owned(), "") }
+    }
+
+    /// The same as the platform with this profile makes it, at the endpoints of a release below a path.
+    pub(crate) fn by(self, profile: &str, endpoints: &'static str) -> Self {
+        Self { platform: (profile.to_owned(), endpoints), ..self }
     }
 
     /// The bytes of the request.
     fn request(&self, way: Way) -> Vec<u8> {
         let row = Operation::named(self.operation).expect("an operation").row();
-        let key = &self.key;
+        let (key, (profile, endpoints)) = (&self.key, &self.platform);
         let (method, path, body) = match way {
             Way::Rest => {
                 let body = if self.payload.is_null() { String::new() } else { self.payload.to_string() };
                 (row.method.as_str(), row.path.replace("{id}", &self.id), body)
             }
             Way::Mcp => {
-                let mut arguments = json!({ "meta": { "ucp-agent": { "profile": PROFILE } } });
+                let mut arguments = json!({ "meta": { "ucp-agent": { "profile": profile } } });
                 if !key.is_empty() {
                     arguments["meta"]["idempotency-key"] = key.as_str().into();
                 }
@@ -83,9 +90,9 @@ impl Call {
                 ("POST", "/mcp".to_owned(), message.to_string())
             }
         };
-        let mut head = format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n");
+        let mut head = format!("{method} {endpoints}{path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n");
         if way == Way::Rest {
-            head.push_str(&format!("UCP-Agent: profile=\"{PROFILE}\"\r\n"));
+            head.push_str(&format!("UCP-Agent: profile=\"{profile}\"\r\n"));
             if !key.is_empty() {
                 head.push_str(&format!("Idempotency-Key: {key}\r\n"));
             }
@@ -98,33 +105,38 @@ impl Call {
 
     /// Sends it once.
     pub(crate) fn send(&self, address: SocketAddr, way: Way) -> io::Result<Answer> {
-        let mut stream = TcpStream::connect_timeout(&address, PATIENCE)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
-        stream.set_nodelay(true)?;
-        stream.write_all(&self.request(way))?;
-        let broken = || io::Error::from(io::ErrorKind::UnexpectedEof);
-        let mut reader = BufReader::new(stream);
-        let mut line = String::new();
-        reader.read_line(&mut line)?;
-        let status = line.split(' ').nth(1).and_then(|status| status.parse().ok()).ok_or_else(broken)?;
-        let (mut length, mut retry_after) = (0, None);
-        loop {
-            line.clear();
-            reader.read_line(&mut line)?;
-            match line.trim_end().split_once(": ") {
-                Some((name, value)) if name.eq_ignore_ascii_case("content-length") => {
-                    length = value.parse().map_err(|_| broken())?;
-                }
-                Some((name, value)) if name.eq_ignore_ascii_case("retry-after") => retry_after = value.parse().ok(),
-                Some(_) => {}
-                None if line == "\r\n" => break,
-                None => return Err(broken()),
-            }
-        }
-        let mut body = vec![0; length];
-        reader.read_exact(&mut body)?;
-        Ok(Answer { status, retry_after, body: unnamed(String::from_utf8(body).map_err(|_| broken())?) })
+        exchange(address, &self.request(way))
     }
+}
+
+/// Sends a request, and reads the answer.
+pub(crate) fn exchange(address: SocketAddr, request: &[u8]) -> io::Result<Answer> {
+    let mut stream = TcpStream::connect_timeout(&address, PATIENCE)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_nodelay(true)?;
+    stream.write_all(request)?;
+    let broken = || io::Error::from(io::ErrorKind::UnexpectedEof);
+    let mut reader = BufReader::new(stream);
+    let mut line = String::new();
+    reader.read_line(&mut line)?;
+    let status = line.split(' ').nth(1).and_then(|status| status.parse().ok()).ok_or_else(broken)?;
+    let (mut length, mut retry_after) = (0, None);
+    loop {
+        line.clear();
+        reader.read_line(&mut line)?;
+        match line.trim_end().split_once(": ") {
+            Some((name, value)) if name.eq_ignore_ascii_case("content-length") => {
+                length = value.parse().map_err(|_| broken())?;
+            }
+            Some((name, value)) if name.eq_ignore_ascii_case("retry-after") => retry_after = value.parse().ok(),
+            Some(_) => {}
+            None if line == "\r\n" => break,
+            None => return Err(broken()),
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body)?;
+    Ok(Answer { status, retry_after, body: unnamed(String::from_utf8(body).map_err(|_| broken())?) })
 }
 
 /// An answer without the name of the request, which in MCP stands in its envelope.
@@ -211,9 +223,11 @@ impl Clients {
 
     /// Tries once, at this address.
     pub(crate) fn attempt(&self, address: SocketAddr, way: Way, call: &Call) -> Result<Value, Unanswered> {
-        let Call { operation, id, payload, key } = call;
+        let Call { operation, id, payload, key, platform: (profile, _) } = call;
         let way_name = format!("{way:?}");
-        self.write(&json!({ "way": way_name, "operation": operation, "id": id, "key": key, "payload": payload }));
+        self.write(&json!({
+            "way": way_name, "profile": profile, "operation": operation, "id": id, "key": key, "payload": payload,
+        }));
         Tally::add(&self.tally.attempts);
         let Ok(answer) = call.send(address, way) else {
             Tally::add(&self.tally.broken);

@@ -3,7 +3,7 @@
 //! `cargo test -p ucp-gateway --test faults -- run` runs all scenarios, `… -- run NAME…` some of them. Each says in one
 //! line what it did. `UCP_FAULTS_KILLS` changes how often the gateway is killed at random, `UCP_FAULTS_SEED` how chance
 //! begins. What a scenario that failed did stays on disk: what clients asked and were answered (`record.jsonl`), the
-//! gateways' log, the database and the provider's journal.
+//! gateways' log, the database, the provider's journal and what platforms were told (`webhooks.jsonl`).
 //!
 //! | module | holds |
 //! | :-- | :-- |
@@ -11,11 +11,15 @@
 //! | [`disk`] | killed at every n-th system call; failing and full disks |
 //! | [`provider`] | a provider that hangs, breaks off and talks nonsense |
 //! | [`rivals`] | calls that race each other, in one gateway and in two |
+//! | [`webhooks`] | killed while platforms are told about their orders, and do not listen |
 //! | [`books`] | what must be true of the database and of the provider's journal |
+//! | [`told`] | what must be true of everything that platforms were told |
+//! | [`proof`] | whether a webhook is signed, found out without the code under test |
+//! | [`platforms`] | receivers of webhooks that misbehave |
 //! | [`client`] | clients that repeat calls, and compare answers with earlier ones |
 //! | [`process`] | the gateway and the provider, as processes |
 //! | [`strace`] | faults of system calls |
-//! | [`oracle`] | whether `books` would notice |
+//! | [`oracle`] | whether `books` would notice; that `told` does, `webhooks` shows |
 //! | [`random`] | chance |
 //!
 //! What is killed is a process, so what it has written is in the hands of the operating system. That an answer also
@@ -26,11 +30,15 @@ mod client;
 mod disk;
 mod kills;
 mod oracle;
+mod platforms;
 mod process;
+mod proof;
 mod provider;
 mod random;
 mod rivals;
 mod strace;
+mod told;
+mod webhooks;
 
 use std::{
     env, fs,
@@ -83,6 +91,8 @@ const SCENARIOS: &[Scenario] = &[
     Scenario { name: "rivals", times: Times::PATIENT, traced: false, run: rivals::in_one },
     Scenario { name: "thawed", times: Times::BRISK, traced: false, run: rivals::thawed },
     Scenario { name: "gateways", times: Times::PATIENT, traced: false, run: rivals::in_two },
+    Scenario { name: "webhooks", times: Times::PATIENT, traced: false, run: webhooks::killed_at_random },
+    Scenario { name: "letters", times: Times::PATIENT, traced: true, run: webhooks::killed_at_every_call },
 ];
 
 fn number(variable: &str, otherwise: u64) -> u64 {

@@ -2,7 +2,7 @@
 
 use std::{
     fs::{self, File, OpenOptions},
-    io::{BufRead as _, BufReader},
+    io::{BufRead as _, BufReader, Write as _},
     net::SocketAddr,
     path::{Path, PathBuf},
     process::{Child, ChildStdin, Command, ExitCode, Stdio},
@@ -138,6 +138,19 @@ impl World {
         &self.clients.tally
     }
 
+    /// Adds sections to the configuration of gateways that are started from now on.
+    pub(crate) fn configure(&self, sections: &str) {
+        let file = OpenOptions::new().append(true).open(self.folder.join("gateway.toml"));
+        file.and_then(|mut file| file.write_all(sections.as_bytes())).expect("the configuration");
+    }
+
+    /// A command on the data directory, as an operator gives it.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = binary();
+        command.args(arguments).arg("--data-dir").arg(self.data()).stdin(Stdio::null());
+        command
+    }
+
     /// Starts a gateway on the data directory, to which clients turn from now on. `trace` makes it log everything.
     pub(crate) fn start(&self, trace: bool) -> Gateway {
         let gateway = self.start_aside(trace);
@@ -206,18 +219,26 @@ impl World {
 /// The identifier of the payment handler.
 pub(crate) const HANDLER: &str = "psp";
 
+/// The program under test, which sees nothing of how this one is configured.
+fn binary() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ucp-gateway"));
+    for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("UCP_GATEWAY_") || name == "RUST_LOG") {
+        command.env_remove(name);
+    }
+    command
+}
+
 /// A running gateway. Dropping it kills it.
 pub(crate) struct Gateway {
     child: Child,
     pub(crate) address: SocketAddr,
+    /// Where operators call, if they can.
+    pub(crate) admin: Option<SocketAddr>,
 }
 
 impl Gateway {
     fn start(world: &World, trace: bool) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_ucp-gateway"));
-        for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("UCP_GATEWAY_") || name == "RUST_LOG") {
-            command.env_remove(name);
-        }
+        let mut command = binary();
         let log = OpenOptions::new().create(true).append(true).open(world.log()).expect("a log");
         command.args(["serve", "--listen", "127.0.0.1:0", "--config"]).arg(world.folder.join("gateway.toml"));
         command.arg("--data-dir").arg(world.data()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log);
@@ -226,16 +247,19 @@ impl Gateway {
         }
         let mut child = command.spawn().expect("the gateway starts");
         let mut lines = BufReader::new(child.stdout.take().expect("its output")).lines();
-        let rest = lines.by_ref().map_while(Result::ok).find_map(|line| {
-            line.trim().strip_prefix("REST")?.trim().strip_prefix("http://").and_then(|address| address.parse().ok())
-        });
+        let welcome: Vec<_> = lines.by_ref().map_while(Result::ok).take_while(|line| line != "Try it:").collect();
         // The rest of what it prints has to go somewhere.
         std::thread::spawn(move || lines.for_each(drop));
-        let Some(address) = rest else {
+        let printed = |name: &str| {
+            let address =
+                welcome.iter().find_map(|line| line.trim().strip_prefix(name)?.trim().strip_prefix("http://"));
+            address.and_then(|address| address.parse().ok())
+        };
+        let Some(address) = printed("REST") else {
             let status = child.wait().expect("a status");
             panic!("the gateway did not start ({status}), see {}", world.log().display());
         };
-        Self { child, address }
+        Self { child, address, admin: printed("admin") }
     }
 
     /// The process id.

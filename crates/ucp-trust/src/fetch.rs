@@ -22,7 +22,7 @@ use bytes::{Bytes, BytesMut};
 use futures_util::future::BoxFuture;
 use http::{HeaderMap, HeaderValue, header};
 use reqwest::{
-    Client, Response, Url,
+    Client, ClientBuilder, Response, Url,
     dns::{Addrs, Name, Resolve, Resolving},
     redirect,
 };
@@ -113,35 +113,48 @@ impl Resolver for SystemResolver {
 }
 
 /// Judges every address between the resolver and the connection.
-struct Guard {
+#[derive(Clone)]
+pub(crate) struct Guard {
     resolver: Arc<dyn Resolver>,
     reach: Reach,
 }
 
+impl Guard {
+    pub(crate) fn new(options: &FetchOptions) -> Self {
+        Self { resolver: Arc::clone(&options.resolver), reach: options.reach }
+    }
+
+    /// All addresses of a host, of which none is forbidden.
+    pub(crate) async fn addresses(&self, host: &str) -> Result<Vec<IpAddr>, FetchError> {
+        let addresses = match self.resolver.resolve(host).await {
+            Ok(addresses) if !addresses.is_empty() => addresses,
+            Ok(_) => return Err(FetchError::UnknownHost),
+            Err(error) => {
+                tracing::debug!(%error, "a host name was not resolved");
+                return Err(FetchError::UnknownHost);
+            }
+        };
+        for address in &addresses {
+            self.reach.permits(*address).map_err(|range| FetchError::ForbiddenAddress { range })?;
+            // These names may be asked over plain http, so that they must be what they say.
+            if is_localhost(host) && !address.is_loopback() {
+                return Err(FetchError::UnknownHost);
+            }
+        }
+        Ok(addresses)
+    }
+}
+
 impl Resolve for Guard {
     fn resolve(&self, name: Name) -> Resolving {
-        let reach = self.reach;
-        let resolving = self.resolver.resolve(name.as_str());
-        Box::pin(async move {
-            let addresses = match resolving.await {
-                Ok(addresses) if !addresses.is_empty() => addresses,
-                Ok(_) => return Err(FetchError::UnknownHost.into()),
-                Err(error) => {
-                    tracing::debug!(%error, "a host name was not resolved");
-                    return Err(FetchError::UnknownHost.into());
-                }
-            };
-            for address in &addresses {
-                reach.permits(*address).map_err(|range| FetchError::ForbiddenAddress { range })?;
-                // These names may be asked over plain http, so that they must be what they say.
-                if is_localhost(name.as_str()) && !address.is_loopback() {
-                    return Err(FetchError::UnknownHost.into());
-                }
-            }
-            // Port 0 stands for the one of the URL.
-            Ok(Box::new(addresses.into_iter().map(|address| SocketAddr::new(address, 0))) as Addrs)
-        })
+        let guard = self.clone();
+        Box::pin(async move { Ok(connectable(guard.addresses(name.as_str()).await?)) })
     }
+}
+
+/// Addresses as the client wants them. Port 0 stands for the one of the URL.
+pub(crate) fn connectable(addresses: Vec<IpAddr>) -> Addrs {
+    Box::new(addresses.into_iter().map(|address| SocketAddr::new(address, 0)))
 }
 
 /// A document as it was fetched.
@@ -275,7 +288,7 @@ impl Fetcher {
     /// # Errors
     /// When TLS cannot be set up, for instance because one of the roots is no certificate of an authority.
     pub fn new(options: FetchOptions) -> Result<Self, SetupError> {
-        let client = client_of(&options)?;
+        let client = client_of(&options, &|builder| builder)?;
         let FetchOptions { reach, deadline, max_body, sign, .. } = options;
         Ok(Self { client, reach, deadline, max_body, sign })
     }
@@ -334,20 +347,23 @@ impl Fetch for Fetcher {
     }
 }
 
-/// What connects to strangers.
-pub(crate) fn client_of(options: &FetchOptions) -> Result<Client, SetupError> {
-    client(options).build().or_else(|error| {
+/// What connects to strangers, with what is different about it.
+pub(crate) fn client_of(
+    options: &FetchOptions,
+    adapt: &dyn Fn(ClientBuilder) -> ClientBuilder,
+) -> Result<Client, SetupError> {
+    adapt(client(options)).build().or_else(|error| {
         tracing::warn!(
             error = &error as &dyn Error,
             "the certificates that this system trusts cannot be used: only configured ones are trusted"
         );
-        client(options).tls_certs_only(options.roots.clone()).build().map_err(SetupError::Tls)
+        adapt(client(options)).tls_certs_only(options.roots.clone()).build().map_err(SetupError::Tls)
     })
 }
 
-fn client(options: &FetchOptions) -> reqwest::ClientBuilder {
+fn client(options: &FetchOptions) -> ClientBuilder {
     Client::builder()
-        .dns_resolver(Guard { resolver: Arc::clone(&options.resolver), reach: options.reach })
+        .dns_resolver(Guard::new(options))
         .redirect(redirect::Policy::none())
         .no_proxy()
         .retry(reqwest::retry::never())

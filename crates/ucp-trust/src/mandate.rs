@@ -91,8 +91,8 @@ pub struct Expected<'a> {
 pub struct Verified {
     /// The digest by which a receipt refers to the mandate: the same for every spelling of it.
     pub reference: String,
-    /// The `kid` of the platform's key.
-    pub kid: String,
+    /// The platform's key that signed it.
+    pub key: PublicKey,
     /// When the mandate expires, in seconds since 1970.
     pub expires: i64,
     /// Which name of this business it was made for.
@@ -106,7 +106,7 @@ impl fmt::Debug for Verified {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Verified")
             .field("reference", &self.reference)
-            .field("kid", &self.kid)
+            .field("kid", &self.key.kid())
             .field("expires", &self.expires)
             .field("audience", &self.audience)
             .finish_non_exhaustive()
@@ -123,7 +123,7 @@ impl fmt::Debug for Verified {
 pub fn verify(mandate: Option<&str>, expected: &Expected<'_>) -> Result<Verified, MandateError> {
     let mandate = mandate.filter(|mandate| !mandate.is_empty()).ok_or(MandateError::Required)?;
     let presentation = Presentation::read(mandate).map_err(invalid)?;
-    let kid = issued(&presentation, expected.platform_keys)?;
+    let key = issued(&presentation, expected.platform_keys)?.clone();
     let mut claims = presentation.claims().map_err(invalid)?;
     let reference = presentation.digest();
     let binding = bound(&presentation, &claims, &reference)?;
@@ -165,7 +165,7 @@ pub fn verify(mandate: Option<&str>, expected: &Expected<'_>) -> Result<Verified
              is the id of the checkout, or its `ap2.merchant_authorization`.",
         ));
     }
-    Ok(Verified { reference, kid, expires, audience: audience.to_owned(), checkout: embedded.checkout })
+    Ok(Verified { reference, key, expires, audience: audience.to_owned(), checkout: embedded.checkout })
 }
 
 /// The key that a mandate says it was signed with, if it says so. Nothing of it is believed yet.
@@ -175,7 +175,7 @@ pub fn stated_key(mandate: &str) -> Option<String> {
 }
 
 /// Whether the platform signed it; with which key.
-fn issued(presentation: &Presentation<'_>, keys: &[PublicKey]) -> Result<String, MandateError> {
+fn issued<'a>(presentation: &Presentation<'_>, keys: &'a [PublicKey]) -> Result<&'a PublicKey, MandateError> {
     let header = &presentation.issuer.header;
     let missing = |why: String| {
         MandateError::MissingKey(format!(
@@ -199,7 +199,7 @@ fn issued(presentation: &Presentation<'_>, keys: &[PublicKey]) -> Result<String,
         .issuer
         .verify(key)
         .map_err(|why| invalid(format!("has an issuer-signed JWT whose signature {why}")))?;
-    Ok(kid.to_owned())
+    Ok(key)
 }
 
 /// What the holder signed, if it is the holder whom the issuer named and what was presented.

@@ -2,20 +2,30 @@
 //!
 //! An answer of 2xx settles a notice, and so does 410; whatever else happens, it is tried again after a pause that doubles,
 //! with jitter, until it is three days old. Where the platform wants to hear is looked up for every try.
+//!
+//! A courier sleeps until this process queues something, something that is under way comes to its end, or a second has
+//! passed, in which others may have queued something or a pause may have ended. Each time it claims what there is room for,
+//! all of it in one write; what is kept and recorded about those under way shares commits by itself, because they are under
+//! way at the same time.
 
-use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
+mod traffic;
+
+use std::{fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue};
 use jiff::{SignedDuration, Timestamp};
-use tokio::task::{Id, JoinSet};
+use tokio::{
+    task::{Id, JoinError, JoinSet},
+    time::MissedTickBehavior,
+};
 use ucp_core::{
     Refusal, Release,
     negotiation::Active,
     order::{
         View,
-        outbox::{Attempted, Content, Due, Letter, Outbox, State},
+        outbox::{Attempted, Claim, Content, Outbox, State, Wanted},
     },
 };
 use ucp_trust::{
@@ -24,21 +34,21 @@ use ucp_trust::{
     post::{Answered, Poster},
     signature::key::SigningKey,
 };
-use ucp_wire::dialect::{Occasion, dialect};
 
-use crate::letter;
+use self::traffic::{AT_ONCE, Landing, PER_PLATFORM, Traffic};
+use crate::{form::Form, letter};
 
-/// How many notices are under way at once.
-const AT_ONCE: usize = 32;
+/// How many notices are looked at when some can be sent.
+const LOOKED_AT: usize = 2 * AT_ONCE;
 
-/// How many of them to one platform.
-const PER_PLATFORM: usize = 2;
+/// How often to look for notices that have become due, or that others have queued.
+const INTERVAL: Duration = Duration::from_secs(1);
 
-/// How many notices are looked at when some can be sent. Those under way may be among them.
-const LOOKED_AT: usize = 4 * AT_ONCE;
+/// How long a claim holds. A courier that dies keeps back its notices for as long.
+const CLAIMED_FOR: SignedDuration = SignedDuration::from_secs(10);
 
-/// How often to look for notices that have become due.
-const INTERVAL: Duration = Duration::from_millis(250);
+/// How often the claims of those under way are extended.
+const EXTENDED_EVERY: Duration = Duration::from_secs(3);
 
 /// How long the first pause is, before jitter.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
@@ -105,9 +115,11 @@ pub struct Courier {
     pub recipients: Arc<dyn Recipients>,
     /// How they are reached.
     pub post: Arc<dyn Post>,
+    /// How they are written to.
+    pub form: Arc<dyn Form>,
     /// The `UCP-Agent` of this business.
     pub agent: HeaderValue,
-    /// What signs. Without a key nothing is sent.
+    /// What signs. Without a key nothing is sent that has to be signed.
     pub key: Key,
     /// The page of an order, by its token.
     pub permalink: Arc<dyn Fn(&str) -> String + Send + Sync>,
@@ -115,6 +127,8 @@ pub struct Courier {
     pub clock: Clock,
     /// What jitter is made of.
     pub random: Random,
+    /// Under which name notices are claimed: one that no other courier has, in whichever process it may be.
+    pub claimant: String,
 }
 
 impl fmt::Debug for Courier {
@@ -132,6 +146,10 @@ enum Failure {
     Gone,
     /// It may work another time, after a pause that the platform may have asked for.
     Passing(String, Option<Duration>),
+    /// It is not tried again.
+    Final(String),
+    /// Somebody else sends it by now.
+    Lost,
 }
 
 impl Courier {
@@ -139,54 +157,78 @@ impl Courier {
     /// next one.
     pub async fn run(self) {
         let courier = Arc::new(self);
-        let mut flights: JoinSet<()> = JoinSet::new();
-        let mut under_way: HashMap<Id, Due> = HashMap::new();
+        let mut flights: JoinSet<Landing> = JoinSet::new();
+        let mut traffic = Traffic::default();
         let mut warned = false;
+        let mut extend = tokio::time::interval(EXTENDED_EVERY);
+        extend.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            match (courier.key)() {
-                Some(key) => courier.depart(&key, &mut flights, &mut under_way).await,
-                None if !warned => warned = courier.warn().await,
-                None => {}
+            let key = (courier.key)();
+            if key.is_some() || courier.needs_no_key() {
+                courier.depart(key.as_ref(), &mut flights, &mut traffic).await;
+            } else if !warned {
+                warned = courier.warn().await;
             }
             let landed = tokio::select! {
                 Some(landed) = flights.join_next_with_id() => Some(landed),
+                () = courier.outbox.queued() => None,
                 () = tokio::time::sleep(INTERVAL) => None,
+                _ = extend.tick(), if !flights.is_empty() => {
+                    // What is wrong with the outbox is in the log already.
+                    drop(courier.outbox.extend(traffic.notices(), &courier.claim()).await);
+                    None
+                }
             };
             let mut next = landed;
             while let Some(landed) = next {
-                // One that has panicked is no longer under way either.
-                let id = landed.map_or_else(|failed| failed.id(), |(id, ())| id);
-                under_way.remove(&id);
+                let (id, landing) = landed.unwrap_or_else(|failed: JoinError| (failed.id(), Landing::Failed));
+                traffic.land(id, landing);
                 next = flights.try_join_next_with_id();
             }
         }
     }
 
+    /// A claim that is made now.
+    fn claim(&self) -> Claim {
+        let until = (self.clock)().checked_add(CLAIMED_FOR).unwrap_or(Timestamp::MAX);
+        Claim { claimant: self.claimant.clone(), until }
+    }
+
+    /// Whether there are letters that go out without a signature.
+    fn needs_no_key(&self) -> bool {
+        Release::ALL.iter().any(|release| !self.form.manner(*release).signed)
+    }
+
     /// Starts as many as there is room for.
     async fn depart(
         self: &Arc<Self>,
-        key: &Arc<SigningKey>,
-        flights: &mut JoinSet<()>,
-        under_way: &mut HashMap<Id, Due>,
+        key: Option<&Arc<SigningKey>>,
+        flights: &mut JoinSet<Landing>,
+        traffic: &mut Traffic,
     ) {
-        if under_way.len() >= AT_ONCE {
+        let room = traffic.room();
+        if room == 0 {
             return;
         }
-        // What is wrong with the outbox is in the log already.
-        let due = self.outbox.due((self.clock)(), PER_PLATFORM, LOOKED_AT).await.unwrap_or_default();
-        for due in due {
-            let to_platform = under_way.values().filter(|other| other.owner == due.owner).count();
-            let known = under_way.values().any(|other| other.id == due.id);
-            if under_way.len() < AT_ONCE && to_platform < PER_PLATFORM && !known {
-                let (courier, key, id) = (Arc::clone(self), Arc::clone(key), due.id.clone());
-                under_way.insert(flights.spawn(async move { courier.attempt(&id, &key).await }).id(), due);
-            }
+        let (now, claim) = ((self.clock)(), self.claim());
+        let wanted = Wanted { per_owner: PER_PLATFORM.min(room), limit: LOOKED_AT, except: &traffic.full() };
+        let due = traffic.choose(self.outbox.due(now, wanted).await.unwrap_or_default());
+        if due.is_empty() {
+            return;
+        }
+        let ids = due.into_iter().map(|due| due.id).collect();
+        for content in self.outbox.claim(ids, now, &claim).await.unwrap_or_default() {
+            let (id, owner) = (content.notice.id.clone(), content.notice.owner.clone());
+            let (courier, key) = (Arc::clone(self), key.cloned());
+            let flight: Id = flights.spawn(async move { courier.attempt(content, key.as_deref()).await }).id();
+            traffic.depart(flight, id, owner);
         }
     }
 
     /// Says that nothing can be sent, once there is something to send.
     async fn warn(&self) -> bool {
-        let waits = self.outbox.due((self.clock)(), 1, 1).await.is_ok_and(|due| !due.is_empty());
+        let one = Wanted { per_owner: 1, limit: 1, except: &[] };
+        let waits = self.outbox.due((self.clock)(), one).await.is_ok_and(|due| !due.is_empty());
         if waits {
             tracing::warn!(
                 "webhooks about orders wait: they have to be signed, and there is no key; make one with \
@@ -197,48 +239,64 @@ impl Courier {
     }
 
     /// Tries to deliver a notice, and records what came of it.
-    async fn attempt(&self, id: &str, key: &SigningKey) {
-        if let Err(refusal) = self.try_one(id, key).await {
-            tracing::error!(webhook.id = id, reason = refusal.content, "what came of a webhook cannot be recorded");
-            // It is due at once, as if it had not been tried.
-            tokio::time::sleep(FIRST_PAUSE).await;
+    async fn attempt(&self, content: Content, key: Option<&SigningKey>) -> Landing {
+        let id = content.notice.id.clone();
+        match self.try_one(content, key).await {
+            Ok(landing) => landing,
+            Err(refusal) => {
+                // The claim ends by itself, and it is due as if it had not been tried.
+                tracing::error!(webhook.id = id, reason = refusal.content, "what came of a webhook cannot be recorded");
+                Landing::Neither
+            }
         }
     }
 
-    async fn try_one(&self, id: &str, key: &SigningKey) -> Result<(), Refusal> {
-        let Some(content) = self.outbox.content(id).await? else { return Ok(()) };
-        if content.notice.state != State::Waiting {
-            return Ok(());
-        }
+    async fn try_one(&self, content: Content, key: Option<&SigningKey>) -> Result<Landing, Refusal> {
+        let Content { notice, since, .. } = &content;
+        let (id, owner) = (&*notice.id, &*notice.owner);
         let delivered = self.deliver(&content, key).await?;
         let now = (self.clock)();
         let settled = |state, problem| Attempted::Settled { state, at: now, problem };
-        let attempted = match delivered {
-            Ok(()) => settled(State::Delivered, None),
-            Err(Failure::Unwanted) => settled(State::Unwanted, None),
-            Err(Failure::Gone) => settled(State::Gone, Some("the platform answered with status 410".to_owned())),
-            Err(Failure::Passing(problem, wish)) => {
-                let pause = pause(content.notice.attempts, (self.random)(), wish);
+        let (attempted, landing) = match delivered {
+            Ok(()) => (settled(State::Delivered, None), Landing::Taken),
+            Err(Failure::Unwanted) => (settled(State::Unwanted, None), Landing::Neither),
+            Err(Failure::Gone) => {
+                (settled(State::Gone, Some("the platform answered with status 410".to_owned())), Landing::Taken)
+            }
+            Err(Failure::Lost) => {
+                tracing::info!(webhook.id = id, "a webhook is sent by another gateway by now");
+                return Ok(Landing::Neither);
+            }
+            Err(Failure::Final(problem)) => {
                 tracing::info!(
                     webhook.id = id,
-                    platform = content.notice.owner,
+                    platform = owner,
                     problem,
-                    "a webhook was not delivered"
+                    "a webhook was not delivered, and will not be"
                 );
-                if now.duration_since(content.since) >= TRIED_FOR {
-                    tracing::warn!(webhook.id = id, platform = content.notice.owner, "a webhook is given up on");
+                (settled(State::Expired, Some(problem)), Landing::Failed)
+            }
+            Err(Failure::Passing(problem, wish)) => {
+                let pause = pause(notice.attempts, (self.random)(), wish);
+                tracing::info!(webhook.id = id, platform = owner, problem, "a webhook was not delivered");
+                let attempted = if now.duration_since(*since) >= TRIED_FOR {
+                    tracing::warn!(webhook.id = id, platform = owner, "a webhook is given up on");
                     settled(State::Expired, Some(problem))
                 } else {
                     let at = now.checked_add(pause).unwrap_or(Timestamp::MAX);
                     Attempted::Again { at, problem }
-                }
+                };
+                (attempted, Landing::Failed)
             }
         };
-        self.outbox.record(id, attempted).await
+        if !self.outbox.record(id, &self.claimant, attempted).await? {
+            tracing::info!(webhook.id = id, "what came of a webhook is for another gateway to say by now");
+        }
+        Ok(landing)
     }
 
     /// Delivers a notice. The outer error is one of the outbox.
-    async fn deliver(&self, content: &Content, key: &SigningKey) -> Result<Result<(), Failure>, Refusal> {
+    async fn deliver(&self, content: &Content, key: Option<&SigningKey>) -> Result<Result<(), Failure>, Refusal> {
         let Content { notice, order, letter, .. } = content;
         let passing = |problem| Ok(Err(Failure::Passing(problem, None)));
         let recipient = match self.recipients.find(&notice.owner).await {
@@ -258,21 +316,31 @@ impl Courier {
                     order: Box::new(order.clone()),
                     messages: Vec::new(),
                 };
-                let occasion = Occasion { id: &notice.id, at: notice.occurred_at };
-                let body = dialect(recipient.release).notice(view, &recipient.active, &occasion).into_bytes();
-                let letter = Letter { release: recipient.release, body };
+                let Some(letter) = self.form.write(notice, view, &recipient) else {
+                    return Ok(Err(Failure::Unwanted));
+                };
                 // Whatever becomes of this try, the next one sends the same.
-                self.outbox.keep(&notice.id, &letter).await?;
+                if !self.outbox.keep(&notice.id, &self.claimant, &letter).await? {
+                    return Ok(Err(Failure::Lost));
+                }
                 letter
             }
         };
+        let manner = self.form.manner(letter.release);
+        if manner.signed && key.is_none() {
+            return passing("it has to be signed, and there is no key".to_owned());
+        }
         let headers = match letter::headers(notice, &letter, &url, &self.agent, key, (self.clock)()) {
             Ok(headers) => headers,
             Err(error) => return passing(format!("it cannot be signed: {error}")),
         };
-        Ok(match self.post.post(&url, headers, letter.body.into()).await {
+        let delivered = match self.post.post(&url, headers, letter.body.into()).await {
             Ok(answered) => judge(answered),
             Err(error) => Err(Failure::Passing(explain(&error), None)),
+        };
+        Ok(match delivered {
+            Err(Failure::Passing(problem, _)) if manner.once => Err(Failure::Final(problem)),
+            delivered => delivered,
         })
     }
 }

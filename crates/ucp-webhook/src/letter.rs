@@ -1,4 +1,4 @@
-//! What is sent: the order in the platform's release, with who says so and the proof of it.
+//! With what a notice is sent: who says so, and the proof of it.
 
 use http::{HeaderMap, HeaderName, HeaderValue, header::CONTENT_TYPE};
 use jiff::Timestamp;
@@ -19,7 +19,7 @@ const UCP_AGENT: HeaderName = HeaderName::from_static("ucp-agent");
 const WEBHOOK_ID: HeaderName = HeaderName::from_static("webhook-id");
 const WEBHOOK_TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
 
-/// The header fields of a letter to an address, signed. `agent` is the `UCP-Agent` of this business.
+/// The header fields of a letter to an address, signed if there is a key. `agent` is the `UCP-Agent` of this business.
 ///
 /// # Errors
 /// When the key cannot sign it.
@@ -28,7 +28,7 @@ pub fn headers(
     letter: &Letter,
     url: &ProfileUrl,
     agent: &HeaderValue,
-    key: &SigningKey,
+    key: Option<&SigningKey>,
     now: Timestamp,
 ) -> Result<HeaderMap, SignError> {
     let mut headers = HeaderMap::new();
@@ -37,6 +37,7 @@ pub fn headers(
     let id = HeaderValue::from_str(&notice.id);
     headers.insert(WEBHOOK_ID, id.map_err(|_| SignError::Incomplete("the notice has no identifier".to_owned()))?);
     headers.insert(WEBHOOK_TIMESTAMP, notice.occurred_at.as_second().into());
+    let Some(key) = key else { return Ok(headers) };
     match dialect(letter.release).seal() {
         Seal::Message => {
             let url = url.url();

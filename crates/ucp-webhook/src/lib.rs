@@ -3,11 +3,13 @@
 //! | module | holds |
 //! | :-- | :-- |
 //! | [`courier`] | who is told next, and what comes of it |
-//! | [`letter`] | what is sent: the order in the platform's release, signed |
+//! | [`form`] | how a notice is written: as an order in the platform's release |
+//! | [`letter`] | with what it is sent: who says so, and the proof of it |
 //!
 //! Each notice arrives at least once, and those of one order in their order. Nothing is remembered here but what is under
-//! way: the [outbox](ucp_core::order::outbox) is on disk, so that a process can end at any moment. However much waits for a
-//! platform that does not answer, it holds no more than a few connections, and the others are told meanwhile.
+//! way: the [outbox](ucp_core::order::outbox) is on disk, so that a process can end at any moment, and several can share
+//! one. However much waits for a platform that does not answer, it holds one connection, and the others are told meanwhile.
 
 pub mod courier;
+pub mod form;
 pub mod letter;

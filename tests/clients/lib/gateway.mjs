@@ -52,15 +52,15 @@ export async function freePort() {
   return port;
 }
 
-/** Starts one more gateway, with a key and configured by `toml`, and gives its address and a function that stops it. */
-export async function startGateway(name, toml) {
+/** Starts one more gateway, with a key, configured by `toml` and `more` arguments, and gives its address and a function that stops it. */
+export async function startGateway(name, toml, more = []) {
   const file = (suffix) => join(process.env.LANE_DIR, `gateway-${name}.${suffix}`);
   await writeFile(file('toml'), toml);
   await promisify(execFile)(process.env.UCP_GATEWAY_BIN, ['keys', 'generate', '--data-dir', file('data')]);
   const log = await open(file('log'), 'w');
   const address = `127.0.0.1:${await freePort()}`;
   const url = `http://${address}`;
-  const args = ['serve', '--config', file('toml'), '--listen', address, '--public-url', url, '--data-dir', file('data')];
+  const args = ['serve', '--config', file('toml'), '--listen', address, '--public-url', url, '--data-dir', file('data'), ...more];
   const child = spawn(process.env.UCP_GATEWAY_BIN, args, { stdio: ['ignore', log.fd, log.fd] });
   const ended = once(child, 'exit');
   await log.close();

@@ -28,6 +28,18 @@ install_npm_packages() {
   cp "$wanted" "$CLIENTS_DIR/installed.json"
 }
 
+# A copy of tests/upstreams/$1 below CLIENTS_DIR, with the packages that it names.
+install_upstream() {
+  local from=$root/tests/upstreams/$1 to=$CLIENTS_DIR/upstreams/$1
+  mkdir -p "$to"
+  # Files that are gone here are gone there; what was installed stays.
+  find "$to" -mindepth 1 -maxdepth 1 ! -name node_modules ! -name installed.json -exec rm -rf {} +
+  tar --create --directory "$from" --exclude=./node_modules . | tar --extract --directory "$to"
+  cmp --silent "$to/package.json" "$to/installed.json" && return
+  npm install --prefix "$to" --no-audit --no-fund
+  cp "$to/package.json" "$to/installed.json"
+}
+
 # One virtual environment per lane, so that two releases of a package can be tested side by side.
 install_venv() {
   local wanted=$here/requirements/$1.txt

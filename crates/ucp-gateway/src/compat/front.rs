@@ -88,7 +88,7 @@ async fn profile(State(state): State<Arc<(Front, &'static str)>>) -> Response {
     let Some(mut document) = document else { return error::answer(RELEASE, &Refusal::internal()) };
     let own = dialect(RELEASE).profile(&Site {
         endpoint: &front.base,
-        operations: &[],
+        offering: &ucp_core::operation::Offering::default(),
         names: &Names::default(),
         keys: &[],
         handlers: &front.handlers,

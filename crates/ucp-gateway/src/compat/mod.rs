@@ -10,8 +10,10 @@
 //! | `sales` | what the sample server refuses, keeps and remembers |
 //! | `cards` | payment handlers that take card numbers, and those that the suite looks for |
 //! | `orders` | looking at orders and changing them over REST |
+//! | `events` | what the suite wants to be told about its orders |
 
 mod cards;
+mod events;
 mod front;
 mod orders;
 mod sales;
@@ -22,7 +24,13 @@ use axum::Router;
 use clap::ValueEnum;
 use serde::Deserialize;
 use subtle::ConstantTimeEq as _;
-use ucp_core::{Operation, negotiation::Active, operation::AP2_MANDATE, port::Backend, purchase::desk::Desk};
+use ucp_core::{
+    Operation,
+    negotiation::Active,
+    operation::{AP2_MANDATE, Offering},
+    port::{self, Backend},
+    purchase::desk::Desk,
+};
 use ucp_rest::publication::PROFILE_PATH;
 use ucp_service::{
     Endpoint, Gate,
@@ -39,11 +47,12 @@ use ucp_trust::{
 use url::Url;
 
 use self::{
+    events::Events,
     front::{Front, RELEASE, STAND_IN},
     orders::Orders,
     sales::Obliging,
 };
-use crate::{app, config::Settings};
+use crate::{app, config::Settings, webhooks::Post};
 
 /// Whose expectations are met.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, ValueEnum)]
@@ -91,8 +100,8 @@ const OPERATIONS: &[Operation] = &[
     Operation::CancelCheckout,
 ];
 
-/// The gateway `whole`, whose shop sells at `desk`, with what the conformance suite expects around it; and the desk at
-/// which the suite buys, whose payments have to be looked after, too.
+/// The gateway `whole`, whose shop sells at `desk`, with what the conformance suite expects around it; the desk at which the
+/// suite buys, whose payments have to be looked after, too; and how it is told about its orders.
 ///
 /// Callers are platforms of their own making: whatever a profile declares, everything is active but mandates, and profiles
 /// may lie on this machine.
@@ -103,14 +112,14 @@ pub(crate) fn conformance(
     settings: &Settings,
     public_url: &Url,
     signing_key: &Arc<CurrentKey>,
-) -> Result<(Router, Desk), Box<dyn Error>> {
+) -> Result<(Router, Desk, Post), Box<dyn Error>> {
     tracing::warn!(
         "this gateway meets the expectations of the conformance suite (compat conformance): it serves release {RELEASE} \
          at its root, takes every caller at its word, and lets callers change orders. Do not sell with it."
     );
     let base = app::base(public_url);
     let desk = Desk { handlers: cards::handlers(&desk.handlers, &settings.payments), ..desk.clone() };
-    let business = Arc::new(Business::new(OPERATIONS, settings.storefront.as_ref().map(Url::to_string)));
+    let business = Arc::new(Business::new(&Offering::of(OPERATIONS), settings.storefront.as_ref().map(Url::to_string)));
     let standing = Arc::clone(&business);
     // The mandate that the suite sends proves nothing: it only looks whether one is in the way.
     let declared = business.declared(RELEASE).iter().filter(|declaration| declaration.name != AP2_MANDATE);
@@ -130,8 +139,9 @@ pub(crate) fn conformance(
     let gate = Gate::new(rules, platforms.clone());
     // No operation of the directory is among those of the suite.
     let sales = Arc::new(Obliging::new(desk.clone(), active));
-    let backend = Backend { catalog: Arc::new(shop.clone()), sales, directory: None };
+    let backend = Backend { shop: port::Shop::Facts { catalog: Arc::new(shop.clone()), sales }, directory: None };
     let pipeline = pipeline(backend, platforms.clone(), access);
+    let post = Post { platforms: platforms.clone(), reach: Reach::Loopback, form: Arc::new(Events) };
     let orders = Orders {
         desk: desk.clone(),
         platforms,
@@ -141,7 +151,7 @@ pub(crate) fn conformance(
     };
     let checkouts = ucp_rest::router(&pipeline, &gate, Endpoint::Of(RELEASE), OPERATIONS, "");
     let front = Front { base, whole, handlers: desk.declarations() };
-    Ok((front.router(checkouts.merge(orders::router(orders)), PROFILE_PATH), desk))
+    Ok((front.router(checkouts.merge(orders::router(orders)), PROFILE_PATH), desk, post))
 }
 
 #[cfg(test)]

@@ -50,17 +50,45 @@ fn settled(state: State) -> Attempted {
     Attempted::Settled { state, at: time(10), problem: None }
 }
 
+/// As many as there are.
+const ALL: Wanted<'_> = Wanted { per_owner: 1_000, limit: 1_000, except: &[] };
+
+const ALICE: &str = "alice's courier";
+
+/// A claim that holds for the ten seconds before a time.
+fn claim(claimant: &str, until: i64) -> Claim {
+    Claim { claimant: claimant.to_owned(), until: time(until) }
+}
+
+async fn notice(books: &Books, id: &str) -> Notice {
+    let mut all = books.notices(1_000).await.expect("reads");
+    all.retain(|notice| notice.id == id);
+    all.remove(0)
+}
+
 async fn due(books: &Books, at: i64) -> Vec<(String, u64)> {
     let mut found = Vec::new();
-    for due in books.due(time(at), 1_000, 1_000).await.expect("reads") {
-        let notice = books.content(&due.id).await.expect("reads").expect("is there").notice;
+    for due in books.due(time(at), ALL).await.expect("reads") {
+        let notice = notice(books, &due.id).await;
         found.push((notice.order_id, notice.order_version));
     }
     found
 }
 
 async fn head(books: &Books) -> String {
-    books.due(time(0), 1, 1).await.expect("reads").remove(0).id
+    books.due(time(0), ALL).await.expect("reads").remove(0).id
+}
+
+/// Whether somebody gets a notice at a time.
+async fn gets(books: &Books, id: &str, claimant: &str, at: i64) -> bool {
+    let claimed = books.claim(vec![id.to_owned()], time(at), &claim(claimant, at + 10)).await.expect("writes");
+    !claimed.is_empty()
+}
+
+/// Records what came of a try that is made at a time.
+async fn record(books: &Books, id: &str, at: i64, attempted: Attempted) {
+    assert!(gets(books, id, ALICE, at).await, "it can be claimed");
+    assert!(books.record(id, ALICE, attempted).await.expect("records"));
 }
 
 #[tokio::test]
@@ -73,15 +101,16 @@ async fn each_version_of_an_order_is_told_of_in_turn() {
     assert_eq!(due(&books, 0).await, [("o1".into(), 1), ("o2".into(), 1)]);
     let first = head(&books).await;
     let again = Attempted::Again { at: time(60), problem: "status 500".into() };
-    books.record(&first, again).await.expect("records");
+    record(&books, &first, 0, again).await;
     assert_eq!(due(&books, 59).await, [("o2".into(), 1)]);
     assert_eq!(due(&books, 60).await, [("o2".into(), 1), ("o1".into(), 1)]);
-    books.record(&first, settled(State::Delivered)).await.expect("records");
+    let claimed = books.claim(vec![first.clone()], time(60), &claim(ALICE, 70)).await.expect("writes");
+    assert_eq!((claimed[0].notice.attempts, claimed[0].since, claimed.len()), (1, time(0), 1));
+    assert_eq!(claimed[0].order, order("alice", "o1"), "as it was then");
+    assert!(books.record(&first, ALICE, settled(State::Delivered)).await.expect("records"));
     assert_eq!(due(&books, 0).await, [("o1".into(), 2), ("o2".into(), 1)]);
-
-    let content = books.content(&first).await.expect("reads").expect("is there");
-    assert_eq!((content.notice.state, content.notice.attempts), (State::Delivered, 2));
-    assert_eq!(content.order, order("alice", "o1"), "as it was then");
+    let told = notice(&books, &first).await;
+    assert_eq!((told.state, told.attempts), (State::Delivered, 2));
 
     // What is settled can be sent once more, before the others of its order.
     assert!(books.resend(&first, time(70)).await.expect("writes"));
@@ -96,10 +125,97 @@ async fn what_was_sent_first_is_kept_for_good() {
     store(&books, "alice", "o1", 0).await;
     let id = head(&books).await;
     let letter = Letter { release: Release::V2026_01_11, body: b"{\"a\": 1}".to_vec() };
-    books.keep(&id, &letter).await.expect("writes");
+    assert!(!books.keep(&id, ALICE, &letter).await.expect("writes"), "nobody has claimed it");
+    assert!(gets(&books, &id, ALICE, 0).await);
+    assert!(books.keep(&id, ALICE, &letter).await.expect("writes"));
     let other = Letter { release: Release::NEWEST, body: b"other".to_vec() };
-    books.keep(&id, &other).await.expect("writes");
-    assert_eq!(books.content(&id).await.expect("reads").expect("is there").letter, Some(letter));
+    assert!(!books.keep(&id, ALICE, &other).await.expect("writes"));
+    let claimed = books.claim(vec![id], time(10), &claim("another", 20)).await.expect("writes");
+    assert_eq!(claimed[0].letter, Some(letter));
+}
+
+#[tokio::test]
+async fn a_claimed_notice_is_nobody_elses_until_the_claim_ends() {
+    let directory = tempfile::tempdir().expect("a directory");
+    // As if they were two processes: each has its own connections.
+    let (here, there) = (books(directory.path()), books(directory.path()));
+    store(&here, "alice", "o1", 0).await;
+    store(&here, "alice", "o1", 1).await;
+    let id = head(&here).await;
+    assert_eq!(head(&there).await, id);
+    assert!(gets(&here, &id, "here", 0).await);
+    for books in [&here, &there] {
+        assert!(due(books, 9).await.is_empty(), "nor is the next one of the order");
+        assert!(!gets(books, &id, "there", 9).await);
+    }
+    here.extend(vec![id.clone()], &claim("here", 12)).await.expect("writes");
+    assert!(due(&there, 11).await.is_empty());
+    assert_eq!(due(&there, 12).await, [("o1".into(), 1)]);
+    assert!(gets(&there, &id, "there", 12).await);
+
+    // Whoever has lost it can neither extend it, nor say what is sent, nor what came of it.
+    here.extend(vec![id.clone()], &claim("here", 99)).await.expect("writes");
+    let letter = Letter { release: Release::NEWEST, body: b"{}".to_vec() };
+    assert!(!here.keep(&id, "here", &letter).await.expect("writes"));
+    assert!(!here.record(&id, "here", settled(State::Delivered)).await.expect("writes"));
+    assert!(due(&here, 21).await.is_empty());
+    assert_eq!(due(&here, 22).await, [("o1".into(), 1)]);
+    assert!(there.record(&id, "there", settled(State::Delivered)).await.expect("writes"));
+    assert_eq!(due(&here, 22).await, [("o1".into(), 2)]);
+
+    // One of the order is sent while an earlier one is to be sent again.
+    let second = head(&here).await;
+    assert!(gets(&there, &second, "there", 22).await);
+    assert!(here.resend(&id, time(22)).await.expect("writes"));
+    assert!(!gets(&here, &id, "here", 22).await, "one after the other");
+    assert!(there.record(&second, "there", settled(State::Delivered)).await.expect("writes"));
+    assert!(gets(&here, &id, "here", 22).await);
+}
+
+#[tokio::test]
+async fn of_many_who_claim_the_same_each_gets_something_else() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let (here, there) = (books(directory.path()), books(directory.path()));
+    for number in 0..50 {
+        store(&here, "alice", &format!("a{number}"), 0).await;
+    }
+    let ids: Vec<_> = here.due(time(0), ALL).await.expect("reads").into_iter().map(|due| due.id).collect();
+    let claims = ["1", "2", "3", "4"].map(|claimant| {
+        let (books, ids) = (if claimant < "3" { here.clone() } else { there.clone() }, ids.clone());
+        tokio::spawn(async move { books.claim(ids, time(0), &claim(claimant, 10)).await.expect("writes") })
+    });
+    let mut claimed = Vec::new();
+    for claim in claims {
+        claimed.extend(claim.await.expect("ends").into_iter().map(|content| content.notice.id));
+    }
+    claimed.sort();
+    let mut ids = ids;
+    ids.sort();
+    assert_eq!(claimed, ids);
+}
+
+#[tokio::test]
+async fn who_waits_is_woken_by_what_is_queued_here() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let books = books(directory.path());
+    let waiting = tokio::spawn({
+        let books = books.clone();
+        async move { books.queued().await }
+    });
+    store(&books, "alice", "o1", 0).await;
+    waiting.await.expect("is woken");
+    // Also one who waits later, once.
+    store(&books, "alice", "o1", 1).await;
+    books.queued().await;
+    let id = head(&books).await;
+    assert!(books.resend(&id, time(0)).await.expect("writes"));
+    books.queued().await;
+    let waits = tokio::select! {
+        biased;
+        () = books.queued() => false,
+        () = std::future::ready(()) => true,
+    };
+    assert!(waits, "each wakes once");
 }
 
 #[tokio::test]
@@ -120,9 +236,23 @@ async fn many_notices_of_one_platform_hide_no_other() {
         store(&books, "alice", &format!("a{number}"), 0).await;
     }
     store(&books, "bob", "b", 0).await;
-    let due = books.due(time(0), 2, 100).await.expect("reads");
-    assert_eq!(due.iter().filter(|due| due.owner == "alice").count(), 2);
-    assert_eq!(due.iter().filter(|due| due.owner == "bob").count(), 1);
+    for number in 0..2 {
+        store(&books, "carol", &format!("c{number}"), 0).await;
+    }
+    let wanted = Wanted { per_owner: 2, limit: 100, except: &[] };
+    let owners = async |wanted| -> Vec<String> {
+        books.due(time(0), wanted).await.expect("reads").into_iter().map(|due| due.owner).collect()
+    };
+    // The first of each, then the second of each.
+    assert_eq!(owners(wanted).await, ["alice", "bob", "carol", "alice", "carol"]);
+    assert_eq!(owners(Wanted { limit: 3, per_owner: 99, ..wanted }).await, ["alice", "bob", "carol"]);
+    assert_eq!(owners(Wanted { except: &["alice", "nobody"], ..wanted }).await, ["bob", "carol", "carol"]);
+    // Those that are claimed make room for others.
+    for _ in 0..2 {
+        let id = head(&books).await;
+        assert!(gets(&books, &id, ALICE, 0).await);
+    }
+    assert_eq!(owners(wanted).await, ["alice", "bob", "carol", "alice", "carol"]);
 }
 
 #[tokio::test]
@@ -132,8 +262,8 @@ async fn what_is_settled_goes_after_a_week_and_what_waits_in_vain_after_a_month(
     for owner in ["alice", "bob"] {
         store(&books, owner, owner, 0).await;
     }
-    let alice = books.due(time(0), 1, 10).await.expect("reads").remove(0);
-    books.record(&alice.id, settled(State::Unwanted)).await.expect("records");
+    let alice = head(&books).await;
+    record(&books, &alice, 0, settled(State::Unwanted)).await;
     let day = 24 * 60 * 60;
     for (days, left) in [(6, 2), (8, 1), (29, 1), (31, 0)] {
         books.prune(time(days * day)).await.expect("removes");
@@ -173,7 +303,7 @@ proptest! {
             let books = books(directory.path());
             let (mut known, mut versions): (Vec<Known>, HashMap<usize, u64>) = Default::default();
             for step in steps {
-                let mut due: Vec<_> = books.due(time(1_000), 99, 99).await.expect("reads");
+                let mut due: Vec<_> = books.due(time(1_000), ALL).await.expect("reads");
                 due.sort_by(|one, other| one.id.cmp(&other.id));
                 let ids: Vec<_> = books.notices(99).await.expect("reads").into_iter().rev().map(|one| one.id).collect();
                 let place = |id: &str| ids.iter().position(|known| known == id).expect("is there");
@@ -188,12 +318,12 @@ proptest! {
                     }
                     Step::Settle(number) if !due.is_empty() => {
                         let id = &due[number % due.len()].id;
-                        books.record(id, settled(State::Delivered)).await.expect("records");
+                        record(&books, id, 1_000, settled(State::Delivered)).await;
                         known[place(id)].1 = false;
                     }
                     Step::Fail(number) if !due.is_empty() => {
                         let again = Attempted::Again { at: time(100), problem: "down".into() };
-                        books.record(&due[number % due.len()].id, again).await.expect("records");
+                        record(&books, &due[number % due.len()].id, 1_000, again).await;
                     }
                     Step::Resend(number) if !ids.is_empty() => {
                         let id = &ids[number % ids.len()];
@@ -207,7 +337,7 @@ proptest! {
                     expected.extend(known.iter().position(|one| *one == (order, true)));
                 }
                 let ids: Vec<_> = books.notices(99).await.expect("reads").into_iter().rev().map(|one| one.id).collect();
-                let due = books.due(time(1_000), 99, 99).await.expect("reads");
+                let due = books.due(time(1_000), ALL).await.expect("reads");
                 let mut found: Vec<_> =
                     due.iter().map(|due| ids.iter().position(|id| *id == due.id).expect("is there")).collect();
                 found.sort_unstable();

@@ -3,23 +3,25 @@
 use std::{
     collections::{BTreeMap, HashSet},
     sync::{
-        Mutex,
+        Mutex, MutexGuard,
         atomic::{AtomicU32, AtomicUsize, Ordering},
     },
 };
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use tokio::sync::Notify;
 use ucp_core::order::{
     Order,
-    outbox::{Notice, State},
+    outbox::{Due, Letter, Notice, State},
 };
 use ucp_trust::{
     jwk::Algorithm,
     signature::{Message, RequestLine, Scheme, Signed, Start},
 };
 
-use super::*;
+use super::{traffic::FAILING_AT_ONCE, *};
+use crate::form::{Manner, Usual};
 
 /// How old notices are when they are tried first, so that three days pass soon.
 const AGE: SignedDuration = SignedDuration::from_hours(66);
@@ -40,12 +42,34 @@ fn order(owner: &str, id: &str) -> Order {
 
 /// An outbox with notices in the order in which they were queued.
 #[derive(Default)]
-struct Memory(Mutex<Vec<Content>>);
+struct Memory {
+    notices: Mutex<Vec<Kept>>,
+    queued: Notify,
+    /// How often somebody looked for what is due.
+    looked: AtomicUsize,
+}
+
+/// A notice, and who has claimed it until when.
+#[derive(Clone)]
+struct Kept {
+    content: Content,
+    claim: Option<Claim>,
+}
+
+impl Kept {
+    fn is_claimed(&self, now: Timestamp) -> bool {
+        self.claim.as_ref().is_some_and(|claim| claim.until > now)
+    }
+}
 
 impl Memory {
+    fn lock(&self) -> MutexGuard<'_, Vec<Kept>> {
+        self.notices.lock().expect("no panic")
+    }
+
     fn queue(&self, owner: &str, order_id: &str) {
-        let mut all = self.0.lock().expect("no panic");
-        let before = all.iter().filter(|one| one.notice.order_id == order_id).count() as u64;
+        let mut all = self.lock();
+        let before = all.iter().filter(|one| one.content.notice.order_id == order_id).count() as u64;
         let notice = Notice {
             id: format!("n{}", all.len()),
             order_id: order_id.into(),
@@ -57,55 +81,86 @@ impl Memory {
             next_at: Some(start()),
             problem: None,
         };
-        all.push(Content { notice, since: start() - AGE, order: order(owner, order_id), letter: None });
+        let content = Content { notice, since: start() - AGE, order: order(owner, order_id), letter: None };
+        all.push(Kept { content, claim: None });
+        self.queued.notify_one();
     }
 
     fn all(&self) -> Vec<Content> {
-        self.0.lock().expect("no panic").clone()
+        self.lock().iter().map(|one| one.content.clone()).collect()
     }
 
     fn settled(&self) -> bool {
-        self.all().iter().all(|one| one.notice.state != State::Waiting)
+        self.lock().iter().all(|one| one.content.notice.state != State::Waiting)
+    }
+
+    /// Does something with a notice that this claimant has claimed, if it has.
+    fn own<T>(&self, id: &str, claimant: &str, act: impl FnOnce(&mut Kept) -> T) -> Option<T> {
+        let mut all = self.lock();
+        let mut own = all.iter_mut().filter(|one| one.claim.as_ref().is_some_and(|claim| claim.claimant == claimant));
+        own.find(|one| one.content.notice.id == id).map(act)
     }
 }
 
 #[async_trait]
 impl Outbox for Memory {
-    async fn due(&self, now: Timestamp, per_owner: usize, limit: usize) -> Result<Vec<Due>, Refusal> {
-        let (mut orders, mut owners) = (HashSet::new(), BTreeMap::<String, usize>::new());
-        let all = self.all();
-        let waiting = all.iter().map(|one| &one.notice).filter(|one| one.state == State::Waiting);
-        let heads = waiting.filter(|one| orders.insert(one.order_id.clone()));
-        let due = heads.filter(|one| one.next_at.is_some_and(|at| at <= now)).filter(|one| {
-            let count = owners.entry(one.owner.clone()).or_default();
-            *count += 1;
-            *count <= per_owner
-        });
-        Ok(due.take(limit).map(|one| Due { id: one.id.clone(), owner: one.owner.clone() }).collect())
-    }
-
-    async fn content(&self, id: &str) -> Result<Option<Content>, Refusal> {
-        Ok(self.all().into_iter().find(|one| one.notice.id == id))
-    }
-
-    async fn keep(&self, id: &str, letter: &Letter) -> Result<(), Refusal> {
-        let mut all = self.0.lock().expect("no panic");
-        let one = all.iter_mut().find(|one| one.notice.id == id).expect("is there");
-        one.letter.get_or_insert_with(|| letter.clone());
-        Ok(())
-    }
-
-    async fn record(&self, id: &str, attempted: Attempted) -> Result<(), Refusal> {
-        let mut all = self.0.lock().expect("no panic");
-        let notice = &mut all.iter_mut().find(|one| one.notice.id == id).expect("is there").notice;
-        notice.attempts += 1;
-        match attempted {
-            Attempted::Again { at, problem } => (notice.next_at, notice.problem) = (Some(at), Some(problem)),
-            Attempted::Settled { state, problem, .. } => {
-                (notice.state, notice.next_at, notice.problem) = (state, None, problem);
+    async fn due(&self, now: Timestamp, wanted: Wanted<'_>) -> Result<Vec<Due>, Refusal> {
+        self.looked.fetch_add(1, Ordering::SeqCst);
+        let (mut orders, mut owners) = (HashSet::new(), BTreeMap::<&str, usize>::new());
+        let all = self.lock();
+        let waiting = all.iter().filter(|one| one.content.notice.state == State::Waiting);
+        let heads = waiting.filter(|one| orders.insert(one.content.notice.order_id.as_str()));
+        let free = heads.filter(|one| one.content.notice.next_at.is_some_and(|at| at <= now) && !one.is_claimed(now));
+        let mut due = Vec::new();
+        for notice in free.map(|one| &one.content.notice).filter(|one| !wanted.except.contains(&&*one.owner)) {
+            let turn = owners.entry(&notice.owner).or_default();
+            *turn += 1;
+            if *turn <= wanted.per_owner {
+                due.push((*turn, Due { id: notice.id.clone(), owner: notice.owner.clone() }));
             }
         }
+        due.sort_by_key(|(turn, _)| *turn);
+        Ok(due.into_iter().map(|(_, due)| due).take(wanted.limit).collect())
+    }
+
+    async fn claim(&self, ids: Vec<String>, now: Timestamp, claim: &Claim) -> Result<Vec<Content>, Refusal> {
+        let mut all = self.lock();
+        let mut claimed = Vec::new();
+        for one in all.iter_mut().filter(|one| ids.contains(&one.content.notice.id) && !one.is_claimed(now)) {
+            one.claim = Some(claim.clone());
+            claimed.push(one.content.clone());
+        }
+        Ok(claimed)
+    }
+
+    async fn extend(&self, ids: Vec<String>, claim: &Claim) -> Result<(), Refusal> {
+        for id in ids {
+            self.own(&id, &claim.claimant, |one| one.claim = Some(claim.clone()));
+        }
         Ok(())
+    }
+
+    async fn keep(&self, id: &str, claimant: &str, letter: &Letter) -> Result<bool, Refusal> {
+        Ok(self.own(id, claimant, |one| one.content.letter = Some(letter.clone())).is_some())
+    }
+
+    async fn record(&self, id: &str, claimant: &str, attempted: Attempted) -> Result<bool, Refusal> {
+        let recorded = self.own(id, claimant, |one| {
+            one.claim = None;
+            let notice = &mut one.content.notice;
+            notice.attempts += 1;
+            match attempted {
+                Attempted::Again { at, problem } => (notice.next_at, notice.problem) = (Some(at), Some(problem)),
+                Attempted::Settled { state, problem, .. } => {
+                    (notice.state, notice.next_at, notice.problem) = (state, None, problem);
+                }
+            }
+        });
+        Ok(recorded.is_some())
+    }
+
+    async fn queued(&self) {
+        self.queued.notified().await;
     }
 
     async fn notices(&self, _: usize) -> Result<Vec<Notice>, Refusal> {
@@ -151,9 +206,17 @@ struct Receivers {
     plan: Mutex<Vec<Result<Answered, FetchError>>>,
     /// Hosts that never answer in time.
     dead: HashSet<String>,
-    open: AtomicUsize,
-    most: AtomicUsize,
+    /// How many are being sent to each host, and the most that ever were.
+    open: Mutex<BTreeMap<String, (usize, usize)>>,
     clock: Clock,
+}
+
+impl Receivers {
+    /// The most that were ever sent at once to hosts of which this is true, each by itself.
+    fn most(&self, of: impl Fn(&str) -> bool) -> usize {
+        let open = self.open.lock().expect("no panic");
+        open.iter().filter(|(host, _)| of(host)).map(|(_, (_, most))| *most).max().unwrap_or_default()
+    }
 }
 
 #[async_trait]
@@ -166,10 +229,16 @@ impl Post for Receivers {
         let host = url.url().host_str().expect("a host").to_owned();
         let id = headers["webhook-id"].to_str().expect("text").to_owned();
         self.got.lock().expect("no panic").push(Got { host: host.clone(), id, headers, body, at: (self.clock)() });
-        self.most.fetch_max(self.open.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+        let count = |by: fn(usize) -> usize| {
+            let mut open = self.open.lock().expect("no panic");
+            let (now, most) = open.entry(host.clone()).or_default();
+            *now = by(*now);
+            *most = (*most).max(*now);
+        };
+        count(|now| now + 1);
         let dead = self.dead.contains(&host);
         tokio::time::sleep(Duration::from_millis(if dead { 5_000 } else { 1 })).await;
-        self.open.fetch_sub(1, Ordering::SeqCst);
+        count(|now| now - 1);
         if dead {
             return Err(FetchError::Timeout);
         }
@@ -196,8 +265,7 @@ impl Place {
             got: Mutex::default(),
             plan: Mutex::new(plan),
             dead: dead.iter().map(|host| (*host).to_owned()).collect(),
-            open: AtomicUsize::new(0),
-            most: AtomicUsize::new(0),
+            open: Mutex::default(),
             clock,
         };
         let key = Arc::new(SigningKey::generate(Algorithm::Es256).expect("a key"));
@@ -210,12 +278,23 @@ impl Place {
             outbox: Arc::clone(&self.outbox) as Arc<dyn Outbox>,
             recipients: Arc::new(Named),
             post: Arc::clone(&self.receivers) as Arc<dyn Post>,
+            form: Arc::new(Usual),
             agent: HeaderValue::from_static("profile=\"https://shop.example/.well-known/ucp\""),
             key: Arc::new(move || Some(Arc::clone(&key))),
             permalink: Arc::new(|token| format!("https://shop.example/order/{token}")),
             clock: Arc::clone(&self.receivers.clock),
             random: Arc::new(move || drawn.fetch_add(0x1357_9bdf, Ordering::Relaxed)),
+            claimant: "one".to_owned(),
         }
+    }
+
+    /// One that shares the outbox with the other one.
+    fn another(&self) -> Courier {
+        Courier { claimant: "another".to_owned(), ..self.courier() }
+    }
+
+    fn delivered(&self) -> usize {
+        self.outbox.lock().iter().filter(|one| one.content.notice.state == State::Delivered).count()
     }
 
     /// Runs a courier until all is settled.
@@ -326,21 +405,202 @@ async fn a_notice_is_given_up_on_after_three_days() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_platform_that_does_not_answer_delays_no_other() {
+async fn ten_thousand_notices_for_a_platform_that_does_not_answer_take_one_connection_and_delay_no_other() {
     let place = Place::new(Vec::new(), &["dead.example"]);
-    for number in 0..500 {
+    for number in 0..10_000 {
         place.outbox.queue("dead", &format!("d{number}"));
     }
-    for number in 0..40 {
-        place.outbox.queue(&format!("p{number}"), &format!("o{number}"));
+    for number in 0..200 {
+        place.outbox.queue(&format!("p{}", number % 40), &format!("o{number}"));
     }
     let running = tokio::spawn(place.courier().run());
+    // Not even one of them has failed by now.
     tokio::time::sleep(Duration::from_secs(4)).await;
-    running.abort();
+    assert_eq!(place.delivered(), 200);
     let got = place.got();
-    assert_eq!(got.iter().filter(|got| got.host == "dead.example").count(), PER_PLATFORM);
-    assert_eq!(place.states().iter().filter(|state| **state == State::Delivered).count(), 40);
-    assert!(place.receivers.most.load(Ordering::SeqCst) <= AT_ONCE);
+    assert_eq!(got.iter().filter(|got| got.host == "dead.example").count(), 1, "before all of the others");
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    running.abort();
+    let tried = place.got().iter().filter(|got| got.host == "dead.example").count();
+    assert!((10..=14).contains(&tried), "{tried} tries, one after the other");
+    assert_eq!(place.receivers.most(|host| host == "dead.example"), 1);
+    assert_eq!(place.outbox.lock().iter().filter(|one| one.claim.is_some()).count(), 1, "what is claimed is under way");
+}
+
+#[tokio::test(start_paused = true)]
+async fn many_platforms_that_do_not_answer_leave_half_of_the_room_to_the_others() {
+    let dead: Vec<_> = (0..100).map(|number| format!("dead{number}.example")).collect();
+    let place = Place::new(Vec::new(), &dead.iter().map(String::as_str).collect::<Vec<_>>());
+    for number in 0..2_000 {
+        place.outbox.queue(&format!("dead{}", number % 100), &format!("d{number}"));
+    }
+    let running = tokio::spawn(place.courier().run());
+    // By now it is known who does not answer.
+    tokio::time::sleep(Duration::from_secs(21)).await;
+    for number in 0..100 {
+        place.outbox.queue(&format!("p{number}"), &format!("o{number}"));
+    }
+    let before = place.got().len();
+    while place.delivered() < 100 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    running.abort();
+    let got = place.got().split_off(before);
+    let others = got.iter().filter(|got| got.host.starts_with("dead")).count();
+    assert!(others <= FAILING_AT_ONCE, "{others} deliveries to the dead came between");
+    assert_eq!(place.receivers.most(|host| host.starts_with("dead")), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_platform_that_answers_is_soon_told_fast_and_one_that_fails_is_not() {
+    let place = Place::new(Vec::new(), &[]);
+    for number in 0..200 {
+        place.outbox.queue("alice", &format!("o{number}"));
+    }
+    place.settle().await;
+    assert_eq!(place.receivers.most(|_| true), PER_PLATFORM);
+    let place = Place::new(vec![status(500); 400], &[]);
+    for number in 0..50 {
+        place.outbox.queue("alice", &format!("o{number}"));
+    }
+    place.settle().await;
+    let got = place.got();
+    assert_eq!(got.len(), 450);
+    let failed: HashSet<_> = got[..400].iter().map(|got| got.at).collect();
+    assert_eq!(failed.len(), 400, "as long as it fails, one at a time");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_queued_here_goes_at_once_and_what_others_queue_after_a_look() {
+    let place = Place::new(Vec::new(), &[]);
+    let running = tokio::spawn(place.courier().run());
+    tokio::time::sleep(Duration::from_secs(600)).await;
+    let idle = place.outbox.looked.load(Ordering::SeqCst);
+    assert!(idle <= 601, "{idle} looks in ten minutes without anything to do");
+    // In the middle between two looks.
+    tokio::time::sleep(INTERVAL / 2).await;
+    place.outbox.queue("alice", "o1");
+    let before = (place.receivers.clock)();
+    while place.got().is_empty() {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    let waited = place.got()[0].at.duration_since(before);
+    assert!(waited < SignedDuration::from_millis(10), "{waited:?}");
+    running.abort();
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_couriers_of_one_outbox_send_nothing_twice_and_keep_the_order() {
+    let place = Place::new(Vec::new(), &[]);
+    for number in 0..300 {
+        place.outbox.queue(&format!("p{}", number % 3), &format!("o{}", number % 60));
+    }
+    let both = [place.courier(), place.another()].map(|courier| tokio::spawn(courier.run()));
+    while !place.outbox.settled() {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    both.iter().for_each(tokio::task::JoinHandle::abort);
+    let got = place.got();
+    let notices: BTreeMap<_, _> = place
+        .outbox
+        .all()
+        .into_iter()
+        .map(|one| (one.notice.id, (one.notice.order_id, one.notice.order_version)))
+        .collect();
+    let mut versions = BTreeMap::<_, Vec<u64>>::new();
+    for got in &got {
+        let (order, version) = &notices[&got.id];
+        versions.entry(order).or_default().push(*version);
+    }
+    assert_eq!((got.len(), versions.len()), (300, 60));
+    for (order, versions) in versions {
+        assert_eq!(versions, [1, 2, 3, 4, 5], "{order}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_courier_that_died_had_claimed_is_sent_when_its_claim_ends_and_not_before() {
+    let place = Place::new(Vec::new(), &["dead.example"]);
+    place.outbox.queue("dead", "o1");
+    let first = tokio::spawn(place.courier().run());
+    let second = tokio::spawn(place.another().run());
+    tokio::time::sleep(Duration::from_secs(4)).await;
+    assert_eq!(place.got().len(), 1, "one of them sends it");
+    let claimant = place.outbox.lock()[0].claim.clone().expect("claimed").claimant;
+    let (died, other) = if claimant == "one" { (first, second) } else { (second, first) };
+    died.abort();
+    let free = place.outbox.lock()[0].claim.clone().expect("still claimed").until;
+    while place.got().len() < 2 {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    other.abort();
+    let again = place.got()[1].at;
+    assert!(again >= free, "{again} before {free}");
+    let late = again.duration_since(free);
+    assert!(late <= SignedDuration::try_from(INTERVAL).expect("a duration") * 2, "{late:?}");
+    assert_eq!((&place.got()[0].id, &place.got()[0].body), (&place.got()[1].id, &place.got()[1].body));
+}
+
+/// A receiver that takes longer than a claim holds.
+struct Slow(Arc<Receivers>);
+
+#[async_trait]
+impl Post for Slow {
+    fn reach(&self) -> Reach {
+        Reach::Public
+    }
+
+    async fn post(&self, url: &ProfileUrl, headers: HeaderMap, body: Bytes) -> Result<Answered, FetchError> {
+        let claimed_for = Duration::try_from(CLAIMED_FOR).expect("a duration");
+        tokio::time::sleep(claimed_for * 3).await;
+        self.0.post(url, headers, body).await
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_claim_holds_for_as_long_as_the_work_goes_on() {
+    let place = Place::new(Vec::new(), &[]);
+    place.outbox.queue("alice", "o1");
+    let slow = Courier { post: Arc::new(Slow(Arc::clone(&place.receivers))), ..place.courier() };
+    let first = tokio::spawn(slow.run());
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let second = tokio::spawn(place.another().run());
+    while !place.outbox.settled() {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+    }
+    first.abort();
+    second.abort();
+    assert_eq!(place.got().len(), 1, "the other one did not interfere");
+}
+
+/// A form that needs no key and knows one try, and writes about the first version only.
+struct Plain;
+
+impl Form for Plain {
+    fn write(&self, notice: &Notice, _: View, recipient: &Recipient) -> Option<Letter> {
+        (notice.order_version == 1).then(|| Letter { release: recipient.release, body: b"plain".to_vec() })
+    }
+
+    fn manner(&self, release: Release) -> Manner {
+        if release == Release::V2026_01_11 { Manner { signed: false, once: true } } else { Manner::USUAL }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_form_of_ones_own_may_go_without_a_key_and_be_tried_once() {
+    let place = Place::new(vec![status(500)], &[]);
+    for _ in 0..2 {
+        place.outbox.queue("old", "o1");
+    }
+    place.outbox.queue("old", "o2");
+    place.outbox.queue("alice", "o3");
+    let running = tokio::spawn(Courier { key: Arc::new(|| None), form: Arc::new(Plain), ..place.courier() }.run());
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    running.abort();
+    assert_eq!(place.states(), [State::Expired, State::Unwanted, State::Delivered, State::Waiting]);
+    let got = place.got();
+    assert_eq!(got.len(), 2);
+    assert!(got.iter().all(|got| &*got.body == b"plain" && !got.headers.contains_key("request-signature")));
 }
 
 #[tokio::test(start_paused = true)]

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 /// How the receiver treats a webhook.
 #[derive(Clone, Debug)]
-pub(super) enum Treatment {
+pub(crate) enum Treatment {
     /// It answers with this status, and more header lines.
     Status(u16, String),
     /// It closes the connection without an answer.
@@ -24,18 +24,18 @@ pub(super) enum Treatment {
 
 /// What came in.
 #[derive(Clone, Debug)]
-pub(super) struct Delivery {
-    pub(super) path: String,
-    pub(super) headers: HeaderMap,
-    pub(super) body: Vec<u8>,
+pub(crate) struct Delivery {
+    pub(crate) path: String,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Vec<u8>,
 }
 
 impl Delivery {
-    pub(super) fn header(&self, name: &str) -> &str {
+    pub(crate) fn header(&self, name: &str) -> &str {
         self.headers.get(name).unwrap_or_else(|| panic!("{name}: {:?}", self.headers)).to_str().expect("a text")
     }
 
-    pub(super) fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.body).expect("JSON")
     }
 }
@@ -47,7 +47,7 @@ struct Inner {
 }
 
 /// The receiver. It takes what has no treatment planned.
-pub(super) struct Receiver {
+pub(crate) struct Receiver {
     address: SocketAddr,
     inner: Arc<Inner>,
 }
@@ -57,7 +57,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Receiver {
-    pub(super) fn start(plan: impl IntoIterator<Item = Treatment>) -> Self {
+    pub(crate) fn start(plan: impl IntoIterator<Item = Treatment>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = listener.local_addr().expect("an address");
         let inner = Arc::new(Inner { plan: Mutex::new(plan.into_iter().collect()), ..Inner::default() });
@@ -72,20 +72,25 @@ impl Receiver {
         Self { address, inner }
     }
 
-    pub(super) fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("http://{}/orders?of=ucp", self.address)
     }
 
-    pub(super) fn address(&self) -> SocketAddr {
+    pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
 
-    pub(super) fn deliveries(&self) -> Vec<Delivery> {
+    /// Takes everything from now on.
+    pub(crate) fn recover(&self) {
+        lock(&self.inner.plan).clear();
+    }
+
+    pub(crate) fn deliveries(&self) -> Vec<Delivery> {
         lock(&self.inner.deliveries).clone()
     }
 
     /// The deliveries, once there are so many.
-    pub(super) fn after(&self, count: usize) -> Vec<Delivery> {
+    pub(crate) fn after(&self, count: usize) -> Vec<Delivery> {
         crate::harness::eventually("webhooks arrive", Duration::from_secs(60), || {
             Some(self.deliveries()).filter(|deliveries| deliveries.len() >= count)
         })
