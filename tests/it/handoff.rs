@@ -1,6 +1,8 @@
 //! The pages on which buyers go on in person, as a browser without scripts meets them, while a platform watches over REST.
 
-mod browser;
+pub(crate) mod browser;
 mod journeys;
+mod late;
+mod limits;
 mod refusals;
 mod safety;

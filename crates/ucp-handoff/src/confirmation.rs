@@ -1,4 +1,5 @@
-//! The page on which a buyer confirms to pay: what a bank would show, in a shop that only plays.
+//! The page on which a buyer confirms: approves the purchase, where the shop wants that, or pays for it, with what a bank
+//! would show, in a shop that only plays.
 
 use maud::{Markup, html};
 use ucp_core::{
@@ -17,7 +18,11 @@ pub(crate) fn page_of(frame: &Frame, desktop: &Desktop, way: &Way, seal: &str) -
     let checkout = &desktop.checkout;
     let sum = amount(amount_of(&checkout.totals, TotalKind::Total), checkout.currency);
     let free = desktop.payment == Payment::Free;
-    let title = if free { "Confirm your order" } else { "Confirm your payment" };
+    let approves = desktop.wants_approval();
+    let title = match desktop.payment {
+        Payment::Here if !approves => "Confirm your payment",
+        _ => "Confirm your order",
+    };
     let buyer = checkout.draft.buyer.as_ref();
     let name: Vec<_> = buyer
         .into_iter()
@@ -29,7 +34,12 @@ pub(crate) fn page_of(frame: &Frame, desktop: &Desktop, way: &Way, seal: &str) -
         title,
         &html! {
             h1 { (title) }
-            p { "Please check everything once more. With the button at the end you buy it." }
+            @if approves {
+                p { "The shop asks you to look at this yourself before it is bought:" }
+                ul { @for reason in desktop.reasons_to_approve() { li { (reason) } } }
+            } @else if desktop.payment != Payment::Elsewhere {
+                p { "Please check everything once more. With the button at the end you buy it." }
+            }
             (notes(&checkout.messages))
             section aria-labelledby="lines" {
                 h2 #lines { "What you are buying" }
@@ -46,9 +56,24 @@ pub(crate) fn page_of(frame: &Frame, desktop: &Desktop, way: &Way, seal: &str) -
                     (deliveries(checkout))
                 }
             }
+            @if approves {
+                section aria-labelledby="approval" {
+                    h2 #approval { "Your approval" }
+                    p { "With this you agree to what is above. Your assistant buys it then, and cannot buy anything else on it." }
+                    div.actions {
+                        form method="post" action=(way.here()) {
+                            (carried(desktop.version, seal, "approve"))
+                            button { "I approve this purchase" }
+                        }
+                        a.button.second href=(way.here()) { "Back, without approving" }
+                    }
+                }
+            }
             @match desktop.payment {
+                Payment::Elsewhere if approves => {}
                 Payment::Elsewhere => p { "This cannot be paid on this page." },
                 Payment::Free | Payment::Here => {
+                    @if approves { p { "Or finish it here yourself:" } }
                     section.bank aria-labelledby="bank" {
                         h2 #bank { @if free { "Your word" } @else { "The sandbox bank asks" } }
                         @if free {

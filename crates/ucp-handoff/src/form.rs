@@ -115,6 +115,7 @@ impl Form {
         let (name, step) = match self.text("step")? {
             "details" => ("details", Step::Details(Box::new(self.details()))),
             "delivery" => ("delivery", Step::Options(self.chosen())),
+            "approve" => ("approve", Step::Approve),
             "pay" => ("pay", Step::Pay),
             "cancel" => ("cancel", Step::Cancel),
             _ => return None,

@@ -12,7 +12,7 @@
 //! Pages are rendered here and need neither scripts nor anything from elsewhere. Texts of shops, platforms and buyers are
 //! escaped by the template language, without exception: nothing in this crate renders markup that came as data. A form is
 //! answered with a redirection, so that reloading a page repeats nothing. What a buyer may do is decided in
-//! [`ucp_core::checkout::handoff`].
+//! [`ucp_core::checkout::handoff`]. Whoever opens too many pages is turned away by the same gate as every other caller.
 
 mod confirmation;
 mod form;
@@ -25,7 +25,9 @@ use std::sync::Arc;
 
 use axum::{
     Router,
-    extract::{Path, State, rejection::PathRejection},
+    extract::{Path, Request, State, rejection::PathRejection},
+    middleware::{self, Next},
+    response::{IntoResponse as _, Response},
     routing::get,
 };
 use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header::ALLOW};
@@ -35,6 +37,7 @@ use ucp_core::{
     message::Message,
     purchase::desk::Desk,
 };
+use ucp_service::Gate;
 
 use self::{
     guard::{Session, Way},
@@ -46,6 +49,10 @@ use self::{
 pub struct Options {
     /// The desk at which the step of a buyer is taken.
     pub desk: Desk,
+    /// Who is let in.
+    pub gate: Gate,
+    /// Where the shop itself is, for those who find nothing here.
+    pub home: Option<String>,
     /// Whether the public address is one of `https`.
     pub secure: bool,
     /// Whether plain `http` will do, which is for development only.
@@ -58,6 +65,7 @@ pub fn router(options: Options) -> Router {
     Router::new()
         .route("/continue/{token}", get(show).post(take).fallback(wrong_method))
         .route("/order/{token}", get(order).fallback(wrong_method))
+        .layer(middleware::from_fn_with_state(Arc::clone(&state), admitted))
         .with_state(state)
 }
 
@@ -72,7 +80,16 @@ impl Options {
 
     fn frame(&self) -> Frame {
         let market = self.desk.catalog.market();
-        Frame { shop: market.name.clone(), links: market.links.clone() }
+        Frame { shop: market.name.clone(), home: self.home.clone(), links: market.links.clone() }
+    }
+}
+
+/// Counts those who open pages, and turns them away when there are too many.
+async fn admitted(State(shop): Shop, request: Request, next: Next) -> Response {
+    let (head, body) = request.into_parts();
+    match shop.gate.visit(&head) {
+        Ok(_admission) => next.run(Request::from_parts(head, body)).await,
+        Err(refusal) => page::turned_away(&shop.frame(), &refusal).into_response(),
     }
 }
 
@@ -83,7 +100,7 @@ async fn show(State(shop): Shop, token: Token, uri: Uri, headers: HeaderMap) -> 
 async fn shown(shop: &Options, token: Token, uri: &Uri, headers: &HeaderMap) -> Result<Answer, Answer> {
     let frame = shop.frame();
     let (token, page) = opened(shop, token, &frame).await?;
-    let way = Way::read(uri, owner(&page)).map_err(|()| page::misled(&frame))?;
+    let way = Way::read(uri, page.owner()).map_err(|()| page::misled(&frame))?;
     let session = Session::of(headers, shop.secure, || (shop.desk.random)());
     Ok(rendered(shop, &frame, &page, &way, &session, &token, None))
 }
@@ -99,6 +116,7 @@ fn rendered(
     tried: Option<&purchase::Tried<'_>>,
 ) -> Answer {
     let answer = match page {
+        Page::Over(over) => return page::over(frame, way, over),
         Page::Cart(cart) => Answer::page(purchase::cart(frame, cart, way)),
         Page::Checkout(desktop) => {
             let seal = session.seal(token);
@@ -126,7 +144,10 @@ async fn taken(
 ) -> Result<Answer, Answer> {
     let frame = shop.frame();
     let (token, page) = opened(shop, token, &frame).await?;
-    let way = Way::read(uri, owner(&page)).map_err(|()| page::misled(&frame))?;
+    let way = Way::read(uri, page.owner()).map_err(|()| page::misled(&frame))?;
+    if let Page::Over(over) = &page {
+        return Err(page::over(&frame, &way, over));
+    }
     let form = form::read(headers, body).await.map_err(|fault| page::unreadable(&frame, fault))?;
     let session = Session::of(headers, shop.secure, || (shop.desk.random)());
     if guard::is_foreign(headers) || !session.is_sealed(&token, form.seal()) {
@@ -167,24 +188,16 @@ async fn order(State(shop): Shop, token: Token) -> Answer {
     }
 }
 
-/// What a token opens. A checkout whose time is over is as good as none.
+/// What a token opens.
 async fn opened(shop: &Options, token: Token, frame: &Frame) -> Result<(String, Page), Answer> {
     if !shop.is_safe() {
         return Err(page::unsafe_connection(frame));
     }
     let Ok(Path(token)) = token else { return Err(page::nothing_here(frame)) };
     match shop.desk.page(&token).await {
-        Ok(Some(Page::Checkout(desktop))) if desktop.expired => Err(page::nothing_here(frame)),
         Ok(Some(page)) => Ok((token, page)),
         Ok(None) => Err(page::nothing_here(frame)),
         Err(refusal) => Err(refused(frame, &Way::default(), &refusal)),
-    }
-}
-
-fn owner(page: &Page) -> &str {
-    match page {
-        Page::Cart(cart) => &cart.owner,
-        Page::Checkout(desktop) => &desktop.checkout.owner,
     }
 }
 

@@ -7,14 +7,16 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http::{
     HeaderName, HeaderValue, StatusCode,
     header::{
-        CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, REFERRER_POLICY, SET_COOKIE,
+        CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, REFERRER_POLICY, RETRY_AFTER, SET_COOKIE,
         X_CONTENT_TYPE_OPTIONS,
     },
 };
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest as _, Sha256};
 use ucp_core::{
+    Code, Refusal,
     catalog::product::Link,
+    checkout::handoff::Over,
     money::Currency,
     purchase::{
         buyer::PostalAddress,
@@ -22,7 +24,7 @@ use ucp_core::{
     },
 };
 
-use crate::{form::Fault, guard::Way};
+use crate::{form::Fault, guard::Way, purchase::back};
 
 const STYLE: &str = include_str!("style.css");
 
@@ -39,6 +41,8 @@ static POLICY: LazyLock<String> = LazyLock::new(|| {
 pub(crate) struct Frame {
     /// The name of the shop.
     pub(crate) shop: String,
+    /// Where it is.
+    pub(crate) home: Option<String>,
     /// The pages of the shop that matter to a buyer.
     pub(crate) links: Vec<Link>,
 }
@@ -151,6 +155,7 @@ pub(crate) fn is_web(address: &str) -> bool {
 pub(crate) fn failed(frame: &Frame, way: &Way, status: StatusCode, content: &str) -> Answer {
     let title = match status {
         StatusCode::NOT_FOUND => "This page does not exist",
+        StatusCode::TOO_MANY_REQUESTS => "Please wait a moment",
         _ => "This did not work",
     };
     let again =
@@ -165,10 +170,59 @@ pub(crate) fn failed(frame: &Frame, way: &Way, status: StatusCode, content: &str
                 p { a.button href=(way.here()) { "Back to the purchase" } }
             } @else {
                 p { "Your assistant can give you a new link." }
+                (to_the_shop(frame))
             }
         },
     ))
     .with_status(status)
+}
+
+/// The way to the shop itself, where it has a place of its own.
+pub(crate) fn to_the_shop(frame: &Frame) -> Markup {
+    html! {
+        @if let Some(home) = frame.home.as_deref().filter(|home| is_web(home)) {
+            p { a href=(home) rel="noreferrer" { "Go to " (frame.shop) } }
+        }
+    }
+}
+
+/// What was given up: there is nothing to look at any more, and where it goes on.
+pub(crate) fn over(frame: &Frame, way: &Way, over: &Over) -> Answer {
+    let (title, content) = match (over.purchase, over.expired) {
+        (true, _) => (
+            "This purchase has expired",
+            "It was not completed in time, so the shop has given it up. Nothing was paid, and nothing will be.",
+        ),
+        (false, true) => (
+            "This cart has expired",
+            "It was not used for a long time, so the shop has given it up. Nothing was bought.",
+        ),
+        (false, false) => ("This cart is empty now", "Your assistant has given it up. Nothing was bought."),
+    };
+    Answer::page(page(
+        frame,
+        title,
+        &html! {
+            h1 { (title) }
+            p { (content) }
+            p { "If you still want it, ask your assistant to start again: it gets a new page, at the prices of today." }
+            (back(way, "You can close this page and go back to your assistant."))
+            (to_the_shop(frame))
+        },
+    ))
+    .with_status(StatusCode::GONE)
+}
+
+/// Too much comes from where this visitor is, or there is too much to do.
+pub(crate) fn turned_away(frame: &Frame, refusal: &Refusal) -> Answer {
+    let seconds = refusal.retry_after.unwrap_or(1);
+    let (status, why) = match refusal.code {
+        Code::RateLimited => (StatusCode::TOO_MANY_REQUESTS, "Too much comes from your network at once."),
+        _ => (StatusCode::SERVICE_UNAVAILABLE, "The shop has too much to do at the moment."),
+    };
+    let wait = if seconds == 1 { "a second".to_owned() } else { format!("{seconds} seconds") };
+    let content = format!("{why} Nothing was changed or paid by this. Please try again in {wait}.");
+    failed(frame, &Way::default(), status, &content).with_header(RETRY_AFTER, seconds.into())
 }
 
 /// There is nothing under this address, or not any more; which of them is nobody's business.
@@ -291,6 +345,7 @@ mod tests {
         let link = Link { kind: hostile.into(), url: "javascript:alert(1)".into(), title: Some(hostile.into()) };
         let frame = Frame {
             shop: hostile.into(),
+            home: Some("javascript:alert(1)".into()),
             links: vec![link.clone(), Link { url: "https://shop.example/".into(), ..link }],
         };
         let text = page(&frame, hostile, &html! { p title=(hostile) { (hostile) } }).into_string();

@@ -7,7 +7,7 @@ use ucp_core::{
         Checkout, Status,
         handoff::{Desktop, Payment},
     },
-    message::Message,
+    message::{Message, Severity},
     purchase::{
         buyer::{Buyer, PostalAddress},
         fulfillment::{DeliveryOption, MethodKind},
@@ -20,7 +20,7 @@ use crate::{
     content,
     form::{ADDRESS, DESTINATION, FIELDS, Field, Form, MAX_TEXT, OPTION, PLACE},
     guard::Way,
-    page::{Frame, address, amount, page, totals},
+    page::{Frame, address, amount, page, to_the_shop, totals},
 };
 
 /// What became of the form that this page answers, where that was nothing.
@@ -67,7 +67,11 @@ pub(crate) fn checkout(frame: &Frame, desktop: &Desktop, way: &Way, seal: &str, 
     let stands = html! {
         section aria-labelledby="lines" {
             h2 #lines {
-                @if checkout.status() == Status::Completed { "What you bought" } @else { "What you are buying" }
+                @match checkout.status() {
+                    Status::Completed => "What you bought",
+                    Status::Canceled => "What it was about",
+                    _ => "What you are buying",
+                }
             }
             (lines(&checkout.line_items, checkout.currency))
             (totals(&checkout.totals, checkout.currency))
@@ -99,6 +103,7 @@ pub(crate) fn checkout(frame: &Frame, desktop: &Desktop, way: &Way, seal: &str, 
                 p { a.button href=(way.here()) { "Look again" } }
             }
             (back(way, "You can leave this page at any time and go back to your assistant. It sees what you did here."))
+            @if checkout.status() == Status::Canceled { (to_the_shop(frame)) }
         },
     )
 }
@@ -114,6 +119,11 @@ fn headline(desktop: &Desktop) -> (String, String) {
         Status::CompleteInProgress => (
             "Your payment is on its way".into(),
             "The bank has not answered yet. You will not be charged twice: please wait, and do not pay again.".into(),
+        ),
+        _ if desktop.is_payable() && desktop.wants_approval() => (
+            "Please look at your purchase".into(),
+            "Nothing is missing, and nothing is paid yet. The shop asks you to approve it yourself, on the next page."
+                .into(),
         ),
         _ if desktop.is_payable() && desktop.payment != Payment::Elsewhere => {
             ("Your purchase is ready".into(), "Please check everything. You confirm it on the next page.".into())
@@ -168,6 +178,16 @@ fn outcome(desktop: &Desktop, way: &Way, tried: Option<&Tried<'_>>) -> Markup {
     match way.done() {
         Some("details") if checkout.status().is_open() => good("Saved", "Your details are saved."),
         Some("delivery") if checkout.status().is_open() => good("Saved", "Your choice of delivery is saved."),
+        Some("approve") if desktop.wants_approval() => {
+            alarm("Please look at it again", "What it costs has changed meanwhile. This is how it stands now.")
+        }
+        Some("approve") if checkout.status().is_open() => {
+            let said = good("Approved", "Your assistant can go on now, and sees that you approved this purchase.");
+            html! {
+                (said)
+                @if let Some((url, host)) = way.back() { p { a.button href=(url) rel="noreferrer" { "Back to " (host) } } }
+            }
+        }
         Some("pay") if checkout.status() == Status::Completed => good("Paid", "The payment went through."),
         Some("pay") if checkout.status().is_open() => {
             alarm("Nothing was paid", "The purchase is still open. Below is what came in between.")
@@ -201,10 +221,13 @@ fn missing(desktop: &Desktop) -> Markup {
 
 /// The field that an error is about, and what to say about it if that is not what the error says.
 fn place(error: &Message, desktop: &Desktop) -> Option<(String, Option<String>)> {
-    let Message::Error { code, path, .. } = error else { return None };
+    let Message::Error { code, path, severity, .. } = error else { return None };
     if matches!(code.as_str(), "requires_3ds" | "payment_failed") {
         let asked = (code == "requires_3ds").then(|| "Your bank asks you to confirm the payment".to_owned());
         return (desktop.payment == Payment::Here).then(|| ("pay".to_owned(), asked));
+    }
+    if *severity == Severity::RequiresBuyerReview {
+        return Some(("pay".to_owned(), None));
     }
     let path = path.as_deref()?;
     let field = FIELDS.iter().find(|field| {
@@ -454,8 +477,12 @@ fn payment(desktop: &Desktop, way: &Way) -> Markup {
     let sum = amount(amount_of(&checkout.totals, TotalKind::Total), checkout.currency);
     html! {
         section aria-labelledby="pay" {
-            h2 #pay tabindex="-1" { "Payment" }
+            h2 #pay tabindex="-1" { @if desktop.wants_approval() { "Your approval" } @else { "Payment" } }
             @match (desktop.payment, desktop.is_payable()) {
+                _ if desktop.is_payable() && desktop.wants_approval() => {
+                    p { "It comes to " strong { (sum) } "." }
+                    p { a.button href=(way.to_confirmation()) { "Go on to look at it and approve" } }
+                }
                 (Payment::Elsewhere, _) => {
                     p { "This is paid with what you gave to your assistant, and cannot be paid on this page. When nothing is missing, go back to your assistant: it goes on there." }
                 }

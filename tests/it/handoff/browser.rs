@@ -15,19 +15,19 @@ use crate::{
 };
 
 /// A gateway with flowers, for all tests.
-pub(super) fn flowers() -> Arc<Flowers> {
+pub(crate) fn flowers() -> Arc<Flowers> {
     static SHARED: Mutex<Weak<Flowers>> = Mutex::new(Weak::new());
     shared(&SHARED, || Flowers::with(&[]))
 }
 
 /// A flower shop on a directory of its own.
-pub(super) struct Flowers {
+pub(crate) struct Flowers {
     gateway: Gateway,
     _data: tempfile::TempDir,
 }
 
 impl Flowers {
-    pub(super) fn with(arguments: &[&str]) -> Self {
+    pub(crate) fn with(arguments: &[&str]) -> Self {
         let data = tempfile::tempdir().expect("a directory");
         let gateway = Gateway::on(data.path(), &[&["--sample", "flower-shop"], arguments].concat());
         Self { gateway, _data: data }
@@ -44,7 +44,7 @@ impl std::ops::Deref for Flowers {
 
 /// A call of the platform that changes something.
 #[track_caller]
-pub(super) fn call(gateway: &Gateway, method: &str, path: &str, payload: &Value) -> Value {
+pub(crate) fn call(gateway: &Gateway, method: &str, path: &str, payload: &Value) -> Value {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     let key = format!("0b5d51b0-0000-4000-8000-{:012x}", NEXT.fetch_add(1, Ordering::Relaxed));
     let headers = [REST_HEADERS, &[("Idempotency-Key", key.as_str())]].concat();
@@ -56,12 +56,12 @@ pub(super) fn call(gateway: &Gateway, method: &str, path: &str, payload: &Value)
 
 /// A checkout as the platform sees it.
 #[track_caller]
-pub(super) fn look(gateway: &Gateway, checkout: &Value) -> Value {
+pub(crate) fn look(gateway: &Gateway, checkout: &Value) -> Value {
     call(gateway, "GET", &format!("/checkout-sessions/{}", text(&checkout["id"])), &Value::Null)
 }
 
 /// A checkout that lacks nothing but its payment.
-pub(super) fn ready(gateway: &Gateway) -> Value {
+pub(crate) fn ready(gateway: &Gateway) -> Value {
     let address = json!({
         "street_address": "1 Main St", "address_locality": "Springfield", "address_region": "OR",
         "postal_code": "97477", "address_country": "US",
@@ -79,7 +79,7 @@ pub(super) fn ready(gateway: &Gateway) -> Value {
 }
 
 /// A checkout of which nothing is known but what is bought.
-pub(super) fn bare(gateway: &Gateway) -> Value {
+pub(crate) fn bare(gateway: &Gateway) -> Value {
     call(
         gateway,
         "POST",
@@ -92,7 +92,7 @@ pub(super) fn bare(gateway: &Gateway) -> Value {
 
 /// Completes a checkout with a token of the sandbox.
 #[track_caller]
-pub(super) fn complete(gateway: &Gateway, checkout: &Value, token: &str) -> Value {
+pub(crate) fn complete(gateway: &Gateway, checkout: &Value, token: &str) -> Value {
     call(
         gateway,
         "POST",
@@ -107,39 +107,39 @@ pub(super) fn complete(gateway: &Gateway, checkout: &Value, token: &str) -> Valu
     )
 }
 
-pub(super) fn text(value: &Value) -> &str {
+pub(crate) fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_else(|| panic!("a text: {value}"))
 }
 
 /// The path of a page whose address an answer gives.
-pub(super) fn path(address: &Value) -> String {
+pub(crate) fn path(address: &Value) -> String {
     Url::parse(text(address)).expect("an absolute address").path().to_owned()
 }
 
 /// A browser: it keeps a cookie, sends forms and follows redirections.
-pub(super) struct Browser<'a> {
+pub(crate) struct Browser<'a> {
     gateway: &'a Gateway,
     cookie: Option<String>,
 }
 
 /// A page in it.
-pub(super) struct Page {
-    pub(super) place: String,
-    pub(super) response: Response,
+pub(crate) struct Page {
+    pub(crate) place: String,
+    pub(crate) response: Response,
 }
 
 impl<'a> Browser<'a> {
-    pub(super) fn new(gateway: &'a Gateway) -> Self {
+    pub(crate) fn new(gateway: &'a Gateway) -> Self {
         Self { gateway, cookie: None }
     }
 
-    pub(super) fn open(&mut self, place: &str) -> Page {
+    pub(crate) fn open(&mut self, place: &str) -> Page {
         let response = self.send("GET", place, &[], b"");
         Page { place: place.to_owned(), response }
     }
 
     /// Sends a form of a page, with other values in some of its fields, and does not follow where that leads.
-    pub(super) fn submit(&mut self, page: &Page, step: &str, changes: &[(&str, &str)]) -> Response {
+    pub(crate) fn submit(&mut self, page: &Page, step: &str, changes: &[(&str, &str)]) -> Response {
         let mut fields = page.form(step);
         for (name, value) in changes {
             fields.retain(|(own, _)| own != name);
@@ -151,7 +151,7 @@ impl<'a> Browser<'a> {
 
     /// Sends a form and shows what comes after it.
     #[track_caller]
-    pub(super) fn fill(&mut self, page: &Page, step: &str, changes: &[(&str, &str)]) -> Page {
+    pub(crate) fn fill(&mut self, page: &Page, step: &str, changes: &[(&str, &str)]) -> Page {
         let response = self.submit(page, step, changes);
         assert_eq!(response.status, 303, "{response:?}");
         let base = Url::parse("http://localhost").and_then(|base| base.join(&page.place)).expect("a place");
@@ -160,12 +160,12 @@ impl<'a> Browser<'a> {
         self.open(&format!("{}?{}", next.path(), next.query().unwrap_or_default()))
     }
 
-    pub(super) fn post(&mut self, place: &str, body: &str) -> Response {
+    pub(crate) fn post(&mut self, place: &str, body: &str) -> Response {
         let kind = ("Content-Type", "application/x-www-form-urlencoded");
         self.send("POST", place, &[kind, ("Sec-Fetch-Site", "same-origin")], body.as_bytes())
     }
 
-    pub(super) fn send(&mut self, method: &str, place: &str, headers: &[(&str, &str)], body: &[u8]) -> Response {
+    pub(crate) fn send(&mut self, method: &str, place: &str, headers: &[(&str, &str)], body: &[u8]) -> Response {
         let cookie = self.cookie.clone();
         let mut headers = headers.to_vec();
         headers.extend(cookie.as_deref().map(|cookie| ("Cookie", cookie)));
@@ -179,18 +179,18 @@ impl<'a> Browser<'a> {
 
 impl Page {
     #[track_caller]
-    pub(super) fn shows(&self, content: &str) {
+    pub(crate) fn shows(&self, content: &str) {
         assert!(self.response.body.contains(content), "`{content}` in {}", self.response.body);
     }
 
     #[track_caller]
-    pub(super) fn hides(&self, content: &str) {
+    pub(crate) fn hides(&self, content: &str) {
         assert!(!self.response.body.contains(content), "no `{content}` in {}", self.response.body);
     }
 
     /// The fields of the form of a step, as a browser would send them untouched.
     #[track_caller]
-    pub(super) fn form(&self, step: &str) -> Vec<(String, String)> {
+    pub(crate) fn form(&self, step: &str) -> Vec<(String, String)> {
         let marker = format!("name=\"step\" value=\"{step}\"");
         let form = self
             .response

@@ -129,7 +129,10 @@ fn a_cart_is_shown() {
     page.shows("135.00\u{a0}USD");
     page.hides("<form");
     call(&gateway, "POST", &format!("/carts/{}/cancel", text(&cart["id"])), &json!({}));
-    assert_eq!(browser.open(&page.place).response.status, 404);
+    let page = browser.open(&page.place);
+    assert_eq!(page.response.status, 410);
+    page.shows("Your assistant has given it up");
+    page.hides("White Orchid");
 }
 
 #[test]
