@@ -1,0 +1,200 @@
+//! What a shop says about itself: its releases, where it is called, and what it can be asked (UCP overview, *Discovery*).
+
+use serde_json::{Map, Value};
+use ucp_core::{
+    Operation, Release,
+    operation::{EXTENSIONS, Offering, SHOPPING},
+    purchase::payment::Declaration,
+};
+use ucp_trust::{jwk::PublicKey, profile::PlatformProfile};
+use ucp_wire::dialect;
+use url::Url;
+
+/// How a shop is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transport {
+    /// The REST binding.
+    Rest,
+    /// The MCP binding, over streamable HTTP.
+    Mcp,
+}
+
+impl Transport {
+    /// What profiles call it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Rest => "rest",
+            Self::Mcp => "mcp",
+        }
+    }
+}
+
+/// Why a profile is no use. The texts complete "The profile of the shop …".
+#[derive(Debug, thiserror::Error)]
+pub enum ProfileError {
+    /// It cannot be read.
+    #[error("cannot be read: {0}")]
+    Malformed(String),
+    /// No release is spoken on both sides.
+    #[error("offers the releases {theirs}, and this gateway speaks {ours}")]
+    Releases {
+        /// What the shop speaks.
+        theirs: String,
+        /// What the gateway speaks, or was told to.
+        ours: String,
+    },
+    /// It has no endpoint.
+    #[error("names no endpoint of `{SHOPPING}` for {0}")]
+    Endpoint(&'static str),
+}
+
+/// A profile, in the one release that it is about.
+#[derive(Debug)]
+pub struct Profile {
+    /// The release.
+    pub release: Option<Release>,
+    /// The release as it is stated.
+    pub stated: String,
+    /// Older releases, with the addresses of their profiles.
+    pub supported: Vec<(Release, String)>,
+    /// The keys that it signs with.
+    pub keys: Vec<PublicKey>,
+    /// What can be asked.
+    pub offering: Offering,
+    /// How can be paid.
+    pub handlers: Vec<Declaration>,
+    endpoints: Vec<(Transport, Url)>,
+}
+
+impl Profile {
+    /// Reads a profile in the form of any release.
+    ///
+    /// # Errors
+    /// [`ProfileError::Malformed`].
+    pub fn read(bytes: &[u8]) -> Result<Self, ProfileError> {
+        // A business states versions, capabilities and keys as platforms do.
+        let (read, notes) = PlatformProfile::read(bytes).map_err(|refusal| ProfileError::Malformed(refusal.content))?;
+        for note in notes {
+            tracing::debug!(note, "the profile of the shop is read leniently");
+        }
+        let document: Value =
+            serde_json::from_slice(bytes).map_err(|error| ProfileError::Malformed(error.to_string()))?;
+        let ucp = &document["ucp"];
+        let release = Release::from_date(&read.version);
+        let declared = |name: &str| read.capabilities.iter().any(|capability| capability.name == name);
+        let offering = release.map_or_else(Offering::default, |release| {
+            let dialect = dialect(release);
+            let shopping = |operation: &Operation| {
+                let row = operation.row();
+                row.service == SHOPPING && dialect.shapes(*operation).is_some() && declared(row.capability)
+            };
+            let known = |extension: &&'static str| {
+                dialect.offers().iter().any(|offer| offer.known_as == *extension && declared(offer.name))
+            };
+            Offering {
+                operations: Operation::ALL.iter().copied().filter(shopping).collect(),
+                extensions: EXTENSIONS.iter().copied().filter(known).collect(),
+            }
+        });
+        let supported = ucp["supported_versions"].as_object().into_iter().flatten();
+        Ok(Self {
+            release,
+            supported: supported
+                .filter_map(|(date, address)| Some((Release::from_date(date)?, address.as_str()?.to_owned())))
+                .collect(),
+            stated: read.version,
+            keys: read.keys,
+            offering,
+            handlers: handlers(&document),
+            endpoints: endpoints(&ucp["services"][SHOPPING]),
+        })
+    }
+
+    /// Which release to speak: the newest that both sides do, or the `wanted` one. `None` when that is the profile's own,
+    /// otherwise the address of the profile to read instead.
+    ///
+    /// # Errors
+    /// [`ProfileError::Releases`].
+    pub fn choose(&self, wanted: Option<Release>) -> Result<Option<&str>, ProfileError> {
+        let fits = |release: Release| wanted.is_none_or(|wanted| wanted == release);
+        if self.release.is_some_and(fits) {
+            return Ok(None);
+        }
+        let older = self.supported.iter().filter(|(release, _)| fits(*release)).max_by_key(|(release, _)| *release);
+        older.map(|(_, address)| Some(address.as_str())).ok_or_else(|| {
+            let supported = self.supported.iter().map(|(release, _)| release.date());
+            let theirs = std::iter::once(self.stated.as_str()).chain(supported).collect::<Vec<_>>().join(", ");
+            let ours = Release::ALL.iter().filter(|release| fits(**release)).map(|release| release.date());
+            ProfileError::Releases { theirs, ours: ours.collect::<Vec<_>>().join(", ") }
+        })
+    }
+
+    /// Where to call it: over the `wanted` transport, or whichever it has, REST first.
+    ///
+    /// # Errors
+    /// [`ProfileError::Endpoint`].
+    pub fn endpoint(&self, wanted: Option<Transport>) -> Result<(Transport, &Url), ProfileError> {
+        let of = |transport: Transport| self.endpoints.iter().find(|(kind, _)| *kind == transport);
+        let found = match wanted {
+            Some(transport) => of(transport),
+            None => of(Transport::Rest).or_else(|| of(Transport::Mcp)),
+        };
+        let (transport, url) =
+            found.ok_or_else(|| ProfileError::Endpoint(wanted.map_or("REST or MCP", Transport::as_str)))?;
+        Ok((*transport, url))
+    }
+}
+
+/// The endpoints of a service: entries that name a transport, or (2026-01-11) one member per transport.
+fn endpoints(service: &Value) -> Vec<(Transport, Url)> {
+    let url = |entry: &Value| Url::parse(entry["endpoint"].as_str()?).ok();
+    let kinds = [Transport::Rest, Transport::Mcp];
+    match service {
+        Value::Array(entries) => entries
+            .iter()
+            .filter_map(|entry| {
+                let kind = kinds.into_iter().find(|kind| entry["transport"] == kind.as_str())?;
+                Some((kind, url(entry)?))
+            })
+            .collect(),
+        Value::Object(bindings) => {
+            kinds.into_iter().filter_map(|kind| Some((kind, url(bindings.get(kind.as_str())?)?))).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The payment handlers: by name in `ucp`, or (2026-01-11) a list beside it.
+fn handlers(document: &Value) -> Vec<Declaration> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let config = |entry: &Value| entry["config"].as_object().cloned().unwrap_or_else(Map::new);
+    let named = document["ucp"]["payment_handlers"].as_object().into_iter().flatten();
+    let named =
+        named.flat_map(|(name, entries)| entries.as_array().into_iter().flatten().map(move |entry| (name, entry)));
+    let named = named.filter(|(_, entry)| entry["id"].is_string()).map(|(name, entry)| Declaration {
+        name: name.clone(),
+        id: text(&entry["id"]),
+        version: text(&entry["version"]),
+        spec: text(&entry["spec"]),
+        schema: text(&entry["schema"]),
+        instruments: entry["available_instruments"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|kind| kind["type"].as_str().map(str::to_owned))
+            .collect(),
+        config: config(entry),
+    });
+    let listed = document["payment"]["handlers"].as_array().into_iter().flatten();
+    let listed = listed.filter(|entry| entry["id"].is_string() && entry["name"].is_string()).map(|entry| Declaration {
+        name: text(&entry["name"]),
+        id: text(&entry["id"]),
+        version: text(&entry["version"]),
+        spec: text(&entry["spec"]),
+        schema: text(&entry["config_schema"]),
+        instruments: Vec::new(),
+        config: config(entry),
+    });
+    named.chain(listed).collect()
+}

@@ -1,0 +1,139 @@
+//! The layer that leaves an upstream alone, around the [`breaker`](super::breaker).
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use futures_util::future::BoxFuture;
+use tower::{Layer, Service};
+
+use super::{
+    Clock, Counters, Exchange, Failure, Received,
+    breaker::{Breaker, Change, Circuit, Outcome, Permit, Rules},
+    failure::Blame,
+    judge::Unfit,
+};
+
+/// The circuit of one upstream. Clones are the same one.
+#[derive(Clone)]
+pub(super) struct Breaking(Arc<Shared>);
+
+struct Shared {
+    breaker: Mutex<Breaker>,
+    upstream: Arc<str>,
+    clock: Clock,
+    counters: Arc<Counters>,
+}
+
+impl Breaking {
+    pub(super) fn new(rules: Rules, upstream: Arc<str>, clock: &Clock, counters: &Arc<Counters>) -> Self {
+        let breaker = Mutex::new(Breaker::new(rules, clock()));
+        let (clock, counters) = (Arc::clone(clock), Arc::clone(counters));
+        Self(Arc::new(Shared { breaker, upstream, clock, counters }))
+    }
+
+    pub(super) fn circuit(&self) -> Circuit {
+        self.locked(|breaker| breaker.circuit((self.0.clock)()))
+    }
+
+    fn locked<T>(&self, with: impl FnOnce(&mut Breaker) -> T) -> T {
+        with(&mut self.0.breaker.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn admit(&self) -> Result<Ticket, Duration> {
+        let permit = self.locked(|breaker| breaker.admit((self.0.clock)()))?;
+        Ok(Ticket { circuit: self.clone(), permit: Some(permit) })
+    }
+
+    fn report(&self, permit: Permit, outcome: Outcome) {
+        let upstream = &*self.0.upstream;
+        match self.locked(|breaker| breaker.report(permit, outcome, (self.0.clock)())) {
+            Some(Change::Opened(time)) => {
+                self.0.counters.opened.add();
+                tracing::warn!(upstream, ?time, "the upstream is left alone");
+            }
+            Some(Change::Closed) => tracing::info!(upstream, "the upstream works again"),
+            None => {}
+        }
+    }
+}
+
+/// A permit that is handed back whatever becomes of its call.
+struct Ticket {
+    circuit: Breaking,
+    permit: Option<Permit>,
+}
+
+impl Ticket {
+    fn report(mut self, outcome: Outcome) {
+        if let Some(permit) = self.permit.take() {
+            self.circuit.report(permit, outcome);
+        }
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        if let Some(permit) = self.permit.take() {
+            self.circuit.report(permit, Outcome::Unknown);
+        }
+    }
+}
+
+/// What a call says about the upstream.
+fn outcome(result: &Result<Received, Failure>) -> Outcome {
+    match result {
+        Ok(_) => Outcome::Good,
+        Err(Failure::Answered(answered)) if matches!(answered.unfit, Unfit::Rejected | Unfit::Misconfigured) => {
+            Outcome::Shut(answered.pause.unwrap_or_default())
+        }
+        Err(failure) if failure.blame() == Blame::Upstream => Outcome::Failed,
+        Err(_) => Outcome::Unknown,
+    }
+}
+
+impl<S> Layer<S> for Breaking {
+    type Service = Circuited<S>;
+
+    fn layer(&self, inner: S) -> Circuited<S> {
+        Circuited { inner, circuit: self.clone() }
+    }
+}
+
+#[derive(Clone)]
+pub(super) struct Circuited<S> {
+    inner: S,
+    circuit: Breaking,
+}
+
+impl<S> Service<Exchange> for Circuited<S>
+where
+    S: Service<Exchange, Response = Received, Error = Failure>,
+    S::Future: Send + 'static,
+{
+    type Response = Received;
+    type Error = Failure;
+    type Future = BoxFuture<'static, Result<Received, Failure>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Failure>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, exchange: Exchange) -> Self::Future {
+        let ticket = match self.circuit.admit() {
+            Ok(ticket) => ticket,
+            Err(wait) => {
+                self.circuit.0.counters.refused.add();
+                return Box::pin(async move { Err(Failure::Open { wait }) });
+            }
+        };
+        let answer = self.inner.call(exchange);
+        Box::pin(async move {
+            let result = answer.await;
+            ticket.report(outcome(&result));
+            result
+        })
+    }
+}

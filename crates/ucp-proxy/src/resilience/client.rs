@@ -1,0 +1,322 @@
+//! What sends requests to one upstream over HTTP.
+//!
+//! The other side is believed nothing: what comes is read up to a bound, against the clock, and as it is. Redirects are
+//! not followed, and requests go to the one origin that the client was made for, so that credentials stay where they
+//! belong. Proxies of the environment are not used, and bodies with a content coding are refused: a few bytes of them can
+//! stand for any number.
+
+use std::{
+    error::Error,
+    io,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use bytes::{Bytes, BytesMut};
+use futures_util::future::BoxFuture;
+use http::{HeaderMap, header};
+use http_body::{Body, Frame, SizeHint};
+use reqwest::{Response, redirect};
+use tokio::time::{Instant, timeout_at};
+use tower::Service;
+use url::{Host, Origin, Url};
+
+pub use reqwest::Certificate;
+
+use super::{Clock, Counters, Effort, Exchange, Failure, Received, Unreadable, exchange::Sent};
+
+/// The name that requests go under.
+const USER_AGENT: &str = concat!("ucp-gateway/", env!("CARGO_PKG_VERSION"));
+
+/// For how long an unused connection is kept: less than servers usually do, so that they seldom close one while a request
+/// is on its way.
+const IDLE_CONNECTION: Duration = Duration::from_secs(30);
+
+/// How long the parts of one attempt may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// From the beginning until the head of the answer: connecting, sending, and the upstream's own work.
+    pub answer: Duration,
+    /// Between two pieces of the answer.
+    pub idle: Duration,
+    /// Everything. A call never takes longer, with all its attempts.
+    pub total: Duration,
+}
+
+/// The limits of all kinds of calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Patience {
+    /// Until there is a connection: finding the address, TCP and TLS.
+    pub connect: Duration,
+    /// Of reads.
+    pub read: Limits,
+    /// Of writes.
+    pub write: Limits,
+    /// Of calls that commit a purchase.
+    pub conclude: Limits,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        let limits = |answer, idle, total| Limits {
+            answer: Duration::from_millis(answer),
+            idle: Duration::from_millis(idle),
+            total: Duration::from_millis(total),
+        };
+        Self {
+            connect: Duration::from_millis(500),
+            read: limits(2_000, 1_000, 3_000),
+            write: limits(8_000, 2_000, 10_000),
+            conclude: limits(22_000, 3_000, 25_000),
+        }
+    }
+}
+
+impl Patience {
+    /// The limits of calls of this kind.
+    #[must_use]
+    pub const fn of(&self, effort: Effort) -> Limits {
+        match effort {
+            Effort::Read => self.read,
+            Effort::Write => self.write,
+            Effort::Conclude => self.conclude,
+        }
+    }
+}
+
+/// Why there can be no client for an upstream. The texts complete "The upstream …".
+#[derive(Debug, thiserror::Error)]
+pub enum SetupError {
+    /// The address is not one of an HTTP server.
+    #[error("needs an http or https address with a host, without a user or password in it")]
+    Address,
+    /// The address is http to another machine.
+    #[error("is asked without encryption: it needs an https address")]
+    Unencrypted,
+    /// TLS could not be set up.
+    #[error("cannot be reached, because TLS for outbound connections could not be set up")]
+    Tls(#[source] reqwest::Error),
+}
+
+/// What a client is made of.
+pub(super) struct Setup<'a> {
+    pub(super) address: &'a Url,
+    pub(super) plain_http: bool,
+    pub(super) roots: &'a [Certificate],
+    pub(super) patience: Patience,
+    pub(super) connections: usize,
+    pub(super) max_body: usize,
+}
+
+/// HTTP over the network.
+#[derive(Clone)]
+pub(super) struct Client {
+    http: reqwest::Client,
+    origin: Origin,
+    patience: Patience,
+    max_body: usize,
+    clock: Clock,
+    counters: Arc<Counters>,
+}
+
+impl Client {
+    pub(super) fn new(setup: &Setup<'_>, clock: Clock, counters: Arc<Counters>) -> Result<Self, SetupError> {
+        let address = setup.address;
+        let local = match address.host().ok_or(SetupError::Address)? {
+            Host::Domain(name) => name == "localhost",
+            Host::Ipv4(address) => address.is_loopback(),
+            Host::Ipv6(address) => address.is_loopback(),
+        };
+        if !address.username().is_empty() || address.password().is_some() {
+            return Err(SetupError::Address);
+        }
+        match address.scheme() {
+            "https" => {}
+            "http" if local || setup.plain_http => {}
+            "http" => return Err(SetupError::Unencrypted),
+            _ => return Err(SetupError::Address),
+        }
+        let http = builder(setup).build().or_else(|error| {
+            tracing::warn!(
+                error = &error as &dyn Error,
+                "the certificates that this system trusts cannot be used: only configured ones are trusted"
+            );
+            builder(setup).tls_certs_only(setup.roots.to_vec()).build().map_err(SetupError::Tls)
+        })?;
+        let Setup { patience, max_body, .. } = *setup;
+        Ok(Self { http, origin: address.origin(), patience, max_body, clock, counters })
+    }
+
+    /// Sends a request once, and reads the whole answer.
+    async fn exchange(&self, exchange: Exchange) -> Result<Received, Failure> {
+        if exchange.url.origin() != self.origin {
+            return Err(Failure::Unsendable("is for another origin than the upstream's"));
+        }
+        let limits = self.patience.of(exchange.effort);
+        let attempt = Attempt::begin((self.clock)(), limits, exchange.deadline);
+        let Exchange { method, url, headers, body, sent, .. } = exchange;
+        // Nobody asks for a body that is empty, so that nothing would tell when the rest of the request is sent.
+        if body.is_empty() {
+            sent.mark();
+        }
+        let mut request = self.http.request(method, url).headers(headers);
+        if !body.is_empty() {
+            request = request.body(reqwest::Body::wrap(Payload { bytes: Some(body), sent: sent.clone() }));
+        }
+        let answer = timeout_at(attempt.before(limits.answer, attempt.began), request.send()).await;
+        let response = match answer {
+            Ok(Ok(response)) => response,
+            Ok(Err(error)) => return Err(failure(error, &sent)),
+            Err(_) => return Err(attempt.late((self.clock)(), Failure::Timeout { sent: sent.get() }, &sent)),
+        };
+        let status = response.status();
+        if status.is_redirection() {
+            return Err(Failure::Redirect(status.as_u16()));
+        }
+        if has_content_coding(response.headers()) {
+            return Err(Failure::Unreadable(Unreadable::Encoding));
+        }
+        self.body(response, &attempt, &sent).await
+    }
+
+    async fn body(&self, mut response: Response, attempt: &Attempt, sent: &Sent) -> Result<Received, Failure> {
+        let limit = self.max_body;
+        if response.content_length().is_some_and(|length| length > limit as u64) {
+            return Err(Failure::TooLarge { limit });
+        }
+        let mut body = BytesMut::new();
+        loop {
+            let until = attempt.before(attempt.limits.idle, (self.clock)());
+            match timeout_at(until, response.chunk()).await {
+                Ok(Ok(Some(chunk))) => {
+                    self.counters.received_bytes.count(chunk.len() as u64);
+                    if body.len() + chunk.len() > limit {
+                        return Err(Failure::TooLarge { limit });
+                    }
+                    body.extend_from_slice(&chunk);
+                }
+                Ok(Ok(None)) => break,
+                Ok(Err(error)) => return Err(failure(error, sent)),
+                Err(_) => return Err(attempt.late((self.clock)(), Failure::TooSlow, sent)),
+            }
+        }
+        let (status, headers) = (response.status(), std::mem::take(response.headers_mut()));
+        Ok(Received { status, headers, body: body.freeze() })
+    }
+}
+
+/// When an attempt has to be over, and whose fault it is if it is not.
+struct Attempt {
+    began: Instant,
+    end: Instant,
+    limits: Limits,
+}
+
+impl Attempt {
+    fn begin(began: Instant, limits: Limits, deadline: Option<Instant>) -> Self {
+        let end = began + limits.total;
+        Self { began, end: deadline.map_or(end, |deadline| deadline.min(end)), limits }
+    }
+
+    /// The instant `limit` after `since`, or the end.
+    fn before(&self, limit: Duration, since: Instant) -> Instant {
+        self.end.min(since + limit)
+    }
+
+    /// What an attempt ends with whose time is up. An upstream that had less time than it may take for an answer is not
+    /// to blame: its caller came late.
+    fn late(&self, now: Instant, failure: Failure, sent: &Sent) -> Failure {
+        let given = self.end.saturating_duration_since(self.began);
+        if now >= self.end && given < self.limits.answer { Failure::Expired { sent: sent.get() } } else { failure }
+    }
+}
+
+fn builder(setup: &Setup<'_>) -> reqwest::ClientBuilder {
+    reqwest::Client::builder()
+        .user_agent(USER_AGENT)
+        .redirect(redirect::Policy::none())
+        .no_proxy()
+        // The client would repeat requests behind our back; what may be repeated is decided in one place.
+        .retry(reqwest::retry::never())
+        .http1_only()
+        .referer(false)
+        .pool_idle_timeout(IDLE_CONNECTION)
+        .pool_max_idle_per_host(setup.connections)
+        .connect_timeout(setup.patience.connect)
+        .tls_certs_merge(setup.roots.iter().cloned())
+        // Only matters when another crate of the build switches on a decompression of the client.
+        .no_gzip()
+        .no_brotli()
+        .no_zstd()
+        .no_deflate()
+}
+
+/// A body that notices when it is handed to a connection.
+struct Payload {
+    bytes: Option<Bytes>,
+    sent: Sent,
+}
+
+impl Body for Payload {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+        self.sent.mark();
+        Poll::Ready(self.bytes.take().map(|bytes| Ok(Frame::data(bytes))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.bytes.is_none()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.bytes.as_ref().map_or(0, Bytes::len) as u64)
+    }
+}
+
+/// What an error of the client means. The whole chain goes to the log, without the address: it may hold something secret.
+fn failure(error: reqwest::Error, sent: &Sent) -> Failure {
+    let error = error.without_url();
+    tracing::debug!(error = &error as &dyn Error, "a call to the upstream failed");
+    if error.is_builder() {
+        return Failure::Unsendable("is no HTTP request");
+    }
+    if !error.is_connect() {
+        return Failure::Broken { sent: sent.get() };
+    }
+    let mut chain = std::iter::successors(Some(&error as &(dyn Error + 'static)), |&error| cause(error));
+    if chain.any(<dyn Error + 'static>::is::<rustls::Error>) { Failure::Tls } else { Failure::Connect }
+}
+
+/// What an error wraps. An I/O error made of another one passes over that in its `source`.
+fn cause<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
+    match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+        Some(inner) => Some(inner),
+        None => error.source(),
+    }
+}
+
+fn has_content_coding(headers: &HeaderMap) -> bool {
+    headers
+        .get_all(header::CONTENT_ENCODING)
+        .iter()
+        .any(|coding| !coding.as_bytes().trim_ascii().eq_ignore_ascii_case(b"identity"))
+}
+
+impl Service<Exchange> for Client {
+    type Response = Received;
+    type Error = Failure;
+    type Future = BoxFuture<'static, Result<Received, Failure>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Failure>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, exchange: Exchange) -> Self::Future {
+        let client = self.clone();
+        Box::pin(async move { client.exchange(exchange).await })
+    }
+}

@@ -1,0 +1,170 @@
+//! What an answer means.
+//!
+//! Upstreams say "no" in different dialects: a GraphQL API reports that it throttles with status 200. An adapter's
+//! [`Judge`] translates, so that everything else here knows one set of [verdicts](Verdict).
+
+use std::{
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use futures_util::future::BoxFuture;
+use http::{HeaderMap, header};
+use jiff::fmt::rfc2822;
+use serde::de::IgnoredAny;
+use tower::{Layer, Service};
+
+use super::{Exchange, Failure, Received, Unreadable, failure::Answered};
+
+/// Tells what an answer means.
+pub trait Judge: Send + Sync + 'static {
+    /// Judges one answer. It must not block.
+    fn judge(&self, received: &Received) -> Verdict;
+}
+
+impl<F: Fn(&Received) -> Verdict + Send + Sync + 'static> Judge for F {
+    fn judge(&self, received: &Received) -> Verdict {
+        self(received)
+    }
+}
+
+/// What an answer means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The upstream did its work. The adapter reads what came out, which may be that something does not exist.
+    Good,
+    /// It was asked too much.
+    Throttled {
+        /// How long it wants to be left alone.
+        pause: Option<Duration>,
+    },
+    /// It cannot at the moment, and may right away.
+    Transient {
+        /// How long it wants to be left alone.
+        pause: Option<Duration>,
+    },
+    /// It failed; asking again at once does not help.
+    Faulty,
+    /// It takes the gateway for an intruder. Every further call makes it worse, so that it is left alone.
+    Rejected {
+        /// For how long.
+        shut: Duration,
+    },
+    /// It refuses in a way that only the operator can change: credentials, a frozen shop, a wrong address. It is left
+    /// alone.
+    Misconfigured {
+        /// For how long.
+        shut: Duration,
+    },
+    /// The answer cannot be read.
+    Unreadable(Unreadable),
+}
+
+/// What is the matter with an answer that could be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unfit {
+    /// [`Verdict::Throttled`].
+    #[error("it was asked too much")]
+    Throttled,
+    /// [`Verdict::Transient`].
+    #[error("it cannot at the moment")]
+    Transient,
+    /// [`Verdict::Faulty`].
+    #[error("it failed")]
+    Faulty,
+    /// [`Verdict::Rejected`].
+    #[error("it takes the gateway for an intruder")]
+    Rejected,
+    /// [`Verdict::Misconfigured`].
+    #[error("it does not let the gateway in as it is configured")]
+    Misconfigured,
+}
+
+/// What the status alone says, for a [`Judge`] to begin with: 429 throttles; 502, 503 and 504 pass; other statuses of the
+/// server's are faults, and all others are answers.
+#[must_use]
+pub fn by_status(received: &Received) -> Verdict {
+    match received.status.as_u16() {
+        429 => Verdict::Throttled { pause: retry_after(&received.headers) },
+        502..=504 => Verdict::Transient { pause: retry_after(&received.headers) },
+        200..500 => Verdict::Good,
+        _ => Verdict::Faulty,
+    }
+}
+
+/// [`by_status`], and an answer is one well-formed JSON document, whatever its media type says: pages that stand in for
+/// documents, and documents that were cut off, are none. An empty body is well-formed with status 204 alone.
+#[must_use]
+pub fn json(received: &Received) -> Verdict {
+    match by_status(received) {
+        Verdict::Good if received.status.as_u16() == 204 && received.body.is_empty() => Verdict::Good,
+        Verdict::Good if serde_json::from_slice::<IgnoredAny>(&received.body).is_err() => {
+            Verdict::Unreadable(Unreadable::NotJson)
+        }
+        verdict => verdict,
+    }
+}
+
+/// How long `Retry-After` asks to wait (RFC 9110 section 10.2.3). A date counts from the `Date` of the same response, so
+/// that two clocks that differ do no harm; without one it says nothing.
+#[must_use]
+pub fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
+    let stated = text(header::RETRY_AFTER)?;
+    if !stated.is_empty() && stated.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Some(Duration::from_secs(stated.parse().unwrap_or(u64::MAX)));
+    }
+    let instant = |text: &str| rfc2822::DateTimeParser::new().parse_timestamp(text).ok();
+    let wait = instant(stated)?.duration_since(instant(text(header::DATE)?)?);
+    Some(wait.try_into().unwrap_or(Duration::ZERO))
+}
+
+/// Turns answers that are none into failures.
+#[derive(Clone)]
+pub(super) struct Judged(pub(super) Arc<dyn Judge>);
+
+impl<S> Layer<S> for Judged {
+    type Service = Judging<S>;
+
+    fn layer(&self, inner: S) -> Judging<S> {
+        Judging { inner, judge: Arc::clone(&self.0) }
+    }
+}
+
+#[derive(Clone)]
+pub(super) struct Judging<S> {
+    inner: S,
+    judge: Arc<dyn Judge>,
+}
+
+impl<S> Service<Exchange> for Judging<S>
+where
+    S: Service<Exchange, Response = Received, Error = Failure>,
+    S::Future: Send + 'static,
+{
+    type Response = Received;
+    type Error = Failure;
+    type Future = BoxFuture<'static, Result<Received, Failure>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Failure>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, exchange: Exchange) -> Self::Future {
+        let (answer, judge) = (self.inner.call(exchange), Arc::clone(&self.judge));
+        Box::pin(async move {
+            let received = answer.await?;
+            let (unfit, pause) = match judge.judge(&received) {
+                Verdict::Good => return Ok(received),
+                Verdict::Unreadable(unreadable) => return Err(Failure::Unreadable(unreadable)),
+                Verdict::Throttled { pause } => (Unfit::Throttled, pause),
+                Verdict::Transient { pause } => (Unfit::Transient, pause),
+                Verdict::Faulty => (Unfit::Faulty, None),
+                Verdict::Rejected { shut } => (Unfit::Rejected, Some(shut)),
+                Verdict::Misconfigured { shut } => (Unfit::Misconfigured, Some(shut)),
+            };
+            Err(Failure::Answered(Box::new(Answered { unfit, pause, received })))
+        })
+    }
+}

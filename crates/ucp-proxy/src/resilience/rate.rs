@@ -1,0 +1,121 @@
+//! How many calls to one upstream begin per second, by the generic cell rate algorithm.
+
+use std::{
+    num::NonZeroU32,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use futures_util::future::BoxFuture;
+use governor::{
+    RateLimiter, clock,
+    middleware::NoOpMiddleware,
+    state::{InMemoryState, NotKeyed},
+};
+use tokio::time::Instant;
+use tower::{Layer, Service, ServiceExt as _};
+
+use super::{Clock, Counters, Exchange, Failure, Received};
+
+/// How many calls an upstream is to get.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rate {
+    /// How many per second in the long run.
+    pub per_second: NonZeroU32,
+    /// How many at once after a pause.
+    pub burst: NonZeroU32,
+    /// How long a call waits for its turn; one that would have to wait longer is turned away.
+    pub patience: Duration,
+}
+
+/// The clock of the upstream, as the limiter reads it: the time since it was made.
+#[derive(Clone)]
+struct Since {
+    origin: Instant,
+    clock: Clock,
+}
+
+impl clock::Clock for Since {
+    type Instant = Duration;
+
+    fn now(&self) -> Duration {
+        (self.clock)().saturating_duration_since(self.origin)
+    }
+}
+
+type Limiter = RateLimiter<NotKeyed, InMemoryState, Since, NoOpMiddleware<Duration>>;
+
+/// The limit of one upstream, if it has one. Clones are the same one.
+#[derive(Clone)]
+pub(super) struct RateLimit {
+    limit: Option<(Arc<Limiter>, Duration)>,
+    clock: Clock,
+    counters: Arc<Counters>,
+}
+
+impl RateLimit {
+    pub(super) fn new(rate: Option<Rate>, clock: &Clock, counters: &Arc<Counters>) -> Self {
+        let limit = rate.map(|rate| {
+            let quota = governor::Quota::per_second(rate.per_second).allow_burst(rate.burst);
+            let since = Since { origin: clock(), clock: Arc::clone(clock) };
+            (Arc::new(RateLimiter::direct_with_clock(quota, since)), rate.patience)
+        });
+        Self { limit, clock: Arc::clone(clock), counters: Arc::clone(counters) }
+    }
+
+    /// Waits for its turn, if that comes before `deadline`.
+    async fn turn(&self, deadline: Option<Instant>) -> Result<(), Failure> {
+        let Some((limiter, patience)) = &self.limit else { return Ok(()) };
+        let until = (self.clock)() + *patience;
+        let until = deadline.map_or(until, |deadline| deadline.min(until));
+        // Others may take the turn that was waited for.
+        while let Err(early) = limiter.check() {
+            let now = (self.clock)();
+            let wait = early.wait_time_from(now.saturating_duration_since(limiter.clock().origin));
+            if now + wait > until {
+                self.counters.limited.add();
+                return Err(Failure::Limited { wait });
+            }
+            tokio::time::sleep(wait.max(Duration::from_millis(1))).await;
+        }
+        Ok(())
+    }
+}
+
+impl<S> Layer<S> for RateLimit {
+    type Service = Paced<S>;
+
+    fn layer(&self, inner: S) -> Paced<S> {
+        Paced { inner, limit: self.clone() }
+    }
+}
+
+#[derive(Clone)]
+pub(super) struct Paced<S> {
+    inner: S,
+    limit: RateLimit,
+}
+
+impl<S> Service<Exchange> for Paced<S>
+where
+    S: Service<Exchange, Response = Received, Error = Failure> + Clone + Send + 'static,
+    S::Future: Send,
+{
+    type Response = Received;
+    type Error = Failure;
+    type Future = BoxFuture<'static, Result<Received, Failure>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Failure>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, exchange: Exchange) -> Self::Future {
+        let (inner, limit) = (self.inner.clone(), self.limit.clone());
+        Box::pin(async move {
+            limit.turn(exchange.deadline).await?;
+            limit.counters.sent.add();
+            inner.oneshot(exchange).await
+        })
+    }
+}

@@ -1,0 +1,183 @@
+//! Trying a read again.
+//!
+//! Only reads are, only after failures that may pass, only while their deadline leaves room for the pause and for an
+//! answer, and only within a [`budget`]: an outage must not be multiplied by everybody's patience. Pauses are drawn at
+//! random from an interval that grows ("full jitter"), so that callers who failed together do not come back together. A
+//! `Retry-After` of the upstream is waited for in full, or not at all.
+
+pub mod budget;
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use futures_util::future::BoxFuture;
+use tower::{Layer, Service, ServiceExt as _};
+
+use self::budget::{Allowance, Budget};
+use super::{Clock, Counters, Effort, Exchange, Failure, Random, Received, failure::Blame};
+
+/// How reads are tried again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rules {
+    /// How often a read is sent at most.
+    pub attempts: u32,
+    /// The shortest pause.
+    pub shortest: Duration,
+    /// The longest pause.
+    pub longest: Duration,
+    /// How much time has to be left for an answer after the pause.
+    pub least: Duration,
+    /// How many attempts all calls together may add.
+    pub allowance: Allowance,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self {
+            attempts: 3,
+            shortest: Duration::from_millis(50),
+            longest: Duration::from_millis(800),
+            least: Duration::from_millis(100),
+            allowance: Allowance::default(),
+        }
+    }
+}
+
+impl Rules {
+    /// The pause after so many attempts: evenly drawn between the shortest, and a ceiling that grows fourfold each time up
+    /// to the longest.
+    fn pause(&self, attempts: u32, random: u32) -> Duration {
+        let grown = self.shortest.saturating_mul(4_u32.saturating_pow(attempts));
+        let span = grown.min(self.longest).saturating_sub(self.shortest);
+        let share = span.as_nanos() * u128::from(random) / u128::from(u32::MAX);
+        self.shortest + Duration::from_nanos(u64::try_from(share).unwrap_or(u64::MAX))
+    }
+}
+
+/// The retries of one upstream. Clones share the budget.
+#[derive(Clone)]
+pub(super) struct Retry {
+    rules: Rules,
+    budget: Arc<Mutex<Budget>>,
+    clock: Clock,
+    random: Random,
+    counters: Arc<Counters>,
+}
+
+impl Retry {
+    pub(super) fn new(rules: Rules, clock: Clock, random: Random, counters: Arc<Counters>) -> Self {
+        let budget = Arc::new(Mutex::new(Budget::new(rules.allowance, clock())));
+        Self { rules, budget, clock, random, counters }
+    }
+
+    fn budget<T>(&self, with: impl FnOnce(&mut Budget) -> T) -> T {
+        with(&mut self.budget.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// How long to wait before another attempt, if there is to be one.
+    fn again(&self, attempts: u32, exchange: &Exchange, failure: &Failure) -> Option<Duration> {
+        if exchange.effort != Effort::Read || attempts >= self.rules.attempts || !failure.passing() {
+            return None;
+        }
+        let now = (self.clock)();
+        let jitter = self.rules.pause(attempts, (self.random)());
+        // What the upstream asks for is the least; those who were all told the same still come back one by one.
+        let pause = failure.pause().unwrap_or_default().saturating_add(jitter);
+        let earliest_answer = now.checked_add(pause)?.checked_add(self.rules.least)?;
+        if exchange.deadline.is_some_and(|deadline| earliest_answer > deadline) {
+            return None;
+        }
+        if !self.budget(|budget| budget.withdraw(now)) {
+            self.counters.retries_refused.add();
+            return None;
+        }
+        Some(pause)
+    }
+
+    async fn run<S>(&self, inner: S, exchange: Exchange) -> Result<Received, Failure>
+    where
+        S: Service<Exchange, Response = Received, Error = Failure> + Clone,
+    {
+        self.budget(|budget| budget.deposit((self.clock)()));
+        let mut attempts = 0;
+        let mut first_hand: Option<Failure> = None;
+        loop {
+            let failure = match inner.clone().oneshot(exchange.clone()).await {
+                Ok(received) => return Ok(received),
+                Err(failure) => failure,
+            };
+            attempts += 1;
+            if let Some(pause) = self.again(attempts, &exchange, &failure) {
+                first_hand = Some(failure);
+                self.counters.retries.add();
+                tokio::time::sleep(pause).await;
+                continue;
+            }
+            // That the attempt after it was not let through says less than what the upstream did before.
+            return Err(match first_hand {
+                Some(earlier) if failure.blame() == Blame::Nobody => earlier,
+                _ => failure,
+            });
+        }
+    }
+}
+
+impl<S> Layer<S> for Retry {
+    type Service = Retrying<S>;
+
+    fn layer(&self, inner: S) -> Retrying<S> {
+        Retrying { inner, retry: self.clone() }
+    }
+}
+
+#[derive(Clone)]
+pub(super) struct Retrying<S> {
+    inner: S,
+    retry: Retry,
+}
+
+impl<S> Service<Exchange> for Retrying<S>
+where
+    S: Service<Exchange, Response = Received, Error = Failure> + Clone + Send + 'static,
+    S::Future: Send,
+{
+    type Response = Received;
+    type Error = Failure;
+    type Future = BoxFuture<'static, Result<Received, Failure>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Failure>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, exchange: Exchange) -> Self::Future {
+        let (inner, retry) = (self.inner.clone(), self.retry.clone());
+        Box::pin(async move { retry.run(inner, exchange).await })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn pauses_reach_from_the_shortest_to_a_ceiling_that_grows() {
+        let rules = Rules::default();
+        let bounds = |attempts| (rules.pause(attempts, 0).as_millis(), rules.pause(attempts, u32::MAX).as_millis());
+        assert_eq!([1, 2, 3, 99].map(bounds), [(50, 200), (50, 800), (50, 800), (50, 800)]);
+    }
+
+    proptest! {
+        #[test]
+        fn pauses_stay_within_bounds(attempts: u32, random: u32, shortest in 0_u64..2_000, longest in 0_u64..2_000) {
+            let millis = Duration::from_millis;
+            let rules = Rules { shortest: millis(shortest), longest: millis(longest), ..Rules::default() };
+            let pause = rules.pause(attempts, random);
+            prop_assert!(pause >= rules.shortest && pause <= rules.longest.max(rules.shortest), "{:?}", pause);
+        }
+    }
+}

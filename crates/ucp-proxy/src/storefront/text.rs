@@ -1,0 +1,102 @@
+//! Texts and addresses that come from a merchant, or from whoever writes into the merchant's shop.
+
+use ucp_core::html;
+use url::{Host, Url};
+
+/// The longest name, label or title, in characters.
+const LONGEST_LINE: usize = 500;
+
+/// The longest description, in characters.
+const LONGEST_TEXT: usize = 20_000;
+
+/// The longest address, in bytes.
+const LONGEST_ADDRESS: usize = 2_000;
+
+/// One line without what no one sees; `None` where nothing is left of it.
+#[must_use]
+pub fn line(text: &str) -> Option<String> {
+    let clean = html::clean(text);
+    let line = clean.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = cut(line, LONGEST_LINE);
+    (!line.is_empty()).then_some(line)
+}
+
+/// What a fragment of HTML says, in plain text; `None` where that is nothing.
+#[must_use]
+pub fn plain(fragment: &str) -> Option<String> {
+    let text = cut(html::to_text(fragment), LONGEST_TEXT);
+    (!text.is_empty()).then_some(text)
+}
+
+fn cut(mut text: String, longest: usize) -> String {
+    if let Some((end, _)) = text.char_indices().nth(longest) {
+        text.truncate(end);
+    }
+    text
+}
+
+/// An address that a client may open: https, or a server on this very machine. Others are dropped.
+#[must_use]
+pub fn address(text: &str) -> Option<String> {
+    if text.len() > LONGEST_ADDRESS || text.chars().any(|letter| letter.is_control() || html::is_invisible(letter)) {
+        return None;
+    }
+    let url = Url::parse(text.trim()).ok()?;
+    let local = match url.host()? {
+        Host::Domain(name) => name == "localhost",
+        Host::Ipv4(address) => address.is_loopback(),
+        Host::Ipv6(address) => address.is_loopback(),
+    };
+    let open = url.scheme() == "https" || (url.scheme() == "http" && local);
+    (open && url.username().is_empty() && url.password().is_none()).then(|| url.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn lines_are_one_line_without_what_no_one_sees() {
+        assert_eq!(line(" Red\u{202e}\n\tshirt\u{0} ").as_deref(), Some("Red shirt"));
+        assert_eq!(line("\u{200b} \n"), None);
+        assert_eq!(line(&"é".repeat(600)).map(|line| line.chars().count()), Some(LONGEST_LINE));
+        assert_eq!(plain("<p>a<script>b</script></p>\u{202e}").as_deref(), Some("a"));
+        assert_eq!(plain("<!-- nothing -->"), None);
+    }
+
+    #[test]
+    fn addresses_are_encrypted_or_on_this_machine() {
+        for (text, expected) in [
+            ("https://shop.example/p?a=b", Some("https://shop.example/p?a=b")),
+            ("HTTPS://Shop.Example", Some("https://shop.example/")),
+            ("http://127.0.0.1:9/x", Some("http://127.0.0.1:9/x")),
+            ("http://localhost/x", Some("http://localhost/x")),
+            ("http://shop.example/", None),
+            ("javascript:alert(1)", None),
+            ("java\nscript:alert(1)", None),
+            ("data:text/html,x", None),
+            ("file:///etc/passwd", None),
+            ("//shop.example/", None),
+            ("/relative", None),
+            ("https://user@shop.example/", None),
+            ("https://shop.example/\u{202e}", None),
+            ("", None),
+        ] {
+            assert_eq!(address(text).as_deref(), expected, "{text}");
+        }
+        assert_eq!(address(&format!("https://shop.example/{}", "a".repeat(LONGEST_ADDRESS))), None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_address_that_stays_is_one(text in "(https?:|javascript:|//|/|@|a|\\PC|\\s){0,20}") {
+            if let Some(address) = address(&text) {
+                let url = Url::parse(&address).expect("an address");
+                prop_assert!(matches!(url.scheme(), "https" | "http"), "{}", address);
+                prop_assert!(address.is_ascii());
+            }
+        }
+    }
+}

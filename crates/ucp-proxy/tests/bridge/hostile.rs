@@ -1,0 +1,205 @@
+//! Shops with sessions, streams and manners of their own; and shops with none.
+
+use serde_json::{Value, json};
+use ucp_core::{Code, Operation, Release};
+use ucp_proxy::bridge::{owners::Kind, profile::Transport};
+
+use crate::stub::{Act, Stub, ask, bridge, call, opened, options, own, tool, ucp};
+
+/// What the shop does, as often as it is asked.
+type Acting = Box<dyn Fn() -> Act + Send>;
+
+const NEWEST: Release = Release::V2026_08_25;
+
+fn found() -> Value {
+    json!({ "ucp": ucp(NEWEST), "products": [], "pagination": { "has_next_page": false } })
+}
+
+#[tokio::test]
+async fn a_session_is_begun_when_the_shop_wants_one_and_again_when_it_forgot() {
+    let stub = Stub::of(NEWEST).await;
+    let bridge = bridge(&stub, Transport::Mcp).await;
+    let mut sessions = 0;
+    stub.usually(move |got| match (got.body["method"].as_str(), got.header("mcp-session-id")) {
+        (Some("initialize"), _) => {
+            sessions += 1;
+            let result = json!({ "protocolVersion": "2025-03-26", "capabilities": {}, "serverInfo": { "name": "s", "version": "1" } });
+            Act::json(200, &json!({ "jsonrpc": "2.0", "id": got.body["id"], "result": result }))
+                .with("mcp-session-id", &format!("session-{sessions}"))
+        }
+        (Some("notifications/initialized"), Some(_)) => Act::text(202, "text/plain", ""),
+        (Some("tools/call"), None) => Act::text(400, "text/plain", "Bad Request: no valid session"),
+        // It forgets a session after one call.
+        (Some("tools/call"), Some(session)) if session == format!("session-{sessions}") => {
+            if got.body["params"]["arguments"]["catalog"]["query"] == "second" && sessions == 1 {
+                Act::text(404, "text/plain", "Session not found")
+            } else {
+                assert_eq!(got.header("mcp-protocol-version"), Some("2025-03-26"));
+                Act::json(200, &tool(got, &found()))
+            }
+        }
+        other => panic!("unexpected: {other:?}"),
+    });
+    for query in ["first", "second", "third"] {
+        let carried =
+            ask(&bridge, call(Operation::SearchCatalog, None, json!({ "query": query }))).await.expect("an answer");
+        assert_eq!(Value::Object(carried.body), found(), "{query}");
+    }
+    let methods: Vec<_> =
+        stub.got().iter().map(|got| got.body["method"].as_str().unwrap_or_default().to_owned()).collect();
+    assert_eq!(methods.iter().filter(|method| *method == "initialize").count(), 2, "{methods:?}");
+}
+
+#[tokio::test]
+async fn streams_of_events_and_texts_are_answers_too() {
+    let stub = Stub::of(NEWEST).await;
+    let bridge = bridge(&stub, Transport::Mcp).await;
+    stub.then(|got| {
+        let progress = json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": {} });
+        let answer = tool(got, &found());
+        Act::text(
+            200,
+            "text/event-stream",
+            &format!("event: message\ndata: {progress}\n\nevent: message\ndata: {answer}\n\n"),
+        )
+    });
+    stub.then(|got| {
+        let content = json!([{ "type": "text", "text": found().to_string() }]);
+        Act::json(200, &json!({ "jsonrpc": "2.0", "id": got.body["id"], "result": { "content": content } }))
+    });
+    for query in ["stream", "text"] {
+        let carried =
+            ask(&bridge, call(Operation::SearchCatalog, None, json!({ "query": query }))).await.expect("an answer");
+        assert_eq!(Value::Object(carried.body), found());
+    }
+}
+
+#[tokio::test]
+async fn nonsense_is_a_refusal_and_never_a_crash() {
+    for transport in [Transport::Rest, Transport::Mcp] {
+        let stub = Stub::of(NEWEST).await;
+        let mut options = options(&stub, transport);
+        options.call.max_body = 64 << 10;
+        options.call.retry.attempts = 1;
+        options.call.breaker.least = u32::MAX;
+        let bridge = opened(options).await.expect("a bridge");
+        let huge = format!("{{\"ucp\":{{}},\"x\":\"{}\"}}", "a".repeat(100 << 10));
+        let acts: Vec<(&str, Acting)> = vec![
+            ("html", Box::new(|| Act::text(200, "text/html", "<html>Maintenance</html>"))),
+            ("cut off", Box::new(|| Act::BreakOff("{\"ucp\":{"))),
+            ("cut short", Box::new(|| Act::text(200, "application/json", "{\"ucp\":{"))),
+            ("huge", Box::new(move || Act::text(200, "application/json", &huge))),
+            ("redirect", Box::new(|| Act::text(302, "text/plain", "").with("location", "http://127.0.0.1:1/"))),
+            ("array", Box::new(|| Act::text(200, "application/json", "[1,2]"))),
+            ("number", Box::new(|| Act::text(200, "application/json", "7"))),
+            ("no result", Box::new(|| Act::text(200, "application/json", "{\"jsonrpc\":\"2.0\",\"id\":99999}"))),
+            ("stream", Box::new(|| Act::text(200, "text/event-stream", "data: {\n\ndata: nothing\n\n"))),
+            ("silence", Box::new(|| Act::Never)),
+            ("500", Box::new(|| Act::text(500, "text/plain", "at Shop.java:17"))),
+            ("403", Box::new(|| Act::text(403, "text/html", "<h1>Forbidden</h1>"))),
+        ];
+        for (name, act) in acts {
+            // REST answers are whatever an object says.
+            if transport == Transport::Rest && name == "no result" {
+                continue;
+            }
+            stub.usually(move |_| act());
+            let refused = ask(&bridge, call(Operation::SearchCatalog, None, json!({ "query": name }))).await;
+            let refused = refused.expect_err(name);
+            assert_eq!(refused.code, Code::Unavailable, "{name} over {transport:?}");
+            for leaked in ["Shop.java", "<h1>", "127.0.0.1"] {
+                assert!(!refused.content.contains(leaked), "{name}: {}", refused.content);
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn whether_a_purchase_was_made_is_looked_up() {
+    let stub = Stub::of(NEWEST).await;
+    let options = options(&stub, Transport::Rest);
+    own(&options, Kind::Checkout, "k1").await;
+    let bridge = opened(options).await.expect("a bridge");
+    let checkout = |status: &str| {
+        let mut checkout = json!({ "ucp": ucp(NEWEST), "id": "k1", "status": status, "totals": [] });
+        if status == "completed" {
+            checkout["order"] = json!({ "id": "o1", "permalink_url": "https://shop.example/o1" });
+        }
+        checkout
+    };
+    let payment = json!({ "payment": { "instruments": [{ "id": "pi", "handler_id": "h", "type": "card", "selected": true,
+        "credential": { "type": "token", "token": "tok", "com.example.cryptogram": "x" } }] } });
+    let complete = || call(Operation::CompleteCheckout, Some("k1"), payment.clone());
+    // It hangs, and has carried it out.
+    let done = checkout("completed");
+    stub.then(|_| Act::Never).then(move |_| Act::json(200, &done));
+    let carried = ask(&bridge, complete()).await.expect("the truth");
+    assert_eq!((&carried.body["status"], &carried.body["order"]["id"]), (&json!("completed"), &json!("o1")));
+    // It breaks off, and is at it.
+    let at_it = checkout("complete_in_progress");
+    stub.then(|_| Act::BreakOff("{")).then(move |_| Act::json(200, &at_it));
+    assert_eq!(ask(&bridge, complete()).await.expect("the truth").body["status"], "complete_in_progress");
+    // It answers nonsense, and has done nothing.
+    let open = checkout("ready_for_complete");
+    stub.then(|_| Act::text(200, "text/html", "<html>")).then(move |_| Act::json(200, &open));
+    let refused = ask(&bridge, complete()).await.expect_err("not known to be done");
+    assert_eq!(refused.code, Code::Unavailable);
+    assert!(refused.content.contains("still open"), "{}", refused.content);
+    // Nothing can be found out.
+    stub.then(|_| Act::Never).usually(|_| Act::text(500, "text/plain", ""));
+    let refused = ask(&bridge, complete()).await.expect_err("unknown");
+    assert!(refused.content.contains("not known whether"), "{}", refused.content);
+    let completions: Vec<_> = stub.got().into_iter().filter(|got| got.path.ends_with("/complete")).collect();
+    assert_eq!(completions.len(), 4, "each was sent once");
+    assert_eq!(completions[0].body, payment, "what pays is handed on to the letter");
+    // The order is the platform's now.
+    stub.usually(|_| Act::json(200, &json!({ "ucp": ucp(NEWEST), "id": "o1" })));
+    assert_eq!(
+        ask(&bridge, call(Operation::GetOrder, Some("o1"), Value::Null)).await.expect("an order").body["id"],
+        "o1"
+    );
+}
+
+#[tokio::test]
+async fn a_change_of_unknown_end_is_asked_for_again_under_its_key() {
+    let stub = Stub::of(NEWEST).await;
+    let bridge = bridge(&stub, Transport::Rest).await;
+    let cart = json!({ "ucp": ucp(NEWEST), "id": "c1" });
+    let said = cart.clone();
+    stub.then(|_| Act::BreakOff("{\"ucp\"")).then(move |_| Act::json(201, &said));
+    let carried = ask(&bridge, call(Operation::CreateCart, None, json!({ "line_items": [] }))).await.expect("a cart");
+    assert_eq!(Value::Object(carried.body), cart);
+    let got = stub.got();
+    assert_eq!(got.len(), 2);
+    assert_eq!(got[0].header("idempotency-key"), got[1].header("idempotency-key"));
+    // Without a key nobody knows.
+    stub.usually(|_| Act::BreakOff("{\"ucp\""));
+    let mut keyless = call(Operation::CreateCart, None, json!({ "line_items": [] }));
+    keyless.key = None;
+    ask(&bridge, keyless).await.expect_err("unknown");
+    assert_eq!(stub.got().len(), 3);
+}
+
+#[tokio::test]
+async fn shops_that_cannot_be_understood_are_told_at_the_start() {
+    let stub = Stub::of(NEWEST).await;
+    let whole = stub.shown();
+    let mut unknown = whole.clone();
+    unknown["ucp"]["version"] = "2031-01-01".into();
+    let mut nowhere = whole.clone();
+    nowhere["ucp"]["services"] = json!({});
+    for (profile, expected) in [
+        (json!("nothing"), "cannot be read"),
+        (unknown, "offers the releases 2031-01-01"),
+        (nowhere, "names no endpoint"),
+    ] {
+        stub.profile(profile);
+        let error = opened(options(&stub, Transport::Mcp)).await.expect_err("no bridge").to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+    // Only an older release is wanted, and not there.
+    stub.profile(whole);
+    let mut options = options(&stub, Transport::Mcp);
+    options.release = Some(Release::V2026_01_23);
+    assert!(opened(options).await.is_err());
+}

@@ -1,0 +1,6 @@
+//! The bridge in front of shops that answer as they like.
+
+mod asking;
+mod hostile;
+mod stub;
+mod webhooks;

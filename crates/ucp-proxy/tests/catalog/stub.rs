@@ -1,0 +1,183 @@
+//! A server in the place of a shop, which answers what a test says.
+//!
+//! It knows nothing of GraphQL: a test is told the name of the operation and its variables. What the shop says about itself
+//! is answered here, unless a test does.
+
+use std::{
+    net::{Ipv4Addr, SocketAddr},
+    sync::{Arc, Mutex},
+};
+
+use axum::{Router, body::Bytes, response::Response, routing::post};
+use http::{HeaderMap, StatusCode};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use url::Url;
+
+/// What was asked.
+#[derive(Clone, Debug)]
+pub(crate) struct Asked {
+    pub(crate) operation: String,
+    pub(crate) variables: Value,
+    pub(crate) headers: HeaderMap,
+}
+
+/// What is answered.
+pub(crate) enum Reply {
+    /// `data`.
+    Data(Value),
+    /// A whole document, with status 200.
+    Document(Value),
+    /// A status, headers and a text.
+    Other(u16, Vec<(&'static str, &'static str)>, String),
+    /// What the stub says by itself.
+    Usual,
+}
+
+type Answer = dyn Fn(&Asked) -> Reply + Send + Sync;
+
+struct State {
+    answer: Box<Answer>,
+    asked: Mutex<Vec<Asked>>,
+}
+
+/// The server. It ends with the runtime of the test.
+#[derive(Clone)]
+pub(crate) struct Stub {
+    pub(crate) url: Url,
+    state: Arc<State>,
+}
+
+impl Stub {
+    pub(crate) async fn serve(answer: impl Fn(&Asked) -> Reply + Send + Sync + 'static) -> Self {
+        let state = Arc::new(State { answer: Box::new(answer), asked: Mutex::default() });
+        let own = Arc::clone(&state);
+        let handle = move |headers: HeaderMap, body: Bytes| {
+            let state = Arc::clone(&own);
+            async move { state.answer(headers, &body) }
+        };
+        let listener = TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await.expect("a port");
+        let url = Url::parse(&format!("http://{}", listener.local_addr().expect("an address"))).expect("an address");
+        let router = Router::new().route("/api/{version}/graphql.json", post(handle));
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        Self { url, state }
+    }
+
+    /// What was asked so far by operations of this name.
+    pub(crate) fn asked(&self, operation: &str) -> Vec<Asked> {
+        self.state
+            .asked
+            .lock()
+            .expect("not poisoned")
+            .iter()
+            .filter(|asked| asked.operation == operation)
+            .cloned()
+            .collect()
+    }
+}
+
+impl State {
+    fn answer(&self, headers: HeaderMap, body: &[u8]) -> Response {
+        let body: Value = serde_json::from_slice(body).expect("JSON");
+        let query = body["query"].as_str().expect("a document");
+        let after = query.split("query ").nth(1).expect("a query");
+        let operation = after.split(|letter: char| !letter.is_alphanumeric()).next().expect("a name").to_owned();
+        let asked = Asked { operation, variables: body["variables"].clone(), headers };
+        let reply = (self.answer)(&asked);
+        let document = |document: Value| (200, vec![("content-type", "application/json")], document.to_string());
+        let (status, headers, text) = match reply {
+            Reply::Data(data) => document(json!({ "data": data })),
+            Reply::Document(whole) => document(whole),
+            Reply::Other(status, headers, text) => (status, headers, text),
+            Reply::Usual => document(usual(&asked.operation)),
+        };
+        self.asked.lock().expect("not poisoned").push(asked);
+        let mut response = Response::builder().status(StatusCode::from_u16(status).expect("a status"));
+        for (name, value) in headers {
+            response = response.header(name, value);
+        }
+        response.body(text.into()).expect("a response")
+    }
+}
+
+/// What the shop says about itself.
+fn usual(operation: &str) -> Value {
+    let country = |code: &str, currency: &str| json!({ "isoCode": code, "currency": { "isoCode": currency } });
+    match operation {
+        "Shop" => json!({ "data": {
+            "shop": { "name": "Stub", "privacyPolicy": { "title": "Privacy", "url": "https://stub.example/privacy" } },
+            "localization": {
+                "availableCountries": [country("US", "USD"), country("DE", "EUR"), country("JP", "JPY")],
+                "availableLanguages": [{ "isoCode": "EN" }, { "isoCode": "PT_BR" }],
+                "country": country("US", "USD"),
+                "language": { "isoCode": "EN" },
+            },
+        } }),
+        "Types" => {
+            json!({ "data": { "productTypes": { "edges": [{ "node": "Zapatos Niño" }, { "node": "A \"quoted\\type" }] } } })
+        }
+        other => panic!("nobody answers {other}"),
+    }
+}
+
+/// The id of a product.
+pub(crate) fn product_id(number: u64) -> String {
+    format!("gid://shopify/Product/{number}")
+}
+
+/// The id of a variant.
+pub(crate) fn variant_id(number: u64) -> String {
+    format!("gid://shopify/ProductVariant/{number}")
+}
+
+/// A variant with these options, at this price in US dollars.
+pub(crate) fn variant(number: u64, options: &[(&str, &str)], amount: &str) -> Value {
+    json!({
+        "id": variant_id(number), "title": options.iter().map(|(_, value)| *value).collect::<Vec<_>>().join(" / "),
+        "sku": format!("SKU-{number}"), "barcode": null, "availableForSale": true, "currentlyNotInStock": false,
+        "requiresShipping": true, "price": { "amount": amount, "currencyCode": "USD" }, "compareAtPrice": null,
+        "unitPrice": null, "unitPriceMeasurement": null, "image": null,
+        "selectedOptions": options.iter().map(|(name, value)| json!({ "name": name, "value": value })).collect::<Vec<_>>(),
+    })
+}
+
+/// A product in one form, at this price in US dollars.
+pub(crate) fn simple(number: u64, amount: &str) -> Value {
+    card(
+        number,
+        &[("Title", &["Default Title"])],
+        &[variant(number * 100, &[("Title", "Default Title")], amount)],
+        false,
+    )
+}
+
+/// A product with these options and these of its variants; `more` says whether there are others.
+pub(crate) fn card(number: u64, options: &[(&str, &[&str])], variants: &[Value], more: bool) -> Value {
+    let price = |amount: &str| json!({ "amount": amount, "currencyCode": "USD" });
+    let value = |(place, name): (usize, &&str)| json!({ "id": format!("gid://shopify/ProductOptionValue/{number}{place}"), "name": name });
+    json!({
+        "__typename": "Product", "id": product_id(number), "handle": format!("product-{number}"),
+        "title": format!("Product {number}"), "descriptionHtml": "<p>Good.</p>",
+        "onlineStoreUrl": format!("https://stub.example/products/product-{number}"), "productType": "Zapatos Niño",
+        "vendor": "Maker", "tags": ["new"], "encodedVariantExistence": null, "encodedVariantAvailability": null,
+        "category": { "id": "gid://shopify/TaxonomyCategory/aa-1-13" },
+        "priceRange": { "minVariantPrice": price("1.0"), "maxVariantPrice": price("50.0") },
+        "compareAtPriceRange": { "minVariantPrice": price("0.0"), "maxVariantPrice": price("0.0") },
+        "options": options.iter().map(|(name, values)| json!({
+            "name": name, "optionValues": values.iter().enumerate().map(value).collect::<Vec<_>>(),
+        })).collect::<Vec<_>>(),
+        "media": { "nodes": [] },
+        "featured": variants.first(),
+        "variants": { "pageInfo": { "hasNextPage": more }, "nodes": variants },
+    })
+}
+
+/// A page of what was found, each product with a position of its own.
+pub(crate) fn page(products: Vec<Value>, more: bool) -> Value {
+    let edges = products.into_iter().map(|node| {
+        let cursor = format!("after {}", node["id"].as_str().unwrap_or_default());
+        json!({ "cursor": cursor, "node": node })
+    });
+    let edges: Vec<_> = edges.collect();
+    json!({ "page": { "totalCount": edges.len(), "pageInfo": { "hasNextPage": more }, "edges": edges } })
+}

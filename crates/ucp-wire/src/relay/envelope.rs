@@ -1,0 +1,98 @@
+//! The envelope of an answer that is handed on.
+
+use serde_json::{Map, Value};
+use ucp_core::{
+    Operation, Outcome,
+    message::{Message, Severity},
+    negotiation::Active,
+    operation::ORDER,
+    port::Carried,
+};
+
+use super::{is_failure, prune::prune};
+use crate::{
+    dialect::{Dialect, Encoded, Occasion, Offer},
+    splice::json,
+};
+
+/// The members of `ucp` that say what was negotiated.
+const OWN: [&str; 3] = ["version", "status", "capabilities"];
+
+/// An answer of a shop that speaks UCP itself, as a caller of this release gets it: in the envelope of the gateway, without
+/// what was not negotiated with the caller. `note` is said in addition.
+///
+/// What the shop has signed goes out as it is.
+#[must_use]
+pub fn encode(
+    dialect: &dyn Dialect,
+    operation: Operation,
+    carried: &Carried,
+    active: &Active,
+    note: Option<&Message>,
+) -> Encoded {
+    if carried.sealed {
+        return Encoded { document: json(&carried.body), status: carried.status, rpc_error: None };
+    }
+    if is_failure(&carried.body) {
+        return failure(dialect, operation, carried, active, note);
+    }
+    let mut body = carried.body.clone();
+    prune(operation, &mut body, active);
+    let mut ucp = dialect.metadata(operation, active);
+    if let Some(Value::Object(theirs)) = body.get_mut("ucp").map(Value::take) {
+        ucp.extend(theirs.into_iter().filter(|(name, _)| !OWN.contains(&name.as_str())));
+    }
+    if body.contains_key("ucp") {
+        body.insert("ucp".to_owned(), Value::Object(ucp));
+    } else {
+        body.shift_insert(0, "ucp".to_owned(), Value::Object(ucp));
+    }
+    if let Some(note) = note {
+        let messages = body.entry("messages").or_insert_with(|| Value::Array(Vec::new()));
+        if let Some(messages) = messages.as_array_mut() {
+            messages.extend(serde_json::to_value(note));
+        }
+    }
+    Encoded { document: json(&body), status: carried.status, rpc_error: None }
+}
+
+/// An order that the shop tells of, as platforms of this release are told about it.
+#[must_use]
+pub fn notice(dialect: &dyn Dialect, body: Map<String, Value>, occasion: &Occasion<'_>) -> String {
+    let told = dialect.offers().iter().filter(|offer| offer.known_as == ORDER).map(Offer::declaration);
+    let active = Active::all(&told.collect::<Vec<_>>());
+    let carried = Carried { body, sealed: false, status: 200 };
+    dialect.noticed(encode(dialect, Operation::GetOrder, &carried, &active, None).document, occasion)
+}
+
+/// An answer that there is nothing to return.
+fn failure(
+    dialect: &dyn Dialect,
+    operation: Operation,
+    carried: &Carried,
+    active: &Active,
+    note: Option<&Message>,
+) -> Encoded {
+    let stated = carried.body.get("messages").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let said = |message: &Value| serde_json::from_value(message.clone()).ok();
+    let mut messages: Vec<Message> = stated.iter().filter_map(said).collect();
+    // There has to be a reason, whatever the shop said.
+    if messages.is_empty() {
+        let content = "The shop has nothing to return and does not say why.";
+        messages.push(Message::error("unspecified", content, Severity::Unrecoverable));
+    }
+    messages.extend(note.cloned());
+    let continue_url = carried.body.get("continue_url").and_then(Value::as_str).map(str::to_owned);
+    let outcome = Outcome::NoResource { messages, continue_url, id: None, conflict: carried.status == 409 };
+    let encoded = dialect.encode(operation, &outcome, active);
+    // Releases that make errors of such answers know the members of messages; the others hand them on to the letter.
+    let known = |message: &Value| said(message).is_some();
+    if encoded.rpc_error.is_some() || !stated.iter().all(known) || stated.is_empty() {
+        return encoded;
+    }
+    let Ok(mut document) = serde_json::from_str::<Map<String, Value>>(&encoded.document) else { return encoded };
+    let mut verbatim = stated.to_vec();
+    verbatim.extend(note.and_then(|note| serde_json::to_value(note).ok()));
+    document.insert("messages".to_owned(), Value::Array(verbatim));
+    Encoded { document: json(&document), ..encoded }
+}

@@ -1,0 +1,51 @@
+//! The parts of documents that steps between releases are about.
+
+use serde_json::{Map, Value};
+
+/// The object that a member is, if it is one.
+pub(crate) fn object<'a>(members: &'a mut Map<String, Value>, name: &str) -> Option<&'a mut Map<String, Value>> {
+    members.get_mut(name)?.as_object_mut()
+}
+
+/// Visits the objects in an array.
+pub(crate) fn each_object(
+    members: &mut Map<String, Value>,
+    name: &str,
+    mut visit: impl FnMut(&mut Map<String, Value>),
+) {
+    let elements = members.get_mut(name).and_then(Value::as_array_mut);
+    elements.into_iter().flatten().filter_map(Value::as_object_mut).for_each(&mut visit);
+}
+
+/// Visits the products of an answer.
+pub(crate) fn each_product(answer: &mut Map<String, Value>, mut visit: impl FnMut(&mut Map<String, Value>)) {
+    each_object(answer, "products", &mut visit);
+    if let Some(product) = object(answer, "product") {
+        visit(product);
+    }
+}
+
+/// Visits the variants of the products of an answer.
+pub(crate) fn each_variant(answer: &mut Map<String, Value>, mut visit: impl FnMut(&mut Map<String, Value>)) {
+    each_product(answer, |product| each_object(product, "variants", &mut visit));
+}
+
+/// Visits the destinations of the methods by which goods travel, with the type of the method.
+pub(crate) fn each_destination(
+    document: &mut Map<String, Value>,
+    mut visit: impl FnMut(Option<&str>, &mut Map<String, Value>),
+) {
+    let Some(fulfillment) = object(document, "fulfillment") else { return };
+    each_object(fulfillment, "methods", |method| {
+        let kind = method.get("type").and_then(Value::as_str).map(str::to_owned);
+        each_object(method, "destinations", |destination| visit(kind.as_deref(), destination));
+    });
+}
+
+/// Visits the ways in which goods can travel.
+pub(crate) fn each_option(document: &mut Map<String, Value>, mut visit: impl FnMut(&mut Map<String, Value>)) {
+    let Some(fulfillment) = object(document, "fulfillment") else { return };
+    each_object(fulfillment, "methods", |method| {
+        each_object(method, "groups", |group| each_object(group, "options", &mut visit));
+    });
+}

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# The gateway in front of a shop that speaks Shopify's Storefront API: tests/upstreams/storefront, which executes documents
+# against Shopify's own schema. In this order: the upstream's own tests, those of ucp-proxy with the upstream at hand, and
+# purchases through the gateway.
+#
+# The lane's own gateway, in front of the sample shop, is not asked.
+upstream=$CLIENTS_DIR/upstreams/storefront
+status=0
+
+node_tests() {
+  "$NODE" --test --test-reporter=spec --test-reporter-destination=stdout \
+    --test-reporter=junit --test-reporter-destination="$LANE_DIR/junit-$1.xml" "${@:2}" || status=$?
+}
+
+ready() { python3 -c 'import json, sys; print(json.loads(sys.argv[1])[sys.argv[2]])' "$line" "$1"; }
+
+node_tests upstream "$upstream"/test/*.test.mjs
+
+# It ends with this shell, which holds its standard input.
+export UCP_STOREFRONT_SDL=$LANE_DIR/storefront.graphql
+coproc SHOP { exec "$NODE" "$upstream/server.mjs" --print-schema "$UCP_STOREFRONT_SDL" 2>"$LANE_DIR/upstream.log"; }
+read -r line <&"${SHOP[0]}" || { cat "$LANE_DIR/upstream.log"; exit 1; }
+UCP_STOREFRONT_URL=$(ready url)
+UCP_STOREFRONT_SCHEMA=$(ready schema)
+export UCP_STOREFRONT_URL UCP_STOREFRONT_SCHEMA
+
+(cd "$REPOSITORY" && cargo test -p ucp-proxy --locked) | tee "$LANE_DIR/cargo.log" || status=$?
+python3 lib/cargo_junit.py <"$LANE_DIR/cargo.log" >"$LANE_DIR/junit-cargo.xml"
+
+node_tests journey lanes/storefront/journey.mjs
+exit "$status"
