@@ -85,7 +85,7 @@ fn check(mandate: &str) {
         Ok(verified) => {
             assert!(recorded.references.contains(&verified.reference), "nobody made {mandate}");
             assert_eq!(terms::difference(&verified.checkout, &recorded.session, &terms::TERMS), None);
-            assert_eq!(stated_key(mandate).as_ref(), Some(&verified.kid));
+            assert_eq!(stated_key(mandate).as_deref(), Some(verified.key.kid()));
         }
         Err(error) => {
             let text = error.to_string();

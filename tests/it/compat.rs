@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::{
-    harness::{Gateway, elements},
+    harness::{Gateway, binary, elements, eventually},
     platforms::host::{Host, Page},
+    purchase::webhooks::receiver::{Receiver, Treatment},
     setup::{Setup, shared},
     wire::Response,
 };
@@ -27,8 +28,13 @@ struct Stage {
 
 impl Stage {
     fn open(arguments: &[&str]) -> Self {
-        let (data, host) = (tempfile::tempdir().expect("a directory"), Host::start());
-        let order = json!({ "name": "dev.ucp.shopping.order", "version": "2026-01-11" });
+        Self::hearing(tempfile::tempdir().expect("a directory"), &json!({}), arguments)
+    }
+
+    /// The same on a data directory, with a configuration of the capability that says where orders are heard of.
+    fn hearing(data: TempDir, config: &Value, arguments: &[&str]) -> Self {
+        let host = Host::start();
+        let order = json!({ "name": "dev.ucp.shopping.order", "version": "2026-01-11", "config": config });
         let profile = host
             .put("/profile.json", Page::json(&json!({ "ucp": { "version": "2026-01-11", "capabilities": [order] } })));
         let gateway = Gateway::on(data.path(), &[&["--sample", "flower-shop"], arguments].concat());
@@ -315,6 +321,46 @@ fn shipping_is_simulated_for_those_who_know_the_secret() {
     let nothing_left = stage.send("POST", &simulation, &Value::Null, &knowing);
     assert_eq!(nothing_left.status, 422, "{nothing_left:?}");
     assert_eq!(stage.send("POST", "/testing/simulate-shipping/ord_x", &Value::Null, &knowing).status, 404);
+}
+
+#[test]
+fn the_suite_is_told_of_its_orders_in_its_own_form_without_a_key_and_once() {
+    // The first one fails, and what is told later must not be mixed up with it.
+    let receiver = Receiver::start([Treatment::Status(500, String::new())]);
+    let data = tempfile::tempdir().expect("a directory");
+    let mode = ["--compat", "conformance", "--simulation-secret", SECRET];
+    let stage = Stage::hearing(data, &json!({ "webhook_url": receiver.url() }), &mode);
+    let failed = stage.order();
+    receiver.after(1);
+    let checkout = stage.ready(&json!({ "email": "somebody@example.com" }));
+    let completed = stage.done("POST", &complete(&checkout), &paying("success_token"));
+    let order = completed["order"]["id"].as_str().expect("an order");
+    let path = format!("/orders/{order}");
+    let mut changed = stage.done("GET", &path, &Value::Null);
+    changed["adjustments"] = json!([{
+        "id": "adj_suite", "type": "refund", "occurred_at": "2026-01-03T03:04:05Z", "status": "pending", "amount": 5,
+    }]);
+    stage.done("PUT", &path, &changed);
+    let simulation = format!("/testing/simulate-shipping/{order}");
+    assert_eq!(stage.send("POST", &simulation, &Value::Null, &[("Simulation-Secret", SECRET)]).status, 200);
+    let webhooks = eventually("all is settled", std::time::Duration::from_secs(60), || {
+        let mut command = binary();
+        command.args(["webhooks", "list", "--json", "--data-dir"]).arg(stage._data.path());
+        let list: Value = serde_json::from_slice(&command.output().expect("runs").stdout).expect("JSON");
+        Some(list.clone()).filter(|list| elements(list).iter().all(|one| one["state"] != "waiting"))
+    });
+    let states: Vec<_> = elements(&webhooks).iter().rev().map(|one| one["state"].clone()).collect();
+    assert_eq!(states, ["expired", "delivered", "unwanted", "delivered"], "{webhooks}");
+    let deliveries = receiver.deliveries();
+    assert!(deliveries.iter().all(|delivery| !delivery.headers.contains_key("request-signature")));
+    let [first, placed, shipped] = [0, 1, 2].map(|number| deliveries[number].json());
+    assert_eq!((deliveries.len(), &first["order"]["id"]), (3, &json!(failed)));
+    for (body, event) in [(&placed, "order_placed"), (&shipped, "order_shipped")] {
+        assert_eq!(body["event_type"], event);
+        assert_eq!((&body["checkout_id"], &body["order"]["id"]), (&checkout["id"], &json!(order)));
+    }
+    assert_eq!(placed["order"]["fulfillment"]["expectations"][0]["destination"]["address_country"], "US");
+    assert_eq!(shipped["order"]["fulfillment"]["events"][0]["type"], "shipped");
 }
 
 #[test]

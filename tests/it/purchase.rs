@@ -1,6 +1,7 @@
 //! Carts, checkouts and orders, as platforms meet them: over every transport, in every release.
 
 mod bad_input;
+mod bridge;
 mod canary;
 mod conditions;
 mod conformance;
@@ -11,7 +12,8 @@ mod idempotency;
 mod journey;
 mod mandates;
 mod ownership;
+mod reviews;
 mod rules;
 mod shopper;
 mod status;
-mod webhooks;
+pub(crate) mod webhooks;

@@ -65,7 +65,7 @@ fn record(axes: &[(&str, usize)]) -> Record {
 }
 
 fn presentation() -> Presentation {
-    Presentation { language: "en".into(), currency: "EUR".parse().expect("a currency") }
+    Presentation { language: "en".into(), currency: "EUR".parse().expect("a currency"), country: None }
 }
 
 fn cells(product: &Product) -> Vec<Cell<'_>> {

@@ -14,12 +14,14 @@
 //! | [`money`] | currencies and integer minor units |
 //! | [`message`] | UCP messages: errors, warnings and notes inside an answer |
 //! | [`refusal`] | the registry of protocol failures |
+//! | [`html`] | plain text from HTML, and text without what no one sees |
 //! | [`json`] | strict reading of JSON from outside |
 //! | [`port`] | what a backend is asked |
 
 pub mod cart;
 pub mod catalog;
 pub mod checkout;
+pub mod html;
 pub mod json;
 pub mod merchant;
 pub mod message;

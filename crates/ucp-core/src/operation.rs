@@ -102,6 +102,9 @@ pub const BUYER_CONSENT: &str = "dev.ucp.shopping.buyer_consent";
 /// The extension of checkouts by proofs of what the buyer agreed to. Releases may have another name for it.
 pub const AP2_MANDATE: &str = "dev.ucp.shopping.ap2_mandate";
 
+/// The extensions that the domain knows.
+pub const EXTENSIONS: &[&str] = &[FULFILLMENT, DISCOUNT, BUYER_CONSENT, AP2_MANDATE];
+
 /// The capability of finding merchants in a directory: a draft that is no part of any release.
 pub const MERCHANT: &str = "dev.ucp.menu.merchant";
 
@@ -507,6 +510,29 @@ impl Operation {
     #[must_use]
     pub fn takes_id(self) -> bool {
         self.row().path.contains("{id}")
+    }
+}
+
+/// What a business can be asked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Offering {
+    /// The operations it carries out.
+    pub operations: Vec<Operation>,
+    /// The extensions of them that it knows, by the domain's names.
+    pub extensions: Vec<&'static str>,
+}
+
+impl Offering {
+    /// Everything that the domain knows.
+    #[must_use]
+    pub fn everything() -> Self {
+        Self::of(Operation::ALL)
+    }
+
+    /// These operations with all of their extensions.
+    #[must_use]
+    pub fn of(operations: &[Operation]) -> Self {
+        Self { operations: operations.to_vec(), extensions: EXTENSIONS.to_vec() }
     }
 }
 

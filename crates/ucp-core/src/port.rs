@@ -3,35 +3,79 @@
 //! A port asks for facts and leaves the decisions to the domain. A backend implements the ports of the operations it can
 //! serve; the gateway mounts and advertises nothing else.
 
-use std::sync::Arc;
+use std::{net::IpAddr, sync::Arc};
 
 use async_trait::async_trait;
 
 use jiff::Timestamp;
+use serde_json::{Map, Value};
 
 use crate::{
-    Refusal, cart,
+    Operation, Refusal, Release, cart,
     catalog::{
         cursor::CursorKey,
         filter::Criteria,
+        lookup::MAX_IDS,
         market::{Market, Presentation},
         product::Product,
     },
     checkout,
     merchant::port::{Geocoder, Merchants},
-    operation::ById,
-    purchase::{caller::Caller, desk::Decision, ledger::Ledger},
+    message::Message,
+    operation::{ById, Class, EXTENSIONS, Offering, SHOPPING},
+    purchase::{caller::Caller, desk::Decision, ledger::Ledger, payment::Declaration},
 };
 
-/// The ports of one shop.
+/// The ports of one business.
 #[derive(Clone)]
 pub struct Backend {
-    /// Where its products are found.
-    pub catalog: Arc<dyn Catalog>,
-    /// Where they are bought.
-    pub sales: Arc<dyn Sales>,
+    /// Where goods are found and bought.
+    pub shop: Shop,
     /// Merchants and their locations, where there is a directory of them.
     pub directory: Option<Directory>,
+}
+
+/// Where goods are found and bought.
+#[derive(Clone)]
+pub enum Shop {
+    /// One that gives facts and leaves the decisions to the domain.
+    Facts {
+        /// Where its products are found.
+        catalog: Arc<dyn Catalog>,
+        /// Where they are bought.
+        sales: Arc<dyn Sales>,
+    },
+    /// One that speaks UCP itself and decides on its own.
+    Relayed(Arc<dyn Relay>),
+}
+
+impl Shop {
+    /// What can be asked of it. The profile follows from it: nothing else is mounted or advertised.
+    #[must_use]
+    pub fn offering(&self) -> Offering {
+        match self {
+            Self::Facts { sales, .. } => sales.capabilities().offering(),
+            Self::Relayed(relay) => relay.offering(),
+        }
+    }
+
+    /// Where answers are kept under idempotency keys.
+    #[must_use]
+    pub fn ledger(&self) -> &dyn Ledger {
+        match self {
+            Self::Facts { sales, .. } => sales.ledger(),
+            Self::Relayed(relay) => relay.ledger(),
+        }
+    }
+
+    /// The time.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        match self {
+            Self::Facts { sales, .. } => sales.now(),
+            Self::Relayed(relay) => relay.now(),
+        }
+    }
 }
 
 /// The ports of a directory of merchants.
@@ -55,9 +99,87 @@ impl std::fmt::Debug for Directory {
     }
 }
 
+/// What a catalog can do. What it cannot, the domain makes up for, or says that it was not done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CatalogCapabilities {
+    /// How many different identifiers one lookup may name, at least ten (rule LKP-05).
+    pub most_ids: usize,
+    /// Who applies price filters to what a search finds.
+    pub price_filter: Filtering,
+}
+
+impl Default for CatalogCapabilities {
+    fn default() -> Self {
+        Self { most_ids: MAX_IDS, price_filter: Filtering::Native }
+    }
+}
+
+/// Who applies a filter to what a search finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Filtering {
+    /// The shop, before pages are made.
+    Native,
+    /// The gateway, page by page: a page may hold fewer products than were asked for although more follow.
+    Local,
+    /// Nobody: callers are told.
+    None,
+}
+
+/// What can be bought in a shop, and how far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SalesCapabilities {
+    /// How purchases end.
+    pub completion: Completion,
+    /// Whether orders can be looked at.
+    pub orders: bool,
+    /// The extensions of carts and checkouts that it knows, by the domain's names.
+    pub extensions: &'static [&'static str],
+}
+
+/// How purchases end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Completion {
+    /// Through the API.
+    Native,
+    /// On a page of the shop, by the buyer.
+    HandOff,
+}
+
+impl SalesCapabilities {
+    /// Everything that the domain knows.
+    pub const ALL: Self = Self { completion: Completion::Native, orders: true, extensions: EXTENSIONS };
+
+    /// What can be asked of such a shop.
+    #[must_use]
+    pub fn offering(self) -> Offering {
+        let asked = |operation: &Operation| match operation.row().class {
+            Class::Browsing => operation.row().service == SHOPPING,
+            Class::Purchase => true,
+            Class::Order => self.orders,
+        };
+        Offering {
+            operations: Operation::ALL.iter().copied().filter(asked).collect(),
+            extensions: self.extensions.to_vec(),
+        }
+    }
+}
+
+/// The buyer in whose name an identified platform asks, as far as its signals say so (UCP *Signals*). It never decides
+/// about an answer; a shop behind another API may have to be told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Visitor {
+    /// Where the buyer's requests come from.
+    pub ip: Option<IpAddr>,
+}
+
 /// A shop's catalog.
 #[async_trait]
 pub trait Catalog: Send + Sync {
+    /// What it can do.
+    fn capabilities(&self) -> CatalogCapabilities {
+        CatalogCapabilities::default()
+    }
+
     /// What the shop speaks and trades in.
     fn market(&self) -> Arc<Market>;
 
@@ -69,15 +191,49 @@ pub trait Catalog: Send + Sync {
     /// # Errors
     /// [`InvalidCursor`](crate::Code::InvalidCursor) when the position in `query` no longer means anything,
     /// [`Unavailable`](crate::Code::Unavailable) or [`InternalError`](crate::Code::InternalError) when the shop fails.
-    async fn find(&self, query: &Query) -> Result<Page, Refusal>;
+    async fn find(&self, query: &Query, visitor: &Visitor) -> Result<Page, Refusal>;
 
-    /// What each of `ids` names, in the order of `ids`; an empty list for one that names nothing.
+    /// What each of `ids` names, in the order of `ids`.
     ///
     /// Identifiers come from outside: they are compared, never interpreted.
     ///
     /// # Errors
     /// [`Unavailable`](crate::Code::Unavailable) or [`InternalError`](crate::Code::InternalError) when the shop fails.
-    async fn resolve(&self, ids: &[&str], presentation: &Presentation) -> Result<Vec<Vec<Match>>, Refusal>;
+    async fn resolve(
+        &self,
+        ids: &[&str],
+        presentation: &Presentation,
+        visitor: &Visitor,
+    ) -> Result<Vec<Named>, Refusal>;
+
+    /// What one identifier names, with every combination of options that there is, for a buyer who is about to decide: it
+    /// is no older than a few seconds.
+    ///
+    /// # Errors
+    /// As [`resolve`](Self::resolve).
+    async fn open(&self, id: &str, presentation: &Presentation, visitor: &Visitor) -> Result<Vec<Match>, Refusal> {
+        match self.resolve(&[id], presentation, visitor).await?.into_iter().next() {
+            Some(Named::Found(matches)) => Ok(matches),
+            Some(Named::Unchecked) => Err(Refusal::unavailable("The shop cannot be asked at the moment.", 1)),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// The same product with the variants of these combinations of option values among its variants, as far as they can be
+    /// had. Asked only about products that do not hold all of theirs.
+    ///
+    /// # Errors
+    /// As [`resolve`](Self::resolve).
+    async fn complete(
+        &self,
+        product: &Arc<Product>,
+        combinations: &[&[usize]],
+        presentation: &Presentation,
+        visitor: &Visitor,
+    ) -> Result<Arc<Product>, Refusal> {
+        let _ = (combinations, presentation, visitor);
+        Ok(Arc::clone(product))
+    }
 }
 
 /// Where the goods of a shop are bought.
@@ -88,6 +244,11 @@ pub trait Catalog: Send + Sync {
 /// change turned out stale or its process died, must never buy twice.
 #[async_trait]
 pub trait Sales: Send + Sync {
+    /// What it can do.
+    fn capabilities(&self) -> SalesCapabilities {
+        SalesCapabilities::ALL
+    }
+
     /// Where answers are kept under idempotency keys, together with the state they tell of.
     fn ledger(&self) -> &dyn Ledger;
 
@@ -116,6 +277,58 @@ pub trait Sales: Send + Sync {
     async fn get_order(&self, caller: &Caller, request: ById) -> Result<Decision, Refusal>;
 }
 
+/// A shop that speaks UCP itself: it is asked operations, not for facts.
+///
+/// What it answers is told as it is, but for the release, the envelope, and extensions that the caller has not negotiated.
+#[async_trait]
+pub trait Relay: Send + Sync {
+    /// What can be asked of it, and which extensions it knows.
+    fn offering(&self) -> Offering;
+
+    /// How buyers can pay there.
+    fn payment_handlers(&self) -> Arc<[Declaration]>;
+
+    /// Where answers are kept under idempotency keys.
+    fn ledger(&self) -> &dyn Ledger;
+
+    /// The time.
+    fn now(&self) -> Timestamp;
+
+    /// Asks it.
+    ///
+    /// # Errors
+    /// What it refuses, and [`Unavailable`](crate::Code::Unavailable) when it cannot be asked.
+    async fn carry(&self, caller: &Caller, call: Relayed) -> Result<Carried, Refusal>;
+}
+
+/// A call for a shop that speaks UCP itself.
+#[derive(Clone, Debug)]
+pub struct Relayed {
+    /// What is asked.
+    pub operation: Operation,
+    /// The release that `payload` is written in.
+    pub release: Release,
+    /// Which resource it is about.
+    pub id: Option<String>,
+    /// The payload, valid in that release, with every member that the caller sent.
+    pub payload: Value,
+    /// The languages that the caller named beside the payload, in order of preference.
+    pub languages: Vec<String>,
+    /// The caller's idempotency key.
+    pub key: Option<String>,
+}
+
+/// What a shop that speaks UCP itself answered.
+#[derive(Clone, Debug)]
+pub struct Carried {
+    /// The answer in the release in which it was asked, with the shop's own envelope in `ucp`.
+    pub body: Map<String, Value>,
+    /// Whether the shop has signed exactly these members, so that none of them may be changed (rule AP2-02).
+    pub sealed: bool,
+    /// The HTTP status it has on REST.
+    pub status: u16,
+}
+
 /// What to find, and which page of it.
 #[derive(Clone, Debug)]
 pub struct Query {
@@ -141,6 +354,17 @@ pub struct Page {
     pub next: Option<Vec<u8>>,
     /// How many products the query finds in all, if the backend knows.
     pub total: Option<u64>,
+    /// What is to be said about it, such as that it is not of today.
+    pub messages: Vec<Message>,
+}
+
+/// What came of an identifier.
+#[derive(Clone, Debug)]
+pub enum Named {
+    /// What it names; nothing, if it names nothing.
+    Found(Vec<Match>),
+    /// The shop could not be asked: it may name something.
+    Unchecked,
 }
 
 /// What an identifier names.

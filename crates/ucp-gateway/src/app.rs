@@ -8,15 +8,11 @@ use http::HeaderMap;
 use ucp_core::{
     Refusal, Release,
     negotiation::Names,
-    port::Backend,
+    port::{Backend, SalesCapabilities},
     purchase::{desk::Desk, payment::Handler},
 };
 use ucp_mcp::{Server, http::ErrorStatus};
-use ucp_payment::{
-    Sandbox,
-    processor::{self, Processor},
-    sandbox,
-};
+use ucp_payment::{Sandbox, sandbox};
 use ucp_rest::publication::{PROFILE_PATH, Publication, prefix};
 use ucp_service::{
     Endpoint, Gate, Pipeline,
@@ -26,7 +22,7 @@ use ucp_service::{
     pipeline,
     platform::{Business, Platforms, Policy, Standing},
 };
-use ucp_store::{Books, Options, Shop, StoreError};
+use ucp_store::{Books, Shop, StoreError};
 use ucp_trust::{
     address::{ProfileUrl, Reach},
     directory::{Directory, DirectoryOptions},
@@ -36,22 +32,17 @@ use ucp_trust::{
     profile::PlatformProfile,
     signature::{RequestLine, Scheme, sign_request},
 };
-use ucp_webhook::courier::Courier;
+use ucp_webhook::{courier::Courier, form};
 use url::Url;
 
 use crate::{
+    backend::{self, Opened, Store, embedded},
     cli::McpErrorStatus,
     clock,
     compat::{self, Compat},
-    config::{self, Anonymous, Check, Data, Settings, Signed, payment::Kind},
+    config::{self, Anonymous, Check, Data, Settings, Signed},
     directory as merchants, docs, webhooks,
 };
-
-/// Opens the shop in a data directory, or fills the directory with a sample.
-pub(crate) fn open_shop(data: &Data) -> Result<Shop, StoreError> {
-    let options = Options { cache_bytes: u64::from(data.cache_mb) << 20, ..Options::new(&data.dir) };
-    Shop::open_or_create(&options, || data.sample.opening())
-}
 
 /// The gateway's own keys, which lie beside the shop.
 pub(crate) fn open_keyring(data: &Data) -> Result<Keyring, KeyringError> {
@@ -63,10 +54,13 @@ pub(crate) fn open_keyring(data: &Data) -> Result<Keyring, KeyringError> {
 pub(crate) struct App {
     /// Everything under one router: REST, MCP, the documents of each release, and the page that shows them.
     pub(crate) router: Router,
+    /// The name of the shop, for people.
+    pub(crate) name: String,
     keyring: Keyring,
     signing_key: Arc<CurrentKey>,
     publications: Vec<Publication>,
-    desk: Desk,
+    /// Where the embedded shop sells.
+    desk: Option<Desk>,
     books: Books,
     /// Tells platforms about their orders.
     courier: Option<Courier>,
@@ -76,9 +70,9 @@ pub(crate) struct App {
 const RECONCILED: usize = 100;
 
 impl App {
-    /// The gateway of a shop that is reached under `public_url`. Must be called inside of a runtime.
-    pub(crate) fn new(
-        shop: &Shop,
+    /// The gateway of a shop that is reached under `public_url`.
+    pub(crate) async fn new(
+        store: &Store,
         settings: &Settings,
         public_url: &Url,
         keyring: Keyring,
@@ -86,49 +80,62 @@ impl App {
         let base = base(public_url);
         let signing_key = Arc::new(CurrentKey::default());
         use_keys(&signing_key, &keyring);
-        let (operations, names) = (merchants::operations(&settings.directory), merchants::names(&settings.directory));
+        let Opened { name, shop, handlers, desk, router: own } =
+            backend::open(store, settings, &base, &signing_key).await?;
+        let offering = merchants::beside(shop.offering(), &settings.directory);
+        let (operations, names) = (&offering.operations, merchants::names(&settings.directory));
         let home = settings.storefront.as_ref().map(Url::to_string);
         let seal = Seal { keys: Arc::clone(&signing_key), audiences: audiences(public_url) };
-        let business = Arc::new(Business::under(&names, &operations, home).sealing(seal));
+        let business = Arc::new(Business::under(&names, &offering, home).sealing(seal));
         let fetcher = fetcher(&settings.profiles, settings.profiles.reach, &base, &signing_key)?;
         let directory = directory(&business, fetcher, &settings.profiles);
         register(&directory, &settings.platforms)?;
         let platforms = Platforms::new(business, policy(settings), settings.profiles.reach, directory);
         let gate = Gate::new(rules(settings, public_url, &signing_key), platforms.clone());
-        let handlers = handlers(&settings.payments, &settings.profiles.extra_roots)?;
-        let desk = desk(shop, handlers, &base);
-        let declarations = desk.declarations();
-        let pipeline = pipeline(backend(shop, &desk, &settings.directory)?, platforms.clone(), access(settings));
+        let directory = merchants::open(store.database(), &settings.directory)?;
+        let pipeline = pipeline(Backend { shop, directory }, platforms.clone(), access(settings));
 
         let error_status = match settings.mcp_error_status {
             McpErrorStatus::Fitting => ErrorStatus::Fitting,
             McpErrorStatus::Matching => ErrorStatus::Matching,
         };
         let keys = keyring.published(clock::now());
-        let mut router = docs::router();
+        let mut router = docs::router().merge(own);
         let mut publications = Vec::new();
         for endpoint in std::iter::once(Endpoint::Root).chain(Release::ALL.iter().copied().map(Endpoint::Of)) {
-            let publication = Publication::new(endpoint, &operations, &names, &base, &keys, &declarations);
-            let server = Server::new(pipeline.clone(), endpoint, &operations, publication.openrpc().bytes(), false);
+            let publication = Publication::new(endpoint, &offering, &names, &base, &keys, &handlers);
+            let server = Server::new(pipeline.clone(), endpoint, operations, publication.openrpc().bytes(), false);
             let prefix = prefix(endpoint);
             router = router
-                .merge(ucp_rest::router(&pipeline, &gate, endpoint, &operations, &prefix))
+                .merge(ucp_rest::router(&pipeline, &gate, endpoint, operations, &prefix))
                 .merge(publication.router())
                 .merge(ucp_mcp::http::router(server, gate.clone(), error_status, &prefix));
             publications.push(publication);
         }
-        let router = ucp_rest::surrounded(router.merge(ucp_handoff::router(ucp_handoff::Options {
-            desk: desk.clone(),
-            secure: public_url.scheme() == "https",
-            plain: settings.policy == config::Policy::Development,
-        })));
-        let (router, desk) = match settings.compat {
-            Compat::Conformance => compat::conformance(router, &desk, shop, settings, public_url, &signing_key)?,
-            Compat::None => (router, desk),
+        if let Some(desk) = &desk {
+            router = router.merge(ucp_handoff::router(ucp_handoff::Options {
+                desk: desk.clone(),
+                gate: gate.clone(),
+                home: settings.storefront.as_ref().map(Url::to_string),
+                secure: public_url.scheme() == "https",
+                plain: settings.policy == config::Policy::Development,
+            }));
+        }
+        let router = ucp_rest::surrounded(router);
+        let (router, desk, post) = match (settings.compat, store, desk) {
+            (Compat::Conformance, Store::Embedded(shop), Some(desk)) => {
+                let (router, desk, post) =
+                    compat::conformance(router, &desk, shop, settings, public_url, &signing_key)?;
+                (router, Some(desk), post)
+            }
+            (_, _, desk) => {
+                let post = webhooks::Post { platforms, reach: settings.profiles.reach, form: Arc::new(form::Usual) };
+                (router, desk, post)
+            }
         };
-        let books = Books::new(Arc::clone(shop.database()));
-        let courier = webhooks::courier(books.clone(), platforms, &desk, &settings.profiles, &signing_key, &base)?;
-        Ok(Self { router, keyring, signing_key, publications, desk, books, courier: Some(courier) })
+        let books = Books::new(Arc::clone(store.database()));
+        let courier = webhooks::courier(books.clone(), post, &settings.profiles, &signing_key, &base)?;
+        Ok(Self { router, name, keyring, signing_key, publications, desk, books, courier: Some(courier) })
     }
 
     /// The books of the shop.
@@ -144,7 +151,8 @@ impl App {
     /// Brings payments to their end that nobody is waiting for any more. The first call after a crash finds those that it
     /// interrupted.
     pub(crate) async fn reconcile(&self) {
-        if let Err(refusal) = self.desk.reconcile(RECONCILED).await {
+        let Some(desk) = &self.desk else { return };
+        if let Err(refusal) = desk.reconcile(RECONCILED).await {
             tracing::error!(reason = refusal.content, "payments that were interrupted cannot be looked after");
         }
     }
@@ -185,18 +193,24 @@ fn audiences(public_url: &Url) -> Arc<[String]> {
 /// The MCP server for an agent that started this process.
 pub(crate) fn desktop_server(shop: &Shop) -> Result<Server, StoreError> {
     let settings = config::Directory::usual(true);
-    let operations = merchants::operations(&settings);
-    let business = Arc::new(Business::new(&operations, None));
+    let offering = merchants::beside(SalesCapabilities::ALL.offering(), &settings);
+    let business = Arc::new(Business::new(&offering, None));
     let standing = Arc::clone(&business);
     let directory = Directory::new(Offline, DirectoryOptions::default(), move |profile| standing.standing(profile));
     let platforms = Platforms::new(business, Policy::Development, Reach::Public, directory);
     let sandbox =
         Sandbox::new(sandbox::declaration(config::payment::SANDBOX), Arc::new(clock::timestamp), sandbox::SLOW);
-    let desk = desk(shop, Arc::new([Arc::new(sandbox) as Arc<dyn Handler>]), ucp_wire::documents::DEFAULT_PUBLIC_URL);
+    let desk = embedded::desk(
+        shop,
+        Arc::new([Arc::new(sandbox) as Arc<dyn Handler>]),
+        ucp_wire::documents::DEFAULT_PUBLIC_URL,
+    );
     let (url, handlers) = (ucp_wire::documents::DEFAULT_PUBLIC_URL, desk.declarations());
-    let publication = Publication::new(Endpoint::Root, &operations, &Names::default(), url, &[], &handlers);
-    let pipeline: Pipeline = pipeline(backend(shop, &desk, &settings)?, platforms, Access::OPEN);
-    Ok(Server::new(pipeline, Endpoint::Root, &operations, publication.openrpc().bytes(), true))
+    let publication = Publication::new(Endpoint::Root, &offering, &Names::default(), url, &[], &handlers);
+    let backend =
+        Backend { shop: embedded::selling(shop, &desk), directory: merchants::open(shop.database(), &settings)? };
+    let pipeline: Pipeline = pipeline(backend, platforms, Access::OPEN);
+    Ok(Server::new(pipeline, Endpoint::Root, &offering.operations, publication.openrpc().bytes(), true))
 }
 
 /// A process that serves the one that started it has nothing to fetch.
@@ -206,54 +220,6 @@ impl Fetch for Offline {
     fn fetch<'a>(&'a self, _: &'a ProfileUrl) -> BoxFuture<'a, Result<Fetched, FetchError>> {
         Box::pin(std::future::ready(Err(FetchError::Connection)))
     }
-}
-
-/// Where an embedded shop sells, at the pages below `base`.
-fn desk(shop: &Shop, handlers: Handlers, base: &str) -> Desk {
-    Desk {
-        catalog: Arc::new(shop.clone()),
-        ledger: Arc::new(Books::new(Arc::clone(shop.database()))),
-        terms: shop.database().terms(),
-        handlers,
-        pages: base.to_owned(),
-        clock: Arc::new(clock::timestamp),
-        random: Arc::new(|| uuid::Uuid::new_v4().into_bytes()),
-    }
-}
-
-pub(crate) fn backend(shop: &Shop, desk: &Desk, directory: &config::Directory) -> Result<Backend, StoreError> {
-    let directory = merchants::open(shop, directory)?;
-    Ok(Backend { catalog: Arc::new(shop.clone()), sales: Arc::new(desk.clone()), directory })
-}
-
-/// What moves the money.
-type Handlers = Arc<[Arc<dyn Handler>]>;
-
-/// The payment handlers of the configuration.
-fn handlers(payments: &[config::Payment], roots: &[config::Root]) -> Result<Handlers, Box<dyn std::error::Error>> {
-    let clock: ucp_payment::Clock = Arc::new(clock::timestamp);
-    let handler = |payment: &config::Payment| -> Result<Arc<dyn Handler>, Box<dyn std::error::Error>> {
-        let declaration = payment.declaration.clone();
-        Ok(match &payment.kind {
-            Kind::Sandbox => Arc::new(Sandbox::new(declaration, Arc::clone(&clock), sandbox::SLOW)),
-            Kind::Processor(provider) => Arc::new(Processor::new(processor::Options {
-                formerly: provider.formerly.clone(),
-                connect_timeout: provider.connect_timeout,
-                request_timeout: provider.timeout,
-                deadline: provider.deadline,
-                roots: roots.iter().flat_map(|root| root.certificates.clone()).collect(),
-                ..processor::Options::new(
-                    declaration,
-                    provider.endpoint.clone(),
-                    provider.api_key.clone(),
-                    provider.signing_key_id.clone(),
-                    provider.signing_secret.clone(),
-                    Arc::clone(&clock),
-                )
-            })?),
-        })
-    };
-    payments.iter().map(handler).collect()
 }
 
 /// What fetches profiles, saying who asks, and proving it where there is a key.

@@ -14,7 +14,7 @@ use crate::{
         webhooks::WebhooksCommand,
     },
     compat::{Compat, SimulationSecret},
-    config::Policy,
+    config::{Policy, upstream::BackendKind},
 };
 
 /// Puts a shop on the Universal Commerce Protocol (UCP), over REST and MCP.
@@ -68,6 +68,8 @@ pub(crate) struct ServeOptions {
     pub(crate) listen: Option<SocketAddr>,
     #[command(flatten)]
     pub(crate) data: DataOptions,
+    #[command(flatten)]
+    pub(crate) upstream: UpstreamOptions,
     /// The address under which clients reach the gateway, where that is not the one it listens on.
     #[arg(long, env = "UCP_GATEWAY_PUBLIC_URL", value_name = "URL", value_parser = public_url)]
     pub(crate) public_url: Option<Url>,
@@ -116,6 +118,19 @@ pub(crate) struct DataOptions {
     /// [default: outfitters].
     #[arg(long, env = "UCP_GATEWAY_SAMPLE", value_name = "NAME", value_parser = sample)]
     pub(crate) sample: Option<&'static Sample>,
+}
+
+#[derive(Debug, Default, Args)]
+pub(crate) struct UpstreamOptions {
+    /// What the gateway stands in front of [default: embedded].
+    #[arg(long, env = "UCP_GATEWAY_BACKEND", value_name = "WHICH")]
+    pub(crate) backend: Option<BackendKind>,
+    /// Where the shop is that the gateway stands in front of: https, or http on this machine.
+    #[arg(long, env = "UCP_GATEWAY_UPSTREAM_URL", value_name = "URL")]
+    pub(crate) upstream_url: Option<Url>,
+    /// The file with the token that the gateway has to show there.
+    #[arg(long, env = "UCP_GATEWAY_UPSTREAM_TOKEN_FILE", value_name = "FILE")]
+    pub(crate) upstream_token_file: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -9,6 +9,7 @@
 //! | [`mod@payment`] | how buyers can pay, with the secrets that takes |
 //! | [`platform`] | the registered platforms, with the files and secrets they refer to |
 //! | [`mod@shown`] | the settings for people to read |
+//! | [`mod@upstream`] | the commerce API behind the gateway, with the token it asks for |
 //!
 //! [`Settings`] are complete and checked: whatever they name was there and could be read, so that nothing of it can fail
 //! any more once the gateway runs. No file is needed; `docs/gateway.example.toml` shows all of it.
@@ -20,6 +21,7 @@ mod file;
 pub(crate) mod payment;
 mod platform;
 mod shown;
+pub(crate) mod upstream;
 
 use std::{ffi::OsString, fmt, fs, net::SocketAddr, path::PathBuf, time::Duration};
 
@@ -35,7 +37,7 @@ use ucp_trust::{
 };
 use url::{Host, Url};
 
-pub(crate) use self::{admin::Admin, directory::Directory, payment::Payment, platform::Platform};
+pub(crate) use self::{admin::Admin, directory::Directory, payment::Payment, platform::Platform, upstream::Upstream};
 use self::{document::Document, file::Limit};
 use crate::{
     app::shown,
@@ -62,8 +64,10 @@ pub(crate) struct Settings {
     pub(crate) trusted_proxies: TrustedProxies,
     /// The HTTP status of JSON-RPC errors.
     pub(crate) mcp_error_status: McpErrorStatus,
-    /// The shop.
+    /// The shop, or what is kept beside the upstream.
     pub(crate) data: Data,
+    /// The commerce API behind the gateway, where it is not the embedded shop that is served.
+    pub(crate) upstream: Option<Upstream>,
     /// What a caller's profile has to be good for.
     pub(crate) policy: Policy,
     /// What callers may use that are nobody in particular. Under [`Policy::Development`], every caller that names a profile
@@ -222,8 +226,19 @@ impl Settings {
             Some(path) => Document::read(path)?,
             None => Document::default(),
         };
-        let file::File { server, data, callers, profiles, platform, limits, signatures, payment, merchants, geocoder } =
-            document.take();
+        let file::File {
+            server,
+            data,
+            callers,
+            profiles,
+            platform,
+            limits,
+            signatures,
+            payment,
+            merchants,
+            geocoder,
+            upstream,
+        } = document.take();
         let mut problems = Problems { document: &document, found: Vec::new() };
 
         let listen = flags.listen.or(server.listen).unwrap_or(SocketAddr::from(([127, 0, 0, 1], 8080)));
@@ -256,12 +271,19 @@ impl Settings {
         let (token_file, token_env) = (server.admin_token_file.as_deref(), server.admin_token_env.as_deref());
         let admin = admin::resolve(server.admin_listen, token_file, token_env, &mut problems, environment);
         let payments = payment::resolve(payment, development, private, &mut problems, environment);
-        let directory = directory::resolve(merchants, &geocoder, development, &profiles.extra_roots, &mut problems);
+        let upstream = upstream::resolve(&flags.upstream, upstream, &mut problems, environment);
+        if compat != Compat::None && upstream.is_some() {
+            problems.add("server.compat", format_args!("the suite needs the embedded shop"));
+        }
+        // Its merchants belong to the sample.
+        let sampled = development && upstream.is_none();
+        let directory = directory::resolve(merchants, &geocoder, sampled, &profiles.extra_roots, &mut problems);
         let settings = Self {
             listen,
             admin,
             payments,
             directory,
+            upstream,
             compat,
             simulation_secret: flags.simulation_secret.clone(),
             storefront: server.storefront.map(|url| url.0),

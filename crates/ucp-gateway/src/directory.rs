@@ -7,24 +7,24 @@ use ucp_core::{
     Operation,
     merchant::port::Geocoder,
     negotiation::Names,
-    operation::{COMMON, MERCHANT, RESTAURANT},
+    operation::{COMMON, MERCHANT, Offering, RESTAURANT},
     port,
 };
 use ucp_store::{
-    Shop, StoreError,
+    Database, StoreError,
     directory::{Directory, geocode::Chain},
 };
 
 use crate::config;
 
-/// The operations that are mounted: those of the shop, and of the directory what is enabled.
-pub(crate) fn operations(settings: &config::Directory) -> Vec<Operation> {
+/// What a shop offers, and beside it what is enabled of the directory.
+pub(crate) fn beside(shop: Offering, settings: &config::Directory) -> Offering {
     let mounted = |operation: &Operation| match operation.row().service {
         RESTAURANT => settings.merchants,
         COMMON => settings.locations,
-        _ => true,
+        _ => shop.operations.contains(operation),
     };
-    Operation::ALL.iter().copied().filter(mounted).collect()
+    Offering { operations: Operation::ALL.iter().copied().filter(mounted).collect(), ..shop }
 }
 
 /// The names under which the draft is offered.
@@ -39,12 +39,15 @@ pub(crate) fn names(settings: &config::Directory) -> Names {
 }
 
 /// Opens the directory, if anything of it is mounted. Blocks until all merchants are read.
-pub(crate) fn open(shop: &Shop, settings: &config::Directory) -> Result<Option<port::Directory>, StoreError> {
+pub(crate) fn open(
+    database: &Arc<Database>,
+    settings: &config::Directory,
+) -> Result<Option<port::Directory>, StoreError> {
     if !settings.merchants && !settings.locations {
         return Ok(None);
     }
     let cache_bytes = u64::from(settings.cache_mb) << 20;
-    let merchants = Arc::new(Directory::open(shop.database(), settings.policy.clone(), cache_bytes)?);
+    let merchants = Arc::new(Directory::open(database, settings.policy.clone(), cache_bytes)?);
     let asked = settings.geocoder.clone().map(|geocoder| geocoder as Arc<dyn Geocoder>);
     let geocoder = Chain::usual(Arc::clone(&merchants) as Arc<dyn Geocoder>, asked, &settings.places);
     Ok(Some(port::Directory { merchants, geocoder: Arc::new(geocoder) }))

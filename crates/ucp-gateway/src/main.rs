@@ -5,6 +5,7 @@
 
 mod admin;
 mod app;
+mod backend;
 mod cli;
 mod clock;
 mod command;

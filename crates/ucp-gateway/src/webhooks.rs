@@ -4,37 +4,51 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use http::HeaderValue;
-use ucp_core::{Refusal, purchase::desk::Desk};
+use ucp_core::{Refusal, purchase::desk::permalink};
 use ucp_rest::publication::PROFILE_PATH;
 use ucp_service::{gate::CurrentKey, platform::Platforms};
 use ucp_store::Books;
-use ucp_trust::post::Poster;
-use ucp_webhook::courier::{Courier, Recipient, Recipients};
+use ucp_trust::{address::Reach, post::Poster};
+use ucp_webhook::{
+    courier::{Courier, Recipient, Recipients},
+    form::Form,
+};
 
 use crate::{app::fetch_options, clock, config};
+
+/// To whom the courier goes, and how it writes.
+pub(crate) struct Post {
+    /// The platforms.
+    pub(crate) platforms: Platforms,
+    /// Which addresses of theirs are sent to.
+    pub(crate) reach: Reach,
+    /// How they are written to.
+    pub(crate) form: Arc<dyn Form>,
+}
 
 /// The courier of a shop that is reached under `base`.
 pub(crate) fn courier(
     books: Books,
-    platforms: Platforms,
-    desk: &Desk,
+    post: Post,
     profiles: &config::Profiles,
     signing_key: &Arc<CurrentKey>,
     base: &str,
 ) -> Result<Courier, Box<dyn std::error::Error>> {
-    let (desk, signing_key) = (desk.clone(), Arc::clone(signing_key));
+    let (pages, signing_key) = (base.to_owned(), Arc::clone(signing_key));
     Ok(Courier {
         outbox: Arc::new(books),
-        recipients: Arc::new(Known(platforms)),
-        post: Arc::new(Poster::new(&fetch_options(profiles, profiles.reach))?),
+        recipients: Arc::new(Known(post.platforms)),
+        post: Arc::new(Poster::new(&fetch_options(profiles, post.reach))?),
+        form: post.form,
         agent: HeaderValue::from_str(&format!("profile=\"{base}{PROFILE_PATH}\""))?,
         key: Arc::new(move || signing_key.get()),
-        permalink: Arc::new(move |token| desk.permalink(token)),
+        permalink: Arc::new(move |token| permalink(&pages, token)),
         clock: Arc::new(clock::timestamp),
         random: Arc::new(|| {
             let [a, b, c, d, ..] = uuid::Uuid::new_v4().into_bytes();
             u32::from_be_bytes([a, b, c, d])
         }),
+        claimant: uuid::Uuid::new_v4().to_string(),
     })
 }
 

@@ -21,7 +21,7 @@ use http::{
 };
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
-use ucp_core::{Code, Operation, Refusal, Release, negotiation::Names, purchase::payment::Declaration};
+use ucp_core::{Code, Refusal, Release, negotiation::Names, operation::Offering, purchase::payment::Declaration};
 use ucp_service::Endpoint;
 use ucp_wire::{dialect, documents, openapi, openrpc, profile::Site};
 
@@ -78,7 +78,7 @@ impl Published {
 #[derive(Clone, Debug)]
 pub struct Publication {
     endpoint: Endpoint,
-    operations: Arc<[Operation]>,
+    offering: Arc<Offering>,
     names: Names,
     public_url: Arc<str>,
     handlers: Arc<[Declaration]>,
@@ -90,12 +90,12 @@ pub struct Publication {
 }
 
 impl Publication {
-    /// What is published about `operations`, under these `names`, at an endpoint of a gateway that is reached under `public_url`, has these
+    /// What is published about what is offered, under these `names`, at an endpoint of a gateway that is reached under `public_url`, has these
     /// public `keys` and takes payments by these `handlers`.
     #[must_use]
     pub fn new(
         endpoint: Endpoint,
-        operations: &[Operation],
+        offering: &Offering,
         names: &Names,
         public_url: &str,
         keys: &[Value],
@@ -103,15 +103,16 @@ impl Publication {
     ) -> Self {
         let dialect = dialect(endpoint.release());
         let base = format!("{public_url}{}", prefix(endpoint));
+        let operations = &offering.operations;
         let schemas = documents::schemas(dialect, operations);
         Self {
             endpoint,
-            operations: operations.into(),
+            offering: Arc::new(offering.clone()),
             names: names.clone(),
             public_url: public_url.into(),
             handlers: handlers.into(),
             profile: Arc::new(RwLock::new(Published::new(&profile(
-                endpoint, operations, names, public_url, keys, handlers,
+                endpoint, offering, names, public_url, keys, handlers,
             )))),
             openapi: Published::new(&openapi::document(dialect, operations, &base)),
             openrpc: Published::new(&openrpc::document(dialect, operations, &base)),
@@ -121,7 +122,7 @@ impl Publication {
 
     /// Publishes other public keys from now on.
     pub fn set_keys(&self, keys: &[Value]) {
-        let profile = profile(self.endpoint, &self.operations, &self.names, &self.public_url, keys, &self.handlers);
+        let profile = profile(self.endpoint, &self.offering, &self.names, &self.public_url, keys, &self.handlers);
         *self.profile.write().unwrap_or_else(PoisonError::into_inner) = Published::new(&profile);
     }
 
@@ -169,7 +170,7 @@ impl Publication {
 
 fn profile(
     endpoint: Endpoint,
-    operations: &[Operation],
+    offering: &Offering,
     names: &Names,
     public_url: &str,
     keys: &[Value],
@@ -183,7 +184,7 @@ fn profile(
     let base = format!("{public_url}{}", prefix(endpoint));
     dialect(release).profile(&Site {
         endpoint: &base,
-        operations,
+        offering,
         names,
         keys,
         handlers,

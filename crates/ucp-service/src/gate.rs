@@ -2,7 +2,8 @@
 //! Authentication*; rules AGT-09, SIG-07 to SIG-12).
 //!
 //! Both bindings pass every request through here, first its head and then its bytes as they came, before they are parsed.
-//! The order keeps the cost of strangers low: an API key is looked up and the sender's share is charged before the body
+//! Pages for buyers let their visitors in here too, so that a network address has one share of all there is. The order keeps
+//! the cost of strangers low: an API key is looked up and the sender's share is charged before the body
 //! is read, a signature is checked after that, and only what got that far takes one of the places inside.
 
 use std::{
@@ -279,9 +280,7 @@ impl Gate {
     /// [`Code::Unauthorized`], [`Code::RateLimited`], or what is wrong with the form of a signature.
     pub fn enter(&self, head: &Parts) -> Result<Entry, Refusal> {
         let rules = &self.0.rules;
-        // Without a listener that tells, as in tests, every request comes from this machine.
-        let peer = head.extensions.get::<Peer>().map_or(IpAddr::from([127, 0, 0, 1]), |peer| peer.0);
-        let client = ClientAddress::of(peer, &head.headers, &rules.trusted_proxies);
+        let client = self.client(head);
         let keyed = rules.api_keys.identify(&head.headers);
         let signed = if rules.verifies { Signed::read(&head.headers) } else { Ok(None) };
         match (&keyed, &signed) {
@@ -296,6 +295,23 @@ impl Gate {
         });
         let principal = registered.map_or(Principal::Anonymous, Principal::Keyed);
         Ok(Entry { client, principal, signed: signed? })
+    }
+
+    /// Lets in somebody who opens a page: a browser shows no credentials, and shares the limits of all that is anonymous.
+    ///
+    /// # Errors
+    /// [`Code::RateLimited`], or [`Code::Unavailable`] when there is no place left.
+    pub fn visit(&self, head: &Parts) -> Result<Admission, Refusal> {
+        let rules = &self.0.rules;
+        rules.limits.check(&Caller::Anonymous(self.client(head)))?;
+        Ok(Admission { principal: Principal::Anonymous, _permit: rules.in_flight.try_acquire(Tier::Anonymous)? })
+    }
+
+    /// Where a request comes from.
+    fn client(&self, head: &Parts) -> ClientAddress {
+        // Without a listener that tells, as in tests, every request comes from this machine.
+        let peer = head.extensions.get::<Peer>().map_or(IpAddr::from([127, 0, 0, 1]), |peer| peer.0);
+        ClientAddress::of(peer, &head.headers, &self.0.rules.trusted_proxies)
     }
 
     /// Looks at the bytes of a request whose head got in.

@@ -155,7 +155,13 @@ impl Notary for Witness {
             (verdict, _) => verdict,
         };
         match verdict {
-            Ok(Verified { reference, kid, .. }) => Ok(Evidence { reference, kid, verified_at: now }),
+            Ok(Verified { reference, key, .. }) => Ok(Evidence {
+                reference,
+                kid: key.kid().to_owned(),
+                key: key.to_jwk().unwrap_or_default(),
+                verified_at: now,
+                kept: false,
+            }),
             Err(error) => Err(refused(error.code(), error.to_string())),
         }
     }

@@ -18,11 +18,11 @@ use ucp_core::{
     catalog::{detail::detail, lookup::lookup, search::search},
     merchant,
     message::{Message, Severity},
-    port::{Backend, Directory, Sales},
+    port::{Backend, Directory, Relay, Relayed, Sales, Shop},
     purchase::{
         caller::Caller,
         desk::Decision,
-        ledger::{Committed, Kept, Key},
+        ledger::{Change, Committed, Kept, Key},
     },
 };
 use ucp_wire::{dialect, dialect::Encoded};
@@ -52,6 +52,8 @@ pub struct Identified {
 pub struct Valid {
     /// What is asked.
     request: Request,
+    /// The same in the caller's words, for a shop that speaks UCP itself.
+    relayed: Option<Relayed>,
     /// Who asks.
     platform: Platform,
     /// Which resource it is about.
@@ -64,6 +66,7 @@ pub struct Valid {
 #[must_use]
 pub fn pipeline(backend: Backend, platforms: Platforms, access: Access) -> Pipeline {
     let home = platforms.business().home.clone();
+    let relaying = matches!(backend.shop, Shop::Relayed(_));
     let stack = ServiceBuilder::new()
         // Outermost, so that a panic anywhere below is an answer and not a broken connection.
         .layer(layer_fn(|inner| Recover { inner }))
@@ -73,7 +76,7 @@ pub fn pipeline(backend: Backend, platforms: Platforms, access: Access) -> Pipel
         .layer(layer_fn(move |inner| Authorize { inner, access }))
         .layer(layer_fn(move |inner| Negotiate { inner, home: home.clone() }))
         // After identification: whoever may not call learns nothing about the shape of calls.
-        .layer(layer_fn(|inner| Validate { inner }))
+        .layer(layer_fn(move |inner| Validate { inner, relaying }))
         .service(Execute { backend, turns: Turns::default() });
     BoxCloneSyncService::new(stack)
 }
@@ -259,6 +262,8 @@ where
 #[derive(Clone, Debug)]
 struct Validate<S> {
     inner: S,
+    /// Whether what the caller said is needed to the letter.
+    relaying: bool,
 }
 
 impl<S> Service<Identified> for Validate<S>
@@ -274,14 +279,14 @@ where
     }
 
     fn call(&mut self, Identified { call, platform }: Identified) -> Self::Future {
-        match valid(call, platform) {
+        match valid(call, platform, self.relaying) {
             Ok(valid) => Either::Right(self.inner.call(valid)),
             Err(refusal) => Either::Left(ready(Err(refusal))),
         }
     }
 }
 
-fn valid(call: Call, platform: Platform) -> Result<Valid, Refusal> {
+fn valid(call: Call, platform: Platform, relaying: bool) -> Result<Valid, Refusal> {
     let Call { operation, id, payload, idempotency_keys, languages, .. } = call;
     let row = operation.row();
     let key = idempotency_key(&idempotency_keys)?;
@@ -299,12 +304,20 @@ fn valid(call: Call, platform: Platform) -> Result<Valid, Refusal> {
         },
         identity: identity(operation, platform.release, id.as_deref(), &payload),
     });
+    let relayed = relaying.then(|| Relayed {
+        operation,
+        release: platform.release,
+        id: id.clone(),
+        payload: payload.clone(),
+        languages: languages.clone(),
+        key: key.map(str::to_owned),
+    });
     let mut request =
         ucp_wire::dialect::read(dialect(platform.release), operation, id.as_deref(), payload, &languages)?;
     if let Request::CompleteCheckout(complete) = &mut request {
         complete.call = keyed.as_ref().map(|keyed| keyed.key.key.clone());
     }
-    Ok(Valid { request, platform, id, keyed })
+    Ok(Valid { request, relayed, platform, id, keyed })
 }
 
 /// Asks the backend for facts and lets the domain decide.
@@ -330,31 +343,36 @@ impl Service<Valid> for Execute {
         if operation.row().effect.writes() {
             let turns = self.turns.clone();
             // On its own, so that what was begun is brought to its end also when the caller hangs up.
-            let written = tokio::spawn(async move { write(&*backend.sales, &turns, valid).await });
+            let written = tokio::spawn(async move { write(&backend.shop, &turns, valid).await });
             return Box::pin(async move { written.await.unwrap_or_else(|_| Err(Refusal::internal())) });
         }
         Box::pin(async move {
-            let Valid { request, platform, .. } = valid;
-            let catalog = &*backend.catalog;
+            let Valid { request, relayed, platform, .. } = valid;
+            if let Request::SearchMerchants(_)
+            | Request::GetMerchant(_)
+            | Request::SearchLocations(_)
+            | Request::LookupLocations(_) = request
+            {
+                let directory = backend.directory.as_ref().ok_or_else(|| {
+                    tracing::error!("there is no directory, but its operations are mounted");
+                    Refusal::internal()
+                })?;
+                let answer = consult(directory, request, backend.shop.now()).await?;
+                return platform.answer(operation, Outcome::Answer(answer));
+            }
+            let (catalog, sales) = match &backend.shop {
+                Shop::Facts { catalog, sales } => (&**catalog, &**sales),
+                Shop::Relayed(relay) => return carry(&**relay, &platform, relayed).await,
+            };
             let outcome = match request {
                 Request::SearchCatalog(request) => {
-                    Outcome::Answer(Answer::SearchCatalog(search(catalog, &request).await?))
+                    Outcome::Answer(Answer::SearchCatalog(search(catalog, &request, &platform.visitor).await?))
                 }
                 Request::LookupCatalog(request) => {
-                    Outcome::Answer(Answer::LookupCatalog(lookup(catalog, &request).await?))
+                    Outcome::Answer(Answer::LookupCatalog(lookup(catalog, &request, &platform.visitor).await?))
                 }
-                Request::GetProduct(request) => detail(catalog, &request).await?,
-                Request::SearchMerchants(_)
-                | Request::GetMerchant(_)
-                | Request::SearchLocations(_)
-                | Request::LookupLocations(_) => {
-                    let directory = backend.directory.as_ref().ok_or_else(|| {
-                        tracing::error!("there is no directory, but its operations are mounted");
-                        Refusal::internal()
-                    })?;
-                    Outcome::Answer(consult(directory, request, backend.sales.now()).await?)
-                }
-                sale => decide(&*backend.sales, &platform.caller(), sale).await?.outcome,
+                Request::GetProduct(request) => detail(catalog, &request, &platform.visitor).await?,
+                sale => decide(sales, &platform.caller(), sale).await?.outcome,
             };
             platform.answer(operation, outcome)
         })
@@ -388,9 +406,9 @@ const TRIES: usize = 16;
 
 /// Carries out a call that changes something: once per idempotency key, one after another per resource, and answered only
 /// when the change and the answer are on disk.
-async fn write(sales: &dyn Sales, turns: &Turns, valid: Valid) -> Result<Encoded, Refusal> {
-    let Valid { request, platform, id, keyed } = valid;
-    let (operation, caller, ledger) = (request.operation(), platform.caller(), sales.ledger());
+async fn write(shop: &Shop, turns: &Turns, valid: Valid) -> Result<Encoded, Refusal> {
+    let Valid { request, relayed, platform, id, keyed } = valid;
+    let (operation, caller, ledger) = (request.operation(), platform.caller(), shop.ledger());
     let contended = match &request {
         Request::CreateCheckout(create) if create.cart_id.is_some() => create.cart_id.as_ref(),
         _ => id.as_ref(),
@@ -406,15 +424,21 @@ async fn write(sales: &dyn Sales, turns: &Turns, valid: Valid) -> Result<Encoded
         {
             return replayed(&kept, identity);
         }
-        let decision = decide(sales, &caller, request.clone()).await?;
-        let encoded = platform.answer(operation, decision.outcome)?;
+        let (encoded, change) = match shop {
+            Shop::Facts { sales, .. } => {
+                let decision = decide(&**sales, &caller, request.clone()).await?;
+                (platform.answer(operation, decision.outcome)?, decision.change)
+            }
+            // What changes, changes there.
+            Shop::Relayed(relay) => (carry(&**relay, &platform, relayed.clone()).await?, Change::default()),
+        };
         let keep = keyed.as_ref().map(|Keyed { key, identity }| {
-            (key.clone(), Kept { identity: *identity, answer: stored(&encoded), at: sales.now() })
+            (key.clone(), Kept { identity: *identity, answer: stored(&encoded), at: shop.now() })
         });
-        if decision.change.is_empty() && keep.is_none() {
+        if change.is_empty() && keep.is_none() {
             return Ok(encoded);
         }
-        match ledger.commit(decision.change, keep).await? {
+        match ledger.commit(change, keep).await? {
             Committed::Done => return Ok(encoded),
             Committed::Stale => {}
             Committed::Kept(kept) => {
@@ -423,6 +447,17 @@ async fn write(sales: &dyn Sales, turns: &Turns, valid: Valid) -> Result<Encoded
         }
     }
     Err(Refusal::unavailable("Too many changes are made to this resource at the same time.", 1))
+}
+
+/// What a shop answers that speaks UCP itself.
+async fn carry(relay: &dyn Relay, platform: &Platform, relayed: Option<Relayed>) -> Result<Encoded, Refusal> {
+    let relayed = relayed.ok_or_else(|| {
+        tracing::error!("what the caller said was not kept");
+        Refusal::internal()
+    })?;
+    let operation = relayed.operation;
+    let carried = relay.carry(&platform.caller(), relayed).await?;
+    Ok(platform.relayed(operation, &carried))
 }
 
 /// What the shop decides about a cart, a checkout or an order.

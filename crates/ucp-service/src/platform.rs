@@ -6,11 +6,13 @@
 
 use std::{fmt, sync::Arc};
 
+use serde_json::Value;
 use ucp_core::{
     Code, Operation, Outcome, Refusal, Release,
     message::Message,
     negotiation::{Active, Declaration, Names, negotiate},
-    operation::Class,
+    operation::{Class, Offering},
+    port::{Carried, Visitor},
     purchase::{caller::Caller, mandate::Notary},
 };
 use ucp_trust::{
@@ -55,18 +57,18 @@ pub struct Business {
 }
 
 impl Business {
-    /// A business that has mounted `operations`.
+    /// A business that offers this.
     #[must_use]
-    pub fn new(operations: &[Operation], home: Option<String>) -> Self {
-        Self::under(&Names::default(), operations, home)
+    pub fn new(offering: &Offering, home: Option<String>) -> Self {
+        Self::under(&Names::default(), offering, home)
     }
 
     /// The same for a business that uses names of its own.
     #[must_use]
-    pub fn under(names: &Names, operations: &[Operation], home: Option<String>) -> Self {
+    pub fn under(names: &Names, offering: &Offering, home: Option<String>) -> Self {
         let declared = |signing: bool| -> Vec<Vec<Declaration>> {
             let of = |release: &Release| {
-                let offers = offered(dialect(*release), operations).filter(|offer| signing || !offer.signed);
+                let offers = offered(dialect(*release), offering).filter(|offer| signing || !offer.signed);
                 offers.map(|offer: &Offer| offer.declaration_under(names)).collect()
             };
             Release::ALL.iter().map(of).collect()
@@ -150,6 +152,8 @@ pub struct Platform {
     pub note: Option<Message>,
     /// Whether it can show several groups per fulfillment method.
     pub multi_group: bool,
+    /// The buyer in whose name it asks.
+    pub visitor: Visitor,
     /// What is known of it; nothing when its profile is out of reach.
     known: Option<Arc<Known<Standing>>>,
     /// Among which platforms it was found.
@@ -177,6 +181,12 @@ impl Platform {
         }
     }
 
+    /// What a shop answered that speaks UCP itself, as this platform gets it.
+    #[must_use]
+    pub fn relayed(&self, operation: Operation, carried: &Carried) -> Encoded {
+        ucp_wire::relay::encode(dialect(self.release), operation, carried, &self.active, self.note.as_ref())
+    }
+
     /// The platform, as far as carts, checkouts and orders depend on it.
     #[must_use]
     pub fn caller(&self) -> Caller {
@@ -184,6 +194,7 @@ impl Platform {
             owner: self.profile.as_str().to_owned(),
             active: Arc::clone(&self.active),
             multi_group: self.multi_group,
+            visitor: self.visitor,
             notary: self.platforms.business().seal.as_ref().map(|seal| {
                 Arc::new(Witness {
                     seal: seal.clone(),
@@ -277,21 +288,21 @@ impl Platforms {
         let profile = agent::profile(&call.profiles, self.0.reach)?;
         call.principal.may_act_for(&profile)?;
         if call.principal == Principal::Local {
-            return Ok(self.opaque(call.endpoint, profile, None));
+            return Ok(self.opaque(call, profile, None));
         }
         let refusal = match self.look_up(&profile).await {
             Ok(known) => return self.served(call, &known),
             Err(refusal) => refusal,
         };
         match self.0.policy {
-            Policy::Development if self.overlooks(&refusal) => Ok(self.opaque(call.endpoint, profile, None)),
+            Policy::Development if self.overlooks(&refusal) => Ok(self.opaque(call, profile, None)),
             Policy::Lenient if self.overlooks(&refusal) && call.operation.row().class == Class::Browsing => {
                 let note = Message::warning(
                     Code::ProfileUnreachable.as_str(),
                     "The platform's profile could not be fetched; the answer assumes that the platform has every \
                      capability of this business.",
                 );
-                Ok(self.opaque(call.endpoint, profile, Some(note)))
+                Ok(self.opaque(call, profile, Some(note)))
             }
             _ => Err(refusal),
         }
@@ -328,6 +339,7 @@ impl Platforms {
                     active: Arc::clone(active),
                     note: None,
                     multi_group: known.profile.multi_group,
+                    visitor: visitor(call),
                     known: Some(Arc::clone(known)),
                     platforms: self.clone(),
                 })
@@ -337,10 +349,19 @@ impl Platforms {
     }
 
     /// A platform of which nothing but the address is known.
-    fn opaque(&self, endpoint: Endpoint, profile: ProfileUrl, note: Option<Message>) -> Platform {
-        let release = endpoint.release();
+    fn opaque(&self, call: &Call, profile: ProfileUrl, note: Option<Message>) -> Platform {
+        let release = call.endpoint.release();
         let active = Arc::clone(&self.0.business.everything[release.ordinal()]);
-        Platform { profile, release, active, note, multi_group: false, known: None, platforms: self.clone() }
+        Platform {
+            profile,
+            release,
+            active,
+            note,
+            multi_group: false,
+            visitor: visitor(call),
+            known: None,
+            platforms: self.clone(),
+        }
     }
 
     fn unsupported(&self, theirs: &str, endpoint: Endpoint) -> Refusal {
@@ -362,4 +383,14 @@ impl Platforms {
         let refusal = Refusal::new(Code::VersionUnsupported, content).accepting(accepted);
         Refusal { continue_url: self.0.business.home.clone(), ..refusal }
     }
+}
+
+/// The buyer in whose name a call is made, which only those may say who have shown who they are.
+fn visitor(call: &Call) -> Visitor {
+    let signals = match call.principal {
+        Principal::Signed(_) | Principal::Keyed(_) => call.payload.get("signals"),
+        Principal::Anonymous | Principal::Local => None,
+    };
+    let ip = signals.and_then(|signals| signals.get("dev.ucp.buyer_ip")).and_then(Value::as_str);
+    Visitor { ip: ip.and_then(|ip| ip.parse().ok()) }
 }

@@ -211,7 +211,11 @@ mod tests {
         }))
         .expect("a record");
         let currency = "USD".parse().expect("a currency");
-        Arc::new(record.present(&ucp_core::catalog::market::Presentation { language: "en".into(), currency }))
+        Arc::new(record.present(&ucp_core::catalog::market::Presentation {
+            language: "en".into(),
+            currency,
+            country: None,
+        }))
     }
 
     fn key(seq: i64) -> Key {

@@ -7,7 +7,6 @@
 //! Nothing here writes: what becomes of the products is the caller's business. Identifiers depend on the file's content
 //! alone, so that importing the same catalog again updates the same products.
 
-pub mod html;
 pub mod jsonl;
 pub mod shopify;
 
@@ -23,7 +22,10 @@ use std::{
     },
 };
 
-use ucp_core::catalog::{market::Market, record::Record};
+use ucp_core::{
+    catalog::{market::Market, record::Record},
+    html,
+};
 
 /// How much of a file is looked at to recognise its format.
 const SNIFFED: usize = 4096;

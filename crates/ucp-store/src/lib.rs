@@ -8,6 +8,7 @@
 //! | [`directory`] | merchants and where they are, beside the shop |
 //! | [`import`] | reading a merchant's files |
 //! | [`sample`] | the goods of the shop that a first start creates |
+//! | [`relayed`] | what a shop elsewhere keeps for this gateway |
 //! | `index` | the search index, derived from the database |
 //! | `cache` | what was asked for lately |
 //!
@@ -21,6 +22,7 @@ pub mod import;
 mod index;
 mod ledger;
 mod outbox;
+pub mod relayed;
 pub mod sample;
 mod shop;
 mod sqlite;

@@ -17,7 +17,7 @@ use ucp_core::{
         product::Product,
         record::Record,
     },
-    port::{Catalog, Match, Page, Query, Target},
+    port::{Catalog, Match, Named, Page, Query, Target, Visitor},
 };
 
 use crate::{
@@ -142,7 +142,7 @@ impl Catalog for Shop {
         self.inner.database.cursor_key()
     }
 
-    async fn find(&self, query: &Query) -> Result<Page, Refusal> {
+    async fn find(&self, query: &Query, _: &Visitor) -> Result<Page, Refusal> {
         let (inner, query) = (Arc::clone(&self.inner), query.clone());
         let found = blocking(&self.inner.searches, move || inner.find(&query)).await;
         if found.is_err() {
@@ -151,7 +151,7 @@ impl Catalog for Shop {
         found.unwrap_or_else(|Failed| Err(Refusal::internal()))
     }
 
-    async fn resolve(&self, ids: &[&str], presentation: &Presentation) -> Result<Vec<Vec<Match>>, Refusal> {
+    async fn resolve(&self, ids: &[&str], presentation: &Presentation, _: &Visitor) -> Result<Vec<Named>, Refusal> {
         let mut resolved: Vec<_> = ids.iter().map(|id| self.inner.resolve_cached(id, presentation)).collect();
         let missing: Vec<String> =
             ids.iter().zip(&resolved).filter(|(_, found)| found.is_none()).map(|(id, _)| (*id).to_owned()).collect();
@@ -163,7 +163,7 @@ impl Catalog for Shop {
                 *empty = read.next();
             }
         }
-        Ok(resolved.into_iter().map(Option::unwrap_or_default).collect())
+        Ok(resolved.into_iter().map(|found| Named::Found(found.unwrap_or_default())).collect())
     }
 }
 
@@ -275,7 +275,7 @@ impl Inner {
             });
             read.map_err(|error| unreadable(&error))?
         };
-        Ok(Page { products, next: hits.next, total: Some(hits.total) })
+        Ok(Page { products, next: hits.next, total: Some(hits.total), messages: Vec::new() })
     }
 
     /// A product from the cache, or else from the database.

@@ -14,7 +14,10 @@ use ucp_core::{
     cart::Cart,
     checkout::Checkout,
     order::Order,
-    purchase::ledger::{Change, Committed, Kept, Key, Ledger, Stored},
+    purchase::{
+        ledger::{Change, Committed, Kept, Key, Ledger, Stored},
+        mandate::Mandate,
+    },
 };
 
 use crate::{give_way, locked};
@@ -45,6 +48,7 @@ struct Books {
     checkouts: Shelf<Checkout>,
     orders: Shelf<Order>,
     stock: BTreeMap<String, u64>,
+    mandates: HashMap<String, Mandate>,
     kept: HashMap<Key, Kept>,
     commits: usize,
 }
@@ -116,7 +120,7 @@ impl Books {
         {
             return Committed::Kept(kept.clone());
         }
-        let Change { cart, checkout, order, stock } = change;
+        let Change { cart, checkout, order, stock, mandate } = change;
         let cart = cart.as_ref().is_none_or(|cart| self.carts.put(&cart.document.id, &cart.document.owner, cart));
         let checkout = checkout
             .as_ref()
@@ -134,6 +138,8 @@ impl Books {
         if !(cart && checkout && order && enough) {
             return Committed::Stale;
         }
+        let presented = mandate.iter().map(|presented| (presented.checkout_id.clone(), presented.mandate.clone()));
+        self.mandates.extend(presented);
         self.kept.extend(keep);
         self.commits += 1;
         Committed::Done
@@ -144,6 +150,12 @@ impl MemoryLedger {
     /// Starts to count a variant, or corrects the count.
     pub fn count(&self, variant: &str, quantity: u64) {
         locked(&self.books).stock.insert(variant.into(), quantity);
+    }
+
+    /// The mandate that is kept for a checkout.
+    #[must_use]
+    pub fn mandate(&self, checkout: &str) -> Option<Mandate> {
+        locked(&self.books).mandates.get(checkout).cloned()
     }
 
     /// How many there are of a variant that is counted.

@@ -14,7 +14,7 @@ use ucp_core::{
         market::{Market, Presentation},
         record::{Record, VariantRecord},
     },
-    port::{Catalog, Match, Page, Query, Target},
+    port::{Catalog, Match, Named, Page, Query, Target, Visitor},
 };
 
 use crate::{give_way, locked};
@@ -97,15 +97,15 @@ impl Catalog for Shelf {
         &self.key
     }
 
-    async fn find(&self, query: &Query) -> Result<Page, Refusal> {
+    async fn find(&self, query: &Query, _: &Visitor) -> Result<Page, Refusal> {
         self.open().await?;
         let goods = locked(&self.goods);
         let found = goods.iter().filter(|record| query.text.as_ref().is_none_or(|text| record.title.contains(text)));
         let products = found.take(query.limit).map(|record| Arc::new(record.present(&query.presentation))).collect();
-        Ok(Page { products, next: None, total: None })
+        Ok(Page { products, next: None, total: None, messages: Vec::new() })
     }
 
-    async fn resolve(&self, ids: &[&str], presentation: &Presentation) -> Result<Vec<Vec<Match>>, Refusal> {
+    async fn resolve(&self, ids: &[&str], presentation: &Presentation, _: &Visitor) -> Result<Vec<Named>, Refusal> {
         self.open().await?;
         let goods = locked(&self.goods);
         let target = |record: &Record, id: &str| {
@@ -116,7 +116,8 @@ impl Catalog for Shelf {
         };
         let named = |id: &&str| {
             let found = goods.iter().filter_map(|record| Some((record, target(record, id)?)));
-            found.map(|(record, target)| Match { product: Arc::new(record.present(presentation)), target }).collect()
+            let found = found.map(|(record, target)| Match { product: Arc::new(record.present(presentation)), target });
+            Named::Found(found.collect())
         };
         Ok(ids.iter().map(named).collect())
     }

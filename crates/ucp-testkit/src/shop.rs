@@ -7,7 +7,7 @@ use ucp_core::{
     Outcome, Refusal, Request,
     negotiation::{Active, Declaration},
     operation::{BUYER_CONSENT, CART, CHECKOUT, DISCOUNT, FULFILLMENT, ORDER},
-    port::{Backend, Catalog},
+    port::{self, Backend, Catalog, Visitor},
     purchase::{
         buyer::Buyer,
         caller::Caller,
@@ -46,6 +46,7 @@ impl Shop {
             catalog: Arc::clone(&shelf) as Arc<dyn Catalog>,
             ledger: Arc::clone(&ledger) as Arc<dyn Ledger>,
             terms: Arc::new(terms),
+            pricer: None,
             handlers: Arc::new([Arc::clone(&handler) as Arc<dyn Handler>]),
             pages: "https://shop.example".into(),
             clock: clock.port(),
@@ -92,11 +93,8 @@ impl Shop {
     /// The shop as a backend.
     #[must_use]
     pub fn backend(&self) -> Backend {
-        Backend {
-            catalog: Arc::clone(&self.shelf) as Arc<dyn Catalog>,
-            sales: Arc::new(self.desk.clone()),
-            directory: None,
-        }
+        let catalog = Arc::clone(&self.shelf) as Arc<dyn Catalog>;
+        Backend { shop: port::Shop::Facts { catalog, sales: Arc::new(self.desk.clone()) }, directory: None }
     }
 }
 
@@ -108,7 +106,13 @@ pub fn platform(owner: &str, without: &[&str]) -> Caller {
         .filter(|name| !without.contains(name))
         .map(|name| Declaration { name: name.into(), version: "2026-04-08".into(), ..Declaration::default() })
         .collect();
-    Caller { owner: owner.into(), active: Arc::new(Active::all(&declared)), multi_group: false, notary: None }
+    Caller {
+        owner: owner.into(),
+        active: Arc::new(Active::all(&declared)),
+        multi_group: false,
+        visitor: Visitor::default(),
+        notary: None,
+    }
 }
 
 /// A draft of goods and quantities, by a buyer whose e-mail address is known.

@@ -63,7 +63,10 @@ fn poster(reach: Reach, answers: &[&[&str]]) -> Poster {
 
 async fn post(poster: &Poster, url: &str) -> Result<u16, FetchError> {
     let url = ProfileUrl::parse(url, Reach::Loopback).expect("an address");
-    poster.post(&url, HeaderMap::new(), Bytes::from_static(b"{}")).await.map(|answered| answered.status)
+    let answered = poster.post(&url, HeaderMap::new(), Bytes::from_static(b"{}")).await;
+    // A connection can be used again when the task that drives it has run.
+    tokio::time::sleep(Duration::from_millis(5)).await;
+    answered.map(|answered| answered.status)
 }
 
 #[tokio::test]
@@ -97,4 +100,93 @@ async fn redirects_are_answers_and_nothing_else() {
     let poster = poster(Reach::Loopback, &[&["127.0.0.1"]]);
     assert_eq!(post(&poster, &format!("http://127.0.0.1:{port}/x")).await, Ok(307));
     assert_eq!(came.load(Ordering::SeqCst), 0);
+}
+
+/// What a receiver that keeps its connections open has seen.
+#[derive(Default)]
+struct Seen {
+    connections: AtomicUsize,
+    requests: AtomicUsize,
+}
+
+/// A receiver that takes one delivery after the other over each connection, on an address of this machine.
+async fn patient(ip: &str, port: u16) -> (u16, Arc<Seen>) {
+    let listener = TcpListener::bind((ip, port)).await.expect("a free port");
+    let port = listener.local_addr().expect("an address").port();
+    let seen = Arc::new(Seen::default());
+    let counting = Arc::clone(&seen);
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            counting.connections.fetch_add(1, Ordering::SeqCst);
+            let counting = Arc::clone(&counting);
+            tokio::spawn(async move {
+                let mut request = vec![0; 4096];
+                while stream.read(&mut request).await.is_ok_and(|read| read > 0) {
+                    counting.requests.fetch_add(1, Ordering::SeqCst);
+                    let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+                    if stream.write_all(answer).await.is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+    });
+    (port, seen)
+}
+
+impl Seen {
+    fn counts(&self) -> (usize, usize) {
+        (self.connections.load(Ordering::SeqCst), self.requests.load(Ordering::SeqCst))
+    }
+}
+
+#[tokio::test]
+async fn one_delivery_after_the_other_goes_over_one_connection() {
+    let (port, seen) = patient("127.0.0.1", 0).await;
+    let poster = poster(Reach::Loopback, &[&["127.0.0.1"], &["127.0.0.1", "127.0.0.9"]]);
+    for host in ["hook.localhost", "127.0.0.1"] {
+        let (before, _) = seen.counts();
+        for _ in 0..20 {
+            assert_eq!(post(&poster, &format!("http://{host}:{port}/x")).await, Ok(200));
+        }
+        assert_eq!(seen.counts().0, before + 1, "{host}");
+    }
+}
+
+#[tokio::test]
+async fn an_open_connection_is_not_used_once_the_name_is_found_at_a_forbidden_address() {
+    let (port, seen) = patient("127.0.0.1", 0).await;
+    let url = format!("http://hook.localhost:{port}/x");
+    let poster = poster(Reach::Loopback, &[&["127.0.0.1"], &["127.0.0.1", "10.0.0.1"], &[], &["127.0.0.1"]]);
+    assert_eq!(post(&poster, &url).await, Ok(200));
+    assert_eq!(post(&poster, &url).await, Err(FetchError::ForbiddenAddress { range: "private use" }));
+    assert_eq!(post(&poster, &url).await, Err(FetchError::UnknownHost));
+    assert_eq!(seen.counts(), (1, 1), "nothing was sent meanwhile");
+    assert_eq!(post(&poster, &url).await, Ok(200));
+    assert_eq!(seen.counts(), (1, 2));
+}
+
+#[tokio::test]
+async fn a_host_that_has_moved_is_found_where_it_is_now_although_a_connection_is_open() {
+    let (port, old) = patient("127.0.0.1", 0).await;
+    let (_, new) = patient("127.0.0.2", port).await;
+    let url = format!("http://hook.localhost:{port}/x");
+    // The first delivery resolves once, those over connections of their own twice.
+    let poster = poster(Reach::Loopback, &[&["127.0.0.1"], &["127.0.0.2"]]);
+    assert_eq!(post(&poster, &url).await, Ok(200));
+    for _ in 0..3 {
+        assert_eq!(post(&poster, &url).await, Ok(200));
+    }
+    assert_eq!((old.counts(), new.counts()), ((1, 1), (3, 3)));
+}
+
+#[tokio::test]
+async fn an_answer_without_end_costs_no_more_than_its_connection() {
+    let endless = "HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\nand so on";
+    let (port, came) = receiver(endless).await;
+    let poster = poster(Reach::Loopback, &[&["127.0.0.1"]]);
+    for _ in 0..2 {
+        assert_eq!(post(&poster, &format!("http://127.0.0.1:{port}/x")).await, Ok(200));
+    }
+    assert_eq!(came.load(Ordering::SeqCst), 2);
 }

@@ -72,7 +72,7 @@ fn what_is_accepted_is_what_was_agreed_to() {
         let verified = vectors.verify(mandate).unwrap();
         assert_eq!(verified.checkout["id"], "chk_7f9d1c", "{name}");
         assert_eq!(verified.checkout["line_items"], vectors.0["session"]["line_items"], "{name}");
-        assert!(verified.kid.starts_with("platform-es") && verified.audience == "https://shop.example", "{name}");
+        assert!(verified.key.kid().starts_with("platform-es") && verified.audience == "https://shop.example", "{name}");
         assert_eq!(verified.reference.len(), 43, "{name}");
         assert!(verified.expires > 1_767_225_500, "{name}");
         assert!(!format!("{verified:?}").contains("Socks"), "{name}");

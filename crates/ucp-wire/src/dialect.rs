@@ -8,12 +8,13 @@ use serde_json::{Map, Value};
 use ucp_core::{
     Answer, Operation, Outcome, Refusal, Release, Request,
     negotiation::{Active, Declaration, Names, OwnName},
+    operation::Offering,
     order,
 };
 
 use crate::{
-    profile::Site, purchase::shape::Authorization, refusal, schema, schema::Shapes, splice::json, v2026_01_11,
-    v2026_01_23, v2026_04_08, v2026_08_25,
+    profile::Site, purchase::shape::Authorization, refusal, relay::Step, schema, schema::Shapes, splice::json,
+    v2026_01_11, v2026_01_23, v2026_04_08, v2026_08_25,
 };
 
 /// One release of the protocol: its shapes, and how they are read and written.
@@ -59,10 +60,26 @@ pub trait Dialect: fmt::Debug + Sync {
     /// declares the part of it that belongs to the operation.
     fn encode(&self, operation: Operation, outcome: &Outcome, active: &Active) -> Encoded;
 
+    /// The `ucp` member of an answer that carries what was asked for, without what belongs to this one answer.
+    fn metadata(&self, operation: Operation, active: &Active) -> Map<String, Value>;
+
+    /// How its documents differ from those of the release before.
+    fn step(&self) -> &'static Step;
+
+    /// Whether a payload repeats the identifier of the resource that the transport names.
+    fn names_resources_twice(&self, _: Operation) -> bool {
+        false
+    }
+
     /// An order as the platform is told about it (rules WHK-01 to WHK-03): the order as it is answered. What else there is
     /// to say stands in header fields.
     fn notice(&self, view: order::View, active: &Active, _: &Occasion<'_>) -> String {
         self.encode(Operation::GetOrder, &Outcome::Answer(Answer::GetOrder(view)), active).document
+    }
+
+    /// The same for an order that is written already.
+    fn noticed(&self, document: String, _: &Occasion<'_>) -> String {
+        document
     }
 
     /// How the platform is shown who tells it.
@@ -122,8 +139,10 @@ pub struct Offer {
     pub published: bool,
     /// What the domain calls it; differs from the name where a release has another one.
     pub known_as: &'static str,
-    /// Whether both sides sign under it, so that it is offered only where there is a key to sign with.
+    /// Whether this side signs under it, so that it is offered only where there is a key to sign with.
     pub signed: bool,
+    /// Whether nothing is called under it: whoever has bought something is told what becomes of it.
+    pub tells: bool,
     /// The formats of verifiable presentations it takes, as its configuration states them.
     pub presentations: &'static [&'static str],
 }
@@ -145,6 +164,7 @@ impl Offer {
             published: true,
             known_as: name,
             signed: false,
+            tells: false,
             presentations: &[],
         }
     }
@@ -157,6 +177,11 @@ impl Offer {
     /// The same as one under which both sides sign, with presentations of these formats.
     pub(crate) const fn signing(self, presentations: &'static [&'static str]) -> Self {
         Self { signed: true, presentations, ..self }
+    }
+
+    /// The same as one under which nothing is called, and platforms are told of their orders, signed.
+    pub(crate) const fn telling(self) -> Self {
+        Self { tells: true, signed: true, ..self }
     }
 
     /// The same where the domain has another name for it.
@@ -238,22 +263,23 @@ pub fn dialect(release: Release) -> &'static dyn Dialect {
     }
 }
 
-/// The capabilities that a gateway with these operations has in a release: the roots it has an operation for, and what
-/// extends them.
-pub fn offered<'a>(
-    dialect: &dyn Dialect,
-    operations: &'a [Operation],
-) -> impl Iterator<Item = &'static Offer> + use<'a> {
-    let callable: Vec<_> = operations
+/// The capabilities that a gateway has in a release that offers this: the roots it has an operation for, what
+/// extends them, and those under which it tells of what other releases have an operation for.
+pub fn offered<'a>(dialect: &dyn Dialect, offering: &'a Offering) -> impl Iterator<Item = &'static Offer> + use<'a> {
+    let callable: Vec<_> = offering
+        .operations
         .iter()
         .filter(|operation| dialect.shapes(**operation).is_some())
         .map(|operation| operation.row().capability)
         .collect();
     dialect.offers().iter().filter(move |offer| {
-        if offer.extends.is_empty() {
+        if offer.tells {
+            offering.operations.iter().any(|operation| operation.row().capability == offer.name)
+        } else if offer.extends.is_empty() {
             callable.contains(&offer.name)
         } else {
-            offer.extends.iter().any(|parent| callable.contains(parent))
+            offering.extensions.contains(&offer.known_as)
+                && offer.extends.iter().any(|parent| callable.contains(parent))
         }
     })
 }

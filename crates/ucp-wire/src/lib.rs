@@ -12,6 +12,7 @@
 //! | `catalog`, `purchase`, `merchant` | what releases share: requests, shapes and answers |
 //! | `request`, `envelope` | requests of every operation; answers of every operation, and what stands around them |
 //! | [`splice`] | putting answers together from serialised parts |
+//! | [`relay`] | documents of a shop that speaks UCP itself, between releases |
 //! | [`refusal`] | the shape of a protocol failure |
 //! | [`schema`] | JSON Schemas derived from the wire types, and validation against them |
 //! | [`profile`], [`openapi`], [`openrpc`] | the generated documents |
@@ -27,6 +28,7 @@ pub mod openrpc;
 pub mod profile;
 mod purchase;
 pub mod refusal;
+pub mod relay;
 mod request;
 pub mod schema;
 pub mod splice;

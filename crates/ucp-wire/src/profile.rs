@@ -4,8 +4,9 @@
 
 use serde_json::{Map, Value, json};
 use ucp_core::{
-    Operation, Release,
+    Release,
     negotiation::{Names, OwnName},
+    operation::Offering,
     purchase::payment::Declaration,
 };
 
@@ -28,8 +29,8 @@ pub fn published_at(release: Release, path: &str) -> String {
 pub struct Site<'a> {
     /// The address of the REST endpoint, without trailing slash; that of MCP is `mcp` below it.
     pub endpoint: &'a str,
-    /// The operations that are mounted.
-    pub operations: &'a [Operation],
+    /// What can be asked.
+    pub offering: &'a Offering,
     /// The names that the business uses in place of those in the operation table.
     pub names: &'a Names,
     /// The public keys of the business, as JSON Web Keys.
@@ -44,7 +45,7 @@ impl Site<'_> {
     /// The capabilities that are advertised: those of the release, as far as there is a key where one is needed.
     pub(crate) fn advertised(&self, dialect: &dyn Dialect) -> impl Iterator<Item = &'static Offer> {
         let signs = !self.keys.is_empty();
-        offered(dialect, self.operations).filter(move |offer| offer.published && (signs || !offer.signed))
+        offered(dialect, self.offering).filter(move |offer| offer.published && (signs || !offer.signed))
     }
 
     /// The specification and the schema of a capability in a release.
@@ -109,7 +110,7 @@ pub fn profile(dialect: &dyn Dialect, site: &Site<'_>, key_members: &[&str]) -> 
             "schema": site.description(release, service, document),
         })
     };
-    let services = services(dialect, site.operations).into_iter().map(|service| {
+    let services = services(dialect, &site.offering.operations).into_iter().map(|service| {
         let entries = [
             entry(service, "rest", site.endpoint.to_owned(), OPENAPI),
             entry(service, "mcp", format!("{}/mcp", site.endpoint), OPENRPC),

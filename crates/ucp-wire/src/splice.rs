@@ -4,6 +4,7 @@
 //! and the few new values between them to one buffer, and keeps the commas right.
 
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 /// A JSON document under construction.
 #[derive(Debug, Default)]
@@ -78,6 +79,14 @@ pub fn json(value: &(impl Serialize + ?Sized)) -> String {
 pub fn members(object: &impl Serialize) -> Box<str> {
     let text = json(object);
     text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or_default().into()
+}
+
+/// An object as the members it has.
+pub(crate) fn object(value: &impl Serialize) -> Map<String, Value> {
+    match serde_json::to_value(value) {
+        Ok(Value::Object(members)) => members,
+        _ => Map::new(),
+    }
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use crate::{
     merchant::MerchantShapes,
     profile::{OPENAPI, OPENRPC, Site},
     purchase::PurchaseShapes,
+    relay::Step,
 };
 
 /// Release 2026-01-11.
@@ -24,6 +25,7 @@ pub static V2026_01_11: Founding<First> = Founding {
     merchants: &MERCHANTS,
     direct: purchase::direct,
     profile,
+    step: &Step::NONE,
     form: PhantomData,
 };
 
@@ -33,13 +35,13 @@ static MERCHANTS: LazyLock<MerchantShapes> = LazyLock::new(MerchantShapes::of::<
 
 const RELEASE: Release = Release::V2026_01_11;
 
-static OFFERS: [Offer; 9] = founding::offers(RELEASE);
+static OFFERS: [Offer; 10] = founding::offers(RELEASE);
 
 /// A profile with one object per service, capabilities as an array, and payment handlers beside `ucp`.
 fn profile(dialect: &dyn Dialect, site: &Site<'_>) -> Value {
     let version = RELEASE.date();
     let binding = |service: &str, document: &str, endpoint: String| json!({ "schema": site.description(RELEASE, service, document), "endpoint": endpoint });
-    let services = services(dialect, site.operations).into_iter().map(|service| {
+    let services = services(dialect, &site.offering.operations).into_iter().map(|service| {
         let entry = json!({
             "version": version,
             "spec": site.overview(RELEASE, service),

@@ -1,5 +1,7 @@
 //! Release 2026-01-23: checkouts, with capabilities and payment handlers by name.
 
+mod step;
+
 use std::{marker::PhantomData, sync::LazyLock};
 
 use ucp_core::Release;
@@ -20,6 +22,7 @@ pub static V2026_01_23: Founding<Second> = Founding {
     merchants: &MERCHANTS,
     direct: |document| document,
     profile: |dialect, site| profile::profile(dialect, site, &["signing_keys"]),
+    step: &step::STEP,
     form: PhantomData,
 };
 
@@ -29,4 +32,4 @@ static MERCHANTS: LazyLock<MerchantShapes> = LazyLock::new(MerchantShapes::of::<
 
 const RELEASE: Release = Release::V2026_01_23;
 
-static OFFERS: [Offer; 9] = founding::offers(RELEASE);
+static OFFERS: [Offer; 10] = founding::offers(RELEASE);

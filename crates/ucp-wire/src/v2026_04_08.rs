@@ -1,8 +1,10 @@
 //! Release 2026-04-08: the first one with a catalog.
 
+mod step;
+
 use std::sync::LazyLock;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use ucp_core::{
     Operation, Outcome, Refusal, Release, Request,
     catalog::product::{Product, UnitPrice},
@@ -33,9 +35,10 @@ use crate::{
         payment::Payment,
         request::{CompleteCheckoutRequest, CreateCheckoutRequest},
     },
+    relay::Step,
     request::decode,
     schema::Shapes,
-    splice::members,
+    splice::{members, object},
 };
 
 /// Release 2026-04-08.
@@ -160,6 +163,14 @@ impl Dialect for V2026_04_08 {
 
     fn encode(&self, operation: Operation, outcome: &Outcome, active: &Active) -> Encoded {
         envelope::encode(self, operation, outcome, active)
+    }
+
+    fn metadata(&self, operation: Operation, active: &Active) -> Map<String, Value> {
+        object(&Success::new(Release::V2026_04_08, operation, active))
+    }
+
+    fn step(&self) -> &'static Step {
+        &step::STEP
     }
 
     fn profile(&self, site: &Site<'_>) -> Value {

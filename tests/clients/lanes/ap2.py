@@ -17,6 +17,7 @@ from lib.gateway import RUNS, Host, run, serving
 from sd_jwt.common import SDObj
 from sd_jwt.holder import SDJWTHolder
 from sd_jwt.issuer import SDJWTIssuer
+from sd_jwt.verifier import SDJWTVerifier
 
 RELEASES = ["2026-01-11", "2026-01-23", "2026-04-08", "2026-08-25"]
 CONFIG = """
@@ -248,6 +249,22 @@ def test_nothing_is_sold_without_a_good_mandate(shop, host):
         assert refused(session.verified(session.complete(ready, wrong))) == code, (code, wrong)
     # The terms are still those that were agreed to.
     assert session.complete(ready, good)["status"] == "completed"
+
+
+def test_what_is_kept_proves_what_was_agreed_to(shop, host):
+    url, data = shop
+    session = Session(url, host, "2026-04-08")
+    ready = session.create()
+    good = mandate(ready, url)
+    order = session.complete(ready, good)["order"]["id"]
+    assert run("orders", "show", order, "--mandate", "--data-dir", data) == (0, f"{good}\n".encode())
+    evidence = json.loads(run("orders", "show", order, "--json", "--data-dir", data)[1])["payment"]["mandate"]
+    assert evidence["kept"] is True
+    # Later, with nothing but what was kept, whatever became of the platform's profile.
+    kept = SDJWTVerifier(good, lambda *_: JWK(**evidence["key"]), expected_aud=url, expected_nonce=ready["id"])
+    agreed = kept.get_verified_payload()["checkout"]
+    assert agreed == ready
+    session.verified(agreed)
 
 
 def test_an_agreement_is_about_these_terms_and_this_delivery(shop, host):

@@ -1,34 +1,66 @@
 // A buyer finishes in a browser what an agent has begun: with the keyboard alone, on small screens and large ones, in the
 // light and in the dark. What the pages look like is kept as *.png beside the lane's log.
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { promisify } from 'node:util';
 import { chromium } from 'playwright-core';
-import { meta, url } from '../lib/gateway.mjs';
+import { meta, startGateway, url } from '../lib/gateway.mjs';
 import { item, paying, wanted } from '../lib/purchase.mjs';
 
 const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const requests = [];
 const complaints = [];
+const origins = new Set([url]);
 let browser;
 
 /** A call of the agent. */
-async function call(method, path, payload) {
+async function call(method, path, payload, at = url) {
   const headers = {
     'Content-Type': 'application/json',
     'UCP-Agent': `profile="${meta['ucp-agent'].profile}"`,
     'Idempotency-Key': randomUUID(),
   };
-  const answer = await fetch(url + path, { method, headers, body: payload && JSON.stringify(payload) });
+  const answer = await fetch(at + path, { method, headers, body: payload && JSON.stringify(payload) });
   const text = await answer.text();
   assert.ok(answer.ok, `${method} ${path}: ${answer.status} ${text}`);
   return JSON.parse(text);
 }
 
-const look = ({ id }) => call('GET', `/checkout-sessions/${id}`);
+const look = ({ id }, at = url) => call('GET', `/checkout-sessions/${id}`, undefined, at);
+
+/** A shop of its own with one mug, which sells on these terms. */
+async function shopOn(name, terms, toml = '') {
+  const file = (suffix) => join(process.env.LANE_DIR, `gateway-${name}.${suffix}`);
+  const run = (...args) => promisify(execFile)(process.env.UCP_GATEWAY_BIN, [...args, '--data-dir', file('data')]);
+  const mug = { id: 'mug', price: { amount: 60_000, currency: 'USD' }, digital: true };
+  const goods = { id: 'p', title: 'A mug of silver', description: { plain: 'Holds tea.' }, variants: [mug] };
+  await writeFile(file('jsonl'), `${JSON.stringify(goods)}\n`);
+  await run('import', file('jsonl'), '--name', 'Mugs & more', '--currency', 'USD');
+  await writeFile(file('terms'), JSON.stringify(terms));
+  await run('terms', file('terms'));
+  const gateway = await startGateway(name, toml);
+  origins.add(gateway.url);
+  return gateway;
+}
+
+const mug = { line_items: [{ item: { id: 'mug' }, quantity: 1 }], buyer: { email: 'bea@example.com' } };
+
+/** How a page looks on small screens, in the light and in the dark: pictures of it, and nothing to object to. */
+async function small(name, address, heading) {
+  for (const colorScheme of ['light', 'dark']) {
+    const page = await open(address, { viewport: { width: 320, height: 640 }, colorScheme });
+    await page.getByRole('heading', { name: heading, level: 1 }).waitFor();
+    assert.equal(await scrollsSideways(page), false, `${name} scrolls sideways`);
+    assert.deepEqual(await objections(page), [], name);
+    await picture(page, `small-${colorScheme}-${name}`);
+    await page.context().close();
+  }
+}
 
 /** A page as a buyer has it in front of them. */
 async function open(address, options = {}) {
@@ -166,6 +198,83 @@ test('a buyer confirms what the bank asks an agent for', async () => {
   await page.context().close();
 });
 
+test('a buyer approves what the shop wants to be looked at, and the agent goes on', async () => {
+  const reason = 'Orders from 500 dollars need your own word.';
+  const terms = { reviews: [{ code: 'high_value_order', reason, min_total: 50_000 }] };
+  const shop = await shopOn('strict', terms);
+  const checkout = await call('POST', '/checkout-sessions', mug, shop.url);
+  assert.equal(checkout.status, 'requires_escalation');
+  const [{ code, severity }] = checkout.messages;
+  assert.deepEqual([code, severity], ['high_value_order', 'requires_buyer_review']);
+  await small('review', checkout.continue_url, 'Please look at your purchase');
+  await small('approval', `${checkout.continue_url}?view=confirm`, 'Confirm your order');
+
+  const back = new URL('/chat', meta['ucp-agent'].profile).href;
+  const page = await open(`${checkout.continue_url}?continue_to=${encodeURIComponent(back)}`);
+  assert.deepEqual(await objections(page), []);
+  await picture(page, 'review');
+  await tabTo(page, 'a[href*="view=confirm"]');
+  await page.keyboard.press('Enter');
+  await page.getByText(reason).waitFor();
+  await picture(page, 'approval');
+  await tabTo(page, 'button');
+  assert.equal(await page.evaluate(() => document.activeElement.textContent), 'I approve this purchase');
+  await page.keyboard.press('Enter');
+  await page.getByText('Your assistant can go on now').waitFor();
+  assert.equal(await page.evaluate(() => document.activeElement.getAttribute('role')), 'status', 'it is read out');
+  assert.deepEqual(await objections(page), []);
+  await picture(page, 'approved');
+  const home = await page.getByRole('link', { name: /^Back to/ }).first().getAttribute('href');
+  assert.equal(home, back, 'and then it goes back to the agent');
+  await page.context().close();
+
+  const approved = await look(checkout, shop.url);
+  assert.equal(approved.status, 'ready_for_complete', JSON.stringify(approved.messages));
+  const paid = await call('POST', `/checkout-sessions/${checkout.id}/complete`, paying(approved), shop.url);
+  assert.equal(paid.status, 'completed');
+  await shop.stop();
+});
+
+test('whoever comes late, or too often, is told so', async () => {
+  const terms = { lifetimes: { cart_seconds: 1, checkout_seconds: 1 } };
+  const late = await shopOn('hasty', terms, '[server]\nstorefront = "https://mugs.example/"\n');
+  const checkout = await call('POST', '/checkout-sessions', mug, late.url);
+  const cart = await call('POST', '/carts', mug, late.url);
+  for (const address of [checkout.continue_url, cart.continue_url]) {
+    for (let tries = 0; (await fetch(address)).status !== 410; tries += 1) {
+      assert.ok(tries < 300, 'it expires');
+      await new Promise((wake) => setTimeout(wake, 200));
+    }
+  }
+  await small('expired', checkout.continue_url, 'This purchase has expired');
+  await small('expired-cart', cart.continue_url, 'This cart has expired');
+  const page = await open(checkout.continue_url);
+  assert.equal(await page.getByRole('link', { name: 'Go to Mugs & more' }).getAttribute('href'), 'https://mugs.example/');
+  await page.context().close();
+  await late.stop();
+
+  const limits = '[callers]\npolicy = "development"\n[limits]\nanonymous = { per_second = 1, burst = 1 }\n';
+  const busy = await shopOn('busy', {}, limits);
+  for (const colorScheme of ['light', 'dark']) {
+    const visit = await open(`${busy.url}/continue/nothing`, { viewport: { width: 320, height: 640 }, colorScheme });
+    for (let tries = 0; (await visit.title()) !== 'Please wait a moment – Mugs & more'; tries += 1) {
+      assert.ok(tries < 50, 'it is too much');
+      await visit.reload();
+    }
+    assert.equal(await scrollsSideways(visit), false);
+    assert.deepEqual(await objections(visit), []);
+    await picture(visit, `small-${colorScheme}-too-much`);
+    await visit.context().close();
+  }
+  await busy.stop();
+});
+
+test('what was canceled is still shown', async () => {
+  const wish = await call('POST', '/checkout-sessions', wanted);
+  await call('POST', `/checkout-sessions/${wish.id}/cancel`);
+  await small('canceled', wish.continue_url, 'This purchase was canceled');
+});
+
 for (const colorScheme of ['light', 'dark']) {
   test(`small screens in the ${colorScheme}`, async () => {
     const small = { viewport: { width: 320, height: 640 }, colorScheme };
@@ -207,7 +316,7 @@ test('it works without scripts', async () => {
 test('nothing is loaded but the pages themselves', () => {
   const foreign = requests.filter((request) => {
     const { origin, pathname } = new URL(request);
-    return origin !== url || !/^\/(continue|order)\//.test(pathname);
+    return !origins.has(origin) || !/^\/(continue|order)\//.test(pathname);
   });
   assert.deepEqual(foreign.filter((request) => !request.endsWith('/favicon.ico')), []);
   assert.ok(requests.length > 10);

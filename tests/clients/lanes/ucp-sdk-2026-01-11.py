@@ -2,9 +2,10 @@
 
 from ucp_sdk.models.discovery.profile_schema import UcpDiscoveryProfile
 from ucp_sdk.models.schemas.shopping import buyer_consent_resp, checkout_resp, discount_resp, fulfillment_resp
+from ucp_sdk.models.schemas.shopping.order import Order
 from ucp_sdk.models.schemas.shopping.types.message import Message
 
-from lib import purchase
+from lib import orders, purchase
 from lib.founding_models import suite
 from lib.gateway import published_profile
 
@@ -27,6 +28,7 @@ TestPurchase = purchase.suite(
         *(module.Checkout for module in (fulfillment_resp, discount_resp, buyer_consent_resp)),
     ],
 )
+TestOrders = orders.suite("2026-01-11", order=Order)
 TestFounding = suite("2026-01-11", profile=profile, message=lambda message: Message.model_validate(message).root)
 
 

@@ -1,10 +1,11 @@
 """PyPI `ucp-sdk` 0.3, the protocol's own Python models of 2026-01-23."""
 
 from ucp_sdk.models.schemas.shopping import buyer_consent, checkout, discount
+from ucp_sdk.models.schemas.shopping.order import Order
 from ucp_sdk.models.schemas.shopping.types.message import Message
 from ucp_sdk.models.schemas.ucp import BusinessSchema, ResponseOrderSchema
 
-from lib import purchase
+from lib import orders, purchase
 from lib.founding_models import suite
 from lib.shop import fetch
 
@@ -20,6 +21,7 @@ def profile(document):
 
 
 TestPurchase = purchase.suite("2026-01-23", checkouts=[module.Checkout for module in (checkout, discount, buyer_consent)])
+TestOrders = orders.suite("2026-01-23", order=Order)
 TestFounding = suite("2026-01-23", profile=profile, message=lambda message: Message.model_validate(message).root)
 
 

@@ -10,7 +10,7 @@ from ucp_sdk.models.schemas.shopping.order import Order
 from ucp_sdk.models.schemas.shopping.types.error_response import ErrorResponse
 from ucp_sdk.models.schemas.ucp import BusinessSchema
 
-from lib import purchase
+from lib import orders, purchase
 from lib.catalog_models import suite
 
 
@@ -43,3 +43,5 @@ TestPurchase = purchase.suite(
     order=Order,
     failure=ErrorResponse,
 )
+
+TestOrders = orders.suite("2026-04-08", order=Order)

@@ -12,7 +12,7 @@ from ucp_sdk.models.schemas.shopping.catalog_lookup import GetProductResponse, L
 from ucp_sdk.models.schemas.shopping.catalog_search import SearchResponse
 from ucp_sdk.models.schemas.shopping.order import Order
 
-from lib import purchase
+from lib import orders, purchase
 from lib.catalog_models import suite
 from lib.gateway import published_profile
 from lib.shop import RELEASES, URL, browse, fetch
@@ -52,6 +52,8 @@ TestPurchase = purchase.suite(
     order=Order,
     failure=ErrorResponse,
 )
+
+TestOrders = orders.suite("2026-08-25", order=Order)
 
 
 @pytest.mark.parametrize("path", ["/.well-known/ucp", "/ucp/2026-08-25/.well-known/ucp"])

@@ -27,7 +27,7 @@ fn terms(data: &TempDir, set: Option<&Value>) -> Result<String, String> {
 }
 
 /// A shop of flowers with other terms.
-fn shop(change: impl FnOnce(&mut Value)) -> (Gateway, TempDir) {
+pub(super) fn shop(change: impl FnOnce(&mut Value)) -> (Gateway, TempDir) {
     let data = tempfile::tempdir().expect("a directory");
     drop(flower_shop(data.path(), &[]));
     let mut present: Value = serde_json::from_str(&terms(&data, None).expect("the terms")).expect("JSON");

@@ -52,13 +52,17 @@ impl Market {
 
     /// What the buyer agrees to, of the answer and with claims of the key binding that are unlike they should be.
     fn mandate(&self, checkout: &Value, change: &Value) -> String {
+        self.issued(&self.platform, checkout, 600, change)
+    }
+
+    /// The same by somebody, for so many seconds.
+    fn issued(&self, issuer: &SigningKey, checkout: &Value, life: i64, change: &Value) -> String {
         let seconds = now().duration_since(std::time::UNIX_EPOCH).expect("a time").as_secs();
         let issued = json!({
-            "vct": "mandate.checkout.1", "exp": seconds + 600, "checkout": checkout,
+            "vct": "mandate.checkout.1", "exp": seconds.saturating_add_signed(life), "checkout": checkout,
             "cnf": { "jwk": self.holder.public().to_jwk() },
         });
-        let bound =
-            jws(&self.platform, &json!({ "kid": self.platform.public().kid(), "typ": "dc+sd-jwt" }), &issued) + "~";
+        let bound = jws(issuer, &json!({ "kid": issuer.public().kid(), "typ": "dc+sd-jwt" }), &issued) + "~";
         let mut binding = json!({
             "aud": format!("http://{}", self.shop.address), "nonce": checkout["id"], "iat": seconds,
             "sd_hash": BASE64_URL_SAFE_NO_PAD.encode(sha256(bound.as_bytes())),
@@ -123,9 +127,18 @@ fn every_answer_is_signed_and_nothing_is_sold_without_a_mandate() {
             shopper.keyed(Some(key), "complete_checkout", Some(id(&created)), &completing(&shopper, mandate))
         };
         let nonce = json!({ "nonce": "another" });
+        let with = |change: &dyn Fn(&mut Value)| {
+            let mut checkout = looked.clone();
+            change(&mut checkout);
+            Some(market.mandate(&checkout, &json!({})))
+        };
         for (code, mandate) in [
             ("mandate_required", None),
             ("mandate_invalid_signature", Some("a.b.c~d.e.f".to_owned())),
+            ("agent_missing_key", Some(market.issued(&market.holder, &looked, 600, &json!({})))),
+            ("mandate_expired", Some(market.issued(&market.platform, &looked, -600, &json!({})))),
+            ("merchant_authorization_missing", with(&|checkout| checkout["ap2"] = json!({}))),
+            ("merchant_authorization_invalid", with(&|checkout| checkout["totals"][0]["amount"] = json!(1))),
             ("mandate_scope_mismatch", Some(market.mandate(&looked, &nonce))),
             ("mandate_scope_mismatch", Some(market.mandate(&looked, &json!({ "aud": "https://other.example" })))),
         ] {
@@ -143,6 +156,50 @@ fn every_answer_is_signed_and_nothing_is_sold_without_a_mandate() {
         let canceled = shopper.call("cancel_checkout", Some(id(&other)), &json!({}));
         assert_eq!(signed(&shopper, canceled.document())["status"], "canceled");
     }
+    assert!(!market.shop.stderr().contains("eyJ"), "mandates are not logged");
+}
+
+#[test]
+fn the_mandate_is_kept_with_the_order_and_shown_to_who_asks_for_it() {
+    let market = Market::open();
+    let orders = |arguments: &[&str]| {
+        let output = crate::harness::binary()
+            .arg("orders")
+            .args(arguments)
+            .arg("--data-dir")
+            .arg(market.shop.data())
+            .output()
+            .expect("it runs");
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
+        if output.status.success() { Ok(text(output.stdout)) } else { Err(text(output.stderr)) }
+    };
+    for (release, transport) in [(Release::V2026_01_11, Transport::Method), (Release::NEWEST, Transport::Rest)] {
+        let shopper = market.shopper(release, transport);
+        let created = signed(&shopper, shopper.create(&ready(&[("bouquet_roses", 1)])));
+        // One that is good, but comes with a card that is declined, and the one that the purchase is concluded with.
+        let first = market.mandate(&created, &json!({}));
+        let mut declined = shopper.paying("fail_token");
+        declined["ap2"] = json!({ "checkout_mandate": first });
+        shopper.call("complete_checkout", Some(id(&created)), &declined);
+        let last = market.mandate(&created, &json!({ "nonce": created["ap2"]["merchant_authorization"] }));
+        let payload = completing(&shopper, Some(&last));
+        let completed = shopper.call("complete_checkout", Some(id(&created)), &payload);
+        let order = completed.document()["order"]["id"].as_str().expect("an order").to_owned();
+        assert!(!completed.text().contains(&last), "it is not answered");
+
+        let shown: Value = serde_json::from_str(&orders(&["show", &order, "--json"]).expect("shown")).expect("JSON");
+        let evidence = &shown["payment"]["mandate"];
+        assert_eq!((&evidence["kept"], &evidence["key"]), (&json!(true), &market.platform.public().to_jwk().into()));
+        let text = orders(&["show", &order]).expect("shown");
+        assert!(text.contains("kept; `--mandate` writes it") && !text.contains(&last), "{text}");
+        assert!(!shown.to_string().contains(&last), "{shown}");
+        assert_eq!(orders(&["show", &order, "--mandate"]).expect("written"), format!("{last}\n"));
+    }
+    let plain = Shopper::rest(&market.shop);
+    let bought = plain.complete(&plain.create(&ready(&[("bouquet_roses", 1)])), "success_token");
+    let order = bought["order"]["id"].as_str().expect("an order");
+    let refused = orders(&["show", order, "--mandate"]).expect_err("there is none");
+    assert!(refused.contains(&format!("no mandate is kept for the order `{order}`")), "{refused}");
     assert!(!market.shop.stderr().contains("eyJ"), "mandates are not logged");
 }
 

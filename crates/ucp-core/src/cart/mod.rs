@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     message::Message,
     money::Currency,
-    purchase::{discount::Discounts, draft::Draft, line_item::LineItem, totals::Total},
+    purchase::{discount::Discounts, draft::Draft, line_item::LineItem, pricer::Held, totals::Total},
 };
 
 /// A cart, as it is kept.
@@ -37,6 +37,9 @@ pub struct Cart {
     pub discounts: Option<Discounts>,
     /// What is to be said about it.
     pub messages: Vec<Message>,
+    /// What the shop behind it holds for it, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<Held>,
     /// Whether it was canceled.
     pub canceled: bool,
     /// When it was made.

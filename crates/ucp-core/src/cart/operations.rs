@@ -10,7 +10,8 @@ use crate::{
         desk::{Decision, Desk, not_found, nothing_to_buy},
         draft::Draft,
         ledger::{Change, Stored},
-        pricing::{Previous, Purpose, Quote},
+        pricer::{Inquiry, Priced},
+        pricing::{Previous, Purpose},
     },
 };
 
@@ -21,9 +22,9 @@ impl Desk {
     /// What the ports fail with, and what cannot be priced.
     pub async fn create_cart(&self, caller: &Caller, request: Create) -> Result<Decision, Refusal> {
         let draft = Self::negotiated(request.draft, Purpose::Cart, caller);
-        let (quote, purchasable) = self.price(Purpose::Cart, &draft, caller, &Previous::default()).await?;
-        if !purchasable {
-            return Ok(Decision::unchanged(nothing_to_buy(quote.messages)));
+        let priced = self.price(Purpose::Cart, &draft, caller, &Previous::default(), None).await?;
+        if !priced.purchasable {
+            return Ok(Decision::unchanged(nothing_to_buy(priced.quote.messages)));
         }
         let now = self.now();
         let cart = Cart {
@@ -32,7 +33,7 @@ impl Desk {
             token: self.unguessable(""),
             canceled: false,
             created_at: now,
-            ..self.priced_cart(draft, quote)
+            ..self.priced_cart(draft, priced)
         };
         Ok(self.changed_cart(cart, 0, Answer::CreateCart))
     }
@@ -42,8 +43,12 @@ impl Desk {
     /// # Errors
     /// What the ports fail with.
     pub async fn get_cart(&self, caller: &Caller, request: ById) -> Result<Decision, Refusal> {
-        Ok(Decision::unchanged(match self.cart(caller, &request.id).await? {
-            Some(stored) => Outcome::Answer(Answer::GetCart(self.view_cart(stored.document, false))),
+        let cart = match self.cart(caller, &request.id).await? {
+            Some(stored) => self.looked_at(caller, stored.document).await?,
+            None => None,
+        };
+        Ok(Decision::unchanged(match cart {
+            Some(cart) => Outcome::Answer(Answer::GetCart(self.view_cart(cart, false))),
             None => not_found("cart", &request.id),
         }))
     }
@@ -57,9 +62,9 @@ impl Desk {
             return Ok(Decision::unchanged(not_found("cart", &request.id)));
         };
         let draft = Self::negotiated(request.draft, Purpose::Cart, caller);
-        let previous = Previous { line_items: cart.line_items.clone(), fulfillment: None, lines_ever: cart.lines_ever };
-        let (quote, _) = self.price(Purpose::Cart, &draft, caller, &previous).await?;
-        let priced = self.priced_cart(draft, quote);
+        let previous = cart.previous();
+        let priced = self.price(Purpose::Cart, &draft, caller, &previous, cart.held.as_ref()).await?;
+        let priced = self.priced_cart(draft, priced);
         let cart = Cart {
             id: cart.id,
             owner: cart.owner,
@@ -79,7 +84,13 @@ impl Desk {
         let Some(Stored { document: cart, version }) = self.cart(caller, &request.id).await? else {
             return Ok(Decision::unchanged(not_found("cart", &request.id)));
         };
-        let canceled = Cart { canceled: true, ..cart.clone() };
+        if let (Some(pricer), Some(held)) = (&self.pricer, &cart.held) {
+            let previous = cart.previous();
+            let inquiry =
+                Inquiry { purpose: Purpose::Cart, draft: &cart.draft, caller, previous: &previous, held: Some(held) };
+            pricer.give_up(inquiry).await?;
+        }
+        let canceled = Cart { canceled: true, held: None, ..cart.clone() };
         let mut view = self.view_cart(cart, false);
         view.continue_url = None;
         Ok(Decision {
@@ -95,9 +106,32 @@ impl Desk {
         Ok(stored.filter(|Stored { document: cart, .. }| !cart.canceled && cart.expires_at > now))
     }
 
+    /// A cart as the shop behind it has it now, if it still does.
+    async fn looked_at(&self, caller: &Caller, cart: Cart) -> Result<Option<Cart>, Refusal> {
+        let Some(pricer) = &self.pricer else { return Ok(Some(cart)) };
+        let previous = cart.previous();
+        let inquiry = Inquiry {
+            purpose: Purpose::Cart,
+            draft: &cart.draft,
+            caller,
+            previous: &previous,
+            held: cart.held.as_ref(),
+        };
+        let Some(priced) = pricer.look(inquiry).await? else { return Ok(None) };
+        Ok(Some(Cart {
+            id: cart.id,
+            owner: cart.owner,
+            token: cart.token,
+            created_at: cart.created_at,
+            expires_at: cart.expires_at,
+            ..self.priced_cart(cart.draft, priced)
+        }))
+    }
+
     /// A cart of a draft and its price, which is nobody's yet.
-    fn priced_cart(&self, draft: Draft, quote: Quote) -> Cart {
+    fn priced_cart(&self, draft: Draft, priced: Priced) -> Cart {
         let now = self.now();
+        let Priced { quote, held, .. } = priced;
         Cart {
             id: String::new(),
             owner: String::new(),
@@ -109,6 +143,7 @@ impl Desk {
             totals: quote.totals,
             discounts: quote.discounts,
             messages: quote.messages,
+            held,
             canceled: false,
             created_at: now,
             expires_at: Self::expiry(now, self.terms.lifetimes.cart_seconds),
@@ -118,7 +153,7 @@ impl Desk {
     fn view_cart(&self, cart: Cart, created: bool) -> View {
         let messages: Vec<Message> = cart.messages.clone();
         View {
-            continue_url: Some(self.continue_url(&cart.token)),
+            continue_url: Some(self.continue_url(&cart.token, cart.held.as_ref())),
             links: self.links(),
             created,
             messages,
@@ -129,5 +164,12 @@ impl Desk {
     fn changed_cart(&self, cart: Cart, version: u64, answer: impl FnOnce(View) -> Answer) -> Decision {
         let change = Change { cart: Some(Stored { document: cart.clone(), version }), ..Change::default() };
         Decision { outcome: Outcome::Answer(answer(self.view_cart(cart, version == 0))), change }
+    }
+}
+
+impl Cart {
+    /// What was answered before.
+    fn previous(&self) -> Previous {
+        Previous { line_items: self.line_items.clone(), fulfillment: None, lines_ever: self.lines_ever }
     }
 }

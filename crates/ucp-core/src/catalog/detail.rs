@@ -13,7 +13,7 @@ use crate::{
     Outcome, Refusal,
     message::{Message, Severity},
     operation::Answer,
-    port::{Catalog, Match, Target},
+    port::{Catalog, Match, Target, Visitor},
     text::fold,
 };
 
@@ -47,16 +47,19 @@ pub struct Detail {
     pub messages: Vec<Message>,
 }
 
+/// How many variants of a product are asked for that does not hold all of its own.
+const MOST_COMPLETED: usize = 20;
+
 /// Opens a product.
 ///
 /// # Errors
 /// An option chosen twice (rule PRD-03), or whatever the backend reports. An id that names nothing is an outcome.
-pub async fn detail(catalog: &dyn Catalog, request: &Request) -> Result<Outcome, Refusal> {
+pub async fn detail(catalog: &dyn Catalog, request: &Request, visitor: &Visitor) -> Result<Outcome, Refusal> {
     let market = catalog.market();
     let presentation = market.presentation(&request.context);
-    let matches = catalog.resolve(&[&request.id], &presentation).await?.into_iter().next().unwrap_or_default();
+    let matches = catalog.open(&request.id, &presentation, visitor).await?;
     let named = |found: &Match| matches!(found.target, Target::Product | Target::Variant(_));
-    let Some(Match { product, target }) = matches.into_iter().find(named) else {
+    let Some(Match { mut product, target }) = matches.into_iter().find(named) else {
         return Ok(Outcome::nothing_under(
             &request.id,
             Message::error("not_found", "No product or variant of this shop has this id.", Severity::Unrecoverable),
@@ -64,11 +67,19 @@ pub async fn detail(catalog: &dyn Catalog, request: &Request) -> Result<Outcome,
     };
     let (criteria, messages) = request.filters.criteria(&market, &request.context, &presentation);
     let requested = match target {
-        Target::Variant(position) => Some(position),
+        Target::Variant(position) => Some(product.variants[position].id.clone()),
         _ => None,
     };
-    let cells = cells(&product);
-    let Some((effective, variants)) = configure(&product, &cells, requested, request, &criteria)? else {
+
+    let mut effective = configure(&product, requested.as_deref(), request, &criteria)?;
+    if let Some(missing) = missing(&product, effective.as_deref()) {
+        product = catalog.complete(&product, &missing, &presentation, visitor).await?;
+        if effective.is_none() {
+            effective = configure(&product, requested.as_deref(), request, &criteria)?;
+        }
+    }
+    let shown = effective.map(|effective| (variants(&product, requested.as_deref(), &effective, &criteria), effective));
+    let Some((variants, effective)) = shown.filter(|(variants, _)| !variants.is_empty()) else {
         return Ok(Outcome::nothing_under(
             &request.id,
             Message::error(
@@ -79,7 +90,7 @@ pub async fn detail(catalog: &dyn Catalog, request: &Request) -> Result<Outcome,
         ));
     };
     let axes: Vec<_> = product.options.iter().map(|axis| axis.values.len()).collect();
-    let signals = selection::signals(&axes, &cells, &effective);
+    let signals = selection::signals(&axes, &cells(&product), &effective);
     let selected = product
         .options
         .iter()
@@ -89,7 +100,18 @@ pub async fn detail(catalog: &dyn Catalog, request: &Request) -> Result<Outcome,
     Ok(Outcome::Answer(Answer::GetProduct(Detail { product, selected, signals, variants, messages })))
 }
 
+/// Every combination of option values that there is.
 fn cells(product: &Product) -> Vec<Cell<'_>> {
+    match &product.combinations {
+        Some(combinations) => {
+            combinations.iter().map(|cell| Cell { values: &cell.values, available: cell.available }).collect()
+        }
+        None => held(product),
+    }
+}
+
+/// The combinations of option values whose variants the product holds.
+fn held(product: &Product) -> Vec<Cell<'_>> {
     product
         .variants
         .iter()
@@ -97,46 +119,65 @@ fn cells(product: &Product) -> Vec<Cell<'_>> {
         .collect()
 }
 
-/// The effective selection and the variants to show, the featured one first; `None` when the filters leave none.
+/// The combinations that match a selection, or any where there is none yet, whose variants the product does not hold:
+/// those that can be bought first, and not more than can well be asked for. `None` when it holds what is needed.
+fn missing<'a>(product: &'a Product, selection: Option<&[Option<usize>]>) -> Option<Vec<&'a [usize]>> {
+    product.combinations.as_ref()?;
+    let any = vec![None; product.options.len()];
+    let (cells, held) = (cells(product), held(product));
+    let matching = selection::matching(&cells, selection.unwrap_or(&any)).into_iter().map(|position| cells[position]);
+    let mut missing: Vec<_> =
+        matching.filter(|cell| held.iter().all(|variant| variant.values != cell.values)).collect();
+    missing.sort_by_key(|cell| !cell.available);
+    missing.truncate(MOST_COMPLETED);
+    (!missing.is_empty()).then(|| missing.into_iter().map(|cell| cell.values).collect())
+}
+
+/// The effective selection; `None` when the filters leave none of the variants that the product holds to show.
 fn configure(
     product: &Product,
-    cells: &[Cell<'_>],
-    requested: Option<usize>,
+    requested: Option<&str>,
     request: &Request,
     criteria: &Criteria,
-) -> Result<Option<(Selection, Vec<usize>)>, Refusal> {
+) -> Result<Option<Selection>, Refusal> {
     let choice = Choice::read(product, &request.selected)?;
     let exactly = |position: usize| product.variants[position].values.iter().copied().map(Some).collect::<Selection>();
-
     // A variant id decides alone (rule PRD-07); without a choice the product shows itself (trap T-17).
-    let effective = match requested {
-        Some(position) => exactly(position),
-        None if request.selected.is_empty() => {
-            let shown = featured(product, criteria, &Words::default());
-            match shown {
-                Some(position) => exactly(position),
-                None => return Ok(None),
-            }
-        }
-        None => {
-            let preferences: Vec<_> = request.preferences.iter().filter_map(|name| axis_named(product, name)).collect();
-            selection::relax(cells, choice.wanted, selection::sacrifice(&choice.axes, &preferences))
-        }
-    };
+    if let Some(position) = requested.and_then(|id| position_of(product, id)) {
+        return Ok(Some(exactly(position)));
+    }
+    if request.selected.is_empty() {
+        return Ok(featured(product, criteria, &Words::default()).map(exactly));
+    }
+    let preferences: Vec<_> = request.preferences.iter().filter_map(|name| axis_named(product, name)).collect();
+    let sacrifice = selection::sacrifice(&choice.axes, &preferences);
+    Ok(Some(selection::relax(&cells(product), choice.wanted, sacrifice)))
+}
 
+fn position_of(product: &Product, id: &str) -> Option<usize> {
+    product.variants.iter().position(|variant| variant.id == id)
+}
+
+/// The positions of the variants to show, the featured one first; none when the filters leave none.
+fn variants(
+    product: &Product,
+    requested: Option<&str>,
+    effective: &[Option<usize>],
+    criteria: &Criteria,
+) -> Vec<usize> {
+    let requested = requested.and_then(|id| position_of(product, id));
     // Filters come last, and never take away the variant that was asked for by id (trap T-19).
     let passes =
         |position: &usize| requested == Some(*position) || criteria.admit(product, &product.variants[*position]);
-    let mut variants: Vec<_> = selection::matching(cells, &effective).into_iter().filter(passes).collect();
+    let mut variants: Vec<_> = selection::matching(&held(product), effective).into_iter().filter(passes).collect();
     let first = requested.or_else(|| {
         let available = |position: &&usize| product.variants[**position].availability.available;
         variants.iter().find(available).or(variants.first()).copied()
     });
-    let Some(place) = first.and_then(|first| variants.iter().position(|position| *position == first)) else {
-        return Ok(None);
-    };
-    variants[..=place].rotate_right(1);
-    Ok(Some((effective, variants)))
+    if let Some(place) = first.and_then(|first| variants.iter().position(|position| *position == first)) {
+        variants[..=place].rotate_right(1);
+    }
+    variants
 }
 
 /// The choices of a request as positions. What names nothing is not wanted by any variant and has been given up already.

@@ -11,10 +11,10 @@ use super::{
 use crate::{
     Code, Refusal,
     message::Message,
-    port::{Catalog, Match, Target},
+    port::{Catalog, Match, Named, Target, Visitor},
 };
 
-/// How many different identifiers one call may name (rule LKP-05).
+/// How many different identifiers one call may name, where the shop does not say less (rule LKP-05).
 pub const MAX_IDS: usize = 100;
 
 /// How many identifiers one call may list, repetitions included (trap T-20).
@@ -79,20 +79,21 @@ pub struct Resolved {
 /// Looks identifiers up.
 ///
 /// # Errors
-/// [`Code::RequestTooLarge`] beyond [`MAX_IDS`], or whatever the backend reports.
-pub async fn lookup(catalog: &dyn Catalog, request: &Request) -> Result<Resolved, Refusal> {
-    let mut ids: Vec<&str> = Vec::with_capacity(request.ids.len().min(MAX_IDS + 1));
+/// [`Code::RequestTooLarge`] beyond what the shop takes at once, or whatever the backend reports.
+pub async fn lookup(catalog: &dyn Catalog, request: &Request, visitor: &Visitor) -> Result<Resolved, Refusal> {
+    let most = catalog.capabilities().most_ids;
+    let mut ids: Vec<&str> = Vec::with_capacity(request.ids.len().min(most + 1));
     for id in &request.ids {
         if !ids.contains(&id.as_str()) {
             ids.push(id);
         }
-        if ids.len() > MAX_IDS || request.ids.len() > MAX_LISTED_IDS {
+        if ids.len() > most || request.ids.len() > MAX_LISTED_IDS {
             return Err(Refusal::new(
                 Code::RequestTooLarge,
                 format!("The request names {} identifiers.", request.ids.len()),
             )
             .at("$.ids")
-            .accepting(format!("at most {MAX_IDS} different identifiers in one call")));
+            .accepting(format!("at most {most} different identifiers in one call")));
         }
     }
     let market = catalog.market();
@@ -101,7 +102,16 @@ pub async fn lookup(catalog: &dyn Catalog, request: &Request) -> Result<Resolved
 
     let mut products: Vec<Listing> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
-    for (id, matches) in ids.iter().zip(catalog.resolve(&ids, &presentation).await?) {
+    let named = catalog.resolve(&ids, &presentation, visitor).await?;
+    let mut unchecked = Vec::new();
+    for (id, named) in ids.iter().zip(named) {
+        let matches = match named {
+            Named::Found(matches) => matches,
+            Named::Unchecked => {
+                unchecked.push(*id);
+                continue;
+            }
+        };
         if matches.is_empty() {
             messages.push(Message::info("not_found", *id));
         }
@@ -129,6 +139,13 @@ pub async fn lookup(catalog: &dyn Catalog, request: &Request) -> Result<Resolved
                 None => variants.push(ListedVariant { position, inputs: vec![input] }),
             }
         }
+    }
+    if !unchecked.is_empty() {
+        // Never `not_found`: nobody knows (rule LKP-06 speaks of identifiers that name nothing).
+        messages.push(Message::warning(
+            "not_checked",
+            format!("The shop could not be asked about some identifiers; ask again later: {}.", unchecked.join(", ")),
+        ));
     }
     for listing in &mut products {
         // The first variant is the one a listing shows: the shop's choice, where the caller left it the choice.

@@ -29,6 +29,10 @@ pub struct Market {
     /// The currency buyers of a country (ISO 3166-1 alpha-2) are shown when they name none.
     #[serde(default)]
     pub countries: BTreeMap<String, Currency>,
+    /// Whether what is shown follows the buyer's country: two countries with one currency may see different prices then,
+    /// and the country decides about the currency alone.
+    #[serde(default)]
+    pub by_country: bool,
     /// How many units of a currency one unit of the shop's own currency is worth, for price filters in currencies that
     /// a product is not priced in. Prices themselves are never converted.
     #[serde(default)]
@@ -45,26 +49,30 @@ pub struct Presentation {
     pub language: String,
     /// The preferred currency. Products that are not priced in it are shown in the shop's own.
     pub currency: Currency,
+    /// The buyer's country (ISO 3166-1 alpha-2), where what is shown follows it and the shop knows it.
+    pub country: Option<String>,
 }
 
 impl Market {
     /// The shop's own language and currency.
     #[must_use]
     pub fn own(&self) -> Presentation {
-        Presentation { language: self.language.clone(), currency: self.currency }
+        Presentation { language: self.language.clone(), currency: self.currency, country: None }
     }
 
     /// What a caller with `context` is answered in.
     #[must_use]
     pub fn presentation(&self, context: &Context) -> Presentation {
         let language = context.languages.iter().find_map(|tag| self.language_for(tag)).unwrap_or(&self.language);
-        let wanted = match (&context.currency, &context.country) {
-            (Some(code), _) => code.parse().ok(),
-            (None, Some(country)) => self.countries.get(&country.to_ascii_uppercase()).copied(),
-            (None, None) => None,
+        let country = context.country.as_ref().map(|country| country.to_ascii_uppercase());
+        let there = country.and_then(|country| self.countries.get_key_value(&country));
+        let wanted = match &context.currency {
+            Some(code) if !self.by_country => code.parse().ok(),
+            _ => there.map(|(_, currency)| *currency),
         };
         let currency = wanted.filter(|currency| self.trades_in(*currency)).unwrap_or(self.currency);
-        Presentation { language: language.to_owned(), currency }
+        let country = there.filter(|_| self.by_country).map(|(country, _)| country.clone());
+        Presentation { language: language.to_owned(), currency, country }
     }
 
     /// Whether products may be priced in `currency`.

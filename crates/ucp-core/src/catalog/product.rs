@@ -262,6 +262,15 @@ pub struct Variant {
     pub extra: Map<String, Value>,
 }
 
+/// A combination of option values that there is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Combination {
+    /// For each option axis of the product, in order, the position of the value.
+    pub values: Vec<usize>,
+    /// Whether it can be bought now.
+    pub available: bool,
+}
+
 /// A product as one caller sees it.
 #[derive(Debug)]
 pub struct Product {
@@ -285,8 +294,11 @@ pub struct Product {
     pub media: Vec<Media>,
     /// The axes along which the variants differ; none for a product with one form.
     pub options: Vec<ProductOption>,
-    /// Everything that can be bought, at least one, in the merchant's order.
+    /// What can be bought, at least one, in the merchant's order: everything, unless `combinations` says what else there
+    /// is.
     pub variants: Vec<Variant>,
+    /// Every combination of option values that there is, each once, where `variants` does not hold all of them.
+    pub combinations: Option<Vec<Combination>>,
     /// What buyers think of it.
     pub rating: Option<Rating>,
     /// Tags.

@@ -462,6 +462,7 @@ impl Record {
             media: self.media.clone(),
             options,
             variants,
+            combinations: None,
             rating: self.rating.clone(),
             tags: self.tags.clone(),
             metadata: self.metadata.clone(),

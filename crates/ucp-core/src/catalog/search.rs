@@ -12,7 +12,7 @@ use super::{
 use crate::{
     Refusal,
     message::Message,
-    port::{Catalog, Query},
+    port::{Catalog, Query, Visitor},
 };
 
 /// How many products a page holds when the caller names no number (rule CSR-05).
@@ -53,7 +53,7 @@ pub struct Found {
 ///
 /// # Errors
 /// A request without words and filters (rule CSR-01), a cursor of another query, or whatever the backend reports.
-pub async fn search(catalog: &dyn Catalog, request: &Request) -> Result<Found, Refusal> {
+pub async fn search(catalog: &dyn Catalog, request: &Request, visitor: &Visitor) -> Result<Found, Refusal> {
     let text = request.query.as_deref().map(str::trim).filter(|query| !query.is_empty());
     if text.is_none() && request.filters.is_empty() {
         return Err(Refusal::invalid("$", "A search needs words or filters.")
@@ -61,14 +61,15 @@ pub async fn search(catalog: &dyn Catalog, request: &Request) -> Result<Found, R
     }
     let market = catalog.market();
     let presentation = market.presentation(&request.context);
-    let (criteria, messages) = request.filters.criteria(&market, &request.context, &presentation);
+    let (criteria, mut messages) = request.filters.criteria(&market, &request.context, &presentation);
 
     // Everything that decides about the results, and nothing else: the page size may change between pages.
     let binding = Binding::of(&(text, &criteria, &presentation));
     let after = request.cursor.as_deref().map(|cursor| catalog.cursor_key().open(binding, cursor)).transpose()?;
     let limit = request.limit.unwrap_or(DEFAULT_LIMIT).clamp(1, MAX_LIMIT);
     let query = Query { text: text.map(str::to_owned), criteria, presentation, limit, after };
-    let page = catalog.find(&query).await?;
+    let page = catalog.find(&query, visitor).await?;
+    messages.extend(page.messages);
 
     let words = text.map(Words::of).unwrap_or_default();
     let listing = |product: Arc<_>| {

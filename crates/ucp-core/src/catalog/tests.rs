@@ -16,7 +16,7 @@ use super::{
     filter::{Criteria, Filters, PriceFilter},
     lookup::{self, MatchKind, lookup},
     market::{Market, Presentation},
-    product::{Product, SelectedOption},
+    product::{Combination, Product, SelectedOption},
     record::Record,
     search::{self, search},
 };
@@ -24,7 +24,7 @@ use crate::{
     Answer, Code, Outcome, Refusal,
     message::{Message, Severity},
     money::Amount,
-    port::{Catalog, Match, Page, Query, Target},
+    port::{Catalog, Match, Named, Page, Query, Target, Visitor},
 };
 
 struct Shop {
@@ -50,15 +50,15 @@ impl Catalog for Shop {
     }
 
     /// Every product in order; the position is how many there were before.
-    async fn find(&self, query: &Query) -> Result<Page, Refusal> {
+    async fn find(&self, query: &Query, _: &Visitor) -> Result<Page, Refusal> {
         let start = query.after.as_ref().map_or(0, |position| usize::from(position[0]));
         let all = self.present(&query.presentation);
         let end = all.len().min(start + query.limit);
         let next = (end < all.len()).then(|| vec![u8::try_from(end).expect("a small shop")]);
-        Ok(Page { products: all[start..end].to_vec(), next, total: Some(all.len() as u64) })
+        Ok(Page { products: all[start..end].to_vec(), next, total: Some(all.len() as u64), messages: Vec::new() })
     }
 
-    async fn resolve(&self, ids: &[&str], presentation: &Presentation) -> Result<Vec<Vec<Match>>, Refusal> {
+    async fn resolve(&self, ids: &[&str], presentation: &Presentation, _: &Visitor) -> Result<Vec<Named>, Refusal> {
         let all = self.present(presentation);
         let found = |id: &str| {
             let mut matches = Vec::new();
@@ -73,7 +73,7 @@ impl Catalog for Shop {
             }
             matches
         };
-        Ok(ids.iter().map(|id| found(id)).collect())
+        Ok(ids.iter().map(|id| Named::Found(found(id))).collect())
     }
 }
 
@@ -123,7 +123,7 @@ fn choice(name: &str, id: Option<&str>, label: &str) -> SelectedOption {
 }
 
 fn open(request: &detail::Request) -> Outcome {
-    now(detail(&shop(), request)).expect("carried out")
+    now(detail(&shop(), request, &Visitor::default())).expect("carried out")
 }
 
 /// The effective selection and the ids of the variants of a product page.
@@ -191,7 +191,7 @@ fn choices_are_given_up_in_the_order_of_preferences() {
 fn an_option_is_chosen_at_most_once() {
     for twice in [["Color", "Color"], ["Color", "color"], ["Width", "Width"]] {
         let selected = twice.map(|name| choice(name, None, "Red"));
-        let refusal = now(detail(&shop(), &shoe(&selected, &[]))).expect_err("refused");
+        let refusal = now(detail(&shop(), &shoe(&selected, &[]), &Visitor::default())).expect_err("refused");
         assert_eq!((refusal.code, refusal.path.as_deref()), (Code::InvalidRequest, Some("$.selected[1].name")));
     }
 }
@@ -261,7 +261,7 @@ fn products_are_shown_in_the_callers_language_and_currency() {
 fn lookup_names_every_way_to_a_variant() {
     let ids = ["shoe", "v-Red-8", "SKU-Blue-10", "shoe", "nothing", "MUG", "the-shoe"];
     let request = lookup::Request { ids: ids.map(str::to_owned).into(), ..lookup::Request::default() };
-    let resolved = now(lookup(&shop(), &request)).expect("carried out");
+    let resolved = now(lookup(&shop(), &request, &Visitor::default())).expect("carried out");
     let shown: Vec<_> = resolved
         .products
         .iter()
@@ -283,8 +283,12 @@ fn lookup_names_every_way_to_a_variant() {
 fn lookup_features_what_passes_the_filters() {
     let cheap = Filters { price: Some(PriceFilter { min: None, max: Amount::new(95) }), ..Filters::default() };
     let ids = vec!["shoe".to_owned(), "v-Red-8".to_owned(), "mug".to_owned()];
-    let resolved = now(lookup(&shop(), &lookup::Request { ids, filters: cheap, ..lookup::Request::default() }))
-        .expect("carried out");
+    let resolved = now(lookup(
+        &shop(),
+        &lookup::Request { ids, filters: cheap, ..lookup::Request::default() },
+        &Visitor::default(),
+    ))
+    .expect("carried out");
     let shown: Vec<_> =
         resolved.products.iter().map(|listing| &listing.product.variants[listing.variants[0].position].id).collect();
     assert_eq!(shown, ["v-Blue-8", "v-mug"]);
@@ -297,9 +301,9 @@ fn lookup_counts_different_identifiers() {
         ids: (0..listed).map(|number| format!("id-{}", number % count)).collect(),
         ..lookup::Request::default()
     };
-    assert!(now(lookup(&shop(), &of(100, 1_000))).is_ok());
+    assert!(now(lookup(&shop(), &of(100, 1_000), &Visitor::default())).is_ok());
     for request in [of(101, 101), of(1, 1_001)] {
-        let refusal = now(lookup(&shop(), &request)).expect_err("refused");
+        let refusal = now(lookup(&shop(), &request, &Visitor::default())).expect_err("refused");
         assert_eq!((refusal.code, refusal.path.as_deref()), (Code::RequestTooLarge, Some("$.ids")));
     }
 }
@@ -308,15 +312,16 @@ fn lookup_counts_different_identifiers() {
 fn a_search_needs_something_to_go_by_and_pages_through_it() {
     for query in [None, Some("  ".to_owned())] {
         let refusal =
-            now(search(&shop(), &search::Request { query, ..search::Request::default() })).expect_err("refused");
+            now(search(&shop(), &search::Request { query, ..search::Request::default() }, &Visitor::default()))
+                .expect_err("refused");
         assert_eq!(refusal.code, Code::InvalidRequest);
     }
     let first = search::Request { query: Some("x".into()), limit: Some(1), ..search::Request::default() };
-    let found = now(search(&shop(), &first)).expect("carried out");
+    let found = now(search(&shop(), &first, &Visitor::default())).expect("carried out");
     assert_eq!((found.products[0].product.id.as_str(), found.total), ("shoe", Some(2)));
     // The page size may change on the way; the query may not.
     let second = search::Request { cursor: found.cursor.clone(), limit: Some(usize::MAX), ..first };
-    let rest = now(search(&shop(), &second)).expect("carried out");
+    let rest = now(search(&shop(), &second, &Visitor::default())).expect("carried out");
     assert_eq!((rest.products[0].product.id.as_str(), rest.cursor), ("mug", None));
     for other in [
         search::Request { query: Some("y".into()), ..second.clone() },
@@ -324,7 +329,7 @@ fn a_search_needs_something_to_go_by_and_pages_through_it() {
         search::Request { context: Context { currency: Some("EUR".into()), ..Context::default() }, ..second.clone() },
         search::Request { cursor: Some("bogus".into()), ..second },
     ] {
-        assert_eq!(now(search(&shop(), &other)).expect_err("refused").code, Code::InvalidCursor);
+        assert_eq!(now(search(&shop(), &other, &Visitor::default())).expect_err("refused").code, Code::InvalidCursor);
     }
 }
 
@@ -399,4 +404,145 @@ fn unusable_records_are_told_where() {
     let checked = serde_json::from_value::<Record>(good).expect("a record").check(&market).expect("usable");
     let axes: Vec<_> = checked.options.iter().map(|axis| (axis.name.as_str(), axis.values.len())).collect();
     assert_eq!(axes, [("Color", 1), ("Size", 2)], "axes follow from the variants");
+}
+
+/// The same shop behind an API that shows one variant of a product, and others when they are asked for.
+struct Sparing(Shop);
+
+impl Sparing {
+    /// A product that holds only these of its variants, and says which combinations there are.
+    fn holding(product: &Product, held: impl Fn(usize) -> bool) -> Arc<Product> {
+        let all = Shop::present(&shop(), &shop().market.own());
+        let whole = all.into_iter().find(|own| own.id == product.id).expect("the product");
+        let mut whole = Arc::into_inner(whole).expect("the only one");
+        whole.combinations = Some(
+            whole
+                .variants
+                .iter()
+                .map(|variant| Combination {
+                    values: variant.values.clone(),
+                    available: variant.availability.available,
+                })
+                .collect(),
+        );
+        let mut position = 0..;
+        whole.variants.retain(|_| position.next().is_some_and(&held));
+        Arc::new(whole)
+    }
+}
+
+#[async_trait::async_trait]
+impl Catalog for Sparing {
+    fn market(&self) -> Arc<Market> {
+        self.0.market()
+    }
+
+    fn cursor_key(&self) -> &CursorKey {
+        self.0.cursor_key()
+    }
+
+    async fn find(&self, query: &Query, visitor: &Visitor) -> Result<Page, Refusal> {
+        self.0.find(query, visitor).await
+    }
+
+    async fn resolve(
+        &self,
+        ids: &[&str],
+        presentation: &Presentation,
+        visitor: &Visitor,
+    ) -> Result<Vec<Named>, Refusal> {
+        let named = self.0.resolve(ids, presentation, visitor).await?.into_iter();
+        Ok(named
+            .zip(ids)
+            .map(|(named, id)| match named {
+                _ if id.starts_with("busy") => Named::Unchecked,
+                Named::Found(matches) => {
+                    let held = |Match { product, target }: Match| match target {
+                        Target::Variant(wanted) | Target::VariantAlias(wanted) => {
+                            Match { product: Self::holding(&product, |own| own == wanted), target: Target::Variant(0) }
+                        }
+                        target => Match { product: Self::holding(&product, |own| own == 0), target },
+                    };
+                    Named::Found(matches.into_iter().map(held).collect())
+                }
+                Named::Unchecked => Named::Unchecked,
+            })
+            .collect())
+    }
+
+    async fn complete(
+        &self,
+        product: &Arc<Product>,
+        combinations: &[&[usize]],
+        presentation: &Presentation,
+        _: &Visitor,
+    ) -> Result<Arc<Product>, Refusal> {
+        let all = self.0.present(presentation);
+        let whole = all.into_iter().find(|own| own.id == product.id).expect("the product");
+        let wanted = |position: usize| {
+            let variant = &whole.variants[position];
+            combinations.contains(&variant.values.as_slice()) || product.variants.iter().any(|own| own.id == variant.id)
+        };
+        Ok(Self::holding(product, wanted))
+    }
+}
+
+#[test]
+fn a_product_that_does_not_hold_its_variants_is_told_of_like_one_that_does() {
+    let choices = |name: &'static str, labels: &'static [&'static str]| {
+        std::iter::once(None).chain(labels.iter().map(move |label| Some(choice(name, None, label))))
+    };
+    for color in choices("Color", &["Red", "Blue", "Green"]) {
+        for size in choices("Size", &["8", "9", "10", "11"]) {
+            let selected: Vec<_> = color.iter().cloned().chain(size).collect();
+            for request in [shoe(&selected, &["Size"]), shoe(&selected, &[]), {
+                let filters = Filters { available: Some(true), ..Filters::default() };
+                detail::Request { filters, ..shoe(&selected, &[]) }
+            }] {
+                let sparing = now(detail(&Sparing(shop()), &request, &Visitor::default())).expect("carried out");
+                let (whole, part) = match (open(&request), sparing) {
+                    (Outcome::Answer(Answer::GetProduct(whole)), Outcome::Answer(Answer::GetProduct(part))) => {
+                        (whole, part)
+                    }
+                    // Filters may leave nothing to show.
+                    (Outcome::NoResource { .. }, Outcome::NoResource { .. }) => continue,
+                    different => panic!("{request:?}: {different:?}"),
+                };
+                assert_eq!((&part.selected, &part.signals), (&whole.selected, &whole.signals), "{request:?}");
+                let ids = |detail: &detail::Detail| -> Vec<String> {
+                    detail.variants.iter().map(|position| detail.product.variants[*position].id.clone()).collect()
+                };
+                assert_eq!(ids(&part), ids(&whole), "{request:?}");
+            }
+        }
+    }
+    let request = detail::Request { id: "v-Blue-10".into(), ..detail::Request::default() };
+    let part = now(detail(&Sparing(shop()), &request, &Visitor::default())).expect("carried out");
+    let Outcome::Answer(Answer::GetProduct(part)) = part else { panic!("a page") };
+    assert_eq!(part.variants.len(), 1);
+    assert_eq!(part.product.variants[part.variants[0]].id, "v-Blue-10");
+}
+
+#[test]
+fn what_could_not_be_asked_about_is_not_called_unknown() {
+    let ids = ["busy-1", "shoe", "nothing", "busy-2"].map(str::to_owned).into();
+    let request = lookup::Request { ids, ..lookup::Request::default() };
+    let resolved = now(lookup(&Sparing(shop()), &request, &Visitor::default())).expect("carried out");
+    assert_eq!(resolved.products.len(), 1);
+    let said: Vec<_> = resolved
+        .messages
+        .iter()
+        .map(|message| match message {
+            Message::Info { code, content, .. } => (code.clone().expect("a code"), content.clone()),
+            Message::Warning { code, content, .. } => (code.clone(), content.clone()),
+            Message::Error { .. } => panic!("{message:?}"),
+        })
+        .collect();
+    assert_eq!(said[0], ("not_found".to_owned(), "nothing".to_owned()));
+    assert_eq!(said[1].0, "not_checked");
+    assert!(said[1].1.contains("busy-1, busy-2"), "{said:?}");
+    // A page that cannot be opened is no page that is not there.
+    let busy = detail::Request { id: "busy-1".into(), ..detail::Request::default() };
+    let refusal = now(detail(&Sparing(shop()), &busy, &Visitor::default())).expect_err("refused");
+    assert_eq!(refusal.code, Code::Unavailable);
 }

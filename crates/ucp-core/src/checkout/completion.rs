@@ -23,7 +23,7 @@ use crate::{
         caller::Caller,
         desk::{Decision, Desk, not_found},
         ledger::{Change, Committed, Movement, Stored},
-        mandate::{Evidence, Mandate, refused},
+        mandate::{Evidence, Mandate, Presented, refused},
         payment::{Attempt, Handler, Settlement, Tender},
         pricing::Purpose,
         totals::{Total, TotalKind, amount_of},
@@ -76,7 +76,7 @@ impl Desk {
             if !checkout.status().is_open() {
                 return Ok(Some(self.closed(checkout, "be completed", Answer::CompleteCheckout)));
             }
-            match self.begin(caller, checkout, version, &request).await? {
+            match self.begin(caller, checkout, version, &request, seen.is_some()).await? {
                 Begun::Decided(decision) => return Ok(Some(*decision)),
                 Begun::Stale => {}
                 Begun::Paying { checkout, version, payment } => {
@@ -156,19 +156,24 @@ impl Desk {
         self.handlers.iter().find(|handler| handler.declaration().id == id)
     }
 
-    /// Checks everything once more, and writes down that this is about to be paid.
+    /// Checks everything once more, and writes down that this is about to be paid. A buyer who pays in person approves
+    /// what is paid.
     async fn begin(
         &self,
         caller: &Caller,
         mut checkout: Checkout,
         version: u64,
         request: &Complete,
+        in_person: bool,
     ) -> Result<Begun, Refusal> {
         let shown = bill(&checkout);
+        if in_person {
+            checkout.approve(self.now());
+        }
         let draft = checkout.draft.clone();
         let previous = checkout.previous();
-        let (quote, _) = self.price(Purpose::Checkout, &draft, caller, &previous).await?;
-        self.reprice(&mut checkout, draft, quote).map_err(|illegal| unreachable_transition(&illegal))?;
+        let priced = self.price(Purpose::Checkout, &draft, caller, &previous, checkout.held.as_ref()).await?;
+        self.reprice(&mut checkout, draft, priced).map_err(|illegal| unreachable_transition(&illegal))?;
         if checkout.messages.iter().any(|message| matches!(message, Message::Error { .. })) {
             return Ok(Begun::decided(self.changed_checkout(checkout, version, Answer::CompleteCheckout)));
         }
@@ -179,9 +184,14 @@ impl Desk {
             return Ok(Begun::decided(self.changed_checkout(checkout, version, Answer::CompleteCheckout)));
         }
         checkout.mandated |= caller.has(AP2_MANDATE);
+        let mut presented = None;
         if checkout.mandated {
             match self.agreed(caller, &checkout, request.mandate.as_ref()).await {
-                Ok(evidence) => checkout.evidence = Some(evidence),
+                Ok(evidence) => {
+                    presented =
+                        request.mandate.clone().map(|mandate| Presented { checkout_id: checkout.id.clone(), mandate });
+                    checkout.evidence = Some(Evidence { kept: presented.is_some(), ..evidence });
+                }
                 Err(message) => return self.not_begun(checkout, version, message),
             }
         }
@@ -211,6 +221,7 @@ impl Desk {
         let change = Change {
             checkout: Some(Stored { document: checkout.clone(), version }),
             stock: movements(&checkout, -1),
+            mandate: presented,
             ..Change::default()
         };
         Ok(match self.ledger.commit(change, None).await? {

@@ -35,6 +35,31 @@ pub enum Page {
     Cart(Box<Cart>),
     /// What a buyer is buying.
     Checkout(Box<Desktop>),
+    /// What was given up, by somebody or by time.
+    Over(Over),
+}
+
+impl Page {
+    /// The platform it belongs to.
+    #[must_use]
+    pub fn owner(&self) -> &str {
+        match self {
+            Self::Cart(cart) => &cart.owner,
+            Self::Checkout(desktop) => &desktop.checkout.owner,
+            Self::Over(over) => &over.owner,
+        }
+    }
+}
+
+/// What was given up, and can be neither looked at nor gone on with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Over {
+    /// The platform it belongs to.
+    pub owner: String,
+    /// Whether it was a purchase, and not only a cart.
+    pub purchase: bool,
+    /// Whether it was time, and not somebody, that ended it.
+    pub expired: bool,
 }
 
 /// A checkout as it lies in front of its buyer.
@@ -44,8 +69,6 @@ pub struct Desktop {
     pub checkout: Checkout,
     /// The version of it that is shown.
     pub version: u64,
-    /// Whether it is over because nobody completed it in time.
-    pub expired: bool,
     /// What can be said about where the goods go.
     pub delivery: Delivery,
     /// How it is paid from here.
@@ -89,6 +112,8 @@ pub enum Step {
     Details(Box<Details>),
     /// Chooses how packages travel.
     Options(Vec<Chosen>),
+    /// Approves what is shown, where the shop wants that; the platform goes on.
+    Approve,
     /// Agrees to what is shown, and pays.
     Pay,
     /// Gives the purchase up.
@@ -144,17 +169,26 @@ pub enum Done {
 }
 
 impl Desk {
-    /// What a token opens; `None` for tokens of nothing, and of what was given up too long ago.
+    /// What a token opens; `None` for tokens of nothing, and of what was given up so long ago that it is forgotten.
     ///
     /// # Errors
     /// What the ports fail with.
     pub async fn page(&self, token: &str) -> Result<Option<Page>, Refusal> {
-        if let Some(stored) = self.ledger.checkout_by_token(token).await? {
-            return Ok(Some(Page::Checkout(Box::new(self.desktop(stored)))));
+        if let Some(Stored { document, version }) = self.ledger.checkout_by_token(token).await? {
+            let was_open = document.status().is_open();
+            let checkout = self.as_of_now(document);
+            return Ok(Some(if was_open && !checkout.status().is_open() {
+                Page::Over(Over { owner: checkout.owner, purchase: true, expired: true })
+            } else {
+                Page::Checkout(Box::new(self.desktop(checkout, version)))
+            }));
         }
-        let cart = self.ledger.cart_by_token(token).await?.map(|stored| stored.document);
-        let now = self.now();
-        Ok(cart.filter(|cart| !cart.canceled && cart.expires_at > now).map(|cart| Page::Cart(Box::new(cart))))
+        let Some(Stored { document: cart, .. }) = self.ledger.cart_by_token(token).await? else { return Ok(None) };
+        Ok(Some(if cart.canceled || cart.expires_at <= self.now() {
+            Page::Over(Over { owner: cart.owner, purchase: false, expired: !cart.canceled })
+        } else {
+            Page::Cart(Box::new(cart))
+        }))
     }
 
     /// The order whose page a token opens.
@@ -190,6 +224,10 @@ impl Desk {
                 choose(&mut checkout, &chosen);
                 self.restated(checkout, version, &caller).await?
             }
+            Step::Approve => {
+                checkout.approve(self.now());
+                self.restated(checkout, version, &caller).await?
+            }
             Step::Cancel => {
                 checkout.state = checkout.state.cancel().map_err(|illegal| unreachable_transition(&illegal))?;
                 checkout.messages.clear();
@@ -218,12 +256,8 @@ impl Desk {
         })
     }
 
-    fn desktop(&self, stored: Stored<Checkout>) -> Desktop {
-        let Stored { document, version } = stored;
-        let was_open = document.status().is_open();
-        let checkout = self.as_of_now(document);
+    fn desktop(&self, checkout: Checkout, version: u64) -> Desktop {
         Desktop {
-            expired: was_open && !checkout.status().is_open(),
             delivery: self.deliverable(&checkout),
             payment: self.payment(&checkout),
             permalink_url: checkout.state.order().map(|order| self.permalink(&order.token)),
@@ -276,8 +310,9 @@ impl Desk {
     /// A checkout whose draft the buyer has changed, at its new price.
     async fn restated(&self, mut checkout: Checkout, version: u64, caller: &Caller) -> Result<Change, Refusal> {
         let draft = checkout.draft.clone();
-        let (quote, _) = self.price(Purpose::Checkout, &draft, caller, &checkout.previous()).await?;
-        self.reprice(&mut checkout, draft, quote).map_err(|illegal| unreachable_transition(&illegal))?;
+        let (previous, held) = (checkout.previous(), checkout.held.clone());
+        let priced = self.price(Purpose::Checkout, &draft, caller, &previous, held.as_ref()).await?;
+        self.reprice(&mut checkout, draft, priced).map_err(|illegal| unreachable_transition(&illegal))?;
         Ok(Change { checkout: Some(Stored { document: checkout, version }), ..Change::default() })
     }
 }
@@ -293,6 +328,20 @@ impl Desktop {
             Message::Warning { .. } | Message::Info { .. } => true,
         };
         self.checkout.status().is_open() && self.checkout.messages.iter().all(over)
+    }
+
+    /// Why the buyer has to approve it before it is completed; nothing where that is not wanted, or has happened.
+    pub fn reasons_to_approve(&self) -> impl Iterator<Item = &str> {
+        self.checkout.messages.iter().filter_map(|message| match message {
+            Message::Error { severity: Severity::RequiresBuyerReview, content, .. } => Some(content.as_str()),
+            _ => None,
+        })
+    }
+
+    /// Whether the buyer has to approve it before it is completed.
+    #[must_use]
+    pub fn wants_approval(&self) -> bool {
+        self.checkout.status().is_open() && self.reasons_to_approve().next().is_some()
     }
 
     /// Whether the payment is on its way, and nobody knows yet what became of it.
@@ -318,6 +367,7 @@ fn in_person(checkout: &Checkout) -> Caller {
         owner: checkout.owner.clone(),
         active: Arc::new(Active::all(&capabilities)),
         multi_group: methods.any(|method| method.groups.len() > 1),
+        visitor: crate::port::Visitor::default(),
         notary: None,
     }
 }

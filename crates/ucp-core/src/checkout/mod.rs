@@ -22,12 +22,14 @@ use crate::{
     message::Message,
     money::Currency,
     purchase::{
+        approval::Approval,
         discount::Discounts,
         draft::Draft,
         fulfillment::Fulfillment,
         line_item::LineItem,
         mandate::{Evidence, Mandate},
         payment::{Declaration, Tender},
+        pricer::Held,
         totals::Total,
     },
 };
@@ -73,9 +75,15 @@ pub struct Checkout {
     /// Whether it is completed with a mandate of the buyer only: once that was negotiated, it is so for good (rule AP2-01).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub mandated: bool,
+    /// What the buyer approved in person, where the shop wants that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval: Option<Approval>,
     /// What proved, when it was last tried to complete it, that the buyer agreed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Evidence>,
+    /// What the shop behind it holds for it, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<Held>,
     /// When it was made.
     pub created_at: Timestamp,
     /// When it is given up, unless it is concluded before.

@@ -1,16 +1,20 @@
 //! Making, showing, changing and canceling checkouts. Completing them is a matter of its own, in `completion`.
 
+use jiff::Timestamp;
+
 use super::{Checkout, Create, State, Status, Update, View, status::Illegal};
 use crate::{
     Answer, Code, Outcome, Refusal,
     message::{Message, Severity},
     operation::{AP2_MANDATE, ById, CART, FULFILLMENT},
     purchase::{
+        approval::Approved,
         caller::Caller,
         desk::{Decision, Desk, not_found, nothing_to_buy},
         draft::{Draft, LineDraft},
         ledger::{Change, Stored},
-        pricing::{Previous, Purpose, Quote, missing},
+        pricer::{Inquiry, Priced},
+        pricing::{Previous, Purpose, missing},
         totals::{TotalKind, amount_of},
     },
 };
@@ -24,6 +28,7 @@ impl Desk {
         let Create { mut draft, cart_id } = request;
         let mut previous = Previous::default();
         let cart_id = cart_id.filter(|_| caller.has(CART));
+        let mut held = None;
         if let Some(id) = &cart_id {
             if let Some(stored) = self.ledger.checkout_of_cart(&caller.owner, id).await? {
                 let checkout = self.as_of_now(stored.document);
@@ -54,12 +59,13 @@ impl Desk {
             draft.attribution = draft.attribution.or(cart.draft.attribution);
             previous.line_items = cart.line_items;
             previous.lines_ever = cart.lines_ever;
+            held = cart.held;
         }
         something(&draft, "at least one line item, or the `cart_id` of a cart that has one")?;
         let draft = Self::negotiated(draft, Purpose::Checkout, caller);
-        let (quote, purchasable) = self.price(Purpose::Checkout, &draft, caller, &previous).await?;
-        if !purchasable {
-            return Ok(Decision::unchanged(nothing_to_buy(quote.messages)));
+        let priced = self.price(Purpose::Checkout, &draft, caller, &previous, held.as_ref()).await?;
+        if !priced.purchasable {
+            return Ok(Decision::unchanged(nothing_to_buy(priced.quote.messages)));
         }
         let now = self.now();
         let mut checkout = Checkout {
@@ -71,18 +77,20 @@ impl Desk {
             draft: Draft::default(),
             line_items: Vec::new(),
             lines_ever: 0,
-            currency: quote.currency,
+            currency: priced.quote.currency,
             totals: Vec::new(),
             discounts: None,
             fulfillment: None,
             messages: Vec::new(),
             completing: None,
             mandated: caller.has(AP2_MANDATE),
+            approval: None,
             evidence: None,
+            held: None,
             created_at: now,
             expires_at: now,
         };
-        self.reprice(&mut checkout, draft, quote).map_err(|illegal| unreachable_transition(&illegal))?;
+        self.reprice(&mut checkout, draft, priced).map_err(|illegal| unreachable_transition(&illegal))?;
         Ok(self.changed_checkout(checkout, 0, Answer::CreateCheckout))
     }
 
@@ -93,7 +101,7 @@ impl Desk {
     pub async fn get_checkout(&self, caller: &Caller, request: ById) -> Result<Decision, Refusal> {
         Ok(Decision::unchanged(match self.ledger.checkout(&caller.owner, &request.id).await? {
             Some(stored) => {
-                let checkout = self.as_of_now(stored.document);
+                let checkout = self.looked_at_checkout(caller, self.as_of_now(stored.document)).await?;
                 Outcome::Answer(Answer::GetCheckout(self.view_checkout(checkout, false)))
             }
             None => not_found("checkout", &request.id),
@@ -120,8 +128,8 @@ impl Desk {
             draft.fulfillment = checkout.draft.fulfillment.take();
         }
         let previous = checkout.previous();
-        let (quote, _) = self.price(Purpose::Checkout, &draft, caller, &previous).await?;
-        self.reprice(&mut checkout, draft, quote).map_err(|illegal| unreachable_transition(&illegal))?;
+        let priced = self.price(Purpose::Checkout, &draft, caller, &previous, checkout.held.as_ref()).await?;
+        self.reprice(&mut checkout, draft, priced).map_err(|illegal| unreachable_transition(&illegal))?;
         Ok(self.changed_checkout(checkout, version, Answer::UpdateCheckout))
     }
 
@@ -136,12 +144,45 @@ impl Desk {
         let (mut checkout, version) = (self.as_of_now(stored.document), stored.version);
         match checkout.state.cancel() {
             Ok(canceled) => {
+                if let (Some(pricer), Some(held)) = (&self.pricer, checkout.held.take()) {
+                    let previous = checkout.previous();
+                    let (purpose, draft) = (Purpose::Checkout, &checkout.draft);
+                    let inquiry = Inquiry { purpose, draft, caller, previous: &previous, held: Some(&held) };
+                    pricer.give_up(inquiry).await?;
+                }
                 checkout.state = canceled;
                 checkout.messages.clear();
                 Ok(self.changed_checkout(checkout, version, Answer::CancelCheckout))
             }
             Err(_) => Ok(self.closed(checkout, "be canceled", Answer::CancelCheckout)),
         }
+    }
+
+    /// An open checkout as the shop behind it has it now. One that the shop no longer has was bought or given up there.
+    async fn looked_at_checkout(&self, caller: &Caller, mut checkout: Checkout) -> Result<Checkout, Refusal> {
+        let Some(pricer) = self.pricer.as_ref().filter(|_| checkout.status().is_open()) else { return Ok(checkout) };
+        let (previous, draft) = (checkout.previous(), checkout.draft.clone());
+        let inquiry = Inquiry {
+            purpose: Purpose::Checkout,
+            draft: &draft,
+            caller,
+            previous: &previous,
+            held: checkout.held.as_ref(),
+        };
+        match pricer.look(inquiry).await? {
+            Some(priced) => {
+                let expires_at = checkout.expires_at;
+                self.reprice(&mut checkout, draft, priced).map_err(|illegal| unreachable_transition(&illegal))?;
+                checkout.expires_at = expires_at;
+            }
+            None => {
+                checkout.state = checkout.state.cancel().map_err(|illegal| unreachable_transition(&illegal))?;
+                let content = "The shop no longer has this checkout: the buyer has concluded it on the shop's own page, or \
+                               it was given up there.";
+                checkout.messages = vec![Message::info("concluded_elsewhere", content)];
+            }
+        }
+        Ok(checkout)
     }
 
     /// A checkout as it stands at this moment: an open one whose time is over is canceled.
@@ -156,15 +197,29 @@ impl Desk {
     }
 
     /// Gives an open checkout other contents at a new price, and judges where it stands then.
-    pub(crate) fn reprice(&self, checkout: &mut Checkout, draft: Draft, quote: Quote) -> Result<(), Illegal> {
+    pub(crate) fn reprice(&self, checkout: &mut Checkout, draft: Draft, priced: Priced) -> Result<(), Illegal> {
+        let Priced { quote, held, .. } = priced;
         let mut messages = quote.messages;
         messages.extend(missing(&draft, &self.terms));
-        if self.handlers.is_empty() && amount_of(&quote.totals, TotalKind::Total) != 0 {
+        // A shop behind another API says itself why the buyer has to come.
+        if self.pricer.is_none() && self.handlers.is_empty() && amount_of(&quote.totals, TotalKind::Total) != 0 {
             messages.push(Message::error(
                 "payment_unavailable",
                 "This shop takes payments on its own page only.",
                 Severity::RequiresBuyerInput,
             ));
+        }
+        // Whoever looks at it is to see something that can be completed.
+        let complete = !messages.iter().any(|message| matches!(message, Message::Error { .. }));
+        let stated = Approved {
+            line_items: &quote.line_items,
+            totals: &quote.totals,
+            currency: quote.currency,
+            fulfillment: quote.fulfillment.as_ref(),
+            buyer: draft.buyer.as_ref(),
+        };
+        if complete && !quote.reviews.is_empty() && !stated.is_approved(checkout.approval.as_ref()) {
+            messages.extend(quote.reviews);
         }
         checkout.state = checkout.state.judge(&messages)?;
         checkout.draft = draft;
@@ -175,6 +230,7 @@ impl Desk {
         checkout.discounts = quote.discounts;
         checkout.fulfillment = quote.fulfillment;
         checkout.messages = messages;
+        checkout.held = held;
         checkout.expires_at = Self::expiry(self.now(), self.terms.lifetimes.checkout_seconds);
         Ok(())
     }
@@ -197,7 +253,7 @@ impl Desk {
     pub(crate) fn view_checkout(&self, checkout: Checkout, created: bool) -> View {
         let open_ended = !checkout.status().is_terminal();
         View {
-            continue_url: open_ended.then(|| self.continue_url(&checkout.token)),
+            continue_url: open_ended.then(|| self.continue_url(&checkout.token, checkout.held.as_ref())),
             permalink_url: checkout.state.order().map(|order| self.permalink(&order.token)),
             handlers: self.declarations(),
             links: self.links(),
@@ -219,6 +275,18 @@ impl Desk {
 }
 
 impl Checkout {
+    /// The buyer approves it in person, as it stands.
+    pub(crate) fn approve(&mut self, now: Timestamp) {
+        let stated = Approved {
+            line_items: &self.line_items,
+            totals: &self.totals,
+            currency: self.currency,
+            fulfillment: self.fulfillment.as_ref(),
+            buyer: self.draft.buyer.as_ref(),
+        };
+        self.approval = Some(stated.approve(now));
+    }
+
     /// What was answered before.
     pub(crate) fn previous(&self) -> Previous {
         Previous {

@@ -4,6 +4,10 @@
 //! never happened. A notice carries the order as it was then. Those of one order go out one after the other: a later one
 //! waits until the earlier one is settled. What was sent the first time is kept and sent again, byte by byte, under the
 //! same identifier.
+//!
+//! Any number of couriers, in any number of processes, may share an outbox. Who wants to send a notice claims it before, for
+//! a short time that is extended for as long as the work goes on. While the claim holds, nobody else gets the notice or
+//! another one of its order; where a courier has died, its claims end by themselves.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -121,21 +125,52 @@ pub enum Attempted {
     },
 }
 
+/// Who claims notices, and for how long.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claim {
+    /// The courier: a text that no other one has, in whichever process it may be.
+    pub claimant: String,
+    /// When others may have the notices, unless the claim is extended until then.
+    pub until: Timestamp,
+}
+
+/// Which notices are looked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted<'a> {
+    /// At most so many of each platform.
+    pub per_owner: usize,
+    /// At most so many altogether.
+    pub limit: usize,
+    /// None of these platforms.
+    pub except: &'a [&'a str],
+}
+
 /// Where notices wait. All of it fails with [`Unavailable`](crate::Code::Unavailable).
 #[async_trait]
 pub trait Outbox: Send + Sync {
-    /// The notices that can be sent at a time, longest overdue first: of each order the first that is not settled, of each
-    /// platform at most `per_owner`, and at most `limit` altogether. So the many notices of one platform hide no other's.
-    async fn due(&self, now: Timestamp, per_owner: usize, limit: usize) -> Result<Vec<Due>, Refusal>;
+    /// The notices that can be sent at a time and that nobody has claimed: of each order the first that is not settled. The
+    /// longest overdue of each platform come first, then the second of each, and so on, so that the many notices of one
+    /// hide no other's.
+    async fn due(&self, now: Timestamp, wanted: Wanted<'_>) -> Result<Vec<Due>, Refusal>;
 
-    /// A notice; `None` when there is none of this identifier.
-    async fn content(&self, id: &str) -> Result<Option<Content>, Refusal>;
+    /// Claims notices, and yields those that were there to be claimed; others were faster, or the notice is settled. Returns
+    /// once it is on disk.
+    async fn claim(&self, ids: Vec<String>, now: Timestamp, claim: &Claim) -> Result<Vec<Content>, Refusal>;
 
-    /// Keeps what is about to be sent for the first time. Returns once it is on disk.
-    async fn keep(&self, id: &str, letter: &Letter) -> Result<(), Refusal>;
+    /// Extends claims of a claimant, where they are still its own.
+    async fn extend(&self, ids: Vec<String>, claim: &Claim) -> Result<(), Refusal>;
 
-    /// Records what came of a try. When it is settled, the next one of its order can go.
-    async fn record(&self, id: &str, attempted: Attempted) -> Result<(), Refusal>;
+    /// Keeps what is about to be sent for the first time. Returns once it is on disk, and whether it is: not when the claim
+    /// was lost meanwhile.
+    async fn keep(&self, id: &str, claimant: &str, letter: &Letter) -> Result<bool, Refusal>;
+
+    /// Records what came of a try, which ends the claim. When the notice is settled, the next one of its order can go.
+    /// Whether it was recorded: not when the claim was lost meanwhile.
+    async fn record(&self, id: &str, claimant: &str, attempted: Attempted) -> Result<bool, Refusal>;
+
+    /// Waits until this process has queued something since this was last waited for. What others have queued, only looking
+    /// tells. For one who waits.
+    async fn queued(&self);
 
     /// The newest notices, newest first.
     async fn notices(&self, limit: usize) -> Result<Vec<Notice>, Refusal>;

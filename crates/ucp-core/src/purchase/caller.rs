@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::mandate::Notary;
-use crate::negotiation::Active;
+use crate::{negotiation::Active, port::Visitor};
 
 /// The platform behind a call, as far as carts, checkouts and orders depend on it.
 #[derive(Clone, Debug)]
@@ -14,6 +14,8 @@ pub struct Caller {
     pub active: Arc<Active>,
     /// Whether it can show several groups per fulfillment method (rule FUL-02).
     pub multi_group: bool,
+    /// The buyer in whose name it asks.
+    pub visitor: Visitor,
     /// Who can tell whether its mandates are good, where anybody can.
     pub notary: Option<Arc<dyn Notary>>,
 }

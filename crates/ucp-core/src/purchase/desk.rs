@@ -15,7 +15,8 @@ use super::{
     draft::Draft,
     ledger::{Change, Ledger},
     payment::{Declaration, Handler},
-    pricing::{Facts, Good, Previous, Purpose, Quote, quote},
+    pricer::{Held, Inquiry, Priced, Pricer},
+    pricing::{Facts, Good, Previous, Purpose, quote},
     terms::Terms,
 };
 use crate::{
@@ -27,7 +28,7 @@ use crate::{
     checkout,
     message::{Message, Severity},
     operation::{BUYER_CONSENT, ById, DISCOUNT, FULFILLMENT},
-    port::{Catalog, Match, Sales, Target},
+    port::{Catalog, Match, Named, Sales, SalesCapabilities, Target, Visitor},
 };
 
 /// What to answer, and what has to be on disk before.
@@ -58,6 +59,8 @@ pub struct Desk {
     pub terms: Arc<Terms>,
     /// How buyers can pay.
     pub handlers: Arc<[Arc<dyn Handler>]>,
+    /// Who prices drafts, where it is not the shop's own terms that do.
+    pub pricer: Option<Arc<dyn Pricer>>,
     /// Where the pages for buyers are: an absolute address without trailing slash.
     pub pages: String,
     /// The time.
@@ -90,15 +93,18 @@ impl Desk {
         Timestamp::from_second(now.as_second().saturating_add(seconds.into())).unwrap_or(Timestamp::MAX)
     }
 
-    /// Where a buyer can go on with a cart or a checkout.
-    pub(crate) fn continue_url(&self, token: &str) -> String {
-        format!("{}/continue/{token}", self.pages)
+    /// Where a buyer can go on with a cart or a checkout: on the page that the shop behind it has, or else on ours.
+    pub(crate) fn continue_url(&self, token: &str, held: Option<&Held>) -> String {
+        match held.and_then(|held| held.continue_url.clone()) {
+            Some(elsewhere) => elsewhere,
+            None => format!("{}/continue/{token}", self.pages),
+        }
     }
 
     /// The page of an order.
     #[must_use]
     pub fn permalink(&self, token: &str) -> String {
-        format!("{}/order/{token}", self.pages)
+        permalink(&self.pages, token)
     }
 
     /// The pages of the shop that matter to a buyer.
@@ -134,25 +140,29 @@ impl Desk {
         draft: &Draft,
         caller: &Caller,
         previous: &Previous,
-    ) -> Result<(Quote, bool), Refusal> {
-        let facts = self.facts(draft).await?;
+        held: Option<&Held>,
+    ) -> Result<Priced, Refusal> {
+        if let Some(pricer) = &self.pricer {
+            return pricer.price(Inquiry { purpose, draft, caller, previous, held }).await;
+        }
+        let facts = self.facts(draft, &caller.visitor).await?;
         let quote = quote(purpose, draft, &facts, &self.terms, caller, previous)?;
         let purchasable = facts.goods.iter().flatten().any(|good| good.available && good.stock != Some(0));
-        Ok((quote, purchasable))
+        Ok(Priced { quote, purchasable, held: None })
     }
 
     /// What the shop knows about the goods of a draft, in one currency: the one the buyer's circumstances choose, if
     /// everything is priced in it, or else the shop's own.
-    async fn facts(&self, draft: &Draft) -> Result<Facts, Refusal> {
+    async fn facts(&self, draft: &Draft, visitor: &Visitor) -> Result<Facts, Refusal> {
         let market = self.catalog.market();
         let mut presentation = market.presentation(&draft.context.of_catalog());
-        let mut named = self.resolve(draft, &presentation).await?;
+        let mut named = self.resolve(draft, &presentation, visitor).await?;
         let priced = |(product, position): &(Arc<Product>, usize)| {
             product.variants[*position].price.currency == presentation.currency
         };
         if !named.values().all(priced) {
             presentation.currency = market.currency;
-            named = self.resolve(draft, &presentation).await?;
+            named = self.resolve(draft, &presentation, visitor).await?;
         }
         let variants: Vec<_> =
             named.values().map(|(product, position)| product.variants[*position].id.as_str()).collect();
@@ -186,11 +196,18 @@ impl Desk {
         &self,
         draft: &'a Draft,
         presentation: &Presentation,
+        visitor: &Visitor,
     ) -> Result<HashMap<&'a str, (Arc<Product>, usize)>, Refusal> {
         let mut ids: Vec<_> = draft.line_items.iter().map(|line| line.item.as_str()).collect();
         ids.sort_unstable();
         ids.dedup();
-        let found = self.catalog.resolve(&ids, presentation).await?;
+        let mut found = Vec::with_capacity(ids.len());
+        for named in self.catalog.resolve(&ids, presentation, visitor).await? {
+            match named {
+                Named::Found(matches) => found.push(matches),
+                Named::Unchecked => return Err(Refusal::unavailable("The shop cannot be asked at the moment.", 1)),
+            }
+        }
         let variant = |matches: Vec<Match>| {
             matches.into_iter().find_map(|found| match found.target {
                 Target::Variant(position) => Some((found.product, position)),
@@ -204,6 +221,10 @@ impl Desk {
 
 #[async_trait]
 impl Sales for Desk {
+    fn capabilities(&self) -> SalesCapabilities {
+        self.pricer.as_ref().map_or(SalesCapabilities::ALL, |pricer| pricer.capabilities())
+    }
+
     fn ledger(&self) -> &dyn Ledger {
         &*self.ledger
     }
@@ -251,6 +272,12 @@ impl Sales for Desk {
     async fn get_order(&self, caller: &Caller, request: ById) -> Result<Decision, Refusal> {
         Self::get_order(self, caller, request).await
     }
+}
+
+/// The page of an order, where pages are below `pages`.
+#[must_use]
+pub fn permalink(pages: &str, token: &str) -> String {
+    format!("{pages}/order/{token}")
 }
 
 /// There is nothing under this identifier, or it belongs to somebody else: the caller is not told which.

@@ -8,6 +8,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::mandate::Presented;
 use crate::{Refusal, cart::Cart, checkout::Checkout, order::Order};
 
 /// A stored document and its version.
@@ -30,6 +31,9 @@ pub struct Change {
     pub order: Option<Stored<Order>>,
     /// Goods that leave the stock or come back, by variant. Uncounted goods are left alone.
     pub stock: Vec<Movement>,
+    /// A mandate to keep, in place of an earlier one for the same checkout. It stays for as long as the checkout or its
+    /// order does.
+    pub mandate: Option<Presented>,
 }
 
 impl Change {

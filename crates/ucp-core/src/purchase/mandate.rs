@@ -8,6 +8,7 @@ use std::fmt;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::{
     checkout::View,
@@ -48,8 +49,23 @@ pub struct Evidence {
     pub reference: String,
     /// The platform's key that signed it.
     pub kid: String,
+    /// That key, as the platform published it then: a public JSON Web Key. `null` in what was kept before there was this.
+    #[serde(default)]
+    pub key: Value,
     /// When it was verified.
     pub verified_at: Timestamp,
+    /// Whether the mandate itself is kept beside the order.
+    #[serde(default)]
+    pub kept: bool,
+}
+
+/// A mandate that was verified, as it was presented: what a dispute is settled by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Presented {
+    /// The checkout it was presented for.
+    pub checkout_id: String,
+    /// The mandate.
+    pub mandate: Mandate,
 }
 
 /// Who can tell whether a mandate is good: knows the platform's keys, the shop's own, and how checkouts are written for

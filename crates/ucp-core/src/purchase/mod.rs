@@ -10,6 +10,7 @@
 //! | [`pricing`] | the engine: what a draft costs on these terms |
 //! | [`discount`], [`fulfillment`] and two private modules for taxes and claims | its parts |
 //! | [`payment`] | instruments, credentials, and the port behind which money moves |
+//! | [`approval`] | what a buyer has approved in person |
 //! | [`mandate`] | the port behind which it is known what a buyer agreed to |
 //! | [`caller`] | whose cart it is, and what was negotiated with its platform |
 //! | [`desk`] | the ports and terms that the operations of an embedded shop share |
@@ -18,6 +19,7 @@
 //! Amounts are integer minor units. Whatever is stated by a platform is a wish; prices, titles, totals and states are the
 //! shop's.
 
+pub mod approval;
 pub mod buyer;
 pub mod caller;
 pub mod desk;
@@ -29,6 +31,7 @@ pub mod ledger;
 pub mod line_item;
 pub mod mandate;
 pub mod payment;
+pub mod pricer;
 pub mod pricing;
 mod tax;
 pub mod terms;

@@ -95,6 +95,52 @@ async fn a_challenge_is_passed_in_person() {
 }
 
 #[tokio::test]
+async fn who_pays_in_person_approves_it() {
+    let mut shop = open_shop();
+    let mut terms = Terms::clone(&shop.desk.terms);
+    let review = serde_json::json!([{ "reason": "It is confirmed in person." }]);
+    terms.reviews = serde_json::from_value(review).expect("reviews");
+    shop.desk.terms = Arc::new(terms);
+    let view = begin(&shop, draft(&[("ticket", 1)])).await;
+    let seen = desktop(&shop, &view).await;
+    assert!(seen.wants_approval() && seen.is_payable() && seen.payment == Payment::Here);
+    assert_eq!(hand_in(&shop, &seen, Step::Pay).await, Done::Taken);
+    assert_eq!(look(&shop, &view.checkout.id).await.checkout.status(), Status::Completed);
+    // A new price is no purchase that was approved.
+    let view = begin(&shop, draft(&[("ticket", 1)])).await;
+    let seen = desktop(&shop, &view).await;
+    shop.shelf.reprice("ticket", 2_100);
+    assert_eq!(hand_in(&shop, &seen, Step::Pay).await, Done::Taken);
+    let shown = desktop(&shop, &view).await;
+    assert!(shown.wants_approval() && shown.is_payable(), "{:?}", shown.checkout.messages);
+    assert_eq!(shop.handler.captures().len(), 1);
+}
+
+#[tokio::test]
+async fn whoever_comes_late_is_told_so() {
+    let shop = open_shop();
+    let page = async |token: &str| match shop.desk.page(token).await.expect("reads") {
+        Some(Page::Over(over)) => (over.purchase, over.expired, over.owner),
+        other => panic!("it is not over: {other:?}"),
+    };
+    let owner = caller().owner;
+    let view = begin(&shop, draft(&[("ticket", 1)])).await;
+    let seen = desktop(&shop, &view).await;
+    let cart = fill(&shop, draft(&[("ticket", 1)])).await.cart;
+    let left = fill(&shop, draft(&[("ticket", 1)])).await.cart;
+    answered(&shop, &caller(), Request::CancelCart(by(&left.id))).await;
+    assert_eq!(page(&left.token).await, (false, false, owner.clone()));
+    shop.clock.advance(6 * 60 * 60);
+    assert_eq!(page(&view.checkout.token).await, (true, true, owner.clone()));
+    for step in [Step::Pay, Step::Approve, Step::Cancel] {
+        assert_eq!(hand_in(&shop, &seen, step).await, Done::Closed);
+    }
+    shop.clock.advance(30 * 24 * 60 * 60);
+    assert_eq!(page(&cart.token).await, (false, true, owner));
+    assert_eq!(shop.handler.attempts(), 0);
+}
+
+#[tokio::test]
 async fn only_what_was_seen_is_agreed_to() {
     let shop = open_shop();
     let view = begin(&shop, Draft { fulfillment: Some(home()), ..draft(&[("rose", 1)]) }).await;

@@ -7,6 +7,7 @@ mod handoff;
 mod mandates;
 mod missing;
 mod over;
+mod reviews;
 
 use std::sync::Arc;
 

@@ -26,7 +26,13 @@ impl Notary for Scripted {
     ) -> Result<Evidence, Message> {
         self.0.lock().expect("whole").push(amount_of(&checkout.checkout.totals, TotalKind::Total));
         match mandate.map(Mandate::reveal) {
-            Some("good") => Ok(Evidence { reference: "digest".into(), kid: "key".into(), verified_at: now }),
+            Some("good") => Ok(Evidence {
+                reference: "digest".into(),
+                kid: "key".into(),
+                key: serde_json::json!({ "kid": "key" }),
+                verified_at: now,
+                kept: false,
+            }),
             Some(_) => Err(refused("mandate_invalid_signature", "It is not good.")),
             None => Err(refused("mandate_required", "There is none.")),
         }
@@ -96,7 +102,9 @@ async fn nothing_is_paid_without_a_good_mandate() {
     assert_eq!(buying.asked(), [2_000; 3]);
     let order = view.checkout.state.order().expect("an order").id.clone();
     let order = order_of(answered(&buying.shop, &buying.with, Request::GetOrder(by(&order))).await).order;
-    assert_eq!(order.payment.mandate.map(|evidence| evidence.reference).as_deref(), Some("digest"));
+    let evidence = order.payment.mandate.expect("evidence");
+    assert_eq!((evidence.reference.as_str(), evidence.kept), ("digest", true));
+    assert_eq!(buying.shop.ledger.mandate(&id), Some(Mandate::new("good".into())), "the good one, as it was presented");
 }
 
 #[tokio::test]

@@ -6,6 +6,7 @@ use clap::{Args, Subcommand};
 use ucp_core::{
     Operation, Release,
     negotiation::{Line, negotiate},
+    operation::Offering,
 };
 use ucp_service::platform::Business;
 use ucp_trust::profile::PlatformProfile;
@@ -39,7 +40,7 @@ pub(crate) fn run(options: &ExplainOptions) -> Done {
         fs::read(profile).map_err(|error| format!("cannot read {}: {error}", profile.display()))?
     };
     let (profile, notes) = PlatformProfile::read(&bytes)?;
-    let business = Business::new(Operation::ALL, None);
+    let business = Business::new(&Offering::everything(), None);
     let releases = Release::ALL.iter().map(|release| release.date()).collect::<Vec<_>>().join(", ");
     println!("platform speaks  {}", profile.version);
     println!("gateway speaks   {releases}");

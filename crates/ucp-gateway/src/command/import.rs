@@ -147,6 +147,7 @@ impl<'a> Wanted<'a> {
             language: options.language.clone().unwrap_or_else(|| "en".to_owned()),
             languages: options.languages.clone(),
             countries: BTreeMap::new(),
+            by_country: false,
             rates: BTreeMap::new(),
             links: Vec::new(),
         })

@@ -3,11 +3,7 @@
 use std::{io::ErrorKind, process::ExitCode};
 
 use super::Done;
-use crate::{
-    app::{desktop_server, open_shop},
-    cli::McpOptions,
-    config::Data,
-};
+use crate::{app::desktop_server, backend::embedded::open_shop, cli::McpOptions, config::Data};
 
 pub(crate) fn run(options: &McpOptions) -> Done {
     let shop = open_shop(&Data::from(&options.data))?;

@@ -58,6 +58,9 @@ pub(crate) struct ListOptions {
 pub(crate) struct ShowOptions {
     /// The identifier of the order.
     id: String,
+    /// Write the mandate that the buyer agreed with, as it was presented, and nothing else. It tells who bought what.
+    #[arg(long, conflicts_with = "json")]
+    mandate: bool,
     #[command(flatten)]
     place: PlaceOptions,
 }
@@ -122,9 +125,17 @@ pub(crate) fn run(command: OrdersCommand) -> Done {
                 orders.iter().for_each(|order| println!("{}", summary(&order.document)));
             }
         }
-        OrdersCommand::Show(ShowOptions { id, place }) => {
-            let order = runtime.block_on(books(&place)?.any_order(&id)).map_err(|refusal| refusal.content)?;
-            show(&order.ok_or(orders::NotTaken::NoSuchOrder(id))?, &place)?;
+        OrdersCommand::Show(ShowOptions { id, mandate, place }) => {
+            let books = books(&place)?;
+            let order = runtime.block_on(books.any_order(&id)).map_err(|refusal| refusal.content)?;
+            let order = order.ok_or_else(|| orders::NotTaken::NoSuchOrder(id.clone()))?;
+            if mandate {
+                let mandate = runtime.block_on(books.mandate(&order.document)).map_err(|refusal| refusal.content)?;
+                let mandate = mandate.ok_or_else(|| format!("no mandate is kept for the order `{id}`"))?;
+                println!("{}", mandate.reveal());
+            } else {
+                show(&order, &place)?;
+            }
         }
         OrdersCommand::Ship(ShipOptions { step, carrier, tracking_number, tracking_url }) => {
             take(&runtime, "ship", step, |details| Details { carrier, tracking_number, tracking_url, ..details })?;
@@ -174,6 +185,10 @@ fn show(order: &Stored<Order>, place: &PlaceOptions) -> Result<(), Box<dyn std::
         let amount = money(amount_of(&adjustment.totals, TotalKind::Total), order.currency);
         let reason = adjustment.description.as_deref().unwrap_or_default();
         println!("  {}  {} {amount} {reason}", adjustment.occurred_at, adjustment.kind);
+    }
+    if let Some(evidence) = &order.payment.mandate {
+        let kept = if evidence.kept { "kept; `--mandate` writes it" } else { "not kept" };
+        println!("  {}  mandate {} signed with {} ({kept})", evidence.verified_at, evidence.reference, evidence.kid);
     }
     Ok(())
 }

@@ -6,14 +6,13 @@ use tokio::{
     net::TcpListener,
     signal::unix::{SignalKind, signal},
 };
-use ucp_core::port::Catalog as _;
-use ucp_store::Shop;
 use url::Url;
 
 use super::Done;
 use crate::{
     admin,
-    app::{App, base, open_keyring, open_shop},
+    app::{App, base, open_keyring},
+    backend::Store,
     cli::ServeOptions,
     config::{self, Policy, Settings, Signed},
     listener,
@@ -38,7 +37,7 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
     let listener = runtime.block_on(TcpListener::bind(settings.listen)).map_err(|error| {
         format!("cannot listen on {}: {error}; choose another address with --listen", settings.listen)
     })?;
-    let shop = open_shop(&settings.data)?;
+    let store = Store::open(&settings)?;
     let keyring = open_keyring(&settings.data)?;
     if settings.signatures.responses == Signed::All && keyring.signer().is_none() {
         return Err("answers are to be signed, but there is no key; make one with `ucp-gateway keys generate`".into());
@@ -51,8 +50,8 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
         if settings.policy == Policy::Development && !settings.listen.ip().to_canonical().is_loopback() {
             tracing::warn!("callers from other machines are taken at their word (policy development)");
         }
-        let mut app = App::new(&shop, &settings, &public_url, keyring)?;
-        let router = app.router.clone();
+        let mut app = App::new(&store, &settings, &public_url, keyring).await?;
+        let (router, name) = (app.router.clone(), app.name.clone());
         let admin_address = match &settings.admin {
             Some(config::Admin { listen, token }) => {
                 let listener = TcpListener::bind(listen).await.map_err(|error| {
@@ -84,7 +83,7 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
         // Before anybody is told that it runs: whoever is told may stop it.
         let shutdown = shutdown()?;
         // Nobody has to listen.
-        drop(welcome(std::io::stdout().lock(), &shop, &settings, &base(&public_url), admin_address));
+        drop(welcome(std::io::stdout().lock(), &name, &settings, &base(&public_url), admin_address));
         listener::serve(listener, router, settings.max_connections, shutdown).await;
         Ok(ExitCode::SUCCESS)
     })
@@ -104,12 +103,12 @@ fn reachable(address: SocketAddr) -> Result<Url, url::ParseError> {
 /// What a person who just started the gateway wants to know.
 fn welcome(
     mut to: impl Write,
-    shop: &Shop,
+    name: &str,
     settings: &Settings,
     base: &str,
     admin: Option<SocketAddr>,
 ) -> std::io::Result<()> {
-    writeln!(to, "ucp-gateway {} serves {}", env!("CARGO_PKG_VERSION"), shop.market().name)?;
+    writeln!(to, "ucp-gateway {} serves {name}", env!("CARGO_PKG_VERSION"))?;
     writeln!(to, "  profile  {base}/.well-known/ucp")?;
     writeln!(to, "  REST     {base}")?;
     writeln!(to, "  MCP      {base}/mcp")?;

@@ -17,11 +17,15 @@ use serde::{
     de::{self, Error as _, MapAccess, Visitor, value::MapAccessDeserializer},
 };
 use serde_json::{Map, Value};
+use ucp_core::Release;
 use ucp_store::sample::Sample;
 use ucp_trust::limit::Quota;
 use url::Url;
 
-use super::{Anonymous, Check, Policy, Signed};
+use super::{
+    Anonymous, Check, Policy, Signed,
+    upstream::{BackendKind, TokenKind, Transport},
+};
 use crate::{
     cli::{McpErrorStatus, public_url, sample},
     compat::Compat,
@@ -41,6 +45,7 @@ pub(super) struct File {
     pub(super) payment: Vec<Payment>,
     pub(super) merchants: Merchants,
     pub(super) geocoder: Geocoder,
+    pub(super) upstream: Upstream,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -156,6 +161,28 @@ pub(super) struct Geocoder {
     pub(super) places: Option<PathBuf>,
     pub(super) url: Option<ServiceUrl>,
     pub(super) timeout_ms: Option<Milliseconds>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Upstream {
+    pub(super) backend: Option<BackendKind>,
+    pub(super) url: Option<ServiceUrl>,
+    pub(super) token_file: Option<PathBuf>,
+    pub(super) token_env: Option<String>,
+    pub(super) token_kind: Option<TokenKind>,
+    pub(super) api_version: Option<ApiVersion>,
+    pub(super) transport: Option<Transport>,
+    pub(super) release: Option<ReleaseDate>,
+    pub(super) max_lookup_ids: Option<Number<1, 250>>,
+    pub(super) connect_timeout_ms: Option<Milliseconds>,
+    pub(super) read_timeout_ms: Option<Milliseconds>,
+    pub(super) write_timeout_ms: Option<Milliseconds>,
+    pub(super) complete_timeout_ms: Option<Milliseconds>,
+    pub(super) reads_in_flight: Option<Number<1, 100_000>>,
+    pub(super) writes_in_flight: Option<Number<1, 100_000>>,
+    pub(super) per_second: Option<Number<1, 1_000_000>>,
+    pub(super) cache_mb: Option<Number<0, 1_048_576>>,
 }
 
 /// What a payment handler does.
@@ -302,6 +329,39 @@ impl<'de> Deserialize<'de> for ServiceUrl {
     }
 }
 
+/// A version of the Storefront API: a year and a month.
+#[derive(Clone, Debug)]
+pub(super) struct ApiVersion(pub(super) String);
+
+impl<'de> Deserialize<'de> for ApiVersion {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let month = |(year, month): (&str, &str)| {
+            let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+            year.len() == 4 && month.len() == 2 && digits(year) && digits(month)
+        };
+        if text == "unstable" || text.split_once('-').is_some_and(month) {
+            Ok(Self(text))
+        } else {
+            Err(D::Error::custom("expected a version such as 2026-04"))
+        }
+    }
+}
+
+/// A release of UCP, by its date.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ReleaseDate(pub(super) Release);
+
+impl<'de> Deserialize<'de> for ReleaseDate {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Release::from_date(&text).map(Self).ok_or_else(|| {
+            let known: Vec<_> = Release::ALL.iter().map(|release| release.date()).collect();
+            D::Error::custom(format!("expected a release: {}", known.join(", ")))
+        })
+    }
+}
+
 /// The shop's own pages.
 #[derive(Clone, Debug)]
 pub(super) struct Storefront(pub(super) Url);
@@ -329,7 +389,7 @@ impl<'de> Deserialize<'de> for Network {
 }
 
 /// The tables that the file may have, each with its keys. The table itself is `""`.
-pub(super) fn tables() -> [(&'static str, &'static [&'static str]); 17] {
+pub(super) fn tables() -> [(&'static str, &'static [&'static str]); 18] {
     let rate = keys::<Rate>();
     [
         ("", keys::<File>()),
@@ -349,6 +409,7 @@ pub(super) fn tables() -> [(&'static str, &'static [&'static str]); 17] {
         ("payment", keys::<Payment>()),
         ("merchants", keys::<Merchants>()),
         ("geocoder", keys::<Geocoder>()),
+        ("upstream", keys::<Upstream>()),
     ]
 }
 

@@ -13,7 +13,9 @@ use ucp_payment::processor::Endpoint;
 use ucp_trust::{address::Reach, limit::Quota};
 
 use super::{
-    Anonymous, Check, Directory, Limits, Payment, Platform, Profiles, Settings, Signatures, Signed, payment::Kind,
+    Anonymous, Check, Directory, Limits, Payment, Platform, Profiles, Settings, Signatures, Signed, Upstream,
+    payment::Kind,
+    upstream::{BackendKind, TokenKind, Transport, UpstreamKind},
 };
 
 impl fmt::Display for Settings {
@@ -35,6 +37,9 @@ impl fmt::Display for Settings {
         writeln!(f, "dir = {}", path(&self.data.dir))?;
         writeln!(f, "cache_mb = {}", self.data.cache_mb)?;
         writeln!(f, "sample = {}", text(self.data.sample.name))?;
+        if let Some(upstream) = &self.upstream {
+            write!(f, "\n{upstream}")?;
+        }
         writeln!(f, "\n[callers]")?;
         writeln!(f, "policy = {}", text(word(&self.policy)))?;
         writeln!(f, "anonymous = {}", text(self.anonymous))?;
@@ -43,6 +48,47 @@ impl fmt::Display for Settings {
         write!(f, "\n{}\n{}", self.limits, self.signatures)?;
         self.payments.iter().try_for_each(|payment| write!(f, "\n{payment}"))?;
         write!(f, "\n{}", self.directory)
+    }
+}
+
+impl fmt::Display for Upstream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "[upstream]")?;
+        let backend = match &self.kind {
+            UpstreamKind::Shopify { .. } => BackendKind::Shopify,
+            UpstreamKind::Ucp { .. } => BackendKind::Ucp,
+        };
+        writeln!(f, "backend = {}", text(backend))?;
+        writeln!(f, "url = {}", text(&self.url))?;
+        writeln!(f, "# token: {}", if self.token.is_some() { "set" } else { "none" })?;
+        match &self.kind {
+            UpstreamKind::Shopify { token_kind, api_version } => {
+                let kind = if *token_kind == TokenKind::Private { "private" } else { "public" };
+                writeln!(f, "token_kind = {}", text(kind))?;
+                writeln!(f, "api_version = {}", text(api_version))?;
+            }
+            UpstreamKind::Ucp { transport, release } => {
+                let transport = transport.map(|transport| match transport {
+                    Transport::Rest => text("rest"),
+                    Transport::Mcp => text("mcp"),
+                });
+                stated(f, "transport", transport, "what its profile has")?;
+                stated(f, "release", release.map(|release| text(release.date())), "the newest that both sides speak")?;
+            }
+        }
+        stated(f, "max_lookup_ids", self.max_lookup_ids, "what is usual for such an API")?;
+        for (key, time) in [
+            ("connect_timeout_ms", self.connect_timeout),
+            ("read_timeout_ms", self.read_timeout),
+            ("write_timeout_ms", self.write_timeout),
+            ("complete_timeout_ms", self.complete_timeout),
+        ] {
+            writeln!(f, "{key} = {}", time.as_millis())?;
+        }
+        writeln!(f, "reads_in_flight = {}", self.reads_in_flight)?;
+        writeln!(f, "writes_in_flight = {}", self.writes_in_flight)?;
+        stated(f, "per_second", self.per_second, "no limit")?;
+        writeln!(f, "cache_mb = {}", self.cache_mb)
     }
 }
 

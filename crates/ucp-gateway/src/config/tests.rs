@@ -378,7 +378,13 @@ fn the_example_states_the_defaults() {
         // A secret comes from a file or from the environment.
         all = all.replace(&format!("/run/secrets/{secret}"), "run/psp").replace(other, "");
     }
-    all = all.replace("/run/secrets/admin-token", "run/psp");
+    all = all.replace("/run/secrets/admin-token", "run/psp").replace("/run/secrets/shop-token", "run/psp");
+    // Two kinds of upstreams share a section, and the embedded shop has none.
+    all = all.replace("backend = \"embedded\"", "backend = \"shopify\"");
+    for other in ["token_env = \"SHOP_TOKEN\"\n", "transport = \"mcp\"\n", "release = \"2026-08-25\"\n"] {
+        assert!(all.contains(other), "{other}");
+        all = all.replace(other, "");
+    }
     all = all.replace("admin_token_env = \"UCP_GATEWAY_ADMIN_TOKEN\"\n", "");
     let all = case.resolve(&all, &listen).expect("the example with all keys");
     assert!(strict.admin.is_none() && all.admin.is_some());
@@ -387,6 +393,7 @@ fn the_example_states_the_defaults() {
     assert_eq!((strict.payments.len(), all.payments.len()), (0, 1));
     assert!(!strict.directory.merchants && all.directory.merchants && all.directory.geocoder.is_some());
     assert_eq!(all.directory.places.len(), 2);
+    assert!(strict.upstream.is_none() && all.upstream.is_some_and(|upstream| upstream.token.is_some()));
 }
 
 #[test]

@@ -18,12 +18,12 @@ use ucp_core::{
         product::{Category, Description},
         record::{Record, VariantRecord},
     },
+    html::to_text,
     money::Currency,
     text::fold,
 };
 
 use super::text::{Analysis, folded_words};
-use crate::import::html::to_text;
 
 /// Changes whenever documents or terms are made differently, so that older indexes are rebuilt.
 const VERSION: u32 = 1;

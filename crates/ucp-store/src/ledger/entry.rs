@@ -8,7 +8,10 @@ use ucp_core::{
     cart::Cart,
     checkout::Checkout,
     order::Order,
-    purchase::ledger::{Change, Committed, Kept, Key, Stored},
+    purchase::{
+        ledger::{Change, Committed, Kept, Key, Stored},
+        mandate::Presented,
+    },
 };
 
 use crate::{error::WriteError, outbox, sqlite::stock};
@@ -23,6 +26,7 @@ pub(super) struct Entry {
     notice: String,
     /// By how much counts change, each variant once.
     stock: BTreeMap<String, i64>,
+    mandate: Option<Presented>,
     keep: Option<(Key, Kept)>,
 }
 
@@ -44,7 +48,7 @@ impl<T: serde::Serialize> Sheet<T> {
 
 impl Entry {
     pub(super) fn new(change: Change, keep: Option<(Key, Kept)>) -> serde_json::Result<Self> {
-        let Change { cart, checkout, order, stock: movements } = change;
+        let Change { cart, checkout, order, stock: movements, mandate } = change;
         let mut stock: BTreeMap<String, i64> = BTreeMap::new();
         for movement in movements {
             let quantity = stock.entry(movement.variant).or_default();
@@ -57,13 +61,20 @@ impl Entry {
             order: order.map(Sheet::new).transpose()?,
             notice: uuid::Uuid::new_v4().to_string(),
             stock,
+            mandate,
             keep,
         })
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        let Self { cart, checkout, order, notice: _, stock, keep } = self;
-        cart.is_none() && checkout.is_none() && order.is_none() && stock.is_empty() && keep.is_none()
+        let Self { cart, checkout, order, notice: _, stock, mandate, keep } = self;
+        let documents = cart.is_some() || checkout.is_some() || order.is_some() || mandate.is_some();
+        !documents && stock.is_empty() && keep.is_none()
+    }
+
+    /// Whether a platform is to be told about it.
+    pub(super) const fn tells(&self) -> bool {
+        self.order.is_some()
     }
 
     /// Writes everything into the transaction that `db` is in. An error means that the transaction must not be committed,
@@ -87,6 +98,9 @@ impl Entry {
         }
         for (variant, quantity) in &self.stock {
             stock::move_goods(db, variant, *quantity)?;
+        }
+        if let Some(presented) = &self.mandate {
+            write_mandate(db, presented)?;
         }
         if let Some((key, kept)) = &self.keep {
             keep(db, key, kept)?;
@@ -150,6 +164,15 @@ fn write_order(db: &Connection, Sheet { document: order, version, text }: &Sheet
         )?
         .execute((text, &order.id, &order.owner, version))?
     })
+}
+
+fn write_mandate(db: &Connection, Presented { checkout_id, mandate }: &Presented) -> rusqlite::Result<()> {
+    db.prepare_cached(
+        "INSERT INTO mandates (checkout_id, mandate) VALUES (?, ?) \
+         ON CONFLICT (checkout_id) DO UPDATE SET mandate = excluded.mandate",
+    )?
+    .execute((checkout_id, mandate.reveal()))
+    .map(drop)
 }
 
 /// The answer under a key.

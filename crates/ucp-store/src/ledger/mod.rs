@@ -21,6 +21,7 @@ use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Connection, ErrorCode, OptionalExtension as _, Params, Row, ffi, types::Type};
 use serde::de::DeserializeOwned;
+use tokio::sync::Notify;
 use ucp_core::{
     Refusal,
     cart::Cart,
@@ -60,7 +61,7 @@ impl Books {
 
     /// Removes what nobody will ask for any more: answers after 48 hours, carts and checkouts 30 days after they have
     /// expired, notices about orders 7 days after they were settled or 30 days after they could not even be tried. Orders
-    /// stay, and so do checkouts as long as it is not known whether they were paid for. To be called from
+    /// stay with their mandates, and so do checkouts as long as it is not known whether they were paid for. To be called from
     /// time to time; it goes in small steps, between which others write. Yields how many rows were removed.
     ///
     /// # Errors
@@ -127,6 +128,11 @@ impl Books {
         self.database.writer().call(job).await.map_err(|error| unwritable(&error))
     }
 
+    /// Rings when this process has queued a notice about an order.
+    pub(crate) fn bell(&self) -> &Notify {
+        self.database.queued()
+    }
+
     /// Reads a document with its version.
     async fn document<T: DeserializeOwned + Send + 'static>(
         &self,
@@ -190,8 +196,14 @@ impl Ledger for Books {
         if entry.is_empty() {
             return Ok(Committed::Done);
         }
+        let tells = entry.tells();
         match self.database.writer().call(move |db| entry.write(db)).await {
-            Ok(committed) => Ok(committed),
+            Ok(committed) => {
+                if tells && committed == Committed::Done {
+                    self.bell().notify_one();
+                }
+                Ok(committed)
+            }
             Err(WriteError::Database(error)) if is_stale(&error) => Ok(Committed::Stale),
             Err(error) => Err(unwritable(&error)),
         }

@@ -15,6 +15,9 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0003_merchants.sql"),
     include_str!("migrations/0004_outbox.sql"),
     include_str!("migrations/0005_tokens.sql"),
+    include_str!("migrations/0006_claims.sql"),
+    include_str!("migrations/0007_mandates.sql"),
+    include_str!("migrations/0008_relayed.sql"),
 ];
 
 /// Brings the database to the newest schema.
@@ -101,6 +104,104 @@ mod tests {
         );
         assert_eq!(text("SELECT document FROM products WHERE id = 'b'"), plain);
         assert_eq!(text("SELECT CAST(max(revision) AS TEXT) FROM products"), "7");
+    }
+
+    #[test]
+    fn notices_that_were_queued_before_there_were_claims_are_nobodys() {
+        let mut connection = Connection::open_in_memory().expect("database");
+        let path = Path::new("test.db");
+        migrate_with(&mut connection, path, &MIGRATIONS[..5]).expect("version 5");
+        for (id, order, state, next_at) in
+            [("a", "o1", "delivered", None), ("b", "o1", "waiting", Some(0)), ("c", "o1", "waiting", None)]
+        {
+            let insert = "INSERT INTO outbox (id, order_id, owner, order_version, occurred_at, document, state, next_at, \
+                 since, body) VALUES (?, ?, 'p', 1, 7, '{}', ?, ?, 7, x'00ff')";
+            connection.execute(insert, (id, order, state, next_at)).expect("a notice");
+        }
+        migrate(&mut connection, path).expect("the newest version");
+        let sql = "SELECT group_concat(id || ':' || state || ':' || ifnull(next_at, '') || ':' || hex(body) || ':' || \
+             ifnull(claimant, '-') || ':' || ifnull(claimed_until, '-'), ' ') FROM outbox ORDER BY seq";
+        let all: String = connection.query_row(sql, (), |row| row.get(0)).expect("a text");
+        assert_eq!(all, "a:delivered::00FF:-:- b:waiting:0:00FF:-:- c:waiting::00FF:-:-");
+    }
+
+    #[test]
+    fn a_shop_that_has_sold_keeps_its_books_and_gets_tokens() {
+        let mut connection = Connection::open_in_memory().expect("database");
+        let path = Path::new("test.db");
+        migrate_with(&mut connection, path, &MIGRATIONS[..4]).expect("version 4");
+        let insert = |sql: &str, document: &str| connection.execute(sql, (document,)).expect("a row");
+        let document = |token: &str| format!(r#"{{"id":"x",  "token":"{token}","note":"é\u0000"}}"#);
+        for n in 1..=300 {
+            insert(
+                &format!("INSERT INTO carts VALUES ({n}, 'cart_{n}', 'https://a.example/', 3, 77, ?)"),
+                &document(&format!("c{n}")),
+            );
+            let checkout = format!("({n}, 'chk_{n}', 'https://a.example/', 2, 'completed', 'cart_{n}', NULL, 88, ?)");
+            insert(&format!("INSERT INTO checkouts VALUES {checkout}"), &document(&format!("k{n}")));
+            let order = format!("({n}, 'ord_{n}', 'https://a.example/', 9, 'chk_{n}', ?)");
+            insert(&format!("INSERT INTO orders VALUES {order}"), &document(&format!("o{n}")));
+        }
+        insert(
+            "INSERT INTO checkouts VALUES (301, 'chk_301', 'https://a.example/', 1, 'complete_in_progress', NULL, 5, 6, ?)",
+            &document("open"),
+        );
+        insert(
+            "INSERT INTO outbox (id, order_id, owner, order_version, occurred_at, document, since) VALUES ('n', 'ord_1', 'o', 1, 2, ?, 3)",
+            "{}",
+        );
+        let books = |connection: &Connection| -> Vec<String> {
+            let rows = |sql: &str| -> Vec<String> {
+                let mut statement = connection.prepare(sql).expect("a statement");
+                let rows = statement.query_map((), |row| row.get(0)).expect("rows");
+                rows.collect::<Result<_, _>>().expect("texts")
+            };
+            let all = [
+                "SELECT concat_ws('|', seq, id, owner, version, expires_at, document) FROM carts ORDER BY seq",
+                "SELECT concat_ws('|', seq, id, owner, version, status, cart_id, attempted_at, expires_at, document) \
+                 FROM checkouts ORDER BY seq",
+                "SELECT concat_ws('|', seq, id, owner, version, checkout_id, document) FROM orders ORDER BY seq",
+                "SELECT concat_ws('|', seq, id, order_id, state, document) FROM outbox",
+            ];
+            all.into_iter().flat_map(rows).collect()
+        };
+        let before = books(&connection);
+        assert_eq!(before.len(), 902);
+        migrate(&mut connection, path).expect("the newest version");
+        assert_eq!(books(&connection), before, "nothing of it was changed");
+        for (table, prefix, last) in [("carts", "c", 300), ("checkouts", "k", 300), ("orders", "o", 300)] {
+            for n in [1, last] {
+                let sql = format!("SELECT seq FROM {table} WHERE token = '{prefix}{n}'");
+                assert_eq!(connection.query_row(&sql, (), |row| row.get::<_, i64>(0)).expect("a row"), n, "{table}");
+                let plan = format!("EXPLAIN QUERY PLAN {sql}");
+                let plan = connection.query_row(&plan, (), |row| row.get::<_, String>(3)).expect("a plan");
+                assert!(plan.contains(&format!("{table}_by_token")), "{plan}");
+            }
+            let missing = format!("SELECT count(*) FROM {table} WHERE token IS NULL");
+            assert_eq!(connection.query_row(&missing, (), |row| row.get::<_, i64>(0)).expect("a count"), 0);
+        }
+        let twice = "UPDATE orders SET token = 'o1' WHERE seq = 2";
+        assert!(connection.execute(twice, ()).is_err(), "a token opens one page");
+    }
+
+    #[test]
+    fn mandates_go_with_what_came_to_nothing() {
+        let mut connection = Connection::open_in_memory().expect("database");
+        migrate(&mut connection, Path::new("test.db")).expect("the newest version");
+        for (id, status) in [("sold", "completed"), ("left", "canceled")] {
+            let row = (id, status);
+            connection
+                .execute(
+                    "INSERT INTO checkouts (id, owner, token, version, status, expires_at, document) \
+                     VALUES (?1, 'o', ?1, 1, ?2, 0, '{}')",
+                    row,
+                )
+                .expect("a checkout");
+            connection.execute("INSERT INTO mandates VALUES (?, 'm')", (id,)).expect("a mandate");
+        }
+        connection.execute("DELETE FROM checkouts", ()).expect("pruned");
+        let left = "SELECT group_concat(checkout_id) FROM mandates";
+        assert_eq!(connection.query_row(left, (), |row| row.get::<_, String>(0)).expect("one"), "sold");
     }
 
     #[test]

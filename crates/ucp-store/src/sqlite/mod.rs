@@ -18,6 +18,7 @@ use std::{
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension as _, TransactionBehavior};
 use serde::{Serialize, de::DeserializeOwned};
+use tokio::sync::Notify;
 use ucp_core::{
     catalog::{cursor::CursorKey, market::Market, record::Record},
     merchant::record::Merchant,
@@ -56,6 +57,8 @@ pub struct Database {
     writer: Writer,
     readers: Readers,
     impatient_readers: Readers,
+    /// Rung when this process has queued a notice.
+    queued: Notify,
 }
 
 /// What a new shop starts with.
@@ -136,6 +139,7 @@ impl Database {
             writer: Writer::start(connection)?,
             readers: Readers::new(path.clone(), BUSY),
             impatient_readers: Readers::new(path.clone(), Duration::ZERO),
+            queued: Notify::new(),
             path,
         })
     }
@@ -193,6 +197,11 @@ impl Database {
         &self.writer
     }
 
+    /// Rings when this process has queued a notice.
+    pub(crate) const fn queued(&self) -> &Notify {
+        &self.queued
+    }
+
     pub(crate) const fn readers(&self) -> &Readers {
         &self.readers
     }
@@ -202,7 +211,9 @@ impl Database {
         &self.impatient_readers
     }
 
-    pub(crate) const fn cursor_key(&self) -> &CursorKey {
+    /// The key under which page positions are sealed.
+    #[must_use]
+    pub const fn cursor_key(&self) -> &CursorKey {
         &self.cursor_key
     }
 

@@ -8,7 +8,7 @@ use crate::Database;
 async fn finds_all(directory: &Path) {
     let shop = open(directory);
     assert_eq!(search(&shop, "walnut").await, ["a"]);
-    assert_eq!(ids(&shop.find(&query(None)).await.expect("finds")), ["a", "b"]);
+    assert_eq!(ids(&shop.find(&query(None), &Visitor::default()).await.expect("finds")), ["a", "b"]);
     // And it goes on working.
     let id = format!("new-{}", fs::read_dir(directory.join("index")).expect("index").count());
     put(&shop, &[simple(&id, "Fresh Lime")]).await;
@@ -63,7 +63,7 @@ async fn a_torn_index_is_rebuilt() {
             // Some damage shows only when it is looked for, which happens right after opening.
             let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
             loop {
-                let page = shop.find(&query(Some("walnut"))).await;
+                let page = shop.find(&query(Some("walnut")), &Visitor::default()).await;
                 if page.as_ref().is_ok_and(|page| ids(page) == ["a"]) {
                     break;
                 }
@@ -157,7 +157,7 @@ async fn a_shop_whose_index_another_process_holds_waits_its_turn() {
     let lock = other.acquire_lock(&INDEX_WRITER_LOCK).expect("locks");
     put(&shop, &[simple("c", "Walnut Cabinet")]).await;
     // Stored and looked up, not yet found; and what was found before still is.
-    assert_eq!(shop.resolve(&["c"], &presentation("en", "USD")).await.expect("resolves")[0].len(), 1);
+    assert_eq!(named(&shop, &["c"], &presentation("en", "USD")).await[0].len(), 1);
     assert_eq!(search(&shop, "walnut").await, ["a"]);
     drop(lock);
     shop.refresh().await;
@@ -169,10 +169,10 @@ async fn a_shop_without_an_index_says_that_it_cannot_search() {
     let directory = tempfile::tempdir().expect("directory");
     fs::write(directory.path().join("index"), "in the way").expect("writes");
     let shop = open_with(directory.path(), &catalog());
-    let refusal = shop.find(&query(Some("walnut"))).await.expect_err("no index");
+    let refusal = shop.find(&query(Some("walnut")), &Visitor::default()).await.expect_err("no index");
     assert_eq!(refusal.code, ucp_core::Code::Unavailable);
     assert!(refusal.retry_after.is_some());
-    assert_eq!(shop.resolve(&["a"], &presentation("en", "USD")).await.expect("resolves")[0].len(), 1);
+    assert_eq!(named(&shop, &["a"], &presentation("en", "USD")).await[0].len(), 1);
     fs::remove_file(directory.path().join("index")).expect("removes");
     shop.refresh().await;
     assert_eq!(search(&shop, "walnut").await, ["a"]);

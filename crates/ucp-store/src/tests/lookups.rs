@@ -21,7 +21,7 @@ fn catalog() -> Vec<Record> {
 }
 
 async fn resolve(shop: &Shop, ids: &[&str]) -> Vec<Vec<(String, Target)>> {
-    let found = shop.resolve(ids, &presentation("en", "USD")).await.expect("resolves");
+    let found = named(shop, ids, &presentation("en", "USD")).await;
     found
         .into_iter()
         .map(|found| found.into_iter().map(|found| (found.product.id.clone(), found.target)).collect())
@@ -92,7 +92,7 @@ async fn products_come_in_the_language_and_currency_of_the_caller() {
             ("en", "JPY", "Shoe", "100 USD"),
             ("xx", "EUR", "Shoe", "90 EUR"),
         ] {
-            let found = shop.resolve(&["p"], &presentation(language, currency)).await.expect("resolves");
+            let found = named(&shop, &["p"], &presentation(language, currency)).await;
             let product = &found[0][0].product;
             let shown = product.variants[0].price;
             assert_eq!(
@@ -120,7 +120,7 @@ async fn what_is_known_follows_what_is_stored() {
     assert_eq!(found[1], []);
     assert_eq!(found[2], [("p1".into(), Target::Variant(0))]);
     assert_eq!(found[3], [("p2".into(), Target::VariantAlias(0))]);
-    let product = &shop.resolve(&["p1"], &presentation("en", "USD")).await.expect("resolves")[0][0].product;
+    let product = &named(&shop, &["p1"], &presentation("en", "USD")).await[0][0].product;
     assert_eq!(product.title, "Changed");
 }
 
@@ -149,7 +149,7 @@ async fn nothing_stale_is_seen_while_products_change() {
                     if least == usize::MAX {
                         return;
                     }
-                    for found in shop.resolve(&["p", "v0", "v4"], &presentation("en", "USD")).await.expect("resolves") {
+                    for found in named(&shop, &["p", "v0", "v4"], &presentation("en", "USD")).await {
                         for found in found {
                             let number: usize = found.product.title.parse().expect("a number");
                             assert!(number >= least, "{number} after {least}");

@@ -17,12 +17,12 @@ use ucp_core::{
         market::{Market, Presentation},
         record::Record,
     },
-    port::{Catalog as _, Page, Query},
+    port::{Catalog as _, Match, Named, Page, Query, Visitor},
 };
 
 use crate::{Opening, Options, Put, Rejected, Shop};
 
-fn market() -> Market {
+pub(crate) fn market() -> Market {
     serde_json::from_str(
         r#"{"name":"Example","currency":"USD","currencies":["EUR","JPY"],"language":"en","languages":["es"]}"#,
     )
@@ -58,7 +58,17 @@ async fn put(shop: &Shop, records: &[Record]) -> Vec<Result<Put, Rejected>> {
 }
 
 fn presentation(language: &str, currency: &str) -> Presentation {
-    Presentation { language: language.into(), currency: currency.parse().expect("a currency") }
+    Presentation { language: language.into(), currency: currency.parse().expect("a currency"), country: None }
+}
+
+/// What identifiers name, which a shop of its own can always tell.
+pub(crate) async fn named(shop: &Shop, ids: &[&str], presentation: &Presentation) -> Vec<Vec<Match>> {
+    let found = shop.resolve(ids, presentation, &Visitor::default()).await.expect("resolves");
+    let matches = |named: Named| match named {
+        Named::Found(matches) => matches,
+        Named::Unchecked => panic!("the shop was not asked"),
+    };
+    found.into_iter().map(matches).collect()
 }
 
 fn query(text: Option<&str>) -> Query {
@@ -76,7 +86,7 @@ fn ids(page: &Page) -> Vec<&str> {
 }
 
 async fn search(shop: &Shop, text: &str) -> Vec<String> {
-    let page = shop.find(&query(Some(text))).await.expect("finds");
+    let page = shop.find(&query(Some(text)), &Visitor::default()).await.expect("finds");
     ids(&page).into_iter().map(str::to_owned).collect()
 }
 
@@ -84,7 +94,7 @@ async fn search(shop: &Shop, text: &str) -> Vec<String> {
 async fn all_pages(shop: &Shop, mut query: Query) -> Vec<String> {
     let mut found = Vec::new();
     loop {
-        let page = shop.find(&query).await.expect("finds");
+        let page = shop.find(&query, &Visitor::default()).await.expect("finds");
         found.extend(ids(&page).into_iter().map(str::to_owned));
         match page.next {
             Some(next) => query.after = Some(next),

@@ -26,7 +26,7 @@ async fn importing_again_updates_in_place() {
     let again = [simple("c", "C"), simple("b", "Better"), simple("d", "D"), simple("d", "Double")];
     assert_eq!(put(&shop, &again).await, [Ok(Put::Unchanged), Ok(Put::Updated), Ok(Put::Created), Ok(Put::Updated)]);
     assert_eq!(seqs(directory.path())[..3], before);
-    assert_eq!(ids(&shop.find(&query(None)).await.expect("finds")), ["a", "b", "c", "d"]);
+    assert_eq!(ids(&shop.find(&query(None), &Visitor::default()).await.expect("finds")), ["a", "b", "c", "d"]);
     assert_eq!(search(&shop, "better").await, ["b"]);
     assert_eq!(search(&shop, "double").await, ["d"]);
 }
@@ -65,8 +65,7 @@ async fn products_that_cannot_be_stored_are_rejected_whole_and_alone() {
         let rejected = outcome.as_ref().expect_err(reason);
         assert!(rejected.reason.contains(reason), "{rejected} / {reason}");
     }
-    let found =
-        shop.resolve(&["thief", "loot", "taken", "owner-v"], &presentation("en", "USD")).await.expect("resolves");
+    let found = named(&shop, &["thief", "loot", "taken", "owner-v"], &presentation("en", "USD")).await;
     assert_eq!(found.iter().map(Vec::len).collect::<Vec<_>>(), [0, 0, 1, 1]);
     assert_eq!(search(&shop, "thief").await, [""; 0]);
     // An update that is rejected leaves what was there.
@@ -88,12 +87,12 @@ async fn a_shop_notices_what_others_write() {
     let other = open(directory.path());
     let database = Database::open(directory.path()).expect("opens");
     assert_eq!(search(&shop, "stranger").await, [""; 0]);
-    assert!(shop.resolve(&["x"], &presentation("en", "USD")).await.expect("resolves")[0].is_empty());
+    assert!(named(&shop, &["x"], &presentation("en", "USD")).await[0].is_empty());
     database.put(vec![simple("x", "Stranger")]).await.expect("puts");
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
     for shop in [&shop, &other] {
         loop {
-            let known = !shop.resolve(&["x"], &presentation("en", "USD")).await.expect("resolves")[0].is_empty();
+            let known = !named(shop, &["x"], &presentation("en", "USD")).await[0].is_empty();
             if known && search(shop, "stranger").await == ["x"] {
                 break;
             }

@@ -24,6 +24,7 @@ use ucp_core::{
     negotiation::Active,
     operation::{
         AP2_MANDATE, BUYER_CONSENT, CATALOG_LOOKUP, CATALOG_SEARCH, CHECKOUT, Class, DISCOUNT, FULFILLMENT, MERCHANT,
+        ORDER,
     },
     order::View,
 };
@@ -38,9 +39,10 @@ use crate::{
     merchant::{self, MerchantShapes},
     profile::Site,
     purchase::{self as purchase_form, PurchaseShapes},
+    relay::Step,
     request::decode,
     schema::Shapes,
-    splice::{Document, members},
+    splice::{self, Document, members},
 };
 
 /// A release before the catalog. `P` is how it writes checkouts.
@@ -52,6 +54,7 @@ pub struct Founding<P> {
     pub(crate) merchants: &'static LazyLock<MerchantShapes>,
     pub(crate) direct: fn(String) -> String,
     pub(crate) profile: fn(&dyn Dialect, &Site<'_>) -> Value,
+    pub(crate) step: &'static Step,
     pub(crate) form: PhantomData<P>,
 }
 
@@ -59,12 +62,14 @@ pub struct Founding<P> {
 const LOOKUP: &str = "2026-02-01";
 
 /// The checkouts that these releases have, and what callers of the founding catalog may declare.
-pub(crate) const fn offers(release: Release) -> [Offer; 9] {
+pub(crate) const fn offers(release: Release) -> [Offer; 10] {
     let date = release.date();
     let search = ("specification/catalog/search", "schemas/shopping/catalog_search.json");
     let lookup = ("specification/catalog/lookup", "schemas/shopping/catalog_lookup.json");
     [
         Offer::root(CHECKOUT, date, "specification/checkout", "schemas/shopping/checkout.json"),
+        // Nothing is called under it: it is what platforms state where they want to be told of their orders.
+        Offer::root(ORDER, date, "specification/order", "schemas/shopping/order.json").telling(),
         Offer::root(FULFILLMENT, date, "specification/fulfillment", "schemas/shopping/fulfillment.json")
             .extending(&[CHECKOUT]),
         Offer::root(DISCOUNT, date, "specification/discount", "schemas/shopping/discount.json").extending(&[CHECKOUT]),
@@ -223,9 +228,28 @@ impl<P: purchase_form::Form + fmt::Debug + Sync> Dialect for Founding<P> {
         }
     }
 
+    fn metadata(&self, operation: Operation, active: &Active) -> Map<String, Value> {
+        match operation.row().class {
+            Class::Purchase | Class::Order => splice::object(&P::metadata(operation, active)),
+            Class::Browsing => splice::object(&Metadata::new(self.release, operation, active)),
+        }
+    }
+
+    fn step(&self) -> &'static Step {
+        self.step
+    }
+
+    fn names_resources_twice(&self, operation: Operation) -> bool {
+        operation == Operation::UpdateCheckout
+    }
+
     fn notice(&self, view: View, active: &Active, occasion: &Occasion<'_>) -> String {
         let outcome = Outcome::Answer(Answer::GetOrder(view));
         notice::notice(&self.encode(Operation::GetOrder, &outcome, active).document, occasion)
+    }
+
+    fn noticed(&self, document: String, occasion: &Occasion<'_>) -> String {
+        notice::notice(&document, occasion)
     }
 
     fn seal(&self) -> Seal {

@@ -1,11 +1,9 @@
 //! Orders of the releases before orders could be looked at: platforms are told about them, and that is all.
 
 use serde_json::{Value, json};
+use ucp_core::operation::ORDER;
 
 use crate::dialect::Occasion;
-
-/// The capability that platforms state in order to be told.
-const ORDER: &str = "dev.ucp.shopping.order";
 
 /// An order that was written as later releases have it, as these had it: amounts that are given back and quantities that
 /// are gone have no sign, lines of which nothing is left count as fulfilled, and the body itself says which event it is.
@@ -29,6 +27,7 @@ pub(super) fn notice(document: &str, occasion: &Occasion<'_>) -> String {
             line["status"] = "fulfilled".into();
         }
     }
+    // Whoever stated another version of it is told nevertheless.
     let version = order["ucp"]["version"].clone();
     match &mut order["ucp"]["capabilities"] {
         Value::Array(listed) if listed.is_empty() => listed.push(json!({ "name": ORDER, "version": version })),

@@ -34,7 +34,7 @@ use crate::{
 };
 
 /// The members of a card that stood beside its type before they got a place of their own, with their later names.
-const CARD: [(&str, &str); 6] = [
+pub(crate) const CARD: [(&str, &str); 6] = [
     ("brand", "brand"),
     ("last_digits", "last_digits"),
     ("expiry_month", "expiry_month"),
@@ -47,7 +47,13 @@ const CARD: [(&str, &str); 6] = [
 /// `selected_instrument_id`, and cards whose members stand beside their type.
 pub(super) fn modernize(operation: Operation, payload: &mut Value) {
     request::modernize_context(payload);
-    let Some(members) = payload.as_object_mut() else { return };
+    if let Some(members) = payload.as_object_mut() {
+        modernize_payment(operation, members);
+    }
+}
+
+/// The part of it that is about how a checkout is paid, which answers have too.
+pub(crate) fn modernize_payment(operation: Operation, members: &mut Map<String, Value>) {
     if operation == Operation::CompleteCheckout {
         if !members.contains_key("payment")
             && let Some(instrument) = members.shift_remove("payment_data")

@@ -185,7 +185,9 @@ fn names_of_ones_own_stand_wherever_the_drafts_would() {
     names.replace(MERCHANT, own("com.example.directory.merchant"));
     names.replace(RESTAURANT, own("com.example.directory"));
     for dialect in dialects() {
-        let declared: Vec<_> = offered(dialect, Operation::ALL).map(|offer| offer.declaration_under(&names)).collect();
+        let declared: Vec<_> = offered(dialect, &ucp_core::operation::Offering::everything())
+            .map(|offer| offer.declaration_under(&names))
+            .collect();
         let active = Active::all(&declared).under(&names);
         assert!(active.contains(MERCHANT), "{}", dialect.release());
         let outcome = super::answer(Operation::GetMerchant);
@@ -193,7 +195,7 @@ fn names_of_ones_own_stand_wherever_the_drafts_would() {
         assert!(said.contains("com.example.directory.merchant") && !said.contains(MERCHANT), "{said}");
         let profile = dialect.profile(&Site {
             endpoint: "https://example.com/ucp",
-            operations: Operation::ALL,
+            offering: &ucp_core::operation::Offering::everything(),
             names: &names,
             keys: &[],
             handlers: &[],

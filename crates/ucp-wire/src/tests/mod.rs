@@ -3,7 +3,9 @@
 mod mandate;
 mod merchant;
 mod official;
+mod orders;
 mod purchase;
+mod relay;
 mod sample;
 
 use std::sync::Arc;
@@ -88,6 +90,7 @@ fn product() -> Arc<Product> {
             canonical: None,
             values: vec![value("500 ml"), value("750 ml")],
         }],
+        combinations: None,
         variants: vec![variant(0, "small", 1000, 0.5), variant(1, "large", 1500, 0.75)],
         rating: None,
         tags: Vec::new(),
@@ -150,7 +153,9 @@ fn answer(operation: Operation) -> Outcome {
 
 /// What is active with a platform that declares everything a release offers.
 fn active(dialect: &dyn Dialect) -> Active {
-    let declared: Vec<Declaration> = offered(dialect, Operation::ALL).map(super::dialect::Offer::declaration).collect();
+    let declared: Vec<Declaration> = offered(dialect, &ucp_core::operation::Offering::everything())
+        .map(super::dialect::Offer::declaration)
+        .collect();
     Active::all(&declared)
 }
 
@@ -172,7 +177,7 @@ fn profile(dialect: &dyn Dialect) -> Value {
     let key = json!({ "kid": "key", "kty": "EC", "crv": "P-256", "x": "x", "y": "y", "alg": "ES256", "use": "sig" });
     dialect.profile(&Site {
         endpoint: "https://shop.example/ucp",
-        operations: Operation::ALL,
+        offering: &ucp_core::operation::Offering::everything(),
         names: &ucp_core::negotiation::Names::default(),
         keys: &[key],
         handlers: &[sample::handler()],
@@ -376,6 +381,6 @@ fn documents_and_profiles_tell_only_what_a_release_has() {
             _ => (&service[0], profile["ucp"]["capabilities"].as_object().map(Map::len)),
         };
         assert_eq!(rest["endpoint"], "https://shop.example/ucp");
-        assert_eq!(capabilities, Some(if modern { 9 } else { 5 } + if locations { 3 } else { 1 }));
+        assert_eq!(capabilities, Some(if modern { 9 } else { 6 } + if locations { 3 } else { 1 }));
     }
 }

@@ -266,8 +266,10 @@ fn consent_survives_the_way_through_the_domain() {
 #[test]
 fn extensions_are_answered_only_when_they_are_active() {
     for dialect in dialects() {
-        let roots: Vec<_> =
-            offered(dialect, Operation::ALL).filter(|offer| offer.extends.is_empty()).map(Offer::declaration).collect();
+        let roots: Vec<_> = offered(dialect, &ucp_core::operation::Offering::everything())
+            .filter(|offer| offer.extends.is_empty())
+            .map(Offer::declaration)
+            .collect();
         let view = sample::checkout(&json!({ "status": "incomplete" }));
         let outcome = Outcome::Answer(Answer::GetCheckout(view));
         let bare = dialect.encode(Operation::GetCheckout, &outcome, &Active::all(&roots));

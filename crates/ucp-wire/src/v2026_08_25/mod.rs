@@ -3,13 +3,14 @@
 //! Profiles name the keys twice: `keys` is where this release looks for them, `signing_keys` where older ones do.
 
 mod context;
+mod step;
 mod unit_price;
 
 use std::sync::LazyLock;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use ucp_core::{
     Operation, Outcome, Refusal, Release, Request,
     catalog::product::Product,
@@ -40,9 +41,10 @@ use crate::{
         payment::Payment,
         request::{CompleteCheckoutRequest, CreateCheckoutRequest},
     },
+    relay::Step,
     request::decode,
     schema::Shapes,
-    splice::members,
+    splice::{members, object},
 };
 
 use unit_price::UnitPrice;
@@ -78,10 +80,15 @@ const OFFERS: &[Offer] = &[
         .extending(&[CART, CHECKOUT]),
     Offer::root(BUYER_CONSENT, VERSION, "specification/buyer-consent", "schemas/shopping/buyer_consent.json")
         .extending(&[CART, CHECKOUT]),
-    Offer::root(PAYMENT_AP2_MANDATE, VERSION, "specification/ap2-mandates", "schemas/common/payment/ap2_mandate.json")
-        .known_as(AP2_MANDATE)
-        .extending(&[CHECKOUT])
-        .signing(MANDATE_FORMATS),
+    Offer::root(
+        PAYMENT_AP2_MANDATE,
+        VERSION,
+        "specification/payment/extensions/ap2-mandates",
+        "schemas/common/payment_ap2_mandate.json",
+    )
+    .known_as(AP2_MANDATE)
+    .extending(&[CHECKOUT])
+    .signing(MANDATE_FORMATS),
     Offer::root(
         LOCATION_SEARCH,
         VERSION,
@@ -209,6 +216,14 @@ impl Dialect for V2026_08_25 {
 
     fn encode(&self, operation: Operation, outcome: &Outcome, active: &Active) -> Encoded {
         envelope::encode(self, operation, outcome, active)
+    }
+
+    fn metadata(&self, operation: Operation, active: &Active) -> Map<String, Value> {
+        object(&Success::new(Release::V2026_08_25, operation, active))
+    }
+
+    fn step(&self) -> &'static Step {
+        &step::STEP
     }
 
     fn profile(&self, site: &Site<'_>) -> Value {

@@ -6,7 +6,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Number;
+use serde_json::{Number, Value, json};
 use ucp_core::{
     catalog::product,
     money::{Amount, Currency, MAX_AMOUNT},
@@ -61,6 +61,27 @@ impl<'a> UnitPrice<'a> {
             reference: reference.holding(Decimal { digits: price.reference.value.into(), power: 0 })?,
         })
     }
+}
+
+/// A unit price as releases before this one state it: quantities as decimals in units of the merchant's spelling, the
+/// reference as a whole number. `None` where it is none, or its reference is not whole.
+pub(super) fn older(stated: &Value) -> Option<Value> {
+    let mut price = stated.as_object()?.clone();
+    for name in ["measure", "reference"] {
+        let quantity = price.get(name)?.as_object()?;
+        let value = quantity.get("value")?.as_i64()?;
+        let scale = quantity.get("scale").map_or(Some(0), Value::as_u64)?;
+        let unit = quantity.get("display_text").or_else(|| quantity.get("unit"))?.as_str()?;
+        let value = if scale == 0 {
+            value.into()
+        } else if name == "reference" || scale > MAX_SCALE.into() {
+            return None;
+        } else {
+            serde_json::from_str::<Number>(&format!("{value}e-{scale}")).ok()?
+        };
+        price.insert(name.to_owned(), json!({ "value": value, "unit": unit }));
+    }
+    Some(Value::Object(price))
 }
 
 /// What is measured.
@@ -178,7 +199,6 @@ impl Decimal {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use serde_json::{Value, json};
 
     use super::*;
 

@@ -13,7 +13,7 @@ use super::{
     line_item::{Item, Line, LineItem, Lines},
     tax::{self, Base},
     terms::{BuyerField, Fee, Place, Terms, Value, is_email},
-    totals::{TooLarge, Total, TotalKind, Totals},
+    totals::{TooLarge, Total, TotalKind, Totals, amount_of},
 };
 use crate::{
     Refusal,
@@ -97,6 +97,8 @@ pub struct Quote {
     pub deliverable: bool,
     /// All that is wrong or worth knowing, with paths into the answer. An error keeps the checkout from being completed.
     pub messages: Vec<Message>,
+    /// Why the buyer has to look at it in person, once nothing else keeps it from being completed. Nothing for carts.
+    pub reviews: Vec<Message>,
 }
 
 /// What a draft costs on the shop's terms.
@@ -132,6 +134,10 @@ pub fn quote(
     let bill = Bill { purpose, draft, facts, terms, reduced: &reduced, delivery: &delivery };
     bill.add_up(&mut totals, &mut messages).map_err(|TooLarge| too_large("$.line_items"))?;
     let totals = totals.finish().map_err(|TooLarge| too_large("$.line_items"))?;
+    let reviews = match purpose {
+        Purpose::Cart => Vec::new(),
+        Purpose::Checkout => reviews(&lines.priced, &totals, facts, terms),
+    };
 
     let line_items = lines
         .priced
@@ -151,6 +157,7 @@ pub fn quote(
         fulfillment: delivery.fulfillment,
         deliverable: delivery.deliverable,
         messages,
+        reviews,
     })
 }
 
@@ -177,6 +184,24 @@ pub fn missing(draft: &Draft, terms: &Terms) -> Vec<Message> {
         messages.push(Message::error(code, content, Severity::Recoverable).at(format!("$.buyer.{name}")));
     }
     messages
+}
+
+/// Why the buyer has to look at a purchase, by the rules that it meets.
+fn reviews(lines: &[Line<'_>], totals: &[Total], facts: &Facts, terms: &Terms) -> Vec<Message> {
+    let total = amount_of(totals, TotalKind::Total);
+    let met = terms.reviews.iter().filter_map(|review| {
+        let threshold = review.min_total.as_ref().map(|amounts| {
+            let least = amounts.in_currency(facts.currency, facts.own_currency);
+            least.is_none_or(|least| total >= least.minor())
+        });
+        let line = lines.iter().position(|line| line.is_one_of(&review.items));
+        if threshold == Some(false) || (line.is_none() && !review.items.is_empty()) {
+            return None;
+        }
+        let place = line.map_or_else(|| "$.totals".to_owned(), |position| format!("$.line_items[{position}]"));
+        Some(Message::error(&*review.code, &*review.reason, Severity::RequiresBuyerReview).at(place))
+    });
+    met.collect()
 }
 
 /// What the lines cost, and everything that comes on top.

@@ -32,6 +32,19 @@ impl Terms {
         self.check_shipping(market)?;
         self.check_places(market)?;
         self.check_buyers()?;
+        for (position, review) in self.reviews.iter().enumerate() {
+            let at = |member: &str| format!("$.reviews[{position}].{member}");
+            if !is_code(&review.code) {
+                return wrong(
+                    at("code"),
+                    "must be made of small letters, digits and underscores, such as `high_value_order`",
+                );
+            }
+            filled(at("reason"), &review.reason)?;
+            if let Some(amounts) = &review.min_total {
+                currencies(&at("min_total"), amounts, market)?;
+            }
+        }
         for (member, seconds) in
             [("cart_seconds", self.lifetimes.cart_seconds), ("checkout_seconds", self.lifetimes.checkout_seconds)]
         {
@@ -210,6 +223,11 @@ impl Terms {
 
 fn filled(path: String, text: &str) -> Checked {
     if text.trim().is_empty() { wrong(path, "must not be empty") } else { Ok(()) }
+}
+
+/// Whether a text can be the code of a message.
+fn is_code(code: &str) -> bool {
+    !code.is_empty() && code.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
 }
 
 /// Whether a text can be an ISO 3166-1 alpha-2 code.

@@ -9,6 +9,7 @@
 //! | [`customers`](Customer) | whose addresses are known |
 //! | [`claims`](Claim) | which claims of buyers are recognised |
 //! | [`required`](BuyerField) | what has to be known of the buyer |
+//! | [`reviews`](Review) | which purchases their buyer has to look at in person |
 //! | [`lifetimes`](Lifetimes) | how long carts and checkouts live |
 //!
 //! The same shape is read from configuration (TOML) and from the database (JSON). Amounts are [`Amounts`] and never
@@ -55,6 +56,8 @@ pub struct Terms {
     pub claims: Vec<Claim>,
     /// What has to be known of the buyer before a checkout can be completed; the e-mail address where nothing is said.
     pub required: Vec<BuyerField>,
+    /// Which purchases their buyer has to look at and approve in person.
+    pub reviews: Vec<Review>,
     /// How long carts and checkouts live.
     pub lifetimes: Lifetimes,
 }
@@ -71,6 +74,7 @@ impl Default for Terms {
             customers: Vec::new(),
             claims: Vec::new(),
             required: vec![BuyerField::Email],
+            reviews: Vec::new(),
             lifetimes: Lifetimes::default(),
         }
     }
@@ -424,6 +428,27 @@ pub enum AddressField {
     PhoneNumber,
 }
 
+/// Purchases that nothing is missing of, and that their buyer has to look at and approve on the shop's page before they are
+/// completed (UCP *Checkout*, severity `requires_buyer_review`).
+///
+/// It is about purchases that meet all of what is stated; about every one where nothing is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Review {
+    /// What platforms are told it is, such as `high_value_order`.
+    #[serde(default = "buyer_review")]
+    pub code: String,
+    /// Why, for platforms and buyers to read.
+    pub reason: String,
+    /// When the purchase costs at least so much altogether. It is a precaution: a purchase in a currency without an amount
+    /// here has to be looked at too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_total: Option<Amounts>,
+    /// When one of these is bought, by identifier of the variant or the product; whatever is bought when empty.
+    #[serde(default)]
+    pub items: Vec<String>,
+}
+
 /// How long carts and checkouts live after they were last changed, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -438,6 +463,10 @@ impl Default for Lifetimes {
     fn default() -> Self {
         Self { cart_seconds: 30 * 24 * 60 * 60, checkout_seconds: 6 * 60 * 60 }
     }
+}
+
+fn buyer_review() -> String {
+    "buyer_review".to_owned()
 }
 
 const fn each() -> Method {

@@ -15,6 +15,22 @@ fn nothing_said_is_a_shop_that_asks_for_an_email_address() {
 }
 
 #[test]
+fn reviews_say_why_and_what_for() {
+    let of = |review: Json| -> Terms { serde_json::from_value(json!({ "reviews": [review] })).expect("terms") };
+    let terms = of(json!({ "reason": "It is a lot.", "min_total": { "USD": 50_000 } }));
+    assert_eq!(terms.reviews[0].code, "buyer_review");
+    terms.check(&market()).expect("usable");
+    for (review, path) in [
+        (json!({ "reason": " " }), "$.reviews[0].reason"),
+        (json!({ "reason": "x", "code": "High value" }), "$.reviews[0].code"),
+        (json!({ "reason": "x", "code": "" }), "$.reviews[0].code"),
+        (json!({ "reason": "x", "min_total": { "XAU": 1 } }), "$.reviews[0].min_total"),
+    ] {
+        assert_eq!(of(review).check(&market()).expect_err("unusable").path, path);
+    }
+}
+
+#[test]
 fn percentages_are_exact_texts() {
     for (text, millionths) in
         [("0", 0), ("20%", 200_000), ("8.875%", 88_750), ("0.0001", 1), ("19.5 %", 195_000), ("1000", 10_000_000)]

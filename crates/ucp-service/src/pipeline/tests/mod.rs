@@ -12,8 +12,8 @@ use ucp_core::{
         cursor::CursorKey,
         market::{Market, Presentation},
     },
-    operation::{CART, CATALOG_LOOKUP, CATALOG_SEARCH, CHECKOUT, ORDER},
-    port::{Catalog, Match, Page, Query},
+    operation::{CART, CATALOG_LOOKUP, CATALOG_SEARCH, CHECKOUT, ORDER, Offering},
+    port::{self, Catalog, Named, Page, Query, Visitor},
     purchase::terms::Terms,
 };
 use ucp_testkit::Shop;
@@ -47,15 +47,15 @@ impl Catalog for Broken {
         &self.key
     }
 
-    async fn find(&self, _: &Query) -> Result<Page, Refusal> {
+    async fn find(&self, _: &Query, _: &Visitor) -> Result<Page, Refusal> {
         panic!("a secret of the shop")
     }
 
-    async fn resolve(&self, ids: &[&str], _: &Presentation) -> Result<Vec<Vec<Match>>, Refusal> {
+    async fn resolve(&self, ids: &[&str], _: &Presentation, _: &Visitor) -> Result<Vec<Named>, Refusal> {
         if ids.contains(&"down") {
             Err(Refusal::unavailable("The shop is closed.", 7))
         } else {
-            Ok(vec![Vec::new(); ids.len()])
+            Ok(vec![Named::Found(Vec::new()); ids.len()])
         }
     }
 }
@@ -103,10 +103,9 @@ fn network() -> Network {
 fn broken_shop() -> Backend {
     let market = json!({ "name": "Broken", "currency": "USD", "language": "en" });
     let market = Arc::new(serde_json::from_value(market).expect("a market"));
-    Backend {
-        catalog: Arc::new(Broken { market, key: CursorKey::new([1; 32]) }),
-        ..Shop::new(Terms::default()).backend()
-    }
+    let catalog = Arc::new(Broken { market, key: CursorKey::new([1; 32]) });
+    let sales = Arc::new(Shop::new(Terms::default()).desk.clone());
+    Backend { shop: port::Shop::Facts { catalog, sales }, directory: None }
 }
 
 /// A pipeline that several calls can go through.
@@ -115,7 +114,7 @@ fn shared(policy: Policy) -> Pipeline {
 }
 
 fn before(backend: Backend, policy: Policy) -> Pipeline {
-    let business = Arc::new(Business::new(Operation::ALL, Some("https://shop.example/".into())));
+    let business = Arc::new(Business::new(&Offering::everything(), Some("https://shop.example/".into())));
     let standing = Arc::clone(&business);
     let directory = Directory::new(network(), DirectoryOptions::default(), move |profile| standing.standing(profile));
     pipeline(backend, Platforms::new(business, policy, Reach::Public, directory), Access::OPEN)

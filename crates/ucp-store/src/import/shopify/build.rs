@@ -10,14 +10,11 @@ use ucp_core::{
         product::{Barcode, Category, Description, Media, SelectedOption, Seller},
         record::{Record, VariantRecord},
     },
+    html::to_text,
     money::{Amount, Currency, Price},
 };
 
-use super::{
-    super::{BadRow, html::to_text},
-    column::Column,
-    row::Row,
-};
+use super::{super::BadRow, column::Column, row::Row};
 
 /// How many options a product may have.
 pub(super) const AXES: usize = 3;

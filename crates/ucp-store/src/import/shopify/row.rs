@@ -9,11 +9,12 @@ use std::{
 use csv::StringRecord;
 use ucp_core::{
     catalog::product::Availability,
+    html::clean,
     money::{Amount, Currency},
 };
 
 use super::{
-    super::{BadRow, Unimportable, html::clean, is_web_address, printable},
+    super::{BadRow, Unimportable, is_web_address, printable},
     build::{AXES, amount},
     column::Column,
 };

@@ -13,6 +13,7 @@ async fn documents_come_back_as_they_were_with_growing_versions() {
         checkout: at(checkout.clone(), 0),
         order: at(order.clone(), 0),
         stock: Vec::new(),
+        mandate: None,
     };
     assert_eq!(books.commits(change).await, Committed::Done);
     for version in 1..4 {
@@ -29,6 +30,7 @@ async fn documents_come_back_as_they_were_with_growing_versions() {
             checkout: at(checkout.clone(), version),
             order: at(order.clone(), version),
             stock: Vec::new(),
+            mandate: None,
         };
         assert_eq!(books.commits(change).await, Committed::Done);
     }
@@ -81,6 +83,7 @@ async fn a_change_of_an_older_version_changes_nothing_at_all() {
             checkout: at(first.clone(), version),
             order: at(order(ALICE, "ord_1", "chk_1"), 0),
             stock: vec![movement("a-0", -1)],
+            mandate: None,
         };
         assert_eq!(books.keeps(change, key(ALICE, "chk_1", "k"), kept("no")).await, Committed::Stale, "{version}");
     }
@@ -111,6 +114,7 @@ async fn what_belongs_to_others_does_not_exist() {
         checkout: at(checkout(owner, "chk_1", Some("cart_1")), version),
         order: at(order(owner, "ord_1", "chk_1"), version),
         stock: Vec::new(),
+        mandate: None,
     };
     assert_eq!(books.keeps(change(ALICE, 0), key(ALICE, "", "k"), kept("Alice's")).await, Committed::Done);
     assert_eq!(books.cart(BOB, "cart_1").await.expect("reads"), None);
@@ -243,6 +247,7 @@ async fn what_is_old_goes_and_what_may_matter_stays() {
             cart: at(Cart { expires_at, ..cart(ALICE, id) }, 0),
             checkout: at(Checkout { expires_at, ..checkout(ALICE, id, None) }, 0),
             order: at(order(ALICE, id, id), 0),
+            mandate: None,
             stock: Vec::new(),
         };
         assert_eq!(books.commits(change).await, Committed::Done);

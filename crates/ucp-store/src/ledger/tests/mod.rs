@@ -82,6 +82,7 @@ fn cart(owner: &str, id: &str) -> Cart {
         totals: Vec::new(),
         discounts: None,
         messages: Vec::new(),
+        held: None,
         canceled: false,
         created_at: now(),
         expires_at: now() + hours(24),
@@ -106,7 +107,9 @@ fn checkout(owner: &str, id: &str, cart_id: Option<&str>) -> Checkout {
         messages,
         completing: None,
         mandated: false,
+        approval: None,
         evidence: None,
+        held: None,
         created_at,
         expires_at: created_at + hours(6),
     }

@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 use proptest::prelude::*;
 use ucp_core::{
     catalog::{filter::Criteria, market::Presentation},
-    port::{Catalog as _, Query},
+    port::{Catalog as _, Query, Visitor},
 };
 
 use super::*;
-use crate::{Options, Put, Shop};
+use crate::{Options, Put, Shop, tests::named};
 
 fn takes(goods: &[(&str, i64)]) -> Change {
     Change { stock: goods.iter().map(|(variant, count)| movement(variant, -count)).collect(), ..Change::default() }
@@ -136,8 +136,9 @@ proptest! {
 }
 
 async fn is_available(shop: &Shop, variant: &str) -> bool {
-    let presentation = Presentation { language: "en".into(), currency: "USD".parse().expect("a currency") };
-    let found = shop.resolve(&[variant], &presentation).await.expect("resolves");
+    let presentation =
+        Presentation { language: "en".into(), currency: "USD".parse().expect("a currency"), country: None };
+    let found = named(shop, &[variant], &presentation).await;
     let ucp_core::port::Target::Variant(position) = found[0][0].target else { panic!("{found:?}") };
     let availability = &found[0][0].product.variants[position].availability;
     assert_eq!(availability.status.as_deref() == Some("out_of_stock"), !availability.available);
@@ -149,11 +150,21 @@ async fn available(shop: &Shop) -> Vec<String> {
     let query = Query {
         text: None,
         criteria: Criteria { available: true, ..Criteria::default() },
-        presentation: Presentation { language: "en".into(), currency: "USD".parse().expect("a currency") },
+        presentation: Presentation {
+            language: "en".into(),
+            currency: "USD".parse().expect("a currency"),
+            country: None,
+        },
         limit: 50,
         after: None,
     };
-    shop.find(&query).await.expect("finds").products.iter().map(|product| product.id.clone()).collect()
+    shop.find(&query, &Visitor::default())
+        .await
+        .expect("finds")
+        .products
+        .iter()
+        .map(|product| product.id.clone())
+        .collect()
 }
 
 #[tokio::test]
@@ -245,8 +256,9 @@ async fn goods_that_are_stated_to_be_sold_out_are_not_so_for_ever() {
     assert_eq!(books.commits(takes(&[("a-0", -1), ("a-1", -1)])).await, Committed::Done);
     shop.refresh().await;
     assert!(is_available(&shop, "a-0").await);
-    let presentation = Presentation { language: "en".into(), currency: "USD".parse().expect("a currency") };
-    let found = shop.resolve(&["a-1"], &presentation).await.expect("resolves");
+    let presentation =
+        Presentation { language: "en".into(), currency: "USD".parse().expect("a currency"), country: None };
+    let found = named(&shop, &["a-1"], &presentation).await;
     let availability = &found[0][0].product.variants[1].availability;
     assert_eq!((availability.available, availability.status.as_deref()), (false, Some("discontinued")));
 }

@@ -25,7 +25,7 @@ fn presentations() -> Vec<Presentation> {
     let currencies = || std::iter::once(&market.currency).chain(&market.currencies);
     languages
         .flat_map(|language| {
-            currencies().map(|currency| Presentation { language: language.clone(), currency: *currency })
+            currencies().map(|currency| Presentation { language: language.clone(), currency: *currency, country: None })
         })
         .collect()
 }

@@ -35,7 +35,13 @@ pub(crate) fn caller_with(extensions: &[&str], multi_group: bool) -> Caller {
         .collect();
     let active = Arc::new(Active::all(&declared));
     assert!(extensions.iter().all(|name| active.contains(name)));
-    Caller { owner: "https://platform.example/profile".to_owned(), active, multi_group, notary: None }
+    Caller {
+        owner: "https://platform.example/profile".to_owned(),
+        active,
+        multi_group,
+        visitor: crate::port::Visitor::default(),
+        notary: None,
+    }
 }
 
 pub(crate) fn caller() -> Caller {

@@ -1,0 +1,89 @@
+//! The port of a shop behind another API that prices what is to be bought, and takes the money on its own pages.
+//!
+//! Such a shop keeps a cart of its own. The desk keeps what the platform stated, whose it is and what was answered; the
+//! pricer brings the shop's cart to what was stated and says what is in it then. What it says is believed about money and
+//! stock, and about nothing else: who may see a cart, and when it is over, is for the desk to decide.
+
+use std::{collections::BTreeMap, fmt};
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    caller::Caller,
+    draft::Draft,
+    pricing::{Previous, Purpose, Quote},
+};
+use crate::{Refusal, port::SalesCapabilities};
+
+/// Who says what a draft costs, in place of the embedded shop's terms.
+#[async_trait]
+pub trait Pricer: Send + Sync {
+    /// What can be bought there, and how far.
+    fn capabilities(&self) -> SalesCapabilities;
+
+    /// Brings the shop's cart to what is stated, or makes one, and says what it costs. Whatever became of it, the answer
+    /// tells what is there: a change that was made by half is not an error, but something to be said about what is there.
+    ///
+    /// # Errors
+    /// [`Unavailable`](crate::Code::Unavailable) when nobody knows what is there.
+    async fn price(&self, inquiry: Inquiry<'_>) -> Result<Priced, Refusal>;
+
+    /// What is in the shop's cart now; `None` when the shop has no such cart any more.
+    ///
+    /// # Errors
+    /// [`Unavailable`](crate::Code::Unavailable) when the shop cannot be asked.
+    async fn look(&self, inquiry: Inquiry<'_>) -> Result<Option<Priced>, Refusal>;
+
+    /// Gives the shop's cart up, with what it knows of the buyer.
+    ///
+    /// # Errors
+    /// [`Unavailable`](crate::Code::Unavailable) when the shop cannot be told.
+    async fn give_up(&self, inquiry: Inquiry<'_>) -> Result<(), Refusal>;
+}
+
+/// What is to be priced.
+#[derive(Clone, Copy, Debug)]
+pub struct Inquiry<'a> {
+    /// What for.
+    pub purpose: Purpose,
+    /// What the platform states, without what was not negotiated.
+    pub draft: &'a Draft,
+    /// Who asks.
+    pub caller: &'a Caller,
+    /// What was answered before.
+    pub previous: &'a Previous,
+    /// What the shop holds for it already.
+    pub held: Option<&'a Held>,
+}
+
+/// What something costs, and what is known of the goods.
+#[derive(Clone, Debug)]
+pub struct Priced {
+    /// What it costs.
+    pub quote: Quote,
+    /// Whether anything of it can be bought at all.
+    pub purchasable: bool,
+    /// What a shop behind another API holds for it.
+    pub held: Option<Held>,
+}
+
+/// What a shop behind another API holds for a cart or a checkout. Whoever knows its name there can open it: it is kept, and
+/// neither shown nor printed.
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Held {
+    /// What the shop calls it.
+    pub reference: String,
+    /// What the shop calls its lines, by their identifiers here.
+    pub lines: BTreeMap<String, String>,
+    /// Where the buyer can go on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub continue_url: Option<String>,
+}
+
+impl fmt::Debug for Held {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Held").field("lines", &self.lines.len()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,88 @@
+//! The embedded shop: its goods, and the desk at which they are sold.
+
+use std::{error::Error, sync::Arc};
+
+use axum::Router;
+use ucp_core::{
+    port::{self, Catalog as _},
+    purchase::{desk::Desk, payment::Handler},
+};
+use ucp_payment::{
+    Sandbox,
+    processor::{self, Processor},
+    sandbox,
+};
+use ucp_store::{Books, Options, Shop, StoreError};
+
+use super::Opened;
+use crate::{
+    clock,
+    config::{self, Data, Settings, payment::Kind},
+};
+
+/// Opens the shop in a data directory, or fills the directory with a sample.
+pub(crate) fn open_shop(data: &Data) -> Result<Shop, StoreError> {
+    let options = Options { cache_bytes: u64::from(data.cache_mb) << 20, ..Options::new(&data.dir) };
+    Shop::open_or_create(&options, || data.sample.opening())
+}
+
+/// The shop, ready to be asked at `base`.
+pub(super) fn open(shop: &Shop, settings: &Settings, base: &str) -> Result<Opened, Box<dyn Error>> {
+    let desk = desk(shop, handlers(&settings.payments, &settings.profiles.extra_roots)?, base);
+    Ok(Opened {
+        name: shop.market().name.clone(),
+        shop: selling(shop, &desk),
+        handlers: desk.declarations(),
+        desk: Some(desk),
+        router: Router::new(),
+    })
+}
+
+/// The ports of a shop that sells at a desk.
+pub(crate) fn selling(shop: &Shop, desk: &Desk) -> port::Shop {
+    port::Shop::Facts { catalog: Arc::new(shop.clone()), sales: Arc::new(desk.clone()) }
+}
+
+/// Where an embedded shop sells, at the pages below `base`.
+pub(crate) fn desk(shop: &Shop, handlers: Handlers, base: &str) -> Desk {
+    Desk {
+        catalog: Arc::new(shop.clone()),
+        ledger: Arc::new(Books::new(Arc::clone(shop.database()))),
+        terms: shop.database().terms(),
+        pricer: None,
+        handlers,
+        pages: base.to_owned(),
+        clock: Arc::new(clock::timestamp),
+        random: Arc::new(|| uuid::Uuid::new_v4().into_bytes()),
+    }
+}
+
+/// What moves the money.
+pub(crate) type Handlers = Arc<[Arc<dyn Handler>]>;
+
+/// The payment handlers of the configuration.
+fn handlers(payments: &[config::Payment], roots: &[config::Root]) -> Result<Handlers, Box<dyn std::error::Error>> {
+    let clock: ucp_payment::Clock = Arc::new(clock::timestamp);
+    let handler = |payment: &config::Payment| -> Result<Arc<dyn Handler>, Box<dyn std::error::Error>> {
+        let declaration = payment.declaration.clone();
+        Ok(match &payment.kind {
+            Kind::Sandbox => Arc::new(Sandbox::new(declaration, Arc::clone(&clock), sandbox::SLOW)),
+            Kind::Processor(provider) => Arc::new(Processor::new(processor::Options {
+                formerly: provider.formerly.clone(),
+                connect_timeout: provider.connect_timeout,
+                request_timeout: provider.timeout,
+                deadline: provider.deadline,
+                roots: roots.iter().flat_map(|root| root.certificates.clone()).collect(),
+                ..processor::Options::new(
+                    declaration,
+                    provider.endpoint.clone(),
+                    provider.api_key.clone(),
+                    provider.signing_key_id.clone(),
+                    provider.signing_secret.clone(),
+                    Arc::clone(&clock),
+                )
+            })?),
+        })
+    };
+    payments.iter().map(handler).collect()
+}

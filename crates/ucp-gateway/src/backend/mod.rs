@@ -1,0 +1,163 @@
+//! What the gateway stands in front of: the embedded shop, or a commerce API elsewhere.
+//!
+//! | module | the backend |
+//! | :-- | :-- |
+//! | [`embedded`] | the shop in the data directory |
+//! | [`shopify`] | a shop behind Shopify's Storefront GraphQL API |
+//! | [`ucp`] | a shop that speaks UCP itself |
+//!
+//! A backend is one module here and one line in [`open`]; what it can do follows from its ports. Whatever it is, there is a
+//! data directory: answers under idempotency keys, orders, and what platforms are told are kept there.
+
+pub(crate) mod embedded;
+mod shopify;
+mod ucp;
+
+use std::{error::Error, sync::Arc, time::Duration};
+
+use axum::Router;
+use ucp_core::{
+    catalog::market::Market,
+    money::Currency,
+    port,
+    purchase::{desk::Desk, payment::Declaration},
+};
+use ucp_proxy::resilience::{
+    self,
+    bulkhead::Room,
+    client::{Limits, Patience},
+    rate::Rate,
+};
+use ucp_service::gate::CurrentKey;
+use ucp_store::{Database, Opening, Shop, StoreError};
+
+use crate::config::{Settings, Upstream, upstream::UpstreamKind};
+
+/// What is in the data directory.
+#[derive(Clone, Debug)]
+pub(crate) enum Store {
+    /// The shop that is served.
+    Embedded(Shop),
+    /// What is kept beside a shop that is elsewhere.
+    Beside(Arc<Database>),
+}
+
+impl Store {
+    /// Opens the data directory, or makes it. Blocks.
+    pub(crate) fn open(settings: &Settings) -> Result<Self, StoreError> {
+        match &settings.upstream {
+            None => embedded::open_shop(&settings.data).map(Self::Embedded),
+            Some(upstream) => {
+                let opening = || Opening::of(unknown_market(upstream));
+                Database::open_or_create(&settings.data.dir, opening).map(|database| Self::Beside(Arc::new(database)))
+            }
+        }
+    }
+
+    /// The database.
+    pub(crate) fn database(&self) -> &Arc<Database> {
+        match self {
+            Self::Embedded(shop) => shop.database(),
+            Self::Beside(database) => database,
+        }
+    }
+}
+
+/// What a shop speaks and trades in that will say so itself.
+fn unknown_market(upstream: &Upstream) -> Market {
+    Market {
+        name: upstream.url.host_str().unwrap_or_default().to_owned(),
+        currency: Currency::USD,
+        currencies: Vec::new(),
+        language: "en".to_owned(),
+        languages: Vec::new(),
+        countries: std::collections::BTreeMap::new(),
+        by_country: false,
+        rates: std::collections::BTreeMap::new(),
+        links: Vec::new(),
+    }
+}
+
+/// A backend that is ready to be asked.
+pub(crate) struct Opened {
+    /// The name of the shop, for people.
+    pub(crate) name: String,
+    /// What is asked.
+    pub(crate) shop: port::Shop,
+    /// How buyers can pay.
+    pub(crate) handlers: Arc<[Declaration]>,
+    /// Where the embedded shop sells.
+    pub(crate) desk: Option<Desk>,
+    /// What it serves beside the operations.
+    pub(crate) router: Router,
+}
+
+/// Opens the backend of the settings, which may ask it who it is.
+pub(crate) async fn open(
+    store: &Store,
+    settings: &Settings,
+    base: &str,
+    signing_key: &Arc<CurrentKey>,
+) -> Result<Opened, Box<dyn Error>> {
+    match (store, &settings.upstream) {
+        (Store::Embedded(shop), _) => embedded::open(shop, settings, base),
+        (Store::Beside(database), Some(upstream)) => {
+            let place = Place { settings, upstream, base, database, signing_key };
+            match &upstream.kind {
+                UpstreamKind::Shopify { .. } => shopify::open(&place).await,
+                UpstreamKind::Ucp { .. } => ucp::open(&place).await,
+            }
+        }
+        (Store::Beside(_), None) => Err("there is no shop to serve".into()),
+    }
+}
+
+/// How an upstream is reached.
+fn reached(name: &str, place: &Place<'_>) -> resilience::Options {
+    let upstream = place.upstream;
+    let usual = resilience::Options::new(name, upstream.url.clone());
+    let limits =
+        |total: Duration, usual: Limits| Limits { answer: usual.answer.min(total), idle: usual.idle.min(total), total };
+    resilience::Options {
+        roots: place.settings.profiles.extra_roots.iter().flat_map(|root| root.certificates.clone()).collect(),
+        patience: Patience {
+            connect: upstream.connect_timeout,
+            read: limits(upstream.read_timeout, usual.patience.read),
+            write: limits(upstream.write_timeout, usual.patience.write),
+            conclude: limits(upstream.complete_timeout, usual.patience.conclude),
+        },
+        reads: Room::of(upstream.reads_in_flight),
+        writes: Room::of(upstream.writes_in_flight),
+        rate: upstream.per_second.map(|rate| Rate {
+            per_second: rate,
+            burst: rate,
+            patience: Duration::from_millis(100),
+        }),
+        ..usual
+    }
+}
+
+/// A clock that nobody sets.
+fn monotonic() -> resilience::Clock {
+    Arc::new(tokio::time::Instant::now)
+}
+
+/// Chance, for pauses between attempts.
+fn chance() -> resilience::Random {
+    Arc::new(|| {
+        let [a, b, c, d, ..] = uuid::Uuid::new_v4().into_bytes();
+        u32::from_be_bytes([a, b, c, d])
+    })
+}
+
+/// Where a backend is opened that is elsewhere.
+struct Place<'a> {
+    settings: &'a Settings,
+    upstream: &'a Upstream,
+    /// The address of the gateway, without trailing slash.
+    base: &'a str,
+    /// What is kept beside it.
+    database: &'a Arc<Database>,
+    /// What the gateway signs with.
+    signing_key: &'a Arc<CurrentKey>,
+}

@@ -1,0 +1,127 @@
+//! What is said otherwise since release 2026-01-23: discounts are below zero, there is a severity for what nobody can act
+//! on, circumstances and parameters of campaigns are given back, and products have their later names.
+
+use serde_json::{Map, Value};
+use ucp_core::{Operation, operation::Class};
+
+use crate::{
+    purchase::consent::is_reverse_domain,
+    relay::{Step, Way, each_object, each_product, each_variant, is_failure, object},
+};
+
+pub(crate) static STEP: Step = Step {
+    request: Way { newer: request_newer, older: request_older },
+    answer: Way { newer: answer_newer, older: answer_older },
+};
+
+/// The types of totals that there are in older releases.
+const OLDER_TOTALS: [&str; 7] = ["subtotal", "items_discount", "discount", "fulfillment", "tax", "fee", "total"];
+
+fn request_newer(_: Operation, payload: &mut Map<String, Value>) {
+    // What a platform observed. Signals have names of their owners; what has none cannot be said.
+    if let Some(Value::Object(mut observed)) = payload.shift_remove("risk_signals") {
+        observed.retain(|name, _| is_reverse_domain(name));
+        if !observed.is_empty() {
+            payload.entry("signals").or_insert(Value::Object(observed));
+        }
+    }
+}
+
+fn request_older(_: Operation, payload: &mut Map<String, Value>) {
+    if let Some(signals) = payload.shift_remove("signals") {
+        payload.entry("risk_signals").or_insert(signals);
+    }
+}
+
+fn answer_newer(_: Operation, answer: &mut Map<String, Value>) {
+    each_total(answer, &mut |total| {
+        if is_discount(total) {
+            negate(total);
+        }
+    });
+    each_product(answer, |product| {
+        if let Some(categories) = product.shift_remove("category") {
+            product.entry("categories").or_insert(categories);
+        }
+    });
+    each_variant(answer, |variant| {
+        if let Some(inputs) = variant.shift_remove("input") {
+            variant.entry("inputs").or_insert(inputs);
+        }
+    });
+}
+
+fn answer_older(operation: Operation, answer: &mut Map<String, Value>) {
+    each_total(answer, &mut |total| {
+        let kind = total.get("type").and_then(Value::as_str).unwrap_or_default();
+        if !OLDER_TOTALS.contains(&kind) {
+            // The sum has to remain what it is.
+            let below = total.get("amount").and_then(Value::as_i64).is_some_and(|amount| amount < 0);
+            total.insert("type".to_owned(), if below { "discount" } else { "fee" }.into());
+        }
+        if is_discount(total) {
+            negate(total);
+        }
+    });
+    each_product(answer, |product| {
+        if let Some(categories) = product.get("categories").cloned() {
+            product.insert("category".to_owned(), categories);
+        }
+    });
+    each_variant(answer, |variant| {
+        variant.shift_remove("input");
+        if let Some(inputs) = variant.get("inputs").cloned() {
+            variant.insert("input".to_owned(), inputs);
+        }
+    });
+    // Why there is nothing to return is told by the release itself.
+    if !is_failure(answer) {
+        each_object(answer, "messages", |message| {
+            if message.get("severity").is_some_and(|severity| severity == "unrecoverable") {
+                message.insert("severity".to_owned(), "requires_buyer_input".into());
+            }
+        });
+    }
+    if operation.row().class == Class::Browsing {
+        return;
+    }
+    answer.shift_remove("context");
+    answer.shift_remove("attribution");
+    if let Some(order) = object(answer, "order") {
+        order.shift_remove("label");
+    }
+    if let Some(discounts) = object(answer, "discounts") {
+        each_object(discounts, "applied", |applied| {
+            applied.shift_remove("provisional");
+            applied.shift_remove("eligibility");
+        });
+    }
+}
+
+fn is_discount(total: &Map<String, Value>) -> bool {
+    total.get("type").is_some_and(|kind| kind == "discount" || kind == "items_discount")
+}
+
+fn negate(total: &mut Map<String, Value>) {
+    if let Some(amount) = total.get_mut("amount")
+        && let Some(stated) = amount.as_i64()
+    {
+        *amount = stated.saturating_neg().into();
+    }
+}
+
+/// Visits the entries of every list of totals.
+fn each_total(members: &mut Map<String, Value>, visit: &mut dyn FnMut(&mut Map<String, Value>)) {
+    each_object(members, "totals", &mut *visit);
+    for (_, value) in members.iter_mut().filter(|(name, _)| *name != "totals" && *name != "ucp") {
+        inside(value, visit);
+    }
+}
+
+fn inside(value: &mut Value, visit: &mut dyn FnMut(&mut Map<String, Value>)) {
+    match value {
+        Value::Object(members) => each_total(members, visit),
+        Value::Array(elements) => elements.iter_mut().for_each(|element| inside(element, visit)),
+        _ => {}
+    }
+}
