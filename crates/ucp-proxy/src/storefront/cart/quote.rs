@@ -61,10 +61,7 @@ impl Reading<'_> {
             line_items.push(self.line_item(id, line, currency)?);
         }
         let groups = cart.delivery_groups.as_ref().map(|groups| groups.nodes.as_slice()).unwrap_or_default();
-        let charges = match purpose {
-            Purpose::Cart => Vec::new(),
-            Purpose::Checkout => self.charges(groups, currency)?,
-        };
+        let charges = self.charges(groups, currency)?;
         let discounts = self.discounts(cart, &lines, currency)?;
         let (totals, review) = self.totals(cart, &line_items, &charges, currency)?;
 
@@ -203,17 +200,22 @@ impl Reading<'_> {
         // What is taken off never takes more than there is.
         let whole = whole.min(totals.sum()).max(0);
         let off_delivery = off_delivery.min(delivery).max(0);
-        totals.push(TotalKind::Discount, None, -(whole + off_delivery)).map_err(too_large)?;
+        // A cart is an estimate without delivery.
+        let estimate = self.inquiry.purpose == Purpose::Cart;
+        let off = if estimate { whole } else { whole + off_delivery };
+        totals.push(TotalKind::Discount, None, -off).map_err(too_large)?;
         for (kind, text) in [(MethodKind::Shipping, "Shipping"), (MethodKind::Pickup, "Pickup")] {
             let of: Vec<_> = charges.iter().filter(|(own, _)| *own == kind).map(|(_, amount)| *amount).collect();
-            if !of.is_empty() {
+            if !of.is_empty() && !estimate {
                 totals.push(TotalKind::Fulfillment, Some(text.to_owned()), of.iter().sum()).map_err(too_large)?;
             }
         }
         let parts = i128::try_from(lines.len() + charges.len() + cart.discount_allocations.len()).unwrap_or(i128::MAX);
         let stated = self.minor(&cart.cost.total_amount, currency)?;
-        // Whether the shop's total has the delivery in it depends on how far its checkout is.
-        let difference = [stated - totals.sum(), stated + delivery - off_delivery - totals.sum()]
+        // Whether the shop's total has the delivery in it depends on how far its checkout is; ours has it once there is one.
+        let travel = delivery - off_delivery;
+        let other = if estimate { stated - travel } else { stated + travel };
+        let difference = [stated - totals.sum(), other - totals.sum()]
             .into_iter()
             .min_by_key(|difference: &i128| difference.abs())
             .unwrap_or_default();
