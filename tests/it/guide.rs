@@ -2,7 +2,8 @@
 //!
 //! `console` blocks are run here, against a gateway with the sample shop, and have to print what the page says; `[..]`
 //! stands for anything within a line. `sh` blocks are commands that build or take long: `.ci/run` takes them from the page
-//! and runs them as they stand. `text` blocks are no code.
+//! and runs them as they stand. `rust` blocks are documentation tests of the crate that includes the page. `text` blocks are
+//! no code.
 
 use std::{
     fs,
@@ -14,6 +15,9 @@ use crate::harness::{Gateway, binary, repository};
 
 /// The address that the documentation names.
 const ADDRESS: &str = "127.0.0.1:8080";
+
+/// The addresses of gateways that a page starts itself. It writes their process ids into files that end in `.pid`.
+const OWN: [&str; 2] = ["127.0.0.1:8081", "127.0.0.1:8082"];
 
 /// A fenced block.
 struct Block {
@@ -77,6 +81,31 @@ fn commands(text: &str) -> Vec<(&str, Vec<&str>)> {
     commands
 }
 
+/// An address of this machine at which nothing listens.
+fn free_address() -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    listener.local_addr().expect("an address").to_string()
+}
+
+/// Where the commands of a page run. What they started and left running ends with it.
+struct Workplace(tempfile::TempDir);
+
+impl Workplace {
+    fn new() -> Self {
+        Self(tempfile::tempdir().expect("a directory"))
+    }
+}
+
+impl Drop for Workplace {
+    fn drop(&mut self) {
+        let files = fs::read_dir(self.0.path()).into_iter().flatten().flatten().map(|entry| entry.path());
+        for file in files.filter(|path| path.extension().is_some_and(|extension| extension == "pid")) {
+            // Most of them have ended already.
+            let _ = fs::read_to_string(file).map(|process| Command::new("kill").arg(process.trim()).output());
+        }
+    }
+}
+
 #[test]
 fn console_blocks_print_what_they_say() {
     if Command::new("curl").arg("--version").output().is_err() {
@@ -90,13 +119,18 @@ fn console_blocks_print_what_they_say() {
     for page in pages() {
         let gateway = Gateway::shared();
         let address = gateway.address.to_string();
-        let here = tempfile::tempdir().expect("a directory");
+        let here = Workplace::new();
+        let own = OWN.map(|named| (named, free_address()));
+        let actual = |text: &str| {
+            let text = text.replace(ADDRESS, &address);
+            own.iter().fold(text, |text, (named, free)| text.replace(named, free))
+        };
         for block in blocks(&page).iter().filter(|block| block.info == "console") {
             for (command, expected) in commands(&block.text) {
                 let at = format!("{}:{}: {command}", page.display(), block.line);
                 let output = Command::new("bash")
-                    .args(["-c", &format!("{{ {}\n}} 2>&1", command.replace(ADDRESS, &address))])
-                    .current_dir(here.path())
+                    .args(["-c", &format!("{{ {}\n}} 2>&1", actual(command))])
+                    .current_dir(here.0.path())
                     .env("PATH", &search_path)
                     .envs(binary().get_envs().filter_map(|(name, value)| Some((name, value?))))
                     .output()
@@ -105,7 +139,7 @@ fn console_blocks_print_what_they_say() {
                 let lines: Vec<_> = printed.lines().collect();
                 assert_eq!(lines.len(), expected.len(), "{at}\n{printed}");
                 for (pattern, line) in expected.iter().zip(lines) {
-                    assert!(fits(&pattern.replace(ADDRESS, &address), line), "{at}\nsays   {pattern}\nprints {line}");
+                    assert!(fits(&actual(pattern), line), "{at}\nsays   {pattern}\nprints {line}");
                 }
                 run += 1;
             }
@@ -117,12 +151,19 @@ fn console_blocks_print_what_they_say() {
 #[test]
 fn every_block_is_run_somewhere() {
     let gate = fs::read_to_string(repository().join(".ci/run")).expect(".ci/run");
+    let doctests =
+        fs::read_to_string(repository().join("crates/ucp-testkit/src/lib.rs")).expect("the crate of doubles");
     let mut named = Vec::new();
     for page in pages() {
         for block in blocks(&page) {
             let at = format!("{}:{}", page.display(), block.line);
             match block.info.split_once(' ') {
                 None if block.info == "console" || block.info == "text" => {}
+                None if block.info == "rust" => {
+                    let page = page.file_name().and_then(|name| name.to_str()).expect("a name");
+                    let included = doctests.contains(&format!("#[doc = include_str!(\"../../../docs/{page}\")]"));
+                    assert!(included, "{at}: no crate has it among its documentation tests");
+                }
                 Some(("sh", name)) => {
                     assert!(gate.contains(&format!("$(documented {name})")), "{at}: .ci/run does not run `{name}`");
                     named.push(name.to_owned());

@@ -12,6 +12,7 @@
 //! are skipped.
 
 mod access;
+mod backends;
 mod bad_input;
 mod catalog;
 mod compat;

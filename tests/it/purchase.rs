@@ -14,6 +14,6 @@ mod mandates;
 mod ownership;
 mod reviews;
 mod rules;
-mod shopper;
+pub(crate) mod shopper;
 mod status;
 pub(crate) mod webhooks;

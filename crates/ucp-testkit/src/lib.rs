@@ -80,3 +80,8 @@ pub(crate) async fn give_way() {
 pub(crate) fn locked<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
     lock.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+/// The code of the guide for whoever adds a backend, as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/adding-a-backend.md")]
+struct AddingABackend;

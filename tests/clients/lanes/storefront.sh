@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The gateway in front of a shop that speaks Shopify's Storefront API: tests/upstreams/storefront, which executes documents
-# against Shopify's own schema. In this order: the upstream's own tests, those of ucp-proxy with the upstream at hand, and
-# purchases through the gateway.
+# against Shopify's own schema. In this order: the upstream's own tests, those of ucp-proxy with the upstream at hand, the rules
+# that every backend has to pass, and purchases as an agent makes them.
 #
 # The lane's own gateway, in front of the sample shop, is not asked.
 upstream=$CLIENTS_DIR/upstreams/storefront
@@ -24,7 +24,11 @@ UCP_STOREFRONT_URL=$(ready url)
 UCP_STOREFRONT_SCHEMA=$(ready schema)
 export UCP_STOREFRONT_URL UCP_STOREFRONT_SCHEMA
 
-(cd "$REPOSITORY" && cargo test -p ucp-proxy --locked) | tee "$LANE_DIR/cargo.log" || status=$?
+# The whole workspace is named so that everything is built as it was for the other tests.
+cargo_tests() { (cd "$REPOSITORY" && cargo test --workspace --locked "$@") | tee -a "$LANE_DIR/cargo.log" || status=$?; }
+: >"$LANE_DIR/cargo.log"
+cargo_tests --test documents --test storefront
+cargo_tests --test it -- backends::storefront
 python3 lib/cargo_junit.py <"$LANE_DIR/cargo.log" >"$LANE_DIR/junit-cargo.xml"
 
 node_tests journey lanes/storefront/journey.mjs

@@ -19,34 +19,34 @@ use crate::{
 };
 
 /// The releases, each with the transports it can be spoken over.
-pub(super) fn ways() -> impl Iterator<Item = (Release, Transport)> {
+pub(crate) fn ways() -> impl Iterator<Item = (Release, Transport)> {
     Release::ALL.iter().flat_map(|release| Transport::ALL.map(|transport| (*release, transport)))
 }
 
 /// A directory for a new shop with the flowers of the sample.
-pub(super) fn flower_shop(data: &Path, arguments: &[&str]) -> Gateway {
+pub(crate) fn flower_shop(data: &Path, arguments: &[&str]) -> Gateway {
     Gateway::on(data, &[&["--sample", "flower-shop"], arguments].concat())
 }
 
 /// A flower shop for all tests that do not buy it empty.
-pub(super) fn flowers() -> Arc<Flowers> {
+pub(crate) fn flowers() -> Arc<Flowers> {
     static SHARED: Mutex<Weak<Flowers>> = Mutex::new(Weak::new());
     shared(&SHARED, Flowers::open)
 }
 
 /// A flower shop on a directory of its own.
-pub(super) struct Flowers {
+pub(crate) struct Flowers {
     gateway: Gateway,
     data: tempfile::TempDir,
 }
 
 impl Flowers {
-    pub(super) fn open() -> Self {
+    pub(crate) fn open() -> Self {
         let data = tempfile::tempdir().expect("a directory");
         Self { gateway: flower_shop(data.path(), &[]), data }
     }
 
-    pub(super) fn data(&self) -> &Path {
+    pub(crate) fn data(&self) -> &Path {
         self.data.path()
     }
 }
@@ -66,66 +66,66 @@ impl std::ops::DerefMut for Flowers {
 }
 
 /// A key that no call had before.
-pub(super) fn new_key() -> String {
+pub(crate) fn new_key() -> String {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     format!("6f1c2c0e-0000-4000-8000-{:012x}", NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
 /// A platform.
 #[derive(Clone, Debug)]
-pub(super) struct Shopper<'a> {
-    pub(super) gateway: &'a Gateway,
-    pub(super) release: Release,
-    pub(super) transport: Transport,
+pub(crate) struct Shopper<'a> {
+    pub(crate) gateway: &'a Gateway,
+    pub(crate) release: Release,
+    pub(crate) transport: Transport,
     profile: String,
     headers: Vec<(String, String)>,
 }
 
 impl<'a> Shopper<'a> {
-    pub(super) fn new(gateway: &'a Gateway, release: Release, transport: Transport) -> Self {
+    pub(crate) fn new(gateway: &'a Gateway, release: Release, transport: Transport) -> Self {
         Self { gateway, release, transport, profile: PROFILE.to_owned(), headers: Vec::new() }
     }
 
     /// One of the newest release over REST.
-    pub(super) fn rest(gateway: &'a Gateway) -> Self {
+    pub(crate) fn rest(gateway: &'a Gateway) -> Self {
         Self::new(gateway, Release::NEWEST, Transport::Rest)
     }
 
     /// The same with another profile.
-    pub(super) fn named(self, profile: &str) -> Self {
+    pub(crate) fn named(self, profile: &str) -> Self {
         Self { profile: profile.to_owned(), ..self }
     }
 
     /// The same over another transport.
-    pub(super) fn over(&self, transport: Transport) -> Self {
+    pub(crate) fn over(&self, transport: Transport) -> Self {
         Self { transport, ..self.clone() }
     }
 
     /// The same at another gateway.
-    pub(super) fn at(&self, gateway: &'a Gateway) -> Self {
+    pub(crate) fn at(&self, gateway: &'a Gateway) -> Self {
         Self { gateway, ..self.clone() }
     }
 
     /// The same with one more header.
-    pub(super) fn header(mut self, name: &str, value: &str) -> Self {
+    pub(crate) fn header(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
         self
     }
 
     /// Whether business outcomes are said in the way of the first two releases.
-    pub(super) fn founding(&self) -> bool {
+    pub(crate) fn founding(&self) -> bool {
         self.release < Release::V2026_04_08
     }
 
     /// A call, with a new key where one is needed.
-    pub(super) fn call(&self, operation: &str, id: Option<&str>, payload: &Value) -> Said {
+    pub(crate) fn call(&self, operation: &str, id: Option<&str>, payload: &Value) -> Said {
         let needs = Operation::named(operation).expect("an operation").row().effect.needs_key();
         let key = needs.then(new_key);
         self.keyed(key.as_deref(), operation, id, payload)
     }
 
     /// A call under an idempotency key.
-    pub(super) fn keyed(&self, key: Option<&str>, operation: &str, id: Option<&str>, payload: &Value) -> Said {
+    pub(crate) fn keyed(&self, key: Option<&str>, operation: &str, id: Option<&str>, payload: &Value) -> Said {
         let (method, path, headers, body) = self.request(key, operation, id, payload);
         let headers: Vec<_> = headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         let response = self.gateway.send(method, &path, &headers, &body);
@@ -133,7 +133,7 @@ impl<'a> Shopper<'a> {
     }
 
     /// What such a call consists of: method, path, headers, body.
-    pub(super) fn request(
+    pub(crate) fn request(
         &self,
         key: Option<&str>,
         operation: &str,
@@ -159,7 +159,7 @@ impl<'a> Shopper<'a> {
     }
 
     /// The JSON-RPC message of a call.
-    pub(super) fn message(&self, key: Option<&str>, operation: &str, id: Option<&str>, payload: &Value) -> Value {
+    pub(crate) fn message(&self, key: Option<&str>, operation: &str, id: Option<&str>, payload: &Value) -> Value {
         let row = Operation::named(operation).expect("an operation").row();
         let mut arguments = Map::new();
         // As the documents of these releases have it: everything flat in `params`.
@@ -190,30 +190,30 @@ impl<'a> Shopper<'a> {
 
     /// A new checkout.
     #[track_caller]
-    pub(super) fn create(&self, payload: &Value) -> Value {
+    pub(crate) fn create(&self, payload: &Value) -> Value {
         self.call("create_checkout", None, payload).document()
     }
 
     /// A checkout with other contents.
     #[track_caller]
-    pub(super) fn update(&self, checkout: &Value, payload: &Value) -> Value {
+    pub(crate) fn update(&self, checkout: &Value, payload: &Value) -> Value {
         self.call("update_checkout", Some(id(checkout)), payload).document()
     }
 
     /// A checkout that is paid for with a token.
     #[track_caller]
-    pub(super) fn complete(&self, checkout: &Value, token: &str) -> Value {
+    pub(crate) fn complete(&self, checkout: &Value, token: &str) -> Value {
         self.call("complete_checkout", Some(id(checkout)), &self.paying(token)).document()
     }
 
     /// What pays, in the form of the release.
-    pub(super) fn paying(&self, token: &str) -> Value {
+    pub(crate) fn paying(&self, token: &str) -> Value {
         paying_in(self.release, "mock_payment_handler", token)
     }
 }
 
 /// What pays, in the form of a release.
-pub(super) fn paying_in(release: Release, handler: &str, token: &str) -> Value {
+pub(crate) fn paying_in(release: Release, handler: &str, token: &str) -> Value {
     let credential = json!({ "type": "token", "token": token });
     if release == Release::V2026_01_11 {
         return json!({ "payment_data": {
@@ -229,19 +229,19 @@ pub(super) fn paying_in(release: Release, handler: &str, token: &str) -> Value {
 
 /// The identifier of a cart, a checkout or an order.
 #[track_caller]
-pub(super) fn id(document: &Value) -> &str {
+pub(crate) fn id(document: &Value) -> &str {
     document["id"].as_str().unwrap_or_else(|| panic!("an identifier: {document}"))
 }
 
 /// What was said to a call.
 #[derive(Clone, Debug)]
-pub(super) struct Said {
-    pub(super) status: u16,
+pub(crate) struct Said {
+    pub(crate) status: u16,
     /// The document as it was written, where there is one.
     text: Option<String>,
     /// The JSON-RPC error, or what is its like on REST, where there is no resource.
-    pub(super) failure: Option<Value>,
-    pub(super) response: Response,
+    pub(crate) failure: Option<Value>,
+    pub(crate) response: Response,
 }
 
 impl Said {
@@ -281,18 +281,18 @@ impl Said {
 
     /// The document.
     #[track_caller]
-    pub(super) fn document(&self) -> Value {
+    pub(crate) fn document(&self) -> Value {
         serde_json::from_str(self.text()).expect("JSON")
     }
 
     /// The document as it was written.
     #[track_caller]
-    pub(super) fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &str {
         self.text.as_deref().unwrap_or_else(|| panic!("a document: {:?}", self.response))
     }
 
     /// The codes of all errors: messages of a document, or why there is none.
-    pub(super) fn errors(&self) -> Vec<String> {
+    pub(crate) fn errors(&self) -> Vec<String> {
         let code = |error: &Value| error["code"].as_str().unwrap_or_default().to_owned();
         let listed = |list: &Value| list.as_array().map(|errors| errors.iter().map(code).collect::<Vec<_>>());
         match (&self.text, &self.failure) {
@@ -306,7 +306,7 @@ impl Said {
 
     /// The code of a protocol failure, and what was said about it.
     #[track_caller]
-    pub(super) fn refusal(&self) -> (String, String, Value) {
+    pub(crate) fn refusal(&self) -> (String, String, Value) {
         let failure = self.failure.as_ref().unwrap_or_else(|| panic!("a refusal: {:?}", self.response));
         let body =
             if failure.get("jsonrpc").is_none() && failure.get("data").is_some() { &failure["data"] } else { failure };
@@ -316,18 +316,18 @@ impl Said {
 }
 
 /// The error messages of a document.
-pub(super) fn errors(document: &Value) -> Vec<Value> {
+pub(crate) fn errors(document: &Value) -> Vec<Value> {
     of_type(document, "error")
 }
 
 /// The messages of a type in a document.
-pub(super) fn of_type(document: &Value, kind: &str) -> Vec<Value> {
+pub(crate) fn of_type(document: &Value, kind: &str) -> Vec<Value> {
     let messages = document.get("messages").map(elements).unwrap_or_default();
     messages.iter().filter(|message| message["type"] == kind).cloned().collect()
 }
 
 /// `code path` of the messages of a type.
-pub(super) fn said_at(document: &Value, kind: &str) -> Vec<String> {
+pub(crate) fn said_at(document: &Value, kind: &str) -> Vec<String> {
     let text = |message: &Value, name: &str| message[name].as_str().unwrap_or("-").to_owned();
     of_type(document, kind)
         .iter()
@@ -337,19 +337,19 @@ pub(super) fn said_at(document: &Value, kind: &str) -> Vec<String> {
 
 /// The amount of the only total of a kind.
 #[track_caller]
-pub(super) fn total(document: &Value, kind: &str) -> i64 {
+pub(crate) fn total(document: &Value, kind: &str) -> i64 {
     let entries: Vec<_> = elements(&document["totals"]).iter().filter(|total| total["type"] == kind).collect();
     assert_eq!(entries.len(), 1, "{kind} of {document}");
     entries[0]["amount"].as_i64().expect("an amount")
 }
 
 /// Lines of a request.
-pub(super) fn lines(goods: &[(&str, u64)]) -> Value {
+pub(crate) fn lines(goods: &[(&str, u64)]) -> Value {
     goods.iter().map(|(item, quantity)| json!({ "item": { "id": item }, "quantity": quantity })).collect()
 }
 
 /// An address in the state that the sample shops tax nothing in.
-pub(super) fn address() -> Value {
+pub(crate) fn address() -> Value {
     json!({
         "street_address": "1 Main St", "address_locality": "Springfield", "address_region": "OR",
         "postal_code": "97477", "address_country": "US",
@@ -357,12 +357,12 @@ pub(super) fn address() -> Value {
 }
 
 /// A delivery to an address.
-pub(super) fn shipping(destination: &Value) -> Value {
+pub(crate) fn shipping(destination: &Value) -> Value {
     json!({ "methods": [{ "type": "shipping", "destinations": [destination] }] })
 }
 
 /// Everything that a checkout of flowers needs.
-pub(super) fn ready(goods: &[(&str, u64)]) -> Value {
+pub(crate) fn ready(goods: &[(&str, u64)]) -> Value {
     json!({
         "line_items": lines(goods),
         "buyer": { "email": "buyer@example.com", "first_name": "Bea" },

@@ -1,0 +1,95 @@
+//! The gateways that the rules are tried on, each in front of another backend.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use super::{End, Goods, Subject};
+use crate::setup::{Configured, Setup};
+
+/// Nobody asks too often here, and a machine that is busy has its time.
+const CONFIGURATION: &str = "
+    [profiles]
+    loopback = true
+    [limits]
+    anonymous = \"none\"
+    signed = \"none\"
+    keyed = \"none\"
+    unverified = \"none\"
+";
+const UPSTREAM: &str = "
+    [upstream]
+    connect_timeout_ms = 20000
+    read_timeout_ms = 30000
+    write_timeout_ms = 30000
+    complete_timeout_ms = 60000
+";
+
+/// The sample shop.
+const SAMPLE: Goods = Goods {
+    word: "cotton",
+    choices: "prod_abc123",
+    plenty: ["var_abc123_red_10", "var_def456_green_9"],
+    sold_out: "var_abc123_green_9",
+    code: "WELCOME10",
+    end: End::Paid { handler: "mock_payment_handler", token: "success_token" },
+};
+
+/// The embedded shop.
+pub(super) fn embedded() -> Option<Subject> {
+    Some(Subject { gateway: Configured::start(CONFIGURATION), goods: SAMPLE, _behind: None })
+}
+
+/// A shop that speaks UCP over REST: another gateway with the sample.
+pub(super) fn ucp_over_rest() -> Option<Subject> {
+    Some(in_front_of_ucp("rest", ""))
+}
+
+/// A shop that speaks UCP over MCP.
+pub(super) fn ucp_over_mcp() -> Option<Subject> {
+    Some(in_front_of_ucp("mcp", ""))
+}
+
+/// The token of the admin endpoint, where there is one.
+pub(super) const ADMIN_TOKEN: &str = "admin-token-of-the-test-shop";
+
+/// A gateway with more configuration in front of another one.
+pub(super) fn in_front_of_ucp(transport: &str, more: &str) -> Subject {
+    let shop = Configured::start(CONFIGURATION);
+    let gateway = Setup::new(&format!("{CONFIGURATION}{UPSTREAM}transport = \"{transport}\"\n{more}"))
+        .file("token", ADMIN_TOKEN)
+        .arguments(&["--backend", "ucp", "--upstream-url", &format!("http://{}", shop.address)])
+        .start_on(tempfile::tempdir().expect("a directory"));
+    Subject { gateway, goods: SAMPLE, _behind: Some(shop) }
+}
+
+/// A shop behind the Storefront API: `tests/upstreams/storefront`, where `UCP_STOREFRONT_URL` says that it listens.
+pub(super) fn storefront() -> Option<Subject> {
+    let Ok(upstream) = std::env::var("UCP_STOREFRONT_URL") else {
+        println!("skipped: UCP_STOREFRONT_URL does not say where tests/upstreams/storefront listens");
+        return None;
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let made = runtime.block_on(async {
+        let client = reqwest::Client::builder().no_proxy().build().expect("a client");
+        let answer = client.post(format!("{upstream}/shops")).json(&json!({})).send().await.expect("an answer");
+        answer.json::<Value>().await.expect("JSON")
+    });
+    let token = tempfile::tempdir().expect("a directory");
+    let file = token.path().join("token");
+    fs::write(&file, "private-token-of-the-test-shop").expect("a file");
+    let url = made["url"].as_str().expect("an address").to_owned();
+    let gateway = Setup::new(&format!("{CONFIGURATION}{UPSTREAM}"))
+        .arguments(&["--backend", "shopify", "--upstream-url", &url])
+        .arguments(&["--upstream-token-file", file.to_str().expect("a path")])
+        .start_on(tempfile::tempdir().expect("a directory"));
+    let goods = Goods {
+        word: "cotton",
+        choices: "gid://shopify/Product/1003",
+        plenty: ["gid://shopify/ProductVariant/10050001", "gid://shopify/ProductVariant/10080001"],
+        sold_out: "gid://shopify/ProductVariant/10060001",
+        code: "WELCOME10",
+        end: End::HandedOff,
+    };
+    Some(Subject { gateway, goods, _behind: None })
+}
