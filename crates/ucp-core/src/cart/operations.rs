@@ -7,7 +7,7 @@ use crate::{
     operation::ById,
     purchase::{
         caller::Caller,
-        desk::{Decision, Desk, not_found, nothing_to_buy},
+        desk::{Decision, Desk, no_cart, not_found, nothing_to_buy},
         draft::Draft,
         ledger::{Change, Stored},
         pricer::{Inquiry, Priced},
@@ -22,7 +22,8 @@ impl Desk {
     /// What the ports fail with, and what cannot be priced.
     pub async fn create_cart(&self, caller: &Caller, request: Create) -> Result<Decision, Refusal> {
         let draft = Self::negotiated(request.draft, Purpose::Cart, caller);
-        let priced = self.price(Purpose::Cart, &draft, caller, &Previous::default(), None).await?;
+        let priced =
+            self.price(Purpose::Cart, &draft, caller, &Previous::default(), None).await?.ok_or_else(no_cart)?;
         if !priced.purchasable {
             return Ok(Decision::unchanged(nothing_to_buy(priced.quote.messages)));
         }
@@ -63,7 +64,9 @@ impl Desk {
         };
         let draft = Self::negotiated(request.draft, Purpose::Cart, caller);
         let previous = cart.previous();
-        let priced = self.price(Purpose::Cart, &draft, caller, &previous, cart.held.as_ref()).await?;
+        let Some(priced) = self.price(Purpose::Cart, &draft, caller, &previous, cart.held.as_ref()).await? else {
+            return Ok(Decision::unchanged(not_found("cart", &request.id)));
+        };
         let priced = self.priced_cart(draft, priced);
         let cart = Cart {
             id: cart.id,
@@ -153,7 +156,7 @@ impl Desk {
     fn view_cart(&self, cart: Cart, created: bool) -> View {
         let messages: Vec<Message> = cart.messages.clone();
         View {
-            continue_url: Some(self.continue_url(&cart.token, cart.held.as_ref())),
+            continue_url: self.continue_url(&cart.token, cart.held.as_ref()),
             links: self.links(),
             created,
             messages,

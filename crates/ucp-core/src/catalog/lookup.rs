@@ -76,6 +76,14 @@ pub struct Resolved {
     pub messages: Vec<Message>,
 }
 
+/// The refusal of a call that names more identifiers than are looked up at once (rule LKP-05).
+#[must_use]
+pub fn too_many(named: usize, most: usize) -> Refusal {
+    Refusal::new(Code::RequestTooLarge, format!("The request names {named} identifiers."))
+        .at("$.ids")
+        .accepting(format!("at most {most} different identifiers in one call"))
+}
+
 /// Looks identifiers up.
 ///
 /// # Errors
@@ -88,12 +96,7 @@ pub async fn lookup(catalog: &dyn Catalog, request: &Request, visitor: &Visitor)
             ids.push(id);
         }
         if ids.len() > most || request.ids.len() > MAX_LISTED_IDS {
-            return Err(Refusal::new(
-                Code::RequestTooLarge,
-                format!("The request names {} identifiers.", request.ids.len()),
-            )
-            .at("$.ids")
-            .accepting(format!("at most {most} different identifiers in one call")));
+            return Err(too_many(request.ids.len(), most));
         }
     }
     let market = catalog.market();
@@ -107,6 +110,12 @@ pub async fn lookup(catalog: &dyn Catalog, request: &Request, visitor: &Visitor)
     for (id, named) in ids.iter().zip(named) {
         let matches = match named {
             Named::Found(matches) => matches,
+            Named::Stale(matches, message) => {
+                if !messages.contains(&message) {
+                    messages.push(message);
+                }
+                matches
+            }
             Named::Unchecked => {
                 unchecked.push(*id);
                 continue;

@@ -6,13 +6,13 @@ use super::{
     Context,
     cursor::Binding,
     featured::{Words, featured},
-    filter::Filters,
+    filter::{Criteria, Filters},
     lookup::{ListedVariant, Listing},
 };
 use crate::{
     Refusal,
     message::Message,
-    port::{Catalog, Query, Visitor},
+    port::{Catalog, Filtering, Query, Visitor},
 };
 
 /// How many products a page holds when the caller names no number (rule CSR-05).
@@ -62,6 +62,7 @@ pub async fn search(catalog: &dyn Catalog, request: &Request, visitor: &Visitor)
     let market = catalog.market();
     let presentation = market.presentation(&request.context);
     let (criteria, mut messages) = request.filters.criteria(&market, &request.context, &presentation);
+    let criteria = applied(criteria, catalog.capabilities().price_filter, &mut messages);
 
     // Everything that decides about the results, and nothing else: the page size may change between pages.
     let binding = Binding::of(&(text, &criteria, &presentation));
@@ -82,4 +83,18 @@ pub async fn search(catalog: &dyn Catalog, request: &Request, visitor: &Visitor)
         total: page.total,
         messages,
     })
+}
+
+/// The criteria that somebody applies; says which nobody does.
+fn applied(criteria: Criteria, price_filter: Filtering, messages: &mut Vec<Message>) -> Criteria {
+    if price_filter != Filtering::None || criteria.bounds.is_none() {
+        return criteria;
+    }
+    // What was noted about how it is applied is not true of this shop.
+    messages.retain(|message| {
+        !matches!(message, Message::Info { code: Some(code), .. } if code == "price_filter_converted" || code == "price_filter_not_converted")
+    });
+    let content = "This shop cannot search by price: the price filter was not applied.";
+    messages.push(Message::info("price_filter_ignored", content));
+    Criteria { bounds: None, ..criteria }
 }

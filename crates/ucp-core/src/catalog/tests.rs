@@ -24,7 +24,7 @@ use crate::{
     Answer, Code, Outcome, Refusal,
     message::{Message, Severity},
     money::Amount,
-    port::{Catalog, Match, Named, Page, Query, Target, Visitor},
+    port::{Catalog, CatalogCapabilities, Filtering, Match, Named, Page, Query, Target, Visitor},
 };
 
 struct Shop {
@@ -406,7 +406,8 @@ fn unusable_records_are_told_where() {
     assert_eq!(axes, [("Color", 1), ("Size", 2)], "axes follow from the variants");
 }
 
-/// The same shop behind an API that shows one variant of a product, and others when they are asked for.
+/// The same shop behind an API that shows one variant of a product, and others when they are asked for. It cannot search by
+/// price, and knows of old only what goes by an SKU.
 struct Sparing(Shop);
 
 impl Sparing {
@@ -433,6 +434,10 @@ impl Sparing {
 
 #[async_trait::async_trait]
 impl Catalog for Sparing {
+    fn capabilities(&self) -> CatalogCapabilities {
+        CatalogCapabilities { price_filter: Filtering::None, ..CatalogCapabilities::default() }
+    }
+
     fn market(&self) -> Arc<Market> {
         self.0.market()
     }
@@ -456,6 +461,9 @@ impl Catalog for Sparing {
             .zip(ids)
             .map(|(named, id)| match named {
                 _ if id.starts_with("busy") => Named::Unchecked,
+                Named::Found(matches) if id.starts_with("SKU") => {
+                    Named::Stale(matches, Message::warning("stale", "Of yesterday."))
+                }
                 Named::Found(matches) => {
                     let held = |Match { product, target }: Match| match target {
                         Target::Variant(wanted) | Target::VariantAlias(wanted) => {
@@ -465,7 +473,7 @@ impl Catalog for Sparing {
                     };
                     Named::Found(matches.into_iter().map(held).collect())
                 }
-                Named::Unchecked => Named::Unchecked,
+                other => other,
             })
             .collect())
     }
@@ -485,6 +493,54 @@ impl Catalog for Sparing {
         };
         Ok(Self::holding(product, wanted))
     }
+}
+
+/// The codes of what was said.
+fn codes(messages: &[Message]) -> Vec<&str> {
+    fn code(message: &Message) -> &str {
+        match message {
+            Message::Info { code, .. } => code.as_deref().expect("a code"),
+            Message::Warning { code, .. } | Message::Error { code, .. } => code,
+        }
+    }
+    messages.iter().map(code).collect()
+}
+
+#[test]
+fn a_price_filter_that_nobody_applies_is_told() {
+    let cheap = |currency: Option<&str>, query: Option<&str>| search::Request {
+        query: query.map(str::to_owned),
+        context: Context { currency: currency.map(str::to_owned), ..Context::default() },
+        filters: Filters {
+            price: Some(PriceFilter { min: None, max: Amount::new(10) }),
+            available: Some(true),
+            ..Filters::default()
+        },
+        ..search::Request::default()
+    };
+    for (currency, query) in [(None, None), (None, Some("x")), (Some("EUR"), None), (Some("CHF"), None)] {
+        let request = cheap(currency, query);
+        let found = now(search(&Sparing(shop()), &request, &Visitor::default())).expect("carried out");
+        // Everything that the other filters let through, and why.
+        assert_eq!(found.products.len(), 2, "{request:?}");
+        assert_eq!(codes(&found.messages), ["price_filter_ignored"], "{request:?}");
+        // Where it is applied, nothing is so cheap, and nothing has to be said about it.
+        let found = now(search(&shop(), &request, &Visitor::default())).expect("carried out");
+        assert_eq!(found.products.len(), if currency == Some("CHF") { 2 } else { 0 }, "{request:?}");
+    }
+    let request =
+        search::Request { filters: Filters { available: Some(true), ..Filters::default() }, ..cheap(None, None) };
+    let found = now(search(&Sparing(shop()), &request, &Visitor::default())).expect("carried out");
+    assert!(found.messages.is_empty());
+}
+
+#[test]
+fn what_is_known_of_old_is_looked_up_and_told_once() {
+    let ids = ["SKU-Red-8", "mug", "SKU-Blue-10"].map(str::to_owned).into();
+    let request = lookup::Request { ids, ..lookup::Request::default() };
+    let resolved = now(lookup(&Sparing(shop()), &request, &Visitor::default())).expect("carried out");
+    assert_eq!(resolved.products.len(), 2);
+    assert_eq!(codes(&resolved.messages), ["stale"]);
 }
 
 #[test]

@@ -23,7 +23,6 @@ use crate::{
         fulfillment::MethodKind,
         ledger::{Change, Committed, Stored},
         payment::Tender,
-        pricing::Purpose,
         totals::{TotalKind, amount_of},
     },
 };
@@ -310,9 +309,7 @@ impl Desk {
     /// A checkout whose draft the buyer has changed, at its new price.
     async fn restated(&self, mut checkout: Checkout, version: u64, caller: &Caller) -> Result<Change, Refusal> {
         let draft = checkout.draft.clone();
-        let (previous, held) = (checkout.previous(), checkout.held.clone());
-        let priced = self.price(Purpose::Checkout, &draft, caller, &previous, held.as_ref()).await?;
-        self.reprice(&mut checkout, draft, priced).map_err(|illegal| unreachable_transition(&illegal))?;
+        self.restate(caller, &mut checkout, draft).await?;
         Ok(Change { checkout: Some(Stored { document: checkout, version }), ..Change::default() })
     }
 }

@@ -10,7 +10,7 @@ use crate::{
     purchase::{
         approval::Approved,
         caller::Caller,
-        desk::{Decision, Desk, not_found, nothing_to_buy},
+        desk::{Decision, Desk, no_cart, not_found, nothing_to_buy},
         draft::{Draft, LineDraft},
         ledger::{Change, Stored},
         pricer::{Inquiry, Priced},
@@ -28,7 +28,6 @@ impl Desk {
         let Create { mut draft, cart_id } = request;
         let mut previous = Previous::default();
         let cart_id = cart_id.filter(|_| caller.has(CART));
-        let mut held = None;
         if let Some(id) = &cart_id {
             if let Some(stored) = self.ledger.checkout_of_cart(&caller.owner, id).await? {
                 let checkout = self.as_of_now(stored.document);
@@ -59,11 +58,12 @@ impl Desk {
             draft.attribution = draft.attribution.or(cart.draft.attribution);
             previous.line_items = cart.line_items;
             previous.lines_ever = cart.lines_ever;
-            held = cart.held;
         }
         something(&draft, "at least one line item, or the `cart_id` of a cart that has one")?;
         let draft = Self::negotiated(draft, Purpose::Checkout, caller);
-        let priced = self.price(Purpose::Checkout, &draft, caller, &previous, held.as_ref()).await?;
+        // A shop behind another API makes a cart of its own for it: what becomes of this one is nothing to a purchase that
+        // was begun, nor the other way round.
+        let priced = self.price(Purpose::Checkout, &draft, caller, &previous, None).await?.ok_or_else(no_cart)?;
         if !priced.purchasable {
             return Ok(Decision::unchanged(nothing_to_buy(priced.quote.messages)));
         }
@@ -127,9 +127,10 @@ impl Desk {
             // What a buyer has chosen on the page is not taken back by a platform that cannot speak of it.
             draft.fulfillment = checkout.draft.fulfillment.take();
         }
-        let previous = checkout.previous();
-        let priced = self.price(Purpose::Checkout, &draft, caller, &previous, checkout.held.as_ref()).await?;
-        self.reprice(&mut checkout, draft, priced).map_err(|illegal| unreachable_transition(&illegal))?;
+        self.restate(caller, &mut checkout, draft).await?;
+        if !checkout.status().is_open() {
+            return Ok(self.found_over(checkout, version, "be changed", Answer::UpdateCheckout));
+        }
         Ok(self.changed_checkout(checkout, version, Answer::UpdateCheckout))
     }
 
@@ -175,14 +176,33 @@ impl Desk {
                 self.reprice(&mut checkout, draft, priced).map_err(|illegal| unreachable_transition(&illegal))?;
                 checkout.expires_at = expires_at;
             }
-            None => {
-                checkout.state = checkout.state.cancel().map_err(|illegal| unreachable_transition(&illegal))?;
-                let content = "The shop no longer has this checkout: the buyer has concluded it on the shop's own page, or \
-                               it was given up there.";
-                checkout.messages = vec![Message::info("concluded_elsewhere", content)];
-            }
+            None => conclude(&mut checkout).map_err(|illegal| unreachable_transition(&illegal))?,
         }
         Ok(checkout)
+    }
+
+    /// Gives an open checkout other contents at the price that they have now. One that the shop behind it no longer has is
+    /// over: another one in its place could be paid for a second time.
+    pub(crate) async fn restate(&self, caller: &Caller, checkout: &mut Checkout, draft: Draft) -> Result<(), Refusal> {
+        let previous = checkout.previous();
+        let priced = self.price(Purpose::Checkout, &draft, caller, &previous, checkout.held.as_ref()).await?;
+        let restated = match priced {
+            Some(priced) => self.reprice(checkout, draft, priced),
+            None => conclude(checkout),
+        };
+        restated.map_err(|illegal| unreachable_transition(&illegal))
+    }
+
+    /// The answer about a checkout that has turned out to be over, which is written down.
+    pub(crate) fn found_over(
+        &self,
+        checkout: Checkout,
+        version: u64,
+        transition: &str,
+        answer: impl FnOnce(View) -> Answer,
+    ) -> Decision {
+        let Decision { outcome, change } = self.closed(checkout.clone(), transition, answer);
+        Decision { outcome, change: Change { checkout: Some(Stored { document: checkout, version }), ..change } }
     }
 
     /// A checkout as it stands at this moment: an open one whose time is over is canceled.
@@ -253,7 +273,7 @@ impl Desk {
     pub(crate) fn view_checkout(&self, checkout: Checkout, created: bool) -> View {
         let open_ended = !checkout.status().is_terminal();
         View {
-            continue_url: open_ended.then(|| self.continue_url(&checkout.token, checkout.held.as_ref())),
+            continue_url: self.continue_url(&checkout.token, checkout.held.as_ref()).filter(|_| open_ended),
             permalink_url: checkout.state.order().map(|order| self.permalink(&order.token)),
             handlers: self.declarations(),
             links: self.links(),
@@ -310,4 +330,13 @@ fn something(draft: &Draft, accepted: &str) -> Result<(), Refusal> {
 pub(crate) fn unreachable_transition(illegal: &Illegal) -> Refusal {
     debug_assert!(false, "{illegal}");
     Refusal::new(Code::InternalError, "The checkout changed while it was being worked on.")
+}
+
+/// Ends a checkout that a shop behind another API no longer has.
+fn conclude(checkout: &mut Checkout) -> Result<(), Illegal> {
+    checkout.state = checkout.state.cancel()?;
+    let content = "The shop no longer has this checkout: the buyer has concluded it on the shop's own page, or it was given \
+                   up there.";
+    checkout.messages = vec![Message::info("concluded_elsewhere", content)];
+    Ok(())
 }

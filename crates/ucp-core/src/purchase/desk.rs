@@ -93,11 +93,12 @@ impl Desk {
         Timestamp::from_second(now.as_second().saturating_add(seconds.into())).unwrap_or(Timestamp::MAX)
     }
 
-    /// Where a buyer can go on with a cart or a checkout: on the page that the shop behind it has, or else on ours.
-    pub(crate) fn continue_url(&self, token: &str, held: Option<&Held>) -> String {
-        match held.and_then(|held| held.continue_url.clone()) {
-            Some(elsewhere) => elsewhere,
-            None => format!("{}/continue/{token}", self.pages),
+    /// Where a buyer can go on with a cart or a checkout: on the page that the shop behind it has, if it has one, or else
+    /// on ours.
+    pub(crate) fn continue_url(&self, token: &str, held: Option<&Held>) -> Option<String> {
+        match self.pricer {
+            Some(_) => held.and_then(|held| held.continue_url.clone()),
+            None => Some(format!("{}/continue/{token}", self.pages)),
         }
     }
 
@@ -133,7 +134,8 @@ impl Desk {
         draft
     }
 
-    /// What a draft costs, and whether anything of it can be bought at all.
+    /// What a draft costs, and whether anything of it can be bought at all; `None` when a shop behind another API has concluded
+    /// it.
     pub(crate) async fn price(
         &self,
         purpose: Purpose,
@@ -141,14 +143,14 @@ impl Desk {
         caller: &Caller,
         previous: &Previous,
         held: Option<&Held>,
-    ) -> Result<Priced, Refusal> {
+    ) -> Result<Option<Priced>, Refusal> {
         if let Some(pricer) = &self.pricer {
             return pricer.price(Inquiry { purpose, draft, caller, previous, held }).await;
         }
         let facts = self.facts(draft, &caller.visitor).await?;
         let quote = quote(purpose, draft, &facts, &self.terms, caller, previous)?;
         let purchasable = facts.goods.iter().flatten().any(|good| good.available && good.stock != Some(0));
-        Ok(Priced { quote, purchasable, held: None })
+        Ok(Some(Priced { quote, purchasable, held: None }))
     }
 
     /// What the shop knows about the goods of a draft, in one currency: the one the buyer's circumstances choose, if
@@ -205,7 +207,10 @@ impl Desk {
         for named in self.catalog.resolve(&ids, presentation, visitor).await? {
             match named {
                 Named::Found(matches) => found.push(matches),
-                Named::Unchecked => return Err(Refusal::unavailable("The shop cannot be asked at the moment.", 1)),
+                // What is bought is not priced by what was true a while ago.
+                Named::Stale(..) | Named::Unchecked => {
+                    return Err(Refusal::unavailable("The shop cannot be asked at the moment.", 1));
+                }
             }
         }
         let variant = |matches: Vec<Match>| {
@@ -286,6 +291,11 @@ pub(crate) fn not_found(what: &str, id: &str) -> Outcome {
     Outcome::nothing_under(id, Message::error("not_found", content, Severity::Unrecoverable))
 }
 
+/// The refusal where a shop behind another API has made nothing although nothing was held there.
+pub(crate) fn no_cart() -> Refusal {
+    Refusal::unavailable("The shop made no cart.", 1)
+}
+
 /// Nothing can be made of what was asked, for the reasons that a quote gave.
 pub(crate) fn nothing_to_buy(mut messages: Vec<Message>) -> Outcome {
     // There is no resource that a path could lead into.
@@ -294,7 +304,7 @@ pub(crate) fn nothing_to_buy(mut messages: Vec<Message>) -> Outcome {
             Message::Error { path, .. } | Message::Warning { path, .. } | Message::Info { path, .. } => *path = None,
         }
     }
-    messages.retain(|message| matches!(message, Message::Error { code, .. } if code == "item_unavailable" || code == "out_of_stock"));
+    messages.retain(|message| matches!(message, Message::Error { code, .. } if code == "item_unavailable" || code == "out_of_stock" || code == "quantity_invalid"));
     if messages.is_empty() {
         messages.push(Message::error("item_unavailable", "There is nothing to buy.", Severity::Recoverable));
     }

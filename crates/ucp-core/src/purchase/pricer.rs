@@ -25,9 +25,12 @@ pub trait Pricer: Send + Sync {
     /// Brings the shop's cart to what is stated, or makes one, and says what it costs. Whatever became of it, the answer
     /// tells what is there: a change that was made by half is not an error, but something to be said about what is there.
     ///
+    /// `None` when the shop no longer has what was held for a checkout: the buyer has paid there, or it was given up. A checkout
+    /// is over then, and another one is never begun in its place, which could be paid for a second time.
+    ///
     /// # Errors
     /// [`Unavailable`](crate::Code::Unavailable) when nobody knows what is there.
-    async fn price(&self, inquiry: Inquiry<'_>) -> Result<Priced, Refusal>;
+    async fn price(&self, inquiry: Inquiry<'_>) -> Result<Option<Priced>, Refusal>;
 
     /// What is in the shop's cart now; `None` when the shop has no such cart any more.
     ///

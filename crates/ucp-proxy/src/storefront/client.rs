@@ -219,8 +219,16 @@ impl Client {
     }
 
     fn read<T: DeserializeOwned>(&self, operation: &'static str, received: &Received) -> Result<Reply<T>, Failure> {
-        let answer: Answer<'_> = received.json()?;
-        let errors = problems(answer.errors.as_ref());
+        // What is of the form that was promised is read at once; what is not is then looked at more closely.
+        let promised = serde_json::from_slice::<Answer<T>>(&received.body);
+        let (data, errors) = match promised {
+            Ok(answer) => (Ok(answer.data), answer.errors),
+            Err(_) => {
+                let answer: Answer<&RawValue> = received.json()?;
+                (Err(answer.data), answer.errors)
+            }
+        };
+        let errors = problems(errors.as_ref());
         for error in &errors {
             self.counters().note("errors beside an answer");
             let code = error.code.as_deref().unwrap_or_default();
@@ -231,14 +239,16 @@ impl Client {
                 "the shop reports an error about a part of its answer"
             );
         }
-        let data = answer.data.map(|data| {
-            serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_str(data.get())).map_err(|error| {
+        let data = data.or_else(|data| {
+            let reader = data.map(|data| serde_json::Deserializer::from_str(data.get()));
+            let data = reader.map(|mut reader| serde_path_to_error::deserialize(&mut reader)).transpose();
+            data.map_err(|error| {
                 self.counters().note("answers of an unexpected form");
                 tracing::error!(operation, path = %error.path(), "the shop's answer is not of the form that its API promises");
                 Failure::Unreadable(Unreadable::Unexpected)
             })
         });
-        Ok(Reply { data: data.transpose()?, errors, bytes: received.body.len() })
+        Ok(Reply { data: data?, errors, bytes: received.body.len() })
     }
 }
 
@@ -325,9 +335,8 @@ struct Question<'a, V> {
 }
 
 #[derive(Deserialize)]
-struct Answer<'a> {
-    #[serde(borrow, default)]
-    data: Option<&'a RawValue>,
+struct Answer<T> {
+    data: Option<T>,
     #[serde(default)]
     errors: Option<Value>,
 }

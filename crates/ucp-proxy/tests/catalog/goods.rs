@@ -230,6 +230,88 @@ async fn what_is_not_as_promised_is_as_if_absent() {
     }
 }
 
+/// Every address in a product.
+fn urls(product: &Product) -> Vec<&str> {
+    let media = product.media.iter().chain(product.variants.iter().flat_map(|variant| &variant.media));
+    let pages = product.url.iter().chain(product.variants.iter().flat_map(|variant| &variant.url));
+    pages.chain(media.map(|media| &media.url)).map(String::as_str).collect()
+}
+
+#[tokio::test]
+async fn addresses_that_nobody_should_open_are_dropped_wherever_they_are() {
+    let filled = |url: &str| {
+        let mut node = tee();
+        node["onlineStoreUrl"] = json!(url);
+        node["featured"]["image"] = json!({ "url": url });
+        for variant in node["variants"]["nodes"].as_array_mut().expect("variants") {
+            variant["image"] = json!({ "url": url });
+        }
+        node["media"] = json!({ "nodes": [
+            { "__typename": "MediaImage", "alt": null, "image": { "url": url } },
+            { "__typename": "Video", "alt": null, "sources": [{ "url": url, "mimeType": "video/mp4" }] },
+            { "__typename": "ExternalVideo", "alt": null, "originUrl": url },
+            { "__typename": "Model3d", "alt": null, "sources": [{ "url": url, "mimeType": "model/gltf-binary" }] },
+        ] });
+        node
+    };
+    let (product, _) = shown(filled("https://shop.example/x")).await;
+    // The page, those of three variants, their pictures, and four media.
+    assert_eq!(urls(&product.expect("a product")).len(), 11);
+    for url in [
+        "http://shop.example/x",
+        "javascript:alert(1)",
+        "JavaScript:alert(1)",
+        "data:text/html,x",
+        "//shop.example/x",
+        "https://user:word@shop.example/x",
+        "https://shop.example/\u{202e}x",
+        "",
+    ] {
+        let (product, _) = shown(filled(url)).await;
+        let product = product.expect("a product");
+        assert_eq!((urls(&product), product.variants.len()), (Vec::new(), 3), "{url}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_sold_by_subscription_only_is_not_offered() {
+    let mut node = tee();
+    node["requiresSellingPlan"] = json!(true);
+    let (product, shop) = shown(node).await;
+    let product = product.expect("it is shown");
+    for variant in &product.variants {
+        let availability = &variant.availability;
+        // It is not sold out either.
+        assert_eq!((availability.available, availability.status.as_deref()), (false, None), "{}", variant.title);
+    }
+    let filters = ucp_core::catalog::filter::Filters { available: Some(true), ..Default::default() };
+    let found = shop.search(&ucp_core::catalog::search::Request { filters, ..words("x") }).await.expect("carried out");
+    assert_eq!(ids(&found.products), ["99"]);
+    // Whatever else it says of itself is none.
+    for other in [json!(false), Value::Null, json!("yes")] {
+        let mut node = tee();
+        node["requiresSellingPlan"] = other.clone();
+        let (product, _) = shown(node).await;
+        assert!(product.expect("it is shown").variants.iter().all(|variant| variant.availability.available), "{other}");
+    }
+    // The variants that are read later, by their options or page by page, are sold as the product is.
+    for (existence, availability) in [(EXISTENCE, AVAILABILITY), ("", "")] {
+        let stub = Stub::serve(move |asked| {
+            let Reply::Data(mut data) = about_large(asked, existence, availability) else { return Reply::Usual };
+            let pointer = if asked.operation == "Nodes" { "/nodes/0" } else { "/product" };
+            data.pointer_mut(pointer).expect("a product")["requiresSellingPlan"] = json!(true);
+            Reply::Data(data)
+        })
+        .await;
+        let shop = Shop::behind(&stub).await;
+        let opened = shop.open(chosen("Color", "Green")).await.expect("carried out").expect("a product");
+        assert!(opened.product.variants.len() > 1);
+        assert!(opened.product.variants.iter().all(|variant| !variant.availability.available));
+        assert!(opened.signals.iter().flatten().all(|signal| !signal.available));
+        assert!(opened.signals.iter().flatten().any(|signal| signal.exists));
+    }
+}
+
 /// A product with nine combinations, of which a listing holds one; `Blue` in `L` does not exist, `Red` in `M` is sold out.
 fn large(existence: &str, availability: &str) -> Value {
     let mut node =
@@ -349,7 +431,7 @@ async fn a_variant_and_its_product_agree_on_positions() {
         .iter()
         .map(|named| match named {
             Named::Found(matches) => matches.first(),
-            Named::Unchecked => panic!("unchecked"),
+            other => panic!("{other:?}"),
         })
         .collect();
     let product = &found[0].expect("the product").product;

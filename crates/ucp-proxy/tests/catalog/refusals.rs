@@ -322,6 +322,8 @@ async fn what_is_old_is_shown_and_said_while_the_shop_fails() {
     let shop = Shop::behind(&stub).await;
     let open = || shop.open(detail::Request { id: product_id(1), ..detail::Request::default() });
     assert!(shop.search(&words("x")).await.expect("carried out").messages.is_empty());
+    let looked_up = shop.lookup(&[product_id(1), product_id(2)]).await.expect("carried out");
+    assert!(looked_up.messages.is_empty() && looked_up.products.len() == 2);
     open().await.expect("carried out").expect("a product");
     broken.store(true, Ordering::Relaxed);
     shop.forward(300);
@@ -332,6 +334,18 @@ async fn what_is_old_is_shown_and_said_while_the_shop_fails() {
         "{:?}",
         found.messages
     );
+    // A look-up says it too, once it can no longer be that it is being renewed.
+    shop.forward(100);
+    let listed = [1, 2, 3].map(product_id);
+    let resolved = shop.lookup(&listed[..2]).await.expect("carried out");
+    assert_eq!(ids(&resolved.products), ["1", "2"]);
+    assert!(
+        matches!(&resolved.messages[..], [Message::Warning { code, content, .. }] if code == "stale" && content.contains("6 min")),
+        "{:?}",
+        resolved.messages
+    );
+    // What nobody knows of old is not said to be missing.
+    assert_eq!(shop.lookup(&listed).await.expect_err("refused").code, Code::Unavailable);
     // What a buyer decides by is never old.
     assert_eq!(open().await.expect_err("refused").code, Code::Unavailable);
     shop.forward(600);

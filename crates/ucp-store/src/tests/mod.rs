@@ -66,7 +66,7 @@ pub(crate) async fn named(shop: &Shop, ids: &[&str], presentation: &Presentation
     let found = shop.resolve(ids, presentation, &Visitor::default()).await.expect("resolves");
     let matches = |named: Named| match named {
         Named::Found(matches) => matches,
-        Named::Unchecked => panic!("the shop was not asked"),
+        other => panic!("the shop was not asked: {other:?}"),
     };
     found.into_iter().map(matches).collect()
 }

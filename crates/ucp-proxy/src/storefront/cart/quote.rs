@@ -1,10 +1,15 @@
 //! What the shop's cart costs, in the domain's words.
 //!
-//! Totals are made of their parts, so that they add up whatever the shop states; what the shop's own total has beyond them
-//! is an entry of its own. Rounding decimals can be off by as many minor units as there are parts; beyond that the buyer has
-//! to look at it.
+//! Totals are made of their parts, so that they add up whatever the shop states. Parts that are finer than the currency are
+//! rounded, each by half a minor unit at most; what that is off by goes to the largest line. What the shop's own total has
+//! beyond that is an entry of its own, and if it is more than a minor unit for each part, the buyer has to look at it.
 
-use std::collections::BTreeMap;
+mod delivery;
+
+use std::{
+    cell::Cell,
+    collections::{BTreeMap, HashMap, HashSet},
+};
 
 use ucp_core::{
     Refusal,
@@ -13,9 +18,8 @@ use ucp_core::{
     money::{Amount, Currency},
     operation::{DISCOUNT, FULFILLMENT},
     purchase::{
-        buyer::PostalAddress,
         discount::{self, Applied, Discounts},
-        fulfillment::{self, AvailableMethod, Fulfillment, Method, MethodKind},
+        fulfillment::MethodKind,
         line_item::{Item, LineItem},
         pricer::{Held, Inquiry, Priced},
         pricing::{Purpose, Quote},
@@ -23,10 +27,11 @@ use ucp_core::{
     },
 };
 
+use self::delivery::undelivered;
 use super::{
     messages::Notes,
-    plan::{Wish, destination_id, group_id},
-    shape::{Allocation, Cart, DeliveryOption, Group, Line},
+    plan::Wish,
+    shape::{Allocation, Cart, Group, Line},
 };
 use crate::{
     resilience::{Counters, Failure, Unreadable},
@@ -35,15 +40,31 @@ use crate::{
 
 /// A cart as it is, for whoever asked.
 pub(super) struct Reading<'a> {
-    pub(super) inquiry: &'a Inquiry<'a>,
-    pub(super) wish: &'a Wish,
-    pub(super) counters: &'a Counters,
+    inquiry: &'a Inquiry<'a>,
+    wish: &'a Wish,
+    counters: &'a Counters,
+    /// How many parts of totals were rounded.
+    rounded: Cell<i128>,
+}
+
+/// What a line costs, in minor units.
+struct LineCost {
+    price: Amount,
+    subtotal: i128,
+    /// What is taken off, below zero.
+    discount: i128,
 }
 
 /// The lines of a cart by our names, in the order in which they are answered.
 struct Lines<'a> {
     lines: Vec<(String, &'a Line)>,
     ever: u64,
+}
+
+impl<'a> Reading<'a> {
+    pub(super) fn new(inquiry: &'a Inquiry<'a>, wish: &'a Wish, counters: &'a Counters) -> Self {
+        Self { inquiry, wish, counters, rounded: Cell::new(0) }
+    }
 }
 
 impl Reading<'_> {
@@ -56,16 +77,19 @@ impl Reading<'_> {
         let currency = cart.cost.total_amount.currency().map_err(|_| self.unexpected("a currency"))?;
         let known = held.map(|held| &held.lines);
         let lines = self.lines(cart, known);
-        let mut line_items = Vec::with_capacity(lines.lines.len());
-        for (id, line) in &lines.lines {
-            line_items.push(self.line_item(id, line, currency)?);
+        let mut costs = Vec::with_capacity(lines.lines.len());
+        for (_, line) in &lines.lines {
+            costs.push(self.line_cost(line, currency)?);
         }
-        let groups = cart.delivery_groups.as_ref().map(|groups| groups.nodes.as_slice()).unwrap_or_default();
+        let groups = cart.groups();
         let charges = self.charges(groups, currency)?;
         let discounts = self.discounts(cart, &lines, currency)?;
-        let (totals, review) = self.totals(cart, &line_items, &charges, currency)?;
+        let (totals, review) = self.totals(cart, &mut costs, &charges, currency)?;
+        let line_items = lines.lines.iter().zip(&costs).map(|((id, line), cost)| self.line_item(id, line, cost));
+        let line_items = line_items.collect::<Result<Vec<_>, _>>()?;
 
-        let mut messages = notes.about(&lines.lines, &self.wish.lines);
+        let pending = notes.pending_delivery();
+        let mut messages = notes.about(&lines.lines, Some(cart), self.wish);
         let names: BTreeMap<_, _> = lines.lines.iter().map(|(id, line)| (id.clone(), line.id.clone())).collect();
         let fulfillment = (purpose == Purpose::Checkout && caller.has(FULFILLMENT))
             .then(|| self.fulfillment(cart, groups, &lines, currency))
@@ -74,7 +98,9 @@ impl Reading<'_> {
         let deliverable = !groups.is_empty() && groups.iter().all(|group| group.selected_delivery_option.is_some());
         let shipped = line_items.iter().any(|line| line.item.needs_fulfillment);
         if purpose == Purpose::Checkout && caller.has(FULFILLMENT) && shipped {
-            messages.extend(undelivered(cart, groups));
+            let shown = fulfillment.as_ref().and_then(|fulfillment| fulfillment.methods.first());
+            messages.extend(undelivered(cart, shown).into_iter().filter(|_| !pending));
+            messages.extend(shown.into_iter().flat_map(|shown| self.not_offered(shown)));
         }
         if purpose == Purpose::Checkout {
             messages.push(
@@ -82,13 +108,22 @@ impl Reading<'_> {
                     .at("$.totals"),
             );
         }
+        let purchasable = !line_items.is_empty();
+        let page = text::address(&cart.checkout_url);
         let mut reviews = Vec::new();
         if purpose == Purpose::Checkout {
+            messages.extend(nothing_there(&messages).filter(|_| !purchasable));
             reviews.extend(review);
-            let content = "The shop takes payments on its own page only: the buyer reviews and pays there.";
-            reviews.push(Message::error("payment_on_shop_page", content, Severity::RequiresBuyerReview));
+            if page.is_some() {
+                let content = "The shop takes payments on its own page only: the buyer reviews and pays there.";
+                reviews.push(Message::error("payment_on_shop_page", content, Severity::RequiresBuyerReview));
+            } else {
+                self.counters.note("carts without a page to pay on");
+                tracing::error!("the shop states no page on which a cart could be paid that could be shown to anybody");
+                let content = "The shop takes payments on its own page only, and states none that could be opened.";
+                messages.push(Message::error("payment_unavailable", content, Severity::Unrecoverable));
+            }
         }
-        let purchasable = !line_items.is_empty();
         let quote = Quote {
             currency,
             line_items,
@@ -102,7 +137,7 @@ impl Reading<'_> {
             messages,
             reviews,
         };
-        let held = Held { reference: cart.id.clone(), lines: names, continue_url: text::address(&cart.checkout_url) };
+        let held = Held { reference: cart.id.clone(), lines: names, continue_url: page };
         Ok(Priced { quote, purchasable, held: Some(held) })
     }
 
@@ -111,37 +146,59 @@ impl Reading<'_> {
     fn lines<'a>(&self, cart: &'a Cart, known: Option<&BTreeMap<String, String>>) -> Lines<'a> {
         let nothing = BTreeMap::new();
         let known = known.unwrap_or(&nothing);
-        let names: BTreeMap<&str, &str> = known.iter().map(|(ours, theirs)| (theirs.as_str(), ours.as_str())).collect();
-        let wanted = self.wish.matched(cart, known);
-        let rest = (0..cart.lines.nodes.len()).filter(|place| !wanted.contains(&Some(*place)));
-        let order: Vec<_> = wanted.iter().copied().flatten().chain(rest).collect();
+        let names: HashMap<&str, &str> = known.iter().map(|(ours, theirs)| (theirs.as_str(), ours.as_str())).collect();
+        let nodes = &cart.lines.nodes;
+        let there: Vec<_> = nodes.iter().map(|line| (line.id.as_str(), line.merchandise.id.as_str())).collect();
+        let targets = self.wish.targets(&there, known);
+        let wanted: Vec<_> = targets.iter().filter_map(|target| Some((target.there?, Some(target.wished)))).collect();
+        let rest = (0..nodes.len()).filter(|place| !wanted.iter().any(|(own, _)| own == place));
+        let order: Vec<_> = wanted.iter().copied().chain(rest.map(|place| (place, None))).collect();
+        let order = order.into_iter().filter(|(place, _)| nodes[*place].quantity > 0);
+
+        // A cart that was made anew has other names for the same lines: those that were wanted by their ids keep them, and so
+        // do those of the same goods.
+        let previous = &self.inquiry.previous.line_items;
+        let held = |id: &str| known.contains_key(id) || previous.iter().any(|line| line.id == id);
+        let mut taken: HashSet<&str> = HashSet::new();
+        let mut ids: Vec<(usize, Option<usize>, Option<&str>)> =
+            order.map(|(place, wished)| (place, wished, names.get(nodes[place].id.as_str()).copied())).collect();
+        taken.extend(ids.iter().filter_map(|(.., id)| *id));
+        for (_, wished, id) in ids.iter_mut().filter(|(.., id)| id.is_none()) {
+            let stated = wished.and_then(|wished| self.wish.lines[wished].id.as_deref());
+            *id = stated.filter(|id| held(id) && taken.insert(id));
+        }
+        for (place, _, id) in ids.iter_mut().filter(|(.., id)| id.is_none()) {
+            let item = &nodes[*place].merchandise.id;
+            let mut same = previous.iter().filter(|line| line.item.id == *item).map(|line| line.id.as_str());
+            *id = same.find(|id| taken.insert(id));
+        }
         let mut ever = self.inquiry.previous.lines_ever;
-        let mut lines = Vec::with_capacity(order.len());
-        for place in order {
-            let line = &cart.lines.nodes[place];
-            if line.quantity == 0 {
-                continue;
-            }
-            let id = match names.get(line.id.as_str()) {
-                Some(id) => (*id).to_owned(),
-                None => {
+        let name = |(place, _, id): (usize, Option<usize>, Option<&str>)| {
+            let id = id.map_or_else(
+                || {
                     ever += 1;
                     format!("li_{ever}")
-                }
-            };
-            lines.push((id, line));
-        }
+                },
+                str::to_owned,
+            );
+            (id, &nodes[place])
+        };
+        let lines = ids.into_iter().map(name).collect();
         Lines { lines, ever }
     }
 
-    fn line_item(&self, id: &str, line: &Line, currency: Currency) -> Result<LineItem, Failure> {
+    fn line_cost(&self, line: &Line, currency: Currency) -> Result<LineCost, Failure> {
+        let subtotal = self.part(&line.cost.subtotal_amount, currency)?;
+        let total = self.part(&line.cost.total_amount, currency)?;
+        let price = self.amount(&line.cost.amount_per_quantity, currency)?;
+        Ok(LineCost { price, subtotal, discount: (total - subtotal).min(0) })
+    }
+
+    fn line_item(&self, id: &str, line: &Line, cost: &LineCost) -> Result<LineItem, Failure> {
         let merchandise = &line.merchandise;
-        let subtotal = self.minor(&line.cost.subtotal_amount, currency)?;
-        let total = self.minor(&line.cost.total_amount, currency)?;
-        let mut totals = Totals::of(subtotal).map_err(|_| self.unexpected("an amount"))?;
-        totals
-            .push(TotalKind::ItemsDiscount, None, (total - subtotal).min(0))
-            .map_err(|_| self.unexpected("an amount"))?;
+        let too_large = |_| self.unexpected("an amount");
+        let mut totals = Totals::of(cost.subtotal).map_err(too_large)?;
+        totals.push(TotalKind::ItemsDiscount, None, cost.discount).map_err(too_large)?;
         let product = text::line(&merchandise.product.title).unwrap_or_default();
         let variant = text::line(&merchandise.title).filter(|title| title != "Default Title");
         Ok(LineItem {
@@ -149,60 +206,72 @@ impl Reading<'_> {
             item: Item {
                 id: merchandise.id.clone(),
                 title: variant.map_or_else(|| product.clone(), |variant| format!("{product} – {variant}")),
-                price: self.amount(&line.cost.amount_per_quantity, currency)?,
+                price: cost.price,
                 image_url: merchandise.image.as_ref().and_then(|image| text::address(&image.url)),
                 needs_fulfillment: merchandise.requires_shipping,
                 weight_grams: 0,
             },
             quantity: line.quantity,
-            totals: totals.finish().map_err(|_| self.unexpected("an amount"))?,
+            totals: totals.finish().map_err(too_large)?,
             parent_id: None,
         })
     }
 
     /// What the chosen ways to travel cost, with the kind of each.
     fn charges(&self, groups: &[Group], currency: Currency) -> Result<Vec<(MethodKind, i128)>, Failure> {
-        let chosen = groups.iter().filter_map(|group| {
-            let handle = &group.selected_delivery_option.as_ref()?.handle;
-            group.delivery_options.iter().find(|option| option.handle == *handle)
-        });
-        chosen.map(|option| Ok((kind(option), self.minor(&option.estimated_cost, currency)?))).collect()
+        let chosen = groups.iter().filter_map(Group::chosen);
+        chosen.map(|option| Ok((option.kind(), self.part(&option.estimated_cost, currency)?))).collect()
     }
 
     /// The totals, and why the buyer has to look at them.
     fn totals(
         &self,
         cart: &Cart,
-        lines: &[LineItem],
+        lines: &mut [LineCost],
         charges: &[(MethodKind, i128)],
         currency: Currency,
     ) -> Result<(Vec<Total>, Option<Message>), Failure> {
-        let sum = |kind: TotalKind| -> i128 {
-            let of = |line: &LineItem| -> i128 {
-                line.totals.iter().filter(|total| total.kind == kind).map(|total| i128::from(total.amount)).sum()
-            };
-            lines.iter().map(of).sum()
-        };
         let too_large = |_| self.unexpected("an amount");
         let mut whole = 0;
         let mut off_delivery = 0;
         for allocation in &cart.discount_allocations {
-            let amount = self.minor(&allocation.discounted_amount, currency)?;
+            let amount = self.part(&allocation.discounted_amount, currency)?;
             if allocation.target_type.as_deref() == Some("SHIPPING_LINE") {
                 off_delivery += amount;
             } else {
                 whole += amount;
             }
         }
-        let mut totals = Totals::of(sum(TotalKind::Subtotal)).map_err(too_large)?;
-        totals.push(TotalKind::ItemsDiscount, None, sum(TotalKind::ItemsDiscount)).map_err(too_large)?;
         let delivery: i128 = charges.iter().map(|(_, amount)| amount).sum();
+        let goods = |lines: &[LineCost]| -> i128 { lines.iter().map(|line| line.subtotal + line.discount).sum() };
         // What is taken off never takes more than there is.
-        let whole = whole.min(totals.sum()).max(0);
-        let off_delivery = off_delivery.min(delivery).max(0);
+        let whole = whole.min(goods(lines));
+        let off_delivery = off_delivery.min(delivery);
         // A cart is an estimate without delivery.
         let estimate = self.inquiry.purpose == Purpose::Cart;
+        let travel = delivery - off_delivery;
         let off = if estimate { whole } else { whole + off_delivery };
+        let parts = i128::try_from(lines.len() + charges.len() + cart.discount_allocations.len()).unwrap_or(i128::MAX);
+        let stated = self.part(&cart.cost.total_amount, currency)?;
+        // Whether the shop's total has the delivery in it depends on how far its checkout is; ours has it once there is one.
+        let other = if estimate { stated - travel } else { stated + travel };
+        let sum = goods(lines) - off + if estimate { 0 } else { delivery };
+        let mut difference = [stated - sum, other - sum]
+            .into_iter()
+            .min_by_key(|difference: &i128| difference.abs())
+            .unwrap_or_default();
+        // What was rounded away is given back where it shows least.
+        if 2 * difference.abs() <= self.rounded.get()
+            && sum + difference >= 0
+            && let Some(largest) = lines.iter_mut().max_by_key(|line| line.subtotal)
+            && largest.subtotal + largest.discount + difference >= 0
+        {
+            largest.subtotal += difference;
+            difference = 0;
+        }
+        let mut totals = Totals::of(lines.iter().map(|line| line.subtotal).sum()).map_err(too_large)?;
+        let reduced = lines.iter().map(|line| line.discount).sum();
+        totals.push(TotalKind::ItemsDiscount, None, reduced).map_err(too_large)?;
         totals.push(TotalKind::Discount, None, -off).map_err(too_large)?;
         for (kind, text) in [(MethodKind::Shipping, "Shipping"), (MethodKind::Pickup, "Pickup")] {
             let of: Vec<_> = charges.iter().filter(|(own, _)| *own == kind).map(|(_, amount)| *amount).collect();
@@ -210,15 +279,6 @@ impl Reading<'_> {
                 totals.push(TotalKind::Fulfillment, Some(text.to_owned()), of.iter().sum()).map_err(too_large)?;
             }
         }
-        let parts = i128::try_from(lines.len() + charges.len() + cart.discount_allocations.len()).unwrap_or(i128::MAX);
-        let stated = self.minor(&cart.cost.total_amount, currency)?;
-        // Whether the shop's total has the delivery in it depends on how far its checkout is; ours has it once there is one.
-        let travel = delivery - off_delivery;
-        let other = if estimate { stated - travel } else { stated + travel };
-        let difference = [stated - totals.sum(), other - totals.sum()]
-            .into_iter()
-            .min_by_key(|difference: &i128| difference.abs())
-            .unwrap_or_default();
         let mut review = None;
         if difference.abs() > parts {
             self.counters.note("cart totals that do not add up");
@@ -280,121 +340,6 @@ impl Reading<'_> {
         Ok(applied)
     }
 
-    /// How the goods reach the buyer: as the platform wants it, as far as the shop offers it.
-    fn fulfillment(
-        &self,
-        cart: &Cart,
-        groups: &[Group],
-        lines: &Lines<'_>,
-        currency: Currency,
-    ) -> Result<Option<Fulfillment>, Failure> {
-        let draft = self.inquiry.draft.fulfillment.as_ref();
-        let shipped: Vec<_> = lines
-            .lines
-            .iter()
-            .filter(|(_, line)| line.merchandise.requires_shipping)
-            .map(|(id, _)| id.clone())
-            .collect();
-        if shipped.is_empty() {
-            return Ok(None);
-        }
-        let stated = draft.and_then(|draft| draft.methods.first());
-        let wanted = match stated.and_then(|method| method.kind.as_deref()) {
-            Some("pickup") => MethodKind::Pickup,
-            _ => MethodKind::Shipping,
-        };
-        let offers = |wanted: MethodKind| {
-            groups.iter().any(|group| group.delivery_options.iter().any(|option| kind(option) == wanted))
-        };
-        let mut destinations = Vec::new();
-        let mut selected = None;
-        match wanted {
-            MethodKind::Shipping => {
-                for (place, destination) in stated.into_iter().flat_map(|method| &method.destinations).enumerate() {
-                    destinations.push(fulfillment::Destination {
-                        id: destination_id(place, destination.id.as_deref()),
-                        name: None,
-                        address: destination.address.clone(),
-                        stored: false,
-                    });
-                }
-                if cart.address().is_some() {
-                    let chosen = stated.and_then(|method| method.selected_destination_id.clone());
-                    selected = chosen.or_else(|| destinations.first().map(|destination| destination.id.clone()));
-                }
-            }
-            MethodKind::Pickup => {
-                let places = groups.iter().flat_map(|group| &group.delivery_options);
-                for option in places.filter(|option| kind(option) == MethodKind::Pickup) {
-                    destinations.push(fulfillment::Destination {
-                        id: option.handle.clone(),
-                        name: option.title.as_deref().and_then(text::line),
-                        address: PostalAddress::default(),
-                        stored: false,
-                    });
-                }
-                let handle = groups.iter().find_map(|group| group.selected_delivery_option.as_ref());
-                selected = handle.map(|option| option.handle.clone());
-                selected = selected.filter(|id| destinations.iter().any(|destination| destination.id == *id));
-            }
-        }
-        let names: BTreeMap<&str, &str> =
-            lines.lines.iter().map(|(id, line)| (line.id.as_str(), id.as_str())).collect();
-        let mut own = Vec::with_capacity(groups.len());
-        for (place, group) in groups.iter().enumerate() {
-            let mut options = Vec::new();
-            for option in group.delivery_options.iter().filter(|option| kind(option) == wanted) {
-                options.push(self.option(option, currency)?);
-            }
-            let chosen = group.selected_delivery_option.as_ref().map(|option| option.handle.clone());
-            own.push(fulfillment::Group {
-                id: group_id(place),
-                line_item_ids: group
-                    .cart_lines
-                    .nodes
-                    .iter()
-                    .filter_map(|line| names.get(line.id.as_str()).map(|id| (*id).to_owned()))
-                    .collect(),
-                selected_option_id: chosen.filter(|id| options.iter().any(|option| option.id == *id)),
-                options,
-            });
-        }
-        own.retain(|group| !group.options.is_empty() && !group.line_item_ids.is_empty());
-        let available = [MethodKind::Shipping, MethodKind::Pickup].into_iter().filter(|kind| offers(*kind));
-        let available_methods = available.map(|kind| AvailableMethod {
-            kind,
-            line_item_ids: shipped.clone(),
-            fulfillable_on: None,
-            description: None,
-        });
-        let available_methods = available_methods.collect();
-        let method = Method {
-            id: stated.and_then(|method| method.id.clone()).unwrap_or_else(|| format!("{}_1", wanted.as_str())),
-            kind: wanted,
-            line_item_ids: shipped,
-            destinations,
-            selected_destination_id: selected,
-            groups: own,
-        };
-        Ok(Some(Fulfillment { methods: vec![method], available_methods }))
-    }
-
-    fn option(&self, option: &DeliveryOption, currency: Currency) -> Result<fulfillment::DeliveryOption, Failure> {
-        let too_large = |_| self.unexpected("an amount");
-        let totals = Totals::of(self.minor(&option.estimated_cost, currency)?).map_err(too_large)?;
-        let title = option.title.as_deref().and_then(text::line);
-        let description = option.description.as_deref().and_then(text::plain);
-        Ok(fulfillment::DeliveryOption {
-            id: option.handle.clone(),
-            description: description.filter(|description| Some(description) != title.as_ref()),
-            title: title.unwrap_or_else(|| kind(option).as_str().to_owned()),
-            carrier: None,
-            earliest: None,
-            latest: None,
-            totals: totals.finish().map_err(too_large)?,
-        })
-    }
-
     /// An amount in minor units, which has to be in the currency of the cart.
     fn minor(&self, money: &Money, currency: Currency) -> Result<i128, Failure> {
         let minor = money.minor().map_err(|_| self.unexpected("an amount"))?;
@@ -405,6 +350,18 @@ impl Reading<'_> {
             self.counters.note("amounts that were rounded");
         }
         Ok(minor.units)
+    }
+
+    /// An amount that something can cost, not below zero: the API states what is taken off without a sign.
+    fn positive(&self, money: &Money, currency: Currency) -> Result<i128, Failure> {
+        self.amount(money, currency).map(|amount| amount.minor().into())
+    }
+
+    /// The same, as a part of the totals.
+    fn part(&self, money: &Money, currency: Currency) -> Result<i128, Failure> {
+        let rounded = money.minor().is_ok_and(|minor| minor.rounded);
+        self.rounded.set(self.rounded.get() + i128::from(rounded));
+        self.positive(money, currency)
     }
 
     fn amount(&self, money: &Money, currency: Currency) -> Result<Amount, Failure> {
@@ -419,58 +376,40 @@ impl Reading<'_> {
     }
 }
 
-/// Whether goods are sent or picked up.
-fn kind(option: &DeliveryOption) -> MethodKind {
-    match option.delivery_method_type.as_deref() {
-        Some("PICK_UP" | "PICKUP_POINT" | "RETAIL") => MethodKind::Pickup,
-        _ => MethodKind::Shipping,
-    }
-}
-
-/// What is missing for goods to be sent.
-fn undelivered(cart: &Cart, groups: &[Group]) -> Vec<Message> {
-    let required =
-        |content: &str, path: &str| Message::error("fulfillment_required", content, Severity::Recoverable).at(path);
-    if groups.is_empty() {
-        return vec![match cart.address() {
-            None => required("State where the goods are to go.", "$.fulfillment.methods"),
-            Some(_) => {
-                let content = "The shop does not deliver these goods to this address.";
-                let path = "$.fulfillment.methods[0].destinations";
-                Message::error("address_undeliverable", content, Severity::Recoverable).at(path)
-            }
-        }];
-    }
-    let missing = groups.iter().enumerate().filter(|(_, group)| group.selected_delivery_option.is_none());
-    let choose = |(place, _)| {
-        required(
-            "Choose how the goods travel.",
-            &format!("$.fulfillment.methods[0].groups[{place}].selected_option_id"),
-        )
-    };
-    missing.map(choose).collect()
+/// That there is nothing to buy, unless something else keeps it from being bought.
+fn nothing_there(messages: &[Message]) -> Option<Message> {
+    let kept = messages.iter().any(|message| matches!(message, Message::Error { .. }));
+    let nothing = || Message::error("item_unavailable", "There is nothing to buy.", Severity::Recoverable);
+    (!kept).then(|| nothing().at("$.line_items"))
 }
 
 impl Reading<'_> {
     /// That there is no cart, because nothing of what is wanted can be bought.
     ///
     /// # Errors
-    /// Why there is none, where that is not the reason.
+    /// A sum beyond all bounds, which nothing is not.
     pub(super) fn nothing(&self, notes: Notes, market: &Market) -> Result<Priced, Refusal> {
-        if !notes.leaves_out() {
-            return Err(notes.refusal());
+        let Inquiry { purpose, draft, caller, .. } = *self.inquiry;
+        let mut messages = notes.about(&[], None, self.wish);
+        if purpose == Purpose::Checkout {
+            messages.extend(nothing_there(&messages));
         }
         let quote = Quote {
             currency: market.currency,
             line_items: Vec::new(),
             lines_ever: self.inquiry.previous.lines_ever,
-            totals: Vec::new(),
-            discounts: None,
+            totals: Totals::of(0).and_then(Totals::finish).map_err(|_| Refusal::internal())?,
+            discounts: caller
+                .has(DISCOUNT)
+                .then(|| Discounts { codes: draft.codes.clone().unwrap_or_default(), applied: Vec::new() }),
             fulfillment: None,
             deliverable: false,
-            messages: notes.about(&[], &[]),
+            messages,
             reviews: Vec::new(),
         };
         Ok(Priced { quote, purchasable: false, held: None })
     }
 }
+
+#[cfg(test)]
+mod tests;

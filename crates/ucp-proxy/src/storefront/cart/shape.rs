@@ -1,19 +1,22 @@
 //! What answers about carts look like. Words of the API's vocabularies are texts: there are ever more of them.
+//!
+//! What has the name of a cart in it, or says who its buyer is, cannot be printed.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt};
 
 use serde::{Deserialize, Serialize};
+use ucp_core::purchase::fulfillment::MethodKind;
 
 use crate::storefront::money::Money;
 
 /// A list in the API's connections.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Nodes<T> {
     pub(super) nodes: Vec<T>,
 }
 
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Cart {
     pub(super) id: String,
@@ -34,14 +37,20 @@ pub(super) struct Cart {
     pub(super) delivery_groups: Option<Nodes<Group>>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+impl fmt::Debug for Cart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cart").field("lines", &self.lines.nodes.len()).finish_non_exhaustive()
+    }
+}
+
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Attribute {
     pub(super) key: String,
     #[serde(default)]
     pub(super) value: Option<String>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Buyer {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -55,6 +64,8 @@ pub(super) struct Buyer {
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct DiscountCode {
     pub(super) code: String,
+    #[serde(default)]
+    pub(super) applicable: Option<bool>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -75,19 +86,19 @@ pub(super) struct Cost {
     pub(super) total_amount: Money,
 }
 
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Deserialize)]
 pub(super) struct Delivery {
     #[serde(default)]
     pub(super) addresses: Vec<Selectable>,
 }
 
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Deserialize)]
 pub(super) struct Selectable {
     pub(super) address: Address,
 }
 
 /// An address as it is sent and as it comes back.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Address {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -110,7 +121,7 @@ pub(super) struct Address {
     pub(super) phone: Option<String>,
 }
 
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Line {
     pub(super) id: String,
@@ -156,7 +167,7 @@ pub(super) struct Product {
     pub(super) title: String,
 }
 
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Group {
     pub(super) id: String,
@@ -167,7 +178,7 @@ pub(super) struct Group {
     pub(super) selected_delivery_option: Option<Handle>,
 }
 
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Deserialize)]
 pub(super) struct LineId {
     pub(super) id: String,
 }
@@ -190,8 +201,31 @@ pub(super) struct DeliveryOption {
     pub(super) estimated_cost: Money,
 }
 
+impl DeliveryOption {
+    /// Whether goods are sent or picked up.
+    pub(super) fn kind(&self) -> MethodKind {
+        match self.delivery_method_type.as_deref() {
+            Some("PICK_UP" | "PICKUP_POINT" | "RETAIL") => MethodKind::Pickup,
+            _ => MethodKind::Shipping,
+        }
+    }
+}
+
+impl Group {
+    /// Its options of a kind.
+    pub(super) fn of_kind(&self, kind: MethodKind) -> impl Iterator<Item = &DeliveryOption> {
+        self.delivery_options.iter().filter(move |option| option.kind() == kind)
+    }
+
+    /// The option that is chosen.
+    pub(super) fn chosen(&self) -> Option<&DeliveryOption> {
+        let handle = &self.selected_delivery_option.as_ref()?.handle;
+        self.delivery_options.iter().find(|option| option.handle == *handle)
+    }
+}
+
 /// What a mutation says.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Told {
     pub(super) user_errors: Vec<UserError>,
@@ -199,7 +233,7 @@ pub(super) struct Told {
     pub(super) cart: Option<Cart>,
 }
 
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub(super) struct UserError {
     pub(super) code: Option<String>,
@@ -207,7 +241,7 @@ pub(super) struct UserError {
     pub(super) message: String,
 }
 
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub(super) struct Warning {
     pub(super) code: String,
@@ -215,7 +249,7 @@ pub(super) struct Warning {
     pub(super) target: String,
 }
 
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Deserialize)]
 pub(super) struct Found {
     #[serde(default)]
     pub(super) cart: Option<Cart>,

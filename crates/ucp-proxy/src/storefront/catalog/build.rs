@@ -33,10 +33,10 @@ const MOST_TAGS: usize = 250;
 pub(super) const PRODUCT: &str = "Product";
 
 /// The type in an identifier of a variant.
-pub(super) const VARIANT: &str = "ProductVariant";
+pub(in crate::storefront) const VARIANT: &str = "ProductVariant";
 
 /// Whether an identifier is one of this type: `gid://shopify/Product/1`.
-pub(super) fn is_id(id: &str, of: &str) -> bool {
+pub(in crate::storefront) fn is_id(id: &str, of: &str) -> bool {
     let number = id
         .strip_prefix("gid://shopify/")
         .and_then(|rest| rest.strip_prefix(of))
@@ -68,14 +68,15 @@ pub(super) fn build(card: shape::Card, also: Vec<Value>, counters: &Counters) ->
     }
 }
 
-/// More variants of a product, each with its values on the product's options. Those that cannot be sold are left out.
-pub(super) fn more(product: &Product, nodes: Vec<Value>, counters: &Counters) -> Vec<Variant> {
+/// More variants of a product, which may be sold by subscription alone, each with its values on the product's options. Those that cannot be sold are left out.
+pub(super) fn more(product: &Product, nodes: Vec<Value>, subscription: bool, counters: &Counters) -> Vec<Variant> {
     let builder = Builder { counters, product: &product.id };
     let context = Context {
         options: &product.options,
         currency: product.price_range.min.currency,
         title: &product.title,
         url: product.url.as_deref(),
+        subscription,
     };
     nodes.into_iter().filter_map(|node| builder.variant(node, &context)).collect()
 }
@@ -145,6 +146,8 @@ struct Context<'a> {
     currency: Currency,
     title: &'a str,
     url: Option<&'a str>,
+    /// It can only be bought by subscription, which nobody can do here.
+    subscription: bool,
 }
 
 impl Builder<'_> {
@@ -163,7 +166,8 @@ impl Builder<'_> {
         } else {
             "products left out: no price"
         })?;
-        let context = Context { options: &options, currency, title: &title, url: url.as_deref() };
+        let subscription = card.requires_selling_plan == Some(true);
+        let context = Context { options: &options, currency, title: &title, url: url.as_deref(), subscription };
         let mut variants: Vec<Variant> = Vec::with_capacity(nodes.len());
         for node in nodes {
             let Some(variant) = self.variant(node, &context) else { continue };
@@ -183,7 +187,10 @@ impl Builder<'_> {
         let partial = card.variants.page_info.has_next_page && !options.is_empty();
         let axes: Vec<_> = options.iter().map(|axis| axis.values.len()).collect();
         let existing = (card.encoded_variant_existence.as_deref(), card.encoded_variant_availability.as_deref());
-        let combinations = if partial { self.combinations(existing, &axes, &variants) } else { None };
+        let mut combinations = if partial { self.combinations(existing, &axes, &variants) } else { None };
+        if subscription {
+            combinations.iter_mut().flatten().for_each(|combination| combination.available = false);
+        }
         let stated = card.price_range.as_ref().and_then(|range| self.range(range, currency));
         let price_range = stated.map_or(held, |stated| around(stated, held));
         let list_price_range = if partial {
@@ -246,11 +253,13 @@ impl Builder<'_> {
         };
         let own = variant.title.as_deref().and_then(text::line).filter(|_| !context.options.is_empty());
         let title = own.unwrap_or_else(|| context.title.to_owned());
-        let available = variant.available_for_sale;
+        let available = variant.available_for_sale && !context.subscription;
         let status = match (available, variant.currently_not_in_stock.unwrap_or_default()) {
-            (true, true) => "backorder",
-            (true, false) => "in_stock",
-            (false, _) => "out_of_stock",
+            // There is enough of it, but nothing that could be bought here.
+            _ if context.subscription => None,
+            (true, true) => Some("backorder"),
+            (true, false) => Some("in_stock"),
+            (false, _) => Some("out_of_stock"),
         };
         let unit_price = variant.unit_price.as_ref().zip(variant.unit_price_measurement.as_ref());
         let list_price = variant.compare_at_price.as_ref().and_then(|before| self.price(before));
@@ -265,7 +274,7 @@ impl Builder<'_> {
             price,
             list_price: list_price.filter(|before| before.currency == price.currency && before.amount > price.amount),
             unit_price: unit_price.and_then(|(stated, measurement)| unit::price(stated, measurement, price)),
-            availability: Availability { available, status: Some(status.to_owned()) },
+            availability: Availability { available, status: status.map(str::to_owned) },
             weight_grams: 0,
             digital: variant.requires_shipping == Some(false),
             values,

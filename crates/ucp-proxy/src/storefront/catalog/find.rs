@@ -405,7 +405,7 @@ fn names_position(error: &Problem) -> bool {
         || message.contains("$after")
 }
 
-fn stale(age: std::time::Duration) -> Message {
+pub(super) fn stale(age: std::time::Duration) -> Message {
     let minutes = (age.as_secs() / 60).max(1);
     Message::warning(
         "stale",

@@ -11,7 +11,7 @@
 //! Reads are shared and kept for as long as the operation allows. Nothing in them depends on who the buyer is: an address
 //! that goes with a request says only on whose behalf it is made.
 
-mod build;
+pub(super) mod build;
 mod find;
 mod resolve;
 mod shape;
@@ -39,6 +39,7 @@ use ucp_core::{
 };
 
 use super::{
+    cart::Turns,
     client::{self, Client, Problem, Reply, Token},
     documents::Document,
     market::{self, Current, InContext, Standing},
@@ -99,7 +100,7 @@ pub enum SetupError {
     #[error("the shop {0}")]
     Client(#[from] resilience::client::SetupError),
     /// It does not say where it sells and in which currency.
-    #[error("the shop does not say in which countries and currencies it sells: {0}")]
+    #[error("the shop does not say in which countries and currencies it sells")]
     Market(#[source] Failure),
 }
 
@@ -117,6 +118,7 @@ struct Inner {
     pages: Shared<Arc<find::Listing>>,
     nodes: Shared<Arc<resolve::Slice>>,
     variants: Shared<Arc<resolve::More>>,
+    turns: Turns,
 }
 
 impl fmt::Debug for Storefront {
@@ -151,6 +153,7 @@ impl Storefront {
             cursor_key,
             clock,
             tags,
+            turns: Turns::default(),
         })))
     }
 
@@ -167,7 +170,14 @@ impl Storefront {
         self.0.market.get()
     }
 
-    fn counters(&self) -> &Counters {
+    /// The lines in front of its carts.
+    pub(super) fn turns(&self) -> &Turns {
+        &self.0.turns
+    }
+
+    /// What happens between the gateway and the shop.
+    #[must_use]
+    pub fn counters(&self) -> &Arc<Counters> {
         self.0.client.counters()
     }
 

@@ -3,7 +3,12 @@
 //! Identifiers are asked about in slices, at the same time. A slice that fails leaves the others: what it was about has not
 //! been checked, which is another thing than naming nothing.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    borrow::Cow,
+    collections::{HashMap, HashSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use futures_util::future::join_all;
 use serde_json::{Map, Value, json, value::RawValue};
@@ -20,10 +25,11 @@ use ucp_core::{
 use super::{
     Storefront, Variables,
     build::{self, Built, PRODUCT, VARIANT, is_id},
+    find::stale,
     freshness, shape,
 };
 use crate::{
-    resilience::{Failure, Filled, Freshness, Served},
+    resilience::{Failure, Filled, Freshness, Served, Staleness},
     storefront::{
         client::{Problem, Step},
         documents::{
@@ -111,9 +117,18 @@ impl Storefront {
 
         let mut known: HashMap<&str, Known> = HashMap::new();
         let mut failures = Vec::new();
+        // What is of old because the shop failed, and how old the oldest of it is.
+        let mut old: HashSet<&str> = HashSet::new();
+        let mut age = Duration::ZERO;
         for ((_, slice), answer) in slices.iter().zip(answers) {
             match answer {
-                Ok(served) => known.extend(slice.iter().copied().zip(served.value.named.iter().cloned())),
+                Ok(served) => {
+                    if served.stale == Some(Staleness::Failed) {
+                        old.extend(*slice);
+                        age = age.max(served.age);
+                    }
+                    known.extend(slice.iter().copied().zip(served.value.named.iter().cloned()));
+                }
                 Err(failure) => {
                     known.extend(slice.iter().map(|id| (*id, Known::Unchecked)));
                     failures.push(failure);
@@ -126,9 +141,15 @@ impl Storefront {
             return Err(failure.into());
         }
         let products = merged(known.values());
+        let of_old = |id: &str, named: Named| match named {
+            Named::Found(matches) if old.contains(id) => Named::Stale(matches, stale(age)),
+            named => named,
+        };
         Ok(ids
             .iter()
-            .map(|id| known.get(id).map_or_else(|| Named::Found(Vec::new()), |known| named(known, &products)))
+            .map(|id| {
+                known.get(id).map_or_else(|| Named::Found(Vec::new()), |known| of_old(id, named(known, &products)))
+            })
             .collect())
     }
 
@@ -153,7 +174,7 @@ impl Storefront {
         }
         let products = merged([&known]);
         match named(&known, &products) {
-            Named::Found(matches) => Ok(matches),
+            Named::Found(matches) | Named::Stale(matches, _) => Ok(matches),
             Named::Unchecked => Err(Failure::Unreadable(crate::resilience::Unreadable::Unexpected).into()),
         }
     }
@@ -266,16 +287,15 @@ impl Storefront {
                 Known::Product(product, Target::ProductHandle, unknown)
             });
         };
-        let typed = serde_json::from_str::<shape::Typed>(node.get()).map(|typed| typed.name);
-        match typed.as_deref() {
-            Ok("Product") => match self.card(node) {
+        match type_of(node).as_deref() {
+            Some("Product") => match self.card(node) {
                 Some(built) if built.product.id == id => {
                     let (product, unknown) = product(built);
                     Known::Product(product, Target::Product, unknown)
                 }
                 _ => Known::Nothing,
             },
-            Ok("ProductVariant") => {
+            Some("ProductVariant") => {
                 let placed = serde_json::from_str::<shape::Placed>(node.get());
                 let built = match placed {
                     Ok(placed) => build::build(placed.product, vec![placed.variant], self.counters()),
@@ -318,11 +338,10 @@ impl Storefront {
             let variables = Variables { context: &context, own: &own, cards: false };
             let reply = shop.ask::<shape::More>(&documents::VARIANTS, variables, &visitor).await?;
             let (whole, bytes) = (reply.errors.is_empty(), reply.bytes);
-            let variants = reply.data()?.product.map(|product| product.variants);
-            let more = Arc::new(match variants {
-                Some(page) => More {
+            let more = Arc::new(match reply.data()?.product {
+                Some(shape::MoreOf { requires_selling_plan, variants: page }) => More {
                     next: page.page_info.end_cursor.filter(|_| page.page_info.has_next_page),
-                    variants: build::more(&product, page.nodes, shop.counters()),
+                    variants: build::more(&product, page.nodes, requires_selling_plan == Some(true), shop.counters()),
                     weight: bytes,
                 },
                 None => More { next: None, variants: Vec::new(), weight: 0 },
@@ -382,14 +401,26 @@ impl Storefront {
                 shop.ask::<HashMap<String, Option<HashMap<String, Value>>>>(&document, variables, &visitor).await?;
             let (whole, bytes) = (reply.errors.is_empty(), reply.bytes);
             let mut nodes = reply.data()?.remove("product").flatten().unwrap_or_default();
+            let subscription = nodes.remove("requiresSellingPlan") == Some(Value::Bool(true));
             let nodes = (0..combinations.len()).filter_map(|place| nodes.remove(&format!("v{place}")));
-            let variants = build::more(&product, nodes.filter(|node| !node.is_null()).collect(), shop.counters());
+            let nodes = nodes.filter(|node| !node.is_null()).collect();
+            let variants = build::more(&product, nodes, subscription, shop.counters());
             // What was not asked for is not what was asked for.
             let variants = variants.into_iter().filter(|variant| combinations.contains(&variant.values)).collect();
             let more = Arc::new(More { variants, next: None, weight: bytes });
             Ok(if whole { Filled::Found(more) } else { Filled::Once(more) })
         };
         self.0.variants.get(&key, freshness(Operation::GetProduct), fill).await
+    }
+}
+
+/// The type of an object. It is the first that is asked about it, and so the first that is answered: the rest, which may be
+/// long, is not looked through for it.
+fn type_of(node: &RawValue) -> Option<Cow<'_, str>> {
+    let first = node.get().strip_prefix(r#"{"__typename":""#).and_then(|rest| rest.split_once('"'));
+    match first {
+        Some((name, _)) if !name.contains('\\') => Some(name.into()),
+        _ => serde_json::from_str::<shape::Typed>(node.get()).ok().map(|typed| typed.name.into()),
     }
 }
 

@@ -78,7 +78,10 @@ pub(super) struct More {
 }
 
 #[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct MoreOf {
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) requires_selling_plan: Option<bool>,
     pub(super) variants: Variants,
 }
 
@@ -99,6 +102,8 @@ pub(super) struct Card {
     pub(super) product_type: Option<String>,
     #[serde(default, deserialize_with = "lenient")]
     pub(super) vendor: Option<String>,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) requires_selling_plan: Option<bool>,
     #[serde(default, deserialize_with = "some")]
     pub(super) tags: Vec<String>,
     #[serde(default, deserialize_with = "lenient")]

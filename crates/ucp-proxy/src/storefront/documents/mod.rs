@@ -217,7 +217,7 @@ pub fn combinations(count: usize) -> Document {
         let _ = write!(text, "$v{number}: [SelectedOptionInput!]!, ");
     }
     let _ = writeln!(text, "{IN_CONTEXT}");
-    text.push_str("  product(id: $id) {\n    id\n");
+    text.push_str("  product(id: $id) {\n    id\n    requiresSellingPlan\n");
     for number in 0..count {
         let _ = writeln!(text, "    v{number}: variantBySelectedOptions(selectedOptions: $v{number}) {{ ...Variant }}");
     }

@@ -1,7 +1,9 @@
-//! The catalog in front of an upstream that executes Shopify's schema.
+//! Goods and carts in front of an upstream that executes Shopify's schema.
 //!
 //! The upstream is `tests/upstreams/storefront`, whose README lists its goods; `UCP_STOREFRONT_URL` says where it listens. It
 //! is asked through the domain's own operations, as a platform would, and through the port where that says more.
+
+mod buying;
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -46,21 +48,28 @@ async fn shop(token: Token) -> Option<Storefront> {
 }
 
 async fn behind(address: &str, token: Token) -> Storefront {
-    let upstream = resilience::Options::new("test shop", Url::parse(address).expect("an address"));
+    behind_with(address, token, |_| {}).await
+}
+
+async fn behind_with(address: &str, token: Token, change: impl FnOnce(&mut resilience::Options)) -> Storefront {
+    let mut upstream = resilience::Options::new("test shop", Url::parse(address).expect("an address"));
+    change(&mut upstream);
     let (clock, random) = (Arc::new(Instant::now), Arc::new(|| 0));
     let options = Options::new(upstream, token, CursorKey::new([1; 32]), clock, random);
     Storefront::connect(options).await.expect("the shop says where it sells")
 }
 
+/// Steers the upstream.
+async fn post(url: String, body: Value) -> Value {
+    let http = reqwest::Client::builder().no_proxy().build().expect("a client");
+    let answer = http.post(url).json(&body).send().await.expect("sent");
+    assert!(answer.status().is_success(), "{}", answer.status());
+    answer.json().await.unwrap_or(Value::Null)
+}
+
 /// A shop of its own that misbehaves in this way as soon as it is asked about products.
 async fn misbehaving(fault: Value) -> Option<Storefront> {
     let address = address()?;
-    let http = reqwest::Client::builder().no_proxy().build().expect("a client");
-    let post = async |url: String, body: Value| -> Value {
-        let answer = http.post(url).json(&body).send().await.expect("sent");
-        assert!(answer.status().is_success(), "{}", answer.status());
-        answer.json().await.unwrap_or(Value::Null)
-    };
     let own = post(format!("{address}/shops"), json!({})).await["url"].as_str().expect("an address").to_owned();
     let shop = behind(&own, Token::None).await;
     post(format!("{own}/faults"), fault).await;
@@ -388,6 +397,10 @@ async fn peculiar_goods_are_shown_as_they_are() {
         camera.product.variants.iter().flat_map(|variant| &variant.barcodes).map(|code| code.kind.as_str()).collect();
     assert_eq!(barcodes, BTreeSet::from(["EAN", "GTIN", "UPC"]));
     assert!(open(1014).await.product.variants.iter().all(|variant| variant.digital));
+    // Nobody can subscribe here.
+    let coffee = open(1018).await;
+    assert!(coffee.product.variants.iter().all(|variant| !variant.availability.available));
+    assert!(coffee.product.variants.iter().all(|variant| variant.availability.status.is_none()));
     let stone = open(1015).await;
     assert_eq!(stone.product.description.plain.as_deref(), Some(stone.product.title.as_str()));
     assert_eq!(open(1020).await.product.price_range.min.amount.minor(), 0);

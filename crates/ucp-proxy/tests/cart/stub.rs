@@ -1,0 +1,567 @@
+//! A server in the place of a shop, with carts that are changed as the API says, and faults on demand.
+//!
+//! It knows nothing of GraphQL: what a request is about it tells from the operation's name and its variables, which go by
+//! the names of the changes. Every item costs ten dollars; what is sold, and how much of it there is, a test may say.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    convert::Infallible,
+    io,
+    net::{Ipv4Addr, SocketAddr},
+    sync::{
+        Arc, Mutex, MutexGuard,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use axum::{
+    Router,
+    body::{Body, Bytes},
+    response::Response,
+    routing::post,
+};
+use futures_util::stream;
+use http::StatusCode;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use url::Url;
+
+/// What opens carts here, and may be read nowhere.
+pub(crate) const CANARY: &str = "canary-of-the-cart";
+
+/// The changes of a cart in the order in which a request states them.
+const CHANGES: [&str; 8] = ["remove", "update", "add", "attributes", "codes", "buyer", "address", "delivery"];
+
+/// What was asked.
+#[derive(Clone, Debug)]
+pub(crate) struct Asked {
+    pub(crate) operation: String,
+    pub(crate) variables: Value,
+}
+
+/// What goes wrong with a request.
+pub(crate) enum Fault {
+    /// It is carried out, or not, and the connection is torn.
+    Torn { after: bool },
+    /// The same, and nothing is answered for so long.
+    Late { after: bool, wait: Duration },
+    /// The same, and this is answered, with status 200.
+    Document { after: bool, document: Value },
+    /// It is not carried out, and this is answered.
+    Status(u16),
+    /// So many of its changes are carried out; about the others there is an error.
+    Half(usize),
+    /// What is answered about a cart is changed before it is sent.
+    Spoiled(fn(&mut Value)),
+    /// The carts are forgotten before.
+    Expired,
+}
+
+type Faults = dyn Fn(&Asked, usize) -> Option<Fault> + Send + Sync;
+
+/// How much there is of an item, and what the shop says about quantities of it.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Rule {
+    pub(crate) stock: Option<u64>,
+    pub(crate) unknown: bool,
+    pub(crate) sixes: bool,
+    pub(crate) subscription: bool,
+}
+
+#[derive(Clone, Default)]
+struct Line {
+    id: String,
+    item: String,
+    quantity: u64,
+}
+
+#[derive(Clone, Default)]
+struct Cart {
+    lines: Vec<Line>,
+    codes: Vec<String>,
+    buyer: BTreeMap<String, Value>,
+    address: Option<Value>,
+    attributes: Value,
+    option: Option<String>,
+}
+
+#[derive(Default)]
+struct Books {
+    carts: HashMap<String, Cart>,
+    rules: HashMap<String, Rule>,
+    asked: Vec<Asked>,
+    named: usize,
+    /// Where buyers pay, if it is not the usual page.
+    page: Option<String>,
+}
+
+struct State {
+    faults: Box<Faults>,
+    books: Mutex<Books>,
+    /// How many requests are under way for each cart, and how many there were at most.
+    under_way: Mutex<HashMap<String, usize>>,
+    most: AtomicUsize,
+}
+
+/// The server. It ends with the runtime of the test.
+#[derive(Clone)]
+pub(crate) struct Stub {
+    pub(crate) url: Url,
+    state: Arc<State>,
+}
+
+impl Stub {
+    pub(crate) async fn serve() -> Self {
+        Self::failing(|_, _| None).await
+    }
+
+    /// One in which requests go wrong as this says, about each request and how many of the operation there were before.
+    pub(crate) async fn failing(faults: impl Fn(&Asked, usize) -> Option<Fault> + Send + Sync + 'static) -> Self {
+        let state = Arc::new(State {
+            faults: Box::new(faults),
+            books: Mutex::default(),
+            under_way: Mutex::default(),
+            most: AtomicUsize::new(0),
+        });
+        let own = Arc::clone(&state);
+        let handle = move |body: Bytes| {
+            let state = Arc::clone(&own);
+            async move { Ok::<_, Infallible>(state.answer(&body).await) }
+        };
+        let listener = TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await.expect("a port");
+        let url = Url::parse(&format!("http://{}", listener.local_addr().expect("an address"))).expect("an address");
+        let router = Router::new().route("/api/{version}/graphql.json", post(handle));
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        Self { url, state }
+    }
+
+    /// What was asked so far by operations of this name.
+    pub(crate) fn asked(&self, operation: &str) -> Vec<Asked> {
+        self.state.books().asked.iter().filter(|asked| asked.operation == operation).cloned().collect()
+    }
+
+    /// How often something was to be changed.
+    pub(crate) fn writes(&self) -> usize {
+        ["CartCreate", "CartChange", "CartForget"].into_iter().map(|name| self.asked(name).len()).sum()
+    }
+
+    /// What there is to know about an item.
+    pub(crate) fn rule(&self, item: &str, rule: Rule) {
+        self.state.books().rules.insert(item.to_owned(), rule);
+    }
+
+    /// Forgets all carts.
+    pub(crate) fn expire(&self) {
+        self.state.books().carts.clear();
+    }
+
+    /// Where buyers pay from now on.
+    pub(crate) fn pay_at(&self, page: &str) {
+        self.state.books().page = Some(page.to_owned());
+    }
+
+    /// What is in the only cart that there is: items and quantities.
+    pub(crate) fn goods(&self) -> Vec<(String, u64)> {
+        self.only(|cart| cart.lines.iter().map(|line| (line.item.clone(), line.quantity)).collect())
+    }
+
+    /// What is known of the buyer of the only cart that there is.
+    pub(crate) fn buyer(&self) -> Value {
+        self.only(|cart| json!({ "buyer": cart.buyer, "address": cart.address }))
+    }
+
+    /// The codes of the only cart that there is.
+    pub(crate) fn codes(&self) -> Vec<String> {
+        self.only(|cart| cart.codes.clone())
+    }
+
+    fn only<T>(&self, read: impl FnOnce(&Cart) -> T) -> T {
+        let books = self.state.books();
+        assert_eq!(books.carts.len(), 1, "one cart");
+        read(books.carts.values().next().expect("one cart"))
+    }
+
+    /// How many carts there are.
+    pub(crate) fn carts(&self) -> usize {
+        self.state.books().carts.len()
+    }
+
+    /// How many requests about one cart were under way at once.
+    pub(crate) fn most_at_once(&self) -> usize {
+        self.state.most.load(Ordering::SeqCst)
+    }
+}
+
+/// A document as the API answers it.
+fn document(document: &Value) -> Response {
+    Response::builder()
+        .header("content-type", "application/json")
+        .body(Body::from(document.to_string()))
+        .expect("a response")
+}
+
+fn torn() -> Response {
+    Response::new(Body::from_stream(stream::once(async { Err::<Bytes, _>(io::Error::other("torn")) })))
+}
+
+impl State {
+    fn books(&self) -> MutexGuard<'_, Books> {
+        self.books.lock().expect("not poisoned")
+    }
+
+    async fn answer(&self, body: &[u8]) -> Response {
+        let body: Value = serde_json::from_slice(body).expect("JSON");
+        let query = body["query"].as_str().expect("a document");
+        let after = query.split("query ").nth(1).or_else(|| query.split("mutation ").nth(1)).expect("an operation");
+        let operation = after.split(|letter: char| !letter.is_alphanumeric()).next().expect("a name").to_owned();
+        let asked = Asked { operation, variables: body["variables"].clone() };
+        let before = {
+            let mut books = self.books();
+            books.asked.push(asked.clone());
+            books.asked.iter().filter(|own| own.operation == asked.operation).count() - 1
+        };
+        let cart = asked.variables["cart"].as_str().unwrap_or_default().to_owned();
+        let write = asked.operation != "CartById" && !cart.is_empty();
+        if write {
+            let now = {
+                let mut under_way = self.under_way.lock().expect("not poisoned");
+                let own = under_way.entry(cart.clone()).or_default();
+                *own += 1;
+                *own
+            };
+            self.most.fetch_max(now, Ordering::SeqCst);
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        let response = self.misbehave(&asked, before).await;
+        if write {
+            *self.under_way.lock().expect("not poisoned").entry(cart).or_default() -= 1;
+        }
+        response
+    }
+
+    async fn misbehave(&self, asked: &Asked, before: usize) -> Response {
+        let carry_out = |yes: bool| {
+            if yes {
+                self.books().carry_out(asked, CHANGES.len());
+            }
+        };
+        match (self.faults)(asked, before) {
+            None => document(&self.books().carry_out(asked, CHANGES.len())),
+            Some(Fault::Torn { after }) => {
+                carry_out(after);
+                torn()
+            }
+            Some(Fault::Late { after, wait }) => {
+                carry_out(after);
+                tokio::time::sleep(wait).await;
+                torn()
+            }
+            Some(Fault::Document { after, document: own }) => {
+                carry_out(after);
+                document(&own)
+            }
+            Some(Fault::Status(status)) => {
+                let status = StatusCode::from_u16(status).expect("a status");
+                Response::builder().status(status).body(Body::empty()).expect("a response")
+            }
+            Some(Fault::Half(most)) => document(&self.books().carry_out(asked, most)),
+            Some(Fault::Spoiled(spoil)) => {
+                let mut answer = self.books().carry_out(asked, CHANGES.len());
+                spoil(&mut answer["data"]);
+                document(&answer)
+            }
+            Some(Fault::Expired) => {
+                let mut books = self.books();
+                books.carts.clear();
+                document(&books.carry_out(asked, CHANGES.len()))
+            }
+        }
+    }
+}
+
+fn user_error(code: &str, field: &[&str], message: &str) -> Value {
+    json!({ "code": code, "field": field, "message": message })
+}
+
+fn texts(value: &Value) -> Vec<String> {
+    value.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+impl Books {
+    /// Carries a request out, of a change no more than so many of its parts.
+    fn carry_out(&mut self, asked: &Asked, most: usize) -> Value {
+        let variables = &asked.variables;
+        let name = variables["cart"].as_str().unwrap_or_default().to_owned();
+        match asked.operation.as_str() {
+            "Shop" => shop(),
+            "Types" => json!({ "data": { "productTypes": { "edges": [] } } }),
+            "CartById" => json!({ "data": { "cart": self.carts.get(&name).map(|cart| self.view(&name, cart)) } }),
+            "CartCreate" => self.create(&variables["input"]),
+            "CartForget" => self.forget(&name),
+            "CartChange" => self.change(&name, variables, most),
+            other => panic!("nobody answers {other}"),
+        }
+    }
+
+    fn create(&mut self, input: &Value) -> Value {
+        self.named += 1;
+        let name = format!("gid://shopify/Cart/{}?key={CANARY}", self.named);
+        let mut cart = Cart::default();
+        let mut warnings = Vec::new();
+        let mut errors = self.buy(&name, &mut cart, &input["lines"], &["input"], &mut warnings);
+        errors.extend(buyer(&mut cart, &input["buyerIdentity"], &["input"]));
+        cart.address = input.pointer("/delivery/addresses/0/address/deliveryAddress").cloned();
+        if let Some(rejected) = rejected(cart.address.as_ref()) {
+            return rejected;
+        }
+        cart.attributes = input["attributes"].clone();
+        warnings.extend(codes(&mut cart, &input["discountCodes"]));
+        let shown = errors.is_empty().then(|| self.view(&name, &cart));
+        if errors.is_empty() {
+            self.carts.insert(name, cart);
+        }
+        json!({ "data": { "created": { "cart": shown, "userErrors": errors, "warnings": warnings } } })
+    }
+
+    /// Adds lines, or says why none of them is added.
+    fn buy(
+        &mut self,
+        name: &str,
+        cart: &mut Cart,
+        lines: &Value,
+        at: &[&str],
+        warnings: &mut Vec<Value>,
+    ) -> Vec<Value> {
+        let lines: Vec<_> = lines.as_array().cloned().unwrap_or_default();
+        let mut errors = Vec::new();
+        for (place, line) in lines.iter().enumerate() {
+            let item = line["merchandiseId"].as_str().expect("an item");
+            let rule = self.rules.get(item).copied().unwrap_or_default();
+            let place = place.to_string();
+            let field = |member| [at, &["lines", place.as_str(), member]].concat();
+            if rule.unknown {
+                errors.push(user_error(
+                    "INVALID",
+                    &field("merchandiseId"),
+                    &format!("The merchandise with id {item} does not exist."),
+                ));
+            }
+            if rule.subscription {
+                let content = "This variant can only be purchased with a selling plan.";
+                errors.push(user_error("VARIANT_REQUIRES_SELLING_PLAN", &field("sellingPlanId"), content));
+            }
+            if rule.sixes && line["quantity"].as_u64().expect("a quantity") % 6 != 0 {
+                errors.push(user_error(
+                    "INVALID_INCREMENT",
+                    &field("quantity"),
+                    "The quantity must be a multiple of 6.",
+                ));
+            }
+        }
+        if !errors.is_empty() {
+            return errors;
+        }
+        for line in lines {
+            let (item, quantity) =
+                (line["merchandiseId"].as_str().expect("an item"), line["quantity"].as_u64().expect("a quantity"));
+            let there = cart.lines.iter().position(|own| own.item == item);
+            let place = there.unwrap_or_else(|| {
+                self.named += 1;
+                let token = name.split(['/', '?']).nth(4).unwrap_or_default();
+                let id = format!("gid://shopify/CartLine/{}?cart={token}", self.named);
+                cart.lines.push(Line { id, item: item.to_owned(), quantity: 0 });
+                cart.lines.len() - 1
+            });
+            let wanted = cart.lines[place].quantity + quantity;
+            self.stock(&mut cart.lines[place], wanted, warnings);
+        }
+        Vec::new()
+    }
+
+    fn stock(&self, line: &mut Line, wanted: u64, warnings: &mut Vec<Value>) {
+        let stock = self.rules.get(&line.item).and_then(|rule| rule.stock).unwrap_or(u64::MAX);
+        line.quantity = wanted.min(stock);
+        if line.quantity < wanted {
+            let code = if line.quantity == 0 { "MERCHANDISE_OUT_OF_STOCK" } else { "MERCHANDISE_NOT_ENOUGH_STOCK" };
+            warnings.push(json!({ "code": code, "target": line.id, "message": "There is too little of it." }));
+        }
+    }
+
+    fn change(&mut self, name: &str, variables: &Value, most: usize) -> Value {
+        let Some(mut cart) = self.carts.get(name).cloned() else {
+            let gone = user_error("INVALID", &["cartId"], "The specified cart does not exist.");
+            let parts = CHANGES.iter().filter(|part| !variables[**part].is_null());
+            return json!({ "data": parts
+                .map(|part| ((*part).to_owned(), json!({ "cart": null, "userErrors": [gone], "warnings": [] })))
+                .collect::<serde_json::Map<_, _>>() });
+        };
+        if let Some(rejected) = rejected(variables.pointer("/address/0/address/deliveryAddress")) {
+            return rejected;
+        }
+        let mut data = serde_json::Map::new();
+        let mut failed = Vec::new();
+        let parts: Vec<_> = CHANGES.iter().copied().filter(|part| !variables[*part].is_null()).collect();
+        for (place, part) in parts.into_iter().enumerate() {
+            if place >= most {
+                data.insert(part.to_owned(), Value::Null);
+                let code = json!({ "code": "INTERNAL_SERVER_ERROR" });
+                failed.push(json!({ "message": "Internal error.", "path": [part], "extensions": code }));
+                continue;
+            }
+            let (wanted, mut warnings) = (&variables[part], Vec::new());
+            let errors = match part {
+                "remove" => {
+                    let gone = texts(wanted);
+                    cart.lines.retain(|line| !gone.contains(&line.id));
+                    Vec::new()
+                }
+                "update" => self.update(&mut cart, wanted, &mut warnings),
+                "add" => self.buy(name, &mut cart, wanted, &[], &mut warnings),
+                "attributes" => {
+                    cart.attributes = wanted.clone();
+                    Vec::new()
+                }
+                "codes" => {
+                    warnings.extend(codes(&mut cart, wanted));
+                    Vec::new()
+                }
+                "buyer" => buyer(&mut cart, wanted, &[]),
+                "address" => {
+                    cart.address = wanted.pointer("/0/address/deliveryAddress").cloned();
+                    Vec::new()
+                }
+                _ => {
+                    cart.option = wanted.pointer("/0/deliveryOptionHandle").and_then(Value::as_str).map(str::to_owned);
+                    Vec::new()
+                }
+            };
+            let shown = self.view(name, &cart);
+            data.insert(part.to_owned(), json!({ "cart": shown, "userErrors": errors, "warnings": warnings }));
+        }
+        self.carts.insert(name.to_owned(), cart);
+        let mut answer = json!({ "data": data });
+        if !failed.is_empty() {
+            answer["errors"] = json!(failed);
+        }
+        answer
+    }
+
+    fn update(&self, cart: &mut Cart, updates: &Value, warnings: &mut Vec<Value>) -> Vec<Value> {
+        let mut errors = Vec::new();
+        let updates: Vec<_> = updates.as_array().cloned().unwrap_or_default();
+        let quantity = |update: &Value| update["quantity"].as_u64().expect("a quantity");
+        for (place, update) in updates.iter().enumerate() {
+            let line = cart.lines.iter().find(|line| line.id == update["id"]).expect("a line that is there");
+            let rule = self.rules.get(&line.item).copied().unwrap_or_default();
+            if rule.sixes && quantity(update) % 6 != 0 {
+                let place = place.to_string();
+                errors.push(user_error(
+                    "INVALID_INCREMENT",
+                    &["lines", &place, "quantity"],
+                    "The quantity must be a multiple of 6.",
+                ));
+            }
+        }
+        if errors.is_empty() {
+            for update in &updates {
+                let line = cart.lines.iter_mut().find(|line| line.id == update["id"]).expect("a line that is there");
+                self.stock(line, quantity(update), warnings);
+            }
+        }
+        errors
+    }
+
+    fn forget(&mut self, name: &str) -> Value {
+        let Some(cart) = self.carts.get_mut(name) else {
+            let gone = user_error("INVALID", &["cartId"], "The specified cart does not exist.");
+            return json!({ "data": { "emptied": { "userErrors": [gone] }, "forgotten": { "userErrors": [gone] } } });
+        };
+        *cart = Cart::default();
+        json!({ "data": { "emptied": { "userErrors": [] }, "forgotten": { "userErrors": [] } } })
+    }
+
+    /// A cart as the API shows it.
+    fn view(&self, name: &str, cart: &Cart) -> Value {
+        let dollars =
+            |cents: u64| json!({ "amount": format!("{}.{:02}", cents / 100, cents % 100), "currencyCode": "USD" });
+        let sum: u64 = cart.lines.iter().map(|line| 1_000 * line.quantity).sum();
+        let good = cart.codes.iter().find(|code| code.eq_ignore_ascii_case("TEN"));
+        let off = if good.is_some() { sum / 10 } else { 0 };
+        let lines = cart.lines.iter().map(|line| {
+            let cost = json!({
+                "amountPerQuantity": dollars(1_000), "subtotalAmount": dollars(1_000 * line.quantity),
+                "totalAmount": dollars(1_000 * line.quantity),
+            });
+            json!({
+                "id": line.id, "quantity": line.quantity, "cost": cost, "discountAllocations": [],
+                "merchandise": {
+                    "id": line.item, "title": "Default Title", "requiresShipping": true, "image": null, "product": { "title": "Thing" },
+                },
+            })
+        });
+        let option = |handle: &str, cents: u64| json!({ "handle": handle, "title": handle, "deliveryMethodType": "SHIPPING", "estimatedCost": dollars(cents) });
+        let token = name.split(['/', '?']).nth(4).unwrap_or_default();
+        let group = json!({
+            "id": format!("gid://shopify/CartDeliveryGroup/1?key={CANARY}"),
+            "cartLines": { "nodes": cart.lines.iter().map(|line| json!({ "id": line.id })).collect::<Vec<_>>() },
+            "deliveryOptions": [option("standard", 590), option("express", 1_500)],
+            "selectedDeliveryOption": { "handle": cart.option.as_deref().unwrap_or("standard") },
+        });
+        let page = || format!("https://stub.example/cart/c/{token}?key=page");
+        json!({
+            "id": name, "checkoutUrl": self.page.clone().unwrap_or_else(page),
+            "attributes": if cart.attributes.is_null() { json!([]) } else { cart.attributes.clone() },
+            "buyerIdentity": cart.buyer,
+            "discountCodes": cart.codes.iter().map(|code| json!({ "code": code, "applicable": good == Some(code) })).collect::<Vec<_>>(),
+            "discountAllocations": good.map(|code| json!({ "targetType": "LINE_ITEM", "discountedAmount": dollars(off), "code": code })).into_iter().collect::<Vec<_>>(),
+            "cost": { "subtotalAmount": dollars(sum), "totalAmount": dollars(sum - off) },
+            "delivery": { "addresses": cart.address.iter().map(|address| json!({ "address": address })).collect::<Vec<_>>() },
+            "lines": { "pageInfo": { "hasNextPage": false }, "nodes": lines.collect::<Vec<_>>() },
+            "deliveryGroups": { "nodes": if cart.address.is_some() && !cart.lines.is_empty() { vec![group] } else { Vec::new() } },
+        })
+    }
+}
+
+fn buyer(cart: &mut Cart, said: &Value, at: &[&str]) -> Vec<Value> {
+    if said["email"].as_str().is_some_and(|email| !email.contains('@')) {
+        return vec![user_error("INVALID", &[at, &["buyerIdentity", "email"]].concat(), "Email is invalid")];
+    }
+    for (name, value) in said.as_object().into_iter().flatten() {
+        if value.is_null() {
+            cart.buyer.remove(name);
+        } else {
+            cart.buyer.insert(name.clone(), value.clone());
+        }
+    }
+    Vec::new()
+}
+
+fn codes(cart: &mut Cart, wanted: &Value) -> Vec<Value> {
+    cart.codes = texts(wanted);
+    let bad = cart.codes.iter().filter(|code| !code.eq_ignore_ascii_case("TEN"));
+    bad.map(|_| json!({ "code": "DISCOUNT_NOT_FOUND", "target": "gid://shopify/Cart/1", "message": "There is no such code." }))
+        .collect()
+}
+
+/// Countries are words of the schema: a request with another one is none.
+fn rejected(address: Option<&Value>) -> Option<Value> {
+    let country = address?["countryCode"].as_str()?;
+    let content = format!(
+        "Variable $address of type [CartSelectableAddressInput!]! was provided invalid value for 0.address.deliveryAddress.countryCode (Expected \"{country}\" to be one of: AC, AD)"
+    );
+    let error = json!({ "message": content, "extensions": { "code": "INVALID_VARIABLE" } });
+    (!["US", "DE"].contains(&country)).then(|| json!({ "errors": [error] }))
+}
+
+/// What the shop says about itself.
+fn shop() -> Value {
+    let country = |code: &str, currency: &str| json!({ "isoCode": code, "currency": { "isoCode": currency } });
+    json!({ "data": {
+        "shop": { "name": "Stub" },
+        "localization": {
+            "availableCountries": [country("US", "USD")], "availableLanguages": [{ "isoCode": "EN" }],
+            "country": country("US", "USD"), "language": { "isoCode": "EN" },
+        },
+    } })
+}
