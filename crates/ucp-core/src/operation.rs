@@ -6,7 +6,7 @@
 //! execution.
 
 use crate::{
-    cart,
+    Release, cart,
     catalog::{detail, lookup, search},
     checkout, merchant,
     message::Message,
@@ -520,6 +520,9 @@ pub struct Offering {
     pub operations: Vec<Operation>,
     /// The extensions of them that it knows, by the domain's names.
     pub extensions: Vec<&'static str>,
+    /// The only release with [`AP2_MANDATE`], where that is not every one. Under it the business signs its answers as they
+    /// stand (rule AP2-02): what somebody else has signed can be handed on, and not be written in another release.
+    pub sealed_in: Option<Release>,
 }
 
 impl Offering {
@@ -532,7 +535,14 @@ impl Offering {
     /// These operations with all of their extensions.
     #[must_use]
     pub fn of(operations: &[Operation]) -> Self {
-        Self { operations: operations.to_vec(), extensions: EXTENSIONS.to_vec() }
+        Self { operations: operations.to_vec(), extensions: EXTENSIONS.to_vec(), sealed_in: None }
+    }
+
+    /// Whether an extension, by the domain's name, is known to callers of a release.
+    #[must_use]
+    pub fn extends(&self, extension: &str, release: Release) -> bool {
+        let fits = extension != AP2_MANDATE || self.sealed_in.is_none_or(|only| only == release);
+        fits && self.extensions.contains(&extension)
     }
 }
 

@@ -3,13 +3,16 @@
 //! A port asks for facts and leaves the decisions to the domain. A backend implements the ports of the operations it can
 //! serve; the gateway mounts and advertises nothing else.
 
+mod body;
+
 use std::{net::IpAddr, sync::Arc};
 
 use async_trait::async_trait;
 
 use jiff::Timestamp;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
+pub use self::body::{Body, NEGOTIATED, Written};
 use crate::{
     Operation, Refusal, Release, cart,
     catalog::{
@@ -160,6 +163,7 @@ impl SalesCapabilities {
         Offering {
             operations: Operation::ALL.iter().copied().filter(asked).collect(),
             extensions: self.extensions.to_vec(),
+            sealed_in: None,
         }
     }
 }
@@ -213,7 +217,7 @@ pub trait Catalog: Send + Sync {
     /// As [`resolve`](Self::resolve).
     async fn open(&self, id: &str, presentation: &Presentation, visitor: &Visitor) -> Result<Vec<Match>, Refusal> {
         match self.resolve(&[id], presentation, visitor).await?.into_iter().next() {
-            Some(Named::Found(matches)) => Ok(matches),
+            Some(Named::Found(matches) | Named::Stale(matches, _)) => Ok(matches),
             Some(Named::Unchecked) => Err(Refusal::unavailable("The shop cannot be asked at the moment.", 1)),
             None => Ok(Vec::new()),
         }
@@ -316,13 +320,26 @@ pub struct Relayed {
     pub languages: Vec<String>,
     /// The caller's idempotency key.
     pub key: Option<String>,
+    /// What the call is called in the logs of all who have to do with it.
+    pub trace: Trace,
+}
+
+/// What a call is called in the logs of all who have to do with it. Each is of a form that HTTP headers can carry.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Trace {
+    /// Its `Request-Id`.
+    pub request_id: Option<String>,
+    /// Its `traceparent` (W3C Trace Context).
+    pub parent: Option<String>,
+    /// What goes with that, its `tracestate`.
+    pub state: Option<String>,
 }
 
 /// What a shop that speaks UCP itself answered.
 #[derive(Clone, Debug)]
 pub struct Carried {
     /// The answer in the release in which it was asked, with the shop's own envelope in `ucp`.
-    pub body: Map<String, Value>,
+    pub body: Body,
     /// Whether the shop has signed exactly these members, so that none of them may be changed (rule AP2-02).
     pub sealed: bool,
     /// The HTTP status it has on REST.
@@ -363,6 +380,8 @@ pub struct Page {
 pub enum Named {
     /// What it names; nothing, if it names nothing.
     Found(Vec<Match>),
+    /// What it named a while ago, and that it did: the shop cannot be asked now.
+    Stale(Vec<Match>, Message),
     /// The shop could not be asked: it may name something.
     Unchecked,
 }

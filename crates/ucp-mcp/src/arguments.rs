@@ -4,7 +4,7 @@
 //! `UCP-Agent` header mean the same, as do the places of an idempotency key. The payload stands in the member that the operation table names.
 
 use serde_json::{Map, Value};
-use ucp_core::{Code, Operation, Refusal, operation::Row};
+use ucp_core::{Code, Operation, Refusal, operation::Row, port::Trace};
 use ucp_service::{Call, Endpoint, agent::Stated, gate::Principal};
 
 /// What a transport knows about a call beside its arguments.
@@ -22,6 +22,8 @@ pub struct Caller {
     pub principal: Principal,
     /// The identifier of the request, on transports that have one.
     pub request_id: Option<String>,
+    /// What the call is called in logs.
+    pub trace: Trace,
 }
 
 /// The call that `arguments` of a tool spell.
@@ -110,6 +112,7 @@ fn call(
         idempotency_keys,
         languages: caller.languages.clone(),
         principal: caller.principal.clone(),
+        trace: caller.trace.clone(),
     })
 }
 
@@ -173,6 +176,7 @@ mod tests {
             languages: vec![],
             principal: Principal::Anonymous,
             request_id: None,
+            trace: Trace::default(),
         }
     }
 

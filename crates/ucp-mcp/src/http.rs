@@ -152,6 +152,7 @@ async fn respond(mount: &Mount, head: &Parts, body: Body, request_id: &HeaderVal
         languages: header::languages(headers),
         principal: admission.principal.clone(),
         request_id: request_id.to_str().ok().map(str::to_owned),
+        trace: header::trace(headers, Some(request_id)),
     };
     Ok((form, mount.server.answer(&bytes, Some(&mirror), &caller).await))
 }

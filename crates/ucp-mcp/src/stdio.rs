@@ -3,7 +3,7 @@
 use std::io;
 
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
-use ucp_core::{Code, Refusal};
+use ucp_core::{Code, Refusal, port::Trace};
 use ucp_service::{agent::Stated, body, gate::Principal};
 
 use crate::{
@@ -30,6 +30,7 @@ pub async fn serve(
         languages: Vec::new(),
         principal: Principal::Local,
         request_id: None,
+        trace: Trace::default(),
     };
     let mut input = BufReader::new(input);
     let mut line = Vec::new();

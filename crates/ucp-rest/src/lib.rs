@@ -179,6 +179,7 @@ async fn read(
         idempotency_keys: header::idempotency_keys(&head.headers),
         languages: header::languages(&head.headers),
         principal: admission.principal.clone(),
+        trace: header::trace(&head.headers, head.extensions.get().map(|RequestId(id)| id)),
     };
     Ok((call, admission))
 }

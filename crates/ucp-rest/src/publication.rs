@@ -120,6 +120,12 @@ impl Publication {
         }
     }
 
+    /// The release that it is about.
+    #[must_use]
+    pub fn release(&self) -> Release {
+        self.endpoint.release()
+    }
+
     /// Publishes other public keys from now on.
     pub fn set_keys(&self, keys: &[Value]) {
         let profile = profile(self.endpoint, &self.offering, &self.names, &self.public_url, keys, &self.handlers);

@@ -128,6 +128,7 @@ fn call(profile: &str) -> Call {
         idempotency_keys: Vec::new(),
         languages: Vec::new(),
         principal: Principal::Anonymous,
+        trace: ucp_core::port::Trace::default(),
     }
 }
 

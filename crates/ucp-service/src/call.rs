@@ -1,7 +1,7 @@
 //! What goes into the pipeline and what comes out of it.
 
 use serde_json::Value;
-use ucp_core::{Operation, Refusal, Release};
+use ucp_core::{Operation, Refusal, Release, port::Trace};
 use ucp_wire::dialect::Encoded;
 
 use crate::{agent::Stated, gate::Principal};
@@ -25,6 +25,8 @@ pub struct Call {
     pub languages: Vec<String>,
     /// Who was let in.
     pub principal: Principal,
+    /// What it is called in logs.
+    pub trace: Trace,
 }
 
 /// Where calls come in.

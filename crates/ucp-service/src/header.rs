@@ -4,7 +4,7 @@ use http::{
     HeaderMap, HeaderName, HeaderValue,
     header::{ACCEPT_LANGUAGE, CONTENT_TYPE},
 };
-use ucp_core::{Code, Refusal};
+use ucp_core::{Code, Refusal, port::Trace};
 use uuid::Uuid;
 
 use crate::agent::{Stated, profile_of_header};
@@ -38,6 +38,67 @@ pub fn request_id(headers: &HeaderMap) -> HeaderValue {
         let id = Uuid::new_v4().hyphenated().encode_lower(&mut buffer);
         HeaderValue::from_str(id).unwrap_or_else(|_| HeaderValue::from_static("unknown"))
     })
+}
+
+/// Where a call belongs in a distributed trace (W3C Trace Context).
+const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
+
+/// What systems on the way of a trace say about it.
+const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
+
+/// How long a `traceparent` may be: those of version 00 have 55 bytes, newer ones may have more.
+const MAX_TRACEPARENT: usize = 256;
+
+/// How long a `tracestate` may be, and how many members it may have (sections 3.3.1.1 and 3.3.1.5).
+const MAX_TRACESTATE: (usize, usize) = (512, 32);
+
+/// What a call is called in logs: its `id`, and the trace that it belongs to where the caller states one in the form that
+/// there is for it. What has another form is dropped, because it goes on to others.
+#[must_use]
+pub fn trace(headers: &HeaderMap, id: Option<&HeaderValue>) -> Trace {
+    let mut parents = headers.get_all(TRACEPARENT).iter();
+    let parent = match (parents.next().and_then(|parent| parent.to_str().ok()), parents.next()) {
+        (Some(parent), None) if is_traceparent(parent) => Some(parent.to_owned()),
+        _ => None,
+    };
+    // One means nothing without the other (section 3.3).
+    let state = parent.as_ref().and_then(|_| tracestate(headers));
+    Trace { request_id: id.and_then(|id| id.to_str().ok()).map(str::to_owned), parent, state }
+}
+
+/// Whether it names a trace and a part of it: `version-traceid-parentid-flags`, in lower-case hexadecimal, neither of the
+/// ids zero. Versions after 00 may add something behind another dash.
+fn is_traceparent(text: &str) -> bool {
+    let hex = |part: &str, length: usize| {
+        part.len() == length && part.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+    };
+    let id = |part: &str, length: usize| hex(part, length) && part.bytes().any(|byte| byte != b'0');
+    let mut parts = text.splitn(5, '-');
+    let mut next = || parts.next().unwrap_or_default();
+    let (version, trace, parent, flags) = (next(), next(), next(), next());
+    let more = parts.next();
+    let plain = text.len() <= MAX_TRACEPARENT && text.bytes().all(|byte| byte.is_ascii_graphic());
+    let fits = if version == "00" { more.is_none() } else { version != "ff" };
+    plain && fits && hex(version, 2) && id(trace, 32) && id(parent, 16) && hex(flags, 2)
+}
+
+/// What is stated in all `tracestate` fields, in their order.
+fn tracestate(headers: &HeaderMap) -> Option<String> {
+    let stated: Result<Vec<_>, _> = headers.get_all(TRACESTATE).iter().map(HeaderValue::to_str).collect();
+    let stated = stated.ok()?.join(",");
+    let members: Vec<_> = stated.split(',').map(|member| member.trim_matches([' ', '\t'])).collect();
+    let member = |member: &&str| {
+        let Some((key, value)) = member.split_once('=') else { return member.is_empty() };
+        let key_fits = (1..=256).contains(&key.len())
+            && key.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'z' | b'_' | b'-' | b'*' | b'/' | b'@'));
+        let value_fits =
+            (1..=256).contains(&value.len()) && value.bytes().all(|byte| (b' '..=b'~').contains(&byte) && byte != b'=');
+        key_fits && value_fits
+    };
+    let (length, count) = MAX_TRACESTATE;
+    let fits = stated.len() <= length && members.len() <= count && members.iter().all(member);
+    let members: Vec<_> = members.into_iter().filter(|member| !member.is_empty()).collect();
+    (fits && !members.is_empty()).then(|| members.join(","))
 }
 
 /// What the `UCP-Agent` header states, if there is one.
@@ -144,6 +205,46 @@ mod tests {
             assert!(require_json(&headers(&CONTENT_TYPE, &[wrong])).is_err(), "{wrong}");
         }
         assert!(require_json(&HeaderMap::new()).is_err());
+    }
+
+    #[test]
+    fn a_trace_is_handed_on_when_it_has_the_form_of_one() {
+        const PARENT: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+        let id = HeaderValue::from_static("r-1");
+        let read = |parents: &[&str], states: &[&str]| {
+            let mut all = headers(&TRACEPARENT, parents);
+            all.extend(headers(&TRACESTATE, states));
+            trace(&all, Some(&id))
+        };
+        let full = read(&[PARENT], &["a=1, b@c=x y"]);
+        assert_eq!(full.request_id.as_deref(), Some("r-1"));
+        assert_eq!((full.parent.as_deref(), full.state.as_deref()), (Some(PARENT), Some("a=1,b@c=x y")));
+        let newer = format!("cc{}-more-1", &PARENT[2..]);
+        assert_eq!(read(&[&newer], &[]).parent, Some(newer));
+        for wrong in [
+            "",
+            "00",
+            &PARENT.to_ascii_uppercase(),
+            &format!("ff{}", &PARENT[2..]),
+            &format!("{PARENT}-01"),
+            &format!("{PARENT} "),
+            "00-00000000000000000000000000000000-00f067aa0ba902b7-01",
+            "00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000000-01",
+            "00-4bf92f3577b34da6a3ce929d0e0e473g-00f067aa0ba902b7-01",
+            &format!("cc{}-{}", &PARENT[2..], "x".repeat(300)),
+        ] {
+            assert_eq!(
+                read(&[wrong], &["a=1"]),
+                Trace { request_id: Some("r-1".into()), ..Trace::default() },
+                "{wrong}"
+            );
+        }
+        assert_eq!(read(&[PARENT, PARENT], &[]).parent, None, "stated twice");
+        for wrong in ["A=1", "a", "a=1;=b", "=1", "a=", "a=b=c", &format!("a={}", "x".repeat(600))] {
+            assert_eq!(read(&[PARENT], &[wrong]).state, None, "{wrong}");
+        }
+        assert_eq!(read(&[PARENT], &[&vec!["a=1"; 33].join(",")]).state, None);
+        assert_eq!(read(&[PARENT], &[" , "]).state, None);
     }
 
     #[test]

@@ -165,6 +165,11 @@ impl Notary for Witness {
             Err(error) => Err(refused(error.code(), error.to_string())),
         }
     }
+
+    fn platform_keys(&self) -> Vec<Value> {
+        let known = self.known.iter().flat_map(|known| &known.profile.keys);
+        known.filter_map(PublicKey::to_jwk).collect()
+    }
 }
 
 /// Where the goods of a checkout go and how, as far as that was chosen: what is offered beside changes by itself.

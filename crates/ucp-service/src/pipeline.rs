@@ -287,7 +287,7 @@ where
 }
 
 fn valid(call: Call, platform: Platform, relaying: bool) -> Result<Valid, Refusal> {
-    let Call { operation, id, payload, idempotency_keys, languages, .. } = call;
+    let Call { operation, id, payload, idempotency_keys, languages, trace, .. } = call;
     let row = operation.row();
     let key = idempotency_key(&idempotency_keys)?;
     if key.is_none() && row.effect.needs_key() {
@@ -311,6 +311,7 @@ fn valid(call: Call, platform: Platform, relaying: bool) -> Result<Valid, Refusa
         payload: payload.clone(),
         languages: languages.clone(),
         key: key.map(str::to_owned),
+        trace,
     });
     let mut request =
         ucp_wire::dialect::read(dialect(platform.release), operation, id.as_deref(), payload, &languages)?;

@@ -272,14 +272,14 @@ pub fn offered<'a>(dialect: &dyn Dialect, offering: &'a Offering) -> impl Iterat
         .filter(|operation| dialect.shapes(**operation).is_some())
         .map(|operation| operation.row().capability)
         .collect();
+    let release = dialect.release();
     dialect.offers().iter().filter(move |offer| {
         if offer.tells {
             offering.operations.iter().any(|operation| operation.row().capability == offer.name)
         } else if offer.extends.is_empty() {
             callable.contains(&offer.name)
         } else {
-            offering.extensions.contains(&offer.known_as)
-                && offer.extends.iter().any(|parent| callable.contains(parent))
+            offering.extends(offer.known_as, release) && offer.extends.iter().any(|parent| callable.contains(parent))
         }
     })
 }

@@ -4,19 +4,19 @@
 //! The shop itself can be asked about what was made through the other gateway, by whoever names the other gateway's
 //! profile: what both say has to be the same, but for the envelope.
 
+mod chain;
+mod founding;
+mod mandates;
+mod notices;
+
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use ucp_core::Release;
-use ucp_trust::{
-    jwk::read_document,
-    signature::{Message, RequestLine, Scheme, Signed, Start},
-};
 
 use super::shopper::{Shopper, address, id, lines, new_key, ready, shipping, total};
-use super::webhooks::receiver::Receiver;
 use crate::{
     harness::Gateway,
-    platforms::host::{Host, profile_with},
+    platforms::host::{Host, Page},
     setup::{Configured, Setup, Transport},
     signatures::keys,
 };
@@ -40,12 +40,7 @@ impl Ring {
     /// The same on these directories.
     fn on(shop: TempDir, front: TempDir, upstream: Transport, path: &str, release: Release) -> Self {
         let shop = Setup::new(LOOPBACK).arguments(&["--sample", "flower-shop"]).start_on(shop);
-        let transport = if upstream == Transport::Rest { "rest" } else { "mcp" };
-        // On a machine that is busy an answer takes its time.
-        let patient = "connect_timeout_ms = 20000\nread_timeout_ms = 30000\nwrite_timeout_ms = 30000\ncomplete_timeout_ms = 60000";
-        let front = Setup::new(&format!("{LOOPBACK}[upstream]\ntransport = \"{transport}\"\n{patient}\n"))
-            .arguments(&["--backend", "ucp", "--upstream-url", &format!("http://{}{path}", shop.address)])
-            .start_on(front);
+        let front = in_front_of(&shop, path, upstream, "", front);
         Self { shop, front, release }
     }
 
@@ -60,8 +55,26 @@ impl Ring {
     }
 }
 
+/// A gateway in front of another one, which it asks over `upstream`, at one of its endpoints; with more of a configuration.
+fn in_front_of(shop: &Gateway, path: &str, upstream: Transport, more: &str, data: TempDir) -> Configured {
+    let transport = if upstream == Transport::Rest { "rest" } else { "mcp" };
+    // On a machine that is busy an answer takes its time.
+    let patient =
+        "connect_timeout_ms = 20000\nread_timeout_ms = 30000\nwrite_timeout_ms = 30000\ncomplete_timeout_ms = 60000";
+    Setup::new(&format!("{LOOPBACK}{more}\n[upstream]\ntransport = \"{transport}\"\n{patient}\n"))
+        .arguments(&["--backend", "ucp", "--upstream-url", &format!("http://{}{path}", shop.address)])
+        .start_on(data)
+}
+
 fn directory() -> TempDir {
     tempfile::tempdir().expect("a directory")
+}
+
+/// A directory of a gateway that signs.
+fn signing() -> TempDir {
+    let data = directory();
+    keys(&["generate"], data.path());
+    data
 }
 
 /// Both ways around: over which transport the shop is asked, and over which its callers ask.
@@ -292,60 +305,38 @@ fn a_shop_that_is_gone_is_said_to_be() {
     assert!(error.contains("The profile of the upstream cannot be fetched"), "{error}");
 }
 
-/// A directory of a gateway that signs.
-fn signing() -> TempDir {
-    let data = directory();
-    keys(&["generate"], data.path());
-    data
-}
-
 #[test]
-fn what_the_shop_tells_about_an_order_reaches_whoever_bought() {
-    let ring = Ring::on(signing(), signing(), Transport::Tool, "", Release::NEWEST);
+fn what_a_call_is_called_is_handed_on() {
     let host = Host::start();
-    for release in [Release::V2026_01_23, Release::V2026_08_25] {
-        let receiver = Receiver::start([]);
-        let order = "dev.ucp.shopping.order";
-        let mut known = profile_with(release, &["dev.ucp.shopping.checkout", "dev.ucp.shopping.fulfillment", order]);
-        known["ucp"]["capabilities"][order][0]["config"] = json!({ "webhook_url": receiver.url() });
-        let profile = host.profile(&format!("/{release}"), &known);
-        let front = Shopper::new(&ring.front, release, Transport::Rest).named(&profile);
-        let done = front.complete(&front.create(&ready(&[("pot_ceramic", 1)])), "success_token");
-        assert_eq!(done["status"], "completed", "{done}");
-        let delivery = receiver.after(1).remove(0);
-        let told = delivery.json();
-        assert_eq!((&told["id"], &told["checkout_id"]), (&done["order"]["id"], &done["id"]));
-        assert_eq!(told["ucp"]["version"], release.date());
-        assert!(
-            delivery.header("ucp-agent").contains(&ring.front.address.to_string()),
-            "the gateway in front tells it"
-        );
-        if release == Release::V2026_01_23 {
-            assert_eq!(told["event_id"], delivery.header("webhook-id"));
-            assert!(delivery.headers.contains_key("request-signature"));
-            continue;
+    let release = Release::NEWEST;
+    let service = json!({ "version": release.date(), "transport": "rest", "endpoint": host.url("/shop") });
+    let search = "dev.ucp.shopping.catalog.search";
+    let known = json!({ "ucp": {
+        "version": release.date(), "services": { "dev.ucp.shopping": [service] }, "payment_handlers": {},
+        "capabilities": { search: [{ "version": release.date() }] },
+    } });
+    host.profile("/.well-known/ucp", &known);
+    let answer = json!({ "ucp": { "version": release.date(), "status": "success", "capabilities": {} }, "products": [],
+        "pagination": { "has_next_page": false } });
+    host.put("/shop/catalog/search", Page::json(&answer));
+    let front = Setup::new(&format!("{LOOPBACK}[upstream]\nconnect_timeout_ms = 20000\nread_timeout_ms = 30000\n"))
+        .arguments(&["--backend", "ucp", "--upstream-url", &host.url("")])
+        .start_on(directory());
+    let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    for (n, transport) in [Transport::Rest, Transport::Tool, Transport::Method].into_iter().enumerate() {
+        let shopper = Shopper::new(&front, release, transport);
+        let named = shopper.header("Request-Id", "call-1").header("Traceparent", parent).header("Tracestate", "v=1");
+        named.call("search_catalog", None, &json!({ "query": format!("tea {n}") })).document();
+        let head = host.last_request("/shop/catalog/search").to_ascii_lowercase();
+        for line in ["request-id: call-1", &format!("traceparent: {parent}"), "tracestate: v=1"] {
+            assert!(head.lines().any(|found| found == line), "{line} over {transport:?}: {head}");
         }
-        let keys = read_document(&profile_of(&ring.front), &mut Vec::new()).expect("keys");
-        let signed = Signed::read(&delivery.headers).expect("readable").expect("signed");
-        let (path, query) = delivery.path.split_once('?').expect("a query");
-        let line = RequestLine {
-            method: "POST",
-            scheme: Scheme::Http,
-            authority: delivery.header("host"),
-            path,
-            query: Some(query),
-        };
-        let message = Message { start: Start::Request(line), headers: &delivery.headers };
-        signed
-            .verify(&message, &delivery.body, &keys, crate::signatures::now())
-            .expect("the gateway in front signs it");
+        let unsound =
+            Shopper::new(&front, release, transport).header("Traceparent", "00-x").header("Tracestate", "v=1");
+        let answered = unsound.call("search_catalog", None, &json!({ "query": format!("coffee {n}") }));
+        let head = host.last_request("/shop/catalog/search").to_ascii_lowercase();
+        assert!(!head.contains("traceparent") && !head.contains("tracestate"), "{head}");
+        let own = answered.response.header("request-id").expect("an identifier");
+        assert!(head.contains(&format!("request-id: {own}")), "the name that the caller is told too: {head}");
     }
-    // Nobody else is believed.
-    let forged = ring.front.send(
-        "POST",
-        "/upstream/orders",
-        &[("Content-Type", "application/json")],
-        json!({ "id": "o", "checkout_id": "c" }).to_string().as_bytes(),
-    );
-    assert_eq!((forged.status, &forged.json()["code"]), (401, &json!("signature_missing")));
 }

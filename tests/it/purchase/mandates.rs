@@ -57,21 +57,34 @@ impl Market {
 
     /// The same by somebody, for so many seconds.
     fn issued(&self, issuer: &SigningKey, checkout: &Value, life: i64, change: &Value) -> String {
-        let seconds = now().duration_since(std::time::UNIX_EPOCH).expect("a time").as_secs();
-        let issued = json!({
-            "vct": "mandate.checkout.1", "exp": seconds.saturating_add_signed(life), "checkout": checkout,
-            "cnf": { "jwk": self.holder.public().to_jwk() },
-        });
-        let bound = jws(issuer, &json!({ "kid": issuer.public().kid(), "typ": "dc+sd-jwt" }), &issued) + "~";
-        let mut binding = json!({
-            "aud": format!("http://{}", self.shop.address), "nonce": checkout["id"], "iat": seconds,
-            "sd_hash": BASE64_URL_SAFE_NO_PAD.encode(sha256(bound.as_bytes())),
-        });
-        for (name, value) in change.as_object().expect("claims") {
-            binding[name] = value.clone();
-        }
-        bound.clone() + &jws(&self.holder, &json!({ "typ": "kb+jwt" }), &binding)
+        presented(issuer, &self.holder, checkout, &format!("http://{}", self.shop.address), life, change)
     }
+}
+
+/// What a holder agrees to of an answer, as a platform has it: for a business of this name and so many seconds, with claims
+/// of the key binding that are unlike they should be.
+pub(super) fn presented(
+    issuer: &SigningKey,
+    holder: &SigningKey,
+    checkout: &Value,
+    audience: &str,
+    life: i64,
+    change: &Value,
+) -> String {
+    let seconds = now().duration_since(std::time::UNIX_EPOCH).expect("a time").as_secs();
+    let issued = json!({
+        "vct": "mandate.checkout.1", "exp": seconds.saturating_add_signed(life), "checkout": checkout,
+        "cnf": { "jwk": holder.public().to_jwk() },
+    });
+    let bound = jws(issuer, &json!({ "kid": issuer.public().kid(), "typ": "dc+sd-jwt" }), &issued) + "~";
+    let mut binding = json!({
+        "aud": audience, "nonce": checkout["id"], "iat": seconds,
+        "sd_hash": BASE64_URL_SAFE_NO_PAD.encode(sha256(bound.as_bytes())),
+    });
+    for (name, value) in change.as_object().expect("claims") {
+        binding[name] = value.clone();
+    }
+    bound.clone() + &jws(holder, &json!({ "typ": "kb+jwt" }), &binding)
 }
 
 fn sha256(bytes: &[u8]) -> [u8; 32] {

@@ -77,6 +77,11 @@ pub trait Notary: fmt::Debug + Send + Sync {
     /// # Errors
     /// Why it does not, as [`refused`] says it.
     async fn verify(&self, mandate: Option<&Mandate>, checkout: View, now: Timestamp) -> Result<Evidence, Message>;
+
+    /// The platform's keys, as far as they are known: public JSON Web Keys. For a shop that verifies mandates itself.
+    fn platform_keys(&self) -> Vec<Value> {
+        Vec::new()
+    }
 }
 
 /// Why a checkout is not completed: a code of the extension, and a text for people.

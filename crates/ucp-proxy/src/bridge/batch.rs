@@ -35,7 +35,7 @@ pub(super) fn merge(slices: Vec<(Vec<String>, Result<Told, Trouble>)>) -> Result
         match result {
             Ok(told) => match &mut whole {
                 None => whole = Some(told),
-                Some(whole) => add(&mut whole.body, told.body),
+                Some(whole) => add(whole.body.to_mut(), told.body.into()),
             },
             Err(failed) => {
                 unchecked.extend(ids);
@@ -46,12 +46,15 @@ pub(super) fn merge(slices: Vec<(Vec<String>, Result<Told, Trouble>)>) -> Result
     let mut whole = match (whole, trouble) {
         (Some(whole), _) => whole,
         (None, Some(trouble)) => return Err(trouble),
-        (None, None) => return Ok(Told { status: 200, body: Map::from_iter([("products".to_owned(), json!([]))]) }),
+        (None, None) => {
+            let body = Map::from_iter([("products".to_owned(), json!([]))]);
+            return Ok(Told { status: 200, body: body.into() });
+        }
     };
     if !unchecked.is_empty() {
         let content =
             format!("The shop could not be asked about some identifiers; ask again later: {}.", unchecked.join(", "));
-        elements(&mut whole.body, "messages")
+        elements(whole.body.to_mut(), "messages")
             .push(json!({ "type": "warning", "code": "not_checked", "content": content }));
     }
     Ok(whole)
@@ -128,7 +131,7 @@ mod tests {
 
     fn told(body: Value) -> Result<Told, Trouble> {
         let Value::Object(body) = body else { panic!("an object") };
-        Ok(Told { status: 200, body })
+        Ok(Told { status: 200, body: body.into() })
     }
 
     #[test]
@@ -155,7 +158,7 @@ mod tests {
             ],
             "messages": [{ "type": "info", "code": "not_found", "content": "x" }],
         });
-        assert_eq!(Value::Object(whole), expected);
+        assert_eq!(Value::Object(whole.into()), expected);
     }
 
     #[test]

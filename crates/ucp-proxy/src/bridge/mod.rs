@@ -11,19 +11,24 @@
 //! | [`platform`] | what the gateway says about itself there |
 //! | [`owners`] | to whom carts, checkouts and orders belong that the shop keeps |
 //! | [`webhook`] | what the shop tells about orders |
-//! | `peer` | finding the shop, and asking it |
+//! | `known` | finding the shop, and what is known of it |
+//! | `peer` | asking it |
 //! | `mcp` | tools, sessions, streams of events |
 //! | `told` | answers and refusals, told apart |
+//! | `mandates` | what the shop signs, and mandates for it |
 //! | `batch` | look-ups that are too large for the shop |
 //!
 //! What holds:
 //!
 //! - What a platform has not made here does not exist for it, whatever the shop would tell.
-//! - What the shop has signed for a buyer's mandate is handed on as it is, to callers of its own release alone.
+//! - What the shop has signed for a buyer's mandate is handed on as it is, to callers of its own release alone, and only if
+//!   the signature holds under the keys that the gateway publishes for the shop.
 //! - Carts, checkouts and orders are never answered from memory.
 //! - A change whose end is unknown is asked for again only under the key it was asked for with, or after looking.
 
 mod batch;
+mod known;
+mod mandates;
 mod mcp;
 pub mod owners;
 mod peer;
@@ -44,12 +49,14 @@ use async_trait::async_trait;
 use futures_util::future::join_all;
 use http::HeaderValue;
 use jiff::Timestamp;
+use quick_cache::sync::Cache;
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 use ucp_core::{
     Code, Operation, Refusal, Release,
+    catalog::lookup,
     operation::{AP2_MANDATE, CHECKOUT, Class, Offering},
-    port::{Carried, Relay, Relayed},
+    port::{Carried, Relay, Relayed, Written},
     purchase::{caller::Caller, ledger::Ledger, payment::Declaration},
 };
 use ucp_trust::signature::SigningKey;
@@ -57,13 +64,14 @@ use ucp_wire::relay;
 
 use self::{
     batch::LEAST,
-    owners::{Kind, Owner, Owners},
+    mandates::PLATFORMS,
+    owners::{Owner, Owners, nothing},
     peer::{Now, Peer, Question},
     profile::{ProfileError, Transport},
     told::{Told, Trouble},
 };
 use crate::resilience::{
-    self, Clock, Failure, Filled, Freshness, Key, Random, Reach, Served, Shared, Staleness,
+    self, Clock, Counters, Failure, Filled, Freshness, Key, Random, Reach, Served, Shared, Staleness,
     client::SetupError as ClientError, shared::Capacity,
 };
 
@@ -149,6 +157,8 @@ struct Inner {
     reads: Shared<Arc<Result<Told, Trouble>>>,
     /// How many identifiers one look-up may name, as far as that is known.
     most_ids: AtomicUsize,
+    /// The keys of platforms with which mandates were negotiated, by their names in addresses of the gateway.
+    platform_keys: Cache<Arc<str>, Arc<[Value]>>,
 }
 
 impl fmt::Debug for Bridge {
@@ -168,7 +178,7 @@ impl Bridge {
         let known = peer.known();
         let counters = Arc::clone(peer.line().counters());
         let weigh = |result: &Arc<Result<Told, Trouble>>| match &**result {
-            Ok(told) => weight(&told.body),
+            Ok(told) => told.body.written().map_or_else(|| weight(&told.body), Written::bytes),
             Err(_) => 256,
         };
         Ok(Self(Arc::new(Inner {
@@ -177,9 +187,16 @@ impl Bridge {
             release: known.release,
             reads: Shared::new(options.cache, weigh, clock, counters),
             most_ids: AtomicUsize::new(options.most_ids.unwrap_or(usize::MAX)),
+            platform_keys: Cache::new(PLATFORMS.0),
             options,
             peer,
         })))
+    }
+
+    /// What happens between the gateway and the shop.
+    #[must_use]
+    pub fn counters(&self) -> Arc<Counters> {
+        Arc::clone(self.0.peer.line().counters())
     }
 
     /// The release in which the shop is asked.
@@ -188,19 +205,47 @@ impl Bridge {
         self.0.release
     }
 
+    /// Looks whether the shop offers what it did, and signs with the keys it did, if that was not done for a while.
+    pub async fn refresh(&self) {
+        self.0.peer.refresh(peer::TTL).await;
+    }
+
+    /// The keys with which the shop signs what is handed on as it is: public JSON Web Keys. None, where nothing is.
+    #[must_use]
+    pub fn sealing_keys(&self) -> Vec<Value> {
+        self.0.peer.known().sealing_keys()
+    }
+
+    /// Has somebody told when the [`sealing_keys`](Self::sealing_keys) are others, before anything is handed on that was
+    /// signed with them.
+    pub fn whenever_keys_change(&self, listener: impl Fn(Vec<Value>) + Send + Sync + 'static) {
+        self.0.peer.listen(Box::new(listener));
+    }
+
+    /// The keys of the platform with this [name](platform::name) with which mandates were negotiated, as far as they are
+    /// known: public JSON Web Keys. They are known from each call of the platform, before the shop hears of it.
+    #[must_use]
+    pub fn platform_keys(&self, name: &str) -> Option<Arc<[Value]>> {
+        self.0.platform_keys.get(name)
+    }
+
     async fn relayed(&self, caller: &Caller, call: Relayed) -> Result<Carried, Refusal> {
-        let Relayed { operation, release, id, payload, languages, key } = call;
-        let mandates = operation.row().capability == CHECKOUT && caller.has(AP2_MANDATE);
-        if mandates && release != self.0.release {
-            let content = format!(
-                "This business takes mandates in release {} alone, because what it signs cannot be written in another one.",
-                self.0.release
-            );
-            let accepted = format!("a profile of release {}, or one without {AP2_MANDATE}", self.0.release);
-            return Err(Refusal::new(Code::VersionUnsupported, content).accepting(accepted));
+        let Relayed { operation, release, id, payload, languages, key, trace } = call;
+        if let Some(withdrawn) = self.withdrawn(operation) {
+            return Ok(withdrawn);
         }
-        if let Some(missing) = self.missing(caller, operation, id.as_deref(), &payload).await? {
-            return Ok(missing);
+        let owned = match self.owned(caller, operation, id.as_deref(), &payload).await? {
+            Some((kind, id, Some(owned))) => Some((kind, id.to_owned(), owned)),
+            Some((kind, _, None)) => return Ok(nothing(kind)),
+            None => None,
+        };
+        let mandates = match &owned {
+            Some((.., owned)) => owned.owner.mandates,
+            None => operation.row().class != Class::Browsing && caller.has(AP2_MANDATE),
+        };
+        let signs = mandates && operation.row().capability == CHECKOUT;
+        if signs {
+            self.can_be_signed_for(release)?;
         }
         let question = Question {
             operation,
@@ -208,7 +253,8 @@ impl Bridge {
             id,
             languages,
             key: key.map(|key| portable(&caller.owner, &key)),
-            mandates,
+            mandates: mandates.then(|| self.introduce(caller)),
+            trace,
         };
         let told = match operation {
             Operation::LookupCatalog => self.look_up(&question).await,
@@ -217,8 +263,18 @@ impl Bridge {
             _ if operation.row().effect.writes() => self.change(&question).await,
             _ => self.0.peer.ask(&question).await,
         };
+        if let Err(Trouble::Gone(_)) = &told {
+            // Perhaps it says so itself by now.
+            self.0.peer.refresh(peer::KEY_FLOOR).await;
+            if let Some(withdrawn) = self.withdrawn(operation) {
+                return Ok(withdrawn);
+            }
+        }
         let Told { mut status, body } = told?;
-        let mut body = relay::answer(self.0.release, release, operation, body);
+        if release == self.0.release && body.written().is_some() {
+            return Ok(Carried { body, sealed: false, status });
+        }
+        let mut body = relay::answer(self.0.release, release, operation, body.into());
         let failure = relay::is_failure(&body);
         if failure {
             status = if status == 409 || is_over(&body) { 409 } else { 200 };
@@ -227,69 +283,29 @@ impl Bridge {
             status = if self.0.peer.speaks(Transport::Mcp) { 201 } else { status };
         }
         if !failure {
-            self.remember(caller, release, operation, &body).await?;
+            let owner = Owner { platform: caller.owner.clone(), release, mandates };
+            self.remember(&owner, operation, owned, &body).await?;
         }
-        let sealed = mandates && !failure;
-        if sealed && !body.get("ap2").is_some_and(|ap2| ap2["merchant_authorization"].is_string()) {
-            tracing::error!("the shop negotiated mandates and has not signed its checkout");
-            return Err(told::unusable());
-        }
-        if !sealed {
+        let sealed = signs && !failure;
+        if sealed {
+            body = self.verified(body).await?;
+        } else {
             body.shift_remove("ap2");
         }
-        Ok(Carried { body, sealed, status })
+        Ok(Carried { body: body.into(), sealed, status })
     }
 
-    /// The answer about something that does not exist for a caller.
-    async fn missing(
-        &self,
-        caller: &Caller,
-        operation: Operation,
-        id: Option<&str>,
-        payload: &Value,
-    ) -> Result<Option<Carried>, Refusal> {
-        let cart = payload["cart_id"].as_str().filter(|_| operation == Operation::CreateCheckout);
-        let named = match (Kind::of(operation), id, cart) {
-            (Some(kind), Some(id), _) => (kind, id),
-            (_, None, Some(cart)) => (Kind::Cart, cart),
-            _ => return Ok(None),
-        };
-        let (kind, id) = named;
-        let owner = self.0.options.owners.owner(kind, id).await?;
-        if owner.is_some_and(|owner| owner.platform == caller.owner) {
-            return Ok(None);
+    /// The answer about an operation that the shop had when the gateway began, and has no more.
+    fn withdrawn(&self, operation: Operation) -> Option<Carried> {
+        if self.0.peer.known().offers(operation) || !self.0.offering.operations.contains(&operation) {
+            return None;
         }
-        let content = format!("There is no {} under this id, or it is gone.", kind.as_str());
-        let message = json!({ "type": "error", "code": "not_found", "content": content, "severity": "unrecoverable" });
-        let body = Map::from_iter([
-            ("ucp".to_owned(), json!({ "status": "error" })),
-            ("messages".to_owned(), json!([message])),
-        ]);
-        Ok(Some(Carried { body, sealed: false, status: 200 }))
-    }
-
-    /// Remembers to whom it belongs what was made.
-    async fn remember(
-        &self,
-        caller: &Caller,
-        release: Release,
-        operation: Operation,
-        body: &Map<String, Value>,
-    ) -> Result<(), Refusal> {
-        let owner = Owner { platform: caller.owner.clone(), release };
-        let made = matches!(operation, Operation::CreateCart | Operation::CreateCheckout);
-        if let Some(kind) = Kind::of(operation).filter(|_| made) {
-            let id = body.get("id").and_then(Value::as_str).ok_or_else(told::unusable)?;
-            let belongs = self.0.options.owners.claim(kind, id, &owner).await?;
-            if belongs.platform != caller.owner {
-                let content = "The idempotency key was used by another platform before.";
-                return Err(Refusal::new(Code::IdempotencyConflict, content).accepting("a new key"));
-            }
-        }
-        if let Some(order) = body.get("order").and_then(|order| order["id"].as_str()) {
-            self.0.options.owners.claim(Kind::Order, order, &owner).await?;
-        }
-        Ok(())
+        let content = format!(
+            "The shop does not offer `{}` ({}) any more. It can be asked again when the shop does.",
+            operation.row().name,
+            operation.row().capability
+        );
+        Some(failed("capabilities_incompatible", &content))
     }
 
     /// A read that equal ones share, unless it is about a buyer.
@@ -306,8 +322,8 @@ impl Bridge {
         let (bridge, operation) = (self.clone(), question.operation);
         let fill = move || async move {
             match bridge.0.peer.ask(&question).await {
-                Ok(told) if relay::is_failure(&told.body) => Ok(Filled::Missing(Arc::new(Ok(told)))),
-                Ok(told) => Ok(Filled::Found(Arc::new(Ok(told)))),
+                Ok(told) if told.is_failure() => Ok(Filled::Missing(Arc::new(Ok(told)))),
+                Ok(told) => Ok(Filled::Found(Arc::new(Ok(told.written_down())))),
                 Err(Trouble::Failure(failure)) => Err(failure),
                 Err(refused) => Ok(Filled::Once(Arc::new(Err(refused)))),
             }
@@ -321,15 +337,18 @@ impl Bridge {
                 "The shop does not answer at the moment. What is shown is about {minutes} min old; prices and availability \
                  may have changed."
             );
-            let messages = batch::elements(&mut told.body, "messages");
+            let messages = batch::elements(told.body.to_mut(), "messages");
             messages.push(json!({ "type": "warning", "code": "stale", "content": content }));
         }
         Ok(told)
     }
 
-    /// A look-up, in as many parts as the shop needs.
+    /// A look-up, in as many parts as the shop needs. However few it takes at once, one call does not become very many.
     async fn look_up(&self, question: &Question) -> Result<Told, Trouble> {
         let Some(ids) = batch::ids(&question.payload) else { return self.read(question.clone()).await };
+        if ids.len() > lookup::MAX_IDS {
+            return Err(lookup::too_many(ids.len(), lookup::MAX_IDS).into());
+        }
         loop {
             let most = self.0.most_ids.load(Ordering::Relaxed).max(1);
             let parts = ids.chunks(most).map(|part| {
@@ -418,16 +437,27 @@ fn portable(owner: &str, key: &str) -> String {
     if uuid::Uuid::try_parse(key).is_ok_and(|uuid| uuid.hyphenated().to_string() == key.to_ascii_lowercase()) {
         return key.to_owned();
     }
-    let digest = Sha256::new().chain_update(owner).chain_update([0]).chain_update(key).finalize();
-    let mut bytes = [0; 16];
-    bytes.copy_from_slice(&digest[..16]);
-    uuid::Builder::from_custom_bytes(bytes).into_uuid().to_string()
+    digest_id(&[owner.as_bytes(), &[0], key.as_bytes()].concat())
+}
+
+/// The UUID that is made of these bytes.
+fn digest_id(bytes: &[u8]) -> String {
+    let mut id = [0; 16];
+    id.copy_from_slice(&Sha256::digest(bytes)[..16]);
+    uuid::Builder::from_custom_bytes(id).into_uuid().to_string()
 }
 
 /// Whether an answer to these is the same whoever asks.
 fn is_anybodys(payload: &Value) -> bool {
     let states = |name: &str| payload.get(name).is_some_and(|stated| !stated.is_null());
     !states("signals") && !states("attribution") && !states("buyer") && payload["context"]["eligibility"].is_null()
+}
+
+/// An answer that there is nothing to return, for this reason.
+fn failed(code: &str, content: &str) -> Carried {
+    let message = json!({ "type": "error", "code": code, "content": content, "severity": "unrecoverable" });
+    let members = [("ucp".to_owned(), json!({ "status": "error" })), ("messages".to_owned(), json!([message]))];
+    Carried { body: Map::from_iter(members).into(), sealed: false, status: 200 }
 }
 
 /// Whether there is nothing to return because a checkout is past what was asked (trap T-21).

@@ -1,9 +1,8 @@
-//! The shop at the other end: found by its profile, called over one transport in one release.
+//! The shop at the other end, called over one transport in one release.
 
 use std::{
-    collections::HashMap,
     fmt,
-    sync::{Arc, Mutex, PoisonError, RwLock},
+    sync::{Arc, OnceLock, PoisonError, RwLock},
     time::{Duration, SystemTime},
 };
 
@@ -12,17 +11,22 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 use ucp_core::{
-    Operation, Refusal,
+    Operation, Refusal, Release,
     operation::{Class, Effect, Method as RowMethod},
+    port::Trace,
 };
-use ucp_trust::signature::{Message, RequestLine, Scheme, Signed, Start, sign_request};
+use ucp_trust::{
+    mandate::{MandateError, verify_authorization},
+    signature::{Message, RequestLine, Scheme, Signed, Start, Verified, sign_request},
+};
 use url::Url;
 
 use super::{
     Options, SetupError, Token,
+    known::{Known, Lines, discover, profile_address},
     mcp::{self, Sessions},
     platform::profile_path,
-    profile::{Profile, ProfileError, Transport},
+    profile::Transport,
     told::{self, Told, Trouble},
 };
 use crate::resilience::{Clock, Effort, Exchange, Failure, Random, Received, Upstream};
@@ -30,18 +34,17 @@ use crate::resilience::{Clock, Effort, Exchange, Failure, Random, Received, Upst
 const UCP_AGENT: HeaderName = HeaderName::from_static("ucp-agent");
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
-
-/// Where the profile of a business is.
-pub(super) const WELL_KNOWN: &str = "/.well-known/ucp";
+const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
+const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
 
 /// For how long a profile is taken for what it says.
-const TTL: Duration = Duration::from_secs(300);
+pub(super) const TTL: Duration = Duration::from_secs(300);
 
 /// How soon a profile is fetched again that could not be.
 const PAUSE: Duration = Duration::from_secs(30);
 
-/// How soon a profile is fetched again because a key is not in it.
-const KEY_FLOOR: Duration = Duration::from_secs(60);
+/// How soon a profile is fetched once more because something is not in it (rule AGT-06).
+pub(super) const KEY_FLOOR: Duration = Duration::from_secs(60);
 
 /// What is asked.
 #[derive(Clone, Debug)]
@@ -54,18 +57,10 @@ pub(super) struct Question {
     pub(super) languages: Vec<String>,
     /// The idempotency key, in a form that every transport takes.
     pub(super) key: Option<String>,
-    /// Whether mandates were negotiated with the caller.
-    pub(super) mandates: bool,
-}
-
-/// What is known of the shop.
-pub(super) struct Known {
-    pub(super) profile: Profile,
-    pub(super) release: ucp_core::Release,
-    transport: Transport,
-    endpoint: Url,
-    line: Upstream,
-    since: Instant,
+    /// The name of the caller, where mandates were negotiated with it.
+    pub(super) mandates: Option<Arc<str>>,
+    /// What the call is called in logs.
+    pub(super) trace: Trace,
 }
 
 /// The shop.
@@ -77,8 +72,22 @@ pub(super) struct Peer {
     known: RwLock<Arc<Known>>,
     lines: Lines,
     sessions: Sessions,
-    /// Held by whoever renews what is known: until when nobody tries again.
-    renewing: tokio::sync::Mutex<Option<Instant>>,
+    /// Held by whoever renews what is known.
+    renewing: tokio::sync::Mutex<Renewing>,
+    /// Who is told when the keys are others with which the shop signs what is handed on as it is.
+    listener: OnceLock<Listener>,
+}
+
+/// Told of keys, as JSON Web Keys.
+pub(super) type Listener = Box<dyn Fn(Vec<Value>) + Send + Sync>;
+
+/// When the profile may be fetched again.
+#[derive(Debug, Default)]
+struct Renewing {
+    /// Nobody tries before, because it failed.
+    paused: Option<Instant>,
+    /// When it was last fetched because a key was not in it.
+    for_key: Option<Instant>,
 }
 
 impl fmt::Debug for Peer {
@@ -87,38 +96,12 @@ impl fmt::Debug for Peer {
     }
 }
 
-/// The origins that the shop is called at: that of its profile, and that of its endpoint.
-#[derive(Default)]
-struct Lines(Mutex<HashMap<url::Origin, Upstream>>);
-
-impl Lines {
-    fn to(&self, url: &Url, options: &Options, clock: &Clock, random: &Random) -> Result<Upstream, SetupError> {
-        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(line) = lines.get(&url.origin()) {
-            return Ok(line.clone());
-        }
-        let call = crate::resilience::Options { address: url.clone(), ..options.call.clone() };
-        let line = Upstream::new(&call, told::judged, Arc::clone(clock), Arc::clone(random))?;
-        lines.insert(url.origin(), line.clone());
-        Ok(line)
-    }
-}
-
-/// The address of the profile of a business, which may be given as such.
-fn profile_address(address: &Url) -> Url {
-    let mut url = address.clone();
-    if !url.path().ends_with(WELL_KNOWN) {
-        url.set_path(&format!("{}{WELL_KNOWN}", address.path().trim_end_matches('/')));
-    }
-    url
-}
-
 impl Peer {
     /// Finds out how the shop is called.
     pub(super) async fn find(options: Arc<Options>, clock: Clock, random: Random) -> Result<Self, SetupError> {
         let address = profile_address(&options.call.address);
         let lines = Lines::default();
-        let known = Arc::new(discover(&address, &lines, &options, &clock, &random).await?);
+        let known = Arc::new(discover(&address, options.release, &lines, &options, &clock, &random).await?);
         tracing::info!(
             release = %known.release,
             transport = known.transport.as_str(),
@@ -134,6 +117,7 @@ impl Peer {
             lines,
             sessions: Sessions::default(),
             renewing: tokio::sync::Mutex::default(),
+            listener: OnceLock::new(),
         })
     }
 
@@ -152,33 +136,60 @@ impl Peer {
         self.known().line.clone()
     }
 
+    /// Has somebody told when the keys are others with which the shop signs what is handed on as it is. There is one who is.
+    pub(super) fn listen(&self, listener: Listener) {
+        if self.listener.set(listener).is_err() {
+            tracing::error!("somebody is told about the keys of the shop already");
+        }
+    }
+
     /// Fetches the profile anew, when what is known is older than `age`. A shop that cannot be found keeps what was known
     /// of it.
     pub(super) async fn refresh(&self, age: Duration) {
-        let known = self.known();
-        if (self.clock)().saturating_duration_since(known.since) < age {
+        let is_old = || (self.clock)().saturating_duration_since(self.known().since) >= age;
+        if !is_old() {
             return;
         }
         // Nobody waits for another one who is at it.
-        let Ok(mut paused) = self.renewing.try_lock() else { return };
-        if paused.is_some_and(|until| (self.clock)() < until) {
-            return;
+        let Ok(mut renewing) = self.renewing.try_lock() else { return };
+        if is_old() && renewing.paused.is_none_or(|until| until <= (self.clock)()) {
+            self.renew(&mut renewing).await;
         }
-        match discover(&self.address, &self.lines, &self.options, &self.clock, &self.random).await {
+    }
+
+    /// What is known after the profile was fetched because something signed names a key that is not in `known`: at once, and
+    /// then not again for a while, whoever signs with what.
+    async fn renewed(&self, known: &Arc<Known>) -> Arc<Known> {
+        // Whoever comes second needs what the first one finds.
+        let mut renewing = self.renewing.lock().await;
+        let now = (self.clock)();
+        let soon = |at: Instant| now.saturating_duration_since(at) < KEY_FLOOR;
+        if Arc::ptr_eq(known, &self.known()) && !renewing.for_key.is_some_and(soon) {
+            renewing.for_key = Some(now);
+            self.renew(&mut renewing).await;
+        }
+        self.known()
+    }
+
+    /// Fetches the profile, in the release that the gateway began with: what it offers follows from that.
+    async fn renew(&self, renewing: &mut Renewing) {
+        let known = self.known();
+        let Self { address, lines, options, clock, random, .. } = self;
+        match discover(address, Some(known.release), lines, options, clock, random).await {
             Ok(found) => {
-                *paused = None;
-                if found.profile.offering != known.profile.offering || found.release != known.release {
-                    tracing::warn!("the shop offers something else than it did; this counts after a restart");
-                }
-                // What the gateway offers follows from the release it began with.
-                if found.release == known.release {
-                    *self.known.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(found);
-                } else {
-                    *paused = Some((self.clock)() + TTL);
+                renewing.paused = None;
+                found.compare(&known, options.release.is_some());
+                let keys = found.sealing_keys();
+                *self.known.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(found);
+                if keys != known.sealing_keys()
+                    && let Some(listener) = self.listener.get()
+                {
+                    tracing::info!("the shop signs with other keys than it did");
+                    listener(keys);
                 }
             }
             Err(error) => {
-                *paused = Some((self.clock)() + PAUSE);
+                renewing.paused = Some((self.clock)() + PAUSE);
                 tracing::warn!(%error, "the profile of the shop cannot be renewed");
             }
         }
@@ -220,13 +231,13 @@ impl Peer {
         }
         exchange = exchange.header(header::ACCEPT, HeaderValue::from_static("application/json"));
         let received = self.send(known, exchange, question).await?;
-        told::rest(&received)
+        if row.class == Class::Browsing { told::browsed(&received) } else { told::rest(&received) }
     }
 
     async fn ask_mcp(&self, known: &Known, question: &Question) -> Result<Told, Trouble> {
         let row = question.operation.row();
         let mut meta = Map::new();
-        meta.insert("ucp-agent".to_owned(), json!({ "profile": self.agent(known, question.mandates) }));
+        meta.insert("ucp-agent".to_owned(), json!({ "profile": self.agent(known, question.mandates.as_deref()) }));
         if let Some(key) = &question.key {
             meta.insert("idempotency-key".to_owned(), key.as_str().into());
         }
@@ -246,9 +257,14 @@ impl Peer {
         loop {
             let session = self.sessions.current();
             let number = self.sessions.number();
-            let exchange =
-                self.message(known, effort(row.effect), &mcp::call(number, row.name, &arguments), session.as_ref());
+            let methods = self.sessions.methods();
+            let message = if methods { mcp::method } else { mcp::call }(number, row.name, &arguments);
+            let exchange = self.message(known, effort(row.effect), &message, session.as_ref());
             let received = self.send(known, exchange, question).await?;
+            if !methods && known.release == Release::V2026_01_11 && mcp::has_no_tools(number, &received) {
+                self.sessions.ask_methods();
+                continue;
+            }
             if !retried && mcp::wants_session(&received) {
                 retried = true;
                 self.sessions.set(None);
@@ -275,9 +291,11 @@ impl Peer {
     }
 
     fn message(&self, known: &Known, effort: Effort, message: &Value, session: Option<&mcp::Session>) -> Exchange {
+        let number = message["id"].as_u64().unwrap_or_default();
         let mut exchange = Exchange::new(effort, Method::POST, known.endpoint.clone())
             .json(message.to_string())
-            .header(header::ACCEPT, mcp::ACCEPT);
+            .header(header::ACCEPT, mcp::ACCEPT)
+            .ending(mcp::ending(number));
         if let Some(session) = session {
             exchange = exchange.header(mcp::PROTOCOL_VERSION, session.version.clone());
             if let Some(id) = &session.id {
@@ -288,14 +306,14 @@ impl Peer {
     }
 
     /// The profile that the gateway names there.
-    fn agent(&self, known: &Known, mandates: bool) -> String {
+    fn agent(&self, known: &Known, mandates: Option<&str>) -> String {
         format!("{}{}", self.options.base, profile_path(known.release, mandates))
     }
 
     /// Sends a request as the gateway, and believes what comes back as far as it is signed right, or not at all.
     async fn send(&self, known: &Known, mut exchange: Exchange, question: &Question) -> Result<Received, Trouble> {
         let headers = &mut exchange.headers;
-        introduce(headers, &self.agent(known, question.mandates));
+        introduce(headers, &self.agent(known, question.mandates.as_deref()), &question.trace);
         if let Some(key) = question.key.as_deref().and_then(|key| HeaderValue::from_str(key).ok()) {
             headers.insert(IDEMPOTENCY_KEY, key);
         }
@@ -321,76 +339,54 @@ impl Peer {
         };
         let Some(signed) = Signed::read(&received.headers).map_err(doubt)? else { return Ok(()) };
         let message = Message { start: Start::Response(received.status.as_u16()), headers: &received.headers };
-        self.verify(&signed, &message, &received.body).await.map_err(doubt)
+        self.verify(&signed, &message, &received.body).await.map(drop).map_err(doubt)
     }
 
-    /// Verifies what the shop has signed; a key that is not known may be a new one.
-    pub(super) async fn verify(&self, signed: &Signed, message: &Message<'_>, body: &[u8]) -> Result<(), Refusal> {
-        let known = self.known();
+    /// Verifies a message that the shop has signed; a key that is not known may be a new one.
+    pub(super) async fn verify(
+        &self,
+        signed: &Signed,
+        message: &Message<'_>,
+        body: &[u8],
+    ) -> Result<Verified, Refusal> {
+        let mut known = self.known();
         if signed.unknown_key(&known.profile.keys).is_some() {
-            self.refresh(KEY_FLOOR).await;
+            known = self.renewed(&known).await;
         }
-        let now = SystemTime::from((self.options.now)());
-        signed.verify(message, body, &self.known().profile.keys, now).map(|_| ())
+        signed.verify(message, body, &known.profile.keys, SystemTime::from((self.options.now)()))
     }
-}
 
-/// Finds the profile of the shop, in the newest release that both sides speak.
-async fn discover(
-    address: &Url,
-    lines: &Lines,
-    options: &Options,
-    clock: &Clock,
-    random: &Random,
-) -> Result<Known, SetupError> {
-    let since = clock();
-    let mut profile = fetch(address, lines, options, clock, random).await?;
-    if let Some(leaf) = profile.choose(options.release)? {
-        let leaf =
-            Url::parse(leaf).map_err(|error| ProfileError::Malformed(format!("{leaf:?} is no address: {error}")))?;
-        profile = fetch(&leaf, lines, options, clock, random).await?;
-        if profile.choose(options.release)?.is_some() {
-            return Err(ProfileError::Malformed("a profile of an older release is about another one".to_owned()).into());
+    /// Verifies what the shop has signed about a checkout (rule AP2-02) with the keys that it publishes, which are those that
+    /// the gateway publishes for it.
+    pub(super) async fn verify_seal(&self, checkout: &Value) -> Result<(), MandateError> {
+        let authorization = checkout["ap2"]["merchant_authorization"].as_str().unwrap_or_default();
+        let known = self.known();
+        let Err(error) = verify_authorization(checkout, authorization, &known.profile.keys) else { return Ok(()) };
+        let renewed = self.renewed(&known).await;
+        if Arc::ptr_eq(&renewed, &known) {
+            return Err(error);
         }
+        verify_authorization(checkout, authorization, &renewed.profile.keys)
     }
-    let release = profile.release.ok_or_else(|| ProfileError::Malformed("it has no known release".to_owned()))?;
-    let (transport, endpoint) = profile.endpoint(options.transport)?;
-    let endpoint = endpoint.clone();
-    let line = lines.to(&endpoint, options, clock, random)?;
-    Ok(Known { profile, release, transport, endpoint, line, since })
 }
 
-async fn fetch(
-    url: &Url,
-    lines: &Lines,
-    options: &Options,
-    clock: &Clock,
-    random: &Random,
-) -> Result<Profile, SetupError> {
-    let mut exchange = Exchange::new(Effort::Read, Method::GET, url.clone())
-        .header(header::ACCEPT, HeaderValue::from_static("application/json"));
-    let release = options.release.unwrap_or(ucp_core::Release::NEWEST);
-    introduce(&mut exchange.headers, &format!("{}{}", options.base, profile_path(release, false)));
-    sign(&mut exchange, options);
-    let received = lines.to(url, options, clock, random)?.call(exchange).await?;
-    if !received.status.is_success() {
-        return Err(SetupError::Status(received.status.as_u16()));
-    }
-    Ok(Profile::read(&received.body)?)
-}
-
-/// Says who is asking.
-fn introduce(headers: &mut HeaderMap, profile: &str) {
-    if let Ok(agent) = HeaderValue::from_str(&format!("profile=\"{profile}\"")) {
-        headers.insert(UCP_AGENT, agent);
-    }
-    if let Ok(id) = HeaderValue::from_str(&uuid::Uuid::new_v4().to_string()) {
-        headers.insert(REQUEST_ID, id);
+/// Says who is asking, and what the call is called.
+pub(super) fn introduce(headers: &mut HeaderMap, profile: &str, trace: &Trace) {
+    let id = trace.request_id.clone().unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
+    for (name, value) in [
+        (UCP_AGENT, Some(format!("profile=\"{profile}\""))),
+        (REQUEST_ID, Some(id)),
+        (TRACEPARENT, trace.parent.clone()),
+        (TRACESTATE, trace.state.clone()),
+    ] {
+        if let Some(value) = value.and_then(|value| HeaderValue::from_str(&value).ok()) {
+            headers.insert(name, value);
+        }
     }
 }
 
 /// Signs a request, where there is a key.
-fn sign(exchange: &mut Exchange, options: &Options) {
+pub(super) fn sign(exchange: &mut Exchange, options: &Options) {
     let Some(key) = (options.key)() else { return };
     let url = exchange.url.clone();
     let scheme = if url.scheme() == "https" { Scheme::Https } else { Scheme::Http };

@@ -95,6 +95,7 @@ impl Profile {
             Offering {
                 operations: Operation::ALL.iter().copied().filter(shopping).collect(),
                 extensions: EXTENSIONS.iter().copied().filter(known).collect(),
+                sealed_in: Some(release),
             }
         });
         let supported = ucp["supported_versions"].as_object().into_iter().flatten();
@@ -109,6 +110,12 @@ impl Profile {
             handlers: handlers(&document),
             endpoints: endpoints(&ucp["services"][SHOPPING]),
         })
+    }
+
+    /// The newest release that both sides speak.
+    #[must_use]
+    pub fn newest(&self) -> Option<Release> {
+        self.release.into_iter().chain(self.supported.iter().map(|(release, _)| *release)).max()
     }
 
     /// Which release to speak: the newest that both sides do, or the `wanted` one. `None` when that is the profile's own,

@@ -1,12 +1,17 @@
 //! What a shop says, told apart: an answer, a refusal, or nothing of use.
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
-use http::StatusCode;
+use http::{HeaderMap, StatusCode};
+use serde::{
+    Deserialize, Deserializer,
+    de::{MapAccess, SeqAccess, Visitor},
+};
 use serde_json::{Map, Value, json};
-use ucp_core::{Code, Refusal};
+use ucp_core::{Code, Refusal, port::Body};
+use ucp_wire::relay;
 
-use crate::resilience::{Failure, Received, Verdict, judge};
+use crate::resilience::{Failure, Received, Unreadable, Verdict, judge};
 
 /// How much of a shop's words callers are told, in characters.
 const MAX_CONTENT: usize = 1_000;
@@ -23,7 +28,23 @@ pub(super) struct Told {
     /// The HTTP status that it has on REST.
     pub(super) status: u16,
     /// The answer, in the shop's release.
-    pub(super) body: Map<String, Value>,
+    pub(super) body: Body,
+}
+
+impl Told {
+    /// Whether it says why there is nothing to return.
+    pub(super) fn is_failure(&self) -> bool {
+        self.body.written().is_none() && relay::is_failure(&self.body)
+    }
+
+    /// The same as it is kept: what is handed on as it is stays a text.
+    pub(super) fn written_down(self) -> Self {
+        if self.body.written().is_some() {
+            return self;
+        }
+        let written = serde_json::to_vec(&*self.body).ok().and_then(|text| Body::written_down(&text));
+        Self { body: written.unwrap_or(self.body), ..self }
+    }
 }
 
 /// Why there is no answer.
@@ -33,6 +54,8 @@ pub(super) enum Trouble {
     Failure(Failure),
     /// The shop refuses.
     Refusal(Refusal),
+    /// The shop says that it does not have what was asked; this is what callers are told.
+    Gone(Refusal),
 }
 
 impl From<Failure> for Trouble {
@@ -51,7 +74,7 @@ impl From<Trouble> for Refusal {
     fn from(trouble: Trouble) -> Self {
         match trouble {
             Trouble::Failure(failure) => failure.into(),
-            Trouble::Refusal(refusal) => refusal,
+            Trouble::Refusal(refusal) | Trouble::Gone(refusal) => refusal,
         }
     }
 }
@@ -89,9 +112,13 @@ pub(super) fn judged(received: &Received) -> Verdict {
         return Verdict::Rejected { shut: SHUT };
     }
     match judge::by_status(received) {
-        Verdict::Good if received.status.is_success() && !received.body.is_empty() && !is_stream(received) => {
-            let Ok(document) = serde_json::from_slice::<Value>(&received.body) else { return judge::json(received) };
-            let data = &document["error"]["data"];
+        Verdict::Good if received.status.is_success() && !received.body.is_empty() && !is_stream(&received.headers) => {
+            let Ok(Error(error)) = serde_json::from_slice(&received.body) else {
+                // Neither an object nor an array is for the reader to judge, as far as it is sound.
+                let sound = serde_json::from_slice::<judge::Sound>(&received.body).is_ok();
+                return if sound { Verdict::Good } else { Verdict::Unreadable(Unreadable::NotJson) };
+            };
+            let data = &error["data"];
             let pause = data["retry_after"].as_u64().map(|wait| Duration::from_secs(wait.min(MAX_RETRY_AFTER)));
             match data["code"].as_str() {
                 Some("rate_limited") => Verdict::Throttled { pause },
@@ -103,10 +130,44 @@ pub(super) fn judged(received: &Received) -> Verdict {
     }
 }
 
-/// Whether it is a stream of events.
-pub(super) fn is_stream(received: &Received) -> bool {
-    let essence =
-        received.header(&http::header::CONTENT_TYPE).unwrap_or_default().split(';').next().unwrap_or_default();
+/// The member `error` of a document, if it has one. Everything else is looked at as closely as if it were kept, and is not.
+struct Error(Value);
+
+impl<'de> Deserialize<'de> for Error {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Document;
+        impl<'de> Visitor<'de> for Document {
+            type Value = Error;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object or an array")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Error, A::Error> {
+                let mut error = Value::Null;
+                while let Some(name) = map.next_key::<String>()? {
+                    if name == "error" {
+                        error = map.next_value()?;
+                    } else {
+                        map.next_value::<judge::Sound>()?;
+                    }
+                }
+                Ok(Error(error))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Error, A::Error> {
+                while seq.next_element::<judge::Sound>()?.is_some() {}
+                Ok(Error(Value::Null))
+            }
+        }
+        deserializer.deserialize_any(Document)
+    }
+}
+
+/// Whether an answer with these header fields is a stream of events.
+pub(super) fn is_stream(headers: &HeaderMap) -> bool {
+    let stated = headers.get(http::header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let essence = stated.split(';').next().unwrap_or_default();
     essence.trim().eq_ignore_ascii_case("text/event-stream")
 }
 
@@ -119,9 +180,21 @@ pub(super) fn rest(received: &Received) -> Result<Told, Trouble> {
     let document: Map<String, Value> = match received.json() {
         Ok(document) => document,
         Err(failure) if status.is_success() => return Err(failure.into()),
-        Err(_) => return Err(refused(status, &Value::Null).into()),
+        Err(_) => return Err(refused(status, &Value::Null)),
     };
     told(status, document)
+}
+
+/// The same of an answer about goods, which stays the text that it is where that can be handed on. That it is sound was
+/// seen when it was [judged].
+///
+/// # Errors
+/// As [`rest`].
+pub(super) fn browsed(received: &Received) -> Result<Told, Trouble> {
+    match Body::written_down(&received.body).filter(|_| received.status.is_success()) {
+        Some(body) => Ok(Told { status: 200, body }),
+        None => rest(received),
+    }
 }
 
 /// A document, as the answer or the refusal that it is.
@@ -133,9 +206,9 @@ pub(super) fn told(status: StatusCode, document: Map<String, Value>) -> Result<T
             kept @ (201 | 409) => kept,
             _ => 200,
         };
-        return Ok(Told { status, body: document });
+        return Ok(Told { status, body: document.into() });
     }
-    Err(refused(status, &Value::Object(document)).into())
+    Err(refused(status, &Value::Object(document)))
 }
 
 /// An error of JSON-RPC, as the answer or the refusal that it is.
@@ -158,7 +231,7 @@ pub(super) fn rpc_error(status: StatusCode, error: &Value) -> Result<Told, Troub
         if data["continue_url"].is_string() {
             body.insert("continue_url".to_owned(), data["continue_url"].clone());
         }
-        return Ok(Told { status: 200, body });
+        return Ok(Told { status: 200, body: body.into() });
     }
     let status = match error["code"].as_i64() {
         Some(-32601) => StatusCode::NOT_FOUND,
@@ -171,7 +244,7 @@ pub(super) fn rpc_error(status: StatusCode, error: &Value) -> Result<Told, Troub
     if !stated.contains_key("content") {
         stated.insert("content".to_owned(), error["message"].clone());
     }
-    Err(refused(status, &Value::Object(stated)).into())
+    Err(refused(status, &Value::Object(stated)))
 }
 
 fn names_tool(error: &Value) -> bool {
@@ -179,7 +252,7 @@ fn names_tool(error: &Value) -> bool {
 }
 
 /// A refusal of the shop, as callers of the gateway are told. What is the gateway's own fault is not theirs.
-fn refused(status: StatusCode, stated: &Value) -> Refusal {
+fn refused(status: StatusCode, stated: &Value) -> Trouble {
     let code = stated["code"].as_str();
     let content = text(stated);
     let own = |reason: &str| {
@@ -189,7 +262,8 @@ fn refused(status: StatusCode, stated: &Value) -> Refusal {
             30,
         )
     };
-    match code.and_then(known) {
+    let gone = || Trouble::Gone(own("it does not have the operation"));
+    let refusal = match code.and_then(known) {
         Some(
             code @ (Code::InvalidRequest
             | Code::InvalidCursor
@@ -209,9 +283,7 @@ fn refused(status: StatusCode, stated: &Value) -> Refusal {
                 ..Refusal::new(code, content.unwrap_or_else(|| code.meaning().to_owned()))
             }
         }
-        Some(Code::UnknownMethod | Code::UnknownTool | Code::UnknownPath | Code::MethodNotAllowed) => {
-            own("it does not have the operation")
-        }
+        Some(Code::UnknownMethod | Code::UnknownTool | Code::UnknownPath | Code::MethodNotAllowed) => return gone(),
         Some(Code::VersionUnsupported) => own("it does not speak the release"),
         Some(Code::InternalError | Code::RequestTimeout) => unusable(),
         Some(_) => own("it does not accept its profile, signature or credential"),
@@ -222,11 +294,12 @@ fn refused(status: StatusCode, stated: &Value) -> Refusal {
                 content.unwrap_or_else(|| Code::IdempotencyConflict.meaning().to_owned()),
             ),
             401 | 403 => own("it does not accept its credential"),
-            404 | 405 => own("it does not have the operation"),
+            404 | 405 => return gone(),
             413 => Refusal::new(Code::BodyTooLarge, "The shop does not read bodies of this size."),
             _ => unusable(),
         },
-    }
+    };
+    Trouble::Refusal(refusal)
 }
 
 /// The refusal where the shop said nothing of use.

@@ -9,12 +9,12 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName};
 use serde_json::{Map, Value};
 use ucp_core::{Code, Operation, Refusal};
-use ucp_trust::signature::{Message, RequestLine, Signed, Start};
+use ucp_trust::signature::{Component, Message, RequestLine, Signed, Start};
 use ucp_wire::relay;
 
 use super::{
-    Bridge,
-    owners::{Kind, Owner},
+    Bridge, digest_id,
+    owners::{Kind, LONGER, Owned, Owner},
     portable,
 };
 
@@ -40,39 +40,91 @@ pub struct Notice {
     pub body: Map<String, Value>,
 }
 
+/// The head of a notice, which tells a good part of those that are none before their bodies are read.
+#[derive(Debug)]
+pub struct Head {
+    signed: Signed,
+    id: String,
+}
+
+/// A notice that the shop has signed.
+#[derive(Debug)]
+pub struct Proven {
+    id: String,
+}
+
 impl Bridge {
-    /// Reads a notice. `line` is the request as the shop sent it, which its signature is about.
+    /// Looks at the head of a notice.
     ///
     /// # Errors
-    /// [`SignatureMissing`](Code::SignatureMissing) and others of a signature that proves nothing;
-    /// [`InvalidRequest`](Code::InvalidRequest) for what is no notice, is too old, or is about nobody's order.
-    pub async fn told(&self, line: RequestLine<'_>, headers: &HeaderMap, body: &Bytes) -> Result<Notice, Refusal> {
+    /// [`SignatureMissing`](Code::SignatureMissing) and [`SignatureInvalid`](Code::SignatureInvalid) without a signature that
+    /// can be read; [`InvalidRequest`](Code::InvalidRequest) where it has no name, or is too old.
+    pub fn heard(&self, headers: &HeaderMap) -> Result<Head, Refusal> {
         let missing = || Refusal::new(Code::SignatureMissing, "A notice about an order has to be signed by the shop.");
         let signed = Signed::read(headers)?.ok_or_else(missing)?;
-        let message = Message { start: Start::Request(line), headers };
-        self.0.peer.verify(&signed, &message, body).await?;
         let text = |name: &HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
         let id = text(&WEBHOOK_ID).filter(|id| (1..=MAX_ID).contains(&id.len()));
         let id = id.ok_or_else(|| Refusal::new(Code::InvalidRequest, "The notice has no usable `Webhook-Id`."))?;
         self.is_fresh(text(&WEBHOOK_TIMESTAMP))?;
+        Ok(Head { signed, id: id.to_owned() })
+    }
+
+    /// Verifies who sent a notice. `line` is the request as the shop sent it, which its signature is about. A key that is not
+    /// known may be a new one of the shop's: its profile is then fetched again, though not often.
+    ///
+    /// # Errors
+    /// What the signature does not prove.
+    pub async fn verify(
+        &self,
+        head: Head,
+        line: RequestLine<'_>,
+        headers: &HeaderMap,
+        body: &Bytes,
+    ) -> Result<Proven, Refusal> {
+        let Head { signed, id } = head;
+        let message = Message { start: Start::Request(line), headers };
+        let verified = self.0.peer.verify(&signed, &message, body).await?;
+        let covers = |name: HeaderName| {
+            let of = signed.candidates().iter().find(|candidate| candidate.label == verified.label);
+            let input = of.and_then(|candidate| candidate.input.as_ref().ok());
+            input.is_some_and(|input| input.covered.contains(&Component::Field(name)))
+        };
+        // Shops need not sign the name and the time of a notice (trap T-32). Whoever overheard it could give it others and
+        // tell it once more: then it goes by what it says.
+        if covers(WEBHOOK_ID) && covers(WEBHOOK_TIMESTAMP) {
+            return Ok(Proven { id: portable("", &id) });
+        }
+        Ok(Proven { id: digest_id(body) })
+    }
+
+    /// Reads a notice.
+    ///
+    /// # Errors
+    /// [`InvalidRequest`](Code::InvalidRequest) for what is no order, or nobody's.
+    pub async fn told(&self, proven: Proven, body: &Bytes) -> Result<Notice, Refusal> {
         let unreadable = || Refusal::invalid("$", "The body is no order.").accepting("a whole order with its `id`");
         let order: Map<String, Value> = serde_json::from_slice(body).map_err(|_| unreadable())?;
         let name = |member: &str| order.get(member).and_then(Value::as_str);
         let number = name("id").ok_or_else(unreadable)?.to_owned();
-        let owners = &self.0.options.owners;
-        let owner = match owners.owner(Kind::Order, &number).await? {
-            Some(owner) => owner,
+        let (owners, now) = (&self.0.options.owners, (self.0.options.now)());
+        let owner = match owners.owned(Kind::Order, &number).await? {
+            Some(Owned { owner, until }) => {
+                if now.duration_since(until) > LONGER {
+                    owners.extend(Kind::Order, &number, now).await?;
+                }
+                owner
+            }
             None => {
                 let checkout = match name("checkout_id") {
-                    Some(checkout) => owners.owner(Kind::Checkout, checkout).await?,
+                    Some(checkout) => owners.owned(Kind::Checkout, checkout).await?,
                     None => None,
                 };
                 let unknown = || Refusal::invalid("$.checkout_id", "Nobody bought that here.");
-                owners.claim(Kind::Order, &number, &checkout.ok_or_else(unknown)?).await?
+                owners.claim(Kind::Order, &number, &checkout.ok_or_else(unknown)?.owner, now).await?
             }
         };
         let body = relay::answer(self.0.release, owner.release, Operation::GetOrder, order);
-        Ok(Notice { id: portable("", id), owner, order: number, body })
+        Ok(Notice { id: proven.id, owner, order: number, body })
     }
 
     fn is_fresh(&self, stated: Option<&str>) -> Result<(), Refusal> {

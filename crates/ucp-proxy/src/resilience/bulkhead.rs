@@ -40,9 +40,11 @@ impl Room {
 
 /// Both rooms of an upstream. Clones are the same ones.
 #[derive(Clone)]
-pub(super) struct Bulkhead {
-    reads: Arc<Doors>,
-    writes: Arc<Doors>,
+pub(super) struct Bulkhead(Arc<Rooms>);
+
+struct Rooms {
+    reads: Doors,
+    writes: Doors,
     clock: Clock,
     counters: Arc<Counters>,
 }
@@ -54,10 +56,10 @@ struct Doors {
 }
 
 impl Doors {
-    fn new(room: Room) -> Arc<Self> {
+    fn new(room: Room) -> Self {
         let semaphore = |count: usize| Semaphore::new(count.min(Semaphore::MAX_PERMITS));
         let (places, queue) = (Arc::new(semaphore(room.places)), semaphore(room.queue));
-        Arc::new(Self { places, queue, patience: room.patience })
+        Self { places, queue, patience: room.patience }
     }
 
     /// A place, unless none becomes free in time.
@@ -73,7 +75,7 @@ impl Doors {
 impl Bulkhead {
     pub(super) fn new(reads: Room, writes: Room, clock: &Clock, counters: &Arc<Counters>) -> Self {
         let (clock, counters) = (Arc::clone(clock), Arc::clone(counters));
-        Self { reads: Doors::new(reads), writes: Doors::new(writes), clock, counters }
+        Self(Arc::new(Rooms { reads: Doors::new(reads), writes: Doors::new(writes), clock, counters }))
     }
 }
 
@@ -105,16 +107,16 @@ where
     }
 
     fn call(&mut self, exchange: Exchange) -> Self::Future {
-        let (inner, bulkhead) = (self.inner.clone(), self.bulkhead.clone());
+        let (inner, rooms) = (self.inner.clone(), Arc::clone(&self.bulkhead.0));
         Box::pin(async move {
             let doors = match exchange.effort {
-                Effort::Read => bulkhead.reads,
-                Effort::Write | Effort::Conclude => bulkhead.writes,
+                Effort::Read => &rooms.reads,
+                Effort::Write | Effort::Conclude => &rooms.writes,
             };
-            let until = (bulkhead.clock)() + doors.patience;
+            let until = (rooms.clock)() + doors.patience;
             let until = exchange.deadline.map_or(until, |deadline| deadline.min(until));
             let Some(_place) = doors.enter(until).await else {
-                bulkhead.counters.shed.add();
+                rooms.counters.shed.add();
                 return Err(Failure::Saturated);
             };
             inner.oneshot(exchange).await

@@ -21,11 +21,14 @@ use http_body::{Body, Frame, SizeHint};
 use reqwest::{Response, redirect};
 use tokio::time::{Instant, timeout_at};
 use tower::Service;
-use url::{Host, Origin, Url};
+use url::{Host, Url};
 
 pub use reqwest::Certificate;
 
-use super::{Clock, Counters, Effort, Exchange, Failure, Received, Unreadable, exchange::Sent};
+use super::{
+    Clock, Counters, Effort, Exchange, Failure, Received, Unreadable,
+    exchange::{Enough, Sent},
+};
 
 /// The name that requests go under.
 const USER_AGENT: &str = concat!("ucp-gateway/", env!("CARGO_PKG_VERSION"));
@@ -110,11 +113,14 @@ pub(super) struct Setup<'a> {
     pub(super) max_body: usize,
 }
 
-/// HTTP over the network.
+/// HTTP over the network. Clones are the same client.
 #[derive(Clone)]
-pub(super) struct Client {
+pub(super) struct Client(Arc<Inner>);
+
+struct Inner {
     http: reqwest::Client,
-    origin: Origin,
+    /// An address at the only origin that is asked.
+    origin: Url,
     patience: Patience,
     max_body: usize,
     clock: Clock,
@@ -146,17 +152,19 @@ impl Client {
             builder(setup).tls_certs_only(setup.roots.to_vec()).build().map_err(SetupError::Tls)
         })?;
         let Setup { patience, max_body, .. } = *setup;
-        Ok(Self { http, origin: address.origin(), patience, max_body, clock, counters })
+        Ok(Self(Arc::new(Inner { http, origin: address.clone(), patience, max_body, clock, counters })))
     }
+}
 
+impl Inner {
     /// Sends a request once, and reads the whole answer.
     async fn exchange(&self, exchange: Exchange) -> Result<Received, Failure> {
-        if exchange.url.origin() != self.origin {
+        if !is_same_origin(&exchange.url, &self.origin) {
             return Err(Failure::Unsendable("is for another origin than the upstream's"));
         }
         let limits = self.patience.of(exchange.effort);
         let attempt = Attempt::begin((self.clock)(), limits, exchange.deadline);
-        let Exchange { method, url, headers, body, sent, .. } = exchange;
+        let Exchange { method, url, headers, body, ending, sent, .. } = exchange;
         // Nobody asks for a body that is empty, so that nothing would tell when the rest of the request is sent.
         if body.is_empty() {
             sent.mark();
@@ -178,17 +186,26 @@ impl Client {
         if has_content_coding(response.headers()) {
             return Err(Failure::Unreadable(Unreadable::Encoding));
         }
-        self.body(response, &attempt, &sent).await
+        let enough = ending.and_then(|ending| ending(response.headers()));
+        self.body(response, enough, &attempt, &sent).await
     }
 
-    async fn body(&self, mut response: Response, attempt: &Attempt, sent: &Sent) -> Result<Received, Failure> {
+    async fn body(
+        &self,
+        mut response: Response,
+        mut enough: Option<Enough>,
+        attempt: &Attempt,
+        sent: &Sent,
+    ) -> Result<Received, Failure> {
         let limit = self.max_body;
         if response.content_length().is_some_and(|length| length > limit as u64) {
             return Err(Failure::TooLarge { limit });
         }
+        // Who opens a stream has not answered yet.
+        let pause = if enough.is_some() { attempt.limits.answer } else { attempt.limits.idle };
         let mut body = BytesMut::new();
         loop {
-            let until = attempt.before(attempt.limits.idle, (self.clock)());
+            let until = attempt.before(pause, (self.clock)());
             match timeout_at(until, response.chunk()).await {
                 Ok(Ok(Some(chunk))) => {
                     self.counters.received_bytes.count(chunk.len() as u64);
@@ -196,6 +213,9 @@ impl Client {
                         return Err(Failure::TooLarge { limit });
                     }
                     body.extend_from_slice(&chunk);
+                    if enough.as_mut().is_some_and(|enough| enough(&chunk)) {
+                        break;
+                    }
                 }
                 Ok(Ok(None)) => break,
                 Ok(Err(error)) => return Err(failure(error, sent)),
@@ -231,6 +251,13 @@ impl Attempt {
         let given = self.end.saturating_duration_since(self.began);
         if now >= self.end && given < self.limits.answer { Failure::Expired { sent: sent.get() } } else { failure }
     }
+}
+
+/// Whether two addresses of servers are of the same origin (WHATWG HTML, *Origin*).
+fn is_same_origin(one: &Url, other: &Url) -> bool {
+    one.scheme() == other.scheme()
+        && one.host() == other.host()
+        && one.port_or_known_default() == other.port_or_known_default()
 }
 
 fn builder(setup: &Setup<'_>) -> reqwest::ClientBuilder {
@@ -316,7 +343,7 @@ impl Service<Exchange> for Client {
     }
 
     fn call(&mut self, exchange: Exchange) -> Self::Future {
-        let client = self.clone();
+        let client = Arc::clone(&self.0);
         Box::pin(async move { client.exchange(exchange).await })
     }
 }

@@ -32,9 +32,11 @@ pub fn current() -> Option<Instant> {
     DEADLINE.try_with(|deadline| *deadline).ok()
 }
 
-/// Ends calls whose time is up.
+/// Ends calls whose time is up. Clones are the same one.
 #[derive(Clone)]
-pub(super) struct Deadline {
+pub(super) struct Deadline(Arc<Rule>);
+
+struct Rule {
     patience: Patience,
     clock: Clock,
     counters: Arc<Counters>,
@@ -42,7 +44,7 @@ pub(super) struct Deadline {
 
 impl Deadline {
     pub(super) fn new(patience: Patience, clock: &Clock, counters: &Arc<Counters>) -> Self {
-        Self { patience, clock: Arc::clone(clock), counters: Arc::clone(counters) }
+        Self(Arc::new(Rule { patience, clock: Arc::clone(clock), counters: Arc::clone(counters) }))
     }
 }
 
@@ -74,13 +76,13 @@ where
     }
 
     fn call(&mut self, mut exchange: Exchange) -> Self::Future {
-        let now = (self.rule.clock)();
-        let own = now + self.rule.patience.of(exchange.effort).total;
+        let rule = Arc::clone(&self.rule.0);
+        let now = (rule.clock)();
+        let own = now + rule.patience.of(exchange.effort).total;
         let deadline = [exchange.deadline, current()].into_iter().flatten().fold(own, Instant::min);
         exchange.deadline = Some(deadline);
-        let counters = Arc::clone(&self.rule.counters);
         if deadline <= now {
-            counters.expired.add();
+            rule.counters.expired.add();
             return Box::pin(async { Err(Failure::Expired { sent: false }) });
         }
         let sent = exchange.sent.clone();
@@ -89,7 +91,7 @@ where
             let result = timeout_at(deadline, answer).await;
             let result = result.unwrap_or_else(|_| Err(Failure::Expired { sent: sent.get() }));
             if matches!(result, Err(Failure::Expired { .. })) {
-                counters.expired.add();
+                rule.counters.expired.add();
             }
             result
         })

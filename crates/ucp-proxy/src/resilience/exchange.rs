@@ -28,6 +28,15 @@ pub enum Effort {
     Conclude,
 }
 
+/// Finds the end of an answer whose sender may leave it open, such as a stream of events. Given the header fields of the
+/// answer, it yields who is shown each piece of the body and says when there is enough of it; the rest is not waited for.
+/// `None` where the body is read to its end. Either way it is read up to the same bounds, but for the pause between two
+/// pieces, which may be as long as the wait for an answer.
+pub type Ending = Arc<dyn Fn(&HeaderMap) -> Option<Enough> + Send + Sync>;
+
+/// Says whether there is enough of a body, of which it is shown every piece in turn.
+pub type Enough = Box<dyn FnMut(&[u8]) -> bool + Send>;
+
 /// A request, and until when it is worth anything.
 ///
 /// Its `Debug` form has neither the body nor the query of the address, nor the value of any header.
@@ -46,6 +55,8 @@ pub struct Exchange {
     /// When its caller stops waiting. Without one it is what [`deadline::within`](super::deadline::within) says, and
     /// never later than the upstream's limit for this effort.
     pub deadline: Option<Instant>,
+    /// What finds the end of an answer that its sender may leave open.
+    pub(super) ending: Option<Ending>,
     /// Whether anything of it was handed to a connection, by this or an earlier attempt.
     pub(super) sent: Sent,
 }
@@ -55,7 +66,7 @@ impl Exchange {
     #[must_use]
     pub fn new(effort: Effort, method: Method, url: Url) -> Self {
         let (headers, body) = (HeaderMap::new(), Bytes::new());
-        Self { effort, method, url, headers, body, deadline: None, sent: Sent::default() }
+        Self { effort, method, url, headers, body, deadline: None, ending: None, sent: Sent::default() }
     }
 
     /// The same, with this header instead of others of its name.
@@ -77,6 +88,13 @@ impl Exchange {
     pub fn json(mut self, body: impl Into<Bytes>) -> Self {
         self.body = body.into();
         self.header(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))
+    }
+
+    /// The same, whose answer may be over before its body is.
+    #[must_use]
+    pub fn ending(mut self, ending: Ending) -> Self {
+        self.ending = Some(ending);
+        self
     }
 
     /// The same, given up at `deadline` or before.

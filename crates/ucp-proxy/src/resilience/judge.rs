@@ -4,6 +4,7 @@
 //! [`Judge`] translates, so that everything else here knows one set of [verdicts](Verdict).
 
 use std::{
+    fmt,
     sync::Arc,
     task::{Context, Poll},
     time::Duration,
@@ -12,7 +13,10 @@ use std::{
 use futures_util::future::BoxFuture;
 use http::{HeaderMap, header};
 use jiff::fmt::rfc2822;
-use serde::de::IgnoredAny;
+use serde::{
+    Deserialize, Deserializer,
+    de::{IgnoredAny, MapAccess, SeqAccess, Visitor},
+};
 use tower::{Layer, Service};
 
 use super::{Exchange, Failure, Received, Unreadable, failure::Answered};
@@ -106,6 +110,59 @@ pub fn json(received: &Received) -> Verdict {
     }
 }
 
+/// A JSON value that nobody keeps, looked at as closely as if somebody did: texts are Unicode, numbers are in range, and
+/// it is no deeper than is read. [`IgnoredAny`] sees to none of these.
+#[derive(Debug)]
+pub struct Sound;
+
+impl<'de> Deserialize<'de> for Sound {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Sound)
+    }
+}
+
+impl<'de> Visitor<'de> for Sound {
+    type Value = Self;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self, A::Error> {
+        while seq.next_element::<Self>()?.is_some() {}
+        Ok(self)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self, A::Error> {
+        while map.next_entry::<Self, Self>()?.is_some() {}
+        Ok(self)
+    }
+}
+
 /// How long `Retry-After` asks to wait (RFC 9110 section 10.2.3). A date counts from the `Date` of the same response, so
 /// that two clocks that differ do no harm; without one it says nothing.
 #[must_use]
@@ -166,5 +223,23 @@ where
             };
             Err(Failure::Answered(Box::new(Answered { unfit, pause, received })))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_sound_that_can_be_kept() {
+        let deep = |levels| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+        for text in ["null", "[true,-1,1,0.5,1e3]", r#"{"a\u00e9\ud83d\ude00":[{}]}"#, &deep(100)] {
+            assert!(serde_json::from_str::<Sound>(text).is_ok(), "{text}");
+        }
+        for text in [r#""\ud800""#, r#"{"\ud800":1}"#, "1e999", &deep(1_000), "[1,]", "", "{}{}", "\"\u{1}\""] {
+            assert!(serde_json::from_str::<Sound>(text).is_err(), "{text}");
+            assert!(serde_json::from_str::<serde_json::Value>(text).is_err(), "{text}");
+        }
+        assert!(serde_json::from_slice::<Sound>(b"\"\xff\"").is_err());
     }
 }

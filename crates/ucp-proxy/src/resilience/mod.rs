@@ -46,7 +46,7 @@ use tokio::time::Instant;
 
 pub use self::{
     counters::{Counters, Snapshot},
-    exchange::{Effort, Exchange, Received},
+    exchange::{Effort, Ending, Exchange, Received},
     failure::{Failure, Reach, Unreadable},
     judge::{Judge, Verdict},
     shared::{Filled, Freshness, Key, Served, Shared, Staleness},

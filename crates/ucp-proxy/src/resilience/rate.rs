@@ -48,8 +48,10 @@ type Limiter = RateLimiter<NotKeyed, InMemoryState, Since, NoOpMiddleware<Durati
 
 /// The limit of one upstream, if it has one. Clones are the same one.
 #[derive(Clone)]
-pub(super) struct RateLimit {
-    limit: Option<(Arc<Limiter>, Duration)>,
+pub(super) struct RateLimit(Arc<State>);
+
+struct State {
+    limit: Option<(Limiter, Duration)>,
     clock: Clock,
     counters: Arc<Counters>,
 }
@@ -59,11 +61,13 @@ impl RateLimit {
         let limit = rate.map(|rate| {
             let quota = governor::Quota::per_second(rate.per_second).allow_burst(rate.burst);
             let since = Since { origin: clock(), clock: Arc::clone(clock) };
-            (Arc::new(RateLimiter::direct_with_clock(quota, since)), rate.patience)
+            (RateLimiter::direct_with_clock(quota, since), rate.patience)
         });
-        Self { limit, clock: Arc::clone(clock), counters: Arc::clone(counters) }
+        Self(Arc::new(State { limit, clock: Arc::clone(clock), counters: Arc::clone(counters) }))
     }
+}
 
+impl State {
     /// Waits for its turn, if that comes before `deadline`.
     async fn turn(&self, deadline: Option<Instant>) -> Result<(), Failure> {
         let Some((limiter, patience)) = &self.limit else { return Ok(()) };
@@ -111,7 +115,7 @@ where
     }
 
     fn call(&mut self, exchange: Exchange) -> Self::Future {
-        let (inner, limit) = (self.inner.clone(), self.limit.clone());
+        let (inner, limit) = (self.inner.clone(), Arc::clone(&self.limit.0));
         Box::pin(async move {
             limit.turn(exchange.deadline).await?;
             limit.counters.sent.add();

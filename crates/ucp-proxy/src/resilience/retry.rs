@@ -59,9 +59,11 @@ impl Rules {
 
 /// The retries of one upstream. Clones share the budget.
 #[derive(Clone)]
-pub(super) struct Retry {
+pub(super) struct Retry(Arc<State>);
+
+struct State {
     rules: Rules,
-    budget: Arc<Mutex<Budget>>,
+    budget: Mutex<Budget>,
     clock: Clock,
     random: Random,
     counters: Arc<Counters>,
@@ -69,10 +71,12 @@ pub(super) struct Retry {
 
 impl Retry {
     pub(super) fn new(rules: Rules, clock: Clock, random: Random, counters: Arc<Counters>) -> Self {
-        let budget = Arc::new(Mutex::new(Budget::new(rules.allowance, clock())));
-        Self { rules, budget, clock, random, counters }
+        let budget = Mutex::new(Budget::new(rules.allowance, clock()));
+        Self(Arc::new(State { rules, budget, clock, random, counters }))
     }
+}
 
+impl State {
     fn budget<T>(&self, with: impl FnOnce(&mut Budget) -> T) -> T {
         with(&mut self.budget.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -153,7 +157,7 @@ where
     }
 
     fn call(&mut self, exchange: Exchange) -> Self::Future {
-        let (inner, retry) = (self.inner.clone(), self.retry.clone());
+        let (inner, retry) = (self.inner.clone(), Arc::clone(&self.retry.0));
         Box::pin(async move { retry.run(inner, exchange).await })
     }
 }

@@ -1,12 +1,27 @@
 //! What reaches the shop, and what comes back from it.
 
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
+    time::Duration,
+};
+
 use http::{HeaderMap, HeaderValue, header::CONTENT_TYPE};
+use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
-use ucp_core::{Code, Operation, Release, operation::Offering, port::Relay as _};
+use ucp_core::{
+    Code, Operation, Release,
+    operation::Offering,
+    port::{Relay as _, Trace},
+};
 use ucp_proxy::bridge::{Token, owners::Kind, profile::Transport};
 use ucp_trust::signature::{Message, RequestLine, Scheme, Signed, SigningKey, Start, sign_response};
 
-use crate::stub::{Act, Got, Stub, ask, bridge, call, caller, declaring, key, now, opened, options, own, tool, ucp};
+use crate::stub::{
+    Act, Ahead, Got, Stub, ask, bridge, call, caller, document, key, now, opened, options, own, tool, ucp,
+};
 
 const NEWEST: Release = Release::V2026_08_25;
 
@@ -41,7 +56,7 @@ async fn a_call_over_rest_is_the_operations_own() {
     call.languages = vec!["de-CH".into(), "fr".into()];
     let key = call.key.clone();
     let carried = ask(&bridge, call).await.expect("an answer");
-    assert_eq!(Value::Object(carried.body), cart("a/b?c"));
+    assert_eq!(Value::Object(carried.body.into()), cart("a/b?c"));
     let [got] = &stub.got()[..] else { panic!("one request") };
     assert_eq!((got.method.as_str(), got.path.as_str()), ("PUT", "/api/carts/a%2Fb%3Fc"));
     assert_eq!(got.body, wanted(), "to the letter");
@@ -69,7 +84,7 @@ async fn a_call_over_mcp_is_a_tools() {
     let bridge = opened(options).await.expect("a bridge");
     stub.usually(|got| Act::json(200, &tool(got, &cart("c1"))));
     let carried = ask(&bridge, call(Operation::UpdateCart, Some("c1"), wanted())).await.expect("an answer");
-    assert_eq!((Value::Object(carried.body), carried.status), (cart("c1"), 200));
+    assert_eq!((Value::Object(carried.body.into()), carried.status), (cart("c1"), 200));
     let carried = ask(&bridge, call(Operation::CancelCart, Some("c1"), Value::Null)).await.expect("an answer");
     assert_eq!(carried.status, 200);
     let [update, cancel] = &stub.got()[..] else { panic!("two requests") };
@@ -156,34 +171,69 @@ async fn a_release_is_translated_both_ways() {
 }
 
 #[tokio::test]
-async fn mandates_are_for_callers_of_the_shops_own_release() {
-    let release = Release::V2026_04_08;
-    let stub = Stub::of(release).await;
-    let bridge = bridge(&stub, Transport::Rest).await;
-    let signed = json!({
-        "ucp": ucp(release), "id": "k1", "status": "incomplete", "unknown": [1],
-        "ap2": { "merchant_authorization": "a..b" },
-    });
-    let said = signed.clone();
-    stub.usually(move |_| Act::json(201, &said));
-    let buyer = declaring("agent", release, |_| true);
-    let mut call = call(Operation::CreateCheckout, None, json!({ "line_items": [] }));
-    call.release = release;
-    let carried = bridge.carry(&buyer, call.clone()).await.expect("a checkout");
-    assert!(carried.sealed);
-    assert_eq!(Value::Object(carried.body), signed);
-    let agent = stub.got()[0].header("ucp-agent").map(str::to_owned);
-    assert_eq!(
-        agent.as_deref(),
-        Some("profile=\"https://gateway.example/upstream/2026-04-08/mandates/.well-known/ucp\"")
-    );
-    // Whoever has not negotiated them is a caller under the other profile, and never locked in.
-    let plain = bridge.carry(&caller("agent", release), call.clone()).await.expect("a checkout");
-    assert!(!plain.sealed && !plain.body.contains_key("ap2"));
-    assert!(stub.got()[1].header("ucp-agent").is_some_and(|agent| !agent.contains("mandates")));
-    call.release = NEWEST;
-    let refused = bridge.carry(&declaring("agent", NEWEST, |_| true), call).await.expect_err("refused");
-    assert_eq!(refused.code, Code::VersionUnsupported);
+async fn what_a_call_is_called_is_handed_on() {
+    for transport in [Transport::Rest, Transport::Mcp] {
+        let stub = Stub::of(NEWEST).await;
+        let bridge = bridge(&stub, transport).await;
+        stub.usually(move |got| match transport {
+            Transport::Rest => Act::json(201, &cart("c1")),
+            Transport::Mcp => Act::json(200, &tool(got, &cart("c1"))),
+        });
+        let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+        let mut named = call(Operation::CreateCart, None, wanted());
+        named.trace = Trace {
+            request_id: Some("r-1".into()),
+            parent: Some(parent.into()),
+            state: Some("vendor=1,other@x=2".into()),
+        };
+        ask(&bridge, named).await.expect("a cart");
+        ask(&bridge, call(Operation::CreateCart, None, wanted())).await.expect("a cart");
+        let [named, nameless] = &stub.got()[..] else { panic!("two requests") };
+        assert_eq!(named.header("request-id"), Some("r-1"));
+        assert_eq!(
+            (named.header("traceparent"), named.header("tracestate")),
+            (Some(parent), Some("vendor=1,other@x=2"))
+        );
+        assert!(nameless.header("request-id").is_some_and(|id| id.len() == 36), "it has a name all the same");
+        assert_eq!((nameless.header("traceparent"), nameless.header("tracestate")), (None, None));
+    }
+}
+
+/// Answers, written as no program here would write them.
+const STRANGE: [&str; 2] = [
+    r#""zz":{"b":1,"a":18446744073709551615,"c":-9223372036854775808,"é":[9007199254740993,0.1,1.0,5e-324,"\u0001",null]},"id":"c1","line_items":[],"a.b":{"":{}}"#,
+    r#""id":"c1","messages":[{"type":"info","z":1,"code":"x","content":"y"}],"totals":[{"type":"total","amount":1,"display_text":"₿"}]"#,
+];
+
+#[tokio::test]
+async fn members_that_nobody_names_stay_as_they_are_in_their_order() {
+    for transport in [Transport::Rest, Transport::Mcp] {
+        for strange in STRANGE {
+            let stub = Stub::of(NEWEST).await;
+            let bridge = bridge(&stub, transport).await;
+            let said = format!("{{\"ucp\":{},{strange}}}", ucp(NEWEST));
+            let document = said.clone();
+            stub.usually(move |got| match transport {
+                Transport::Rest => Act::text(201, "application/json", &document),
+                Transport::Mcp => {
+                    let id = &got.body["id"];
+                    let text =
+                        format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"structuredContent":{document},"x":1}}}}"#);
+                    Act::text(200, "application/json", &text)
+                }
+            });
+            // The other direction, in the same words.
+            let payload: Value = serde_json::from_str(&format!("{{{strange}}}")).expect("JSON");
+            let carried = ask(&bridge, call(Operation::CreateCart, None, payload)).await.expect("a cart");
+            assert_eq!(serde_json::to_string(&*carried.body).expect("JSON"), said, "from {transport:?}");
+            let got = stub.got().remove(0);
+            let there = match transport {
+                Transport::Rest => got.body,
+                Transport::Mcp => got.body["params"]["arguments"]["cart"].clone(),
+            };
+            assert_eq!(there.to_string(), format!("{{{strange}}}"), "to {transport:?}");
+        }
+    }
 }
 
 #[tokio::test]
@@ -313,7 +363,7 @@ async fn an_answer_that_is_signed_has_to_be_signed_by_the_shop() {
     let get = || ask(&bridge, call(Operation::GetCart, Some("c1"), Value::Null));
     let said = std::sync::Arc::clone(&shop);
     stub.usually(move |_| signed(&said, &cart("c1"), &cart("c1")));
-    assert_eq!(Value::Object(get().await.expect("a cart").body), cart("c1"));
+    assert_eq!(Value::Object(get().await.expect("a cart").body.into()), cart("c1"));
     stub.usually(move |_| signed(&stranger, &cart("c1"), &cart("c1")));
     assert_eq!(get().await.expect_err("a stranger's").code, Code::Unavailable);
     stub.usually(move |_| signed(&shop, &cart("c2"), &cart("c1")));
@@ -339,4 +389,122 @@ async fn a_finished_checkout_is_a_conflict_whichever_transport_told() {
         let carried = ask(&bridge, call(Operation::CancelCheckout, Some("k1"), Value::Null)).await.expect("an outcome");
         assert_eq!(carried.status, 409, "{transport:?}");
     }
+}
+
+#[tokio::test]
+async fn a_shop_that_can_be_asked_about_nothing_is_said_to_be_out_of_reach() {
+    let stub = Stub::of(NEWEST).await;
+    let bridge = bridge(&stub, Transport::Rest).await;
+    stub.usually(|_| Act::text(503, "text/plain", "").with("retry-after", "7"));
+    let ids: Vec<_> = (0..25).map(|number| format!("id-{number}")).collect();
+    let refused = ask(&bridge, call(Operation::LookupCatalog, None, json!({ "ids": ids }))).await.expect_err("refused");
+    assert_eq!((refused.code, refused.retry_after), (Code::Unavailable, Some(7)));
+    let refused = ask(&bridge, call(Operation::CreateCart, None, wanted())).await.expect_err("refused");
+    assert_eq!((refused.code, refused.retry_after), (Code::Unavailable, Some(7)));
+}
+
+/// A shop of this release with all but one operation.
+fn without(operation: Operation) -> Offering {
+    let mut offering = Offering::everything();
+    offering.operations.retain(|kept| *kept != operation);
+    offering
+}
+
+#[tokio::test]
+async fn what_the_shop_stops_to_offer_is_said_to_be_gone_until_it_is_back() {
+    for transport in [Transport::Rest, Transport::Mcp] {
+        let stub = Stub::of(NEWEST).await;
+        let ahead = Ahead::default();
+        let bridge = ahead.opened(options(&stub, transport)).await;
+        let whole = stub.shown();
+        let said = json!({ "ucp": ucp(NEWEST), "products": [] });
+        let answer = said.clone();
+        stub.usually(move |got| match transport {
+            Transport::Rest => Act::json(200, &answer),
+            Transport::Mcp => Act::json(200, &tool(got, &answer)),
+        });
+        let search = |query: &str| ask(&bridge, call(Operation::SearchCatalog, None, json!({ "query": query })));
+        assert_eq!(document(search("1").await.expect("an answer")), said);
+        // It says so itself.
+        let smaller = Stub::offering(NEWEST, &without(Operation::SearchCatalog), &[]).await.shown();
+        stub.profile(with_endpoints_of(&whole, smaller.clone()));
+        assert!(search("2").await.expect("an answer").body.contains_key("products"), "nobody knows yet");
+        ahead.by(Duration::from_secs(400));
+        bridge.refresh().await;
+        let asked = stub.got().len();
+        let gone = document(search("3").await.expect("an outcome"));
+        assert_eq!(gone["messages"][0]["code"], "capabilities_incompatible", "{gone}");
+        assert!(
+            gone["messages"][0]["content"].as_str().is_some_and(|text| text.contains("`search_catalog`")),
+            "{gone}"
+        );
+        assert_eq!(stub.got().len(), asked, "it was not asked");
+        assert!(
+            bridge.offering().operations.contains(&Operation::SearchCatalog),
+            "what the gateway offers is what it began with"
+        );
+        // It is back.
+        stub.profile(whole.clone());
+        ahead.by(Duration::from_secs(400));
+        bridge.refresh().await;
+        assert_eq!(document(search("4").await.expect("an answer")), said);
+        // It does not have it, and said so elsewhere already.
+        stub.profile(with_endpoints_of(&whole, smaller));
+        ahead.by(Duration::from_secs(100));
+        stub.usually(move |got| match transport {
+            Transport::Rest => Act::text(404, "text/plain", "Not found"),
+            Transport::Mcp => {
+                let error = json!({ "code": -32601, "message": "No such method." });
+                Act::json(404, &json!({ "jsonrpc": "2.0", "id": got.body["id"], "error": error }))
+            }
+        });
+        let gone = document(search("5").await.expect("an outcome"));
+        assert_eq!(gone["messages"][0]["code"], "capabilities_incompatible", "{gone}");
+    }
+}
+
+/// A profile with the services of another one.
+fn with_endpoints_of(other: &Value, mut profile: Value) -> Value {
+    profile["ucp"]["services"] = other["ucp"]["services"].clone();
+    profile
+}
+
+#[tokio::test]
+async fn what_is_alive_is_remembered_for_longer() {
+    let stub = Stub::of(NEWEST).await;
+    let mut options = options(&stub, Transport::Rest);
+    let days = Arc::new(AtomicI64::new(0));
+    let day = |n: i64| now() + SignedDuration::from_hours(24 * n);
+    let passed = Arc::clone(&days);
+    options.now = Arc::new(move || day(passed.load(Ordering::Relaxed)));
+    let bridge = opened(options.clone()).await.expect("a bridge");
+    let of = |id: &str, expires_at: Option<Timestamp>| {
+        let mut cart = cart(id);
+        cart["expires_at"] = json!(expires_at.map(|at| at.to_string()));
+        cart
+    };
+    let until = async |id: &str| options.owners.owned(Kind::Cart, id).await.expect("read").expect("known").until;
+    for (id, stated, known) in [
+        ("never", None, day(0)),
+        ("soon", Some(day(6)), day(6)),
+        ("past", Some(day(-6)), day(0)),
+        // Nobody is believed that it lives for ever.
+        ("forever", Some(day(100_000)), day(366)),
+    ] {
+        let said = of(id, stated);
+        stub.usually(move |_| Act::json(201, &said));
+        ask(&bridge, call(Operation::CreateCart, None, wanted())).await.expect("a cart");
+        assert_eq!(until(id).await, known, "{id}");
+    }
+    let get = async |id: &str, expires_at| {
+        let said = of(id, expires_at);
+        stub.usually(move |_| Act::json(200, &said));
+        ask(&bridge, call(Operation::GetCart, Some(id), Value::Null)).await.expect("a cart");
+        until(id).await
+    };
+    assert_eq!(get("soon", Some(day(7))).await, day(6), "so little is not worth writing down");
+    assert_eq!(get("soon", Some(day(8))).await, day(8));
+    assert_eq!(get("soon", Some(day(3))).await, day(8), "nothing is made shorter");
+    days.store(10, Ordering::Relaxed);
+    assert_eq!(get("never", None).await, day(10), "it is alive now");
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use ucp_core::{Code, Operation, Release};
 use ucp_proxy::bridge::{owners::Kind, profile::Transport};
 
-use crate::stub::{Act, Stub, ask, bridge, call, opened, options, own, tool, ucp};
+use crate::stub::{Act, Got, Stub, ask, bridge, call, document, opened, options, own, tool, ucp};
 
 /// What the shop does, as often as it is asked.
 type Acting = Box<dyn Fn() -> Act + Send>;
@@ -43,7 +43,7 @@ async fn a_session_is_begun_when_the_shop_wants_one_and_again_when_it_forgot() {
     for query in ["first", "second", "third"] {
         let carried =
             ask(&bridge, call(Operation::SearchCatalog, None, json!({ "query": query }))).await.expect("an answer");
-        assert_eq!(Value::Object(carried.body), found(), "{query}");
+        assert_eq!(Value::Object(carried.body.into()), found(), "{query}");
     }
     let methods: Vec<_> =
         stub.got().iter().map(|got| got.body["method"].as_str().unwrap_or_default().to_owned()).collect();
@@ -70,7 +70,80 @@ async fn streams_of_events_and_texts_are_answers_too() {
     for query in ["stream", "text"] {
         let carried =
             ask(&bridge, call(Operation::SearchCatalog, None, json!({ "query": query }))).await.expect("an answer");
-        assert_eq!(Value::Object(carried.body), found());
+        assert_eq!(Value::Object(carried.body.into()), found());
+    }
+}
+
+#[tokio::test]
+async fn a_shop_of_the_first_release_may_have_methods_and_no_tools() {
+    let first = Release::V2026_01_11;
+    let stub = Stub::of(first).await;
+    let bridge = bridge(&stub, Transport::Mcp).await;
+    assert_eq!(bridge.release(), first);
+    stub.usually(move |got| {
+        let said = |name: &str, value: Value| {
+            Act::json(200, &json!({ "jsonrpc": "2.0", "id": got.body["id"], name: value }))
+        };
+        match got.body["method"].as_str() {
+            Some("create_checkout" | "get_checkout") => {
+                let capabilities = json!([{ "name": "dev.ucp.shopping.checkout", "version": first.date() }]);
+                said("result", json!({
+                    "ucp": { "version": first.date(), "capabilities": capabilities }, "id": "k1", "status": "incomplete",
+                    "line_items": [], "currency": "USD", "totals": [], "links": [], "payment": { "handlers": [] },
+                }))
+            }
+            _ => said("error", json!({ "code": -32601, "message": "Method not found" })),
+        }
+    });
+    let create = || call(Operation::CreateCheckout, None, json!({ "line_items": [], "currency": "USD" }));
+    let key = create().key;
+    let carried = ask(&bridge, create()).await.expect("a checkout");
+    assert_eq!((&carried.body["id"], carried.status), (&json!("k1"), 201));
+    ask(&bridge, call(Operation::GetCheckout, Some("k1"), Value::Null)).await.expect("a checkout");
+    let got = stub.got();
+    let methods: Vec<_> = got.iter().map(|got| got.body["method"].as_str().expect("a method")).collect();
+    assert_eq!(methods, ["tools/call", "create_checkout", "get_checkout"], "it is tried once");
+    let params = &got[1].body["params"];
+    let profile = "https://gateway.example/upstream/2026-01-11/.well-known/ucp";
+    assert_eq!(params["_meta"], json!({ "ucp": { "profile": profile } }));
+    assert_eq!((params["idempotency_key"].as_str(), params.get("meta")), (key.as_deref(), None));
+    assert_eq!(params["checkout"]["line_items"], json!([]));
+    assert_eq!(got[2].body["params"]["id"], "k1");
+}
+
+#[tokio::test]
+async fn a_stream_that_stays_open_is_over_with_the_answer() {
+    let stub = Stub::of(NEWEST).await;
+    let bridge = bridge(&stub, Transport::Mcp).await;
+    let noise = |n: u64| json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": { "progress": n } });
+    stub.then(move |got| {
+        // What is asked of the gateway, and what answers others, is none of the call's business.
+        let ping = json!({ "jsonrpc": "2.0", "id": got.body["id"], "method": "ping" });
+        let other =
+            json!({ "jsonrpc": "2.0", "id": 4_000, "result": { "structuredContent": { "ucp": {}, "id": "x" } } });
+        let answer = tool(got, &found()).to_string();
+        let (first, second) = answer.split_at(answer.len() / 2);
+        let mut pieces: Vec<_> = (0..50).map(|n| format!("event: message\ndata: {}\n\n", noise(n))).collect();
+        pieces.extend([
+            format!(": hello\r\n\r\ndata: {ping}\r\n\r\ndata: {other}\r\n\r\n"),
+            format!("data: {first}"),
+            second.to_owned(),
+            "\n".to_owned(),
+            "\n".to_owned(),
+        ]);
+        Act::Stream(pieces)
+    });
+    let search = |query: &str| ask(&bridge, call(Operation::SearchCatalog, None, json!({ "query": query })));
+    assert_eq!(document(search("open").await.expect("an answer")), found());
+    // One that never answers is given up, however much it talks.
+    let endless = "x".repeat(1 << 20);
+    for pieces in [vec![], vec![format!("data: {}\n\n", noise(1))], vec![format!(": {endless}\n"); 20]] {
+        let mut options = options(&stub, Transport::Mcp);
+        options.call.retry.attempts = 1;
+        let bridge = opened(options).await.expect("a bridge");
+        stub.then(move |_| Act::Stream(pieces.clone()));
+        let refused = ask(&bridge, call(Operation::SearchCatalog, None, json!({ "query": "never" }))).await;
+        assert_eq!(refused.expect_err("no answer").code, Code::Unavailable);
     }
 }
 
@@ -116,48 +189,61 @@ async fn nonsense_is_a_refusal_and_never_a_crash() {
 
 #[tokio::test]
 async fn whether_a_purchase_was_made_is_looked_up() {
-    let stub = Stub::of(NEWEST).await;
-    let options = options(&stub, Transport::Rest);
-    own(&options, Kind::Checkout, "k1").await;
-    let bridge = opened(options).await.expect("a bridge");
-    let checkout = |status: &str| {
-        let mut checkout = json!({ "ucp": ucp(NEWEST), "id": "k1", "status": status, "totals": [] });
-        if status == "completed" {
-            checkout["order"] = json!({ "id": "o1", "permalink_url": "https://shop.example/o1" });
-        }
-        checkout
-    };
-    let payment = json!({ "payment": { "instruments": [{ "id": "pi", "handler_id": "h", "type": "card", "selected": true,
-        "credential": { "type": "token", "token": "tok", "com.example.cryptogram": "x" } }] } });
-    let complete = || call(Operation::CompleteCheckout, Some("k1"), payment.clone());
-    // It hangs, and has carried it out.
-    let done = checkout("completed");
-    stub.then(|_| Act::Never).then(move |_| Act::json(200, &done));
-    let carried = ask(&bridge, complete()).await.expect("the truth");
-    assert_eq!((&carried.body["status"], &carried.body["order"]["id"]), (&json!("completed"), &json!("o1")));
-    // It breaks off, and is at it.
-    let at_it = checkout("complete_in_progress");
-    stub.then(|_| Act::BreakOff("{")).then(move |_| Act::json(200, &at_it));
-    assert_eq!(ask(&bridge, complete()).await.expect("the truth").body["status"], "complete_in_progress");
-    // It answers nonsense, and has done nothing.
-    let open = checkout("ready_for_complete");
-    stub.then(|_| Act::text(200, "text/html", "<html>")).then(move |_| Act::json(200, &open));
-    let refused = ask(&bridge, complete()).await.expect_err("not known to be done");
-    assert_eq!(refused.code, Code::Unavailable);
-    assert!(refused.content.contains("still open"), "{}", refused.content);
-    // Nothing can be found out.
-    stub.then(|_| Act::Never).usually(|_| Act::text(500, "text/plain", ""));
-    let refused = ask(&bridge, complete()).await.expect_err("unknown");
-    assert!(refused.content.contains("not known whether"), "{}", refused.content);
-    let completions: Vec<_> = stub.got().into_iter().filter(|got| got.path.ends_with("/complete")).collect();
-    assert_eq!(completions.len(), 4, "each was sent once");
-    assert_eq!(completions[0].body, payment, "what pays is handed on to the letter");
-    // The order is the platform's now.
-    stub.usually(|_| Act::json(200, &json!({ "ucp": ucp(NEWEST), "id": "o1" })));
-    assert_eq!(
-        ask(&bridge, call(Operation::GetOrder, Some("o1"), Value::Null)).await.expect("an order").body["id"],
-        "o1"
-    );
+    for transport in [Transport::Rest, Transport::Mcp] {
+        let stub = Stub::of(NEWEST).await;
+        let options = options(&stub, transport);
+        own(&options, Kind::Checkout, "k1").await;
+        let bridge = opened(options).await.expect("a bridge");
+        let say = move |got: &Got, document: &Value| match transport {
+            Transport::Rest => Act::json(200, document),
+            Transport::Mcp => Act::json(200, &tool(got, document)),
+        };
+        let checkout = |status: &str| {
+            let mut checkout = json!({ "ucp": ucp(NEWEST), "id": "k1", "status": status, "totals": [] });
+            if status == "completed" {
+                checkout["order"] = json!({ "id": "o1", "permalink_url": "https://shop.example/o1" });
+            }
+            checkout
+        };
+        let payment = json!({ "payment": { "instruments": [{ "id": "pi", "handler_id": "h", "type": "card", "selected": true,
+            "credential": { "type": "token", "token": "tok", "com.example.cryptogram": "x" } }] } });
+        let complete = || call(Operation::CompleteCheckout, Some("k1"), payment.clone());
+        // It hangs, and has carried it out.
+        let done = checkout("completed");
+        stub.then(|_| Act::Never).then(move |got| say(got, &done));
+        let carried = ask(&bridge, complete()).await.expect("the truth");
+        assert_eq!((&carried.body["status"], &carried.body["order"]["id"]), (&json!("completed"), &json!("o1")));
+        // It breaks off, and is at it.
+        let at_it = checkout("complete_in_progress");
+        stub.then(|_| Act::BreakOff("{")).then(move |got| say(got, &at_it));
+        assert_eq!(ask(&bridge, complete()).await.expect("the truth").body["status"], "complete_in_progress");
+        // It answers nonsense, and has done nothing.
+        let open = checkout("ready_for_complete");
+        stub.then(|_| Act::text(200, "text/html", "<html>")).then(move |got| say(got, &open));
+        let refused = ask(&bridge, complete()).await.expect_err("not known to be done");
+        assert_eq!(refused.code, Code::Unavailable);
+        assert!(refused.content.contains("still open"), "{}", refused.content);
+        // Nothing can be found out.
+        stub.then(|_| Act::Never).usually(|_| Act::text(500, "text/plain", ""));
+        let refused = ask(&bridge, complete()).await.expect_err("unknown");
+        assert!(refused.content.contains("not known whether"), "{}", refused.content);
+        let sent = |got: &Got| match transport {
+            Transport::Rest => got.path.ends_with("/complete").then(|| got.body.clone()),
+            Transport::Mcp => {
+                let params = &got.body["params"];
+                (params["name"] == "complete_checkout").then(|| params["arguments"]["checkout"].clone())
+            }
+        };
+        let completions: Vec<_> = stub.got().iter().filter_map(sent).collect();
+        assert_eq!(completions.len(), 4, "each was sent once");
+        assert_eq!(completions[0], payment, "what pays is handed on to the letter");
+        // The order is the platform's now.
+        stub.usually(move |got| say(got, &json!({ "ucp": ucp(NEWEST), "id": "o1" })));
+        assert_eq!(
+            ask(&bridge, call(Operation::GetOrder, Some("o1"), Value::Null)).await.expect("an order").body["id"],
+            "o1"
+        );
+    }
 }
 
 #[tokio::test]
@@ -168,7 +254,7 @@ async fn a_change_of_unknown_end_is_asked_for_again_under_its_key() {
     let said = cart.clone();
     stub.then(|_| Act::BreakOff("{\"ucp\"")).then(move |_| Act::json(201, &said));
     let carried = ask(&bridge, call(Operation::CreateCart, None, json!({ "line_items": [] }))).await.expect("a cart");
-    assert_eq!(Value::Object(carried.body), cart);
+    assert_eq!(Value::Object(carried.body.into()), cart);
     let got = stub.got();
     assert_eq!(got.len(), 2);
     assert_eq!(got[0].header("idempotency-key"), got[1].header("idempotency-key"));

@@ -2,5 +2,6 @@
 
 mod asking;
 mod hostile;
+mod mandates;
 mod stub;
 mod webhooks;

@@ -3,7 +3,10 @@
 use std::{
     collections::{HashMap, VecDeque},
     net::SocketAddr,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
@@ -14,25 +17,28 @@ use axum::{
     extract::State,
     response::Response,
 };
+use futures_util::StreamExt as _;
 use http::{HeaderMap, Method, StatusCode, Uri};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 use ucp_core::{
     Operation, Refusal, Release, cart, checkout,
+    message::Message,
     negotiation::Active,
     operation::Offering,
     order,
-    port::{Carried, Relay as _, Relayed, Visitor},
+    port::{Carried, Relay as _, Relayed, Trace, Visitor},
     purchase::{
         caller::Caller,
         ledger::{Change, Committed, Kept, Key, Ledger, Stored},
+        mandate::{Evidence, Mandate, Notary},
     },
 };
 use ucp_proxy::{
     bridge::{
         Bridge, Options, SetupError,
-        owners::{Kind, Owner, Owners},
+        owners::{Kind, Owned, Owner, Owners},
         profile::Transport,
     },
     resilience::{self, shared::Capacity},
@@ -70,6 +76,8 @@ pub(crate) enum Act {
     Say(StatusCode, Vec<(&'static str, String)>, Vec<u8>),
     /// It sends the beginning of an answer and goes away.
     BreakOff(&'static str),
+    /// It says this, piece by piece, and nothing more, but does not hang up.
+    Stream(Vec<String>),
     /// It takes its time.
     Never,
 }
@@ -104,6 +112,7 @@ struct Inner {
     script: VecDeque<Acting>,
     usual: Acting,
     profile: Value,
+    profile_fetches: usize,
 }
 
 /// The shop.
@@ -132,7 +141,7 @@ impl Stub {
             supported_versions: &[],
         });
         let usual: Acting = Box::new(|got| panic!("nobody said what to answer to {got:?}"));
-        let inner = Inner { got: Vec::new(), script: VecDeque::new(), usual, profile };
+        let inner = Inner { got: Vec::new(), script: VecDeque::new(), usual, profile, profile_fetches: 0 };
         let stub = Self { inner: Arc::new(Mutex::new(inner)), address };
         let router = Router::new().fallback(serve).with_state(stub.clone());
         tokio::spawn(async move { axum::serve(listener, router).await });
@@ -167,6 +176,11 @@ impl Stub {
         self.lock().profile.clone()
     }
 
+    /// How often it was asked for its profile.
+    pub(crate) fn profile_fetches(&self) -> usize {
+        self.lock().profile_fetches
+    }
+
     /// What it was asked, without its profile.
     pub(crate) fn got(&self) -> Vec<Got> {
         self.lock().got.clone()
@@ -184,6 +198,7 @@ async fn serve(State(stub): State<Stub>, method: Method, uri: Uri, headers: Head
     let act = {
         let mut inner = stub.lock();
         if uri.path() == "/.well-known/ucp" {
+            inner.profile_fetches += 1;
             Act::json(200, &inner.profile)
         } else {
             let body = serde_json::from_slice(&body).unwrap_or_default();
@@ -209,6 +224,17 @@ async fn serve(State(stub): State<Stub>, method: Method, uri: Uri, headers: Head
                 Body::from_stream(stream),
             )
         }
+        Act::Stream(pieces) => {
+            let pieces = futures_util::stream::iter(pieces).then(async |piece| {
+                tokio::task::yield_now().await;
+                Ok::<_, std::io::Error>(Bytes::from(piece))
+            });
+            say(
+                StatusCode::OK,
+                vec![("content-type", "text/event-stream".to_owned())],
+                Body::from_stream(pieces.chain(futures_util::stream::pending())),
+            )
+        }
         Act::Never => std::future::pending().await,
     }
 }
@@ -225,17 +251,24 @@ pub(crate) fn ucp(release: Release) -> Value {
 
 /// Owners in memory.
 #[derive(Default)]
-pub(crate) struct Memory(Mutex<HashMap<(Kind, String), Owner>>);
+pub(crate) struct Memory(Mutex<HashMap<(Kind, String), Owned>>);
 
 #[async_trait]
 impl Owners for Memory {
-    async fn owner(&self, kind: Kind, id: &str) -> Result<Option<Owner>, Refusal> {
+    async fn owned(&self, kind: Kind, id: &str) -> Result<Option<Owned>, Refusal> {
         Ok(self.0.lock().expect("whole").get(&(kind, id.to_owned())).cloned())
     }
 
-    async fn claim(&self, kind: Kind, id: &str, owner: &Owner) -> Result<Owner, Refusal> {
+    async fn claim(&self, kind: Kind, id: &str, owner: &Owner, until: Timestamp) -> Result<Owner, Refusal> {
         let mut owners = self.0.lock().expect("whole");
-        Ok(owners.entry((kind, id.to_owned())).or_insert_with(|| owner.clone()).clone())
+        let claimed = Owned { owner: owner.clone(), until };
+        Ok(owners.entry((kind, id.to_owned())).or_insert(claimed).owner.clone())
+    }
+
+    async fn extend(&self, kind: Kind, id: &str, until: Timestamp) -> Result<(), Refusal> {
+        let mut owners = self.0.lock().expect("whole");
+        owners.get_mut(&(kind, id.to_owned())).expect("something that belongs to somebody").until = until;
+        Ok(())
     }
 }
 
@@ -312,6 +345,23 @@ pub(crate) fn options(stub: &Stub, transport: Transport) -> Options {
     }
 }
 
+/// A clock that is set forward.
+#[derive(Clone, Default)]
+pub(crate) struct Ahead(Arc<AtomicU64>);
+
+impl Ahead {
+    pub(crate) fn by(&self, time: Duration) {
+        self.0.fetch_add(time.as_secs(), Ordering::Relaxed);
+    }
+
+    /// A bridge by this clock.
+    pub(crate) async fn opened(&self, options: Options) -> Bridge {
+        let ahead = Arc::clone(&self.0);
+        let clock = Arc::new(move || Instant::now() + Duration::from_secs(ahead.load(Ordering::Relaxed)));
+        Bridge::open(options, clock, Arc::new(|| 7)).await.expect("a bridge")
+    }
+}
+
 pub(crate) async fn opened(options: Options) -> Result<Bridge, SetupError> {
     Bridge::open(options, Arc::new(Instant::now), Arc::new(|| 7)).await
 }
@@ -357,6 +407,7 @@ pub(crate) fn call(operation: Operation, id: Option<&str>, payload: Value) -> Re
         payload,
         languages: Vec::new(),
         key: operation.row().effect.writes().then(|| "2f1a4b6e-8a51-4f5c-8f0e-0f6f6b1f7a10".to_owned()),
+        trace: Trace::default(),
     }
 }
 
@@ -368,6 +419,32 @@ pub(crate) async fn ask(bridge: &Bridge, call: Relayed) -> Result<Carried, Refus
 
 /// Makes a checkout that belongs to the platform `agent`, without any trace at the shop.
 pub(crate) async fn own(options: &Options, kind: Kind, id: &str) {
-    let owner = Owner { platform: "https://agent.example/profile".to_owned(), release: Release::V2026_08_25 };
-    options.owners.claim(kind, id, &owner).await.expect("claimed");
+    let platform = "https://agent.example/profile".to_owned();
+    let owner = Owner { platform, release: Release::V2026_08_25, mandates: false };
+    options.owners.claim(kind, id, &owner, now()).await.expect("claimed");
+}
+
+/// The answer as a document.
+pub(crate) fn document(carried: Carried) -> Value {
+    Value::Object(carried.body.into())
+}
+
+/// What a platform has to show for its mandates: keys.
+#[derive(Debug)]
+struct Shown(Vec<Value>);
+
+#[async_trait]
+impl Notary for Shown {
+    async fn verify(&self, _: Option<&Mandate>, _: checkout::View, _: Timestamp) -> Result<Evidence, Message> {
+        panic!("the shop verifies mandates")
+    }
+
+    fn platform_keys(&self) -> Vec<Value> {
+        self.0.clone()
+    }
+}
+
+/// A platform that negotiated everything, mandates too, and has these keys.
+pub(crate) fn mandating(name: &str, release: Release, keys: &[Value]) -> Caller {
+    Caller { notary: Some(Arc::new(Shown(keys.to_vec()))), ..declaring(name, release, |_| true) }
 }

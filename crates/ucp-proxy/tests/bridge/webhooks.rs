@@ -14,7 +14,7 @@ use ucp_proxy::bridge::{
 };
 use ucp_trust::signature::{RequestLine, Scheme, SigningKey, sign_request};
 
-use crate::stub::{Stub, key, now, opened, options};
+use crate::stub::{Ahead, Stub, key, now, opened, options};
 
 const RELEASE: Release = Release::V2026_08_25;
 
@@ -45,7 +45,9 @@ fn headers(key: &SigningKey, body: &[u8], id: &str, at: SystemTime) -> HeaderMap
 }
 
 async fn told(bridge: &Bridge, headers: &HeaderMap, body: &Value) -> Result<Notice, Refusal> {
-    bridge.told(line(), headers, &Bytes::from(body.to_string())).await
+    let body = Bytes::from(body.to_string());
+    let proven = bridge.verify(bridge.heard(headers)?, line(), headers, &body).await?;
+    bridge.told(proven, &body).await
 }
 
 #[tokio::test]
@@ -53,8 +55,9 @@ async fn notices_are_believed_when_the_shop_signed_them_and_somebody_bought() {
     let (shop, public) = key();
     let stub = Stub::offering(RELEASE, &Offering::everything(), &[public]).await;
     let options = options(&stub, Transport::Rest);
-    let owner = Owner { platform: "https://agent.example/profile".into(), release: Release::V2026_01_23 };
-    options.owners.claim(Kind::Checkout, "k1", &owner).await.expect("claimed");
+    let owner =
+        Owner { platform: "https://agent.example/profile".into(), release: Release::V2026_01_23, mandates: false };
+    options.owners.claim(Kind::Checkout, "k1", &owner, crate::stub::now()).await.expect("claimed");
     let bridge = opened(options.clone()).await.expect("a bridge");
     let now: SystemTime = now().into();
     let order = json!({ "ucp": {}, "id": "o1", "checkout_id": "k1", "line_items": [], "unknown": 1,
@@ -88,5 +91,89 @@ async fn notices_are_believed_when_the_shop_signed_them_and_somebody_bought() {
     let nobodys = json!({ "id": "o2", "checkout_id": "k2" });
     let signed = headers(&shop, nobodys.to_string().as_bytes(), id, now);
     assert_eq!(refused(told(&bridge, &signed, &nobodys).await), Code::InvalidRequest);
-    assert_eq!(options.owners.owner(Kind::Order, "o2").await.expect("read"), None);
+    assert_eq!(options.owners.owned(Kind::Order, "o2").await.expect("read"), None);
+}
+
+/// A shop with an order, and a bridge to it.
+async fn selling(keys: &[Value], ahead: &Ahead) -> (Stub, Bridge) {
+    let stub = Stub::offering(RELEASE, &Offering::everything(), keys).await;
+    let options = options(&stub, Transport::Rest);
+    let owner = Owner { platform: "https://agent.example/profile".into(), release: RELEASE, mandates: false };
+    options.owners.claim(Kind::Order, "o1", &owner, crate::stub::now()).await.expect("claimed");
+    let bridge = ahead.opened(options).await;
+    (stub, bridge)
+}
+
+#[tokio::test]
+async fn a_new_key_of_the_shop_is_fetched_once_and_not_for_every_stranger() {
+    let ((first, old), (second, new), (stranger, _)) = (key(), key(), key());
+    let ahead = Ahead::default();
+    let (stub, bridge) = selling(std::slice::from_ref(&old), &ahead).await;
+    let order = json!({ "id": "o1" });
+    let bytes = order.to_string();
+    let at: SystemTime = now().into();
+    let notice = |key: &SigningKey| headers(key, bytes.as_bytes(), "5f0d5f3a-9d2c-4e69-8f0b-0a4a0f1c2d3e", at);
+    let refused = |result: Result<Notice, Refusal>| result.expect_err("refused").code;
+    told(&bridge, &notice(&first), &order).await.expect("a notice");
+    assert_eq!(stub.profile_fetches(), 1);
+    // It signs with another key from one moment to the next.
+    let mut profile = stub.shown();
+    (profile["keys"], profile["signing_keys"]) = (json!([new]), json!([new]));
+    stub.profile(profile.clone());
+    let renewed = notice(&second);
+    let many = (0..10).map(|_| told(&bridge, &renewed, &order));
+    for answer in futures_util::future::join_all(many).await {
+        answer.expect("a notice");
+    }
+    assert_eq!(stub.profile_fetches(), 2, "once for all who wait for it");
+    assert_eq!(refused(told(&bridge, &notice(&first), &order).await), Code::KeyNotFound, "the old one is gone");
+    // Whoever makes keys up causes no more than that.
+    for _ in 0..10 {
+        assert_eq!(refused(told(&bridge, &notice(&stranger), &order).await), Code::KeyNotFound);
+    }
+    assert_eq!(stub.profile_fetches(), 2);
+    // A while later it is looked again, and again once.
+    (profile["keys"], profile["signing_keys"]) = (json!([old]), json!([old]));
+    stub.profile(profile);
+    ahead.by(Duration::from_secs(61));
+    told(&bridge, &notice(&first), &order).await.expect("a notice");
+    assert_eq!(refused(told(&bridge, &notice(&stranger), &order).await), Code::KeyNotFound);
+    assert_eq!(stub.profile_fetches(), 3);
+}
+
+#[tokio::test]
+async fn what_is_told_twice_has_the_same_name_and_strangers_cannot_give_it_another() {
+    let (shop, public) = key();
+    let (_, bridge) = selling(&[public], &Ahead::default()).await;
+    let order = json!({ "id": "o1", "status": "shipped" });
+    let bytes = order.to_string();
+    let now: SystemTime = now().into();
+    let name = async |headers: &HeaderMap| told(&bridge, headers, &order).await.expect("a notice").id;
+    let (one, other) = ("5f0d5f3a-9d2c-4e69-8f0b-0a4a0f1c2d3e", "5f0d5f3a-9d2c-4e69-8f0b-0a4a0f1c2d3f");
+    assert_eq!(name(&headers(&shop, bytes.as_bytes(), one, now)).await, one);
+    assert_eq!(
+        name(&headers(&shop, bytes.as_bytes(), "evt_1", now)).await,
+        name(&headers(&shop, bytes.as_bytes(), "evt_1", now)).await
+    );
+    // The name and the time are not signed by every shop: then they prove nothing.
+    let unsigned = |id: &str, at: SystemTime| {
+        let mut headers = HeaderMap::new();
+        for (name, value) in [("content-type", "application/json"), ("ucp-agent", "profile=\"https://shop.example/\"")]
+        {
+            headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+        }
+        sign_request(line(), &mut headers, bytes.as_bytes(), &[], &shop, now).expect("signed");
+        let seconds = at.duration_since(SystemTime::UNIX_EPOCH).expect("after 1970").as_secs().to_string();
+        for (name, value) in [("webhook-id", id), ("webhook-timestamp", &seconds)] {
+            headers.insert(HeaderName::from_static(name), HeaderValue::from_str(value).expect("a value"));
+        }
+        headers
+    };
+    let first = name(&unsigned(one, now)).await;
+    assert_ne!(first, one);
+    assert_eq!(name(&unsigned(other, now + Duration::from_secs(10))).await, first, "told once more under another name");
+    let moved = headers(&shop, bytes.as_bytes(), one, now);
+    let mut renamed = moved.clone();
+    renamed.insert("webhook-id", HeaderValue::from_static("5f0d5f3a-9d2c-4e69-8f0b-0a4a0f1c2d3f"));
+    assert_eq!(told(&bridge, &renamed, &order).await.expect_err("refused").code, Code::SignatureInvalid);
 }

@@ -32,7 +32,7 @@ use ucp_core::{
 
 use self::entry::Entry;
 pub(crate) use self::entry::{nanoseconds, timestamp};
-use crate::{Database, error::WriteError, sqlite::stock};
+use crate::{Database, error::WriteError, relayed, sqlite::stock};
 
 /// How long an answer is kept for those who ask again (rule IDM-02).
 const KEPT_FOR: SignedDuration = SignedDuration::from_hours(48);
@@ -44,7 +44,7 @@ const REMEMBERED_FOR: SignedDuration = SignedDuration::from_hours(30 * 24);
 const SETTLED_FOR: SignedDuration = SignedDuration::from_hours(7 * 24);
 
 /// How many rows are removed at once. Others want to write too.
-const BATCH: i64 = 200;
+pub(crate) const BATCH: i64 = 200;
 
 /// The books of an open shop. Cloning them is cheap and yields the same books.
 #[derive(Clone, Debug)]
@@ -61,15 +61,16 @@ impl Books {
 
     /// Removes what nobody will ask for any more: answers after 48 hours, carts and checkouts 30 days after they have
     /// expired, notices about orders 7 days after they were settled or 30 days after they could not even be tried. Orders
-    /// stay with their mandates, and so do checkouts as long as it is not known whether they were paid for. To be called from
-    /// time to time; it goes in small steps, between which others write. Yields how many rows were removed.
+    /// stay with their mandates, and so do checkouts as long as it is not known whether they were paid for. What a shop
+    /// elsewhere keeps is forgotten after its [own time](crate::relayed). To be called from time to time; it goes in small
+    /// steps, between which others write. Yields how many rows were removed.
     ///
     /// # Errors
     /// [`Unavailable`](ucp_core::Code::Unavailable) if the database cannot be written. What was removed until then stays
     /// removed.
     pub async fn prune(&self, now: Timestamp) -> Result<u64, Refusal> {
         let before = |age| nanoseconds(now.saturating_sub(age).unwrap_or(Timestamp::MIN));
-        let mut removed = 0;
+        let mut removed = self.prune_relayed(now, relayed::MOST).await?;
         for (statement, before) in [
             ("DELETE FROM kept WHERE seq IN (SELECT seq FROM kept WHERE at < ? ORDER BY at LIMIT ?)", before(KEPT_FOR)),
             (

@@ -18,6 +18,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0006_claims.sql"),
     include_str!("migrations/0007_mandates.sql"),
     include_str!("migrations/0008_relayed.sql"),
+    include_str!("migrations/0009_relayed_ages.sql"),
 ];
 
 /// Brings the database to the newest schema.

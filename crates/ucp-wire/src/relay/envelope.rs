@@ -6,17 +6,14 @@ use ucp_core::{
     message::{Message, Severity},
     negotiation::Active,
     operation::ORDER,
-    port::Carried,
+    port::{Carried, NEGOTIATED, Written},
 };
 
 use super::{is_failure, prune::prune};
 use crate::{
     dialect::{Dialect, Encoded, Occasion, Offer},
-    splice::json,
+    splice::{Document, json, members},
 };
-
-/// The members of `ucp` that say what was negotiated.
-const OWN: [&str; 3] = ["version", "status", "capabilities"];
 
 /// An answer of a shop that speaks UCP itself, as a caller of this release gets it: in the envelope of the gateway, without
 /// what was not negotiated with the caller. `note` is said in addition.
@@ -31,16 +28,20 @@ pub fn encode(
     note: Option<&Message>,
 ) -> Encoded {
     if carried.sealed {
-        return Encoded { document: json(&carried.body), status: carried.status, rpc_error: None };
+        return Encoded { document: json(&*carried.body), status: carried.status, rpc_error: None };
+    }
+    if let (Some(written), None) = (carried.body.written(), note) {
+        let document = spliced(dialect, operation, written, active);
+        return Encoded { document, status: carried.status, rpc_error: None };
     }
     if is_failure(&carried.body) {
         return failure(dialect, operation, carried, active, note);
     }
-    let mut body = carried.body.clone();
+    let mut body = Map::from(carried.body.clone());
     prune(operation, &mut body, active);
     let mut ucp = dialect.metadata(operation, active);
     if let Some(Value::Object(theirs)) = body.get_mut("ucp").map(Value::take) {
-        ucp.extend(theirs.into_iter().filter(|(name, _)| !OWN.contains(&name.as_str())));
+        ucp.extend(theirs.into_iter().filter(|(name, _)| !NEGOTIATED.contains(&name.as_str())));
     }
     if body.contains_key("ucp") {
         body.insert("ucp".to_owned(), Value::Object(ucp));
@@ -56,12 +57,25 @@ pub fn encode(
     Encoded { document: json(&body), status: carried.status, rpc_error: None }
 }
 
+/// An answer that is written down, in the envelope of the gateway. Nobody has to negotiate any of its members.
+fn spliced(dialect: &dyn Dialect, operation: Operation, written: &Written, active: &Active) -> String {
+    let mut ucp = dialect.metadata(operation, active);
+    ucp.extend(written.extra().iter().map(|(name, value)| (name.clone(), value.clone())));
+    let ucp = members(&ucp);
+    let mut document = Document::with_capacity(ucp.len() + written.rest().len() + r#"{"ucp":{},}"#.len());
+    document.object(|answer| {
+        answer.name("ucp").object(|envelope| envelope.raw(&ucp));
+        answer.raw(written.rest());
+    });
+    document.finish()
+}
+
 /// An order that the shop tells of, as platforms of this release are told about it.
 #[must_use]
 pub fn notice(dialect: &dyn Dialect, body: Map<String, Value>, occasion: &Occasion<'_>) -> String {
     let told = dialect.offers().iter().filter(|offer| offer.known_as == ORDER).map(Offer::declaration);
     let active = Active::all(&told.collect::<Vec<_>>());
-    let carried = Carried { body, sealed: false, status: 200 };
+    let carried = Carried { body: body.into(), sealed: false, status: 200 };
     dialect.noticed(encode(dialect, Operation::GetOrder, &carried, &active, None).document, occasion)
 }
 

@@ -131,6 +131,7 @@ fn asking(operation: Operation, payload: Value, profile: Option<&str>) -> Call {
         idempotency_keys: Vec::new(),
         languages: Vec::new(),
         principal: Principal::Anonymous,
+        trace: ucp_core::port::Trace::default(),
     }
 }
 

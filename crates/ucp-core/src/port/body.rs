@@ -1,0 +1,217 @@
+//! The members of an answer on its way from a shop that speaks UCP itself to a caller.
+//!
+//! An answer about goods is mostly handed on as it came, to one caller after the other. It is therefore kept as the text
+//! that it was, and taken apart only for whoever wants to look into it or change it.
+
+use std::{
+    collections::HashSet,
+    ops::Deref,
+    sync::{Arc, OnceLock},
+};
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{MapAccess, Visitor},
+};
+use serde_json::{Map, Value, value::RawValue};
+
+/// The members of an answer. Clones of what is written down share the text.
+#[derive(Clone, Debug)]
+pub struct Body {
+    /// The members, once somebody has looked.
+    members: OnceLock<Map<String, Value>>,
+    written: Option<Arc<Written>>,
+}
+
+/// An answer as text, apart from the shop's envelope.
+#[derive(Debug)]
+pub struct Written {
+    /// The shop's envelope, the member `ucp`.
+    ucp: Box<str>,
+    /// The members of that which do not say what was negotiated with the shop.
+    extra: Map<String, Value>,
+    /// All other members, without braces.
+    rest: Box<str>,
+}
+
+/// The members of the envelope that say what was negotiated.
+pub const NEGOTIATED: [&str; 3] = ["version", "status", "capabilities"];
+
+impl Body {
+    /// An answer that carries goods, as text. `None` for any other document: one that says why there is nothing to return,
+    /// one with members of an extension, which not every caller may get, and one that is no answer.
+    ///
+    /// The document has to be known to be sound: what is in its members is not read.
+    #[must_use]
+    pub fn written_down(document: &[u8]) -> Option<Self> {
+        let Outline(members) = serde_json::from_slice(document).ok()?;
+        let names: HashSet<_> = members.iter().map(|(name, _)| name.as_str()).collect();
+        let carries = names.contains("products") || names.contains("product");
+        let extended = |name: &&str| name.contains('.') || *name == "ap2";
+        if names.len() < members.len() || !carries || names.iter().any(extended) {
+            return None;
+        }
+        let (_, ucp) = members.iter().find(|(name, _)| name == "ucp")?;
+        let Outline(envelope) = serde_json::from_str(ucp.get()).ok()?;
+        if envelope.iter().any(|(name, value)| name == "status" && value.get() != "\"success\"") {
+            return None;
+        }
+        let theirs = envelope.iter().filter(|(name, _)| !NEGOTIATED.contains(&name.as_str()));
+        let extra = theirs.map(|(name, value)| Some((name.clone(), serde_json::from_str(value.get()).ok()?)));
+        let extra = extra.collect::<Option<_>>()?;
+        let mut rest = String::with_capacity(document.len());
+        for (name, value) in members.iter().filter(|(name, _)| name != "ucp") {
+            if !rest.is_empty() {
+                rest.push(',');
+            }
+            rest.push_str(&Value::String(name.clone()).to_string());
+            rest.push(':');
+            rest.push_str(value.get());
+        }
+        let written = Written { ucp: ucp.get().into(), extra, rest: rest.into() };
+        Some(Self { members: OnceLock::new(), written: Some(Arc::new(written)) })
+    }
+
+    /// The text, where it is written down.
+    #[must_use]
+    pub fn written(&self) -> Option<&Written> {
+        self.written.as_deref()
+    }
+
+    /// The members, to change them. They are no longer written down.
+    pub fn to_mut(&mut self) -> &mut Map<String, Value> {
+        let members = Map::from(std::mem::take(self));
+        *self = members.into();
+        self.members.get_mut().unwrap_or_else(|| unreachable!("they were just put there"))
+    }
+}
+
+impl Written {
+    /// What the shop's envelope says beside what was negotiated with the shop.
+    #[must_use]
+    pub fn extra(&self) -> &Map<String, Value> {
+        &self.extra
+    }
+
+    /// The members beside the envelope, without braces.
+    #[must_use]
+    pub fn rest(&self) -> &str {
+        &self.rest
+    }
+
+    /// About how many bytes it takes in memory.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        size_of::<Self>() + self.ucp.len() + self.rest.len()
+    }
+
+    fn members(&self) -> Map<String, Value> {
+        let text = format!("{{\"ucp\":{},{}}}", self.ucp, self.rest);
+        // It was checked before it was written down.
+        serde_json::from_str(&text).unwrap_or_default()
+    }
+}
+
+impl Default for Body {
+    fn default() -> Self {
+        Map::new().into()
+    }
+}
+
+impl From<Map<String, Value>> for Body {
+    fn from(members: Map<String, Value>) -> Self {
+        Self { members: members.into(), written: None }
+    }
+}
+
+impl From<Body> for Map<String, Value> {
+    fn from(body: Body) -> Self {
+        let Body { members, written } = body;
+        members.into_inner().or_else(|| written.map(|written| written.members())).unwrap_or_default()
+    }
+}
+
+impl Deref for Body {
+    type Target = Map<String, Value>;
+
+    fn deref(&self) -> &Self::Target {
+        self.members.get_or_init(|| self.written().map(Written::members).unwrap_or_default())
+    }
+}
+
+/// The members of an object, whose values are not read.
+struct Outline<'a>(Vec<(String, &'a RawValue)>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Outline<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Members;
+        impl<'de> Visitor<'de> for Members {
+            type Value = Outline<'de>;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut members = Vec::with_capacity(4);
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(Outline(members))
+            }
+        }
+        deserializer.deserialize_map(Members)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn written(document: &Value) -> Option<Body> {
+        Body::written_down(document.to_string().as_bytes())
+    }
+
+    #[test]
+    fn what_carries_goods_is_kept_as_it_came() {
+        let document = json!({
+            "products": [{ "id": "p\u{e9}\"", "price": 1.50 }],
+            "ucp": { "version": "2026-08-25", "status": "success", "capabilities": {}, "payment_handlers": { "x": [] } },
+            "unknown": null,
+        });
+        let body = written(&document).expect("an answer");
+        let text = body.written().expect("a text");
+        assert_eq!(text.rest(), r#""products":[{"id":"pé\"","price":1.5}],"unknown":null"#);
+        assert_eq!(Value::Object(text.extra().clone()), json!({ "payment_handlers": { "x": [] } }));
+        assert_eq!(body["products"][0]["price"], 1.5);
+        assert!(body.written().is_some(), "looking changes nothing");
+        assert_eq!(Value::Object(body.into()), document);
+    }
+
+    #[test]
+    fn what_is_changed_is_written_down_no_longer() {
+        let mut body = written(&json!({ "ucp": {}, "product": {} })).expect("an answer");
+        body.to_mut().insert("messages".to_owned(), json!([]));
+        assert!(body.written().is_none());
+        assert_eq!(Value::Object(body.into()), json!({ "ucp": {}, "product": {}, "messages": [] }));
+    }
+
+    #[test]
+    fn everything_else_is_taken_apart() {
+        for document in [
+            json!({ "ucp": { "status": "error" }, "products": [] }),
+            json!({ "ucp": { "status": "success" }, "messages": [] }),
+            json!({ "ucp": {}, "products": [], "com.example.badge": 1 }),
+            json!({ "ucp": {}, "products": [], "ap2": {} }),
+            json!({ "products": [] }),
+            json!({ "ucp": 1, "products": [] }),
+            json!([{ "ucp": {}, "products": [] }]),
+        ] {
+            assert!(written(&document).is_none(), "{document}");
+        }
+        assert!(Body::written_down(br#"{"ucp":{},"products":[],"products":[1]}"#).is_none(), "twice the same name");
+        assert!(Body::written_down(br#"{"ucp":{},"products":["#).is_none());
+    }
+}
