@@ -48,8 +48,10 @@ struct Goods {
     plenty: [&'static str; 2],
     /// A variant that is sold out.
     sold_out: &'static str,
-    /// A code that makes the first of `plenty` cheaper.
-    code: &'static str,
+    /// A code that makes the first of `plenty` cheaper, where the shop knows codes.
+    code: Option<&'static str>,
+    /// What the names of its own carts have in them, where the shop has carts of its own: they are secrets.
+    secret: Option<&'static str>,
     /// How a purchase ends.
     end: End,
 }
@@ -154,7 +156,10 @@ macro_rules! backends {
                 choosing::signals_are_those_of_the_combinations_there_are,
                 choosing::choices_are_given_up_in_order,
                 choosing::a_variant_overrules_the_choices,
+                buying::what_is_shown_is_what_is_sold,
                 buying::a_cart_is_what_was_stated_last,
+                buying::nothing_is_lost_on_the_way,
+                buying::lines_keep_their_names,
                 buying::amounts_add_up,
                 buying::what_cannot_be_bought_is_said,
                 buying::a_code_is_taken_off_or_refused,
@@ -162,6 +167,9 @@ macro_rules! backends {
                 buying::what_is_somebody_elses_does_not_exist,
                 buying::a_purchase_ends_as_the_shop_can,
                 buying::what_is_canceled_stays_so,
+                buying::a_checkout_is_not_its_cart,
+                buying::what_is_over_stays_so,
+                buying::names_of_the_shops_carts_stay_inside,
                 buying::both_transports_see_the_same_cart,
                 strangers::identifiers_of_nobody_find_nothing,
                 strangers::identifiers_of_nobody_are_not_sold,

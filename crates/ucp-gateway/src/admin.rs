@@ -1,4 +1,5 @@
-//! The admin endpoint: the same steps of orders as on the command line, over HTTP, on a listener of its own.
+//! The admin endpoint: the same steps of orders as on the command line, over HTTP, on a listener of its own, and what happens
+//! between the gateway and a shop that is elsewhere.
 //!
 //! Every call shows the token. Answers are never cached, and say what was wrong.
 
@@ -21,6 +22,7 @@ use ucp_core::{
     order::outbox::Outbox as _,
 };
 use ucp_payment::Secret;
+use ucp_proxy::resilience::Counters;
 use ucp_store::Books;
 
 use crate::{
@@ -74,15 +76,23 @@ impl From<NotTaken> for Failure {
 }
 
 /// The routes, behind the token.
-pub(crate) fn router(books: Books, token: Secret) -> Router {
+pub(crate) fn router(books: Books, counters: Option<Arc<Counters>>, token: Secret) -> Router {
+    let upstream = async move || match &counters {
+        Some(counters) => Ok(Document(json!(counters.snapshot()))),
+        None => Err(Failure(StatusCode::NOT_FOUND, "the shop is the embedded one, and has no upstream".to_owned())),
+    };
     Router::new()
+        .route("/upstream", get(upstream))
         .route("/orders", get(list))
         .route("/orders/{id}", get(show))
         .route("/orders/{id}/{step}", post(step))
         .route("/webhooks", get(webhooks))
         .route("/webhooks/{id}/resend", post(resend))
         .fallback(async || {
-            Failure(StatusCode::NOT_FOUND, "there is nothing here; see `/orders` and `/webhooks`".to_owned())
+            Failure(
+                StatusCode::NOT_FOUND,
+                "there is nothing here; see `/orders`, `/webhooks` and `/upstream`".to_owned(),
+            )
         })
         .with_state(Arc::new(books))
         .layer(DefaultBodyLimit::max(MAX_BODY))

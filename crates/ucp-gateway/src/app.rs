@@ -1,18 +1,27 @@
 //! The composition: a backend, the gate and the pipeline in front of it, and the bindings in front of those.
 
-use std::{path::Path, sync::Arc};
+use std::{
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use axum::Router;
 use futures_util::future::BoxFuture;
 use http::HeaderMap;
+use serde_json::Value;
 use ucp_core::{
     Refusal, Release,
     negotiation::Names,
+    operation::{AP2_MANDATE, Offering},
     port::{Backend, SalesCapabilities},
     purchase::{desk::Desk, payment::Handler},
 };
 use ucp_mcp::{Server, http::ErrorStatus};
 use ucp_payment::{Sandbox, sandbox};
+use ucp_proxy::{
+    bridge::{Bridge, platform},
+    resilience::Counters,
+};
 use ucp_rest::publication::{PROFILE_PATH, Publication, prefix};
 use ucp_service::{
     Endpoint, Gate, Pipeline,
@@ -27,6 +36,7 @@ use ucp_trust::{
     address::{ProfileUrl, Reach},
     directory::{Directory, DirectoryOptions},
     fetch::{Fetch, FetchError, FetchOptions, Fetched, Fetcher},
+    jwk::PublicKey,
     keyring::{Keyring, KeyringError},
     limit::{InFlight, RateLimits},
     profile::PlatformProfile,
@@ -58,10 +68,12 @@ pub(crate) struct App {
     pub(crate) name: String,
     keyring: Keyring,
     signing_key: Arc<CurrentKey>,
-    publications: Vec<Publication>,
+    publications: Publications,
     /// Where the embedded shop sells.
     desk: Option<Desk>,
     books: Books,
+    /// What happens between the gateway and a shop that is elsewhere.
+    counters: Option<Arc<Counters>>,
     /// Tells platforms about their orders.
     courier: Option<Courier>,
 }
@@ -80,7 +92,7 @@ impl App {
         let base = base(public_url);
         let signing_key = Arc::new(CurrentKey::default());
         use_keys(&signing_key, &keyring);
-        let Opened { name, shop, handlers, desk, router: own } =
+        let Opened { name, shop, handlers, desk, bridge, counters, router: own } =
             backend::open(store, settings, &base, &signing_key).await?;
         let offering = merchants::beside(shop.offering(), &settings.directory);
         let (operations, names) = (&offering.operations, merchants::names(&settings.directory));
@@ -112,6 +124,9 @@ impl App {
                 .merge(ucp_mcp::http::router(server, gate.clone(), error_status, &prefix));
             publications.push(publication);
         }
+        let publications = Publications { all: Arc::new(Mutex::new(publications)), offering, bridge };
+        publications.publish(&keys);
+        publications.follow(&signing_key);
         if let Some(desk) = &desk {
             router = router.merge(ucp_handoff::router(ucp_handoff::Options {
                 desk: desk.clone(),
@@ -135,12 +150,17 @@ impl App {
         };
         let books = Books::new(Arc::clone(store.database()));
         let courier = webhooks::courier(books.clone(), post, &settings.profiles, &signing_key, &base)?;
-        Ok(Self { router, name, keyring, signing_key, publications, desk, books, courier: Some(courier) })
+        Ok(Self { router, name, keyring, signing_key, publications, desk, books, counters, courier: Some(courier) })
     }
 
     /// The books of the shop.
     pub(crate) fn books(&self) -> &Books {
         &self.books
+    }
+
+    /// What happens between the gateway and a shop that is elsewhere.
+    pub(crate) fn counters(&self) -> Option<Arc<Counters>> {
+        self.counters.clone()
     }
 
     /// What tells platforms about their orders, to be run by whoever asks first.
@@ -170,8 +190,49 @@ impl App {
         self.keyring.reload()?;
         use_keys(&self.signing_key, &self.keyring);
         let keys = self.keyring.published(clock::now());
-        self.publications.iter().for_each(|publication| publication.set_keys(&keys));
+        self.publications.publish(&keys);
         Ok(())
+    }
+}
+
+/// What is published about the gateway, and which keys are.
+#[derive(Debug)]
+struct Publications {
+    /// Held by whoever publishes, so that nobody publishes what he knew before somebody else did.
+    all: Arc<Mutex<Vec<Publication>>>,
+    offering: Offering,
+    /// Whoever stands behind the gateway and signs what it hands on.
+    bridge: Option<Bridge>,
+}
+
+impl Publications {
+    /// Publishes the gateway's own keys, and those of the shop behind it.
+    fn publish(&self, own: &[Value]) {
+        let all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let theirs = self.bridge.as_ref().map(Bridge::sealing_keys).unwrap_or_default();
+        publish(&all, &self.offering, own, &theirs);
+    }
+
+    /// Publishes other keys of the shop behind the gateway as soon as it has them.
+    fn follow(&self, own: &Arc<CurrentKey>) {
+        let Some(bridge) = &self.bridge else { return };
+        let (all, offering, own) = (Arc::clone(&self.all), self.offering.clone(), Arc::clone(own));
+        bridge.whenever_keys_change(move |theirs| {
+            let all = all.lock().unwrap_or_else(PoisonError::into_inner);
+            let own: Vec<_> = own.published().iter().filter_map(PublicKey::to_jwk).collect();
+            publish(&all, &offering, &own, &theirs);
+        });
+    }
+}
+
+/// Publishes these keys. Those of a shop behind the gateway stand beside the gateway's own in releases in which it signs what
+/// is handed on as it is: whoever gets that looks for the keys in the profile that he knows. Where the gateway has no key,
+/// nothing of the kind is offered.
+fn publish(publications: &[Publication], offering: &Offering, own: &[Value], theirs: &[Value]) {
+    for publication in publications {
+        let sealed = !own.is_empty() && offering.extends(AP2_MANDATE, publication.release());
+        let theirs = theirs.iter().filter(|_| sealed).cloned();
+        publication.set_keys(&platform::beside(own.to_vec(), theirs));
     }
 }
 

@@ -79,7 +79,7 @@ pub(super) fn all_operations_say_the_same_of_a_product(subject: &Subject) {
         let opened = asked(&shopper, "get_product", json!({ "id": listed["id"] }));
         let known = |product: &Value| {
             let [least, most] = ["min", "max"].map(|end| amount(&product["price_range"][end]));
-            assert!(least <= most, "{product}");
+            assert!(0 < least && least <= most, "{product}");
             (product["id"].clone(), product["title"].clone(), least, most)
         };
         let products = [listed, &looked_up["products"][0], &opened["product"]];

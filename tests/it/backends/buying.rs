@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{End, Subject, came_to_nothing, context};
+use super::{End, Subject, amount, asked, came_to_nothing, context};
 use crate::{
     harness::{elements, texts},
     purchase::shopper::{Shopper, address, id, lines, new_key, paying_in, shipping, total},
@@ -67,6 +67,78 @@ fn of(shopper: &Shopper<'_>, operation: &str, document: &Value) -> Value {
     shopper.call(operation, Some(id(document)), &json!({})).document()
 }
 
+fn names(document: &Value) -> Vec<String> {
+    texts(&document["line_items"], "id").into_iter().map(str::to_owned).collect()
+}
+
+/// What the catalog says of goods is what selling them shows: whether there are any, and what one costs.
+pub(super) fn what_is_shown_is_what_is_sold(subject: &Subject) {
+    for shopper in subject.shoppers() {
+        let variant = |item: &str| {
+            let mut product = asked(&shopper, "get_product", json!({ "id": item }))["product"].take();
+            assert_eq!(product["variants"][0]["id"], item);
+            product["variants"][0].take()
+        };
+        for item in subject.goods.plenty {
+            let shown = variant(item);
+            assert_eq!(shown["availability"]["available"], true, "{shown}");
+            assert!(amount(&shown["price"]) > 0, "{shown}");
+            let made = cart(&shopper, &[(item, 1)]);
+            assert_eq!(made["line_items"][0]["item"]["price"], shown["price"]["amount"], "{made}");
+        }
+        let shown = variant(subject.goods.sold_out);
+        assert_eq!(shown["availability"]["available"], false, "{shown}");
+    }
+}
+
+/// Everything that is stated is there, as many as were stated; it goes where it was sent, and costs what the chosen way costs.
+pub(super) fn nothing_is_lost_on_the_way(subject: &Subject) {
+    let [one, other] = subject.goods.plenty;
+    for shopper in subject.shoppers() {
+        for goods in [&[(one, 10)][..], &[(one, 2), (other, 10)]] {
+            assert_eq!(contents(&cart(&shopper, goods)), stated(goods));
+            let checkout = shopper.create(&ready(goods));
+            assert_eq!(contents(&checkout), stated(goods));
+            let methods = elements(&checkout["fulfillment"]["methods"]);
+            let travels: i64 = methods
+                .iter()
+                .flat_map(|method| elements(&method["groups"]))
+                .map(|group| {
+                    let chosen =
+                        elements(&group["options"]).iter().find(|own| own["id"] == group["selected_option_id"]);
+                    total(chosen.expect("a chosen way"), "total")
+                })
+                .sum();
+            let told = elements(&checkout["totals"]).iter().filter(|total| total["type"] == "fulfillment");
+            let told: i64 = told.map(|total| total["amount"].as_i64().expect("an amount")).sum();
+            assert_eq!(told, travels, "{checkout}");
+            let to = &methods[0]["destinations"][0];
+            assert_eq!(to["street_address"], address()["street_address"], "{checkout}");
+        }
+    }
+}
+
+/// A line keeps its name as long as it is there, and no other line has it, then or later (trap T-48).
+pub(super) fn lines_keep_their_names(subject: &Subject) {
+    let [one, other] = subject.goods.plenty;
+    for shopper in subject.shoppers() {
+        let made = cart(&shopper, &[(one, 1), (other, 1)]);
+        let update = |wanted: &Value| names(&shopper.call("update_cart", Some(id(&made)), wanted).document());
+        let before = names(&made);
+        assert_ne!(before[0], before[1]);
+        let mut wanted = holding(&[(other, 2)]);
+        wanted["line_items"][0]["id"] = json!(before[1]);
+        assert_eq!(update(&wanted), before[1..], "stated by its name");
+        let mut wanted = holding(&[(other, 2), (one, 1)]);
+        wanted["line_items"][0]["id"] = json!(before[1]);
+        let more = update(&wanted);
+        assert_eq!(more[0], before[1]);
+        assert!(!before.contains(&more[1]), "a new line has a new name: {before:?} {more:?}");
+        let turned = update(&holding(&[(one, 1), (other, 2)]));
+        assert_eq!(turned, [more[1].clone(), more[0].clone()], "recognised by what they name");
+    }
+}
+
 /// What is stated replaces what was there, and is told in the same order until it is replaced.
 pub(super) fn a_cart_is_what_was_stated_last(subject: &Subject) {
     let [one, other] = subject.goods.plenty;
@@ -95,7 +167,7 @@ pub(super) fn amounts_add_up(subject: &Subject) {
             let checkout = shopper.create(&wanted);
             add_up(&checkout);
             assert_eq!(total(&checkout, "subtotal"), total(&made, "subtotal"));
-            wanted["discounts"] = json!({ "codes": [subject.goods.code] });
+            wanted["discounts"] = json!({ "codes": subject.goods.code.into_iter().collect::<Vec<_>>() });
             add_up(&shopper.update(&checkout, &wanted));
         }
     }
@@ -125,6 +197,7 @@ pub(super) fn what_cannot_be_bought_is_said(subject: &Subject) {
 /// A code makes it cheaper by what is said; one that is unknown is said and changes nothing.
 pub(super) fn a_code_is_taken_off_or_refused(subject: &Subject) {
     let goods = [(subject.goods.plenty[0], 1)];
+    let Some(code) = subject.goods.code else { return };
     for shopper in subject.shoppers() {
         let checkout = shopper.create(&holding(&goods));
         let plain = total(&checkout, "total");
@@ -133,7 +206,7 @@ pub(super) fn a_code_is_taken_off_or_refused(subject: &Subject) {
             wanted["discounts"] = json!({ "codes": codes });
             shopper.update(&checkout, &wanted)
         };
-        let cheaper = with(json!([subject.goods.code]));
+        let cheaper = with(json!([code]));
         add_up(&cheaper);
         assert!(total(&cheaper, "total") < plain, "{cheaper}");
         let applied: i64 = elements(&cheaper["discounts"]["applied"])
@@ -262,6 +335,61 @@ pub(super) fn what_is_canceled_stays_so(subject: &Subject) {
         let over = shopper.call("update_checkout", Some(id(&checkout)), &ready(&[(item, 2)]));
         came_to_nothing(&over);
         assert_eq!(contents(&of(&shopper, "get_checkout", &checkout)), stated(&[(item, 1)]));
+    }
+}
+
+/// A checkout that was made of a cart is a thing of its own.
+pub(super) fn a_checkout_is_not_its_cart(subject: &Subject) {
+    let [one, other] = subject.goods.plenty;
+    for shopper in subject.shoppers() {
+        let made = cart(&shopper, &[(one, 1)]);
+        let checkout = shopper.create(&json!({ "cart_id": id(&made), "line_items": [] }));
+        shopper.call("update_cart", Some(id(&made)), &holding(&[(other, 2)])).document();
+        assert_eq!(contents(&of(&shopper, "get_checkout", &checkout)), stated(&[(one, 1)]), "the cart was changed");
+        of(&shopper, "cancel_checkout", &checkout);
+        assert_eq!(contents(&of(&shopper, "get_cart", &made)), stated(&[(other, 2)]), "the checkout was canceled");
+    }
+}
+
+/// What is told to be over cannot be gone on with.
+pub(super) fn what_is_over_stays_so(subject: &Subject) {
+    let one = subject.goods.plenty[0];
+    for shopper in subject.shoppers() {
+        let made = cart(&shopper, &[(one, 1)]);
+        let checkout = shopper.create(&json!({ "cart_id": id(&made), "line_items": [] }));
+        of(&shopper, "cancel_cart", &made);
+        let now = of(&shopper, "get_checkout", &checkout);
+        let after = shopper.call("update_checkout", Some(id(&checkout)), &ready(&[(one, 1)]));
+        let open = after.failure.is_none() && !after.errors().iter().any(|code| code == "checkout_canceled");
+        assert_eq!(now["status"] != "canceled", open, "{now} {after:?}");
+    }
+}
+
+/// What the shop calls its carts is between it and the gateway: it is in no answer and in no line of the log.
+pub(super) fn names_of_the_shops_carts_stay_inside(subject: &Subject) {
+    let [one, other] = subject.goods.plenty;
+    let Some(secret) = subject.goods.secret else { return };
+    for shopper in subject.shoppers() {
+        let made = shopper.call("create_cart", None, &holding(&[(one, 1), (other, 1)]));
+        let checkout = shopper.call("create_checkout", None, &ready(&[(one, 1)]));
+        let [of_cart, of_checkout] = [&made, &checkout].map(|said| id(&said.document()).to_owned());
+        let mut coded = ready(&[(one, 1)]);
+        coded["discounts"] =
+            json!({ "codes": subject.goods.code.into_iter().chain(["NO-SUCH-CODE"]).collect::<Vec<_>>() });
+        let nothing = json!({});
+        for said in [
+            shopper.call("get_cart", Some(&of_cart), &nothing),
+            shopper.call("update_cart", Some(&of_cart), &holding(&[(subject.goods.sold_out, 1), (one, 1)])),
+            shopper.call("update_checkout", Some(&of_checkout), &coded),
+            shopper.call("get_checkout", Some(&of_checkout), &nothing),
+            shopper.call("cancel_checkout", Some(&of_checkout), &nothing),
+            shopper.call("cancel_cart", Some(&of_cart), &nothing),
+            made,
+            checkout,
+        ] {
+            assert!(!said.text().contains(secret), "{}", said.text());
+        }
+        assert!(!subject.gateway.stderr().contains(secret), "{}", subject.gateway.stderr());
     }
 }
 

@@ -31,7 +31,8 @@ const SAMPLE: Goods = Goods {
     choices: "prod_abc123",
     plenty: ["var_abc123_red_10", "var_def456_green_9"],
     sold_out: "var_abc123_green_9",
-    code: "WELCOME10",
+    code: Some("WELCOME10"),
+    secret: None,
     end: End::Paid { handler: "mock_payment_handler", token: "success_token" },
 };
 
@@ -88,7 +89,8 @@ pub(super) fn storefront() -> Option<Subject> {
         choices: "gid://shopify/Product/1003",
         plenty: ["gid://shopify/ProductVariant/10050001", "gid://shopify/ProductVariant/10080001"],
         sold_out: "gid://shopify/ProductVariant/10060001",
-        code: "WELCOME10",
+        code: Some("WELCOME10"),
+        secret: Some("shopify/Cart"),
         end: End::HandedOff,
     };
     Some(Subject { gateway, goods, _behind: None })

@@ -34,6 +34,8 @@ pub(super) fn open(shop: &Shop, settings: &Settings, base: &str) -> Result<Opene
         shop: selling(shop, &desk),
         handlers: desk.declarations(),
         desk: Some(desk),
+        bridge: None,
+        counters: None,
         router: Router::new(),
     })
 }

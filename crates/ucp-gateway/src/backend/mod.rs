@@ -19,19 +19,25 @@ use axum::Router;
 use ucp_core::{
     catalog::market::Market,
     money::Currency,
-    port,
-    purchase::{desk::Desk, payment::Declaration},
+    port::{self, Catalog},
+    purchase::{desk::Desk, payment::Declaration, pricer::Pricer, terms::Terms},
 };
-use ucp_proxy::resilience::{
-    self,
-    bulkhead::Room,
-    client::{Limits, Patience},
-    rate::Rate,
+use ucp_proxy::{
+    bridge::Bridge,
+    resilience::{
+        self, Counters,
+        bulkhead::Room,
+        client::{Limits, Patience},
+        rate::Rate,
+    },
 };
 use ucp_service::gate::CurrentKey;
-use ucp_store::{Database, Opening, Shop, StoreError};
+use ucp_store::{Books, Database, Opening, Shop, StoreError};
 
-use crate::config::{Settings, Upstream, upstream::UpstreamKind};
+use crate::{
+    clock,
+    config::{Settings, Upstream, upstream::BackendKind},
+};
 
 /// What is in the data directory.
 #[derive(Clone, Debug)]
@@ -88,6 +94,10 @@ pub(crate) struct Opened {
     pub(crate) handlers: Arc<[Declaration]>,
     /// Where the embedded shop sells.
     pub(crate) desk: Option<Desk>,
+    /// The bridge to a shop that speaks UCP.
+    pub(crate) bridge: Option<Bridge>,
+    /// What happens between the gateway and a shop that is elsewhere.
+    pub(crate) counters: Option<Arc<Counters>>,
     /// What it serves beside the operations.
     pub(crate) router: Router,
 }
@@ -103,12 +113,41 @@ pub(crate) async fn open(
         (Store::Embedded(shop), _) => embedded::open(shop, settings, base),
         (Store::Beside(database), Some(upstream)) => {
             let place = Place { settings, upstream, base, database, signing_key };
-            match &upstream.kind {
-                UpstreamKind::Shopify { .. } => shopify::open(&place).await,
-                UpstreamKind::Ucp { .. } => ucp::open(&place).await,
+            match upstream.backend {
+                BackendKind::Shopify => shopify::open(&place).await,
+                BackendKind::Ucp => ucp::open(&place).await,
+                BackendKind::Embedded => Err(NO_SHOP.into()),
             }
         }
-        (Store::Beside(_), None) => Err("there is no shop to serve".into()),
+        (Store::Beside(_), None) => Err(NO_SHOP.into()),
+    }
+}
+
+const NO_SHOP: &str = "there is no shop to serve";
+
+impl Opened {
+    /// A shop behind another API that gives facts, and a desk at which it prices what is bought. Buyers pay on its page.
+    fn at_a_desk<S: Catalog + Pricer + 'static>(place: &Place<'_>, shop: S, counters: Arc<Counters>) -> Self {
+        let shop = Arc::new(shop);
+        let desk = Desk {
+            catalog: Arc::clone(&shop) as _,
+            ledger: Arc::new(Books::new(Arc::clone(place.database))),
+            terms: Arc::new(Terms::default()),
+            handlers: Arc::new([]),
+            pricer: Some(Arc::clone(&shop) as _),
+            pages: place.base.to_owned(),
+            clock: Arc::new(clock::timestamp),
+            random: Arc::new(|| uuid::Uuid::new_v4().into_bytes()),
+        };
+        Self {
+            name: shop.market().name.clone(),
+            shop: port::Shop::Facts { catalog: shop, sales: Arc::new(desk) },
+            handlers: Arc::new([]),
+            desk: None,
+            bridge: None,
+            counters: Some(counters),
+            router: Router::new(),
+        }
     }
 }
 

@@ -3,25 +3,16 @@
 
 use std::{error::Error, sync::Arc};
 
-use axum::Router;
-use ucp_core::{
-    port::{self, Catalog as _},
-    purchase::{desk::Desk, terms::Terms},
-};
 use ucp_proxy::{
     resilience::shared::Capacity,
     storefront::{Storefront, Token, catalog::Options},
 };
-use ucp_store::Books;
 
 use super::{Opened, Place, chance, monotonic, reached};
-use crate::{
-    clock,
-    config::upstream::{TokenKind, UpstreamKind},
-};
+use crate::config::upstream::{TokenKind, UpstreamKind};
 
 pub(super) async fn open(place: &Place<'_>) -> Result<Opened, Box<dyn Error>> {
-    let Place { upstream, base, database, .. } = place;
+    let Place { upstream, database, .. } = place;
     let UpstreamKind::Shopify { token_kind, api_version } = &upstream.kind else {
         return Err("this backend is for Shopify's Storefront API".into());
     };
@@ -35,21 +26,6 @@ pub(super) async fn open(place: &Place<'_>) -> Result<Opened, Box<dyn Error>> {
     options.version.clone_from(api_version);
     options.capacity = Capacity { bytes: u64::from(upstream.cache_mb) << 20, ..options.capacity };
     let storefront = Storefront::connect(options).await?;
-    let desk = Desk {
-        catalog: Arc::new(storefront.clone()),
-        ledger: Arc::new(Books::new(Arc::clone(database))),
-        terms: Arc::new(Terms::default()),
-        handlers: Arc::new([]),
-        pricer: Some(Arc::new(storefront.clone())),
-        pages: (*base).to_owned(),
-        clock: Arc::new(clock::timestamp),
-        random: Arc::new(|| uuid::Uuid::new_v4().into_bytes()),
-    };
-    Ok(Opened {
-        name: storefront.market().name.clone(),
-        shop: port::Shop::Facts { catalog: Arc::new(storefront), sales: Arc::new(desk) },
-        handlers: Arc::new([]),
-        desk: None,
-        router: Router::new(),
-    })
+    let counters = Arc::clone(storefront.counters());
+    Ok(Opened::at_a_desk(place, storefront, counters))
 }

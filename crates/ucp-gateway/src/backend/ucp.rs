@@ -1,17 +1,17 @@
 //! A shop that speaks UCP itself: the bridge to it, the gateway's profile as a platform, and what the shop tells about
 //! orders.
 
-use std::{error::Error, sync::Arc};
+use std::{error::Error, net::IpAddr, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use axum::{
     Router,
-    body::Bytes,
-    extract::{DefaultBodyLimit, State},
+    extract::{Path, Request, State},
     response::{IntoResponse, Response},
     routing::{get, post},
 };
-use http::{HeaderMap, StatusCode, header};
+use http::header;
+use jiff::Timestamp;
 use ucp_core::{
     Refusal, Release,
     order::outbox::Letter,
@@ -20,17 +20,23 @@ use ucp_core::{
 use ucp_proxy::{
     bridge::{
         Bridge, Options, Token,
-        owners::{Kind, Owner, Owners},
-        platform::{ORDERS_PATH, profile, profile_path},
+        owners::{Kind, Owned, Owner, Owners},
+        platform::{ORDERS_PATH, beside, profile, profile_path},
         profile::Transport,
         webhook::Notice,
     },
     resilience::{self, shared::Capacity},
 };
-use ucp_service::gate::CurrentKey;
+use ucp_rest::error;
+use ucp_service::{
+    body,
+    gate::{CurrentKey, Peer},
+};
 use ucp_store::{Books, relayed};
 use ucp_trust::{
+    client::{ClientAddress, TrustedProxies},
     jwk::PublicKey,
+    limit::{Caller, InFlight, Quotas, RateLimits, Tier},
     signature::{RequestLine, Scheme},
 };
 use ucp_wire::{
@@ -45,8 +51,11 @@ use crate::{
     config::upstream::{Transport as Wanted, UpstreamKind},
 };
 
-/// The largest notice about an order that is read, in bytes.
-const MAX_NOTICE: usize = 1 << 20;
+/// How many notices about orders are taken at once.
+const NOTICES: usize = 32;
+
+/// How often it is looked whether the shop still offers what it did, where nobody asks it anything.
+const LOOK_AFTER: Duration = Duration::from_secs(300);
 
 /// For how long others may remember the profile of the gateway as a platform.
 const CACHE_CONTROL: &str = "public, max-age=300";
@@ -54,9 +63,8 @@ const CACHE_CONTROL: &str = "public, max-age=300";
 /// Opens the bridge to the shop, which is asked who it is.
 pub(super) async fn open(place: &Place<'_>) -> Result<Opened, Box<dyn Error>> {
     let upstream = place.upstream;
-    let (transport, release) = match &upstream.kind {
-        UpstreamKind::Ucp { transport, release } => (*transport, *release),
-        UpstreamKind::Shopify { .. } => (None, None),
+    let UpstreamKind::Ucp { transport, release } = upstream.kind else {
+        return Err("this backend is for shops that speak UCP".into());
     };
     let books = Books::new(Arc::clone(place.database));
     let signing_key = Arc::clone(place.signing_key);
@@ -78,17 +86,31 @@ pub(super) async fn open(place: &Place<'_>) -> Result<Opened, Box<dyn Error>> {
     };
     let bridge = Bridge::open(options, monotonic(), chance()).await?;
     let handlers = bridge.payment_handlers();
+    let quotas = place.settings.quotas();
     let desk = Arc::new(Desk {
         bridge: bridge.clone(),
         books,
         base: Url::parse(place.base)?,
         signing_key: Arc::clone(place.signing_key),
+        trusted_proxies: place.settings.trusted_proxies.clone(),
+        limits: RateLimits::new(&Quotas { signed: None, platforms: Vec::new(), ..quotas }),
+        places: InFlight::new(NOTICES),
+    });
+    let watched = bridge.clone();
+    // Ends with the process.
+    tokio::spawn(async move {
+        loop {
+            tokio::time::sleep(LOOK_AFTER).await;
+            watched.refresh().await;
+        }
     });
     Ok(Opened {
         name: upstream.url.host_str().unwrap_or_default().to_owned(),
-        shop: Shop::Relayed(Arc::new(bridge)),
+        shop: Shop::Relayed(Arc::new(bridge.clone())),
         handlers,
         desk: None,
+        counters: Some(bridge.counters()),
+        bridge: Some(bridge),
         router: router(&desk),
     })
 }
@@ -107,17 +129,24 @@ struct Remembered(Books);
 
 #[async_trait]
 impl Owners for Remembered {
-    async fn owner(&self, kind: Kind, id: &str) -> Result<Option<Owner>, Refusal> {
-        let found = self.0.relayed_owner(kind.as_str(), id).await?;
-        Ok(found.map(|relayed::Owner { platform, release }| Owner { platform, release }))
+    async fn owned(&self, kind: Kind, id: &str) -> Result<Option<Owned>, Refusal> {
+        let found = self.0.relayed_owned(kind.as_str(), id).await?;
+        Ok(found.map(|(relayed::Owner { platform, release, mandates }, until)| Owned {
+            owner: Owner { platform, release, mandates },
+            until,
+        }))
     }
 
-    async fn claim(&self, kind: Kind, id: &str, owner: &Owner) -> Result<Owner, Refusal> {
-        let Owner { platform, release } = owner.clone();
-        let claimant = relayed::Owner { platform, release };
-        let relayed::Owner { platform, release } =
-            self.0.relayed_claim(kind.as_str(), id, &claimant, clock::timestamp()).await?;
-        Ok(Owner { platform, release })
+    async fn claim(&self, kind: Kind, id: &str, owner: &Owner, until: Timestamp) -> Result<Owner, Refusal> {
+        let Owner { platform, release, mandates } = owner.clone();
+        let claimant = relayed::Owner { platform, release, mandates };
+        let relayed::Owner { platform, release, mandates } =
+            self.0.relayed_claim(kind.as_str(), id, &claimant, until).await?;
+        Ok(Owner { platform, release, mandates })
+    }
+
+    async fn extend(&self, kind: Kind, id: &str, until: Timestamp) -> Result<(), Refusal> {
+        self.0.relayed_extend(kind.as_str(), id, until).await
     }
 }
 
@@ -127,34 +156,61 @@ struct Desk {
     books: Books,
     base: Url,
     signing_key: Arc<CurrentKey>,
+    trusted_proxies: TrustedProxies,
+    /// How many notices anybody may send that are none. Those of the shop cost it nothing.
+    limits: RateLimits,
+    places: InFlight,
 }
 
 fn router(desk: &Arc<Desk>) -> Router {
-    let mut router = Router::new().route(ORDERS_PATH, post(orders)).layer(DefaultBodyLimit::max(MAX_NOTICE));
+    let mut router = Router::new().route(ORDERS_PATH, post(orders));
     for release in Release::ALL.iter().copied() {
-        for mandates in [false, true] {
-            let show = move |State(desk): State<Arc<Desk>>| async move { desk.profile(release, mandates) };
-            router = router.route(&profile_path(release, mandates), get(show));
-        }
+        let plain = move |State(desk): State<Arc<Desk>>| async move { desk.profile(release, None) };
+        let of_platform = move |State(desk): State<Arc<Desk>>, Path(platform): Path<String>| async move {
+            desk.profile(release, Some(&platform))
+        };
+        router = router
+            .route(&profile_path(release, None), get(plain))
+            .route(&profile_path(release, Some("{platform}")), get(of_platform));
     }
     router.with_state(Arc::clone(desk))
 }
 
 impl Desk {
-    /// The profile of the gateway as a platform.
-    fn profile(&self, release: Release, mandates: bool) -> Response {
-        let keys: Vec<_> = self.signing_key.published().iter().filter_map(PublicKey::to_jwk).collect();
-        let profile = profile(release, mandates, self.base.as_str().trim_end_matches('/'), &keys);
+    /// The profile of the gateway as a platform; with mandates, where it is that of a platform with this name.
+    fn profile(&self, release: Release, platform: Option<&str>) -> Response {
+        let own = self.signing_key.published().iter().filter_map(PublicKey::to_jwk).collect();
+        let theirs = platform.and_then(|platform| self.bridge.platform_keys(platform)).unwrap_or_default();
+        let keys = beside(own, theirs.iter().cloned());
+        let profile = profile(release, platform.is_some(), self.base.as_str().trim_end_matches('/'), &keys);
         let headers = [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, CACHE_CONTROL)];
         (headers, profile.to_string()).into_response()
     }
 
     /// Takes a notice about an order and queues what its platform is told. Once it is answered, it is on disk.
-    async fn take(&self, headers: &HeaderMap, body: &Bytes) -> Result<(), Refusal> {
+    ///
+    /// Anybody can send something here. What the head tells is looked at first. A signature is charged to the address that it
+    /// comes from before anything is read or verified, and the charge is given back when it proves to be the shop's.
+    async fn take(&self, request: Request) -> Result<(), Refusal> {
+        let (parts, body) = request.into_parts();
+        let peer = parts.extensions.get::<Peer>().map_or(IpAddr::from([127, 0, 0, 1]), |peer| peer.0);
+        let client = ClientAddress::of(peer, &parts.headers, &self.trusted_proxies);
+        let head = match self.bridge.heard(&parts.headers) {
+            Ok(head) => head,
+            Err(refusal) => {
+                self.limits.check(&Caller::Anonymous(client))?;
+                return Err(refusal);
+            }
+        };
+        let charge = self.limits.charge_signature(client)?;
+        let body = body::read(body).await?;
+        let _place = self.places.try_acquire(Tier::Keyed)?;
         let path = format!("{}{ORDERS_PATH}", self.base.path().trim_end_matches('/'));
         let scheme = if self.base.scheme() == "https" { Scheme::Https } else { Scheme::Http };
         let line = RequestLine { method: "POST", scheme, authority: self.base.authority(), path: &path, query: None };
-        let Notice { id, owner, order, body } = self.bridge.told(line, headers, body).await?;
+        let proven = self.bridge.verify(head, line, &parts.headers, &body).await?;
+        charge.refund();
+        let Notice { id, owner, order, body } = self.bridge.told(proven, &body).await?;
         let at = clock::timestamp();
         let document = relay::notice(dialect(owner.release), body, &Occasion { id: &id, at });
         let letter = Letter { release: owner.release, body: document.into_bytes() };
@@ -165,18 +221,16 @@ impl Desk {
     }
 }
 
-async fn orders(State(desk): State<Arc<Desk>>, headers: HeaderMap, body: Bytes) -> Response {
-    let json = [(header::CONTENT_TYPE, "application/json")];
-    match desk.take(&headers, &body).await {
+async fn orders(State(desk): State<Arc<Desk>>, request: Request) -> Response {
+    match desk.take(request).await {
         Ok(()) => {
             let version = desk.bridge.release().date();
+            let json = [(header::CONTENT_TYPE, "application/json")];
             (json, serde_json::json!({ "ucp": { "version": version } }).to_string()).into_response()
         }
         Err(refusal) => {
             tracing::info!(code = %refusal.code, reason = refusal.content, "a notice about an order is not taken");
-            let refused = dialect(desk.bridge.release()).refuse(&refusal);
-            let status = StatusCode::from_u16(refused.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-            (status, json, refused.body).into_response()
+            error::answer(desk.bridge.release(), &refusal)
         }
     }
 }

@@ -57,7 +57,8 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
                 let listener = TcpListener::bind(listen).await.map_err(|error| {
                     format!("cannot listen on {listen}: {error}; choose another address as `server.admin_listen`")
                 })?;
-                let (address, router) = (listener.local_addr()?, admin::router(app.books().clone(), token.clone()));
+                let (address, router) =
+                    (listener.local_addr()?, admin::router(app.books().clone(), app.counters(), token.clone()));
                 // Ends with the process: each step is one transaction.
                 tokio::spawn(listener::serve(listener, router, ADMIN_CONNECTIONS, std::future::pending()));
                 Some(address)

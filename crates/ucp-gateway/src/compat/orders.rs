@@ -176,6 +176,7 @@ impl Orders {
             idempotency_keys: Vec::new(),
             languages: Vec::new(),
             principal: admission.principal.clone(),
+            trace: ucp_core::port::Trace::default(),
         };
         self.access.check(call.operation.row().class, &call.principal)?;
         Ok((id, self.platforms.identify(&call).await?, body))

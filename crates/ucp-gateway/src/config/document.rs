@@ -72,8 +72,11 @@ impl Document {
         self.path.parent().map_or_else(|| path.to_owned(), |directory| directory.join(path))
     }
 
-    /// What is wrong with what a key says.
+    /// What is wrong with what a key says, in the file or, where there is none, by a flag.
     pub(super) fn about(&self, key: &str, problem: impl fmt::Display) -> String {
+        if self.path.as_os_str().is_empty() {
+            return format!("`{key}`: {problem}");
+        }
         let line = self.keys.iter().find(|candidate| candidate.path == key).map(|key| format!(", line {}", key.line));
         format!("`{key}` in {}{}: {problem}", shown(&self.path), line.unwrap_or_default())
     }

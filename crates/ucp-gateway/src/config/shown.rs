@@ -15,7 +15,7 @@ use ucp_trust::{address::Reach, limit::Quota};
 use super::{
     Anonymous, Check, Directory, Limits, Payment, Platform, Profiles, Settings, Signatures, Signed, Upstream,
     payment::Kind,
-    upstream::{BackendKind, TokenKind, Transport, UpstreamKind},
+    upstream::{TokenKind, Transport, UpstreamKind},
 };
 
 impl fmt::Display for Settings {
@@ -54,11 +54,7 @@ impl fmt::Display for Settings {
 impl fmt::Display for Upstream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "[upstream]")?;
-        let backend = match &self.kind {
-            UpstreamKind::Shopify { .. } => BackendKind::Shopify,
-            UpstreamKind::Ucp { .. } => BackendKind::Ucp,
-        };
-        writeln!(f, "backend = {}", text(backend))?;
+        writeln!(f, "backend = {}", text(self.backend))?;
         writeln!(f, "url = {}", text(&self.url))?;
         writeln!(f, "# token: {}", if self.token.is_some() { "set" } else { "none" })?;
         match &self.kind {
@@ -75,6 +71,7 @@ impl fmt::Display for Upstream {
                 stated(f, "transport", transport, "what its profile has")?;
                 stated(f, "release", release.map(|release| text(release.date())), "the newest that both sides speak")?;
             }
+            UpstreamKind::Plain => {}
         }
         stated(f, "max_lookup_ids", self.max_lookup_ids, "what is usual for such an API")?;
         for (key, time) in [

@@ -52,6 +52,24 @@ fn resolve(text: &str, arguments: &[&str]) -> Result<Settings, String> {
     Case::new().resolve(text, arguments)
 }
 
+#[test]
+fn a_problem_with_flags_alone_names_no_file() {
+    for (arguments, expected) in [
+        (&["--backend", "shopify"][..], "`upstream.backend`: this needs `upstream.url`, or the flag --upstream-url"),
+        (
+            &["--backend", "ucp", "--upstream-url", "http://shop.example.com"],
+            "`upstream.url`: expected an https address, or http on this machine",
+        ),
+        (
+            &["--upstream-url", "https://shop.example.com"],
+            "`upstream.url`: the embedded shop has no upstream; choose a `backend` too",
+        ),
+    ] {
+        let problem = Settings::resolve(&flags(arguments)).expect_err("a problem");
+        assert_eq!(problem.to_string(), expected, "{arguments:?}");
+    }
+}
+
 fn refused(text: &str) -> String {
     resolve(text, &[]).expect_err(text)
 }

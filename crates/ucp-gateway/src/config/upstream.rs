@@ -2,7 +2,7 @@
 
 use std::{ffi::OsString, fmt, fs, num::NonZeroU32, path::Path, time::Duration};
 
-use clap::ValueEnum;
+use clap::{ValueEnum, builder::PossibleValue};
 use serde::Deserialize;
 use ucp_core::Release;
 use ucp_payment::Secret;
@@ -46,7 +46,9 @@ pub(crate) enum Transport {
 /// A commerce API behind the gateway.
 #[derive(Debug)]
 pub(crate) struct Upstream {
-    /// Which kind of API it is.
+    /// Which backend asks it.
+    pub(crate) backend: BackendKind,
+    /// What only that backend is told.
     pub(crate) kind: UpstreamKind,
     /// Where it is.
     pub(crate) url: Url,
@@ -72,7 +74,7 @@ pub(crate) struct Upstream {
     pub(crate) cache_mb: u32,
 }
 
-/// Which kind of API an upstream has.
+/// What only one of the backends is told about its upstream.
 #[derive(Debug)]
 pub(crate) enum UpstreamKind {
     /// Shopify's Storefront GraphQL API, or one that is compatible.
@@ -89,6 +91,8 @@ pub(crate) enum UpstreamKind {
         /// In which release it is asked, where that is not the newest that both sides speak.
         release: Option<Release>,
     },
+    /// Nothing.
+    Plain,
 }
 
 /// The version of the Storefront API that is asked where nothing else is said. The documents are checked against its schema.
@@ -130,21 +134,24 @@ pub(super) fn resolve(
     };
     only("upstream.token_kind", said.token_kind.is_some(), BackendKind::Shopify, "shopify");
     only("upstream.api_version", said.api_version.is_some(), BackendKind::Shopify, "shopify");
+    only("upstream.max_lookup_ids", said.max_lookup_ids.is_some(), BackendKind::Ucp, "ucp");
     only("upstream.transport", said.transport.is_some(), BackendKind::Ucp, "ucp");
     only("upstream.release", said.release.is_some(), BackendKind::Ucp, "ucp");
     let kind = match backend {
         BackendKind::Ucp => {
             UpstreamKind::Ucp { transport: said.transport, release: said.release.map(|release| release.0) }
         }
-        BackendKind::Shopify | BackendKind::Embedded => UpstreamKind::Shopify {
+        BackendKind::Shopify => UpstreamKind::Shopify {
             token_kind: said.token_kind.unwrap_or(TokenKind::Private),
             api_version: said.api_version.map_or_else(|| API_VERSION.to_owned(), |version| version.0),
         },
+        BackendKind::Embedded => UpstreamKind::Plain,
     };
     let milliseconds = |said: Option<file::Milliseconds>, usual| {
         said.map_or(Duration::from_millis(usual), file::Milliseconds::duration)
     };
     Some(Upstream {
+        backend,
         kind,
         url: url?,
         token,
@@ -213,10 +220,6 @@ fn parsed(text: String) -> Result<Secret, String> {
 
 impl fmt::Display for BackendKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Embedded => "embedded",
-            Self::Shopify => "shopify",
-            Self::Ucp => "ucp",
-        })
+        f.write_str(self.to_possible_value().as_ref().map_or("", PossibleValue::get_name))
     }
 }

@@ -300,6 +300,87 @@ for (const [name, connect] of [
       );
     });
 
+    test('how the goods travel is chosen, or that they are picked up', async () => {
+      const goods = [{ item: { id: variant(1005) }, quantity: 1 }];
+      const buyer = { email: 'buyer@example.com' };
+      const state = (methods) => ({ line_items: goods, buyer, fulfillment: { methods }, context });
+      const shipping = { type: 'shipping', destinations: [destination] };
+      const begun = await call('create_checkout', undefined, state([shipping]));
+      const [{ groups }] = begun.fulfillment.methods;
+      assert.deepEqual([groups.length, amount(begun, 'fulfillment')], [1, 590]);
+      const named = (title) => groups[0].options.find((option) => option.title === title).id;
+      const choose = (id) => state([{ ...shipping, groups: [{ id: groups[0].id, selected_option_id: id }] }]);
+      const express = await call('update_checkout', begun.id, choose(named('Express')));
+      assert.deepEqual([express.status, amount(express, 'fulfillment')], ['requires_escalation', 1_500]);
+      assert.equal(express.fulfillment.methods[0].groups[0].selected_option_id, named('Express'));
+      assert.equal(express.continue_url, begun.continue_url);
+
+      const unknown = await call('update_checkout', begun.id, choose('by drone'));
+      assert.equal(unknown.status, 'incomplete');
+      assert.ok(
+        unknown.messages.some(({ code }) => code === 'option_unknown'),
+        JSON.stringify(unknown.messages),
+      );
+
+      const offered = await call('update_checkout', begun.id, state([{ type: 'pickup' }]));
+      const [{ destinations }] = offered.fulfillment.methods;
+      assert.deepEqual(
+        destinations.map((place) => place.name),
+        ['Main Street store'],
+      );
+      const here = { type: 'pickup', selected_destination_id: destinations[0].id };
+      const picked = await call('update_checkout', begun.id, state([here]));
+      assert.deepEqual([picked.status, amount(picked, 'total')], ['requires_escalation', 1_250]);
+      const shipped = await call('update_checkout', begun.id, state([shipping]));
+      assert.deepEqual([shipped.status, amount(shipped, 'fulfillment')], ['requires_escalation', 590]);
+    });
+
+    test('a change whose answer is lost is made once, and told as it is', async () => {
+      const goods = (quantity) => ({ line_items: [{ item: { id: variant(1005) }, quantity }], context });
+      const cart = await call('create_cart', undefined, goods(1));
+      for (const [kind, quantity] of [
+        ['reset', 2],
+        ['503', 4],
+        ['throttled', 2],
+      ]) {
+        await shop.steer('POST', '/faults', { kind, after: true, match: '^CartChange$' });
+        const [changed, asked] = await counting(() => call('update_cart', cart.id, goods(quantity)));
+        assert.equal(changed.line_items[0].quantity, quantity, kind);
+        assert.deepEqual(changed.messages ?? [], [], kind);
+        assert.equal(asked.filter(({ type }) => type === 'mutation').length, 1, kind);
+      }
+      // What never arrived is said not to be there, and not to be sold out.
+      await shop.steer('POST', '/faults', { kind: 'reset', match: '^CartChange$' });
+      const [changed, asked] = await counting(() => call('update_cart', cart.id, goods(1)));
+      assert.equal(changed.line_items[0].quantity, 2);
+      assert.ok(changed.messages.some(({ code }) => code === 'change_uncertain'));
+      assert.equal(asked.filter(({ type }) => type === 'mutation').length, 1);
+    });
+
+    test('a cart that the shop has given up is made anew, under the same names', async () => {
+      const wanted = {
+        line_items: [
+          { item: { id: variant(1005) }, quantity: 1 },
+          { item: { id: variant(1003) }, quantity: 1 },
+        ],
+        discounts: { codes: ['WELCOME10'] },
+        context,
+      };
+      const cart = await call('create_cart', undefined, wanted);
+      assert.equal((await shop.steer('POST', '/carts/expire', {})).expired > 0, true);
+      const again = await call('update_cart', cart.id, wanted);
+      assert.deepEqual([again.id, again.line_items, again.totals], [cart.id, cart.line_items, cart.totals]);
+      assert.notEqual(again.continue_url, cart.continue_url);
+    });
+
+    test('what is sold by subscription only is shown, and not offered', async () => {
+      const { product: coffee } = await call('get_product', undefined, { id: product(1018), context });
+      assert.deepEqual(
+        coffee.variants.map(({ availability }) => availability.available),
+        coffee.variants.map(() => false),
+      );
+    });
+
     test('less than was asked for is said', async () => {
       const cart = await call('create_cart', undefined, { line_items: [{ item: { id: variant(1013) }, quantity: 9 }], context });
       assert.equal(cart.line_items[0].quantity, 3);
@@ -321,6 +402,12 @@ for (const [name, connect] of [
 
     test('nothing was asked anywhere else, and never without the token', async () => {
       const { requests, strays } = await shop.journal();
+      // The keys of the shop's carts are the gateway's alone.
+      const keys = new Set(JSON.stringify(requests).match(/(?<=gid:\/\/shopify\/Cart\/[\w-]+\?key=)[0-9a-f]+/g));
+      assert.ok(keys.size > 3);
+      const told = JSON.stringify(answers);
+      for (const key of keys) assert.ok(!told.includes(key));
+      assert.ok(!told.includes('gid://shopify/Cart'));
       assert.deepEqual(strays, []);
       const own = requests.filter(({ operation }) => operation !== 'Peek');
       assert.deepEqual([...new Set(own.map(({ token, version }) => `${token} ${version}`))], ['private 2026-04']);
