@@ -14,19 +14,25 @@
 //! | [`purchase`] | carts and checkouts, beside flushes to disk |
 //! | [`places`] | a large directory of merchants |
 //! | [`webhooks`] | what platforms are told about their orders |
+//! | [`fronting`] | the gateway in front of another shop, beside nginx |
+//! | [`upstream`] | that shop, which answers at once |
+//! | [`nginx`] | the other yardstick |
 //! | [`goods`] | a large catalog, made up |
 //! | [`report`] | figures as people read them |
 
 mod bare;
 mod callers;
+mod fronting;
 mod goods;
 mod load;
+mod nginx;
 mod places;
 mod platform;
 mod purchase;
 mod report;
 mod scenario;
 mod server;
+mod upstream;
 mod webhooks;
 
 use std::{
@@ -65,6 +71,14 @@ enum Role {
     Bare {
         /// An answer of the gateway to a lookup.
         answer: PathBuf,
+    },
+    /// Be the shop that answers at once.
+    #[command(hide = true)]
+    Upstream {
+        /// An answer of the gateway to a lookup.
+        answer: PathBuf,
+        /// The product that was looked up.
+        id: String,
     },
 }
 
@@ -115,6 +129,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let done = match &cli.role {
         Some(Role::Bare { answer }) => bare::serve(answer),
+        Some(Role::Upstream { answer, id }) => upstream::serve(answer, id),
         None => generate(&cli.options),
     };
     match done {
@@ -153,6 +168,7 @@ async fn measure(options: &Options) -> Done<()> {
     }
     webhooks::all(options, &gateway, directory.path()).await?;
     places::all(options, &gateway, directory.path()).await?;
+    fronting::all(options, &gateway, directory.path()).await?;
     Ok(())
 }
 

@@ -18,6 +18,9 @@ use crate::{
 /// How long a server may take to come up; a large catalog has to be indexed first.
 const PATIENCE: Duration = Duration::from_secs(300);
 
+/// How long a server may take to stop that was told to.
+const FAREWELL: Duration = Duration::from_secs(5);
+
 /// Ticks per second in `/proc`, on every architecture that Rust's standard library knows.
 const TICKS: u32 = 100;
 
@@ -25,7 +28,9 @@ const TICKS: u32 = 100;
 pub(crate) struct Server {
     child: Child,
     /// Held, because a server may fail when nobody reads what it prints.
-    _output: BufReader<ChildStdout>,
+    output: Option<BufReader<ChildStdout>>,
+    /// What stops it along with the processes that it has started, where it starts any.
+    stop: Option<Command>,
     pub(crate) address: SocketAddr,
     /// How long it took from the start of the process to the first answer.
     pub(crate) started: Duration,
@@ -36,6 +41,8 @@ pub(crate) struct Server {
 pub(crate) struct Memory {
     /// All that is resident, mapped files included.
     pub(crate) resident: u64,
+    /// The most that ever was.
+    pub(crate) peak: u64,
     /// What is its own, and could not be read from a file again.
     pub(crate) anonymous: u64,
 }
@@ -61,30 +68,71 @@ impl Server {
         Self::start(&mut command, PLATFORM)
     }
 
+    /// The gateway in front of a shop elsewhere, which speaks what this backend asks, with a configuration.
+    pub(crate) fn fronting(
+        executable: &Path,
+        data: &Path,
+        backend: &str,
+        upstream: SocketAddr,
+        config: &str,
+    ) -> Done<Self> {
+        fs::create_dir_all(data)?;
+        let file = data.join("gateway.toml");
+        fs::write(&file, config)?;
+        let mut command = serve(executable, data);
+        command.arg("--config").arg(file).args(["--backend", backend, "--upstream-url"]);
+        Self::start(command.arg(format!("http://{upstream}")), PLATFORM)
+    }
+
+    /// The shop to stand in front of, which has nothing but products like one that a gateway answered with.
+    pub(crate) fn upstream(answer: &Path, id: &str) -> Done<Self> {
+        let mut command = Command::new(std::env::current_exe()?);
+        command.arg("upstream").arg(answer).arg(id);
+        Self::start(&mut command, PLATFORM)
+    }
+
+    /// A program that listens where it was told to, and is stopped by another.
+    pub(crate) fn at(command: &mut Command, address: SocketAddr, stop: Command) -> Done<Self> {
+        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+        let server = Self { child, output: None, stop: Some(stop), address, started: Duration::default() };
+        server.up(PLATFORM)
+    }
+
     fn start(command: &mut Command, profile: &str) -> Done<Self> {
         let start = Instant::now();
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
-        let output = BufReader::new(child.stdout.take().ok_or("a server without output")?);
+        let output = child.stdout.take().map(BufReader::new);
         // Made before anything can fail, so that the process is stopped whatever happens.
         let mut server =
-            Self { child, _output: output, address: ([127, 0, 0, 1], 0).into(), started: Duration::default() };
+            Self { child, output, stop: None, address: ([127, 0, 0, 1], 0).into(), started: Duration::default() };
         server.address = server.announced()?;
-        while !answers(server.address, profile) {
+        let mut server = server.up(profile)?;
+        server.started = start.elapsed();
+        Ok(server)
+    }
+
+    /// The same, once it answers.
+    fn up(mut self, profile: &str) -> Done<Self> {
+        let start = Instant::now();
+        while !answers(self.address, profile) {
+            if let Some(status) = self.child.try_wait()? {
+                return Err(format!("a server stopped before it answered ({status})").into());
+            }
             if start.elapsed() > PATIENCE {
                 return Err("a server does not answer".into());
             }
             thread::sleep(Duration::from_millis(1));
         }
-        server.started = start.elapsed();
-        Ok(server)
+        Ok(self)
     }
 
     /// The address that the server prints.
     fn announced(&mut self) -> Done<SocketAddr> {
+        let output = self.output.as_mut().ok_or("a server without output")?;
         let mut line = String::new();
         loop {
             line.clear();
-            if self._output.read_line(&mut line)? == 0 {
+            if output.read_line(&mut line)? == 0 {
                 return Err("a server stopped before it said where it listens".into());
             }
             if let Some((_, address)) = line.split_once("REST").and_then(|(_, rest)| rest.split_once("http://")) {
@@ -93,9 +141,12 @@ impl Server {
         }
     }
 
-    /// The processor time of the process so far.
+    /// The processor time of the process and of those that it has started, so far.
     pub(crate) fn cpu(&self) -> Done<Duration> {
-        processor_time(&self.child.id().to_string())
+        let own = self.child.id();
+        let workers = fs::read_to_string(format!("/proc/{own}/task/{own}/children")).unwrap_or_default();
+        let own = processor_time(&own.to_string())?;
+        workers.split_whitespace().try_fold(own, |sum, worker| Ok(sum + processor_time(worker)?))
     }
 
     pub(crate) fn memory(&self) -> Done<Memory> {
@@ -105,12 +156,19 @@ impl Server {
             let kilobytes: u64 = line.trim_start_matches(':').trim().trim_end_matches(" kB").parse()?;
             Ok(kilobytes << 10)
         };
-        Ok(Memory { resident: of("VmRSS")?, anonymous: of("RssAnon")? })
+        Ok(Memory { resident: of("VmRSS")?, peak: of("VmHWM")?, anonymous: of("RssAnon")? })
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
+        if let Some(mut stop) = self.stop.take() {
+            let told = stop.stdout(Stdio::null()).stderr(Stdio::null()).status();
+            let start = Instant::now();
+            while told.is_ok() && matches!(self.child.try_wait(), Ok(None)) && start.elapsed() < FAREWELL {
+                thread::sleep(Duration::from_millis(5));
+            }
+        }
         // One that has stopped already needs no stopping.
         drop(self.child.kill());
         drop(self.child.wait());
@@ -123,8 +181,8 @@ fn serve(executable: &Path, data: &Path) -> Command {
     command
 }
 
-/// The processor time of a process so far.
-fn processor_time(process: &str) -> Done<Duration> {
+/// The processor time of a process so far; of this one it is `self`.
+pub(crate) fn processor_time(process: &str) -> Done<Duration> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat"))?;
     // The name of the program, in parentheses, may hold anything.
     let (_, fields) = stat.rsplit_once(')').ok_or("an unreadable stat")?;

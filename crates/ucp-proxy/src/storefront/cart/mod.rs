@@ -295,7 +295,7 @@ impl Storefront {
             if let Some(cart) = self.cart(inquiry, &held.reference).await?
                 && let Some(cart) = self.bring(inquiry, wish, cart, notes).await?
             {
-                return Ok(Stated::There(cart));
+                return Ok(Stated::There(Box::new(cart)));
             }
             if inquiry.purpose == Purpose::Checkout {
                 return Ok(Stated::Concluded);
@@ -308,14 +308,14 @@ impl Storefront {
             Some(cart) => self.deliver(inquiry, cart, notes).await?,
             None => None,
         };
-        Ok(made.map_or(Stated::Nothing, Stated::There))
+        Ok(made.map_or(Stated::Nothing, |cart| Stated::There(Box::new(cart))))
     }
 }
 
 /// What became of what a platform stated.
 enum Stated {
     /// It is in this cart.
-    There(Cart),
+    There(Box<Cart>),
     /// There was nothing that a cart could be made of.
     Nothing,
     /// The cart of the checkout is gone: the buyer has paid, or it was given up.
