@@ -399,7 +399,9 @@ fn the_example_states_the_defaults() {
     all = all.replace("/run/secrets/admin-token", "run/psp").replace("/run/secrets/shop-token", "run/psp");
     // Two kinds of upstreams share a section, and the embedded shop has none.
     all = all.replace("backend = \"embedded\"", "backend = \"shopify\"");
-    for other in ["token_env = \"SHOP_TOKEN\"\n", "transport = \"mcp\"\n", "release = \"2026-08-25\"\n"] {
+    for other in
+        ["token_env = \"SHOP_TOKEN\"\n", "transport = \"mcp\"\n", "release = \"2026-08-25\"\n", "max_lookup_ids = 10\n"]
+    {
         assert!(all.contains(other), "{other}");
         all = all.replace(other, "");
     }
