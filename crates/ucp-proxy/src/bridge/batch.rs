@@ -10,17 +10,17 @@ use super::told::{Told, Trouble};
 pub(super) const LEAST: usize = 10;
 
 /// The identifiers of a look-up, each once. `None` where there is nothing to split.
-pub(super) fn ids(payload: &Value) -> Option<Vec<String>> {
+pub(super) fn ids(payload: &Value) -> Option<Vec<&str>> {
     let stated = payload["ids"].as_array()?;
     let mut seen = HashSet::new();
     let texts = stated.iter().map(Value::as_str).collect::<Option<Vec<_>>>()?;
-    Some(texts.into_iter().filter(|id| seen.insert(*id)).map(str::to_owned).collect())
+    Some(texts.into_iter().filter(|id| seen.insert(*id)).collect())
 }
 
 /// The look-up of some of the identifiers.
-pub(super) fn slice(payload: &Value, ids: &[String]) -> Value {
+pub(super) fn slice(payload: &Value, ids: &[&str]) -> Value {
     let mut payload = payload.clone();
-    payload["ids"] = ids.into();
+    payload["ids"] = json!(ids);
     payload
 }
 
@@ -28,9 +28,9 @@ pub(super) fn slice(payload: &Value, ids: &[String]) -> Value {
 ///
 /// # Errors
 /// The first trouble, when no slice has an answer.
-pub(super) fn merge(slices: Vec<(Vec<String>, Result<Told, Trouble>)>) -> Result<Told, Trouble> {
+pub(super) fn merge(slices: Vec<(&[&str], Result<Told, Trouble>)>) -> Result<Told, Trouble> {
     let mut whole: Option<Told> = None;
-    let (mut unchecked, mut trouble) = (Vec::new(), None);
+    let (mut unchecked, mut trouble) = (Vec::<&str>::new(), None);
     for (ids, result) in slices {
         match result {
             Ok(told) => match &mut whole {
@@ -146,7 +146,7 @@ mod tests {
             ] },
             { "id": "q", "variants": [] },
         ], "messages": [{ "type": "info", "code": "not_found", "content": "x" }] }));
-        let whole = merge(vec![(vec![], one), (vec![], other)]).expect("an answer").body;
+        let whole = merge(vec![(&[], one), (&[], other)]).expect("an answer").body;
         let expected = json!({
             "ucp": {},
             "products": [
@@ -165,11 +165,10 @@ mod tests {
     fn what_was_not_checked_is_named_and_nothing_is_made_of_nothing() {
         let failed = || Err(Trouble::Failure(Failure::Connect));
         let found = told(json!({ "ucp": {}, "products": [] }));
-        let whole =
-            merge(vec![(vec!["a".into()], found), (vec!["b".into(), "c".into()], failed())]).expect("an answer");
+        let whole = merge(vec![(&["a"], found), (&["b", "c"], failed())]).expect("an answer");
         let message = &whole.body["messages"][0];
         assert_eq!((&message["type"], &message["code"]), (&json!("warning"), &json!("not_checked")));
         assert!(message["content"].as_str().is_some_and(|content| content.ends_with("b, c.")));
-        assert!(merge(vec![(vec!["a".into()], failed())]).is_err());
+        assert!(merge(vec![(&["a"], failed())]).is_err());
     }
 }

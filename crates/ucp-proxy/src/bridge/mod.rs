@@ -259,7 +259,7 @@ impl Bridge {
         let told = match operation {
             Operation::LookupCatalog => self.look_up(&question).await,
             Operation::CompleteCheckout => self.complete(&question).await,
-            _ if operation.row().class == Class::Browsing => self.read(question.clone()).await,
+            _ if operation.row().class == Class::Browsing => self.read(&question).await,
             _ if operation.row().effect.writes() => self.change(&question).await,
             _ => self.0.peer.ask(&question).await,
         };
@@ -309,9 +309,9 @@ impl Bridge {
     }
 
     /// A read that equal ones share, unless it is about a buyer.
-    async fn read(&self, question: Question) -> Result<Told, Trouble> {
+    async fn read(&self, question: &Question) -> Result<Told, Trouble> {
         let freshness = Freshness::of(question.operation).filter(|_| is_anybodys(&question.payload));
-        let Some(freshness) = freshness else { return self.0.peer.ask(&question).await };
+        let Some(freshness) = freshness else { return self.0.peer.ask(question).await };
         let languages = question.languages.join(",");
         let key = Key::of([
             self.0.release.date(),
@@ -319,19 +319,21 @@ impl Bridge {
             languages.as_str(),
             question.payload.to_string().as_str(),
         ]);
-        let (bridge, operation) = (self.clone(), question.operation);
-        let fill = move || async move {
-            match bridge.0.peer.ask(&question).await {
-                Ok(told) if told.is_failure() => Ok(Filled::Missing(Arc::new(Ok(told)))),
-                Ok(told) => Ok(Filled::Found(Arc::new(Ok(told.written_down())))),
-                Err(Trouble::Failure(failure)) => Err(failure),
-                Err(refused) => Ok(Filled::Once(Arc::new(Err(refused)))),
+        let fill = || {
+            let (bridge, question) = (self.clone(), question.clone());
+            async move {
+                match bridge.0.peer.ask(&question).await {
+                    Ok(told) if told.is_failure() => Ok(Filled::Missing(Arc::new(Ok(told)))),
+                    Ok(told) => Ok(Filled::Found(Arc::new(Ok(told.written_down())))),
+                    Err(Trouble::Failure(failure)) => Err(failure),
+                    Err(refused) => Ok(Filled::Once(Arc::new(Err(refused)))),
+                }
             }
         };
         let Served { value, age, stale } = self.0.reads.get(&key, freshness, fill).await?;
         let mut told = (*value).clone()?;
         if stale == Some(Staleness::Failed) {
-            tracing::debug!(operation = operation.row().name, "an older answer is served");
+            tracing::debug!(operation = question.operation.row().name, "an older answer is served");
             let minutes = (age.as_secs() / 60).max(1);
             let content = format!(
                 "The shop does not answer at the moment. What is shown is about {minutes} min old; prices and availability \
@@ -345,22 +347,21 @@ impl Bridge {
 
     /// A look-up, in as many parts as the shop needs. However few it takes at once, one call does not become very many.
     async fn look_up(&self, question: &Question) -> Result<Told, Trouble> {
-        let Some(ids) = batch::ids(&question.payload) else { return self.read(question.clone()).await };
+        let Some(ids) = batch::ids(&question.payload) else { return self.read(question).await };
         if ids.len() > lookup::MAX_IDS {
             return Err(lookup::too_many(ids.len(), lookup::MAX_IDS).into());
         }
         loop {
             let most = self.0.most_ids.load(Ordering::Relaxed).max(1);
-            let parts = ids.chunks(most).map(|part| {
-                let payload = if part.len() == ids.len() {
-                    question.payload.clone()
-                } else {
-                    batch::slice(&question.payload, part)
-                };
-                let question = Question { payload, ..question.clone() };
-                async move { (part.to_vec(), self.read(question).await) }
-            });
-            let parts = join_all(parts).await;
+            let whole = ids.len() <= most;
+            let parts = join_all(ids.chunks(most).map(|part| async move {
+                if whole {
+                    return (part, self.read(question).await);
+                }
+                let payload = batch::slice(&question.payload, part);
+                (part, self.read(&Question { payload, ..question.clone() }).await)
+            }));
+            let parts = parts.await;
             let asked = ids.len().min(most);
             if asked > LEAST && parts.iter().any(|(_, result)| is_too_large(result)) {
                 let learned = (asked / 2).max(LEAST);

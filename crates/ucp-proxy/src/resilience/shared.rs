@@ -13,7 +13,7 @@ use std::{
     collections::HashMap,
     fmt,
     future::Future,
-    panic::AssertUnwindSafe,
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -45,7 +45,7 @@ pub struct Key(Arc<[u8]>);
 impl Key {
     /// The key made of these parts, in their order. No two different lists have the same key.
     pub fn of<T: AsRef<[u8]>>(parts: impl IntoIterator<Item = T>) -> Self {
-        let mut bytes = Vec::new();
+        let mut bytes = Vec::with_capacity(256);
         for part in parts {
             let part = part.as_ref();
             bytes.extend_from_slice(&(part.len() as u64).to_le_bytes());
@@ -255,7 +255,7 @@ impl<V: Clone + Send + Sync + 'static> Shared<V> {
     /// many are under way, [`Failure::Expired`] when the deadline came first.
     pub async fn get<F, R>(&self, key: &Key, freshness: Freshness, fill: F) -> Result<Served<V>, Failure>
     where
-        F: FnOnce() -> R + Send + 'static,
+        F: FnOnce() -> R + Send,
         R: Future<Output = Result<Filled<V>, Failure>> + Send + 'static,
     {
         let Inner { kept, clock, counters, .. } = &*self.0;
@@ -308,7 +308,7 @@ impl<V: Clone + Send + Sync + 'static> Shared<V> {
     /// The call for this key that is under way, or a new one. What was kept meanwhile comes first.
     fn join<F, R>(&self, key: &Key, freshness: &Freshness, fill: F) -> Result<Joined<V>, Failure>
     where
-        F: FnOnce() -> R + Send + 'static,
+        F: FnOnce() -> R + Send,
         R: Future<Output = Result<Filled<V>, Failure>> + Send + 'static,
     {
         let mut flights = self.0.flights();
@@ -328,9 +328,14 @@ impl<V: Clone + Send + Sync + 'static> Shared<V> {
         flights.insert(key.clone(), flight.clone());
         drop(flights);
         let landing = Landing { shared: Arc::clone(&self.0), key: key.clone(), result };
+        // It begins here, where it can borrow: nothing is copied for what is kept already.
+        let filling = catch_unwind(AssertUnwindSafe(fill));
         let keep = *freshness != Freshness::NONE;
         let task = async move {
-            let filled = AssertUnwindSafe(async move { fill().await }).catch_unwind().await;
+            let filled = match filling {
+                Ok(filling) => AssertUnwindSafe(filling).catch_unwind().await,
+                Err(panic) => Err(panic),
+            };
             landing.land(filled.unwrap_or(Err(Failure::Abandoned)), now, keep);
         };
         tokio::spawn(task.in_current_span());

@@ -15,10 +15,24 @@ const LONGEST_ADDRESS: usize = 2_000;
 /// One line without what no one sees; `None` where nothing is left of it.
 #[must_use]
 pub fn line(text: &str) -> Option<String> {
+    if is_line(text) {
+        return Some(text.to_owned());
+    }
     let clean = html::clean(text);
     let line = clean.split_whitespace().collect::<Vec<_>>().join(" ");
     let line = cut(line, LONGEST_LINE);
     (!line.is_empty()).then_some(line)
+}
+
+/// Whether a text is plainly a line as it is, which most are.
+fn is_line(text: &str) -> bool {
+    let mut before = b' ';
+    let plain = |byte: u8| {
+        let fits = matches!(byte, b'!'..=b'~') || (byte == b' ' && before != b' ');
+        before = byte;
+        fits
+    };
+    text.len() <= LONGEST_LINE && text.bytes().all(plain) && before != b' '
 }
 
 /// What a fragment of HTML says, in plain text; `None` where that is nothing.
@@ -90,6 +104,12 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn what_is_a_line_already_stays(text in "([ -~]|é|\\PC|\\s|\\p{Cf}){0,12}") {
+            let words = html::clean(&text).split_whitespace().collect::<Vec<_>>().join(" ");
+            prop_assert_eq!(line(&text).unwrap_or_default(), words);
+        }
+
         #[test]
         fn any_address_that_stays_is_one(text in "(https?:|javascript:|//|/|@|a|\\PC|\\s){0,20}") {
             if let Some(address) = address(&text) {

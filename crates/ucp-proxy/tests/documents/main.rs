@@ -124,17 +124,17 @@ fn catalog() -> Vec<(documents::Document, Sizes)> {
     let sizes =
         |pairs: &[(&str, usize)]| pairs.iter().map(|(name, size)| ((*name).to_owned(), *size)).collect::<Sizes>();
     let mut all = vec![
-        (documents::SHOP, sizes(&[])),
-        (documents::TYPES, sizes(&[("first", 250)])),
-        (documents::VARIANTS, sizes(&[("first", OPENED_VARIANTS)])),
+        (documents::SHOP.clone(), sizes(&[])),
+        (documents::TYPES.clone(), sizes(&[("first", 250)])),
+        (documents::VARIANTS.clone(), sizes(&[("first", OPENED_VARIANTS)])),
         (documents::combinations(MOST_COMBINATIONS), sizes(&[])),
-        (documents::NODES, sizes(&[("ids", 1), ("variants", OPENED_VARIANTS), ("media", OPENED_MEDIA)])),
+        (documents::NODES.clone(), sizes(&[("ids", 1), ("variants", OPENED_VARIANTS), ("media", OPENED_MEDIA)])),
     ];
     for count in 1..=MOST_PRODUCTS {
         let (variants, media) = (("variants", variants_beside(count)), ("media", LISTED_MEDIA));
-        all.push((documents::SEARCH, sizes(&[("first", count), variants, media])));
-        all.push((documents::BROWSE, sizes(&[("first", count), variants, media])));
-        all.push((documents::NODES, sizes(&[("ids", count), variants, media])));
+        all.push((documents::SEARCH.clone(), sizes(&[("first", count), variants, media])));
+        all.push((documents::BROWSE.clone(), sizes(&[("first", count), variants, media])));
+        all.push((documents::NODES.clone(), sizes(&[("ids", count), variants, media])));
         all.push((documents::handles(count), sizes(&[variants, media])));
     }
     all

@@ -6,8 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use serde::Deserialize as _;
-use serde_json::{Map, Value};
+use serde_json::Map;
 use ucp_core::{
     catalog::product::{
         Availability, Barcode, Category, Combination, Description, Media, OptionValue, Product, ProductOption, Variant,
@@ -19,6 +18,7 @@ use url::Url;
 
 use super::{
     super::{encoded, money::Money, text},
+    lenient::Lenient,
     shape, unit,
 };
 use crate::resilience::Counters;
@@ -54,8 +54,8 @@ pub(super) struct Built {
     pub(super) unknown: bool,
 }
 
-/// Puts a product together, with these variants beside those that came with it.
-pub(super) fn build(card: shape::Card, also: Vec<Value>, counters: &Counters) -> Option<Built> {
+/// Puts a product together, perhaps with a variant beside those that came with it.
+pub(super) fn build(card: shape::Card, also: Option<Lenient<shape::Variant>>, counters: &Counters) -> Option<Built> {
     let id = card.id.clone();
     let builder = Builder { counters, product: &id };
     match builder.build(card, also) {
@@ -68,14 +68,20 @@ pub(super) fn build(card: shape::Card, also: Vec<Value>, counters: &Counters) ->
     }
 }
 
-/// More variants of a product, which may be sold by subscription alone, each with its values on the product's options. Those that cannot be sold are left out.
-pub(super) fn more(product: &Product, nodes: Vec<Value>, subscription: bool, counters: &Counters) -> Vec<Variant> {
+/// More variants of a product, which may be sold by subscription alone, each with its values on the product's options.
+/// Those that cannot be sold are left out.
+pub(super) fn more(
+    product: &Product,
+    nodes: Vec<Lenient<shape::Variant>>,
+    subscription: bool,
+    counters: &Counters,
+) -> Vec<Variant> {
     let builder = Builder { counters, product: &product.id };
     let context = Context {
         options: &product.options,
         currency: product.price_range.min.currency,
         title: &product.title,
-        url: product.url.as_deref(),
+        page: product.url.as_deref().and_then(Page::of),
         subscription,
     };
     nodes.into_iter().filter_map(|node| builder.variant(node, &context)).collect()
@@ -145,13 +151,14 @@ struct Context<'a> {
     options: &'a [ProductOption],
     currency: Currency,
     title: &'a str,
-    url: Option<&'a str>,
+    /// The product's own page.
+    page: Option<Page>,
     /// It can only be bought by subscription, which nobody can do here.
     subscription: bool,
 }
 
 impl Builder<'_> {
-    fn build(&self, card: shape::Card, also: Vec<Value>) -> Result<Built, &'static str> {
+    fn build(&self, card: shape::Card, also: Option<Lenient<shape::Variant>>) -> Result<Built, &'static str> {
         if !is_id(&card.id, PRODUCT) {
             return Err("products left out: no identifier");
         }
@@ -160,14 +167,16 @@ impl Builder<'_> {
         let url = card.online_store_url.as_deref().and_then(text::address);
         let options = options(&card.options)?;
 
-        let nodes: Vec<Value> = card.variants.nodes.into_iter().chain(card.featured).chain(also).collect();
+        let featured = Some(card.featured).filter(|featured| featured.is_some());
+        let nodes: Vec<_> = card.variants.nodes.into_iter().chain(featured).chain(also).collect();
         let currency = nodes.iter().find_map(currency).ok_or(if nodes.is_empty() {
             "products left out: no variants"
         } else {
             "products left out: no price"
         })?;
-        let subscription = card.requires_selling_plan == Some(true);
-        let context = Context { options: &options, currency, title: &title, url: url.as_deref(), subscription };
+        let subscription = *card.requires_selling_plan == Some(true);
+        let page = url.as_deref().and_then(Page::of);
+        let context = Context { options: &options, currency, title: &title, page, subscription };
         let mut variants: Vec<Variant> = Vec::with_capacity(nodes.len());
         for node in nodes {
             let Some(variant) = self.variant(node, &context) else { continue };
@@ -200,7 +209,8 @@ impl Builder<'_> {
             listed(&variants)
         };
         let unknown = partial && combinations.is_none();
-        let media = card.media.map(|media| media.nodes).unwrap_or_default();
+        let media = card.media.0.and_then(|media| media.nodes.0).unwrap_or_default();
+        let tags = card.tags.0.unwrap_or_default();
         let product = Product {
             description: Description::plain(
                 card.description_html.as_deref().and_then(text::plain).unwrap_or_else(|| title.clone()),
@@ -212,12 +222,12 @@ impl Builder<'_> {
             categories: categories(card.category.as_ref(), card.product_type.as_deref()),
             price_range,
             list_price_range,
-            media: media.iter().filter_map(medium).collect(),
+            media: media.iter().flat_map(|medium| &**medium).filter_map(medium).collect(),
             options,
             variants,
             combinations,
             rating: None,
-            tags: card.tags.iter().filter_map(|tag| text::line(tag)).take(MOST_TAGS).collect(),
+            tags: tags.iter().filter_map(|tag| text::line(tag.as_deref()?)).take(MOST_TAGS).collect(),
             metadata: card
                 .vendor
                 .as_deref()
@@ -234,26 +244,35 @@ impl Builder<'_> {
         tracing::warn!(product = self.product, reason, "a variant of a product is left out");
     }
 
-    fn variant(&self, node: Value, context: &Context<'_>) -> Option<Variant> {
-        let Ok(variant) = shape::Variant::deserialize(node) else {
+    fn variant(&self, node: Lenient<shape::Variant>, context: &Context<'_>) -> Option<Variant> {
+        let needed = node.0.and_then(|mut variant| {
+            let needed = (
+                variant.id.0.take()?,
+                variant.price.0.take()?,
+                variant.selected_options.0.take()?,
+                variant.available_for_sale.0.take()?,
+            );
+            Some((needed, variant))
+        });
+        let Some(((id, price, selected, for_sale), variant)) = needed else {
             self.leave_out("variants left out: no price, or not of the form that the API promises");
             return None;
         };
-        if !is_id(&variant.id, VARIANT) {
+        if !is_id(&id, VARIANT) {
             self.leave_out("variants left out: no identifier");
             return None;
         }
-        let Some(price) = self.price(&variant.price).filter(|price| price.currency == context.currency) else {
+        let Some(price) = self.price(&price).filter(|price| price.currency == context.currency) else {
             self.leave_out("variants left out: no price in the product's currency");
             return None;
         };
-        let Some(values) = values(&variant.selected_options, context.options) else {
+        let Some(values) = values(&selected, context.options) else {
             self.leave_out("variants left out: not one value on each option");
             return None;
         };
         let own = variant.title.as_deref().and_then(text::line).filter(|_| !context.options.is_empty());
         let title = own.unwrap_or_else(|| context.title.to_owned());
-        let available = variant.available_for_sale && !context.subscription;
+        let available = for_sale && !context.subscription;
         let status = match (available, variant.currently_not_in_stock.unwrap_or_default()) {
             // There is enough of it, but nothing that could be bought here.
             _ if context.subscription => None,
@@ -269,14 +288,14 @@ impl Builder<'_> {
             handle: None,
             description: Description::plain(title.clone()),
             title,
-            url: context.url.and_then(|page| page_of(page, &variant.id)),
+            url: context.page.as_ref().and_then(|page| page.with(&id)),
             categories: Vec::new(),
             price,
             list_price: list_price.filter(|before| before.currency == price.currency && before.amount > price.amount),
             unit_price: unit_price.and_then(|(stated, measurement)| unit::price(stated, measurement, price)),
             availability: Availability { available, status: status.map(str::to_owned) },
             weight_grams: 0,
-            digital: variant.requires_shipping == Some(false),
+            digital: *variant.requires_shipping == Some(false),
             values,
             media: variant.image.as_ref().and_then(image).into_iter().collect(),
             rating: None,
@@ -284,7 +303,7 @@ impl Builder<'_> {
             metadata: None,
             seller: None,
             extra: Map::new(),
-            id: variant.id,
+            id,
         })
     }
 
@@ -298,7 +317,8 @@ impl Builder<'_> {
 
     /// A range in a currency.
     fn range(&self, range: &shape::Range, currency: Currency) -> Option<PriceRange> {
-        let (min, max) = (self.price(&range.min_variant_price)?, self.price(&range.max_variant_price)?);
+        let price = |money: &Lenient<Money>| self.price(money.as_ref()?);
+        let (min, max) = (price(&range.min_variant_price)?, price(&range.max_variant_price)?);
         let fits = min.currency == currency && max.currency == currency && min.amount <= max.amount;
         fits.then_some(PriceRange { min, max })
     }
@@ -330,8 +350,8 @@ impl Builder<'_> {
 }
 
 /// The currency that a variant is priced in.
-fn currency(node: &Value) -> Option<Currency> {
-    let money = Money::deserialize(node.get("price")?).ok()?;
+fn currency(node: &Lenient<shape::Variant>) -> Option<Currency> {
+    let money = node.as_ref()?.price.as_ref()?;
     money.price().ok().map(|(price, _)| price.currency)
 }
 
@@ -363,11 +383,15 @@ fn written(own: &str, shown: &str) -> Option<String> {
 }
 
 /// The position of a variant's value on each option.
-fn values(selected: &[shape::Selected], options: &[ProductOption]) -> Option<Vec<usize>> {
+fn values(selected: &[Lenient<shape::Selected>], options: &[ProductOption]) -> Option<Vec<usize>> {
+    let chosen = |choice: &Lenient<shape::Selected>| {
+        let choice = choice.as_ref()?;
+        Some((text::line(choice.name.as_deref()?)?, text::line(choice.value.as_deref()?)?))
+    };
+    let chosen: Vec<_> = selected.iter().filter_map(chosen).collect();
     let value = |axis: &ProductOption| {
-        let own = selected.iter().find(|choice| text::line(&choice.name).as_ref() == Some(&axis.name))?;
-        let label = text::line(&own.value)?;
-        axis.values.iter().position(|value| value.label == label)
+        let (_, label) = chosen.iter().find(|(name, _)| *name == axis.name)?;
+        axis.values.iter().position(|value| value.label == *label)
     };
     options.iter().map(value).collect()
 }
@@ -389,7 +413,7 @@ fn reduced(prices: PriceRange, before: PriceRange) -> Option<PriceRange> {
 
 /// The category in Shopify's taxonomy with all that it lies in, and the merchant's own type of product.
 fn categories(category: Option<&shape::Category>, own: Option<&str>) -> Vec<Category> {
-    let id = category.and_then(|category| category.id.strip_prefix("gid://shopify/TaxonomyCategory/"));
+    let id = category.and_then(|category| category.id.as_deref()?.strip_prefix("gid://shopify/TaxonomyCategory/"));
     let id = id.filter(|id| {
         !id.is_empty() && id.len() <= 64 && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
     });
@@ -421,17 +445,32 @@ fn barcode(code: &str) -> Option<Barcode> {
     (weighted.sum::<u32>() % 10 == 0).then(|| Barcode { kind: kind.to_owned(), value: code.to_owned() })
 }
 
-/// The page of a variant: that of its product, with the variant chosen.
-fn page_of(page: &str, id: &str) -> Option<String> {
-    let mut url = Url::parse(page).ok()?;
-    url.query_pairs_mut().append_pair("variant", id.rsplit('/').next()?);
-    Some(url.into())
+/// The page of a product, on which a variant can be chosen: the address up to the number of a variant, and behind it.
+struct Page {
+    before: String,
+    behind: String,
+}
+
+impl Page {
+    fn of(page: &str) -> Option<Self> {
+        let mut url = Url::parse(page).ok()?;
+        let behind = url.fragment().map(|fragment| format!("#{fragment}")).unwrap_or_default();
+        url.set_fragment(None);
+        url.query_pairs_mut().append_pair("variant", "");
+        Some(Self { before: url.into(), behind })
+    }
+
+    /// With the variant of this identifier chosen.
+    fn with(&self, id: &str) -> Option<String> {
+        let Self { before, behind } = self;
+        id.rsplit('/').next().map(|number| format!("{before}{number}{behind}"))
+    }
 }
 
 fn image(image: &shape::Image) -> Option<Media> {
     Some(Media {
         kind: "image".to_owned(),
-        url: text::address(&image.url)?,
+        url: text::address(image.url.as_deref()?)?,
         alt_text: image.alt_text.as_deref().and_then(text::line),
         width: image.width.filter(|width| *width > 0),
         height: image.height.filter(|height| *height > 0),
@@ -450,11 +489,12 @@ fn medium(medium: &shape::Medium) -> Option<Media> {
         })
     };
     let best = |kind: &str, preferred: &str| {
-        let usual = medium.sources.iter().find(|source| source.mime_type.as_deref() == Some(preferred));
-        let source = usual.or(medium.sources.first())?;
-        of(kind, &source.url, source.width, source.height)
+        let mut sources = medium.sources.iter().flatten().filter_map(|source| source.as_ref());
+        let usual = |source: &&shape::Source| source.mime_type.as_deref() == Some(preferred);
+        let source = sources.clone().find(usual).or_else(|| sources.next())?;
+        of(kind, source.url.as_deref()?, *source.width, *source.height)
     };
-    match medium.kind.as_str() {
+    match medium.kind.as_deref()? {
         "MediaImage" => {
             let media = image(medium.image.as_ref()?)?;
             Some(Media { alt_text: media.alt_text.or(alt), ..media })

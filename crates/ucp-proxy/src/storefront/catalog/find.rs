@@ -190,21 +190,21 @@ impl Storefront {
                 if wanted.available {
                     set("unavailable", json!("HIDE"));
                 }
-                documents::SEARCH
+                &*documents::SEARCH
             }
             None => {
                 set("query", wanted.filters.clone());
-                documents::BROWSE
+                &*documents::BROWSE
             }
         };
         let request: Vec<_> = own.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        let key = self.key(document.name, &wanted.context, &request);
+        let key = self.key(document.name, &wanted.context, request.iter().map(String::as_str));
         let (shop, context, positioned) = (self.clone(), wanted.context.clone(), after.is_some());
         self.0
             .pages
             .get(&key, freshness(Operation::SearchCatalog), move || async move {
                 let variables = Variables { context: &context, own: &own, cards: true };
-                let reply = shop.ask::<shape::Found>(&document, variables, &visitor).await?;
+                let reply = shop.ask::<shape::Found>(document, variables, &visitor).await?;
                 // The shop took the position for a bad argument: what it was made for is gone.
                 if reply.data.is_none() && positioned && reply.errors.iter().any(names_position) {
                     return Ok(Filled::Once(Arc::new(Listing { lost: true, ..Listing::default() })));
@@ -235,13 +235,13 @@ impl Storefront {
             entries.push((edge.cursor, product.filter(|_| !twice)));
         }
         // Rendered, a product takes about as much again.
-        Listing { entries, more, total: total_count, lost: false, weight: bytes.saturating_mul(2) }
+        Listing { entries, more, total: total_count.0, lost: false, weight: bytes.saturating_mul(2) }
     }
 
     /// A product on its own; `None` for whatever else it is.
     pub(super) fn card(&self, node: &serde_json::value::RawValue) -> Option<build::Built> {
         match serde_json::from_str::<shape::Card>(node.get()) {
-            Ok(card) => build::build(card, Vec::new(), self.counters()),
+            Ok(card) => build::build(card, None, self.counters()),
             Err(error) => {
                 self.counters().note("products left out: not of the form that the API promises");
                 tracing::warn!(%error, "a product of the shop is left out");

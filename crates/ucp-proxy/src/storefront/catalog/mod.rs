@@ -6,6 +6,7 @@
 //! | `resolve` | what identifiers name, one product in full, more variants of it |
 //! | `build` | a product as the domain knows it |
 //! | `shape` | what answers look like |
+//! | `lenient` | values that are read as far as they are what was promised |
 //! | `unit` | prices per unit of measurement |
 //!
 //! Reads are shared and kept for as long as the operation allows. Nothing in them depends on who the buyer is: an address
@@ -13,6 +14,7 @@
 
 pub(super) mod build;
 mod find;
+mod lenient;
 mod resolve;
 mod shape;
 mod unit;
@@ -182,12 +184,12 @@ impl Storefront {
     }
 
     /// The key of a read: the shop, the release of its API and the operation, who it is shown to, and what is asked.
-    fn key(&self, operation: &str, context: &InContext, request: &[String]) -> Key {
+    fn key<'a>(&'a self, operation: &'a str, context: &'a InContext, request: impl Iterator<Item = &'a str>) -> Key {
         let endpoint = self.0.client.endpoint().as_str();
         let tags = if self.0.tags.load(Ordering::Relaxed) { "tags" } else { "" };
         let country = context.country.as_deref().unwrap_or_default();
         let language = context.language.as_deref().unwrap_or_default();
-        Key::of([endpoint, operation, country, language, tags].into_iter().chain(request.iter().map(String::as_str)))
+        Key::of([endpoint, operation, country, language, tags].into_iter().chain(request))
     }
 
     /// Asks, with tags where they may be read. Whether they may is learnt from the first answer that says no: the error

@@ -26,7 +26,9 @@ use super::{
     Storefront, Variables,
     build::{self, Built, PRODUCT, VARIANT, is_id},
     find::stale,
-    freshness, shape,
+    freshness,
+    lenient::Lenient,
+    shape,
 };
 use crate::{
     resilience::{Failure, Filled, Freshness, Served, Staleness},
@@ -207,20 +209,15 @@ impl Storefront {
         context: &InContext,
         visitor: Visitor,
     ) -> Result<Served<Arc<Slice>>, Failure> {
-        let ids: Vec<String> = ids.iter().map(|id| (*id).to_owned()).collect();
         let name = if asked == Asked::Ids { documents::NODES.name } else { "handles" };
-        let request: Vec<_> =
-            [depth.variants, depth.media].iter().map(usize::to_string).chain(ids.iter().cloned()).collect();
-        let key = self.key(name, context, &request);
-        let (shop, context) = (self.clone(), context.clone());
-        self.0
-            .nodes
-            .get(
-                &key,
-                depth.freshness,
-                move || async move { shop.read_slice(asked, &ids, depth, &context, visitor).await },
-            )
-            .await
+        let depths = [depth.variants, depth.media].map(|depth| depth.to_string());
+        let key = self.key(name, context, depths.iter().map(String::as_str).chain(ids.iter().copied()));
+        let fill = || {
+            let ids: Vec<String> = ids.iter().map(|id| (*id).to_owned()).collect();
+            let (shop, context) = (self.clone(), context.clone());
+            async move { shop.read_slice(asked, &ids, depth, &context, visitor).await }
+        };
+        self.0.nodes.get(&key, depth.freshness, fill).await
     }
 
     async fn read_slice(
@@ -245,7 +242,7 @@ impl Storefront {
                 own.extend(ids.iter().enumerate().map(|(place, handle)| (format!("h{place}"), json!(handle))));
                 let variables = Variables { context, own: &own, cards: true };
                 let document = documents::handles(ids.len());
-                let reply = self.ask::<HashMap<String, shape::Node>>(&document, variables, &visitor).await?;
+                let reply = self.ask::<HashMap<String, Option<shape::Node>>>(&document, variables, &visitor).await?;
                 let (errors, bytes) = (reply.errors.clone(), reply.bytes);
                 let mut data = reply.data()?;
                 let nodes = (0..ids.len()).map(|place| data.remove(&format!("h{place}")).flatten()).collect();
@@ -298,7 +295,10 @@ impl Storefront {
             Some("ProductVariant") => {
                 let placed = serde_json::from_str::<shape::Placed>(node.get());
                 let built = match placed {
-                    Ok(placed) => build::build(placed.product, vec![placed.variant], self.counters()),
+                    Ok(placed) => {
+                        let own = serde_json::from_str(node.get()).unwrap_or(Lenient(None));
+                        build::build(placed.product, Some(own), self.counters())
+                    }
                     Err(error) => {
                         self.counters().note("products left out: not of the form that the API promises");
                         tracing::warn!(%error, "a variant of the shop is left out");
@@ -332,7 +332,7 @@ impl Storefront {
             own.insert("after".to_owned(), json!(after));
         }
         let request: Vec<_> = own.values().map(ToString::to_string).collect();
-        let key = self.key(documents::VARIANTS.name, context, &request);
+        let key = self.key(documents::VARIANTS.name, context, request.iter().map(String::as_str));
         let (shop, product, context) = (self.clone(), Arc::clone(product), context.clone());
         let served = self.0.variants.get(&key, freshness, move || async move {
             let variables = Variables { context: &context, own: &own, cards: false };
@@ -341,7 +341,7 @@ impl Storefront {
             let more = Arc::new(match reply.data()?.product {
                 Some(shape::MoreOf { requires_selling_plan, variants: page }) => More {
                     next: page.page_info.end_cursor.filter(|_| page.page_info.has_next_page),
-                    variants: build::more(&product, page.nodes, requires_selling_plan == Some(true), shop.counters()),
+                    variants: build::more(&product, page.nodes, *requires_selling_plan == Some(true), shop.counters()),
                     weight: bytes,
                 },
                 None => More { next: None, variants: Vec::new(), weight: 0 },
@@ -392,18 +392,20 @@ impl Storefront {
         let mut own = Map::from_iter([("id".to_owned(), json!(product.id))]);
         own.extend(combinations.iter().enumerate().map(|(place, values)| (format!("v{place}"), chosen(values))));
         let request: Vec<_> = own.values().map(ToString::to_string).collect();
-        let key = self.key("combinations", context, &request);
+        let key = self.key("combinations", context, request.iter().map(String::as_str));
         let (shop, product, context) = (self.clone(), Arc::clone(product), context.clone());
         let fill = move || async move {
             let document = documents::combinations(combinations.len());
             let variables = Variables { context: &context, own: &own, cards: false };
-            let reply =
-                shop.ask::<HashMap<String, Option<HashMap<String, Value>>>>(&document, variables, &visitor).await?;
+            let reply = shop
+                .ask::<HashMap<String, Option<HashMap<String, shape::Node>>>>(&document, variables, &visitor)
+                .await?;
             let (whole, bytes) = (reply.errors.is_empty(), reply.bytes);
             let mut nodes = reply.data()?.remove("product").flatten().unwrap_or_default();
-            let subscription = nodes.remove("requiresSellingPlan") == Some(Value::Bool(true));
+            let subscription = nodes.remove("requiresSellingPlan").is_some_and(|plan| plan.get() == "true");
             let nodes = (0..combinations.len()).filter_map(|place| nodes.remove(&format!("v{place}")));
-            let nodes = nodes.filter(|node| !node.is_null()).collect();
+            let nodes = nodes.filter(|node| node.get() != "null");
+            let nodes = nodes.map(|node| serde_json::from_str(node.get()).unwrap_or(Lenient(None))).collect();
             let variants = build::more(&product, nodes, subscription, shop.counters());
             // What was not asked for is not what was asked for.
             let variants = variants.into_iter().filter(|variant| combinations.contains(&variant.values)).collect();

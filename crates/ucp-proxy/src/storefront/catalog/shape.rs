@@ -3,24 +3,19 @@
 //! Only what a product cannot do without has to be there and of its type; anything else that is not what the API promises
 //! is as if it were absent. Values of enumerations are texts, because there are ever more of them.
 
-use serde::{Deserialize, Deserializer, de::DeserializeOwned};
-use serde_json::{Number, Value, value::RawValue};
+use serde::{
+    Deserialize,
+    de::{MapAccess, value::MapAccessDeserializer},
+};
+use serde_json::{Number, value::RawValue};
 
-use super::super::money::Money;
+use super::{
+    super::money::Money,
+    lenient::{Lenient, Promised, objects},
+};
 
-/// Something, unless it is not of its type.
-fn lenient<'de, D: Deserializer<'de>, T: DeserializeOwned>(deserializer: D) -> Result<Option<T>, D::Error> {
-    Ok(T::deserialize(Value::deserialize(deserializer)?).ok())
-}
-
-/// The members of a list that are of its type.
-fn some<'de, D: Deserializer<'de>, T: DeserializeOwned>(deserializer: D) -> Result<Vec<T>, D::Error> {
-    let list = Option::<Vec<Value>>::deserialize(deserializer)?;
-    Ok(list.into_iter().flatten().filter_map(|member| T::deserialize(member).ok()).collect())
-}
-
-/// An object that is read by itself, so that a bad one spoils no other.
-pub(super) type Node = Option<Box<RawValue>>;
+/// The text of an object that is read by itself, so that a bad one spoils no other.
+pub(super) type Node = Box<RawValue>;
 
 /// A page of what was found.
 #[derive(Debug, Deserialize)]
@@ -31,8 +26,7 @@ pub(super) struct Found {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Page {
-    #[serde(default, deserialize_with = "lenient")]
-    pub(super) total_count: Option<u64>,
+    pub(super) total_count: Lenient<u64>,
     pub(super) page_info: PageInfo,
     pub(super) edges: Vec<Edge>,
 }
@@ -40,7 +34,7 @@ pub(super) struct Page {
 #[derive(Debug, Deserialize)]
 pub(super) struct Edge {
     pub(super) cursor: String,
-    pub(super) node: Node,
+    pub(super) node: Option<Node>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -53,7 +47,7 @@ pub(super) struct PageInfo {
 /// What identifiers name.
 #[derive(Debug, Deserialize)]
 pub(super) struct Nodes {
-    pub(super) nodes: Vec<Node>,
+    pub(super) nodes: Vec<Option<Node>>,
 }
 
 /// Just the type of an object.
@@ -63,12 +57,10 @@ pub(super) struct Typed {
     pub(super) name: String,
 }
 
-/// A variant with its product.
+/// The product that a variant is of.
 #[derive(Debug, Deserialize)]
 pub(super) struct Placed {
     pub(super) product: Card,
-    #[serde(flatten)]
-    pub(super) variant: Value,
 }
 
 /// More variants of a product.
@@ -80,8 +72,7 @@ pub(super) struct More {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct MoreOf {
-    #[serde(default, deserialize_with = "lenient")]
-    pub(super) requires_selling_plan: Option<bool>,
+    pub(super) requires_selling_plan: Lenient<bool>,
     pub(super) variants: Variants,
 }
 
@@ -90,50 +81,23 @@ pub(super) struct MoreOf {
 #[serde(rename_all = "camelCase")]
 pub(super) struct Card {
     pub(super) id: String,
-    #[serde(default, deserialize_with = "lenient")]
-    pub(super) handle: Option<String>,
-    #[serde(default, deserialize_with = "lenient")]
-    pub(super) title: Option<String>,
-    #[serde(default, deserialize_with = "lenient")]
-    pub(super) description_html: Option<String>,
-    #[serde(default, deserialize_with = "lenient")]
-    pub(super) online_store_url: Option<String>,
-    #[serde(default, deserialize_with = "lenient")]
-    pub(super) product_type: Option<String>,
-    #[serde(default, deserialize_with = "lenient")]
-    pub(super) vendor: Option<String>,
-    #[serde(default, deserialize_with = "lenient")]
-    pub(super) requires_selling_plan: Option<bool>,
-    #[serde(default, deserialize_with = "some")]
-    pub(super) tags: Vec<String>,
-    #[serde(default, deserialize_with = "lenient")]
-    pub(super) encoded_variant_existence: Option<String>,
-    #[serde(default, deserialize_with = "lenient")]
-    pub(super) encoded_variant_availability: Option<String>,
-    #[serde(default, deserialize_with = "lenient")]
-    pub(super) category: Option<Category>,
-    #[serde(default, deserialize_with = "lenient")]
-    pub(super) price_range: Option<Range>,
-    #[serde(default, deserialize_with = "lenient")]
-    pub(super) compare_at_price_range: Option<Range>,
+    pub(super) handle: Lenient<String>,
+    pub(super) title: Lenient<String>,
+    pub(super) description_html: Lenient<String>,
+    pub(super) online_store_url: Lenient<String>,
+    pub(super) product_type: Lenient<String>,
+    pub(super) vendor: Lenient<String>,
+    pub(super) requires_selling_plan: Lenient<bool>,
+    pub(super) tags: Lenient<Vec<Lenient<String>>>,
+    pub(super) encoded_variant_existence: Lenient<String>,
+    pub(super) encoded_variant_availability: Lenient<String>,
+    pub(super) category: Lenient<Category>,
+    pub(super) price_range: Lenient<Range>,
+    pub(super) compare_at_price_range: Lenient<Range>,
     pub(super) options: Vec<Axis>,
-    #[serde(default, deserialize_with = "lenient")]
-    pub(super) media: Option<Media>,
-    #[serde(default)]
-    pub(super) featured: Option<Value>,
+    pub(super) media: Lenient<Media>,
+    pub(super) featured: Lenient<Variant>,
     pub(super) variants: Variants,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-pub(super) struct Category {
-    pub(super) id: String,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Range {
-    pub(super) min_variant_price: Money,
-    pub(super) max_variant_price: Money,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -145,102 +109,110 @@ pub(super) struct Axis {
 
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct AxisValue {
-    #[serde(default, deserialize_with = "lenient")]
-    pub(super) id: Option<String>,
+    pub(super) id: Lenient<String>,
     pub(super) name: String,
+}
+
+/// Some of the variants of a product.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Variants {
+    pub(super) page_info: PageInfo,
+    pub(super) nodes: Vec<Lenient<Variant>>,
+}
+
+objects!(Category, Range, Media, Medium, Source, Image, Variant, Measurement, Selected);
+
+/// Both members, or neither.
+impl<'de> Promised<'de> for Money {
+    fn object<A: MapAccess<'de>>(members: A) -> Result<Option<Self>, A::Error> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Stated {
+            amount: Lenient<String>,
+            currency_code: Lenient<String>,
+        }
+        let Stated { amount, currency_code } = Stated::deserialize(MapAccessDeserializer::new(members))?;
+        Ok(amount.0.zip(currency_code.0).map(|(amount, currency_code)| Self { amount, currency_code }))
+    }
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Category {
+    pub(super) id: Lenient<String>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Range {
+    pub(super) min_variant_price: Lenient<Money>,
+    pub(super) max_variant_price: Lenient<Money>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Media {
-    #[serde(deserialize_with = "some")]
-    pub(super) nodes: Vec<Medium>,
+    pub(super) nodes: Lenient<Vec<Lenient<Medium>>>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Medium {
     #[serde(rename = "__typename")]
-    pub(super) kind: String,
-    #[serde(default, deserialize_with = "lenient")]
-    pub(super) alt: Option<String>,
-    #[serde(default, deserialize_with = "lenient")]
-    pub(super) image: Option<Image>,
-    #[serde(default, deserialize_with = "some")]
-    pub(super) sources: Vec<Source>,
-    #[serde(default, deserialize_with = "lenient")]
-    pub(super) origin_url: Option<String>,
+    pub(super) kind: Lenient<String>,
+    pub(super) alt: Lenient<String>,
+    pub(super) image: Lenient<Image>,
+    pub(super) sources: Lenient<Vec<Lenient<Source>>>,
+    pub(super) origin_url: Lenient<String>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Source {
-    pub(super) url: String,
-    #[serde(default, deserialize_with = "lenient")]
-    pub(super) mime_type: Option<String>,
-    #[serde(default, deserialize_with = "lenient")]
-    pub(super) width: Option<u32>,
-    #[serde(default, deserialize_with = "lenient")]
-    pub(super) height: Option<u32>,
+    pub(super) url: Lenient<String>,
+    pub(super) mime_type: Lenient<String>,
+    pub(super) width: Lenient<u32>,
+    pub(super) height: Lenient<u32>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Image {
-    pub(super) url: String,
-    #[serde(default, deserialize_with = "lenient")]
-    pub(super) alt_text: Option<String>,
-    #[serde(default, deserialize_with = "lenient")]
-    pub(super) width: Option<u32>,
-    #[serde(default, deserialize_with = "lenient")]
-    pub(super) height: Option<u32>,
+    pub(super) url: Lenient<String>,
+    pub(super) alt_text: Lenient<String>,
+    pub(super) width: Lenient<u32>,
+    pub(super) height: Lenient<u32>,
 }
 
-/// Some of the variants of a product, each read by itself.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Variants {
-    pub(super) page_info: PageInfo,
-    pub(super) nodes: Vec<Value>,
-}
-
+/// A variant.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Variant {
-    pub(super) id: String,
-    #[serde(default, deserialize_with = "lenient")]
-    pub(super) title: Option<String>,
-    #[serde(default, deserialize_with = "lenient")]
-    pub(super) sku: Option<String>,
-    #[serde(default, deserialize_with = "lenient")]
-    pub(super) barcode: Option<String>,
-    pub(super) available_for_sale: bool,
-    #[serde(default, deserialize_with = "lenient")]
-    pub(super) currently_not_in_stock: Option<bool>,
-    #[serde(default, deserialize_with = "lenient")]
-    pub(super) requires_shipping: Option<bool>,
-    pub(super) price: Money,
-    #[serde(default, deserialize_with = "lenient")]
-    pub(super) compare_at_price: Option<Money>,
-    #[serde(default, deserialize_with = "lenient")]
-    pub(super) unit_price: Option<Money>,
-    #[serde(default, deserialize_with = "lenient")]
-    pub(super) unit_price_measurement: Option<Measurement>,
-    #[serde(default, deserialize_with = "lenient")]
-    pub(super) image: Option<Image>,
-    pub(super) selected_options: Vec<Selected>,
+    pub(super) id: Lenient<String>,
+    pub(super) title: Lenient<String>,
+    pub(super) sku: Lenient<String>,
+    pub(super) barcode: Lenient<String>,
+    pub(super) available_for_sale: Lenient<bool>,
+    pub(super) currently_not_in_stock: Lenient<bool>,
+    pub(super) requires_shipping: Lenient<bool>,
+    pub(super) price: Lenient<Money>,
+    pub(super) compare_at_price: Lenient<Money>,
+    pub(super) unit_price: Lenient<Money>,
+    pub(super) unit_price_measurement: Lenient<Measurement>,
+    pub(super) image: Lenient<Image>,
+    pub(super) selected_options: Lenient<Vec<Lenient<Selected>>>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Measurement {
-    pub(super) quantity_value: Number,
-    pub(super) quantity_unit: String,
-    pub(super) reference_value: i64,
-    pub(super) reference_unit: String,
+    pub(super) quantity_value: Lenient<Number>,
+    pub(super) quantity_unit: Lenient<String>,
+    pub(super) reference_value: Lenient<i64>,
+    pub(super) reference_unit: Lenient<String>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Selected {
-    pub(super) name: String,
-    pub(super) value: String,
+    pub(super) name: Lenient<String>,
+    pub(super) value: Lenient<String>,
 }

@@ -60,7 +60,7 @@ fn unit(name: &str) -> Option<(Unit, &'static str)> {
 pub(super) fn price(stated: &Money, measurement: &Measurement, price: Price) -> Option<UnitPrice> {
     let (stated, _) = stated.price().ok()?;
     let ((quantity, shown), (reference, reference_shown)) =
-        (unit(&measurement.quantity_unit)?, unit(&measurement.reference_unit)?);
+        (unit(measurement.quantity_unit.as_deref()?)?, unit(measurement.reference_unit.as_deref()?)?);
     let (quantity, reference) = match (quantity, reference) {
         (Unit::Mass(one), Unit::Mass(other))
         | (Unit::Volume(one), Unit::Volume(other))
@@ -69,13 +69,14 @@ pub(super) fn price(stated: &Money, measurement: &Measurement, price: Price) -> 
         (Unit::Pieces, Unit::Pieces) => (1, 1),
         _ => return None,
     };
-    let (digits, scale) = decimal(&measurement.quantity_value)?;
-    if stated.currency != price.currency || measurement.reference_value <= 0 || digits == 0 {
+    let (contents, standard) = (measurement.quantity_value.as_ref()?, (*measurement.reference_value)?);
+    let (digits, scale) = decimal(contents)?;
+    if stated.currency != price.currency || standard <= 0 || digits == 0 {
         return None;
     }
     // price / (digits / scale * quantity) * (reference_value * reference), without a division.
     let numerator = i128::from(price.amount.minor())
-        .checked_mul(i128::from(measurement.reference_value))?
+        .checked_mul(i128::from(standard))?
         .checked_mul(reference)?
         .checked_mul(scale)?;
     let denominator = digits.checked_mul(quantity)?;
@@ -84,8 +85,8 @@ pub(super) fn price(stated: &Money, measurement: &Measurement, price: Price) -> 
         i128::from(stated.amount.minor()).checked_mul(denominator)?.checked_sub(numerator)?.checked_abs()?;
     (difference <= denominator).then(|| UnitPrice {
         price: stated,
-        measure: Measure { value: measurement.quantity_value.clone(), unit: shown.to_owned() },
-        reference: Reference { value: measurement.reference_value, unit: reference_shown.to_owned() },
+        measure: Measure { value: contents.clone(), unit: shown.to_owned() },
+        reference: Reference { value: standard, unit: reference_shown.to_owned() },
     })
 }
 

@@ -14,7 +14,9 @@
 //! Shopify refuses what costs more than [`CEILING`]; how many variants come with a product therefore depends on how many
 //! products are asked for at once.
 
-use std::{borrow::Cow, fmt::Write as _};
+use std::{borrow::Cow, fmt::Write as _, sync::LazyLock};
+
+use serde_json::value::{RawValue, to_raw_value};
 
 /// What a query may cost where no token is shown.
 pub const CEILING: usize = 1_000;
@@ -54,12 +56,27 @@ pub const fn variants_beside(products: usize) -> usize {
 }
 
 /// An operation with the fragments that it spreads.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Document {
     /// What the log calls it.
     pub name: &'static str,
     /// The GraphQL text.
     pub text: Cow<'static, str>,
+    /// The same as a JSON string, which most are written as once and then sent many times.
+    written: Option<Box<RawValue>>,
+}
+
+impl Document {
+    fn new(name: &'static str, text: impl Into<Cow<'static, str>>) -> Self {
+        let text = text.into();
+        let written = to_raw_value(&text).ok();
+        Self { name, text, written }
+    }
+
+    /// The text as JSON; `None` where it could not be written.
+    pub(super) fn written(&self) -> Option<&RawValue> {
+        self.written.as_deref()
+    }
 }
 
 macro_rules! fragments {
@@ -69,13 +86,12 @@ macro_rules! fragments {
 macro_rules! documents {
     ($($(#[doc = $doc:literal])+ $constant:ident = $name:literal with [$($fragment:literal),*];)+) => {
         $($(#[doc = $doc])+
-        pub const $constant: Document = Document {
-            name: $name,
-            text: Cow::Borrowed(concat!(include_str!(concat!($name, ".graphql")) $(, include_str!(concat!("fragments/", $fragment, ".graphql")))*)),
-        };)+
+        pub static $constant: LazyLock<Document> = LazyLock::new(|| {
+            Document::new($name, concat!(include_str!(concat!($name, ".graphql")) $(, include_str!(concat!("fragments/", $fragment, ".graphql")))*))
+        });)+
 
         /// The operations that are files.
-        pub const ALL: &[Document] = &[$($constant),+];
+        pub static ALL: &[&LazyLock<Document>] = &[$(&$constant),+];
     };
 }
 
@@ -116,7 +132,7 @@ pub fn handles(count: usize) -> Document {
     }
     text.push_str("}\n");
     text.push_str(fragments!("card", "variant"));
-    Document { name: "handles", text: text.into() }
+    Document::new("handles", text)
 }
 
 /// A change of a cart.
@@ -205,7 +221,7 @@ pub fn cart_changes(changes: &[CartChange]) -> Document {
     }
     text.push_str("}\n");
     text.push_str(fragments!("cart", "allocation"));
-    Document { name: "cart_changes", text: text.into() }
+    Document::new("cart_changes", text)
 }
 
 /// The variants of so many combinations of options of one product, each an alias `v0`, `v1` and so on with a variable of
@@ -223,7 +239,7 @@ pub fn combinations(count: usize) -> Document {
     }
     text.push_str("  }\n}\n");
     text.push_str(fragments!("variant"));
-    Document { name: "combinations", text: text.into() }
+    Document::new("combinations", text)
 }
 
 #[cfg(test)]

@@ -21,6 +21,18 @@ fn identifiers_are_those_of_the_api() {
 }
 
 #[test]
+fn a_variant_is_chosen_on_the_page_of_its_product() {
+    for (page, chosen) in [
+        ("https://shop.example/products/a", "https://shop.example/products/a?variant=7"),
+        ("https://shop.example/products/a?ref=x#details", "https://shop.example/products/a?ref=x&variant=7#details"),
+    ] {
+        let page = Page::of(page).expect("an address");
+        assert_eq!(page.with("gid://shopify/ProductVariant/7").as_deref(), Some(chosen));
+    }
+    assert!(Page::of("a page").is_none());
+}
+
+#[test]
 fn barcodes_are_told_by_length_and_check_digit() {
     for (code, kind) in [
         ("4006381333931", Some("EAN")),
@@ -61,7 +73,7 @@ fn list_prices_span_what_is_reduced_and_what_is_not() {
 #[test]
 fn a_category_comes_with_what_it_lies_in() {
     let values = |id: &str, own: Option<&str>| {
-        let category = shape::Category { id: id.to_owned() };
+        let category = shape::Category { id: Lenient(Some(id.to_owned())) };
         categories(Some(&category), own).into_iter().map(|category| category.value).collect::<Vec<_>>()
     };
     assert_eq!(values("gid://shopify/TaxonomyCategory/aa-1-13", Some("Shirts\n")), ["aa-1-13", "aa-1", "aa", "Shirts"]);
