@@ -33,7 +33,10 @@ use ucp_core::operation::Operation;
 use super::{Clock, Counters, Failure, deadline};
 
 /// What an entry costs beside key and value, in bytes: its slot and the allocations around it.
-const OVERHEAD: usize = 200;
+const OVERHEAD: usize = 400;
+
+/// The part of a value that is added to it, because the allocator rounds up.
+const ROUNDED: usize = 8;
 
 /// How many bytes an entry is expected to have, for the size of the table.
 const USUAL: u64 = 4 << 10;
@@ -376,7 +379,8 @@ impl<V: Clone> Landing<V> {
         };
         let result = result.map(|(value, keep, missing)| {
             if keep {
-                let weight = (OVERHEAD + self.key.0.len() + (self.shared.weigh)(&value)) as u64;
+                let own = (self.shared.weigh)(&value);
+                let weight = (OVERHEAD + self.key.0.len() + own + own / ROUNDED) as u64;
                 let entry = Entry { value: value.clone(), since, missing, weight };
                 self.shared.kept.insert(self.key.clone(), Arc::new(entry));
             }
