@@ -13,7 +13,11 @@ pub const MAX_AMOUNT: i64 = (1 << 53) - 1;
 
 /// An ISO 4217 currency code.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Currency([u8; 3]);
+pub struct Currency {
+    letters: [u8; 3],
+    /// Looked up once, when the code is.
+    exponent: u8,
+}
 
 /// A text that is no ISO 4217 currency code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -22,18 +26,18 @@ pub struct UnknownCurrency;
 
 impl Currency {
     /// The US dollar.
-    pub const USD: Self = Self(*b"USD");
+    pub const USD: Self = Self { letters: *b"USD", exponent: 2 };
 
     /// The three letters, upper case.
     #[must_use]
     pub fn as_str(&self) -> &str {
-        std::str::from_utf8(&self.0).unwrap_or_default()
+        std::str::from_utf8(&self.letters).unwrap_or_default()
     }
 
     /// How many decimal digits the minor unit has: 2 for USD, 0 for JPY, 3 for KWD.
     #[must_use]
-    pub fn exponent(self) -> u32 {
-        iso_currency::Currency::from_code(self.as_str()).and_then(iso_currency::Currency::exponent).map_or(2, u32::from)
+    pub const fn exponent(self) -> u32 {
+        self.exponent as u32
     }
 }
 
@@ -42,9 +46,13 @@ impl FromStr for Currency {
 
     /// Reads a code in any letter case; only codes that ISO 4217 lists are accepted.
     fn from_str(code: &str) -> Result<Self, Self::Err> {
-        let upper = code.to_ascii_uppercase();
-        let letters: [u8; 3] = upper.as_bytes().try_into().map_err(|_| UnknownCurrency)?;
-        iso_currency::Currency::from_code(&upper).map(|_| Self(letters)).ok_or(UnknownCurrency)
+        let mut letters: [u8; 3] = code.as_bytes().try_into().map_err(|_| UnknownCurrency)?;
+        letters.make_ascii_uppercase();
+        let upper = std::str::from_utf8(&letters).map_err(|_| UnknownCurrency)?;
+        let listed = iso_currency::Currency::from_code(upper).ok_or(UnknownCurrency)?;
+        // Those without minor units, such as gold, are counted in hundredths.
+        let exponent = listed.exponent().and_then(|exponent| exponent.try_into().ok()).unwrap_or(2);
+        Ok(Self { letters, exponent })
     }
 }
 
