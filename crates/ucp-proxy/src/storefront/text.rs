@@ -52,6 +52,29 @@ fn cut(mut text: String, longest: usize) -> String {
 /// An address that a client may open: https, or a server on this very machine. Others are dropped.
 #[must_use]
 pub fn address(text: &str) -> Option<String> {
+    if is_address(text) {
+        return Some(text.to_owned());
+    }
+    parsed(text)
+}
+
+/// Whether a text is plainly an address as it is, which most are: reading it as one would change nothing.
+fn is_address(text: &str) -> bool {
+    let parts = text.strip_prefix("https://").and_then(|rest| Some(rest.split_at(rest.find('/')?)));
+    let Some((host, path)) = parts.filter(|_| text.len() <= LONGEST_ADDRESS) else { return false };
+    let label = |label: &str| {
+        let plain = label.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-'));
+        plain && !label.is_empty() && !label.contains("--")
+    };
+    let name = host.rsplit_once('.').is_some_and(|(below, top)| {
+        !top.is_empty() && top.bytes().all(|byte| byte.is_ascii_lowercase()) && below.split('.').all(label)
+    });
+    let plain =
+        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'-' | b'_' | b'.' | b'?' | b'=' | b'&');
+    name && path.bytes().all(plain) && !path.contains("/.")
+}
+
+fn parsed(text: &str) -> Option<String> {
     if text.len() > LONGEST_ADDRESS || text.chars().any(|letter| letter.is_control() || html::is_invisible(letter)) {
         return None;
     }
@@ -101,6 +124,7 @@ mod tests {
             assert_eq!(address(text).as_deref(), expected, "{text}");
         }
         assert_eq!(address(&format!("https://shop.example/{}", "a".repeat(LONGEST_ADDRESS))), None);
+        assert!(is_address("https://cdn.shop-files.example/s/files/1/0533/shoe_1.jpg?v=1700000000&width=80"));
     }
 
     proptest! {
@@ -108,6 +132,15 @@ mod tests {
         fn what_is_a_line_already_stays(text in "([ -~]|é|\\PC|\\s|\\p{Cf}){0,12}") {
             let words = html::clean(&text).split_whitespace().collect::<Vec<_>>().join(" ");
             prop_assert_eq!(line(&text).unwrap_or_default(), words);
+        }
+
+        #[test]
+        fn what_is_an_address_already_stays(
+            host in "[a-z0-9.-]{0,6}(xn--)?[a-z0-9.-]{0,6}[.][a-z0-9]{0,3}",
+            path in "(/|[.]|[.][.]|[?]|=|&|_|-|[a-zA-Z0-9]|%2e|%|:|@|#|\\\\|'|é){0,8}",
+        ) {
+            let text = format!("https://{host}/{path}");
+            prop_assert_eq!(address(&text), parsed(&text));
         }
 
         #[test]
