@@ -11,7 +11,10 @@
 //! | [`choosing`] | options: what exists, what can be had, what is given up |
 //! | [`buying`] | carts and checkouts: contents, amounts, retries, ownership, how purchases end |
 //! | [`strangers`] | identifiers that are not of this shop, and words that nobody means well |
+//!
+//! [`bot`] is about one backend alone: how it says to the shop which bot is asking.
 
+mod bot;
 mod browsing;
 mod buying;
 mod choosing;

@@ -23,7 +23,13 @@ mod platform;
 mod shown;
 pub(crate) mod upstream;
 
-use std::{ffi::OsString, fmt, fs, net::SocketAddr, path::PathBuf, time::Duration};
+use std::{
+    ffi::OsString,
+    fmt, fs,
+    net::SocketAddr,
+    path::PathBuf,
+    time::{Duration, SystemTime},
+};
 
 use clap::ValueEnum;
 use serde::Deserialize;
@@ -42,6 +48,7 @@ use self::{document::Document, file::Limit};
 use crate::{
     app::shown,
     cli::{DataOptions, McpErrorStatus, ServeOptions},
+    clock,
     compat::{Compat, SimulationSecret},
 };
 
@@ -218,10 +225,10 @@ type Environment<'a> = &'a dyn Fn(&str) -> Option<OsString>;
 impl Settings {
     /// What `flags` and the file that they name amount to.
     pub(crate) fn resolve(flags: &ServeOptions) -> Result<Self, ConfigError> {
-        Self::resolve_in(flags, &|name| std::env::var_os(name))
+        Self::resolve_in(flags, &|name| std::env::var_os(name), clock::now())
     }
 
-    fn resolve_in(flags: &ServeOptions, environment: Environment<'_>) -> Result<Self, ConfigError> {
+    fn resolve_in(flags: &ServeOptions, environment: Environment<'_>, now: SystemTime) -> Result<Self, ConfigError> {
         let mut document = match &flags.config {
             Some(path) => Document::read(path)?,
             None => Document::default(),
@@ -271,7 +278,8 @@ impl Settings {
         let (token_file, token_env) = (server.admin_token_file.as_deref(), server.admin_token_env.as_deref());
         let admin = admin::resolve(server.admin_listen, token_file, token_env, &mut problems, environment);
         let payments = payment::resolve(payment, development, private, &mut problems, environment);
-        let upstream = upstream::resolve(&flags.upstream, upstream, &mut problems, environment);
+        let upstream =
+            upstream::resolve(&flags.upstream, upstream, public_url.as_ref(), &mut problems, environment, now);
         if compat != Compat::None && upstream.is_some() {
             problems.add("server.compat", format_args!("the suite needs the embedded shop"));
         }

@@ -16,8 +16,10 @@
 //! | [`sign`] | signing requests and responses |
 //! | [`explain`] | the same verdicts with the reasons laid open, for people |
 //! | [`message`] | HTTP messages in files |
+//! | [`bot`] | signatures that say only which bot is asking |
 
 pub mod base;
+pub mod bot;
 pub mod detached;
 pub mod digest;
 pub mod explain;

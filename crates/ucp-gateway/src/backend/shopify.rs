@@ -3,17 +3,25 @@
 
 use std::{error::Error, sync::Arc};
 
+use axum::{Router, response::IntoResponse as _, routing::get};
+use http::header;
 use ucp_proxy::{
     resilience::shared::Capacity,
-    storefront::{Storefront, Token, catalog::Options},
+    storefront::{Bot, Storefront, Token, bot::Signing, catalog::Options},
 };
+use ucp_rest::publication::MAX_AGE;
+use ucp_service::gate::CurrentKey;
+use ucp_trust::signature::bot::{DIRECTORY_PATH, DIRECTORY_TYPE, directory};
 
 use super::{Opened, Place, chance, monotonic, reached};
-use crate::config::upstream::{TokenKind, UpstreamKind};
+use crate::{
+    clock,
+    config::upstream::{self, TokenKind, UpstreamKind},
+};
 
 pub(super) async fn open(place: &Place<'_>) -> Result<Opened, Box<dyn Error>> {
     let Place { upstream, database, .. } = place;
-    let UpstreamKind::Shopify { token_kind, api_version } = &upstream.kind else {
+    let UpstreamKind::Shopify { token_kind, api_version, bot } = &upstream.kind else {
         return Err("this backend is for Shopify's Storefront API".into());
     };
     let token = match (&upstream.token, token_kind) {
@@ -24,8 +32,41 @@ pub(super) async fn open(place: &Place<'_>) -> Result<Opened, Box<dyn Error>> {
     let mut options =
         Options::new(reached("shopify", place), token, database.cursor_key().clone(), monotonic(), chance());
     options.version.clone_from(api_version);
+    options.bot = identity(place, bot).map(Arc::new);
     options.capacity = Capacity { bytes: u64::from(upstream.cache_mb) << 20, ..options.capacity };
     let storefront = Storefront::connect(options).await?;
     let counters = Arc::clone(storefront.counters());
-    Ok(Opened::at_a_desk(place, storefront, counters))
+    let router = match bot {
+        upstream::Bot::Own => keys(Arc::clone(place.signing_key)),
+        upstream::Bot::Given(_) | upstream::Bot::Unknown => Router::new(),
+    };
+    Ok(Opened { router, ..Opened::at_a_desk(place, storefront, counters) })
+}
+
+/// How the shop is told which bot is asking.
+fn identity(place: &Place<'_>, bot: &upstream::Bot) -> Option<Bot> {
+    let now = Arc::new(clock::now);
+    match bot {
+        upstream::Bot::Unknown => None,
+        upstream::Bot::Given(signature) => Some(Bot::given(signature.clone(), now)),
+        upstream::Bot::Own => {
+            let signing_key = Arc::clone(place.signing_key);
+            let signing = Signing {
+                agent: format!("{}{DIRECTORY_PATH}", place.base),
+                shop: place.upstream.url.clone(),
+                key: Arc::new(move || signing_key.get()),
+            };
+            Some(Bot::signing(signing, now))
+        }
+    }
+}
+
+/// What the shop finds under the address that the gateway states as a bot.
+fn keys(signing_key: Arc<CurrentKey>) -> Router {
+    let answer = async move || {
+        let keys = directory(signing_key.published().iter()).to_string();
+        let cached = format!("public, max-age={MAX_AGE}");
+        ([(header::CONTENT_TYPE, DIRECTORY_TYPE.to_owned()), (header::CACHE_CONTROL, cached)], keys).into_response()
+    };
+    Router::new().route(DIRECTORY_PATH, get(answer))
 }

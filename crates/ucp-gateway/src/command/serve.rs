@@ -14,7 +14,7 @@ use crate::{
     app::{App, base, open_keyring},
     backend::Store,
     cli::ServeOptions,
-    config::{self, Policy, Settings, Signed},
+    config::{self, Policy, Settings, Signed, Upstream},
     listener,
 };
 
@@ -41,6 +41,12 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
     let keyring = open_keyring(&settings.data)?;
     if settings.signatures.responses == Signed::All && keyring.signer().is_none() {
         return Err("answers are to be signed, but there is no key; make one with `ucp-gateway keys generate`".into());
+    }
+    let as_bot = settings.upstream.as_ref().is_some_and(Upstream::signs_as_bot);
+    if as_bot && keyring.signer().is_none_or(|key| key.algorithm().http_name().is_none()) {
+        let problem = "requests to the shop are to be signed (`upstream.sign_as_bot`), but there is no key for that; make \
+                       one with `ucp-gateway keys generate`";
+        return Err(problem.into());
     }
     runtime.block_on(async {
         let public_url = match &settings.public_url {

@@ -172,6 +172,8 @@ pub(super) struct Upstream {
     pub(super) token_env: Option<String>,
     pub(super) token_kind: Option<TokenKind>,
     pub(super) api_version: Option<ApiVersion>,
+    pub(super) signature_file: Option<PathBuf>,
+    pub(super) sign_as_bot: Option<bool>,
     pub(super) transport: Option<Transport>,
     pub(super) release: Option<ReleaseDate>,
     pub(super) max_lookup_ids: Option<Number<1, 250>>,

@@ -15,7 +15,7 @@ use ucp_trust::{address::Reach, limit::Quota};
 use super::{
     Anonymous, Check, Directory, Limits, Payment, Platform, Profiles, Settings, Signatures, Signed, Upstream,
     payment::Kind,
-    upstream::{TokenKind, Transport, UpstreamKind},
+    upstream::{Bot, TokenKind, Transport, UpstreamKind, moment},
 };
 
 impl fmt::Display for Settings {
@@ -58,10 +58,15 @@ impl fmt::Display for Upstream {
         writeln!(f, "url = {}", text(&self.url))?;
         writeln!(f, "# token: {}", if self.token.is_some() { "set" } else { "none" })?;
         match &self.kind {
-            UpstreamKind::Shopify { token_kind, api_version } => {
+            UpstreamKind::Shopify { token_kind, api_version, bot } => {
                 let kind = if *token_kind == TokenKind::Private { "private" } else { "public" };
                 writeln!(f, "token_kind = {}", text(kind))?;
                 writeln!(f, "api_version = {}", text(api_version))?;
+                match bot {
+                    Bot::Given(signature) => writeln!(f, "# signature: set, until {}", moment(signature.expires()))?,
+                    Bot::Own | Bot::Unknown => writeln!(f, "# signature: none")?,
+                }
+                writeln!(f, "sign_as_bot = {}", matches!(bot, Bot::Own))?;
             }
             UpstreamKind::Ucp { transport, release } => {
                 let transport = transport.map(|transport| match transport {

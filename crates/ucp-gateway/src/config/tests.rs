@@ -44,7 +44,7 @@ impl Case {
         let variable =
             |name: &str| self.environment.iter().find(|(key, _)| *key == name).map(|(_, value)| value.into());
         let directory = format!("{}/", shown(self.directory.path()));
-        Settings::resolve_in(&flags, &variable).map_err(|error| error.to_string().replace(&directory, ""))
+        Settings::resolve_in(&flags, &variable, clock::now()).map_err(|error| error.to_string().replace(&directory, ""))
     }
 }
 
@@ -351,6 +351,96 @@ fn operators_are_listened_to_with_a_token_only() {
     assert!(!format!("{settings:?}{settings}").contains("admin-token"), "it is not shown");
 }
 
+/// A signature for a bot that expires in so many days, as a merchant gets it.
+fn bot_signature(days: i64) -> String {
+    let now = clock::timestamp().as_second();
+    let (created, expires) = (now - 24 * 60 * 60, now + days * 24 * 60 * 60);
+    format!(
+        "Signature-Agent: \"https://shopify.com\"\nSignature-Input: sig1=(\"@authority\" \"signature-agent\");\
+         keyid=\"k-7f3a91\";nonce=\"n-7f3a91\";tag=\"web-bot-auth\";created={created};expires={expires}\n\
+         Signature: sig1=:c2lnbmF0dXJlLTdmM2E5MQ==:\n"
+    )
+}
+
+/// The parts of it that nobody else may see.
+const BOT_SECRETS: [&str; 3] = ["7f3a91", "c2lnbmF0dXJlLTdmM2E5MQ", "sig1="];
+
+#[test]
+fn a_bot_signature_is_checked_before_anything_is_asked_and_never_shown() {
+    let case = Case::new()
+        .with("good", bot_signature(60))
+        .with("over", bot_signature(-1))
+        .with("half", bot_signature(60).replace("Signature-Agent: \"https://shopify.com\"\n", ""));
+    let upstream =
+        |rest: &str| format!("[upstream]\nbackend = \"shopify\"\nurl = \"https://shop.example.com\"\n{rest}\n");
+    let settings = case.resolve(&upstream("signature_file = \"good\""), &[]).expect("settings");
+    let shown = format!("{settings} {settings:?}");
+    assert!(shown.contains("# signature: set, until 2") && shown.contains("sign_as_bot = false"), "{shown}");
+    assert!(!BOT_SECRETS.iter().any(|secret| shown.contains(secret)), "{shown}");
+    let path = case.path("good");
+    let flag = ["--upstream-signature-file", path.to_str().expect("a path")];
+    let settings = case.resolve(&upstream(""), &flag).expect("settings");
+    assert!(settings.to_string().contains("# signature: set"), "{settings}");
+
+    let ucp = upstream("").replace("shopify", "ucp");
+    for (text, arguments, expected) in [
+        (
+            upstream("signature_file = \"half\""),
+            &[][..],
+            "`upstream.signature_file` in gateway.toml, line 4: half: Signature-Agent is missing",
+        ),
+        (
+            upstream("signature_file = \"none\""),
+            &[],
+            "`upstream.signature_file` in gateway.toml, line 4: cannot read none: ",
+        ),
+        (
+            upstream("signature_file = \"over\""),
+            &[],
+            "`upstream.signature_file` in gateway.toml, line 4: the signature in over expired at 2",
+        ),
+        (
+            upstream("signature_file = \"over\""),
+            &[],
+            "create another one in the shop's admin (Online Store > Preferences > Crawler access)",
+        ),
+        (
+            upstream("signature_file = \"good\"\nsign_as_bot = true"),
+            &[],
+            "`upstream.sign_as_bot` in gateway.toml, line 5: either this or `signature_file`",
+        ),
+        (
+            ucp.clone() + "signature_file = \"none\"",
+            &[],
+            "line 5: this means something with the backend `shopify` only",
+        ),
+        (ucp.clone() + "sign_as_bot = true", &[], "line 5: this means something with the backend `shopify` only"),
+        (ucp, &flag, "`upstream.signature_file` in gateway.toml: this means something with the backend `shopify` only"),
+    ] {
+        let refused = case.resolve(&text, arguments).expect_err(&text);
+        assert!(refused.contains(expected) && refused.lines().count() == 1, "{text}: {refused}");
+        assert!(!BOT_SECRETS.iter().any(|secret| refused.contains(secret)), "{refused}");
+    }
+}
+
+#[test]
+fn a_gateway_that_signs_as_a_bot_has_an_address_for_its_keys() {
+    let text = "[upstream]\nbackend = \"shopify\"\nurl = \"https://shop.example.com\"\nsign_as_bot = true\n";
+    assert!(refused(text).contains("`upstream.sign_as_bot` in gateway.toml, line 4: this needs `server.public_url`"));
+    let plain = refused(&format!("[server]\npublic_url = \"http://gateway.example.com\"\n{text}"));
+    assert!(
+        plain.contains("`server.public_url` in gateway.toml, line 2: expected an https address")
+            && plain.ends_with("for `upstream.sign_as_bot`"),
+        "{plain}"
+    );
+    let settings = resolve(text, &["--public-url", "https://gateway.example.com"]).expect("settings");
+    assert!(settings.upstream.as_ref().is_some_and(Upstream::signs_as_bot));
+    let shown = settings.to_string();
+    assert!(shown.contains("# signature: none\nsign_as_bot = true\n"), "{shown}");
+    let again = resolve(&shown, &[]).expect("what was shown");
+    assert!(again.upstream.is_some_and(|upstream| upstream.signs_as_bot()));
+}
+
 #[test]
 fn no_two_platforms_share_what_tells_them_apart() {
     let hash = ApiKey::generate().expect("random bytes").hash();
@@ -397,6 +487,8 @@ fn the_example_states_the_defaults() {
         all = all.replace(&format!("/run/secrets/{secret}"), "run/psp").replace(other, "");
     }
     all = all.replace("/run/secrets/admin-token", "run/psp").replace("/run/secrets/shop-token", "run/psp");
+    case = case.with("run/signature", bot_signature(1));
+    all = all.replace("/run/secrets/shop-signature", "run/signature");
     // Two kinds of upstreams share a section, and the embedded shop has none.
     all = all.replace("backend = \"embedded\"", "backend = \"shopify\"");
     for other in

@@ -1,11 +1,19 @@
 //! The commerce API behind the gateway, where it is not the embedded shop that is served.
 
-use std::{ffi::OsString, fmt, fs, num::NonZeroU32, path::Path, time::Duration};
+use std::{
+    ffi::OsString,
+    fmt, fs,
+    num::NonZeroU32,
+    path::Path,
+    time::{Duration, SystemTime},
+};
 
 use clap::{ValueEnum, builder::PossibleValue};
+use jiff::Timestamp;
 use serde::Deserialize;
 use ucp_core::Release;
 use ucp_payment::Secret;
+use ucp_trust::signature::bot::BotSignature;
 use url::{Host, Url};
 
 use super::{Environment, Problems, file};
@@ -74,6 +82,13 @@ pub(crate) struct Upstream {
     pub(crate) cache_mb: u32,
 }
 
+impl Upstream {
+    /// Whether the gateway signs what it asks there with its own key.
+    pub(crate) fn signs_as_bot(&self) -> bool {
+        matches!(self.kind, UpstreamKind::Shopify { bot: Bot::Own, .. })
+    }
+}
+
 /// What only one of the backends is told about its upstream.
 #[derive(Debug)]
 pub(crate) enum UpstreamKind {
@@ -83,6 +98,8 @@ pub(crate) enum UpstreamKind {
         token_kind: TokenKind,
         /// The version of the API.
         api_version: String,
+        /// As which bot it is asked.
+        bot: Bot,
     },
     /// UCP.
     Ucp {
@@ -95,6 +112,17 @@ pub(crate) enum UpstreamKind {
     Plain,
 }
 
+/// As which bot a shop is asked (Web Bot Auth).
+#[derive(Debug)]
+pub(crate) enum Bot {
+    /// As none.
+    Unknown,
+    /// As one that the merchant lets in, with a signature that was made for it.
+    Given(BotSignature),
+    /// As one that the gateway is itself, with signatures of its own key.
+    Own,
+}
+
 /// The version of the Storefront API that is asked where nothing else is said. The documents are checked against its schema.
 const API_VERSION: &str = "2026-04";
 
@@ -102,8 +130,10 @@ const API_VERSION: &str = "2026-04";
 pub(super) fn resolve(
     flags: &UpstreamOptions,
     said: file::Upstream,
+    public_url: Option<&Url>,
     problems: &mut Problems<'_>,
     environment: Environment<'_>,
+    now: SystemTime,
 ) -> Option<Upstream> {
     let backend = flags.backend.or(said.backend).unwrap_or(BackendKind::Embedded);
     if backend == BackendKind::Embedded {
@@ -127,6 +157,10 @@ pub(super) fn resolve(
         Some(path) => read(path).map_err(|problem| problems.add("upstream.token_file", problem)).ok(),
         None => token(said.token_file.as_deref(), said.token_env.as_deref(), problems, environment),
     };
+    let signature_file = flags
+        .upstream_signature_file
+        .clone()
+        .or_else(|| said.signature_file.as_deref().map(|path| problems.document.relative(path)));
     let mut only = |key: &str, given: bool, wanted: BackendKind, whose: &str| {
         if given && backend != wanted {
             problems.add(key, format_args!("this means something with the backend `{whose}` only"));
@@ -134,6 +168,8 @@ pub(super) fn resolve(
     };
     only("upstream.token_kind", said.token_kind.is_some(), BackendKind::Shopify, "shopify");
     only("upstream.api_version", said.api_version.is_some(), BackendKind::Shopify, "shopify");
+    only("upstream.signature_file", signature_file.is_some(), BackendKind::Shopify, "shopify");
+    only("upstream.sign_as_bot", said.sign_as_bot.is_some(), BackendKind::Shopify, "shopify");
     only("upstream.max_lookup_ids", said.max_lookup_ids.is_some(), BackendKind::Ucp, "ucp");
     only("upstream.transport", said.transport.is_some(), BackendKind::Ucp, "ucp");
     only("upstream.release", said.release.is_some(), BackendKind::Ucp, "ucp");
@@ -144,6 +180,7 @@ pub(super) fn resolve(
         BackendKind::Shopify => UpstreamKind::Shopify {
             token_kind: said.token_kind.unwrap_or(TokenKind::Private),
             api_version: said.api_version.map_or_else(|| API_VERSION.to_owned(), |version| version.0),
+            bot: bot(signature_file.as_deref(), said.sign_as_bot == Some(true), public_url, problems, now),
         },
         BackendKind::Embedded => UpstreamKind::Plain,
     };
@@ -207,6 +244,53 @@ fn token(
         (Some(_), Some(_)) => ("upstream.token_env", Err("either this or `token_file`, not both".to_owned())),
     };
     token.map_err(|problem| problems.add(key, problem)).ok()
+}
+
+/// As which bot the shop is asked: with the signature in a file, as the gateway itself, or as none.
+fn bot(file: Option<&Path>, own: bool, public_url: Option<&Url>, problems: &mut Problems<'_>, now: SystemTime) -> Bot {
+    if let Some(path) = file {
+        if own {
+            problems.add("upstream.sign_as_bot", "either this or `signature_file`, not both");
+        }
+        return match bot_signature(path, now) {
+            Ok(signature) => Bot::Given(signature),
+            Err(problem) => {
+                problems.add("upstream.signature_file", problem);
+                Bot::Unknown
+            }
+        };
+    }
+    if !own {
+        return Bot::Unknown;
+    }
+    match public_url.map(fit) {
+        Some(Ok(())) => {}
+        Some(Err(problem)) => problems.add("server.public_url", format_args!("{problem}, for `upstream.sign_as_bot`")),
+        None => {
+            let problem = "this needs `server.public_url`, under which the shop finds the keys of the gateway";
+            problems.add("upstream.sign_as_bot", problem);
+        }
+    }
+    Bot::Own
+}
+
+fn bot_signature(path: &Path, now: SystemTime) -> Result<BotSignature, String> {
+    let shown = shown(path);
+    let text = fs::read_to_string(path).map_err(|error| format!("cannot read {shown}: {error}"))?;
+    let signature = BotSignature::read(&text).map_err(|error| format!("{shown}: {error}"))?;
+    if signature.expires() <= now {
+        return Err(format!(
+            "the signature in {shown} expired at {}; create another one in the shop's admin (Online Store > Preferences > \
+             Crawler access), or leave this out",
+            moment(signature.expires())
+        ));
+    }
+    Ok(signature)
+}
+
+/// A time for people to read.
+pub(super) fn moment(time: SystemTime) -> String {
+    Timestamp::try_from(time).map_or_else(|_| "the end of times".to_owned(), |time| time.to_string())
 }
 
 fn read(path: &Path) -> Result<Secret, String> {

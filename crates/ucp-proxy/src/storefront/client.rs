@@ -25,7 +25,7 @@ use serde_json::{Value, value::RawValue};
 use ucp_core::port::Visitor;
 use url::Url;
 
-use super::documents::Document;
+use super::{bot::Bot, documents::Document};
 use crate::resilience::{
     Clock, Counters, Effort, Exchange, Failure, Judge, Options, Random, Received, Unreadable, Upstream, Verdict,
     client::SetupError,
@@ -113,6 +113,8 @@ struct Inner {
     endpoint: Url,
     version: String,
     token: Token,
+    /// As which bot it asks, if it says so.
+    bot: Option<Arc<Bot>>,
     /// Whether the log has been told that another release answers.
     forwarded: AtomicBool,
 }
@@ -136,6 +138,7 @@ impl Client {
         options: &Options,
         version: &str,
         token: Token,
+        bot: Option<Arc<Bot>>,
         clock: Clock,
         random: Random,
     ) -> Result<Self, SetupError> {
@@ -143,7 +146,7 @@ impl Client {
             options.address.join(&format!("/api/{version}/graphql.json")).map_err(|_| SetupError::Address)?;
         let upstream = Upstream::new(options, Graphql, clock, random)?;
         let (version, forwarded) = (version.to_owned(), AtomicBool::new(false));
-        Ok(Self(Arc::new(Inner { upstream, endpoint, version, token, forwarded })))
+        Ok(Self(Arc::new(Inner { upstream, endpoint, version, token, bot, forwarded })))
     }
 
     /// Carries out one operation. `variables` is an object; those that the document does not declare are errors.
@@ -173,6 +176,9 @@ impl Client {
                     exchange = exchange.secret(BUYER_IP, address);
                 }
             }
+        }
+        if let Some(signature) = inner.bot.as_deref().and_then(Bot::signature) {
+            exchange = signature.fields().fold(exchange, |exchange, (name, value)| exchange.secret(name, value));
         }
         let received = inner.upstream.call(exchange).await?;
         self.compare_version(&received);

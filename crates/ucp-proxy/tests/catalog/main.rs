@@ -1,5 +1,6 @@
 //! The catalog in front of a shop that says whatever a test wants: what is malformed, partial, throttled, late or not true.
 
+mod bot;
 mod goods;
 mod paging;
 mod refusals;
@@ -46,6 +47,14 @@ impl Shop {
     }
 
     async fn with(stub: &Stub, token: Token, version: &str) -> Result<Self, SetupError> {
+        Self::connect(stub, |options| {
+            options.token = token;
+            version.clone_into(&mut options.version);
+        })
+        .await
+    }
+
+    async fn connect(stub: &Stub, adapt: impl FnOnce(&mut Options)) -> Result<Self, SetupError> {
         let ahead = Arc::new(AtomicU64::new(0));
         let seconds = Arc::clone(&ahead);
         let clock: resilience::Clock =
@@ -55,8 +64,8 @@ impl Shop {
         upstream.patience.connect = Duration::from_secs(20);
         upstream.patience.read.answer = Duration::from_secs(20);
         upstream.patience.read.total = Duration::from_secs(30);
-        let mut options = Options::new(upstream, token, CursorKey::new([5; 32]), clock, Arc::new(|| 0));
-        version.clone_into(&mut options.version);
+        let mut options = Options::new(upstream, Token::None, CursorKey::new([5; 32]), clock, Arc::new(|| 0));
+        adapt(&mut options);
         Ok(Self { storefront: Storefront::connect(options).await?, ahead })
     }
 

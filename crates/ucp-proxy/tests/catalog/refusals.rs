@@ -34,7 +34,7 @@ fn error(code: &str) -> Value {
 }
 
 /// Answers about products by their ids, as many as are asked about.
-fn nodes(asked: &Asked) -> Reply {
+pub(super) fn nodes(asked: &Asked) -> Reply {
     let node = |id: &Value| {
         let number =
             id.as_str().and_then(|id| id.strip_prefix("gid://shopify/Product/")).and_then(|number| number.parse().ok());

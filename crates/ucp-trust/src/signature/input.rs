@@ -88,7 +88,7 @@ fn half(present: &str, missing: &str) -> Refusal {
 }
 
 impl Input {
-    fn read(input: ListEntry, signature: Option<ListEntry>) -> Result<Self, String> {
+    pub(super) fn read(input: ListEntry, signature: Option<ListEntry>) -> Result<Self, String> {
         let signature = match signature {
             Some(ListEntry::Item(item)) => match item.bare_item {
                 BareItem::ByteSequence(bytes) => bytes,

@@ -17,7 +17,7 @@ use super::{
 };
 
 /// The label of our signatures.
-const LABEL: &str = "sig1";
+pub(super) const LABEL: &str = "sig1";
 
 /// Why a message was not signed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -99,15 +99,37 @@ fn sign(
         }
     }
     let parameters = parameters(&covered, key.public().kid(), now)?;
-    let base = base::build(&covered, &parameters, &message).map_err(SignError::Incomplete)?;
-    let signature = BASE64_STANDARD.encode(key.sign(&base)?);
-    headers.insert(SIGNATURE_INPUT, field(format!("{LABEL}={parameters}"))?);
-    headers.insert(SIGNATURE, field(format!("{LABEL}=:{signature}:"))?);
+    let Made { base, input, signature } = make(&covered, &parameters, &message, key)?;
+    headers.insert(SIGNATURE_INPUT, input);
+    headers.insert(SIGNATURE, signature);
     Ok(base)
 }
 
+/// A signature that was made.
+pub(super) struct Made {
+    /// What it is over.
+    pub(super) base: Vec<u8>,
+    /// The value of `Signature-Input`.
+    pub(super) input: HeaderValue,
+    /// The value of `Signature`.
+    pub(super) signature: HeaderValue,
+}
+
+/// Makes a signature with a key that messages are signed with. `parameters` is its member of `Signature-Input`.
+pub(super) fn make(
+    covered: &[Component],
+    parameters: &str,
+    message: &Message<'_>,
+    key: &SigningKey,
+) -> Result<Made, SignError> {
+    let base = base::build(covered, parameters, message).map_err(SignError::Incomplete)?;
+    let signature = BASE64_STANDARD.encode(key.sign(&base)?);
+    let (input, signature) = (field(format!("{LABEL}={parameters}"))?, field(format!("{LABEL}=:{signature}:"))?);
+    Ok(Made { base, input, signature })
+}
+
 /// The member of `Signature-Input`, in canonical form.
-fn parameters(covered: &[Component], kid: &str, now: SystemTime) -> Result<String, SignError> {
+pub(super) fn parameters(covered: &[Component], kid: &str, now: SystemTime) -> Result<String, SignError> {
     let kid = StringRef::from_str(kid).map_err(|_| SignError::KeyId)?;
     let kid = sfv::ItemSerializer::new().bare_item(kid).finish();
     let created = now.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
@@ -115,6 +137,6 @@ fn parameters(covered: &[Component], kid: &str, now: SystemTime) -> Result<Strin
     Ok(format!("({});created={created};keyid={kid}", covered.join(" ")))
 }
 
-fn field(value: String) -> Result<HeaderValue, SignError> {
+pub(super) fn field(value: String) -> Result<HeaderValue, SignError> {
     HeaderValue::from_maybe_shared(value).map_err(|_| SignError::KeyId)
 }

@@ -24,10 +24,10 @@ use crate::jwk::{Algorithm, PublicKey, VerifyError, quoted};
 pub const CLOCK_SKEW: Duration = Duration::from_secs(60);
 
 /// The tag of signatures that Web Bot Auth shares; UCP has none of its own.
-const WEB_BOT_AUTH: &str = "web-bot-auth";
+pub(super) const WEB_BOT_AUTH: &str = "web-bot-auth";
 
 const UCP_AGENT: HeaderName = HeaderName::from_static("ucp-agent");
-const SIGNATURE_AGENT: HeaderName = HeaderName::from_static("signature-agent");
+pub(super) const SIGNATURE_AGENT: HeaderName = HeaderName::from_static("signature-agent");
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
 /// The signatures of a message, read but not believed.

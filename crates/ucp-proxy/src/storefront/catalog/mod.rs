@@ -41,6 +41,7 @@ use ucp_core::{
 };
 
 use super::{
+    bot::Bot,
     cart::Turns,
     client::{self, Client, Problem, Reply, Token},
     documents::Document,
@@ -57,6 +58,8 @@ pub struct Options {
     pub version: String,
     /// How the gateway shows who it is.
     pub token: Token,
+    /// As which bot it asks, if it says so.
+    pub bot: Option<Arc<Bot>>,
     /// The key under which page positions are sealed.
     pub cursor_key: CursorKey,
     /// How much is kept.
@@ -68,7 +71,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// The usual options for a shop.
+    /// The usual options for a shop, which is not told about a bot.
     #[must_use]
     pub fn new(
         upstream: resilience::Options,
@@ -78,7 +81,7 @@ impl Options {
         random: Random,
     ) -> Self {
         let (version, capacity) = (client::VERSION.to_owned(), Capacity::default());
-        Self { upstream, version, token, cursor_key, capacity, clock, random }
+        Self { upstream, version, token, bot: None, cursor_key, capacity, clock, random }
     }
 }
 
@@ -88,6 +91,7 @@ impl fmt::Debug for Options {
             .field("upstream", &self.upstream)
             .field("version", &self.version)
             .field("token", &self.token)
+            .field("bot", &self.bot)
             .finish_non_exhaustive()
     }
 }
@@ -135,13 +139,13 @@ impl Storefront {
     /// # Errors
     /// When the options do not fit, or the shop does not say so.
     pub async fn connect(options: Options) -> Result<Self, SetupError> {
-        let Options { upstream, version, token, cursor_key, capacity, clock, random } = options;
+        let Options { upstream, version, token, bot, cursor_key, capacity, clock, random } = options;
         let digits = |part: &str, length| part.len() == length && part.bytes().all(|byte| byte.is_ascii_digit());
         if !version.split_once('-').is_some_and(|(year, month)| digits(year, 4) && digits(month, 2)) {
             return Err(SetupError::Version(version));
         }
         let tags = AtomicBool::new(token.is_some());
-        let client = Client::new(&upstream, &version, token, Arc::clone(&clock), random)?;
+        let client = Client::new(&upstream, &version, token, bot, Arc::clone(&clock), random)?;
         let standing = market::read(&client).await.map_err(SetupError::Market)?;
         let market = Arc::new(Current::new(standing, clock()));
         let part = |part: u64| Capacity { bytes: capacity.bytes / 4 * part, fills: capacity.fills };
