@@ -428,3 +428,24 @@ fn judge_answer(received: &Received) -> Verdict {
         Verdict::Good
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_a_word_of_errors_is_looked_at_closely() {
+        assert!(is_plainly_good(br#"{"data":{"nodes":[{"title":"\"errors\""}]},"extensions":{"cost":1}}"#));
+        for closely in [
+            r#"{"data":{"nodes":[null]},"errors":[{"extensions":{"code":"THROTTLED"}}]}"#,
+            r#"{"errors":[],"data":{"nodes":[]}}"#,
+            r#"{"data":null}"#,
+            r#"{"data":{"nodes":["#,
+            r#"[{"data":{}}]"#,
+            "<html>",
+            "",
+        ] {
+            assert!(!is_plainly_good(closely.as_bytes()), "{closely}");
+        }
+    }
+}

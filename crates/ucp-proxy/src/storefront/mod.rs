@@ -5,7 +5,7 @@
 //! | [`client`] | one operation, one HTTP call: tokens, throttling, errors beside data, releases of the API |
 //! | [`bot`] | saying which bot is asking |
 //! | [`documents`] | what is asked |
-//! | [`cart`] | buying: its cart is what a platform stated
+//! | [`cart`] | buying: its cart is what a platform stated |
 //! | [`catalog`] | products: search, lookup, one product in full |
 //! | [`market`] | where the shop sells, in which currencies and languages |
 //! | [`encoded`] | which combinations of options there are, as the API writes it |

@@ -100,10 +100,13 @@ async fn a_shop_that_does_not_want_the_gateway_is_left_alone() {
 #[tokio::test]
 async fn answers_that_are_none_are_refused() {
     let html = || Reply::Other(200, vec![("content-type", "text/html")], "<html>Please wait</html>".into());
-    let bad: [Box<dyn Fn() -> Reply + Send + Sync>; 8] = [
+    let bad: [Box<dyn Fn() -> Reply + Send + Sync>; 10] = [
         Box::new(html),
         Box::new(|| Reply::Other(200, vec![], String::new())),
         Box::new(|| Reply::Other(200, vec![], "{\"data\":{\"nodes\":[".into())),
+        // These begin and end as good ones do.
+        Box::new(|| Reply::Other(200, vec![], "{\"data\":{\"nodes\":[}}".into())),
+        Box::new(|| Reply::Other(200, vec![], "{\"data\":{\"nodes\":[null]}} {}".into())),
         Box::new(|| Reply::Document(json!({}))),
         Box::new(|| Reply::Document(json!({ "data": { "nodes": "many" } }))),
         Box::new(|| Reply::Document(json!({ "data": { "nodes": [] } }))),
