@@ -5,6 +5,7 @@
 //! | [`ledger`] | carts, checkouts and orders in memory, with crash points |
 //! | [`shelf`] | a catalog whose goods change between calls |
 //! | [`handler`] | a payment handler that does what it is told, and remembers what really happened |
+//! | [`log`] | what is logged, to be looked into |
 //! | [`time`] | a clock that only moves when it is told to |
 //! | [`shop`] | all of them together, as a desk |
 //!
@@ -14,6 +15,7 @@
 
 pub mod handler;
 pub mod ledger;
+pub mod log;
 pub mod shelf;
 pub mod shop;
 pub mod time;
@@ -30,6 +32,7 @@ use std::{
 
 pub use handler::{Course, ScriptedHandler};
 pub use ledger::{Fate, MemoryLedger};
+pub use log::Log;
 pub use shelf::Shelf;
 pub use shop::Shop;
 pub use time::Clock;

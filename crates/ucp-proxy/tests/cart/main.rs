@@ -8,13 +8,11 @@ mod faults;
 mod stub;
 
 use std::{
-    io::{self, Write},
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, OnceLock},
     time::Duration,
 };
 
 use tokio::time::Instant;
-use tracing_subscriber::fmt::MakeWriter;
 use ucp_core::{
     Answer, Outcome, Refusal, Request, cart,
     catalog::cursor::CursorKey,
@@ -32,49 +30,21 @@ use ucp_proxy::{
     resilience,
     storefront::{Storefront, Token, catalog::Options},
 };
-use ucp_testkit::{Shop, shop::platform};
+use ucp_testkit::{Log, Shop, shop::platform};
 
 use self::stub::{CANARY, Stub};
 
 /// Everything that is logged in this process, at every level, by anybody.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl MakeWriter<'_> for Log {
-    type Writer = Self;
-
-    fn make_writer(&self) -> Self {
-        self.clone()
-    }
-}
-
-impl Log {
-    fn of_everything() -> &'static Self {
-        static LOG: OnceLock<Log> = OnceLock::new();
-        LOG.get_or_init(|| {
-            let log = Self::default();
-            let subscriber = tracing_subscriber::fmt().with_max_level(tracing::Level::TRACE).with_writer(log.clone());
-            tracing::subscriber::set_global_default(subscriber.finish()).expect("nobody else listens");
-            log
-        })
-    }
-
-    /// Whether a text was logged.
-    fn has(&self, text: &str) -> bool {
-        let bytes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        bytes.windows(text.len()).any(|own| own == text.as_bytes())
-    }
+fn log_of_everything() -> &'static Log {
+    static LOG: OnceLock<Log> = OnceLock::new();
+    LOG.get_or_init(|| {
+        let log = Log::default();
+        let writer = log.clone();
+        let subscriber =
+            tracing_subscriber::fmt().with_max_level(tracing::Level::TRACE).with_writer(move || writer.clone());
+        tracing::subscriber::set_global_default(subscriber.finish()).expect("nobody else listens");
+        log
+    })
 }
 
 /// A desk in front of a stub.
@@ -110,7 +80,7 @@ impl Counter {
     }
 
     async fn with(stub: &Stub, change: impl FnOnce(&mut resilience::Options)) -> Self {
-        let log = Log::of_everything();
+        let log = log_of_everything();
         let mut upstream = resilience::Options::new("stub", stub.url.clone());
         // Slow machines have no say in what is tested.
         upstream.patience.connect = Duration::from_secs(20);

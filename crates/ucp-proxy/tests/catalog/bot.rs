@@ -1,9 +1,8 @@
 //! As which bot the shop is asked, and until when.
 
 use std::{
-    io,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex,
         atomic::{AtomicU64, Ordering},
     },
     time::{Duration, UNIX_EPOCH},
@@ -11,11 +10,11 @@ use std::{
 
 use http::HeaderMap;
 use tracing::subscriber::DefaultGuard;
-use tracing_subscriber::fmt::MakeWriter;
 use ucp_proxy::storefront::{
     Bot,
     bot::{Now, Signing},
 };
+use ucp_testkit::Log;
 use ucp_trust::{
     jwk::Algorithm,
     signature::{
@@ -68,44 +67,18 @@ impl Wall {
     }
 }
 
-/// Everything that this thread logs.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl io::Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
+/// What this thread logs, for as long as the guard is there.
+fn log_of_this_thread() -> (Log, DefaultGuard) {
+    let log = Log::default();
+    let writer = log.clone();
+    let subscriber =
+        tracing_subscriber::fmt().with_max_level(tracing::Level::TRACE).with_writer(move || writer.clone());
+    (log, tracing::subscriber::set_default(subscriber.finish()))
 }
 
-impl MakeWriter<'_> for Log {
-    type Writer = Self;
-
-    fn make_writer(&self) -> Self {
-        self.clone()
-    }
-}
-
-impl Log {
-    fn of_this_thread() -> (Self, DefaultGuard) {
-        let log = Self::default();
-        let subscriber = tracing_subscriber::fmt().with_max_level(tracing::Level::TRACE).with_writer(log.clone());
-        (log, tracing::subscriber::set_default(subscriber.finish()))
-    }
-
-    fn text(&self) -> String {
-        String::from_utf8(self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()).expect("UTF-8")
-    }
-
-    /// How often it says so.
-    fn count(&self, words: &str) -> usize {
-        self.text().matches(words).count()
-    }
+/// How often the log says so.
+fn count(log: &Log, words: &str) -> usize {
+    log.text().matches(words).count()
 }
 
 async fn stub() -> Stub {
@@ -128,7 +101,7 @@ fn is_signed(headers: &HeaderMap) -> bool {
 
 #[tokio::test]
 async fn the_signature_of_the_merchant_goes_with_every_request_until_it_expires() {
-    let (log, _guard) = Log::of_this_thread();
+    let (log, _guard) = log_of_this_thread();
     let stub = stub().await;
     let wall = Wall::at(EXPIRES - 15 * DAY);
     let text: String = GIVEN.iter().map(|(name, value)| format!("{name}: {value}\n")).collect();
@@ -144,20 +117,20 @@ async fn the_signature_of_the_merchant_goes_with_every_request_until_it_expires(
             assert_eq!(values, [value], "{name}");
         }
     }
-    assert_eq!(log.count("bot signature"), 0, "{}", log.text());
+    assert_eq!(count(&log, "bot signature"), 0, "{}", log.text());
 
     wall.set(EXPIRES - 14 * DAY);
     assert!(is_signed(&shown(&shop, &stub, 2).await));
     wall.set(EXPIRES - 1);
     assert!(is_signed(&shown(&shop, &stub, 3).await));
-    assert_eq!(log.count("expires soon"), 1, "{}", log.text());
-    assert_eq!(log.count("has expired and is no longer sent"), 0, "{}", log.text());
+    assert_eq!(count(&log, "expires soon"), 1, "{}", log.text());
+    assert_eq!(count(&log, "has expired and is no longer sent"), 0, "{}", log.text());
 
     wall.set(EXPIRES);
     for number in 4..6 {
         assert!(!is_signed(&shown(&shop, &stub, number).await));
     }
-    assert_eq!(log.count("has expired and is no longer sent"), 1, "{}", log.text());
+    assert_eq!(count(&log, "has expired and is no longer sent"), 1, "{}", log.text());
     let text = log.text();
     assert!(text.contains("2026-12-11T14:40:00Z"), "{text}");
     assert!(!SECRETS.iter().any(|secret| text.contains(secret)), "{text}");
@@ -187,7 +160,7 @@ fn verified(headers: &HeaderMap, key: &SigningKey, now: u64) -> Input {
 
 #[tokio::test]
 async fn a_signature_of_the_gateways_own_is_used_for_minutes_and_then_made_anew() {
-    let (log, _guard) = Log::of_this_thread();
+    let (log, _guard) = log_of_this_thread();
     let stub = stub().await;
     let wall = Wall::at(EXPIRES);
     let key = Arc::new(SigningKey::generate(Algorithm::Es256).expect("a key"));
@@ -225,7 +198,7 @@ async fn a_signature_of_the_gateways_own_is_used_for_minutes_and_then_made_anew(
     for number in 5..7 {
         assert!(!is_signed(&shown(&shop, &stub, number).await));
     }
-    assert_eq!(log.count("no longer say which bot is asking"), 1, "{}", log.text());
+    assert_eq!(count(&log, "no longer say which bot is asking"), 1, "{}", log.text());
     *held.lock().expect("not poisoned") = Some(key.clone());
     verified(&shown(&shop, &stub, 7).await, &key, now);
 }
