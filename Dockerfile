@@ -10,8 +10,8 @@ WORKDIR /src
 COPY . .
 RUN --mount=type=cache,target=/usr/local/cargo/registry \
     --mount=type=cache,target=/src/target \
-    cargo build --release --locked -p ucp-gateway \
-    && install -D target/release/ucp-gateway /image/usr/local/bin/ucp-gateway \
+    cargo build --profile dist --locked -p ucp-gateway \
+    && install -D target/dist/ucp-gateway /image/usr/local/bin/ucp-gateway \
     && install -D /etc/ssl/certs/ca-certificates.crt /image/etc/ssl/certs/ca-certificates.crt \
     && install -d -o 65532 -g 65532 /image/data
 
