@@ -1,8 +1,8 @@
 //! The documentation keeps its word: every code block in it is run.
 //!
 //! `console` blocks are run here, against a gateway with the sample shop, and have to print what the page says; `[..]`
-//! stands for anything within a line. `sh` blocks are commands that build or take long: `.ci/run` takes them from the page
-//! and runs them as they stand. `rust` blocks are documentation tests of the crate that includes the page. `text` blocks are
+//! stands for anything within a line. `sh` blocks are commands that build or take long: `.ci/run` and `.ci/full` take them
+//! from the page and run them as they stand. `rust` blocks are documentation tests of the crate that includes the page. `text` blocks are
 //! no code.
 
 use std::{
@@ -150,7 +150,7 @@ fn console_blocks_print_what_they_say() {
 
 #[test]
 fn every_block_is_run_somewhere() {
-    let gate = fs::read_to_string(repository().join(".ci/run")).expect(".ci/run");
+    let gates = [".ci/run", ".ci/full"].map(|gate| fs::read_to_string(repository().join(gate)).expect(gate)).concat();
     let doctests =
         fs::read_to_string(repository().join("crates/ucp-testkit/src/lib.rs")).expect("the crate of doubles");
     let mut named = Vec::new();
@@ -165,7 +165,8 @@ fn every_block_is_run_somewhere() {
                     assert!(included, "{at}: no crate has it among its documentation tests");
                 }
                 Some(("sh", name)) => {
-                    assert!(gate.contains(&format!("$(documented {name})")), "{at}: .ci/run does not run `{name}`");
+                    let runs = gates.contains(&format!("$(documented {name})"));
+                    assert!(runs, "{at}: neither .ci/run nor .ci/full runs `{name}`");
                     named.push(name.to_owned());
                 }
                 _ => panic!("{at}: nothing runs a block of `{}`", block.info),
