@@ -8,17 +8,24 @@
 //! | [`log`] | what is logged, to be looked into |
 //! | [`time`] | a clock that only moves when it is told to |
 //! | [`shop`] | all of them together, as a desk |
+//! | [`wait`] | waits that end, and say what they waited for |
+//! | [`leash`] | processes that end with the test process, and running a command to its end |
+#![cfg_attr(feature = "host", doc = "| [`host`] | servers on this machine that do what a test says |")]
 //!
 //! A double keeps to the contract of its port, and panics where a caller breaks it. Whatever waits in reality gives way
 //! here, once before it takes effect and once after: a future that is dropped after so many [polls](interrupted) stands
 //! for a process that died between any two steps.
 
 pub mod handler;
+#[cfg(feature = "host")]
+pub mod host;
+pub mod leash;
 pub mod ledger;
 pub mod log;
 pub mod shelf;
 pub mod shop;
 pub mod time;
+pub mod wait;
 
 use std::{
     future::{Future, poll_fn},
@@ -31,11 +38,14 @@ use std::{
 };
 
 pub use handler::{Course, ScriptedHandler};
+#[cfg(feature = "host")]
+pub use host::Host;
 pub use ledger::{Fate, MemoryLedger};
 pub use log::Log;
 pub use shelf::Shelf;
 pub use shop::Shop;
 pub use time::Clock;
+pub use wait::{PATIENCE, eventually, joined, until, within};
 
 /// Sixteen bytes that follow from a seed and have not come before.
 #[must_use]

@@ -2,8 +2,10 @@
 
 use std::{
     io,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
 };
+
+use crate::locked;
 
 /// Everything that is written to it. Clones are the same log.
 #[derive(Clone, Debug, Default)]
@@ -17,20 +19,56 @@ impl Log {
     /// When that is not UTF-8.
     #[must_use]
     pub fn text(&self) -> String {
-        String::from_utf8(self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()).expect("UTF-8")
+        String::from_utf8(locked(&self.0).clone()).expect("UTF-8")
     }
 
     /// Whether a text was logged.
     #[must_use]
     pub fn has(&self, text: &str) -> bool {
-        let bytes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        bytes.windows(text.len()).any(|own| own == text.as_bytes())
+        // Compiled with the standard library, this is fast without optimisation too.
+        String::from_utf8_lossy(&locked(&self.0)).contains(text)
+    }
+
+    /// What this process logs from now on, at every level and from every thread: one log for all who ask.
+    ///
+    /// # Panics
+    ///
+    /// When somebody else listens to the whole process.
+    #[cfg(feature = "log")]
+    pub fn of_everything() -> &'static Self {
+        static LOG: std::sync::OnceLock<Log> = std::sync::OnceLock::new();
+        LOG.get_or_init(|| {
+            let log = Self::default();
+            // With what is logged by means of the `log` crate.
+            tracing_subscriber::util::SubscriberInitExt::init(log.subscriber());
+            log
+        })
+    }
+
+    /// What this thread logs at every level, for as long as the guard is there.
+    #[cfg(feature = "log")]
+    #[must_use]
+    pub fn of_this_thread() -> (Self, tracing::subscriber::DefaultGuard) {
+        let log = Self::default();
+        let guard = tracing::subscriber::set_default(log.subscriber());
+        (log, guard)
+    }
+
+    #[cfg(feature = "log")]
+    fn subscriber(&self) -> impl tracing::Subscriber + Send + Sync + use<> {
+        let writer = self.clone();
+        tracing_subscriber::fmt()
+            .with_max_level(tracing::Level::TRACE)
+            .with_span_events(tracing_subscriber::fmt::format::FmtSpan::FULL)
+            .with_ansi(false)
+            .with_writer(move || writer.clone())
+            .finish()
     }
 }
 
 impl io::Write for Log {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
+        locked(&self.0).extend_from_slice(bytes);
         Ok(bytes.len())
     }
 

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use serde_json::{Map, json};
 use ucp_core::{
     Outcome, Refusal, Request,
     negotiation::{Active, Declaration},
     operation::{BUYER_CONSENT, CART, CHECKOUT, DISCOUNT, FULFILLMENT, ORDER},
+    order::Order,
     port::{self, Backend, Catalog, Visitor},
     purchase::{
         buyer::Buyer,
@@ -129,6 +131,28 @@ pub fn draft(lines: &[(&str, u64)]) -> Draft {
         buyer: Some(Buyer { email: Some("buyer@example.com".into()), ..Buyer::default() }),
         ..Draft::default()
     }
+}
+
+/// A paid order for nine of the item `a` at a dollar each, of which nothing is sent yet. It was placed at second
+/// 1,800,000,000 of the Unix epoch.
+///
+/// # Panics
+///
+/// Never: the document is an order.
+#[must_use]
+pub fn order(owner: &str, id: &str) -> Order {
+    let total = json!([{ "kind": "total", "amount": 900 }]);
+    let line = json!({
+        "id": "li_1", "item": { "id": "a", "title": "A", "price": 100, "needs_fulfillment": true },
+        "original": 9, "total": 9, "fulfilled": 0, "totals": total,
+    });
+    let order = json!({
+        "id": id, "label": id, "token": format!("t_{id}"), "owner": owner, "checkout_id": format!("chk_{id}"),
+        "line_items": [line], "currency": "USD", "totals": total, "expectations": [], "events": [], "adjustments": [],
+        "payment": { "handler_id": "h", "attempt_id": "a", "reference": "r" },
+        "placed_at": Timestamp::from_second(1_800_000_000).expect("a time"),
+    });
+    serde_json::from_value(order).expect("an order")
 }
 
 /// A card of a handler, with a credential.

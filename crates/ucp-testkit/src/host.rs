@@ -1,0 +1,287 @@
+//! Servers on this machine that do what a test says: well-behaved ones, and those that hang, lie, flood or break off.
+//!
+//! A [`Host`] runs one behaviour for each connection, on the runtime of the test, and ends with it. A behaviour reads
+//! requests from its [`Peer`] and writes whatever bytes it likes. The host counts what it saw.
+
+use std::{
+    fmt,
+    future::Future,
+    io,
+    net::SocketAddr,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+    },
+};
+
+use http::{HeaderName, HeaderValue, StatusCode};
+use tokio::{
+    io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
+    net::{TcpListener, TcpStream, ToSocketAddrs},
+};
+
+use crate::locked;
+
+/// A request as a host got it.
+pub type Request = http::Request<Vec<u8>>;
+
+/// A server. Clones are the same one.
+#[derive(Clone, Debug)]
+pub struct Host {
+    address: SocketAddr,
+    seen: Arc<Seen>,
+}
+
+#[derive(Debug, Default)]
+struct Seen {
+    connections: AtomicUsize,
+    requests: Mutex<Vec<Request>>,
+    written: AtomicU64,
+}
+
+impl Host {
+    /// Starts a host at a free port that does `behaviour` on every connection.
+    ///
+    /// A behaviour that ends hangs up. Its error is not looked at: callers hang up on hosts all the time.
+    ///
+    /// # Panics
+    ///
+    /// When there is no free port.
+    pub async fn start<F, R>(behaviour: F) -> Self
+    where
+        F: Fn(Peer) -> R + Send + Sync + 'static,
+        R: Future<Output = io::Result<()>> + Send + 'static,
+    {
+        Self::at("127.0.0.1:0", behaviour).await
+    }
+
+    /// Does the same at a given address of this machine.
+    ///
+    /// # Panics
+    ///
+    /// When somebody else listens there.
+    pub async fn at<F, R>(address: impl ToSocketAddrs, behaviour: F) -> Self
+    where
+        F: Fn(Peer) -> R + Send + Sync + 'static,
+        R: Future<Output = io::Result<()>> + Send + 'static,
+    {
+        let listener = TcpListener::bind(address).await.expect("a free port");
+        let host = Self { address: listener.local_addr().expect("an address"), seen: Arc::default() };
+        let serving = host.clone();
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                serving.seen.connections.fetch_add(1, Ordering::SeqCst);
+                // What is written arrives now: a paused clock does not wait for what the system holds back.
+                stream.set_nodelay(true).expect("an option of every socket");
+                let stream = Box::new(stream);
+                tokio::spawn(behaviour(Peer { stream, buffer: Vec::new(), seen: Arc::clone(&serving.seen) }));
+            }
+        });
+        host
+    }
+
+    /// Starts a host that answers the first request of every connection with these bytes and hangs up.
+    pub async fn answering(bytes: impl Into<Vec<u8>>) -> Self {
+        let bytes: Arc<[u8]> = bytes.into().into();
+        Self::start(move |mut peer| {
+            let bytes = Arc::clone(&bytes);
+            async move {
+                peer.request().await?;
+                peer.write(&*bytes).await
+            }
+        })
+        .await
+    }
+
+    /// Starts a host that speaks TLS for `name` and does `behaviour` once a handshake is complete. Returns its certificate
+    /// too, which is its own root, in DER.
+    #[cfg(feature = "tls")]
+    pub async fn encrypted<F, R>(name: &str, behaviour: F) -> (Self, Vec<u8>)
+    where
+        F: Fn(Peer) -> R + Send + Sync + 'static,
+        R: Future<Output = io::Result<()>> + Send + 'static,
+    {
+        use tokio_rustls::{TlsAcceptor, rustls::ServerConfig, rustls::pki_types::PrivatePkcs8KeyDer};
+
+        let issued = rcgen::generate_simple_self_signed([name.to_owned()]).expect("a certificate");
+        let key = PrivatePkcs8KeyDer::from(issued.signing_key.serialize_der());
+        let config = ServerConfig::builder().with_no_client_auth();
+        let config = config.with_single_cert(vec![issued.cert.der().clone()], key.into()).expect("a configuration");
+        let (acceptor, behaviour) = (TlsAcceptor::from(Arc::new(config)), Arc::new(behaviour));
+        let host = Self::start(move |peer| {
+            let (acceptor, behaviour) = (acceptor.clone(), Arc::clone(&behaviour));
+            async move {
+                let Peer { stream, buffer, seen } = peer;
+                let stream = Box::new(acceptor.accept(stream).await?);
+                behaviour(Peer { stream, buffer, seen }).await
+            }
+        });
+        (host.await, issued.cert.der().to_vec())
+    }
+
+    /// An address at which nobody listens.
+    ///
+    /// # Panics
+    ///
+    /// When there is no free port.
+    #[must_use]
+    pub fn nobody() -> SocketAddr {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+        listener.local_addr().expect("an address")
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Its URL with a path: `http://127.0.0.1:<port><path>`.
+    #[must_use]
+    pub fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    /// Number of connections that it accepted.
+    #[must_use]
+    pub fn connections(&self) -> usize {
+        self.seen.connections.load(Ordering::SeqCst)
+    }
+
+    /// The requests that it read, in their order.
+    #[must_use]
+    pub fn requests(&self) -> Vec<Request> {
+        locked(&self.seen.requests).clone()
+    }
+
+    /// Number of requests that it read.
+    #[must_use]
+    pub fn asked(&self) -> usize {
+        locked(&self.seen.requests).len()
+    }
+
+    /// Number of bytes that it wrote.
+    #[must_use]
+    pub fn written(&self) -> u64 {
+        self.seen.written.load(Ordering::SeqCst)
+    }
+}
+
+/// A connection, encrypted or not.
+trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
+
+/// One connection of a [`Host`].
+pub struct Peer {
+    stream: Box<dyn Stream>,
+    /// What was read and belongs to no request yet.
+    buffer: Vec<u8>,
+    seen: Arc<Seen>,
+}
+
+impl fmt::Debug for Peer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Peer").finish_non_exhaustive()
+    }
+}
+
+impl Peer {
+    /// Reads the next request, with its body.
+    ///
+    /// # Errors
+    ///
+    /// When the caller hangs up before, or does not speak HTTP.
+    pub async fn request(&mut self) -> io::Result<Request> {
+        let head = loop {
+            if let Some(end) = self.buffer.windows(4).position(|end| end == b"\r\n\r\n") {
+                break self.buffer.drain(..end + 4).collect::<Vec<_>>();
+            }
+            self.read().await?;
+        };
+        let (mut request, length) = parse(&head).ok_or_else(|| io::Error::other("no HTTP"))?;
+        while self.buffer.len() < length {
+            self.read().await?;
+        }
+        *request.body_mut() = self.buffer.drain(..length).collect();
+        locked(&self.seen.requests).push(request.clone());
+        Ok(request)
+    }
+
+    async fn read(&mut self) -> io::Result<()> {
+        match self.stream.read_buf(&mut self.buffer).await? {
+            0 => Err(io::ErrorKind::UnexpectedEof.into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes bytes as they are.
+    ///
+    /// # Errors
+    ///
+    /// When the caller has hung up.
+    pub async fn write(&mut self, bytes: impl AsRef<[u8]>) -> io::Result<()> {
+        self.stream.write_all(bytes.as_ref()).await?;
+        self.stream.flush().await?;
+        self.seen.written.fetch_add(bytes.as_ref().len() as u64, Ordering::SeqCst);
+        Ok(())
+    }
+
+    /// Writes an answer whose length is announced.
+    ///
+    /// # Errors
+    ///
+    /// When the caller has hung up.
+    pub async fn answer(&mut self, status: u16, headers: &[(&str, &str)], body: impl AsRef<[u8]>) -> io::Result<()> {
+        self.write(answer(status, headers, body)).await
+    }
+
+    /// Waits until the caller hangs up.
+    ///
+    /// # Errors
+    ///
+    /// When the connection breaks.
+    pub async fn hangs_up(&mut self) -> io::Result<()> {
+        while self.stream.read(&mut [0; 1_024]).await? > 0 {}
+        Ok(())
+    }
+
+    /// Passes everything on to the server at another address, and back.
+    ///
+    /// # Errors
+    ///
+    /// When one of the two hangs up.
+    pub async fn forward(mut self, address: impl ToSocketAddrs) -> io::Result<()> {
+        let mut behind = TcpStream::connect(address).await?;
+        tokio::io::copy_bidirectional(&mut self.stream, &mut behind).await.map(drop)
+    }
+}
+
+/// An answer whose length is announced, as bytes.
+#[must_use]
+pub fn answer(status: u16, headers: &[(&str, &str)], body: impl AsRef<[u8]>) -> Vec<u8> {
+    let body = body.as_ref();
+    let reason = StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason()).unwrap_or("Whatever");
+    let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+    let mut bytes =
+        format!("HTTP/1.1 {status} {reason}\r\ncontent-length: {}\r\n{headers}\r\n", body.len()).into_bytes();
+    bytes.extend_from_slice(body);
+    bytes
+}
+
+/// The head of a request, and the length of its body.
+fn parse(head: &[u8]) -> Option<(Request, usize)> {
+    let mut lines = std::str::from_utf8(head).ok()?.trim_end().lines();
+    let mut first = lines.next()?.split(' ');
+    let mut request = Request::default();
+    *request.method_mut() = first.next()?.parse().ok()?;
+    *request.uri_mut() = first.next()?.parse().ok()?;
+    for line in lines {
+        let (name, value) = line.split_once(':')?;
+        let name: HeaderName = name.parse().ok()?;
+        request.headers_mut().append(name, HeaderValue::from_str(value.trim()).ok()?);
+    }
+    let length = request.headers().get("content-length");
+    let length = length.map_or(Some(0), |length| length.to_str().ok()?.parse().ok())?;
+    Some((request, length))
+}

@@ -1,0 +1,112 @@
+//! Waits that end, and say what they waited for.
+//!
+//! A test that waits for what a defect keeps from happening should fail and name it, not hang. [`within`] bounds a future,
+//! [`until`] polls from a task, [`eventually`] polls from a thread. None of them judges speed: [`PATIENCE`] is far more
+//! than anything takes on a machine that is busy with other things.
+
+use std::{
+    future::Future,
+    panic::Location,
+    thread::JoinHandle,
+    time::{Duration, Instant},
+};
+
+/// Upper bound for whatever is expected to happen without delay.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Pause between two looks.
+const PAUSE: Duration = Duration::from_millis(2);
+
+/// Returns the output of a future, which has to complete in time. With a paused clock the time is virtual.
+///
+/// # Panics
+///
+/// When it does not: with the place of the call and what was waited for.
+#[track_caller]
+pub fn within<F: Future>(what: &str, most: Duration, future: F) -> impl Future<Output = F::Output> {
+    let caller = Location::caller();
+    async move {
+        match tokio::time::timeout(most, future).await {
+            Ok(output) => output,
+            Err(_) => panic!("{caller}: waited {most:?} for {what}"),
+        }
+    }
+}
+
+/// Asks again and again from a task, until there is an answer.
+///
+/// # Panics
+///
+/// When there is none in time: with the place of the call and what was waited for.
+#[track_caller]
+pub fn until<T>(what: &str, most: Duration, mut look: impl AsyncFnMut() -> Option<T>) -> impl Future<Output = T> {
+    within(what, most, async move {
+        loop {
+            if let Some(found) = look().await {
+                return found;
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    })
+}
+
+/// Asks again and again from a thread, until there is an answer.
+///
+/// # Panics
+///
+/// When there is none in time: with what was waited for.
+#[track_caller]
+pub fn eventually<T>(what: &str, most: Duration, mut look: impl FnMut() -> Option<T>) -> T {
+    let began = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(began.elapsed() < most, "waited {most:?} for {what}");
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// Returns what a thread returned.
+///
+/// # Panics
+///
+/// When the thread panicked, or does not end in time.
+#[track_caller]
+pub fn joined<T>(what: &str, most: Duration, thread: JoinHandle<T>) -> T {
+    eventually(what, most, || thread.is_finished().then_some(()));
+    thread.join().unwrap_or_else(|_| panic!("{what}: the thread panicked"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHORT: Duration = Duration::from_millis(10);
+
+    #[tokio::test]
+    async fn a_future_that_does_not_complete_fails_with_its_name_and_place() {
+        let failure = tokio::spawn(within("what never comes", SHORT, std::future::pending::<()>())).await;
+        let failure = failure.expect_err("a panic").into_panic();
+        let text = failure.downcast_ref::<String>().expect("a text");
+        assert!(text.starts_with(file!()) && text.ends_with("waited 10ms for what never comes"), "{text}");
+    }
+
+    #[tokio::test]
+    async fn what_comes_later_is_waited_for() {
+        let mut looks = 0;
+        let found = until("the third look", PATIENCE, async || {
+            looks += 1;
+            (looks == 3).then_some(looks)
+        });
+        assert_eq!(found.await, 3);
+        let thread = std::thread::spawn(|| std::thread::sleep(SHORT));
+        joined("a thread", PATIENCE, thread);
+    }
+
+    #[test]
+    #[should_panic(expected = "waited 10ms for what never comes")]
+    fn looking_in_vain_fails_by_name() {
+        eventually("what never comes", SHORT, || None::<()>);
+    }
+}
