@@ -76,6 +76,7 @@ fn locations_are_paged_through() {
         let page = run(location::search(&directory(), &request, at(EVENING))).expect("a page");
         assert_eq!((page.total, page.locations.len()), (Some(3), 1));
         seen.extend(page.locations.iter().map(|listed| listed.location().id.clone()));
+        assert!(seen.len() <= 3, "no end of pages: {seen:?}");
         request.cursor = page.cursor;
         if request.cursor.is_none() {
             break;

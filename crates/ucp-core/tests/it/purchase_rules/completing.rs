@@ -1,5 +1,7 @@
 //! Completing a checkout, and what becomes of the payment.
 
+use ucp_testkit::{PATIENCE, until};
+
 use super::*;
 
 #[tokio::test]
@@ -154,13 +156,15 @@ async fn an_unknown_payment_is_asked_after_and_never_made_again() {
         assert_eq!((waiting.checkout.status(), waiting.checkout.state.order()), (Status::CompleteInProgress, None));
         assert!(waiting.continue_url.is_some());
         assert_eq!(look(&shop, &id).await.checkout, waiting.checkout);
-        let completed = loop {
+        let completed = until("the purchase to be completed", PATIENCE, async || {
             let again = complete(&shop, &id).await;
             if again.checkout.status() == Status::Completed {
-                break again;
+                return Some(again);
             }
             assert_eq!(said(&again.messages), [("complete_in_progress".to_owned(), "$.status".to_owned())]);
-        };
+            None
+        })
+        .await;
         assert_eq!(completed.checkout.id, id);
         assert_eq!((shop.handler.attempts(), shop.handler.captures().len()), (1, 1), "{course:?}");
     }

@@ -1,0 +1,11 @@
+//! The core from outside, in front of the doubles of `ucp-testkit`.
+//!
+//! | module | is about |
+//! | :-- | :-- |
+//! | [`checkout_states`] | every transition from every status, and random walks |
+//! | [`purchase_rules`] | the rules of carts, checkouts and orders, one by one |
+//! | [`interrupted_purchases`] | purchases by two platforms that are interrupted anywhere |
+
+mod checkout_states;
+mod interrupted_purchases;
+mod purchase_rules;
