@@ -9,8 +9,8 @@ use ucp_trust::{
     signature::{Scheme, Signed, Verified, message::RawMessage},
 };
 
-/// Made by `vectors/make.py`.
-const VECTORS: &str = include_str!("vectors/vectors.json");
+/// Made by `tests/vectors/make.py`.
+const VECTORS: &str = include_str!("../vectors/vectors.json");
 
 fn keys(jwks: &Value) -> Vec<PublicKey> {
     jwk::read_set(jwks, &mut Vec::new())

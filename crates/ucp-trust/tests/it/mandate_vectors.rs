@@ -1,4 +1,4 @@
-//! Mandates that were made, and tampered with, by implementations that are not ours (`vectors/mandates.py`).
+//! Mandates that were made, and tampered with, by implementations that are not ours (`tests/vectors/mandates.py`).
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -14,7 +14,7 @@ struct Vectors(Value);
 
 impl Vectors {
     fn read() -> Self {
-        Self(serde_json::from_str(include_str!("vectors/mandates.json")).unwrap())
+        Self(serde_json::from_str(include_str!("../vectors/mandates.json")).unwrap())
     }
 
     fn keys(&self, whose: &str) -> Vec<PublicKey> {
