@@ -1,9 +1,8 @@
 //! The provider as a process: it survives being killed, and ends with whoever started it.
 
 use std::{
-    io::{BufRead as _, BufReader},
     path::Path,
-    process::{Child, Command, Stdio},
+    process::{Child, Command, ExitStatus, Stdio},
     sync::Arc,
     time::Duration,
 };
@@ -19,6 +18,10 @@ use ucp_payment::{
     processor::{self, Endpoint},
     sandbox,
 };
+use ucp_testkit::{
+    PATIENCE, eventually,
+    leash::{self, Lines},
+};
 
 use ucp_fake_psp::{Fault, Keys, Order, Psp, Report, Request, Step};
 
@@ -31,18 +34,22 @@ fn start(journal: &Path, arguments: &[&str]) -> (Child, String) {
         .stdout(Stdio::piped())
         .spawn()
         .expect("starts");
-    let mut line = String::new();
-    BufReader::new(child.stdout.take().expect("output")).read_line(&mut line).expect("an address");
-    (child, line.trim().to_owned())
+    let said = Lines::of(child.stdout.take().expect("output"));
+    (child, said.next("it says where it is").expect("an address"))
+}
+
+/// How a process ends whose standard input is closed.
+fn end(mut child: Child) -> ExitStatus {
+    drop(child.stdin.take());
+    eventually("the end of the provider", PATIENCE, || child.try_wait().expect("a status"))
 }
 
 #[test]
 fn it_says_where_it_is_and_ends_with_its_parent() {
     let folder = tempfile::tempdir().expect("a folder");
-    let (mut child, url) = start(&folder.path().join("journal"), &[]);
+    let (child, url) = start(&folder.path().join("journal"), &[]);
     assert!(url.starts_with("http://127.0.0.1:"), "{url}");
-    drop(child.stdin.take());
-    assert!(child.wait().expect("ends").success());
+    assert!(end(child).success());
 }
 
 fn handler(endpoint: Endpoint) -> Processor {
@@ -87,20 +94,19 @@ async fn what_it_did_survives_its_death() {
     assert_eq!(handler.inquire(&attempt).await, Settlement::Unknown);
     assert_eq!(Report::read(&journal).expect("read").captures_of("a"), 1);
     let port = url.rsplit(':').next().expect("a port");
-    let (mut child, again) = start(&journal, &["--port", port]);
+    let (child, again) = start(&journal, &["--port", port]);
     assert_eq!(again, url);
     assert_eq!(handler.inquire(&attempt).await, Settlement::Captured { reference: "psp_a".into() });
     assert!(!handler.forget(&attempt).await);
     assert_eq!(Report::read(&journal).expect("read").captures_of_checkout("c"), 1);
     assert!(!std::fs::read_to_string(&journal).expect("read").contains("secret-token"));
-    drop(child.stdin.take());
-    child.wait().expect("ends");
+    end(child);
 }
 
 #[test]
 fn arguments_that_make_no_sense_are_refused() {
     for arguments in [["--fault", "capture"], ["--port", "70000"], ["--seconds", "soon"], ["--what", "ever"]] {
-        let output = Command::new(env!("CARGO_BIN_EXE_ucp-fake-psp")).args(arguments).output().expect("runs");
+        let output = leash::run(Command::new(env!("CARGO_BIN_EXE_ucp-fake-psp")).args(arguments), |_| Ok(()));
         assert!(!output.status.success() && !output.stderr.is_empty(), "{arguments:?}");
     }
 }

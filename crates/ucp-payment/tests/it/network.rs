@@ -1,24 +1,16 @@
 //! The processor against the fake provider over real connections.
 
-mod shop;
-
 use std::{sync::Arc, time::Duration};
 
-use shop::{attempt, fake, options, tender};
-use tokio::{
-    io::copy_bidirectional,
-    net::{TcpListener, TcpStream},
-};
-use tokio_rustls::{
-    TlsAcceptor,
-    rustls::{ServerConfig, pki_types::PrivatePkcs8KeyDer},
-};
 use ucp_core::purchase::payment::{Attempt, Handler as _, Settlement};
 use ucp_fake_psp::{FakePsp, Options};
 use ucp_payment::{
     Processor,
     processor::{self, Certificate, SetupError},
 };
+use ucp_testkit::{Host, PATIENCE, until, within};
+
+use crate::shop::{self, attempt, fake, options, tender};
 
 fn captured(attempt: &Attempt) -> Settlement {
     Settlement::Captured { reference: format!("psp_{}", attempt.id) }
@@ -56,9 +48,7 @@ async fn faults_of_the_network_are_overcome_or_left_unknown() {
 
 #[tokio::test]
 async fn a_port_where_nobody_listens_was_not_asked_to_pay() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let url = format!("http://{}", listener.local_addr().expect("an address"));
-    drop(listener);
+    let url = format!("http://{}", Host::nobody());
     let attempt = attempt("a", &url);
     assert!(matches!(impatient(&url).pay(&attempt, &tender("ok")).await, Settlement::Declined { .. }));
     assert_eq!(impatient(&url).inquire(&attempt).await, Settlement::Unknown);
@@ -66,9 +56,7 @@ async fn a_port_where_nobody_listens_was_not_asked_to_pay() {
 
 #[tokio::test]
 async fn what_ends_a_connection_without_http_leaves_the_end_unknown() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let url = format!("http://{}", listener.local_addr().expect("an address"));
-    tokio::spawn(async move { while listener.accept().await.is_ok() {} });
+    let url = Host::start(async |_| Ok(())).await.url("");
     assert_eq!(impatient(&url).pay(&attempt("a", &url), &tender("ok")).await, Settlement::Unknown);
 }
 
@@ -88,42 +76,24 @@ async fn many_at_once_pay_once() {
             running.push(tokio::spawn(async move { handler.inquire(&attempt).await }));
         }
         for settlement in running {
-            let settlement = settlement.await.expect("no panic");
+            let settlement = within("a settlement", PATIENCE, settlement).await.expect("no panic");
             let possible = [captured(&attempt), Settlement::Unknown, Settlement::Absent];
             assert!(possible.contains(&settlement), "{settlement:?}");
         }
-        let mut end = Settlement::Unknown;
-        while end == Settlement::Unknown {
-            end = handler.inquire(&attempt).await;
-        }
+        let end = until("the end of the payment", PATIENCE, async || {
+            Some(handler.inquire(&attempt).await).filter(|end| *end != Settlement::Unknown)
+        })
+        .await;
         assert_eq!(end, captured(&attempt));
         assert_eq!(psp.psp().report().captures_of(&attempt.id), 1);
     }
 }
 
-/// Speaks TLS in front of a provider. Gives its address and its certificate.
+/// Speaks TLS in front of a provider. Returns its address and its certificate.
 async fn tls(behind: &FakePsp) -> (String, Certificate) {
-    let issued = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).expect("a certificate");
-    let key = PrivatePkcs8KeyDer::from(issued.signing_key.serialize_der());
-    let config = ServerConfig::builder()
-        .with_no_client_auth()
-        .with_single_cert(vec![issued.cert.der().clone()], key.into())
-        .expect("a configuration");
-    let acceptor = TlsAcceptor::from(Arc::new(config));
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let url = format!("https://{}", listener.local_addr().expect("an address"));
     let behind = behind.url().replace("http://", "");
-    tokio::spawn(async move {
-        while let Ok((connection, _)) = listener.accept().await {
-            let (acceptor, behind) = (acceptor.clone(), behind.clone());
-            tokio::spawn(async move {
-                let mut outer = acceptor.accept(connection).await?;
-                let mut inner = TcpStream::connect(behind).await?;
-                copy_bidirectional(&mut outer, &mut inner).await
-            });
-        }
-    });
-    (url, Certificate::from_der(issued.cert.der()).expect("a certificate"))
+    let (host, certificate) = Host::encrypted("127.0.0.1", move |peer| peer.forward(behind.clone())).await;
+    (format!("https://{}", host.address()), Certificate::from_der(&certificate).expect("a certificate"))
 }
 
 #[tokio::test]

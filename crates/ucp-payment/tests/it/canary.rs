@@ -1,17 +1,9 @@
 //! Credentials and secrets reach the provider and nothing else: with everything logged that anybody logs, every path is
 //! walked with a canary, and the canary is looked for.
 
-mod shop;
-
-use std::{
-    io,
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use serde_json::json;
-use shop::{attempt, fake, options, tender};
-use tracing_subscriber::fmt::MakeWriter;
 use ucp_core::purchase::payment::{Attempt, Credential, Handler, Tender};
 use ucp_fake_psp::Fault;
 use ucp_payment::{
@@ -19,33 +11,13 @@ use ucp_payment::{
     processor::{self, Endpoint},
     sandbox,
 };
+use ucp_testkit::{Log, PATIENCE, within};
+
+use crate::shop::{self, attempt, fake, options, tender};
 
 const CARD: &str = "4929113374212221";
 const TOKEN: &str = "canary-tok-7f3a91";
 const PARTS: &[&str] = &[CARD, "7f3a91", "canary-cvc-914", "canary-api-key", "canary-signing-secret"];
-
-/// Everything that was logged.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl io::Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().expect("unpoisoned").extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl<'a> MakeWriter<'a> for Log {
-    type Writer = Self;
-
-    fn make_writer(&'a self) -> Self {
-        self.clone()
-    }
-}
 
 fn with(kind: &str, members: &serde_json::Value) -> Tender {
     let credential = Credential::new(kind.into(), members.as_object().expect("members").clone());
@@ -78,13 +50,7 @@ async fn walk(handler: Arc<dyn Handler>, tender: Tender, blank: Attempt) -> Stri
 
 #[test]
 fn nobody_but_the_provider_sees_a_credential() {
-    let log = Log::default();
-    tracing_subscriber::fmt()
-        .with_max_level(tracing::Level::TRACE)
-        .with_writer(log.clone())
-        .with_ansi(false)
-        .with_span_events(tracing_subscriber::fmt::format::FmtSpan::FULL)
-        .init();
+    let log = Log::of_everything();
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime");
     let mut seen = String::new();
@@ -122,11 +88,11 @@ fn nobody_but_the_provider_sees_a_credential() {
             }
         }
         for walk in walks {
-            seen.push_str(&walk.await.expect("no panic"));
+            seen.push_str(&within("a walk", PATIENCE, walk).await.expect("no panic"));
         }
     });
     assert!(psp.psp().saw(TOKEN) && psp.psp().saw(CARD), "the canaries never flew");
-    let logged = String::from_utf8(log.0.lock().expect("unpoisoned").clone()).expect("text");
+    let logged = log.text();
     // The search would find nothing in a log that is not there.
     for target in ["ucp_payment", "reqwest", "hyper"] {
         assert!(logged.contains(target), "nothing of {target} was logged");

@@ -1,0 +1,3 @@
+//! The fake provider from outside.
+
+mod process;

@@ -1,0 +1,10 @@
+//! The handlers from outside, in front of the fake provider.
+//!
+//! | module | is about |
+//! | :-- | :-- |
+//! | [`network`] | the processor over real connections |
+//! | [`canary`] | credentials and secrets, which reach the provider and nothing else |
+
+mod canary;
+mod network;
+mod shop;
