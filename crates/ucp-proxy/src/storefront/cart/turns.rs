@@ -86,7 +86,7 @@ mod tests {
             })
         });
         for call in calls.collect::<Vec<_>>() {
-            call.await.expect("no panic");
+            ucp_testkit::within("a turn", ucp_testkit::PATIENCE, call).await.expect("no panic");
         }
         assert_eq!(most.load(Ordering::SeqCst), 2);
     }

@@ -1,7 +1,7 @@
 //! What the Storefront API is asked, as GraphQL.
 //!
 //! The operations are files of this folder, the fragments that they spread files of `fragments`, named like the fragment in
-//! lower case. `tests/documents.rs` validates every file against Shopify's schema and estimates what each costs.
+//! lower case. `tests/it/documents` validates every file against Shopify's schema and estimates what each costs.
 //! Operations whose fields depend on how much is asked are written here, and are validated like the others.
 //!
 //! | a query costs | |

@@ -1,4 +1,6 @@
 //! The catalog in front of a shop that says whatever a test wants: what is malformed, partial, throttled, late or not true.
+//!
+//! The clock of tokio is paused.
 
 mod bot;
 mod goods;
@@ -60,7 +62,6 @@ impl Shop {
         let clock: resilience::Clock =
             Arc::new(move || Instant::now() + Duration::from_secs(seconds.load(Ordering::Relaxed)));
         let mut upstream = resilience::Options::new("stub", stub.url.clone());
-        // Slow machines have no say in what is tested.
         upstream.patience.connect = Duration::from_secs(20);
         upstream.patience.read.answer = Duration::from_secs(20);
         upstream.patience.read.total = Duration::from_secs(30);

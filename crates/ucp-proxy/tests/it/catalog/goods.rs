@@ -42,7 +42,7 @@ fn tee() -> Value {
     card(1, &[("Color", &["Red", "Blue"]), ("Size", &["S", "M"])], &variants, false)
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_product_is_what_the_shop_says() {
     let mut node = tee();
     node["media"] = json!({ "nodes": [
@@ -111,7 +111,7 @@ async fn a_product_is_what_the_shop_says() {
     assert_eq!(categories, ["aa-1-13", "aa-1", "aa", "Zapatos Niño"]);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn products_that_could_not_be_sold_are_left_out_and_counted() {
     for (node, reason) in [
         (changed("/id", json!("gid://shopify/Cart/1?key=x")), "products left out: no identifier"),
@@ -166,7 +166,7 @@ async fn products_that_could_not_be_sold_are_left_out_and_counted() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_bad_variant_leaves_the_others() {
     for (pointer, value, reason) in [
         (
@@ -201,7 +201,7 @@ async fn a_bad_variant_leaves_the_others() {
     assert_eq!(shown(node).await.0.expect("a product").variants.len(), 2);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_is_not_as_promised_is_as_if_absent() {
     for (pointer, value) in [
         ("/descriptionHtml", json!(["x"])),
@@ -237,7 +237,7 @@ fn urls(product: &Product) -> Vec<&str> {
     pages.chain(media.map(|media| &media.url)).map(String::as_str).collect()
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn addresses_that_nobody_should_open_are_dropped_wherever_they_are() {
     let filled = |url: &str| {
         let mut node = tee();
@@ -273,7 +273,7 @@ async fn addresses_that_nobody_should_open_are_dropped_wherever_they_are() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_is_sold_by_subscription_only_is_not_offered() {
     let mut node = tee();
     node["requiresSellingPlan"] = json!(true);
@@ -366,7 +366,7 @@ fn chosen(name: &str, label: &str) -> detail::Request {
     detail::Request { id: product_id(1), selected, ..detail::Request::default() }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn choices_are_judged_by_combinations_whose_variants_were_not_read() {
     let stub = Stub::serve(|asked| about_large(asked, EXISTENCE, AVAILABILITY)).await;
     let shop = Shop::behind(&stub).await;
@@ -384,7 +384,7 @@ async fn choices_are_judged_by_combinations_whose_variants_were_not_read() {
     assert_eq!(sizes, [(true, true), (true, true), (true, true)]);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn variants_are_read_page_by_page_where_the_combinations_mean_nothing() {
     for existence in ["v2_0:0", "v1_0:0,7:0,", "v1_", ""] {
         let stub = Stub::serve(move |asked| about_large(asked, existence, AVAILABILITY)).await;
@@ -397,7 +397,7 @@ async fn variants_are_read_page_by_page_where_the_combinations_mean_nothing() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_variant_and_its_product_agree_on_positions() {
     let stub = Stub::serve(|asked| match asked.operation.as_str() {
         "Nodes" => {
@@ -445,7 +445,7 @@ async fn a_variant_and_its_product_agree_on_positions() {
     assert_eq!(variants, [variant_id(10), variant_id(17)]);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_variant_that_was_not_asked_for_is_not_taken() {
     let stub = Stub::serve(|asked| match asked.operation.as_str() {
         "Combinations" => {

@@ -20,6 +20,7 @@ use ucp_core::operation::Operation;
 use ucp_proxy::resilience::{
     Clock, Counters, Failure, Filled, Freshness, Key, Served, Shared, Snapshot, Staleness, deadline, shared::Capacity,
 };
+use ucp_testkit::{PATIENCE, eventually, until, within};
 
 use super::clock;
 
@@ -134,9 +135,7 @@ async fn who_misses_the_end_of_a_call_by_a_hair_does_not_repeat_it() {
         Arc::new(move || {
             if armed.swap(false, Ordering::SeqCst) {
                 between.store(true, Ordering::SeqCst);
-                while !ended.load(Ordering::SeqCst) {
-                    std::thread::sleep(Duration::from_millis(1));
-                }
+                eventually("the first call to end", PATIENCE, || ended.load(Ordering::SeqCst).then_some(()));
             }
             Instant::now()
         })
@@ -157,20 +156,19 @@ async fn who_misses_the_end_of_a_call_by_a_hair_does_not_repeat_it() {
         })
     };
     let first = get(Some(Arc::clone(&release)));
-    while fills.load(Ordering::SeqCst) == 0 {
-        yield_now().await;
-    }
+    until("the first call to begin", PATIENCE, async || (fills.load(Ordering::SeqCst) > 0).then_some(())).await;
     armed.store(true, Ordering::SeqCst);
     let second = get(None);
-    while !between.load(Ordering::SeqCst) {
-        yield_now().await;
-    }
+    until("the second caller to look at the clock", PATIENCE, async || between.load(Ordering::SeqCst).then_some(()))
+        .await;
     release.notify_one();
-    assert_eq!(first.await.expect("a task").expect("a value").value, 0);
+    let first = within("the first caller", PATIENCE, first).await;
+    assert_eq!(first.expect("a task").expect("a value").value, 0);
     // The call is off the list a moment after its callers have their answer.
     std::thread::sleep(Duration::from_millis(20));
     ended.store(true, Ordering::SeqCst);
-    assert_eq!(second.await.expect("a task").expect("a value").value, 0);
+    let second = within("the second caller", PATIENCE, second).await;
+    assert_eq!(second.expect("a task").expect("a value").value, 0);
     assert_eq!(fills.load(Ordering::SeqCst), 1);
 }
 

@@ -1,32 +1,20 @@
 //! Servers that do not behave, over real connections to this machine.
 
-use std::{
-    future::Future,
-    io,
-    net::SocketAddr,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, AtomicUsize, Ordering},
-    },
-    time::Duration,
-};
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
 use futures_util::future::join_all;
 use http::{HeaderName, HeaderValue, Method, header};
-use tokio::{
-    io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
-    net::{TcpListener, TcpStream},
-    time::{Instant, sleep},
-};
-use tokio_rustls::{
-    TlsAcceptor,
-    rustls::{ServerConfig, pki_types::PrivatePkcs8KeyDer},
-};
+use tokio::time::{Instant, sleep};
 use ucp_proxy::resilience::{
     Effort, Exchange, Failure, Options, Reach, Received, Unreadable, Upstream,
     breaker::Circuit,
     client::{Certificate, SetupError},
     judge::json,
+};
+use ucp_testkit::{
+    Host, PATIENCE,
+    host::{Peer, answer},
+    within,
 };
 
 use super::{clock, shortest, url};
@@ -36,94 +24,6 @@ const LIMIT: usize = 1 << 20;
 
 /// How much more than is read can be under way: buffers of the client, and of the system on both sides.
 const UNDER_WAY: u64 = 16 << 20;
-
-/// What a server saw and did.
-#[derive(Clone, Default)]
-struct Log {
-    connections: Arc<AtomicUsize>,
-    requests: Arc<AtomicUsize>,
-    written: Arc<AtomicU64>,
-}
-
-impl Log {
-    fn connections(&self) -> usize {
-        self.connections.load(Ordering::Relaxed)
-    }
-
-    fn requests(&self) -> usize {
-        self.requests.load(Ordering::Relaxed)
-    }
-
-    fn written(&self) -> u64 {
-        self.written.load(Ordering::Relaxed)
-    }
-}
-
-/// One connection of a server.
-struct Peer<S = TcpStream> {
-    stream: S,
-    log: Log,
-}
-
-impl<S: AsyncRead + AsyncWrite + Unpin> Peer<S> {
-    /// Reads a request whose body is `{}`.
-    async fn request(&mut self) -> io::Result<String> {
-        let mut bytes = Vec::new();
-        while !bytes.ends_with(b"\r\n\r\n{}") {
-            bytes.push(self.stream.read_u8().await?);
-        }
-        self.log.requests.fetch_add(1, Ordering::Relaxed);
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
-    }
-
-    async fn write(&mut self, bytes: impl AsRef<[u8]>) -> io::Result<()> {
-        self.stream.write_all(bytes.as_ref()).await?;
-        self.log.written.fetch_add(bytes.as_ref().len() as u64, Ordering::Relaxed);
-        Ok(())
-    }
-
-    /// Waits until the other side hangs up.
-    async fn hangs_up(&mut self) -> io::Result<()> {
-        while self.stream.read(&mut [0; 1_024]).await? > 0 {}
-        Ok(())
-    }
-}
-
-/// A server that does `behaviour` on every connection.
-async fn server<F, R>(behaviour: F) -> (SocketAddr, Log)
-where
-    F: Fn(Peer) -> R + Send + Sync + 'static,
-    R: Future<Output = io::Result<()>> + Send + 'static,
-{
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let (address, log) = (listener.local_addr().expect("an address"), Log::default());
-    let seen = log.clone();
-    tokio::spawn(async move {
-        while let Ok((stream, _)) = listener.accept().await {
-            seen.connections.fetch_add(1, Ordering::Relaxed);
-            // That the other side hangs up is what these tests are about.
-            tokio::spawn(behaviour(Peer { stream, log: seen.clone() }));
-        }
-    });
-    (address, log)
-}
-
-/// A server that answers with these bytes and hangs up.
-async fn answering(bytes: impl Into<Vec<u8>>) -> (SocketAddr, Log) {
-    let bytes = Arc::new(bytes.into());
-    server(move |mut peer| {
-        let bytes = Arc::clone(&bytes);
-        async move {
-            peer.request().await?;
-            peer.write(&*bytes).await
-        }
-    })
-    .await
-}
-
-fn answer(headers: &str, body: &str) -> String {
-    format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n{headers}\r\n{body}", body.len())
-}
 
 fn options(address: SocketAddr) -> Options {
     Options { max_body: LIMIT, ..Options::new("hostile", url(&format!("http://{address}/"))) }
@@ -150,22 +50,26 @@ async fn once(address: SocketAddr) -> (Failure, u64) {
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_behaves_is_understood() {
-    let (address, log) = server(|mut peer| async move {
+    let host = Host::start(async |mut peer| {
         loop {
             let request = peer.request().await?;
-            assert!(request.contains("content-length: 2\r\n") && request.contains("ucp-gateway/"), "{request}");
-            peer.write(answer("x-shop: 1\r\n", "{\"ok\":true}")).await?;
+            assert_eq!(
+                (request.body().as_slice(), request.headers()["content-length"].as_bytes()),
+                (&b"{}"[..], &b"2"[..])
+            );
+            assert!(request.headers()["user-agent"].to_str().expect("text").contains("ucp-gateway/"), "{request:?}");
+            peer.answer(200, &[("x-shop", "1")], "{\"ok\":true}").await?;
         }
     })
     .await;
-    let options = options(address);
+    let options = options(host.address());
     let upstream = upstream(&options);
     for _ in 0..3 {
         let received = call(&upstream, &options, Effort::Read).await.expect("an answer");
         assert_eq!((received.status.as_u16(), &received.body[..]), (200, &b"{\"ok\":true}"[..]));
         assert_eq!(received.header(&HeaderName::from_static("x-shop")), Some("1"));
     }
-    assert_eq!((log.connections(), log.requests()), (1, 3), "the connection is kept");
+    assert_eq!((host.connections(), host.asked()), (1, 3), "the connection is kept");
 }
 
 #[tokio::test(start_paused = true)]
@@ -174,8 +78,8 @@ async fn pages_instead_of_documents_are_told_apart() {
     for body in
         ["<!doctype html><p>Back soon", "", "{\"data\":{\"product\":{\"title\":\"Sho", "{} {}", "\u{feff}{}", &nested]
     {
-        let (address, _) = answering(answer("content-type: application/json\r\n", body)).await;
-        let (failure, read) = once(address).await;
+        let host = Host::answering(answer(200, &[("content-type", "application/json")], body)).await;
+        let (failure, read) = once(host.address()).await;
         assert!(matches!(failure, Failure::Unreadable(Unreadable::NotJson)), "{failure:?}");
         assert_eq!((read, failure.reach()), (body.len() as u64, Reach::Answered));
     }
@@ -194,21 +98,21 @@ async fn answers_that_break_off_are_no_answers() {
         "SSH-2.0-OpenSSH\r\n",
         "HTTP/1.1 9999 Over\r\n\r\n",
     ] {
-        let (address, log) = answering(bytes).await;
-        let (failure, _) = once(address).await;
+        let host = Host::answering(bytes).await;
+        let (failure, _) = once(host.address()).await;
         assert!(matches!(failure, Failure::Broken { sent: true }), "{bytes}: {failure:?}");
-        assert_eq!((failure.reach(), log.requests()), (Reach::Perhaps, 1), "{bytes}");
+        assert_eq!((failure.reach(), host.asked()), (Reach::Perhaps, 1), "{bytes}");
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_read_is_sent_again_after_a_reset_and_a_write_is_not() {
     for (effort, expected) in [(Effort::Read, 3), (Effort::Write, 1), (Effort::Conclude, 1)] {
-        let (address, log) = answering("").await;
-        let options = options(address);
+        let host = Host::answering("").await;
+        let options = options(host.address());
         let failure = call(&upstream(&options), &options, effort).await.expect_err("no answer");
         assert!(matches!(failure, Failure::Broken { .. }), "{failure:?}");
-        assert_eq!((log.requests(), log.connections()), (expected, expected), "{effort:?}");
+        assert_eq!((host.asked(), host.connections()), (expected, expected), "{effort:?}");
     }
 }
 
@@ -232,28 +136,28 @@ async fn five_hundred_mebibytes_are_not_read() {
         // A chunk of 2 GiB.
         ("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n80000000\r\n", LIMIT as u64 + (512 << 10)),
     ] {
-        let (address, log) = server(move |peer| flood(peer, head)).await;
-        let (failure, read) = once(address).await;
+        let host = Host::start(move |peer| flood(peer, head)).await;
+        let (failure, read) = once(host.address()).await;
         assert!(matches!(failure, Failure::TooLarge { limit: LIMIT }), "{failure:?}");
         assert!(read <= most && read >= most.min(LIMIT as u64), "{head}: {read}");
-        assert!(log.written() < UNDER_WAY, "{head}: {}", log.written());
+        assert!(host.written() < UNDER_WAY, "{head}: {}", host.written());
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_body_of_exactly_the_limit_is_read() {
     let body = format!("\"{}\"", "x".repeat(LIMIT - 2));
-    let (address, _) = answering(answer("", &body)).await;
-    let options = options(address);
+    let host = Host::answering(answer(200, &[], &body)).await;
+    let options = options(host.address());
     let received = call(&upstream(&options), &options, Effort::Read).await.expect("an answer");
     assert_eq!(received.body.len(), LIMIT);
-    let (address, _) = answering(answer("", &format!("{body} "))).await;
-    assert!(matches!(once(address).await.0, Failure::TooLarge { .. }));
+    let host = Host::answering(answer(200, &[], format!("{body} "))).await;
+    assert!(matches!(once(host.address()).await.0, Failure::TooLarge { .. }));
 }
 
 #[tokio::test(start_paused = true)]
 async fn heads_without_end_are_not_read() {
-    let (address, log) = server(|mut peer| async move {
+    let host = Host::start(async |mut peer| {
         peer.request().await?;
         peer.write("HTTP/1.1 200 OK\r\n").await?;
         let line = format!("x-filler: {}\r\n", "x".repeat(8_000));
@@ -263,27 +167,27 @@ async fn heads_without_end_are_not_read() {
         Ok(())
     })
     .await;
-    let (failure, read) = once(address).await;
+    let (failure, read) = once(host.address()).await;
     assert!(matches!(failure, Failure::Broken { sent: true }), "{failure:?}");
     assert_eq!(read, 0);
-    assert!(log.written() < UNDER_WAY, "{}", log.written());
+    assert!(host.written() < UNDER_WAY, "{}", host.written());
 }
 
 #[tokio::test(start_paused = true)]
 async fn compressed_answers_are_refused_unread() {
     for coding in ["gzip", "br", "identity, gzip", "GZIP"] {
-        let (address, _) = answering(answer(&format!("content-encoding: {coding}\r\n"), "\u{1f}bomb")).await;
-        let (failure, read) = once(address).await;
+        let host = Host::answering(answer(200, &[("content-encoding", coding)], "\u{1f}bomb")).await;
+        let (failure, read) = once(host.address()).await;
         assert!(matches!(failure, Failure::Unreadable(Unreadable::Encoding)), "{coding}: {failure:?}");
         assert_eq!(read, 0);
     }
-    let (address, _) = server(|mut peer| async move {
-        let request = peer.request().await?.to_ascii_lowercase();
-        assert!(!request.contains("accept-encoding"), "{request}");
-        peer.write(answer("content-encoding: identity\r\n", "{}")).await
+    let host = Host::start(async |mut peer| {
+        let request = peer.request().await?;
+        assert!(!request.headers().contains_key("accept-encoding"), "{request:?}");
+        peer.answer(200, &[("content-encoding", "identity")], "{}").await
     })
     .await;
-    let options = options(address);
+    let options = options(host.address());
     call(&upstream(&options), &options, Effort::Read).await.expect("an answer");
 }
 
@@ -308,8 +212,8 @@ async fn one_byte_a_second_comes_to_an_end() {
         ("a byte a second", body, 1_001, Effort::Write, 10_000, 9),
         ("a head that does not end", head, 700, Effort::Write, 8_000, 0),
     ] {
-        let (address, log) = server(move |peer| drip(peer, start, Duration::from_millis(pace))).await;
-        let options = options(address);
+        let host = Host::start(move |peer| drip(peer, start, Duration::from_millis(pace))).await;
+        let options = options(host.address());
         let (upstream, began) = (upstream(&options), Instant::now());
         let failure = call(&upstream, &options, effort).await.expect_err("no answer");
         let expected = if read == 0 && start == head {
@@ -320,14 +224,14 @@ async fn one_byte_a_second_comes_to_an_end() {
         assert!(expected, "{what}: {failure:?}");
         // Time stands still while anything is done.
         assert_eq!(began.elapsed().as_millis() / 10, spent / 10, "{what}, {effort:?}");
-        assert_eq!((upstream.counters().snapshot().received_bytes, log.requests()), (read, 1), "{what}, {effort:?}");
+        assert_eq!((upstream.counters().snapshot().received_bytes, host.asked()), (read, 1), "{what}, {effort:?}");
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn silence_comes_to_an_end_and_counts_against_the_upstream() {
-    let (address, log) = server(|mut peer| async move { peer.hangs_up().await }).await;
-    let options = options(address);
+    let host = Host::start(async |mut peer| peer.hangs_up().await).await;
+    let options = options(host.address());
     let (upstream, began) = (upstream(&options), Instant::now());
     let failure = call(&upstream, &options, Effort::Write).await.expect_err("no answer");
     assert!(matches!(failure, Failure::Timeout { sent: true }), "{failure:?}");
@@ -335,24 +239,24 @@ async fn silence_comes_to_an_end_and_counts_against_the_upstream() {
     let reads = join_all((0..20).map(|_| call(&upstream, &options, Effort::Read))).await;
     assert!(reads.iter().all(|answer| matches!(answer, Err(Failure::Timeout { sent: true }))));
     assert!(matches!(upstream.circuit(), Circuit::Open(_)));
-    assert!(log.connections() >= 21);
+    assert!(host.connections() >= 21);
 }
 
 #[tokio::test(start_paused = true)]
 async fn connections_that_were_closed_meanwhile_are_not_used() {
-    let (address, log) = answering(answer("", "{}")).await;
-    let options = options(address);
+    let host = Host::answering(answer(200, &[], "{}")).await;
+    let options = options(host.address());
     let upstream = upstream(&options);
     for _ in 0..5 {
         call(&upstream, &options, Effort::Write).await.expect("an answer");
         sleep(Duration::from_secs(1)).await;
     }
-    assert_eq!((log.connections(), log.requests()), (5, 5));
+    assert_eq!((host.connections(), host.asked()), (5, 5));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_flood_of_interim_answers_comes_to_an_end() {
-    let (address, log) = server(|mut peer| async move {
+    let host = Host::start(async |mut peer| {
         peer.request().await?;
         loop {
             peer.write("HTTP/1.1 100 Continue\r\n\r\n").await?;
@@ -360,54 +264,51 @@ async fn a_flood_of_interim_answers_comes_to_an_end() {
         }
     })
     .await;
-    let (failure, _) = once(address).await;
+    let (failure, _) = once(host.address()).await;
     assert!(matches!(failure, Failure::Timeout { sent: true }), "{failure:?}");
-    assert_eq!(log.requests(), 1);
+    assert_eq!(host.asked(), 1);
 }
 
 #[tokio::test(start_paused = true)]
 async fn nobody_follows_a_redirect_and_credentials_stay() {
-    let (elsewhere, other) = answering(answer("", "{}")).await;
+    let elsewhere = Host::answering(answer(200, &[], "{}")).await;
     for status in [301, 302, 303, 307, 308] {
-        for target in [format!("http://{elsewhere}/"), "/again".to_owned(), format!("//{elsewhere}/")] {
+        for target in [elsewhere.url("/"), "/again".to_owned(), format!("//{}/", elsewhere.address())] {
             let bytes = format!("HTTP/1.1 {status} Moved\r\nlocation: {target}\r\ncontent-length: 2\r\n\r\n{{}}");
-            let (address, log) = answering(bytes).await;
-            let options = options(address);
+            let host = Host::answering(bytes).await;
+            let options = options(host.address());
             let exchange = Exchange::new(Effort::Read, Method::POST, options.address.clone())
                 .secret(header::AUTHORIZATION, HeaderValue::from_static("Bearer hush"))
                 .json("{}");
             let failure = upstream(&options).call(exchange).await.expect_err("no answer");
             assert!(matches!(failure, Failure::Redirect(found) if found == status), "{failure:?}");
-            assert_eq!(log.requests(), 1, "{status} to {target}");
+            assert_eq!(host.asked(), 1, "{status} to {target}");
         }
     }
-    assert_eq!(other.connections(), 0);
+    assert_eq!(elsewhere.connections(), 0);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_request_for_another_origin_is_not_sent() {
-    let (address, log) = answering(answer("", "{}")).await;
-    let (elsewhere, other) = answering(answer("", "{}")).await;
-    let upstream = upstream(&options(address));
+    let host = Host::answering(answer(200, &[], "{}")).await;
+    let elsewhere = Host::answering(answer(200, &[], "{}")).await;
+    let upstream = upstream(&options(host.address()));
     for target in [
-        format!("http://{elsewhere}/"),
-        format!("https://{address}/"),
-        format!("http://localhost:{}/", address.port()),
+        elsewhere.url("/"),
+        format!("https://{}/", host.address()),
+        format!("http://localhost:{}/", host.address().port()),
         "http://shop.example/".to_owned(),
         "data:text/plain,{}".to_owned(),
     ] {
         let failure = upstream.call(Exchange::new(Effort::Read, Method::GET, url(&target))).await.expect_err("unsent");
         assert!(matches!(failure, Failure::Unsendable(_)) && failure.never_sent(), "{target}: {failure:?}");
     }
-    assert_eq!((log.connections(), other.connections()), (0, 0));
+    assert_eq!((host.connections(), elsewhere.connections()), (0, 0));
 }
 
 #[tokio::test(start_paused = true)]
 async fn nobody_there_is_certain() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let address = listener.local_addr().expect("an address");
-    drop(listener);
-    let (failure, _) = once(address).await;
+    let (failure, _) = once(Host::nobody()).await;
     assert!(matches!(failure, Failure::Connect) && failure.never_sent(), "{failure:?}");
 }
 
@@ -416,7 +317,7 @@ async fn who_goes_away_hangs_up() {
     let (hung_up, heard) = tokio::sync::oneshot::channel();
     let hung_up = std::sync::Mutex::new(Some(hung_up));
     let hung_up = Arc::new(hung_up);
-    let (address, _) = server(move |mut peer| {
+    let host = Host::start(move |mut peer| {
         let hung_up = Arc::clone(&hung_up);
         async move {
             peer.request().await?;
@@ -427,35 +328,23 @@ async fn who_goes_away_hangs_up() {
         }
     })
     .await;
-    let options = options(address);
+    let options = options(host.address());
     let upstream = upstream(&options);
     let going = tokio::time::timeout(Duration::from_millis(100), call(&upstream, &options, Effort::Read)).await;
     assert!(going.is_err());
-    heard.await.expect("it hung up");
+    within("the connection to be hung up", PATIENCE, heard).await.expect("it hung up");
     assert_eq!(upstream.circuit(), Circuit::Closed);
 }
 
 /// A server with a certificate for `name`, and the certificate.
-async fn encrypted(name: &str) -> (SocketAddr, Log, Certificate) {
-    let issued = rcgen::generate_simple_self_signed(vec![name.to_owned()]).expect("a certificate");
-    let key = PrivatePkcs8KeyDer::from(issued.signing_key.serialize_der());
-    let config = ServerConfig::builder()
-        .with_no_client_auth()
-        .with_single_cert(vec![issued.cert.der().clone()], key.into())
-        .expect("a configuration");
-    let acceptor = TlsAcceptor::from(Arc::new(config));
-    let (address, log) = server(move |peer| {
-        let acceptor = acceptor.clone();
-        async move {
-            let stream = acceptor.accept(peer.stream).await?;
-            let mut peer = Peer { stream, log: peer.log };
-            peer.request().await?;
-            peer.write(answer("", "{}")).await?;
-            peer.hangs_up().await
-        }
+async fn encrypted(name: &str) -> (Host, Certificate) {
+    let (host, certificate) = Host::encrypted(name, async |mut peer| {
+        peer.request().await?;
+        peer.answer(200, &[], "{}").await?;
+        peer.hangs_up().await
     })
     .await;
-    (address, log, Certificate::from_der(issued.cert.der()).expect("a certificate"))
+    (host, Certificate::from_der(&certificate).expect("a certificate"))
 }
 
 fn over_tls(address: SocketAddr, roots: Vec<Certificate>) -> Options {
@@ -472,34 +361,35 @@ async fn only_trusted_certificates_are_spoken_to() {
         options.patience.write.total = Duration::from_secs(30);
         options
     };
-    let (address, log, certificate) = encrypted("127.0.0.1").await;
+    let (host, certificate) = encrypted("127.0.0.1").await;
+    let address = host.address();
     let trusting = patient(over_tls(address, vec![certificate.clone()]));
     call(&upstream(&trusting), &trusting, Effort::Write).await.expect("an answer");
-    assert_eq!(log.requests(), 1);
+    assert_eq!(host.asked(), 1);
 
-    let (other_name, other_log, other) = encrypted("shop.example").await;
-    let nonsense = server(|mut peer| async move { peer.write("I do not speak TLS.\r\n").await }).await;
+    let (other_name, other) = encrypted("shop.example").await;
+    let nonsense = Host::start(async |mut peer| peer.write("I do not speak TLS.\r\n").await).await;
     for (what, options) in [
         ("nobody vouches for it", over_tls(address, Vec::new())),
         ("somebody vouches for another", over_tls(address, vec![other.clone()])),
-        ("it is for another name", over_tls(other_name, vec![other, certificate])),
-        ("it speaks no TLS", over_tls(nonsense.0, Vec::new())),
+        ("it is for another name", over_tls(other_name.address(), vec![other, certificate])),
+        ("it speaks no TLS", over_tls(nonsense.address(), Vec::new())),
     ] {
         let options = patient(options);
         let failure = call(&upstream(&options), &options, Effort::Write).await.expect_err("no trust");
         assert!(matches!(failure, Failure::Tls) && failure.never_sent(), "{what}: {failure:?}");
     }
-    assert_eq!((log.requests(), other_log.requests()), (1, 0), "nothing was sent");
+    assert_eq!((host.asked(), other_name.asked()), (1, 0), "nothing was sent");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_handshake_that_does_not_end_is_given_up() {
-    let (address, log) = server(|mut peer| async move { peer.hangs_up().await }).await;
-    let options = over_tls(address, Vec::new());
+    let host = Host::start(async |mut peer| peer.hangs_up().await).await;
+    let options = over_tls(host.address(), Vec::new());
     let (upstream, began) = (upstream(&options), Instant::now());
     let failure = call(&upstream, &options, Effort::Write).await.expect_err("no connection");
     assert!(matches!(failure, Failure::Connect) && failure.never_sent(), "{failure:?}");
-    assert_eq!((began.elapsed().as_millis() / 10, log.connections()), (50, 1));
+    assert_eq!((began.elapsed().as_millis() / 10, host.connections()), (50, 1));
 }
 
 #[test]

@@ -1,26 +1,15 @@
-//! A server in the place of a shop, which answers what a test says.
+//! A shop that answers what a test says.
 //!
-//! It knows nothing of GraphQL: a test is told the name of the operation and its variables. What the shop says about itself
-//! is answered here, unless a test does.
+//! A test is told the name of the operation and its variables. What the shop says about itself is answered here, unless a
+//! test does.
 
-use std::{
-    net::{Ipv4Addr, SocketAddr},
-    sync::{Arc, Mutex},
-};
+use std::sync::{Arc, Mutex};
 
-use axum::{Router, body::Bytes, response::Response, routing::post};
-use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
 use url::Url;
 
-/// What was asked.
-#[derive(Clone, Debug)]
-pub(crate) struct Asked {
-    pub(crate) operation: String,
-    pub(crate) variables: Value,
-    pub(crate) headers: HeaderMap,
-}
+pub(crate) use crate::graphql::Asked;
+use crate::graphql::{document, serve};
 
 /// What is answered.
 pub(crate) enum Reply {
@@ -52,15 +41,20 @@ impl Stub {
     pub(crate) async fn serve(answer: impl Fn(&Asked) -> Reply + Send + Sync + 'static) -> Self {
         let state = Arc::new(State { answer: Box::new(answer), asked: Mutex::default() });
         let own = Arc::clone(&state);
-        let handle = move |headers: HeaderMap, body: Bytes| {
-            let state = Arc::clone(&own);
-            async move { state.answer(headers, &body) }
-        };
-        let listener = TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await.expect("a port");
-        let url = Url::parse(&format!("http://{}", listener.local_addr().expect("an address"))).expect("an address");
-        let router = Router::new().route("/api/{version}/graphql.json", post(handle));
-        tokio::spawn(async move { axum::serve(listener, router).await });
-        Self { url, state }
+        let host = serve(move |mut peer, asked| {
+            let reply = own.reply(asked);
+            async move {
+                match reply {
+                    Reply::Data(data) => document(&mut peer, &json!({ "data": data })).await?,
+                    Reply::Document(whole) => document(&mut peer, &whole).await?,
+                    Reply::Other(status, headers, text) => peer.answer(status, &headers, text).await?,
+                    Reply::Usual => unreachable!("it was replaced"),
+                }
+                Ok(peer)
+            }
+        })
+        .await;
+        Self { url: host.url("/").parse().expect("an address"), state }
     }
 
     /// What was asked so far by operations of this name.
@@ -77,26 +71,13 @@ impl Stub {
 }
 
 impl State {
-    fn answer(&self, headers: HeaderMap, body: &[u8]) -> Response {
-        let body: Value = serde_json::from_slice(body).expect("JSON");
-        let query = body["query"].as_str().expect("a document");
-        let after = query.split("query ").nth(1).expect("a query");
-        let operation = after.split(|letter: char| !letter.is_alphanumeric()).next().expect("a name").to_owned();
-        let asked = Asked { operation, variables: body["variables"].clone(), headers };
-        let reply = (self.answer)(&asked);
-        let document = |document: Value| (200, vec![("content-type", "application/json")], document.to_string());
-        let (status, headers, text) = match reply {
-            Reply::Data(data) => document(json!({ "data": data })),
-            Reply::Document(whole) => document(whole),
-            Reply::Other(status, headers, text) => (status, headers, text),
-            Reply::Usual => document(usual(&asked.operation)),
+    fn reply(&self, asked: Asked) -> Reply {
+        let reply = match (self.answer)(&asked) {
+            Reply::Usual => Reply::Document(usual(&asked.operation)),
+            reply => reply,
         };
         self.asked.lock().expect("not poisoned").push(asked);
-        let mut response = Response::builder().status(StatusCode::from_u16(status).expect("a status"));
-        for (name, value) in headers {
-            response = response.header(name, value);
-        }
-        response.body(text.into()).expect("a response")
+        reply
     }
 }
 

@@ -49,7 +49,7 @@ async fn shelf(count: u64) -> (Stub, Shop) {
     (stub, shop)
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn the_api_filters_what_it_can() {
     let (stub, shop) = shelf(1).await;
     let filters = |filters: Filters, country: &'static str, query: Option<&str>| {
@@ -96,7 +96,7 @@ async fn the_api_filters_what_it_can() {
     assert_eq!(filters(categories(&["aa-1"]), "US", None).await["query"], "");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn filters_that_the_shop_ignores_are_applied_here() {
     let (stub, shop) = shelf(200).await;
     let request = search::Request { limit: Some(4), ..browse(price(900, 2_300)) };
@@ -116,7 +116,7 @@ async fn filters_that_the_shop_ignores_are_applied_here() {
     assert!(found.products.is_empty() && found.cursor.is_some());
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn pages_of_the_api_make_pages_of_any_size() {
     let (stub, shop) = shelf(47).await;
     let mut request = search::Request { limit: Some(50), ..words("x") };
@@ -134,7 +134,7 @@ async fn pages_of_the_api_make_pages_of_any_size() {
     assert_eq!((seen, request.cursor), ((1..=47).collect(), None));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_variant_that_passes_is_found_among_those_that_a_listing_does_not_hold() {
     let stub = Stub::serve(|asked| {
         let sized = |number, size: &str, amount: &str| variant(number, &[("Size", size)], amount);
@@ -164,7 +164,7 @@ async fn a_variant_that_passes_is_found_among_those_that_a_listing_does_not_hold
     assert_eq!(stub.asked("Variants").len(), 1);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_was_found_before_a_failure_is_an_answer() {
     let stub = Stub::serve(|asked| match (asked.operation.as_str(), number(&asked.variables["after"])) {
         ("Search", 0) => Reply::Data(page((1..=20).map(|number| simple(number, "1.0")).collect(), true)),
@@ -182,7 +182,7 @@ async fn what_was_found_before_a_failure_is_an_answer() {
     assert_eq!((refusal.code, refusal.retry_after.is_some()), (Code::Unavailable, true));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn positions_that_lead_nowhere_are_not_followed() {
     // One that the shop no longer knows.
     let lost = AtomicBool::new(false);

@@ -9,7 +9,6 @@ use std::{
 };
 
 use http::HeaderMap;
-use tracing::subscriber::DefaultGuard;
 use ucp_proxy::storefront::{
     Bot,
     bot::{Now, Signing},
@@ -67,15 +66,6 @@ impl Wall {
     }
 }
 
-/// What this thread logs, for as long as the guard is there.
-fn log_of_this_thread() -> (Log, DefaultGuard) {
-    let log = Log::default();
-    let writer = log.clone();
-    let subscriber =
-        tracing_subscriber::fmt().with_max_level(tracing::Level::TRACE).with_writer(move || writer.clone());
-    (log, tracing::subscriber::set_default(subscriber.finish()))
-}
-
 /// How often the log says so.
 fn count(log: &Log, words: &str) -> usize {
     log.text().matches(words).count()
@@ -99,9 +89,9 @@ fn is_signed(headers: &HeaderMap) -> bool {
     fields == 3
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn the_signature_of_the_merchant_goes_with_every_request_until_it_expires() {
-    let (log, _guard) = log_of_this_thread();
+    let (log, _guard) = Log::of_this_thread();
     let stub = stub().await;
     let wall = Wall::at(EXPIRES - 15 * DAY);
     let text: String = GIVEN.iter().map(|(name, value)| format!("{name}: {value}\n")).collect();
@@ -158,9 +148,9 @@ fn verified(headers: &HeaderMap, key: &SigningKey, now: u64) -> Input {
     input
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_signature_of_the_gateways_own_is_used_for_minutes_and_then_made_anew() {
-    let (log, _guard) = log_of_this_thread();
+    let (log, _guard) = Log::of_this_thread();
     let stub = stub().await;
     let wall = Wall::at(EXPIRES);
     let key = Arc::new(SigningKey::generate(Algorithm::Es256).expect("a key"));
@@ -203,7 +193,7 @@ async fn a_signature_of_the_gateways_own_is_used_for_minutes_and_then_made_anew(
     verified(&shown(&shop, &stub, 7).await, &key, now);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_shop_is_told_of_no_bot_where_there_is_none() {
     let stub = stub().await;
     let shop = Shop::behind(&stub).await;

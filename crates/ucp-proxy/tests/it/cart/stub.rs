@@ -1,13 +1,11 @@
-//! A server in the place of a shop, with carts that are changed as the API says, and faults on demand.
+//! A shop with carts that are changed as the API says, and faults on demand.
 //!
-//! It knows nothing of GraphQL: what a request is about it tells from the operation's name and its variables, which go by
-//! the names of the changes. Every item costs ten dollars; what is sold, and how much of it there is, a test may say.
+//! What a request is about is told from the operation's name and its variables, which go by the names of the changes. Every
+//! item costs ten dollars; what is sold, and how much of it there is, a test may say.
 
 use std::{
     collections::{BTreeMap, HashMap},
-    convert::Infallible,
     io,
-    net::{Ipv4Addr, SocketAddr},
     sync::{
         Arc, Mutex, MutexGuard,
         atomic::{AtomicUsize, Ordering},
@@ -15,30 +13,18 @@ use std::{
     time::Duration,
 };
 
-use axum::{
-    Router,
-    body::{Body, Bytes},
-    response::Response,
-    routing::post,
-};
-use futures_util::stream;
-use http::StatusCode;
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
+use ucp_testkit::host::Peer;
 use url::Url;
+
+pub(crate) use crate::graphql::Asked;
+use crate::graphql::{document, serve};
 
 /// What opens carts here, and may be read nowhere.
 pub(crate) const CANARY: &str = "canary-of-the-cart";
 
 /// The changes of a cart in the order in which a request states them.
 const CHANGES: [&str; 8] = ["remove", "update", "add", "attributes", "codes", "buyer", "address", "delivery"];
-
-/// What was asked.
-#[derive(Clone, Debug)]
-pub(crate) struct Asked {
-    pub(crate) operation: String,
-    pub(crate) variables: Value,
-}
 
 /// What goes wrong with a request.
 pub(crate) enum Fault {
@@ -125,15 +111,15 @@ impl Stub {
             most: AtomicUsize::new(0),
         });
         let own = Arc::clone(&state);
-        let handle = move |body: Bytes| {
+        let host = serve(move |mut peer, asked| {
             let state = Arc::clone(&own);
-            async move { Ok::<_, Infallible>(state.answer(&body).await) }
-        };
-        let listener = TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await.expect("a port");
-        let url = Url::parse(&format!("http://{}", listener.local_addr().expect("an address"))).expect("an address");
-        let router = Router::new().route("/api/{version}/graphql.json", post(handle));
-        tokio::spawn(async move { axum::serve(listener, router).await });
-        Self { url, state }
+            async move {
+                state.answer(&mut peer, asked).await?;
+                Ok(peer)
+            }
+        })
+        .await;
+        Self { url: host.url("/").parse().expect("an address"), state }
     }
 
     /// What was asked so far by operations of this name.
@@ -193,16 +179,10 @@ impl Stub {
     }
 }
 
-/// A document as the API answers it.
-fn document(document: &Value) -> Response {
-    Response::builder()
-        .header("content-type", "application/json")
-        .body(Body::from(document.to_string()))
-        .expect("a response")
-}
-
-fn torn() -> Response {
-    Response::new(Body::from_stream(stream::once(async { Err::<Bytes, _>(io::Error::other("torn")) })))
+/// The beginning of an answer, after which the connection is torn.
+async fn torn(peer: &mut Peer) -> io::Result<()> {
+    peer.write("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n").await?;
+    Err(io::ErrorKind::ConnectionAborted.into())
 }
 
 impl State {
@@ -210,12 +190,7 @@ impl State {
         self.books.lock().expect("not poisoned")
     }
 
-    async fn answer(&self, body: &[u8]) -> Response {
-        let body: Value = serde_json::from_slice(body).expect("JSON");
-        let query = body["query"].as_str().expect("a document");
-        let after = query.split("query ").nth(1).or_else(|| query.split("mutation ").nth(1)).expect("an operation");
-        let operation = after.split(|letter: char| !letter.is_alphanumeric()).next().expect("a name").to_owned();
-        let asked = Asked { operation, variables: body["variables"].clone() };
+    async fn answer(&self, peer: &mut Peer, asked: Asked) -> io::Result<()> {
         let before = {
             let mut books = self.books();
             books.asked.push(asked.clone());
@@ -233,50 +208,48 @@ impl State {
             self.most.fetch_max(now, Ordering::SeqCst);
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
-        let response = self.misbehave(&asked, before).await;
+        let answered = self.misbehave(peer, &asked, before).await;
         if write {
             *self.under_way.lock().expect("not poisoned").entry(cart).or_default() -= 1;
         }
-        response
+        answered
     }
 
-    async fn misbehave(&self, asked: &Asked, before: usize) -> Response {
+    async fn misbehave(&self, peer: &mut Peer, asked: &Asked, before: usize) -> io::Result<()> {
         let carry_out = |yes: bool| {
             if yes {
                 self.books().carry_out(asked, CHANGES.len());
             }
         };
-        match (self.faults)(asked, before) {
-            None => document(&self.books().carry_out(asked, CHANGES.len())),
+        let answer = match (self.faults)(asked, before) {
+            None => self.books().carry_out(asked, CHANGES.len()),
             Some(Fault::Torn { after }) => {
                 carry_out(after);
-                torn()
+                return torn(peer).await;
             }
             Some(Fault::Late { after, wait }) => {
                 carry_out(after);
                 tokio::time::sleep(wait).await;
-                torn()
+                return torn(peer).await;
             }
-            Some(Fault::Document { after, document: own }) => {
+            Some(Fault::Document { after, document }) => {
                 carry_out(after);
-                document(&own)
+                document
             }
-            Some(Fault::Status(status)) => {
-                let status = StatusCode::from_u16(status).expect("a status");
-                Response::builder().status(status).body(Body::empty()).expect("a response")
-            }
-            Some(Fault::Half(most)) => document(&self.books().carry_out(asked, most)),
+            Some(Fault::Status(status)) => return peer.answer(status, &[], "").await,
+            Some(Fault::Half(most)) => self.books().carry_out(asked, most),
             Some(Fault::Spoiled(spoil)) => {
                 let mut answer = self.books().carry_out(asked, CHANGES.len());
                 spoil(&mut answer["data"]);
-                document(&answer)
+                answer
             }
             Some(Fault::Expired) => {
                 let mut books = self.books();
                 books.carts.clear();
-                document(&books.carry_out(asked, CHANGES.len()))
+                books.carry_out(asked, CHANGES.len())
             }
-        }
+        };
+        document(peer, &answer).await
     }
 }
 

@@ -8,7 +8,7 @@ use super::{
     stub::{Fault, Rule, Stub},
 };
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_update_replaces_everything_and_a_repeated_one_writes_nothing() {
     let stub = Stub::serve().await;
     let counter = Counter::behind(&stub).await;
@@ -45,7 +45,7 @@ async fn an_update_replaces_everything_and_a_repeated_one_writes_nothing() {
     assert_eq!(stub.writes(), 2);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn lines_of_the_same_goods_are_one() {
     let stub = Stub::serve().await;
     let counter = Counter::behind(&stub).await;
@@ -57,7 +57,7 @@ async fn lines_of_the_same_goods_are_one() {
     assert_eq!((again.lines, stub.writes()), (cart.lines, 1));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_the_shop_does_not_take_leaves_the_rest() {
     let stub = Stub::serve().await;
     let counter = Counter::behind(&stub).await;
@@ -93,7 +93,7 @@ async fn what_the_shop_does_not_take_leaves_the_rest() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_is_of_no_shop_like_this_is_not_asked_about() {
     let stub = Stub::serve().await;
     let counter = Counter::behind(&stub).await;
@@ -105,7 +105,7 @@ async fn what_is_of_no_shop_like_this_is_not_asked_about() {
     assert_eq!((updated.codes(), stub.writes()), (vec!["item_unavailable"], 1));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_no_shop_could_price_is_refused_before_it_is_asked() {
     let stub = Stub::serve().await;
     let counter = Counter::behind(&stub).await;
@@ -127,7 +127,7 @@ async fn what_no_shop_could_price_is_refused_before_it_is_asked() {
     assert_eq!((stub.writes(), stub.asked("CartById").len()), (1, 0));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_is_wrong_with_a_buyer_keeps_no_goods_out_of_a_cart() {
     let stub = Stub::serve().await;
     let counter = Counter::behind(&stub).await;
@@ -150,7 +150,7 @@ async fn what_is_wrong_with_a_buyer_keeps_no_goods_out_of_a_cart() {
     assert_eq!(made.goods().len(), 2);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_checkout_goes_on_until_the_buyer_has_to_pay() {
     let stub = Stub::serve().await;
     let counter = Counter::behind(&stub).await;
@@ -177,7 +177,7 @@ async fn a_checkout_goes_on_until_the_buyer_has_to_pay() {
     assert_eq!(stub.buyer()["address"], json!(null));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn codes_are_told_of_whenever_somebody_looks() {
     let stub = Stub::serve().await;
     let counter = Counter::behind(&stub).await;
@@ -198,7 +198,7 @@ async fn codes_are_told_of_whenever_somebody_looks() {
     assert_eq!((none.total, stub.codes().len()), (1_000, 0));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_page_that_nobody_may_open_is_none_to_go_on_with() {
     let stub = Stub::serve().await;
     let counter = Counter::behind(&stub).await;
@@ -219,7 +219,7 @@ async fn a_page_that_nobody_may_open_is_none_to_go_on_with() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn calls_about_one_cart_take_turns() {
     let stub = Stub::serve().await;
     let counter = Counter::behind(&stub).await;
@@ -245,7 +245,7 @@ async fn calls_about_one_cart_take_turns() {
     );
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_checkout_and_the_cart_it_was_made_of_go_their_own_ways() {
     let stub = Stub::serve().await;
     let counter = Counter::behind(&stub).await;
@@ -269,7 +269,7 @@ async fn a_checkout_and_the_cart_it_was_made_of_go_their_own_ways() {
     assert_eq!((looked.goods(), &looked.continue_url), (vec![(item(3).as_str(), 7)], &again.continue_url));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_cart_that_is_given_up_is_forgotten() {
     let stub = Stub::failing(|asked, number| match (asked.operation.as_str(), number) {
         // At first nobody can say whether it was done; the second time nothing is said about the buyer.

@@ -19,7 +19,7 @@ use ucp_trust::{
     signature::SigningKey,
 };
 
-use crate::stub::{Act, Ahead, Got, Stub, call, caller, document, key, mandating, opened, options, own, ucp};
+use super::stub::{Act, Ahead, Got, Stub, call, caller, document, key, mandating, opened, options, own, ucp};
 
 const RELEASE: Release = Release::V2026_04_08;
 
@@ -45,7 +45,7 @@ fn agent(got: &Got) -> String {
     stated.trim_end_matches('"').to_owned()
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_the_shop_has_signed_is_handed_on_to_the_letter() {
     let ((shop, public), (_, platforms)) = (key(), key());
     let stub = Stub::offering(RELEASE, &Offering::everything(), slice::from_ref(&public)).await;
@@ -85,7 +85,7 @@ async fn what_the_shop_has_signed_is_handed_on_to_the_letter() {
     assert_eq!((agent(&got), got.body), (own, mandate));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_purchase_stays_what_it_was_begun_as() {
     let (shop, public) = key();
     let stub = Stub::offering(RELEASE, &Offering::everything(), &[public]).await;
@@ -127,7 +127,7 @@ async fn a_purchase_stays_what_it_was_begun_as() {
     assert!(!agent(&stub.got().pop().expect("a request")).contains("mandates"));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn nothing_is_handed_on_that_does_not_hold() {
     let ((shop, public), (stranger, _)) = (key(), key());
     let stub = Stub::offering(RELEASE, &Offering::everything(), &[public]).await;
@@ -148,7 +148,7 @@ async fn nothing_is_handed_on_that_does_not_hold() {
     assert_eq!(refused.code, Code::VersionUnsupported);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_new_key_of_the_shop_is_published_before_what_it_signs_is_handed_on() {
     let ((_, first), (next, second)) = (key(), key());
     let stub = Stub::offering(RELEASE, &Offering::everything(), slice::from_ref(&first)).await;

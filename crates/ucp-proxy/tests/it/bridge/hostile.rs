@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use ucp_core::{Code, Operation, Release};
 use ucp_proxy::bridge::{owners::Kind, profile::Transport};
 
-use crate::stub::{Act, Got, Stub, ask, bridge, call, document, opened, options, own, tool, ucp};
+use super::stub::{Act, Got, Stub, ask, bridge, call, document, opened, options, own, tool, ucp};
 
 /// What the shop does, as often as it is asked.
 type Acting = Box<dyn Fn() -> Act + Send>;
@@ -15,7 +15,7 @@ fn found() -> Value {
     json!({ "ucp": ucp(NEWEST), "products": [], "pagination": { "has_next_page": false } })
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_session_is_begun_when_the_shop_wants_one_and_again_when_it_forgot() {
     let stub = Stub::of(NEWEST).await;
     let bridge = bridge(&stub, Transport::Mcp).await;
@@ -50,7 +50,7 @@ async fn a_session_is_begun_when_the_shop_wants_one_and_again_when_it_forgot() {
     assert_eq!(methods.iter().filter(|method| *method == "initialize").count(), 2, "{methods:?}");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn streams_of_events_and_texts_are_answers_too() {
     let stub = Stub::of(NEWEST).await;
     let bridge = bridge(&stub, Transport::Mcp).await;
@@ -74,7 +74,7 @@ async fn streams_of_events_and_texts_are_answers_too() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_shop_of_the_first_release_may_have_methods_and_no_tools() {
     let first = Release::V2026_01_11;
     let stub = Stub::of(first).await;
@@ -111,7 +111,7 @@ async fn a_shop_of_the_first_release_may_have_methods_and_no_tools() {
     assert_eq!(got[2].body["params"]["id"], "k1");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_stream_that_stays_open_is_over_with_the_answer() {
     let stub = Stub::of(NEWEST).await;
     let bridge = bridge(&stub, Transport::Mcp).await;
@@ -147,7 +147,7 @@ async fn a_stream_that_stays_open_is_over_with_the_answer() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn nonsense_is_a_refusal_and_never_a_crash() {
     for transport in [Transport::Rest, Transport::Mcp] {
         let stub = Stub::of(NEWEST).await;
@@ -187,7 +187,7 @@ async fn nonsense_is_a_refusal_and_never_a_crash() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn whether_a_purchase_was_made_is_looked_up() {
     for transport in [Transport::Rest, Transport::Mcp] {
         let stub = Stub::of(NEWEST).await;
@@ -246,7 +246,7 @@ async fn whether_a_purchase_was_made_is_looked_up() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_change_of_unknown_end_is_asked_for_again_under_its_key() {
     let stub = Stub::of(NEWEST).await;
     let bridge = bridge(&stub, Transport::Rest).await;
@@ -266,7 +266,7 @@ async fn a_change_of_unknown_end_is_asked_for_again_under_its_key() {
     assert_eq!(stub.got().len(), 3);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn shops_that_cannot_be_understood_are_told_at_the_start() {
     let stub = Stub::of(NEWEST).await;
     let whole = stub.shown();

@@ -22,6 +22,7 @@ use ucp_proxy::{
     resilience::breaker::Circuit,
     storefront::{SetupError, Token},
 };
+use ucp_testkit::{PATIENCE, until};
 
 use super::{
     Shop, ids,
@@ -60,7 +61,7 @@ async fn failing(reply: impl Fn() -> Reply + Send + Sync + 'static) -> (Stub, Ar
     (stub, times)
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn throttling_is_waited_out() {
     let (stub, times) = failing(|| Reply::Document(json!({ "data": null, "errors": [error("THROTTLED")] }))).await;
     let shop = Shop::behind(&stub).await;
@@ -74,7 +75,7 @@ async fn throttling_is_waited_out() {
     assert!(stub.asked("Nodes").len() <= 5);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_shop_that_does_not_want_the_gateway_is_left_alone() {
     for (status, text) in [
         (430, "Security Rejection"),
@@ -97,7 +98,7 @@ async fn a_shop_that_does_not_want_the_gateway_is_left_alone() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn answers_that_are_none_are_refused() {
     let html = || Reply::Other(200, vec![("content-type", "text/html")], "<html>Please wait</html>".into());
     let bad: [Box<dyn Fn() -> Reply + Send + Sync>; 10] = [
@@ -124,7 +125,7 @@ async fn answers_that_are_none_are_refused() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_slice_that_fails_leaves_the_others() {
     let stub = Stub::serve(|asked| match asked.operation.as_str() {
         "Nodes" if asked.variables["ids"].as_array().expect("ids").contains(&json!(product_id(125))) => {
@@ -152,7 +153,7 @@ async fn a_slice_that_fails_leaves_the_others() {
     assert_eq!(missing.count(), 1, "only what was looked for");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_error_about_a_part_leaves_the_rest() {
     let stub = Stub::serve(|asked| match asked.operation.as_str() {
         "Nodes" => {
@@ -179,7 +180,7 @@ async fn an_error_about_a_part_leaves_the_rest() {
     assert_eq!(stub.asked("Nodes").len(), 2);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn identifiers_that_name_nothing_are_not_asked_about() {
     let stub = Stub::serve(|asked| if asked.operation == "Nodes" { nodes(asked) } else { Reply::Usual }).await;
     let shop = Shop::behind(&stub).await;
@@ -204,7 +205,7 @@ async fn identifiers_that_name_nothing_are_not_asked_about() {
     assert!(stub.asked("Nodes").is_empty() && stub.asked("Handles").is_empty());
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn tokens_go_with_every_call_and_the_buyers_address_with_private_ones() {
     let visitor = Visitor { ip: Some("203.0.113.9".parse::<IpAddr>().expect("an address")) };
     let header =
@@ -238,7 +239,7 @@ async fn tokens_go_with_every_call_and_the_buyers_address_with_private_ones() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn tags_that_may_not_be_read_are_left_out() {
     let stub = Stub::serve(|asked| match asked.operation.as_str() {
         "Nodes" if asked.variables["tags"] == json!(true) => {
@@ -257,7 +258,7 @@ async fn tags_that_may_not_be_read_are_left_out() {
     assert_eq!((stub.asked("Nodes").len(), shop.noted("tags may not be read")), (4, 1));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn another_release_of_the_api_is_noticed() {
     let stub = Stub::serve(|asked| match asked.operation.as_str() {
         "Nodes" => {
@@ -277,7 +278,7 @@ async fn another_release_of_the_api_is_noticed() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn equal_reads_are_one_and_answers_are_kept() {
     let (stub, _) = failing(|| Reply::Usual).await;
     let shop = Arc::new(Shop::behind(&stub).await);
@@ -311,7 +312,7 @@ async fn equal_reads_are_one_and_answers_are_kept() {
     assert_eq!(stub.asked("Nodes").len(), 4);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_is_old_is_shown_and_said_while_the_shop_fails() {
     let broken = Arc::new(AtomicBool::new(false));
     let now = Arc::clone(&broken);
@@ -355,7 +356,7 @@ async fn what_is_old_is_shown_and_said_while_the_shop_fails() {
     assert_eq!(shop.search(&words("x")).await.expect_err("refused").code, Code::Unavailable);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_the_shop_says_about_itself_is_renewed_and_kept() {
     let state = Arc::new(AtomicUsize::new(0));
     let now = Arc::clone(&state);
@@ -374,19 +375,15 @@ async fn what_the_shop_says_about_itself_is_renewed_and_kept() {
     state.store(1, Ordering::Relaxed);
     shop.forward(3_601);
     assert_eq!(currency(), "USD");
-    while shop.noted("market: not renewed") == 0 {
-        tokio::task::yield_now().await;
-    }
+    until("a renewal to fail", PATIENCE, async || (shop.noted("market: not renewed") > 0).then_some(())).await;
     assert_eq!(currency(), "USD");
     state.store(2, Ordering::Relaxed);
     shop.forward(61);
-    while currency() != "JPY" {
-        tokio::task::yield_now().await;
-    }
+    until("a renewal", PATIENCE, async || (currency() == "JPY").then_some(())).await;
     assert_eq!(shop.storefront.market().name, "127.0.0.1");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_shop_that_says_nothing_about_itself_is_none() {
     for reply in [
         json!({ "data": null, "errors": [error("ACCESS_DENIED")] }),

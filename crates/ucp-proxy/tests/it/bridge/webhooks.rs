@@ -14,7 +14,7 @@ use ucp_proxy::bridge::{
 };
 use ucp_trust::signature::{RequestLine, Scheme, SigningKey, sign_request};
 
-use crate::stub::{Ahead, Stub, key, now, opened, options};
+use super::stub::{Ahead, Stub, key, now, opened, options};
 
 const RELEASE: Release = Release::V2026_08_25;
 
@@ -50,14 +50,14 @@ async fn told(bridge: &Bridge, headers: &HeaderMap, body: &Value) -> Result<Noti
     bridge.told(proven, &body).await
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn notices_are_believed_when_the_shop_signed_them_and_somebody_bought() {
     let (shop, public) = key();
     let stub = Stub::offering(RELEASE, &Offering::everything(), &[public]).await;
     let options = options(&stub, Transport::Rest);
     let owner =
         Owner { platform: "https://agent.example/profile".into(), release: Release::V2026_01_23, mandates: false };
-    options.owners.claim(Kind::Checkout, "k1", &owner, crate::stub::now()).await.expect("claimed");
+    options.owners.claim(Kind::Checkout, "k1", &owner, super::stub::now()).await.expect("claimed");
     let bridge = opened(options.clone()).await.expect("a bridge");
     let now: SystemTime = now().into();
     let order = json!({ "ucp": {}, "id": "o1", "checkout_id": "k1", "line_items": [], "unknown": 1,
@@ -99,12 +99,12 @@ async fn selling(keys: &[Value], ahead: &Ahead) -> (Stub, Bridge) {
     let stub = Stub::offering(RELEASE, &Offering::everything(), keys).await;
     let options = options(&stub, Transport::Rest);
     let owner = Owner { platform: "https://agent.example/profile".into(), release: RELEASE, mandates: false };
-    options.owners.claim(Kind::Order, "o1", &owner, crate::stub::now()).await.expect("claimed");
+    options.owners.claim(Kind::Order, "o1", &owner, super::stub::now()).await.expect("claimed");
     let bridge = ahead.opened(options).await;
     (stub, bridge)
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_new_key_of_the_shop_is_fetched_once_and_not_for_every_stranger() {
     let ((first, old), (second, new), (stranger, _)) = (key(), key(), key());
     let ahead = Ahead::default();
@@ -141,7 +141,7 @@ async fn a_new_key_of_the_shop_is_fetched_once_and_not_for_every_stranger() {
     assert_eq!(stub.profile_fetches(), 3);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_is_told_twice_has_the_same_name_and_strangers_cannot_give_it_another() {
     let (shop, public) = key();
     let (_, bridge) = selling(&[public], &Ahead::default()).await;

@@ -19,7 +19,7 @@ use ucp_core::{
 use ucp_proxy::bridge::{Token, owners::Kind, profile::Transport};
 use ucp_trust::signature::{Message, RequestLine, Scheme, Signed, SigningKey, Start, sign_response};
 
-use crate::stub::{
+use super::stub::{
     Act, Ahead, Got, Stub, ask, bridge, call, caller, document, key, now, opened, options, own, tool, ucp,
 };
 
@@ -42,7 +42,7 @@ fn wanted() -> Value {
     })
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_call_over_rest_is_the_operations_own() {
     let stub = Stub::of(NEWEST).await;
     let (signing, public) = key();
@@ -76,7 +76,7 @@ async fn a_call_over_rest_is_the_operations_own() {
     signed.verify(&message, got.body.to_string().as_bytes(), &keys, now().into()).expect("the gateway's signature");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_call_over_mcp_is_a_tools() {
     let stub = Stub::of(NEWEST).await;
     let options = options(&stub, Transport::Mcp);
@@ -104,7 +104,7 @@ async fn a_call_over_mcp_is_a_tools() {
     assert_eq!(cancel.body["params"]["arguments"].as_object().map(serde_json::Map::len), Some(2), "no payload");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_a_platform_has_not_made_does_not_exist_for_it() {
     let stub = Stub::of(NEWEST).await;
     let bridge = bridge(&stub, Transport::Mcp).await;
@@ -131,7 +131,7 @@ async fn what_a_platform_has_not_made_does_not_exist_for_it() {
     assert_eq!(refused.code, Code::IdempotencyConflict);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_release_is_translated_both_ways() {
     let older = Release::V2026_04_08;
     let stub = Stub::of(older).await;
@@ -170,7 +170,7 @@ async fn a_release_is_translated_both_ways() {
     assert_eq!(stub.got()[1].body["buyer"]["consent"], json!({ "marketing": true }));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_a_call_is_called_is_handed_on() {
     for transport in [Transport::Rest, Transport::Mcp] {
         let stub = Stub::of(NEWEST).await;
@@ -205,7 +205,7 @@ const STRANGE: [&str; 2] = [
     r#""id":"c1","messages":[{"type":"info","z":1,"code":"x","content":"y"}],"totals":[{"type":"total","amount":1,"display_text":"₿"}]"#,
 ];
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn members_that_nobody_names_stay_as_they_are_in_their_order() {
     for transport in [Transport::Rest, Transport::Mcp] {
         for strange in STRANGE {
@@ -236,7 +236,7 @@ async fn members_that_nobody_names_stay_as_they_are_in_their_order() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn look_ups_are_split_and_put_together_again() {
     let stub = Stub::of(NEWEST).await;
     let bridge = bridge(&stub, Transport::Rest).await;
@@ -279,7 +279,7 @@ async fn look_ups_are_split_and_put_together_again() {
     assert_eq!(stub.got().len() - before, 2);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn equal_reads_are_one_unless_they_are_about_a_buyer() {
     let stub = Stub::of(NEWEST).await;
     let bridge = bridge(&stub, Transport::Rest).await;
@@ -302,7 +302,7 @@ fn rpc_error(got: &Got, code: i64, data: &Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": got.body["id"], "error": { "code": code, "message": "No.", "data": data } })
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn refusals_keep_their_code_on_either_transport() {
     for transport in [Transport::Rest, Transport::Mcp] {
         let stub = Stub::of(NEWEST).await;
@@ -353,7 +353,7 @@ fn signed(key: &SigningKey, body: &Value, sent: &Value) -> Act {
         .fold(Act::json(200, sent), |act, name| act.with(name, headers[name].to_str().expect("a text")))
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_answer_that_is_signed_has_to_be_signed_by_the_shop() {
     let ((shop, public), (stranger, _)) = (key(), key());
     let stub = Stub::offering(NEWEST, &Offering::everything(), &[public]).await;
@@ -370,7 +370,7 @@ async fn an_answer_that_is_signed_has_to_be_signed_by_the_shop() {
     assert_eq!(get().await.expect_err("about another body").code, Code::Unavailable);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_finished_checkout_is_a_conflict_whichever_transport_told() {
     let over = json!({
         "ucp": { "version": NEWEST.date(), "status": "error", "capabilities": {} },
@@ -391,7 +391,7 @@ async fn a_finished_checkout_is_a_conflict_whichever_transport_told() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_shop_that_can_be_asked_about_nothing_is_said_to_be_out_of_reach() {
     let stub = Stub::of(NEWEST).await;
     let bridge = bridge(&stub, Transport::Rest).await;
@@ -410,7 +410,7 @@ fn without(operation: Operation) -> Offering {
     offering
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_the_shop_stops_to_offer_is_said_to_be_gone_until_it_is_back() {
     for transport in [Transport::Rest, Transport::Mcp] {
         let stub = Stub::of(NEWEST).await;
@@ -469,7 +469,7 @@ fn with_endpoints_of(other: &Value, mut profile: Value) -> Value {
     profile
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_is_alive_is_remembered_for_longer() {
     let stub = Stub::of(NEWEST).await;
     let mut options = options(&stub, Transport::Rest);

@@ -1,16 +1,13 @@
 //! Carts and checkouts in front of a shop that answers late, by half, wrongly or not at all.
 //!
 //! They are asked through a desk, as the gateway has it, with the shop's carts behind. After every call it is looked whether
-//! the name of a cart, which opens it, can be read in what was answered, refused or logged.
+//! the name of a cart, which opens it, can be read in what was answered, refused or logged. The clock of tokio is paused.
 
 mod faithful;
 mod faults;
 mod stub;
 
-use std::{
-    sync::{Arc, OnceLock},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use tokio::time::Instant;
 use ucp_core::{
@@ -33,19 +30,6 @@ use ucp_proxy::{
 use ucp_testkit::{Log, Shop, shop::platform};
 
 use self::stub::{CANARY, Stub};
-
-/// Everything that is logged in this process, at every level, by anybody.
-fn log_of_everything() -> &'static Log {
-    static LOG: OnceLock<Log> = OnceLock::new();
-    LOG.get_or_init(|| {
-        let log = Log::default();
-        let writer = log.clone();
-        let subscriber =
-            tracing_subscriber::fmt().with_max_level(tracing::Level::TRACE).with_writer(move || writer.clone());
-        tracing::subscriber::set_global_default(subscriber.finish()).expect("nobody else listens");
-        log
-    })
-}
 
 /// A desk in front of a stub.
 struct Counter {
@@ -80,9 +64,8 @@ impl Counter {
     }
 
     async fn with(stub: &Stub, change: impl FnOnce(&mut resilience::Options)) -> Self {
-        let log = log_of_everything();
+        let log = Log::of_everything();
         let mut upstream = resilience::Options::new("stub", stub.url.clone());
-        // Slow machines have no say in what is tested.
         upstream.patience.connect = Duration::from_secs(20);
         upstream.patience.read.answer = Duration::from_secs(20);
         upstream.patience.read.total = Duration::from_secs(30);

@@ -2,6 +2,7 @@
 
 use std::{
     collections::{HashMap, VecDeque},
+    io,
     net::SocketAddr,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -11,14 +12,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use axum::{
-    Router,
-    body::{Body, Bytes},
-    extract::State,
-    response::Response,
-};
-use futures_util::StreamExt as _;
-use http::{HeaderMap, Method, StatusCode, Uri};
+use http::{HeaderMap, Method};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -43,6 +37,7 @@ use ucp_proxy::{
     },
     resilience::{self, shared::Capacity},
 };
+use ucp_testkit::{Host, host::Peer};
 use ucp_trust::signature::SigningKey;
 use ucp_wire::{
     dialect::{Offer, dialect, offered},
@@ -73,7 +68,7 @@ impl Got {
 /// What the shop does with a request.
 pub(crate) enum Act {
     /// It answers.
-    Say(StatusCode, Vec<(&'static str, String)>, Vec<u8>),
+    Say(u16, Vec<(&'static str, String)>, Vec<u8>),
     /// It sends the beginning of an answer and goes away.
     BreakOff(&'static str),
     /// It says this, piece by piece, and nothing more, but does not hang up.
@@ -84,7 +79,6 @@ pub(crate) enum Act {
 
 impl Act {
     pub(crate) fn json(status: u16, body: &Value) -> Self {
-        let status = StatusCode::from_u16(status).expect("a status");
         Self::Say(status, vec![("content-type", "application/json".to_owned())], body.to_string().into_bytes())
     }
 
@@ -100,7 +94,6 @@ impl Act {
     }
 
     pub(crate) fn text(status: u16, media_type: &str, text: &str) -> Self {
-        let status = StatusCode::from_u16(status).expect("a status");
         Self::Say(status, vec![("content-type", media_type.to_owned())], text.as_bytes().to_vec())
     }
 }
@@ -129,9 +122,13 @@ impl Stub {
     }
 
     pub(crate) async fn offering(release: Release, offering: &Offering, keys: &[Value]) -> Self {
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let address = listener.local_addr().expect("an address");
-        let endpoint = format!("http://{address}/api");
+        let usual: Acting = Box::new(|got| panic!("nobody said what to answer to {got:?}"));
+        let inner = Inner { got: Vec::new(), script: VecDeque::new(), usual, profile: Value::Null, profile_fetches: 0 };
+        let inner = Arc::new(Mutex::new(inner));
+        let own = Arc::clone(&inner);
+        let host = Host::start(move |peer| serve(Arc::clone(&own), peer)).await;
+        let stub = Self { inner, address: host.address() };
+        let endpoint = host.url("/api");
         let profile = dialect(release).profile(&Site {
             endpoint: &endpoint,
             offering,
@@ -140,11 +137,7 @@ impl Stub {
             handlers: &[],
             supported_versions: &[],
         });
-        let usual: Acting = Box::new(|got| panic!("nobody said what to answer to {got:?}"));
-        let inner = Inner { got: Vec::new(), script: VecDeque::new(), usual, profile, profile_fetches: 0 };
-        let stub = Self { inner: Arc::new(Mutex::new(inner)), address };
-        let router = Router::new().fallback(serve).with_state(stub.clone());
-        tokio::spawn(async move { axum::serve(listener, router).await });
+        stub.profile(profile);
         stub
     }
 
@@ -187,55 +180,47 @@ impl Stub {
     }
 }
 
-async fn serve(State(stub): State<Stub>, method: Method, uri: Uri, headers: HeaderMap, body: Bytes) -> Response {
-    let say = |status, headers: Vec<(&'static str, String)>, body: Body| {
-        let mut response = Response::builder().status(status);
-        for (name, value) in headers {
-            response = response.header(name, value);
-        }
-        response.body(body).expect("a response")
-    };
-    let act = {
-        let mut inner = stub.lock();
-        if uri.path() == "/.well-known/ucp" {
-            inner.profile_fetches += 1;
-            Act::json(200, &inner.profile)
-        } else {
-            let body = serde_json::from_slice(&body).unwrap_or_default();
-            let got = Got { method, path: uri.path().to_owned(), headers, body };
-            inner.got.push(got.clone());
-            match inner.script.pop_front() {
-                Some(mut act) => act(&got),
-                None => (inner.usual)(&got),
+/// Answers the requests of a connection, one after the other.
+async fn serve(inner: Arc<Mutex<Inner>>, mut peer: Peer) -> io::Result<()> {
+    loop {
+        let request = peer.request().await?;
+        let act = {
+            let mut inner = inner.lock().unwrap_or_else(PoisonError::into_inner);
+            if request.uri().path() == "/.well-known/ucp" {
+                inner.profile_fetches += 1;
+                Act::json(200, &inner.profile)
+            } else {
+                let (head, body) = request.into_parts();
+                let body = serde_json::from_slice(&body).unwrap_or_default();
+                let got = Got { method: head.method, path: head.uri.path().to_owned(), headers: head.headers, body };
+                inner.got.push(got.clone());
+                match inner.script.pop_front() {
+                    Some(mut act) => act(&got),
+                    None => (inner.usual)(&got),
+                }
             }
+        };
+        match act {
+            Act::Say(status, headers, body) => {
+                let headers: Vec<_> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
+                peer.answer(status, &headers, body).await?;
+            }
+            Act::BreakOff(text) => {
+                let length = text.len() + 100;
+                let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json";
+                return peer.write(format!("{head}\r\ncontent-length: {length}\r\n\r\n{text}")).await;
+            }
+            Act::Stream(pieces) => {
+                let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
+                peer.write(head).await?;
+                for piece in pieces {
+                    tokio::task::yield_now().await;
+                    peer.write(format!("{:x}\r\n{piece}\r\n", piece.len())).await?;
+                }
+                return peer.hangs_up().await;
+            }
+            Act::Never => return peer.hangs_up().await,
         }
-    };
-    match act {
-        Act::Say(status, headers, body) => say(status, headers, Body::from(body)),
-        Act::BreakOff(text) => {
-            let length = (text.len() + 100).to_string();
-            let stream = futures_util::stream::iter([
-                Ok(Bytes::from_static(text.as_bytes())),
-                Err(std::io::Error::other("gone")),
-            ]);
-            say(
-                StatusCode::OK,
-                vec![("content-type", "application/json".to_owned()), ("content-length", length)],
-                Body::from_stream(stream),
-            )
-        }
-        Act::Stream(pieces) => {
-            let pieces = futures_util::stream::iter(pieces).then(async |piece| {
-                tokio::task::yield_now().await;
-                Ok::<_, std::io::Error>(Bytes::from(piece))
-            });
-            say(
-                StatusCode::OK,
-                vec![("content-type", "text/event-stream".to_owned())],
-                Body::from_stream(pieces.chain(futures_util::stream::pending())),
-            )
-        }
-        Act::Never => std::future::pending().await,
     }
 }
 

@@ -1,4 +1,6 @@
 //! The bridge in front of shops that answer as they like.
+//!
+//! The clock of tokio is paused: a shop that does not answer costs no time, and one that does is never late.
 
 mod asking;
 mod hostile;

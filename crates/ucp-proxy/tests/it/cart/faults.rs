@@ -27,7 +27,7 @@ fn throttled() -> Value {
     json!({ "errors": [{ "message": "Throttled", "extensions": { "code": "THROTTLED" } }] })
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_change_of_which_nobody_knows_is_looked_at_and_not_sent_again() {
     const LONG: Duration = Duration::from_secs(60);
     for after in [true, false] {
@@ -71,7 +71,7 @@ async fn a_change_of_which_nobody_knows_is_looked_at_and_not_sent_again() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn nobody_is_told_that_nothing_was_done_where_nobody_knows() {
     for (status, waits) in [(500, 1), (430, 300)] {
         let broken = Arc::new(AtomicBool::new(false));
@@ -101,7 +101,7 @@ async fn nobody_is_told_that_nothing_was_done_where_nobody_knows() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_new_cart_is_asked_for_once() {
     type Case = (fn() -> Fault, &'static str);
     let faults: [Case; 4] = [
@@ -129,7 +129,7 @@ async fn a_new_cart_is_asked_for_once() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn half_of_a_change_is_what_is_there_and_what_is_told() {
     // Removed, and nothing added; then both, and no codes.
     for (carried_out, total, there) in [(1, 1_000, &[(1, 1)][..]), (2, 2_000, &[(1, 1), (3, 1)])] {
@@ -151,7 +151,7 @@ async fn half_of_a_change_is_what_is_there_and_what_is_told() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn how_goods_travel_may_be_uncertain_too() {
     for (after, option, total) in [(true, "express", 2_500), (false, "standard", 1_590)] {
         let stub =
@@ -166,7 +166,7 @@ async fn how_goods_travel_may_be_uncertain_too() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_was_done_before_a_choice_that_was_never_sent_is_told() {
     let stub = Stub::serve().await;
     // What the shop says about itself is two calls, the cart is the third: there is no room for a fourth.
@@ -179,7 +179,7 @@ async fn what_was_done_before_a_choice_that_was_never_sent_is_told() {
     assert_eq!(checkout.status, Some("incomplete"));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_cart_that_the_shop_has_given_up_is_made_anew() {
     let gone = Arc::new(AtomicBool::new(false));
     let now = Arc::clone(&gone);
@@ -208,7 +208,7 @@ async fn a_cart_that_the_shop_has_given_up_is_made_anew() {
     assert_eq!((stub.carts(), stub.asked("CartCreate").len()), (1, 3));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_cart_that_the_shop_has_given_up_is_none_to_look_at() {
     let stub = Stub::serve().await;
     let counter = Counter::behind(&stub).await;
@@ -238,7 +238,7 @@ async fn a_cart_that_the_shop_has_given_up_is_none_to_look_at() {
     assert_eq!((looked.lines.len(), looked.total), (0, 0));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_cart_that_cannot_be_shown_is_not_one_that_is_gone() {
     let broken = Arc::new(AtomicBool::new(false));
     let now = Arc::clone(&broken);
@@ -264,7 +264,7 @@ async fn a_cart_that_cannot_be_shown_is_not_one_that_is_gone() {
     assert!(matches!(counter.get_cart(&cart.id).await, Ok(Outcome::Answer(_))));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_amount_that_is_none_is_never_a_price() {
     fn each(value: &mut Value, change: fn(&mut Value)) {
         match value {
@@ -313,7 +313,7 @@ async fn an_amount_that_is_none_is_never_a_price() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_the_shop_says_of_its_carts_is_kept_to_itself() {
     let said = |code: &str| {
         let content = format!("The cart gid://shopify/Cart/1?key={} is busy.", super::stub::CANARY);
