@@ -8,6 +8,7 @@ use ucp_core::{
     order::progress::Tracking,
     purchase::ledger::{Change, Committed, Ledger as _, Stored},
 };
+use ucp_testkit::{PATIENCE, shop::order, within};
 
 use super::*;
 use crate::{Database, Opening};
@@ -20,19 +21,6 @@ fn books(directory: &std::path::Path) -> Books {
     let market = serde_json::from_value(json!({"name": "Example", "currency": "USD", "language": "en"}));
     let market = market.expect("a market");
     Books::new(Arc::new(Database::open_or_create(directory, || Opening::of(market)).expect("opens")))
-}
-
-fn order(owner: &str, id: &str) -> Order {
-    serde_json::from_value(json!({
-        "id": id, "label": id, "token": format!("t_{id}"), "owner": owner, "checkout_id": format!("chk_{id}"),
-        "line_items": [{
-            "id": "li_1", "item": {"id": "a", "title": "A", "price": 100, "needs_fulfillment": true},
-            "original": 9, "total": 9, "fulfilled": 0, "totals": [{"kind": "total", "amount": 900}],
-        }],
-        "currency": "USD", "totals": [{"kind": "total", "amount": 900}], "expectations": [], "events": [],
-        "adjustments": [], "payment": {"handler_id": "h", "attempt_id": "a", "reference": "r"}, "placed_at": time(0),
-    }))
-    .expect("an order")
 }
 
 /// Stores the next version of an order.
@@ -186,7 +174,8 @@ async fn of_many_who_claim_the_same_each_gets_something_else() {
     });
     let mut claimed = Vec::new();
     for claim in claims {
-        claimed.extend(claim.await.expect("ends").into_iter().map(|content| content.notice.id));
+        let claim = within("a claim", PATIENCE, claim).await.expect("ends");
+        claimed.extend(claim.into_iter().map(|content| content.notice.id));
     }
     claimed.sort();
     let mut ids = ids;
@@ -203,13 +192,13 @@ async fn who_waits_is_woken_by_what_is_queued_here() {
         async move { books.queued().await }
     });
     store(&books, "alice", "o1", 0).await;
-    waiting.await.expect("is woken");
+    within("who waits to be woken", PATIENCE, waiting).await.expect("is woken");
     // Also one who waits later, once.
     store(&books, "alice", "o1", 1).await;
-    books.queued().await;
+    within("who waits later to be woken", PATIENCE, books.queued()).await;
     let id = head(&books).await;
     assert!(books.resend(&id, time(0)).await.expect("writes"));
-    books.queued().await;
+    within("who waits to be woken by what is sent again", PATIENCE, books.queued()).await;
     let waits = tokio::select! {
         biased;
         () = books.queued() => false,

@@ -152,7 +152,18 @@ fn isolated<T>(
 
 #[cfg(test)]
 mod tests {
+    use tokio::sync::oneshot::error::TryRecvError;
+    use ucp_testkit::{PATIENCE, eventually};
+
     use super::*;
+
+    /// Waits for the answer to a write.
+    fn answer<T>(mut pending: oneshot::Receiver<T>) -> T {
+        eventually("the answer to a write", PATIENCE, || match pending.try_recv() {
+            Err(TryRecvError::Empty) => None,
+            answer => Some(answer.expect("an answer")),
+        })
+    }
 
     fn count(writer: &Writer) -> i64 {
         writer.call_blocking(|db| Ok(db.query_row("SELECT count(*) FROM t", (), |row| row.get(0))?)).expect("count")
@@ -177,7 +188,7 @@ mod tests {
             })
             .collect();
         for (number, pending) in pending.into_iter().enumerate() {
-            match (number % 3, pending.blocking_recv().expect("an answer")) {
+            match (number % 3, answer(pending)) {
                 (0, Ok(value)) => assert_eq!(value, number),
                 (1, Err(WriteError::Database(_))) | (2, Err(WriteError::Panicked)) => {}
                 (_, other) => panic!("{number}: {other:?}"),
@@ -198,7 +209,7 @@ mod tests {
             begin.send(()).expect("somebody waits");
             Ok(held.recv().is_err())
         });
-        begun.recv().expect("the first has begun");
+        begun.recv_timeout(PATIENCE).expect("the first has begun");
         let pending: Vec<_> = (0..9)
             .map(|number| {
                 writer.submit(move |db| {
@@ -213,9 +224,9 @@ mod tests {
             })
             .collect();
         drop(release);
-        first.blocking_recv().expect("an answer").expect("the first");
+        answer(first).expect("the first");
         for (number, pending) in pending.into_iter().enumerate() {
-            match (number, pending.blocking_recv().expect("an answer")) {
+            match (number, answer(pending)) {
                 (0..4, Err(WriteError::RolledBack)) | (4, Err(WriteError::Database(_))) => {}
                 (5.., Ok(value)) => assert_eq!(value, number),
                 (_, other) => panic!("{number}: {other:?}"),

@@ -2,6 +2,8 @@
 
 use std::{fs, path::PathBuf};
 
+use ucp_testkit::{PATIENCE, until};
+
 use super::*;
 use crate::Database;
 
@@ -61,15 +63,11 @@ async fn a_torn_index_is_rebuilt() {
             }
             let shop = open(directory.path());
             // Some damage shows only when it is looked for, which happens right after opening.
-            let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
-            loop {
-                let page = shop.find(&query(Some("walnut")), &Visitor::default()).await;
-                if page.as_ref().is_ok_and(|page| ids(page) == ["a"]) {
-                    break;
-                }
-                assert!(std::time::Instant::now() < deadline, "{name:?} {damage}: {page:?}");
-                tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-            }
+            until(&format!("a good to be found with {name:?} {damage}"), PATIENCE, async || {
+                let page = shop.find(&query(Some("walnut")), &Visitor::default()).await.ok()?;
+                (ids(&page) == ["a"]).then_some(())
+            })
+            .await;
             put(&shop, &[simple("c", "Lime")]).await;
             assert_eq!(search(&shop, "lime").await, ["c"], "{name:?} {damage}");
         }

@@ -4,11 +4,12 @@
 
 use std::{
     env,
-    io::Read as _,
     path::PathBuf,
     process::{Command, Stdio},
     time::Duration,
 };
+
+use ucp_testkit::leash::{Leashed, Lines};
 
 use super::*;
 use crate::{Database, StoreError};
@@ -25,26 +26,21 @@ fn directory() -> Option<PathBuf> {
     env::var_os(DIRECTORY).map(Into::into)
 }
 
+/// Whether a process says with this line that it begins.
+fn begins(line: &str) -> bool {
+    line.ends_with("begins")
+}
+
 /// Runs a test below in a process that is killed `after` it has begun.
 fn run_and_kill(test: &str, directory: &Path, after: Duration) {
-    let mut child = Command::new(env::current_exe().expect("this binary"))
-        .args(["--exact", &format!("tests::killing::{test}"), "--ignored", "--nocapture"])
-        .env(DIRECTORY, directory)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("starts");
+    let mut command = Command::new(env::current_exe().expect("this binary"));
+    command.args(["--exact", &format!("tests::killing::{test}"), "--ignored", "--nocapture"]).env(DIRECTORY, directory);
+    let mut child = Leashed::start(&command, Stdio::piped(), Stdio::null());
     // It says when it begins; the test harness says something before.
-    let mut output = child.stdout.take().expect("output");
-    let mut said = Vec::new();
-    while !said.ends_with(b"begins\n") {
-        let mut byte = [0];
-        assert_eq!(output.read(&mut byte).expect("reads"), 1, "{}", String::from_utf8_lossy(&said));
-        said.push(byte[0]);
-    }
+    let said = Lines::of(child.stdout()).until("a process begins", begins);
+    assert!(said.last().is_some_and(|line| begins(line)), "{said:?}");
     std::thread::sleep(after);
-    child.kill().expect("kills");
-    child.wait().expect("ends");
+    child.kill();
 }
 
 #[test]

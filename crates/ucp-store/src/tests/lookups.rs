@@ -1,6 +1,7 @@
 //! What identifiers name.
 
 use ucp_core::port::Target;
+use ucp_testkit::{PATIENCE, within};
 
 use super::*;
 
@@ -170,6 +171,6 @@ async fn nothing_stale_is_seen_while_products_change() {
     }
     floor.store(usize::MAX, std::sync::atomic::Ordering::SeqCst);
     for reader in readers {
-        reader.await.expect("saw nothing stale");
+        within("a reader to see the last version", PATIENCE, reader).await.expect("saw nothing stale");
     }
 }

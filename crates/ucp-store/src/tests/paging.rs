@@ -52,7 +52,8 @@ proptest! {
             // The same, while products are added, segments merged and statistics outgrown.
             let mut additions = additions.iter();
             let (mut found, mut next, mut count) = (Vec::new(), asked.clone(), before.len());
-            loop {
+            for turn in 0.. {
+                assert!(turn < PAGES, "no end of pages");
                 let page = shop.find(&next, &Visitor::default()).await.expect("finds");
                 assert!(page.products.len() <= limit);
                 found.extend(ids(&page).into_iter().map(str::to_owned));

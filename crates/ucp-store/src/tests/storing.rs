@@ -1,6 +1,7 @@
 //! Storing products, in one process and in several.
 
 use rusqlite::Connection;
+use ucp_testkit::{PATIENCE, joined, until};
 
 use super::*;
 use crate::{Database, StoreError};
@@ -89,16 +90,12 @@ async fn a_shop_notices_what_others_write() {
     assert_eq!(search(&shop, "stranger").await, [""; 0]);
     assert!(named(&shop, &["x"], &presentation("en", "USD")).await[0].is_empty());
     database.put(vec![simple("x", "Stranger")]).await.expect("puts");
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
     for shop in [&shop, &other] {
-        loop {
+        until("what another one wrote", PATIENCE, async || {
             let known = !named(shop, &["x"], &presentation("en", "USD")).await[0].is_empty();
-            if known && search(shop, "stranger").await == ["x"] {
-                break;
-            }
-            assert!(std::time::Instant::now() < deadline, "not noticed");
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-        }
+            (known && search(shop, "stranger").await == ["x"]).then_some(())
+        })
+        .await;
     }
 }
 
@@ -151,7 +148,7 @@ fn of_several_that_create_one_does() {
             std::thread::spawn(move || Database::open_or_create(&path, || opening(&[simple(id, id)])).map(drop))
         };
         for thread in [create("a"), create("b"), create("c")] {
-            thread.join().expect("no panic").expect("opens");
+            joined("a shop to be created or opened", PATIENCE, thread).expect("opens");
         }
         assert_eq!(seqs(directory.path()).len(), 1);
     }

@@ -5,13 +5,17 @@
 use std::{
     collections::HashSet,
     env,
-    io::Read as _,
     path::PathBuf,
-    process::{Child, Command, Stdio},
+    process::{Command, Stdio},
     time::Duration,
 };
 
 use ucp_core::Code;
+use ucp_testkit::{
+    PATIENCE,
+    leash::{self, Leashed, Lines},
+    within,
+};
 
 use super::*;
 
@@ -24,15 +28,10 @@ fn directory() -> Option<PathBuf> {
     env::var_os(DIRECTORY).map(Into::into)
 }
 
-/// A child that runs one of the tests below.
-fn child(test: &str, directory: &Path, command: &mut Command) -> Child {
-    command
-        .args(["--exact", &format!("ledger::tests::failures::{test}"), "--ignored", "--nocapture"])
-        .env(DIRECTORY, directory)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("starts")
+/// Lets a command run one of the tests below.
+fn running<'a>(command: &'a mut Command, test: &str, directory: &Path) -> &'a mut Command {
+    let test = format!("ledger::tests::failures::{test}");
+    command.args(["--exact", &test, "--ignored", "--nocapture"]).env(DIRECTORY, directory)
 }
 
 fn this_binary() -> PathBuf {
@@ -81,7 +80,7 @@ async fn purchases(books: &Books, numbers: std::ops::Range<usize>) -> usize {
         .collect();
     let mut made = 0;
     for (task, number) in tasks.into_iter().zip(numbers.clone()) {
-        let committed = match task.await.expect("no panic") {
+        let committed = match within("a purchase", PATIENCE, task).await.expect("no panic") {
             Ok(committed) => {
                 assert_eq!(committed, Committed::Done);
                 made += 1;
@@ -150,8 +149,9 @@ async fn a_disk_that_fails_refuses_and_recovers() {
     drop(books(directory.path(), &[product("a", &[Some(STOCK)])]));
     // In units of 512 bytes; the signal is ignored, so that the write itself fails.
     let limited = "trap '' XFSZ; ulimit -S -f 4000; exec \"$0\" \"$@\"";
-    let child = child("limited", directory.path(), Command::new("sh").arg("-c").arg(limited).arg(this_binary()));
-    let output = child.wait_with_output().expect("ends");
+    let mut command = Command::new("sh");
+    command.arg("-c").arg(limited).arg(this_binary());
+    let output = leash::run(running(&mut command, "limited", directory.path()), |_| Ok(()));
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
     assert!(said.contains("recovered"), "{said}");
@@ -189,20 +189,16 @@ async fn a_purchase_is_all_there_or_not_at_all_whenever_the_process_is_killed() 
     drop(books(directory.path(), &[product("a", &[Some(STOCK)])]));
     let mut acknowledged = HashSet::new();
     for after in [1, 7, 20, 45, 90, 10, 150, 30, 4, 60] {
-        let mut child = child("buy", directory.path(), &mut Command::new(this_binary()));
-        let mut output = child.stdout.take().expect("output");
-        let mut said = Vec::new();
-        while !said.ends_with(b"begins\n") {
-            let mut byte = [0];
-            assert_eq!(output.read(&mut byte).expect("reads"), 1, "{}", String::from_utf8_lossy(&said));
-            said.push(byte[0]);
-        }
+        let mut command = Command::new(this_binary());
+        let command = running(&mut command, "buy", directory.path());
+        let mut child = Leashed::start(command, Stdio::piped(), Stdio::null());
+        let lines = Lines::of(child.stdout());
+        let begun = lines.until("a process begins", |line| line.ends_with("begins"));
+        assert!(begun.last().is_some_and(|line| line.ends_with("begins")), "{begun:?}");
         std::thread::sleep(Duration::from_millis(after));
-        child.kill().expect("kills");
-        child.wait().expect("ends");
-        output.read_to_end(&mut said).expect("reads");
-        let said = String::from_utf8_lossy(&said).into_owned();
-        let numbers = said.lines().filter_map(|line| line.strip_prefix("bought ")?.strip_suffix('.')?.parse().ok());
+        child.kill();
+        let said = lines.until("a killed process has said all", |_| false);
+        let numbers = said.iter().filter_map(|line| line.strip_prefix("bought ")?.strip_suffix('.')?.parse().ok());
         acknowledged.extend(numbers.collect::<Vec<usize>>());
 
         let books = books(directory.path(), &[]);

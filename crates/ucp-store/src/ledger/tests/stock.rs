@@ -1,12 +1,11 @@
 //! Counts: never below zero, sold once, and what they mean for the catalog.
 
-use std::time::{Duration, Instant};
-
 use proptest::prelude::*;
 use ucp_core::{
     catalog::{filter::Criteria, market::Presentation},
     port::{Catalog as _, Query, Visitor},
 };
+use ucp_testkit::{PATIENCE, until, within};
 
 use super::*;
 use crate::{Options, Put, Shop, tests::named};
@@ -57,7 +56,7 @@ async fn the_last_ones_are_sold_once() {
         .collect();
     let mut sold = 0;
     for buyer in buyers {
-        match buyer.await.expect("no panic") {
+        match within("a buyer", PATIENCE, buyer).await.expect("no panic") {
             Committed::Done => sold += 1,
             Committed::Stale => {}
             Committed::Kept(kept) => panic!("{kept:?}"),
@@ -183,17 +182,13 @@ async fn what_is_sold_out_is_not_available_until_some_come_back() {
 
     let shown = async |expected: [bool; 3], found: &[&str]| {
         // Those who did not write it notice by themselves.
-        let deadline = Instant::now() + Duration::from_secs(20);
         for shop in [&here, &there] {
-            loop {
+            until(&format!("the stock {expected:?}"), PATIENCE, async || {
                 let [a, b, c] = ["a-0", "b-0", "b-1"].map(|id| is_available(shop, id));
                 let shown = [a.await, b.await, c.await];
-                if shown == expected && available(shop).await == found {
-                    break;
-                }
-                assert!(Instant::now() < deadline, "{shown:?}, not {expected:?}");
-                tokio::time::sleep(Duration::from_millis(20)).await;
-            }
+                (shown == expected && available(shop).await == found).then_some(())
+            })
+            .await;
         }
     };
     assert_eq!(books.commits(takes(&[("a-0", 1), ("b-1", 1)])).await, Committed::Done);
