@@ -1,74 +1,24 @@
 //! Against a service on this machine that misbehaves in every way.
 
-use std::sync::{Arc, atomic::AtomicUsize};
-
-use tokio::{
-    io::{AsyncReadExt as _, AsyncWriteExt as _},
-    net::TcpListener,
-};
 use ucp_core::{Code, merchant::record::Precision};
+use ucp_testkit::{Host, host::answer};
 
 use super::*;
 
-/// A service that answers every connection with the same bytes, and keeps what it was asked.
-struct Service {
-    address: std::net::SocketAddr,
-    asked: Arc<AtomicUsize>,
-    questions: Arc<std::sync::Mutex<Vec<String>>>,
+fn options(service: &Host) -> Options {
+    Options::new(service.url("/search?key=secret").parse().expect("an address"))
 }
 
-impl Service {
-    /// Answers with these bytes; never, if there are none.
-    async fn start(answer: impl Into<Vec<u8>>) -> Self {
-        let answer: Vec<u8> = answer.into();
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a listener");
-        let address = listener.local_addr().expect("an address");
-        let (asked, questions) = (Arc::new(AtomicUsize::new(0)), Arc::<std::sync::Mutex<Vec<String>>>::default());
-        let (counter, heard) = (Arc::clone(&asked), Arc::clone(&questions));
-        tokio::spawn(async move {
-            while let Ok((mut stream, _)) = listener.accept().await {
-                let (answer, counter, heard) = (answer.clone(), Arc::clone(&counter), Arc::clone(&heard));
-                tokio::spawn(async move {
-                    let mut request = Vec::new();
-                    while !request.windows(4).any(|end| end == b"\r\n\r\n") {
-                        let mut part = [0; 1024];
-                        match stream.read(&mut part).await {
-                            Ok(read) if read > 0 => request.extend_from_slice(&part[..read]),
-                            _ => return,
-                        }
-                    }
-                    counter.fetch_add(1, Ordering::SeqCst);
-                    heard.lock().expect("unpoisoned").push(String::from_utf8_lossy(&request).into_owned());
-                    if answer.is_empty() {
-                        std::future::pending::<()>().await;
-                    }
-                    drop(stream.write_all(&answer).await);
-                    drop(stream.shutdown().await);
-                });
-            }
-        });
-        Self { address, asked, questions }
-    }
-
-    fn options(&self) -> Options {
-        Options::new(format!("http://{}/search?key=secret", self.address).parse().expect("an address"))
-    }
-
-    fn geocoder(&self) -> HttpGeocoder {
-        HttpGeocoder::new(self.options()).expect("a geocoder")
-    }
-
-    fn times_asked(&self) -> usize {
-        self.asked.load(Ordering::SeqCst)
-    }
+fn geocoder(service: &Host) -> HttpGeocoder {
+    HttpGeocoder::new(options(service)).expect("a geocoder")
 }
 
-fn json(body: &str) -> String {
-    response("200 OK", "content-type: application/json; charset=utf-8", body)
+fn json(body: &str) -> Vec<u8> {
+    response(200, ("content-type", "application/json; charset=utf-8"), body)
 }
 
-fn response(status: &str, header: &str, body: &str) -> String {
-    format!("HTTP/1.1 {status}\r\n{header}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}", body.len())
+fn response(status: u16, header: (&str, &str), body: &str) -> Vec<u8> {
+    answer(status, &[header, ("connection", "close")], body)
 }
 
 const HOUSE: &str = r#"[{"place_id":1,"lat":"37.7930","lon":"-122.4161","category":"place","type":"house","place_rank":30,"addresstype":"place"}]"#;
@@ -88,18 +38,18 @@ fn address() -> PostalAddress {
 
 #[tokio::test]
 async fn a_service_is_asked_for_a_place_and_for_nothing_else() {
-    let service = Service::start(json(HOUSE)).await;
-    let resolved = service.geocoder().resolve(&address()).await.expect("an answer").expect("a place");
+    let service = Host::answering(json(HOUSE)).await;
+    let resolved = geocoder(&service).resolve(&address()).await.expect("an answer").expect("a place");
     assert_eq!((resolved.point.latitude(), resolved.point.longitude()), (37.793, -122.4161));
     assert_eq!(resolved.precision, Precision::Street);
-    let question = service.questions.lock().expect("unpoisoned").remove(0);
-    let line = question.lines().next().expect("a request line");
+    let question = service.requests().remove(0);
     assert_eq!(
-        line,
+        format!("{} {}", question.method(), question.uri()),
         "GET /search?key=secret&format=jsonv2&limit=1&street=1+Invented+Alley&city=San+Francisco&postalcode=94105\
-         &state=CA&countrycodes=us HTTP/1.1"
+         &state=CA&countrycodes=us"
     );
-    assert!(!question.contains("Mustermann") && !question.contains("555"), "{question}");
+    let whole = format!("{question:?}");
+    assert!(!whole.contains("Mustermann") && !whole.contains("555"), "{whole}");
 }
 
 #[tokio::test]
@@ -111,31 +61,31 @@ async fn places_have_the_precision_of_their_rank() {
         (r#"{"lat":"51.5","lon":"-0.05","place_rank":8,"addresstype":"state"}"#, None),
         (r#"{"lat":"51.5","lon":"-0.05","place_rank":4,"addresstype":"country"}"#, None),
     ] {
-        let service = Service::start(json(&format!("[{place}]"))).await;
-        let resolved = service.geocoder().resolve(&address()).await.expect("an answer");
+        let service = Host::answering(json(&format!("[{place}]"))).await;
+        let resolved = geocoder(&service).resolve(&address()).await.expect("an answer");
         assert_eq!(resolved.map(|resolved| resolved.precision), expected, "{place}");
     }
-    let nothing = Service::start(json("[]")).await;
-    assert_eq!(nothing.geocoder().resolve(&address()).await, Ok(None));
+    let nothing = Host::answering(json("[]")).await;
+    assert_eq!(geocoder(&nothing).resolve(&address()).await, Ok(None));
 }
 
 #[tokio::test]
 async fn whatever_goes_wrong_is_no_answer() {
     let long = format!("[{}]", " ".repeat(70_000));
-    let redirect = response("302 Found", "location: http://127.0.0.1:1/", "");
+    let redirect = response(302, ("location", "http://127.0.0.1:1/"), "");
     for (what, answer) in [
-        ("a server error", response("500 Oops", "content-type: application/json", HOUSE)),
-        ("a refusal", response("403 Forbidden", "content-type: application/json", "[]")),
+        ("a server error", response(500, ("content-type", "application/json"), HOUSE)),
+        ("a refusal", response(403, ("content-type", "application/json"), "[]")),
         ("a redirect", redirect),
-        ("a page", response("200 OK", "content-type: text/html", HOUSE)),
-        ("no type", response("200 OK", "x-nothing: 1", HOUSE)),
+        ("a page", response(200, ("content-type", "text/html"), HOUSE)),
+        ("no type", response(200, ("x-nothing", "1"), HOUSE)),
         ("a long body", json(&long)),
         (
             "an endless body",
-            format!("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n\r\n{long}"),
+            format!("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n\r\n{long}").into(),
         ),
-        ("half a body", "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 500\r\n\r\n[".to_owned()),
-        ("no HTTP", "hello\r\n\r\n".to_owned()),
+        ("half a body", "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 500\r\n\r\n[".into()),
+        ("no HTTP", "hello\r\n\r\n".into()),
         ("no JSON", json("[{")),
         ("no array", json("{}")),
         ("no object", json("[7]")),
@@ -146,31 +96,33 @@ async fn whatever_goes_wrong_is_no_answer() {
         ("no rank", json(r#"[{"lat":"1","lon":"1"}]"#)),
         ("a member twice", json(r#"[{"lat":"1","lat":"2","lon":"1","place_rank":30}]"#)),
     ] {
-        let service = Service::start(answer).await;
-        let geocoder = service.geocoder();
+        let service = Host::answering(answer).await;
+        let geocoder = geocoder(&service);
         for times in 1..=2 {
             let refusal = geocoder.resolve(&address()).await.expect_err(what);
             assert_eq!((refusal.code, refusal.retry_after), (Code::Unavailable, Some(RETRY_AFTER)), "{what}");
             assert!(!refusal.content.contains("Invented"), "{what}");
             // It was not remembered, and nothing but the service was asked.
-            assert_eq!(service.times_asked(), times, "{what}");
+            assert_eq!(service.asked(), times, "{what}");
         }
     }
 }
 
 #[tokio::test]
 async fn a_service_that_is_not_there_is_no_answer() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a listener");
-    let endpoint = format!("http://{}/search", listener.local_addr().expect("an address"));
-    drop(listener);
+    let endpoint = format!("http://{}/search", Host::nobody());
     let geocoder = HttpGeocoder::new(Options::new(endpoint.parse().expect("an address"))).expect("a geocoder");
     assert_eq!(geocoder.resolve(&address()).await.expect_err("nobody").code, Code::Unavailable);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_slow_service_is_given_up_and_gives_its_turn_back() {
-    let service = Service::start("").await;
-    let mut options = service.options();
+    let service = Host::start(async |mut peer| {
+        peer.request().await?;
+        peer.hangs_up().await
+    })
+    .await;
+    let mut options = options(&service);
     options.at_once = 1;
     let deadline = options.deadline;
     let geocoder = HttpGeocoder::new(options).expect("a geocoder");
@@ -194,37 +146,37 @@ async fn a_slow_service_is_given_up_and_gives_its_turn_back() {
 
 #[tokio::test]
 async fn an_answer_is_remembered_for_a_time() {
-    let service = Service::start(json(HOUSE)).await;
-    let mut options = service.options();
+    let service = Host::answering(json(HOUSE)).await;
+    let mut options = options(&service);
     (options.lifetime, options.miss_lifetime) = (Duration::from_secs(60), Duration::from_secs(60));
     let geocoder = HttpGeocoder::new(options).expect("a geocoder");
     let first = geocoder.resolve(&address()).await;
     // Whose address it is makes no difference.
     let other = PostalAddress { full_name: None, street_address: Some("1 invented alley".into()), ..address() };
-    assert_eq!((geocoder.resolve(&other).await, service.times_asked()), (first.clone(), 1));
+    assert_eq!((geocoder.resolve(&other).await, service.asked()), (first.clone(), 1));
     tokio::time::pause();
     tokio::time::advance(Duration::from_secs(61)).await;
     tokio::time::resume();
-    assert_eq!((geocoder.resolve(&address()).await, service.times_asked()), (first, 2));
+    assert_eq!((geocoder.resolve(&address()).await, service.asked()), (first, 2));
     let elsewhere = PostalAddress { postal_code: Some("94110".into()), ..address() };
     drop(geocoder.resolve(&elsewhere).await);
-    assert_eq!(service.times_asked(), 3);
+    assert_eq!(service.asked(), 3);
 }
 
 #[tokio::test]
 async fn a_question_is_on_its_way_once() {
-    let service = Service::start(json(HOUSE)).await;
-    let geocoder = service.geocoder();
+    let service = Host::answering(json(HOUSE)).await;
+    let geocoder = geocoder(&service);
     let address = address();
     let (one, two) = tokio::join!(geocoder.resolve(&address), geocoder.resolve(&address));
     assert_eq!(one, two);
-    assert_eq!(service.times_asked(), 1);
+    assert_eq!(service.asked(), 1);
 }
 
 #[tokio::test]
 async fn memory_is_bounded() {
-    let service = Service::start(json("[]")).await;
-    let mut options = service.options();
+    let service = Host::answering(json("[]")).await;
+    let mut options = options(&service);
     options.remembered = 10;
     let geocoder = HttpGeocoder::new(options).expect("a geocoder");
     for number in 0..50 {
@@ -236,8 +188,8 @@ async fn memory_is_bounded() {
 
 #[tokio::test]
 async fn what_is_no_place_is_not_asked_about() {
-    let service = Service::start(json(HOUSE)).await;
-    let geocoder = service.geocoder();
+    let service = Host::answering(json(HOUSE)).await;
+    let geocoder = geocoder(&service);
     let country = |country: Option<&str>| PostalAddress {
         address_country: country.map(str::to_owned),
         address_region: Some("CA".into()),
@@ -253,7 +205,7 @@ async fn what_is_no_place_is_not_asked_about() {
     for address in [country(None), country(Some("US")), no_country, unknown, endless] {
         assert_eq!(geocoder.resolve(&address).await, Ok(None));
     }
-    assert_eq!(service.times_asked(), 0);
+    assert_eq!(service.asked(), 0);
 }
 
 #[test]

@@ -99,6 +99,7 @@ mod tests {
         let mut line = Vec::new();
         let mut seen = Vec::new();
         loop {
+            assert!(seen.len() < 9, "no end of lines: {seen:?}");
             seen.push(match next_line(&mut reader, &mut line).await.expect("readable") {
                 Line::End => break,
                 Line::TooLong => "too long".to_owned(),

@@ -236,7 +236,8 @@ mod tests {
         });
         tokio::task::yield_now().await;
         drop(first);
-        waiting.await.expect("ran").expect("its turn");
+        let waited = ucp_testkit::within("a turn", ucp_testkit::PATIENCE, waiting).await;
+        waited.expect("ran").expect("its turn");
         drop(other);
         assert!(turns.0.lock().expect("whole").is_empty());
     }

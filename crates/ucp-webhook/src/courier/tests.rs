@@ -9,12 +9,10 @@ use std::{
 };
 
 use proptest::prelude::*;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::sync::Notify;
-use ucp_core::order::{
-    Order,
-    outbox::{Due, Letter, Notice, State},
-};
+use ucp_core::order::outbox::{Due, Letter, Notice, State};
+use ucp_testkit::{shop::order, within};
 use ucp_trust::{
     jwk::Algorithm,
     signature::{Message, RequestLine, Scheme, Signed, Start},
@@ -26,18 +24,21 @@ use crate::form::{Manner, Usual};
 /// How old notices are when they are tried first, so that three days pass soon.
 const AGE: SignedDuration = SignedDuration::from_hours(66);
 
-fn start() -> Timestamp {
-    Timestamp::from_second(1_800_000_000).expect("a time")
+/// Virtual time after which a test that waits has failed: all notices are given up on by then.
+const WEEK: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
+/// Looks once in every `step` of virtual time, until it is so.
+async fn until(what: &str, step: Duration, is: impl Fn() -> bool) {
+    let looking = async {
+        while !is() {
+            tokio::time::sleep(step).await;
+        }
+    };
+    within(what, WEEK, looking).await;
 }
 
-fn order(owner: &str, id: &str) -> Order {
-    serde_json::from_value(json!({
-        "id": id, "label": id, "token": format!("t_{id}"), "owner": owner, "checkout_id": format!("chk_{id}"),
-        "line_items": [], "currency": "USD", "totals": [{"kind": "total", "amount": 900}], "expectations": [],
-        "events": [], "adjustments": [],
-        "payment": {"handler_id": "h", "attempt_id": "a", "reference": "r"}, "placed_at": start(),
-    }))
-    .expect("an order")
+fn start() -> Timestamp {
+    Timestamp::from_second(1_800_000_000).expect("a time")
 }
 
 /// An outbox with notices in the order in which they were queued.
@@ -300,9 +301,7 @@ impl Place {
     /// Runs a courier until all is settled.
     async fn settle(&self) {
         let running = tokio::spawn(self.courier().run());
-        while !self.outbox.settled() {
-            tokio::time::sleep(Duration::from_millis(500)).await;
-        }
+        until("all notices to be settled", Duration::from_millis(500), || self.outbox.settled()).await;
         running.abort();
     }
 
@@ -441,9 +440,7 @@ async fn many_platforms_that_do_not_answer_leave_half_of_the_room_to_the_others(
         place.outbox.queue(&format!("p{number}"), &format!("o{number}"));
     }
     let before = place.got().len();
-    while place.delivered() < 100 {
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
+    until("a hundred deliveries", Duration::from_millis(1), || place.delivered() >= 100).await;
     running.abort();
     let got = place.got().split_off(before);
     let others = got.iter().filter(|got| got.host.starts_with("dead")).count();
@@ -481,9 +478,7 @@ async fn what_is_queued_here_goes_at_once_and_what_others_queue_after_a_look() {
     tokio::time::sleep(INTERVAL / 2).await;
     place.outbox.queue("alice", "o1");
     let before = (place.receivers.clock)();
-    while place.got().is_empty() {
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
+    until("a delivery", Duration::from_millis(1), || !place.got().is_empty()).await;
     let waited = place.got()[0].at.duration_since(before);
     assert!(waited < SignedDuration::from_millis(10), "{waited:?}");
     running.abort();
@@ -496,9 +491,7 @@ async fn two_couriers_of_one_outbox_send_nothing_twice_and_keep_the_order() {
         place.outbox.queue(&format!("p{}", number % 3), &format!("o{}", number % 60));
     }
     let both = [place.courier(), place.another()].map(|courier| tokio::spawn(courier.run()));
-    while !place.outbox.settled() {
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
+    until("all notices to be settled", Duration::from_millis(100), || place.outbox.settled()).await;
     both.iter().for_each(tokio::task::JoinHandle::abort);
     let got = place.got();
     let notices: BTreeMap<_, _> = place
@@ -530,9 +523,7 @@ async fn what_a_courier_that_died_had_claimed_is_sent_when_its_claim_ends_and_no
     let (died, other) = if claimant == "one" { (first, second) } else { (second, first) };
     died.abort();
     let free = place.outbox.lock()[0].claim.clone().expect("still claimed").until;
-    while place.got().len() < 2 {
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
+    until("a second delivery", Duration::from_millis(100), || place.got().len() >= 2).await;
     other.abort();
     let again = place.got()[1].at;
     assert!(again >= free, "{again} before {free}");
@@ -565,9 +556,7 @@ async fn a_claim_holds_for_as_long_as_the_work_goes_on() {
     let first = tokio::spawn(slow.run());
     tokio::time::sleep(Duration::from_secs(1)).await;
     let second = tokio::spawn(place.another().run());
-    while !place.outbox.settled() {
-        tokio::time::sleep(Duration::from_millis(500)).await;
-    }
+    until("the notice to be settled", Duration::from_millis(500), || place.outbox.settled()).await;
     first.abort();
     second.abort();
     assert_eq!(place.got().len(), 1, "the other one did not interfere");
