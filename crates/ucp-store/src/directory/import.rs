@@ -4,7 +4,9 @@
 //! a line together, and the next line is read. [`Tolerance`] says whether a merchant is left out because of coordinates or
 //! hours that mean nothing, or comes without them.
 //!
-//! A location may state its hours as OpenStreetMap does, in `opening_hours`; see [`osm`] for what of it can be taken over.
+//! A location states its opening hours in `hours` and `exception_hours`. OpenStreetMap's `opening_hours` is refused rather
+//! than ignored: a shop without hours would never be open.
+//!
 //! Descriptions come from strangers and end up in the hands of agents, so that only what a reader would see of them is
 //! kept: HTML and Markdown become plain text, and characters that hide or steer text are dropped.
 //!
@@ -26,14 +28,16 @@ use serde_json::Value;
 use ucp_core::{
     catalog::product::Description,
     html,
-    merchant::record::{Location, Merchant, Unusable},
+    merchant::record::{Merchant, Unusable},
 };
 
-use super::osm;
 use crate::import::{BadRow, Counted, Verdict, is_web_address, jsonl};
 
-/// The member of a location that holds hours in the language of OpenStreetMap.
+/// The member of a location in which OpenStreetMap keeps its hours.
 const OPENING_HOURS: &str = "opening_hours";
+
+/// What to state instead of it.
+const INSTEAD: &str = r#"is not read; state the week in `hours`, such as `[{"day": "monday", "opens": "09:00", "closes": "17:00"}]`, and dates that differ in `exception_hours`"#;
 
 /// What happens to a merchant with a location whose coordinates or hours mean nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -173,8 +177,9 @@ fn merchant(line: u64, document: Value, tolerance: Tolerance) -> Item {
     clean(&mut merchant);
     let mut set_aside = Vec::new();
     for (position, location) in merchant.locations.iter_mut().enumerate() {
-        if let Err(reason) = take_over(location) {
-            set_aside.push(Unusable { path: format!("$.locations[{position}].{OPENING_HOURS}"), reason });
+        if location.extra.shift_remove(OPENING_HOURS).is_some_and(|hours| !hours.is_null()) {
+            let path = format!("$.locations[{position}].{OPENING_HOURS}");
+            set_aside.push(Unusable { path, reason: INSTEAD.to_owned() });
         }
     }
     let (merchant, more) = merchant.salvage().map_err(|fault| BadRow::faulty(line, Some(fault.path), fault.reason))?;
@@ -194,22 +199,6 @@ fn merchant(line: u64, document: Value, tolerance: Tolerance) -> Item {
             Ok(Row { line, merchant, set_aside })
         }
     }
-}
-
-/// Replaces hours in the language of OpenStreetMap by those of the schedule model.
-fn take_over(location: &mut Location) -> Result<(), String> {
-    let expression = match location.extra.shift_remove(OPENING_HOURS) {
-        None | Some(Value::Null) => return Ok(()),
-        Some(Value::String(expression)) => expression,
-        Some(_) => return Err("must be a string in the form of OpenStreetMap's `opening_hours`".to_owned()),
-    };
-    if location.hours.is_some() || !location.exception_hours.is_empty() {
-        return Err("cannot stand beside `hours` or `exception_hours`; state the hours once".to_owned());
-    }
-    let converted = osm::convert(&expression).map_err(|error| format!("{error}"))?;
-    location.hours = Some(converted.hours);
-    location.exception_hours = converted.exception_hours;
-    Ok(())
 }
 
 /// Leaves of a merchant's texts what a reader sees.

@@ -4,7 +4,6 @@
 //! | :-- | :-- |
 //! | [`Directory`] | the merchants port: the index, documents, and the watch for changes |
 //! | [`import`] | reading a file of merchants |
-//! | [`osm`] | opening hours as OpenStreetMap writes them |
 //! | [`geocode`] | where addresses are, offline |
 //! | [`sample`] | the merchants of a sample shop |
 //! | `storage` | merchants in the database |
@@ -13,7 +12,6 @@
 
 pub mod geocode;
 pub mod import;
-pub mod osm;
 pub mod sample;
 pub(crate) mod storage;
 mod watch;

@@ -177,48 +177,21 @@ fn a_lenient_reader_leaves_out_what_means_nothing() {
     assert!(read_with(with("/name", json!("")).to_string(), Tolerance::Lenient)[0].is_err());
 }
 
-/// The good merchant with the hours that OpenStreetMap has.
-fn mapped(expression: Value) -> Value {
-    let mut merchant = good();
-    let location = merchant["locations"][0].as_object_mut().expect("a location");
-    location.shift_remove("hours");
-    location.shift_remove("exception_hours");
-    location.insert("opening_hours".to_owned(), expression);
-    merchant
-}
-
 #[test]
-fn hours_of_openstreetmap_are_taken_over() {
-    let merchant = mapped(json!("Mo 17:00-02:00; 2026 Dec 28 off"));
-    let row = read(merchant.to_string()).remove(0).expect("usable");
-    let location = &row.merchant.locations[0];
-    let stated = serde_json::to_value(location).expect("JSON");
-    assert_eq!(stated["hours"], json!([{"day": "monday", "opens": "17:00", "closes": "02:00"}]));
-    assert_eq!(stated["exception_hours"][0]["valid_from"], "2026-12-28");
-    assert_eq!(stated.get("opening_hours"), None);
-    let closed = read(mapped(json!("off")).to_string()).remove(0).expect("usable");
-    assert_eq!(closed.merchant.locations[0].hours.as_deref(), Some([].as_slice()));
-    let absent = read(mapped(json!(null)).to_string()).remove(0).expect("usable");
-    assert_eq!(absent.merchant.locations[0].hours, None);
-}
-
-#[test]
-fn hours_of_openstreetmap_that_cannot_be_taken_over_are_reported() {
-    for (expression, reason) in [
-        (json!("Mo-Fr 10:00-18:00; PH off"), "holidays"),
-        (json!("9 to 5"), "from column"),
-        (json!({"Mo": "9-5"}), "must be a string"),
-    ] {
-        let merchant = mapped(expression);
+fn opening_hours_of_openstreetmap_are_refused_with_what_to_state_instead() {
+    for hours in [json!("Mo-Fr 10:00-18:00"), json!({"Mo": "9-5"})] {
+        let merchant = with("/locations/0/opening_hours", hours);
         let (place, why) = fault(&merchant);
         assert_eq!(place, "$.locations[0].opening_hours");
-        assert!(why.contains(reason), "{why}");
+        assert!(why.contains("state the week in `hours`") && why.contains("`exception_hours`"), "{why}");
         let row = read_with(merchant.to_string(), Tolerance::Lenient).remove(0).expect("usable");
-        assert_eq!((row.set_aside.len(), &row.merchant.locations[0].hours), (1, &None));
-        assert!(!row.merchant.locations[0].extra.contains_key("opening_hours"));
+        assert_eq!(row.set_aside.len(), 1);
+        // What is stated beside it counts.
+        let location = &row.merchant.locations[0];
+        assert!(location.hours.is_some() && !location.extra.contains_key("opening_hours"));
     }
-    let both = with("/locations/0/opening_hours", json!("Mo 10:00-12:00"));
-    assert!(fault(&both).1.contains("state the hours once"));
+    let absent = read(with("/locations/0/opening_hours", json!(null)).to_string()).remove(0).expect("usable");
+    assert!(absent.set_aside.is_empty() && !absent.merchant.locations[0].extra.contains_key("opening_hours"));
 }
 
 #[test]
@@ -271,7 +244,7 @@ fn progress_is_known_and_a_broken_file_ends() {
 proptest! {
     #[test]
     fn a_damaged_line_never_panics(place in any::<prop::sample::Index>(), byte in any::<u8>(), lenient in any::<bool>()) {
-        let mut bytes = mapped(json!("Mo 17:00-02:00; 2026 Dec 28 off")).to_string().into_bytes();
+        let mut bytes = good().to_string().into_bytes();
         let place = place.index(bytes.len());
         bytes[place] = byte;
         let tolerance = if lenient { Tolerance::Lenient } else { Tolerance::Strict };
