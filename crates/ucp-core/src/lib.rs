@@ -11,6 +11,7 @@
 //! | [`catalog`] | products, option selection, lookup correlation, filters, paging |
 //! | [`cart`], [`checkout`], [`order`] | what buyers think of buying, are buying, and have bought |
 //! | [`purchase`] | what those three are made of: lines, totals, discounts, fulfillment, payment |
+//! | [`country`] | countries and their regions |
 //! | [`money`] | currencies and integer minor units |
 //! | [`message`] | UCP messages: errors, warnings and notes inside an answer |
 //! | [`refusal`] | the registry of protocol failures |
@@ -21,6 +22,7 @@
 pub mod cart;
 pub mod catalog;
 pub mod checkout;
+pub mod country;
 pub mod html;
 pub mod json;
 pub mod merchant;

@@ -17,6 +17,7 @@ use ucp_core::{
     Code, Refusal,
     catalog::product::Link,
     checkout::handoff::Over,
+    country::Country,
     money::Currency,
     purchase::{
         buyer::PostalAddress,
@@ -322,7 +323,7 @@ pub(crate) fn address(address: &PostalAddress) -> Markup {
 
 /// What a country is called.
 pub(crate) fn country_name(code: &str) -> String {
-    rust_iso3166::from_alpha2(&code.trim().to_ascii_uppercase())
+    Country::with_alpha2(&code.trim().to_ascii_uppercase())
         .map_or_else(|| code.to_owned(), |country| country.name.to_owned())
 }
 

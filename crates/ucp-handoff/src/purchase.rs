@@ -7,6 +7,7 @@ use ucp_core::{
         Checkout, Status,
         handoff::{Desktop, Payment},
     },
+    country::Country,
     message::{Message, Severity},
     purchase::{
         buyer::{Buyer, PostalAddress},
@@ -402,7 +403,7 @@ fn input(field: &Field, value: &str, fault: Option<&str>) -> Markup {
 
 fn countries(value: &str) -> Markup {
     let value = value.trim().to_ascii_uppercase();
-    let mut countries: Vec<_> = rust_iso3166::ALL.iter().map(|country| (country.name, country.alpha2)).collect();
+    let mut countries: Vec<_> = Country::all().iter().map(|country| (country.name, country.alpha2)).collect();
     countries.sort_unstable();
     let known = countries.iter().any(|(_, code)| *code == value);
     html! {

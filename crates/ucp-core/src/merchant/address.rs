@@ -5,10 +5,8 @@
 
 use std::fmt;
 
-use rust_iso3166::{ALPHA2_MAP, CountryCode, from_alpha2, from_alpha3};
-
 use super::record::PostalAddress;
-use crate::text::fold;
+use crate::{country::Country, text::fold};
 
 /// Names of countries that people use beside the standard's own.
 const COMMON_NAMES: &[(&str, &str)] = &[
@@ -138,28 +136,20 @@ fn written(text: &str) -> Option<String> {
 pub fn country_code(country: &str) -> Option<&'static str> {
     let name = written(country)?;
     let code = name.to_ascii_uppercase();
-    let by_code: Option<CountryCode> = match code.len() {
-        2 => from_alpha2(&code),
-        3 => from_alpha3(&code),
+    let by_code = match code.len() {
+        2 => Country::with_alpha2(&code),
+        3 => Country::with_alpha3(&code),
         _ => None,
     };
     by_code
         .map(|country| country.alpha2)
         .or_else(|| COMMON_NAMES.iter().find(|(common, _)| *common == name).map(|(_, code)| *code))
-        .or_else(|| ALPHA2_MAP.values().find(|country| fold(country.name) == name).map(|country| country.alpha2))
+        .or_else(|| Country::with_name(&name).map(|country| country.alpha2))
 }
 
 /// The code of a region by code or name, or what was written where the country has no such region.
 fn region_code(country: Option<&str>, region: String) -> String {
-    let subdivisions = country.and_then(from_alpha2);
-    let subdivisions = subdivisions.as_ref().and_then(CountryCode::subdivisions).unwrap_or_default();
-    let own = |code: &'static str| code.split_once('-').map_or(code, |(_, own)| own);
-    let code = region.to_ascii_uppercase();
-    subdivisions
-        .iter()
-        .find(|subdivision| subdivision.code == code || own(subdivision.code) == code)
-        .or_else(|| subdivisions.iter().find(|subdivision| fold(subdivision.name) == region))
-        .map_or(region, |subdivision| own(subdivision.code).to_owned())
+    country.and_then(Country::with_alpha2).and_then(|country| country.region(&region)).map_or(region, str::to_owned)
 }
 
 /// A postal code without spaces and hyphens; in the United States without its last four digits too, which name a side
@@ -229,7 +219,7 @@ mod tests {
             assert_eq!(country_code(unknown), None, "{unknown}");
         }
         for (_, code) in COMMON_NAMES {
-            assert!(from_alpha2(code).is_some(), "{code}");
+            assert!(Country::with_alpha2(code).is_some(), "{code}");
         }
     }
 
