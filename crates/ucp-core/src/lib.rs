@@ -15,7 +15,7 @@
 //! | [`money`] | currencies and integer minor units |
 //! | [`message`] | UCP messages: errors, warnings and notes inside an answer |
 //! | [`refusal`] | the registry of protocol failures |
-//! | [`html`] | plain text from HTML, and text without what no one sees |
+//! | [`text`] | words to compare, and text without what no one sees |
 //! | [`json`] | strict reading of JSON from outside |
 //! | [`port`] | what a backend is asked |
 
@@ -23,7 +23,6 @@ pub mod cart;
 pub mod catalog;
 pub mod checkout;
 pub mod country;
-pub mod html;
 pub mod json;
 pub mod merchant;
 pub mod message;

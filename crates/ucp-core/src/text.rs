@@ -1,4 +1,4 @@
-//! Folding text for comparison.
+//! Folding text for comparison, and text without invisible characters.
 //!
 //! Buyers and agents write names as they please. Everything that compares words (option labels, search terms, language
 //! tags) folds them the same way: compatibility decomposition, accents dropped, lower case.
@@ -23,6 +23,22 @@ pub fn words(text: &str) -> Vec<String> {
         .collect()
 }
 
+/// `text` without characters that no one sees; line breaks and tabs stay.
+#[must_use]
+pub fn clean(text: &str) -> String {
+    text.chars()
+        .filter(|letter| !is_invisible(*letter) && (!letter.is_control() || matches!(letter, '\n' | '\t')))
+        .collect()
+}
+
+/// Whether a character shows nothing but steers or hides what is around it.
+#[must_use]
+pub const fn is_invisible(letter: char) -> bool {
+    matches!(letter,
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{fffe}' | '\u{ffff}' | '\u{e0000}'..='\u{e007f}')
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -31,5 +47,10 @@ mod tests {
     fn folding_drops_case_accents_and_width() {
         assert_eq!(fold("ÉCLAIR Ｎº1"), "eclair no1");
         assert_eq!(words("Zapatillas niño, talla 42½"), ["zapatillas", "nino", "talla", "421", "2"]);
+    }
+
+    #[test]
+    fn clean_text_has_no_invisible_characters() {
+        assert_eq!(clean("a\u{202e}b\u{200b}c\0d\u{e0041}\te\r\nf"), "abcd\te\nf");
     }
 }

@@ -24,7 +24,7 @@ use std::{
 
 use ucp_core::{
     catalog::{market::Market, record::Record},
-    html,
+    text::{clean, is_invisible},
 };
 
 /// How much of a file is looked at to recognise its format.
@@ -129,7 +129,7 @@ impl fmt::Display for BadRow {
 
 /// `text` fit for a terminal: short, on one line, without control or direction characters.
 fn printable(text: &str) -> String {
-    let mut line: String = html::clean(text).split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut line: String = clean(text).split_whitespace().collect::<Vec<_>>().join(" ");
     if let Some((cut, _)) = line.char_indices().nth(LONGEST_REASON) {
         line.truncate(cut);
         line.push('…');
@@ -288,8 +288,7 @@ pub(crate) fn is_web_address(address: &str) -> bool {
     let scheme = address.split_once("://").map(|(scheme, rest)| (scheme.to_ascii_lowercase(), rest));
     let on_the_web =
         matches!(&scheme, Some((scheme, rest)) if (scheme == "https" || scheme == "http") && !rest.is_empty());
-    on_the_web
-        && !address.chars().any(|letter| letter.is_whitespace() || letter.is_control() || html::is_invisible(letter))
+    on_the_web && !address.chars().any(|letter| letter.is_whitespace() || letter.is_control() || is_invisible(letter))
 }
 
 /// Every address in a record, with its place.
@@ -416,7 +415,7 @@ mod tests {
         let bad = BadRow::faulty(1, Some("a\u{1b}[2J".to_owned()), format!("x\n\u{202e}\u{7}{}", "é".repeat(5000)));
         let text = bad.to_string();
         assert!(
-            text.chars().count() < 450 && !text.chars().any(|letter| letter.is_control() || html::is_invisible(letter)),
+            text.chars().count() < 450 && !text.chars().any(|letter| letter.is_control() || is_invisible(letter)),
             "{text}"
         );
     }

@@ -1,6 +1,7 @@
 //! Texts and addresses that come from a merchant, or from whoever writes into the merchant's shop.
 
-use ucp_core::html;
+use ucp_core::text::{clean, is_invisible};
+use ucp_html::to_text;
 use url::{Host, Url};
 
 /// The longest name, label or title, in characters.
@@ -18,7 +19,7 @@ pub fn line(text: &str) -> Option<String> {
     if is_line(text) {
         return Some(text.to_owned());
     }
-    let clean = html::clean(text);
+    let clean = clean(text);
     let line = clean.split_whitespace().collect::<Vec<_>>().join(" ");
     let line = cut(line, LONGEST_LINE);
     (!line.is_empty()).then_some(line)
@@ -38,7 +39,7 @@ fn is_line(text: &str) -> bool {
 /// What a fragment of HTML says, in plain text; `None` where that is nothing.
 #[must_use]
 pub fn plain(fragment: &str) -> Option<String> {
-    let text = cut(html::to_text(fragment), LONGEST_TEXT);
+    let text = cut(to_text(fragment), LONGEST_TEXT);
     (!text.is_empty()).then_some(text)
 }
 
@@ -75,7 +76,7 @@ fn is_address(text: &str) -> bool {
 }
 
 fn parsed(text: &str) -> Option<String> {
-    if text.len() > LONGEST_ADDRESS || text.chars().any(|letter| letter.is_control() || html::is_invisible(letter)) {
+    if text.len() > LONGEST_ADDRESS || text.chars().any(|letter| letter.is_control() || is_invisible(letter)) {
         return None;
     }
     let url = Url::parse(text.trim()).ok()?;
@@ -130,7 +131,7 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_a_line_already_stays(text in "([ -~]|é|\\PC|\\s|\\p{Cf}){0,12}") {
-            let words = html::clean(&text).split_whitespace().collect::<Vec<_>>().join(" ");
+            let words = clean(&text).split_whitespace().collect::<Vec<_>>().join(" ");
             prop_assert_eq!(line(&text).unwrap_or_default(), words);
         }
 

@@ -27,9 +27,10 @@ use std::{
 use serde_json::Value;
 use ucp_core::{
     catalog::product::Description,
-    html,
     merchant::record::{Merchant, Unusable},
+    text,
 };
+use ucp_html::to_text;
 
 use crate::import::{BadRow, Counted, Verdict, is_web_address, jsonl};
 
@@ -223,9 +224,9 @@ fn clean(merchant: &mut Merchant) {
 fn plain(description: &mut Description) {
     if description.plain.is_none() {
         description.plain = match (&description.html, &description.markdown) {
-            (Some(html), _) => Some(html::to_text(html)),
+            (Some(html), _) => Some(to_text(html)),
             // Markdown may hold HTML, and reads as text otherwise.
-            (None, Some(markdown)) => Some(html::to_text(markdown)),
+            (None, Some(markdown)) => Some(to_text(markdown)),
             (None, None) => None,
         };
     }
@@ -235,8 +236,8 @@ fn plain(description: &mut Description) {
     }
 }
 
-fn visible(text: &mut String) {
-    *text = html::clean(text);
+fn visible(words: &mut String) {
+    *words = text::clean(words);
 }
 
 /// Every address in a merchant that a client may open, with its place.

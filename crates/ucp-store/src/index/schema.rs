@@ -18,10 +18,10 @@ use ucp_core::{
         product::{Category, Description},
         record::{Record, VariantRecord},
     },
-    html::to_text,
     money::Currency,
     text::fold,
 };
+use ucp_html::to_text;
 
 use super::text::{Analysis, folded_words};
 

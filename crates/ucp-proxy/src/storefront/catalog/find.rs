@@ -14,10 +14,10 @@ use ucp_core::{
         filter::{CategoryPath, Criteria},
         product::Product,
     },
-    html,
     message::Message,
     operation::Operation,
     port::{Page, Query, Visitor},
+    text::clean,
 };
 
 use super::{Storefront, Variables, build, freshness, shape};
@@ -254,7 +254,7 @@ impl Storefront {
 impl Wanted {
     fn of(query: &Query, standing: &Standing) -> Self {
         let words = query.text.as_deref().map(|text| {
-            let clean = html::clean(text);
+            let clean = clean(text);
             let words = clean.split_whitespace().collect::<Vec<_>>().join(" ");
             words.chars().take(LONGEST_TEXT).collect::<String>()
         });

@@ -115,7 +115,7 @@ fn assert_safe(product: &Product) {
     let names = product.variants.iter().flat_map(|variant| [&variant.title, &variant.id]);
     // Names are plain text, in which `<` is one; descriptions were markup.
     for text in texts.chain(labels).chain(names) {
-        assert_eq!(ucp_core::html::clean(text), *text);
+        assert_eq!(ucp_core::text::clean(text), *text);
     }
     let description = product.description.plain.as_deref().expect("a description");
     assert!(!description.contains("script") && !description.contains("alert"), "{description}");

@@ -10,9 +10,9 @@ use ucp_core::{
         product::{Barcode, Category, Description, Media, SelectedOption, Seller},
         record::{Record, VariantRecord},
     },
-    html::to_text,
     money::{Amount, Currency, Price},
 };
+use ucp_html::to_text;
 
 use super::{super::BadRow, column::Column, row::Row};
 

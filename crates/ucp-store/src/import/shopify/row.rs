@@ -9,8 +9,8 @@ use std::{
 use csv::StringRecord;
 use ucp_core::{
     catalog::product::Availability,
-    html::clean,
     money::{Amount, Currency},
+    text::clean,
 };
 
 use super::{
