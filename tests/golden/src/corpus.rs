@@ -14,7 +14,7 @@ mod import;
 mod mcp;
 mod merchants;
 mod negotiation;
-mod payloads;
+pub(crate) mod payloads;
 mod purchase;
 mod refusals;
 mod rules;

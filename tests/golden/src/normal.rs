@@ -1,7 +1,7 @@
 //! Replaces what differs from run to run by names that do not: identifiers, times, addresses, signatures.
 //!
-//! An identifier becomes `<cart#1>`, numbered by first appearance within one scene, so that two answers that spoke of the
-//! same cart still do. A time becomes its distance from now (`<now>`, `<now+6h>`), rounded to five minutes: how long an
+//! An identifier becomes `<cart#7.1>`: the first cart that appeared in the seventh call of the scene. Two answers that spoke
+//! of the same cart still do, and an identifier more in one answer changes no name in the others. A time becomes its distance from now (`<now>`, `<now+6h>`), rounded to five minutes: how long an
 //! offer stands is compared, when the comparison ran is not. Nothing else is touched.
 
 mod token;
@@ -20,7 +20,10 @@ const GRAIN: i64 = 300;
 pub(crate) struct Normaliser {
     known: Vec<(String, String)>,
     sent: HashSet<String>,
-    numbers: HashMap<String, HashMap<String, usize>>,
+    names: HashMap<(String, String), String>,
+    numbers: HashMap<String, usize>,
+    /// The number of the present call.
+    call: usize,
     /// Whether documents are kept as they are, but for what is known.
     pub(crate) exact: bool,
 }
@@ -47,11 +50,21 @@ impl Normaliser {
         }
     }
 
+    /// Begins the next call.
+    pub(crate) fn next_call(&mut self) {
+        self.call += 1;
+        self.numbers.clear();
+    }
+
     /// The name of a value of a kind.
     pub(crate) fn name(&mut self, kind: &str, value: &str) -> String {
-        let numbers = self.numbers.entry(kind.to_owned()).or_default();
-        let next = numbers.len() + 1;
-        format!("<{kind}#{}>", numbers.entry(value.to_owned()).or_insert(next))
+        let (numbers, call) = (&mut self.numbers, self.call);
+        let new = || {
+            let number = numbers.entry(kind.to_owned()).or_default();
+            *number += 1;
+            format!("<{kind}#{call}.{number}>")
+        };
+        self.names.entry((kind.to_owned(), value.to_owned())).or_insert_with(new).clone()
     }
 
     /// A text with names in it.
@@ -71,18 +84,24 @@ impl Normaliser {
             done = start + token.text().len();
             normal.push_str(&match token {
                 Token::Named(kind, value) => self.name(kind, value),
+                Token::Passing(kind, _) => format!("<{kind}>"),
                 Token::Time(time) => self.time(time),
-                Token::Seconds(seconds) => distance(seconds.parse().unwrap_or_default()),
-                Token::Signature(_) => "<signature>".to_owned(),
+                Token::Seconds(seconds) => Self::seconds(seconds),
             });
         }
         normal.push_str(&text[done..]);
         normal
     }
 
+    /// A time in seconds since 1970.
+    pub(crate) fn seconds(text: &str) -> String {
+        text.parse().map_or_else(|_| text.to_owned(), distance)
+    }
+
     fn time(&self, time: &str) -> String {
-        // Whole days are dates of samples and of examples.
-        if self.sent.contains(time) || time.contains("T00:00:00Z") {
+        // Beginnings and ends of days are dates of samples and of deliveries.
+        let is_date = time.ends_with("T00:00:00Z") || time.ends_with("T23:59:59Z");
+        if is_date || self.sent.contains(time) {
             return time.to_owned();
         }
         time.parse::<Timestamp>().map_or_else(|_| time.to_owned(), |time| distance(time.as_second()))
@@ -109,13 +128,16 @@ mod tests {
 
     const CART: &str = "cart_00112233445566778899aabbccddeeff";
     const OTHER: &str = "cart_ffeeddccbbaa99887766554433221100";
+    const THIRD: &str = "cart_0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f";
 
     #[test]
     fn identifiers_are_numbered_by_first_appearance() {
         let mut normal = Normaliser::default();
         let said = normal.text(&format!("{{\"id\":\"{CART}\",\"of\":\"{OTHER}\",\"again\":\"{CART}\"}}"));
-        assert_eq!(said, "{\"id\":\"<cart#1>\",\"of\":\"<cart#2>\",\"again\":\"<cart#1>\"}");
-        assert_eq!(normal.text(&format!("/carts/{OTHER}")), "/carts/<cart#2>");
+        assert_eq!(said, "{\"id\":\"<cart#0.1>\",\"of\":\"<cart#0.2>\",\"again\":\"<cart#0.1>\"}");
+        assert_eq!(normal.text(&format!("/carts/{OTHER}")), "/carts/<cart#0.2>");
+        normal.next_call();
+        assert_eq!(normal.text(&format!("{OTHER} {THIRD}")), "<cart#0.2> <cart#1.1>");
     }
 
     #[test]
@@ -147,9 +169,9 @@ mod tests {
         let mut normal = Normaliser::default();
         let cursor = "AbCdEfGhIjKlMnOpQrStUvWxYz0123456789-_";
         let said = normal.text(&format!("{{\"cursor\":\"{cursor}\"}} {{\\\"cursor\\\":\\\"{cursor}\\\"}}"));
-        assert_eq!(said, "{\"cursor\":\"<cursor#1>\"} {\\\"cursor\\\":\\\"<cursor#1>\\\"}");
-        assert_eq!(normal.text("http://h/continue/0123456789abcdef0123456789abcdef"), "http://h/continue/<page#1>");
-        assert_eq!(normal.text("6f1c2c0e-0000-4000-8000-00000000000a"), "<uuid#1>");
+        assert_eq!(said, "{\"cursor\":\"<cursor#0.1>\"} {\\\"cursor\\\":\\\"<cursor#0.1>\\\"}");
+        assert_eq!(normal.text("http://h/continue/0123456789abcdef0123456789abcdef"), "http://h/continue/<page#0.1>");
+        assert_eq!(normal.text("6f1c2c0e-0000-4000-8000-00000000000a"), "<uuid#0.1>");
     }
 
     #[test]
@@ -167,6 +189,6 @@ mod tests {
         let mut normal = Normaliser::default();
         normal.know("127.0.0.1:40001", "gateway");
         normal.know("/tmp/x/data", "data");
-        assert_eq!(normal.text("http://127.0.0.1:40001/mcp in /tmp/x/data"), "http://<gateway#1>/mcp in <data#1>");
+        assert_eq!(normal.text("http://127.0.0.1:40001/mcp in /tmp/x/data"), "http://<gateway#0.1>/mcp in <data#0.1>");
     }
 }

@@ -118,7 +118,10 @@ impl<'a> Stage<'a> {
         // Where a public address is printed, the port has to be known beforehand.
         let listen = if setup.is_public { Some(free_port()?) } else { None };
         let address = listen.unwrap_or_else(|| ([127, 0, 0, 1], 0).into());
-        serve.args(["--sample", &setup.sample, "--listen", &address.to_string(), "--data-dir"]).arg(&data);
+        if !setup.is_bare {
+            serve.args(["--sample", &setup.sample]);
+        }
+        serve.args(["--listen", &address.to_string(), "--data-dir"]).arg(&data);
         let gateway = Gateway::start(serve, &data, listen)?;
         self.normal.know(&data.display().to_string(), "data");
         self.normal.know(&gateway.address.to_string(), if setup.is_shop { "shop" } else { "gateway" });
@@ -205,6 +208,7 @@ impl<'a> Stage<'a> {
             name = format!("{name}~{times}");
         }
         self.transcript.entries.push(Entry { name, request, answer });
+        self.normal.next_call();
     }
 }
 

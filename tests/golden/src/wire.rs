@@ -168,6 +168,15 @@ fn read(stream: &mut BufReader<TcpStream>, head: bool) -> std::io::Result<Option
     if stream.read_line(&mut line)? == 0 {
         return Ok(None);
     }
+    if line.split(' ').nth(1) == Some("100") {
+        // The server wants to see the body, which it was sent already.
+        stream.read_line(&mut String::new())?;
+        let answer = read(stream, head)?;
+        return Ok(answer.map(|mut answer| {
+            answer.headers.push(("(before)".to_owned(), line.trim_end().to_owned()));
+            answer
+        }));
+    }
     let status = line.split(' ').nth(1).and_then(|status| status.trim().parse().ok());
     let mut response = Response { status: status.ok_or_else(|| fault("not a status line"))?, ..Response::default() };
     loop {

@@ -47,7 +47,7 @@ pub(crate) fn play(stage: &mut Stage<'_>) -> Done {
 }
 
 /// Calls as label, operation and payload. Those marked with `!` go over every transport, others over the main ones.
-fn calls() -> Vec<(&'static str, &'static str, Value)> {
+pub(super) fn calls() -> Vec<(&'static str, &'static str, Value)> {
     let ids = |count: usize| (0..count).map(|number| format!("id-{number}")).collect::<Vec<_>>();
     let page = |more: Value| payloads::with(json!({ "query": "shoes", "pagination": { "limit": 2 } }), &more);
     let product = |more: Value| payloads::with(json!({ "id": "prod_abc123" }), &more);

@@ -21,6 +21,8 @@ pub(crate) struct Setup {
     pub(super) is_public: bool,
     pub(super) is_shop: bool,
     pub(super) signs: bool,
+    pub(super) is_bare: bool,
+    under: Vec<String>,
 }
 
 impl Setup {
@@ -37,6 +39,8 @@ impl Setup {
             is_public: false,
             is_shop: false,
             signs: false,
+            is_bare: false,
+            under: Vec::new(),
         }
     }
 
@@ -70,6 +74,16 @@ impl Setup {
         Self { signs: true, ..self }
     }
 
+    /// The same without a sample, on a directory that does not exist yet.
+    pub(crate) fn bare(self) -> Self {
+        Self { is_bare: true, is_fresh: true, ..self }
+    }
+
+    /// The same under another program, such as valgrind.
+    pub(crate) fn under(self, program: &[String]) -> Self {
+        Self { under: program.to_vec(), ..self }
+    }
+
     /// The same with a file beside the configuration.
     pub(crate) fn file(mut self, name: &str, content: &str) -> Self {
         self.files.push((name.to_owned(), content.to_owned()));
@@ -97,7 +111,14 @@ impl Setup {
         for (name, content) in &self.files {
             fs::write(folder.join(name), content).map_err(fault)?;
         }
-        let mut command = command(binary);
+        let mut command = match self.under.split_first() {
+            Some((program, arguments)) => {
+                let mut command = command(Path::new(program));
+                command.args(arguments).arg(binary);
+                command
+            }
+            None => command(binary),
+        };
         command.arg(verb).arg("--config").arg(file).args(&self.arguments);
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         Ok(command)

@@ -1,10 +1,16 @@
 //! Requests and answers as they stand in a transcript.
 
-use base64::{Engine as _, prelude::BASE64_STANDARD};
+use base64::{
+    Engine as _,
+    prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD},
+};
 use sha2::{Digest as _, Sha256};
 
 use super::Stage;
-use crate::wire::{Request, Response};
+use crate::{
+    normal::Normaliser,
+    wire::{Request, Response},
+};
 
 impl Stage<'_> {
     /// A request, for whoever reads; long bodies are cut.
@@ -51,6 +57,14 @@ impl Stage<'_> {
             "content-digest" => derived(format!("sha-256=:{}:", digest(&response.body)), "digest of the body"),
             "etag" if !self.normal.exact => self.normal.name("etag", value),
             "signature" => "<signature>".to_owned(),
+            // A detached signature: what its header says, and nothing of the rest.
+            "request-signature" => {
+                let header = value.split('.').next().unwrap_or_default();
+                let header = BASE64_URL_SAFE_NO_PAD.decode(header).unwrap_or_default();
+                format!("{}..<signature>", self.normal.text(&String::from_utf8_lossy(&header)))
+            }
+            "retry-after" => "<seconds>".to_owned(),
+            "webhook-timestamp" => Normaliser::seconds(value),
             "set-cookie" => {
                 let (cookie, rest) = value.split_once(';').unwrap_or((value, ""));
                 let (key, secret) = cookie.split_once('=').unwrap_or((cookie, ""));

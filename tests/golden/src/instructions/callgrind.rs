@@ -1,0 +1,105 @@
+//! A gateway under callgrind, which counts while it is told to.
+
+use std::{fs, path::PathBuf, process::Command, time::Duration};
+
+use super::calls::Call;
+use crate::{
+    Done,
+    process::{Gateway, eventually, run},
+    stage::{Setup, Stage},
+};
+
+/// How long callgrind may take to do what it is told.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// The running gateway, and where callgrind writes.
+pub(super) struct Counted {
+    gateway: Gateway,
+    file: PathBuf,
+}
+
+impl Counted {
+    /// Starts a gateway that is not counted yet.
+    pub(super) fn start(stage: &mut Stage<'_>, setup: &Setup) -> Done<Self> {
+        let file = stage.place("callgrind.out");
+        let valgrind = ["valgrind", "--tool=callgrind", "--instr-atstart=no", "--quiet"].map(str::to_owned);
+        let out = format!("--callgrind-out-file={}", file.display());
+        let gateway = stage.start(&setup.clone().under(&[&valgrind[..], &[out]].concat()))?;
+        Ok(Self { gateway, file })
+    }
+
+    /// The instructions of one call, once caches are warm.
+    pub(super) fn count(&self, call: &Call, times: u32) -> Done<u64> {
+        let send = |rounds: std::ops::Range<u32>| -> Done {
+            for round in rounds {
+                let response = self.gateway.send(&call.request(round, &self.gateway)?)?;
+                if !(200..300).contains(&response.status) {
+                    return Err(format!("{} must be answered, and is refused: {}", call.name, response.text()));
+                }
+            }
+            Ok(())
+        };
+        // Requests that need a resource make it here, before anything is counted.
+        call.prepare(2 * times, &self.gateway)?;
+        send(0..times)?;
+        self.control(&["--instr=on"])?;
+        self.control(&["--zero"])?;
+        send(times..2 * times)?;
+        let before = self.dumps();
+        self.control(&["--dump"])?;
+        self.control(&["--instr=off"])?;
+        let dump = eventually("callgrind writes what it counted", PATIENCE, || {
+            let dumps = self.dumps();
+            let newest = dumps.last().filter(|_| dumps.len() > before.len());
+            Ok(newest.and_then(|path| fs::read_to_string(path).ok()).and_then(|text| total(&text)))
+        })?;
+        Ok(dump / u64::from(times))
+    }
+
+    fn control(&self, arguments: &[&str]) -> Done {
+        let mut control = Command::new("callgrind_control");
+        control.args(arguments).arg(self.gateway.process().to_string());
+        let output = run(control, b"")?;
+        if output.status.success() && !output.stdout.contains("Error") {
+            return Ok(());
+        }
+        Err(format!("callgrind_control {arguments:?} must succeed: {}{}", output.stdout, output.stderr))
+    }
+
+    /// The files that were written so far, in their order.
+    fn dumps(&self) -> Vec<PathBuf> {
+        let name = self.file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let number = |path: &PathBuf| {
+            let own = path.file_name()?.to_string_lossy().into_owned();
+            own.strip_prefix(&format!("{name}."))?.parse::<u32>().ok()
+        };
+        let folder = self.file.parent().and_then(|folder| fs::read_dir(folder).ok());
+        let mut dumps: Vec<_> = folder
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.path())
+            .filter(|path| number(path).is_some())
+            .collect();
+        dumps.sort_by_key(|path| number(path));
+        dumps
+    }
+}
+
+/// The instructions that a dump says were executed altogether.
+fn total(dump: &str) -> Option<u64> {
+    let line = |name: &str| dump.lines().rev().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
+    line("totals:").or_else(|| line("summary:"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::total;
+
+    #[test]
+    fn the_sum_of_a_dump_is_read() {
+        assert_eq!(total("events: Ir\nfn=(1)\n1 5\n\ntotals: 4711\n"), Some(4_711));
+        assert_eq!(total("events: Ir\nsummary: 12\n"), Some(12));
+        assert_eq!(total("events: Ir\n"), None);
+    }
+}
