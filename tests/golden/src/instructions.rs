@@ -1,7 +1,7 @@
 //! `instructions`: what the main calls cost, in instructions that valgrind's callgrind counts.
 //!
-//! Times depend on the machine and on what else it does; instructions hardly do. Every call is sent so often that caches
-//! are warm, then N times while callgrind counts: starting up and warming up stay outside of the figures.
+//! Times depend on the machine and on what else it does; instructions hardly do. Every call is sent until caches are warm, and
+//! then in batches while callgrind counts: starting up and warming up stay outside of the figures.
 
 mod callgrind;
 mod calls;
@@ -29,8 +29,8 @@ pub(crate) struct InstructionsOptions {
     /// Count only the calls whose name contains this text.
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
-    /// How often each call is sent while it is counted.
-    #[arg(long, default_value_t = 20, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    /// How many calls make a batch.
+    #[arg(long, default_value_t = 10, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     times: u32,
 }
 
@@ -75,7 +75,7 @@ fn count(stage: &mut Stage<'_>, options: &InstructionsOptions) -> Done<Vec<(Stri
     let mut counts = Vec::new();
     for sample in ["outfitters", "flower-shop"] {
         let wanted = |name: &str| name.contains(options.only.as_deref().unwrap_or_default());
-        let calls: Vec<_> = calls(sample, options.times).into_iter().filter(|call| wanted(&call.name)).collect();
+        let calls: Vec<_> = calls(sample).into_iter().filter(|call| wanted(&call.name)).collect();
         if calls.is_empty() {
             continue;
         }

@@ -47,14 +47,14 @@ impl Call {
     }
 
     /// The request of a round.
-    pub(super) fn request(&self, round: u32, _: &Gateway) -> Done<Request> {
-        let Some(operation) = self.operation else { return Ok(Request::get("/.well-known/ucp")) };
+    pub(super) fn request(&self, round: u32) -> Request {
+        let Some(operation) = self.operation else { return Request::get("/.well-known/ucp") };
         let resources = self.resources.borrow();
         let place = if self.is_once { round as usize } else { 0 };
         let resource = resources.get(place).map(String::as_str);
         let key = format!("round-{round}-{}", self.name.replace([' ', ',', '/'], "-"));
         let writes = !operation.starts_with("get") && !operation.ends_with("catalog");
-        Ok(self.caller.keyed(Some(&*key).filter(|_| writes), operation, resource, &self.payload))
+        self.caller.keyed(Some(&*key).filter(|_| writes), operation, resource, &self.payload)
     }
 }
 
@@ -72,7 +72,7 @@ fn call(name: &str, way: Way, operation: &'static str, payload: Value) -> Call {
 }
 
 /// The calls to the shop with a sample.
-pub(super) fn calls(sample: &str, _: u32) -> Vec<Call> {
+pub(super) fn calls(sample: &str) -> Vec<Call> {
     if sample == "outfitters" { browsing() } else { buying() }
 }
 
