@@ -113,6 +113,7 @@ impl Call {
 pub(crate) fn exchange(address: SocketAddr, request: &[u8]) -> io::Result<Answer> {
     let mut stream = TcpStream::connect_timeout(&address, PATIENCE)?;
     stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
     stream.set_nodelay(true)?;
     stream.write_all(request)?;
     let broken = || io::Error::from(io::ErrorKind::UnexpectedEof);

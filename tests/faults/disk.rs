@@ -1,13 +1,16 @@
 //! What happens between the gateway and its disk: killed at every n-th flush, write and send; a disk that fails or is full.
 
-use std::{thread, time::Duration};
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
 
 use serde_json::Value;
 
 use crate::{
     books::{Books, check, settle},
     client::{Call, Unanswered, Way, contents, payment, text},
-    process::{Gateway, World, eventually},
+    process::{Gateway, PATIENCE, World, eventually},
     random::Random,
     strace::Strace,
 };
@@ -48,7 +51,9 @@ pub(crate) fn killed_at_every_call(world: &World, random: &Random) -> String {
 fn journey(world: &World, random: &Random, gateway: &mut Gateway) -> bool {
     let mut killed = false;
     let mut insist = |random: &Random, call: &Call| -> Value {
+        let start = Instant::now();
         loop {
+            assert!(start.elapsed() < PATIENCE, "an answer within {PATIENCE:?}: {call:?}");
             let way = random.way();
             if let Ok(answer) = world.clients.attempt(gateway.address, way, call) {
                 return answer;
@@ -72,9 +77,9 @@ fn journey(world: &World, random: &Random, gateway: &mut Gateway) -> bool {
     let again = insist(random, &complete);
     assert_eq!(document, again, "the answer under a key stays the same");
     // A payment that a kill interrupted is asked after. If it never was on its way, it is to be made again.
-    let start = std::time::Instant::now();
+    let start = Instant::now();
     while text(&document, "status") != "completed" {
-        assert!(start.elapsed() < crate::process::PATIENCE, "the purchase comes to its end: {document}");
+        assert!(start.elapsed() < PATIENCE, "the purchase comes to its end: {document}");
         thread::sleep(Duration::from_millis(50));
         document = match text(&document, "status") {
             "ready_for_complete" | "incomplete" => {

@@ -5,18 +5,19 @@ use std::{
     collections::HashMap,
     fmt,
     fs::File,
-    io::{self, Read as _, Write as _},
-    net::{Shutdown, SocketAddr, TcpListener, TcpStream},
+    io::Write as _,
     path::Path,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        atomic::{AtomicBool, Ordering},
     },
-    thread,
-    time::Duration,
 };
 
 use serde_json::{Value, json};
+use ucp_testkit::{
+    host::Request,
+    server::{Answer, Canary, Server},
+};
 
 use crate::random::Random;
 
@@ -72,9 +73,6 @@ const FAULTS: &[Treatment] = &[
 /// How often a webhook is treated badly at most. Each time its next try is twice as far away.
 const BAD: u64 = 2;
 
-/// How long the receiver waits for the other side to hang up.
-const WAIT: Duration = Duration::from_secs(5);
-
 /// A webhook that came in whole.
 #[derive(Clone)]
 pub(crate) struct Arrival {
@@ -97,6 +95,16 @@ impl fmt::Debug for Arrival {
 }
 
 impl Arrival {
+    fn of(platform: &str, request: &Request) -> Self {
+        let text = |value: &http::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+        Self {
+            platform: platform.to_owned(),
+            start: format!("{} {} {:?}", request.method(), request.uri(), request.version()),
+            headers: request.headers().iter().map(|(name, value)| (name.to_string(), text(value))).collect(),
+            body: request.body().clone(),
+        }
+    }
+
     /// A header field, which is there once.
     pub(crate) fn header(&self, name: &str) -> Result<&str, String> {
         let mut found = self.headers.iter().filter(|(known, _)| known == name);
@@ -121,7 +129,7 @@ pub(crate) enum Entry {
 
 /// The platforms, on this machine, and somebody whom nobody may be sent to.
 pub(crate) struct Platforms {
-    address: SocketAddr,
+    server: Server,
     inner: Arc<Inner>,
 }
 
@@ -131,9 +139,7 @@ struct Inner {
     misbehaving: AtomicBool,
     /// How often each webhook may still be treated badly.
     patience: Mutex<HashMap<String, u64>>,
-    /// Somebody else, and how many came there.
-    elsewhere: SocketAddr,
-    misled: Arc<AtomicUsize>,
+    elsewhere: Canary,
 }
 
 struct Notes {
@@ -148,38 +154,25 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Platforms {
     /// Starts them. What comes in is written into `folder`, too.
     pub(crate) fn start(folder: &Path, seed: u64) -> Self {
-        let elsewhere = TcpListener::bind("127.0.0.1:0").expect("a free port");
-        let misled = Arc::new(AtomicUsize::new(0));
         let log = File::create(folder.join("webhooks.jsonl")).expect("a file");
         let inner = Arc::new(Inner {
             notes: Mutex::new(Notes { entries: Vec::new(), log }),
             random: Mutex::new(Random::new(seed)),
             misbehaving: AtomicBool::new(false),
             patience: Mutex::default(),
-            elsewhere: elsewhere.local_addr().expect("an address"),
-            misled: Arc::clone(&misled),
+            elsewhere: Canary::start(),
         });
-        thread::spawn(move || {
-            elsewhere.incoming().for_each(|_| {
-                misled.fetch_add(1, Ordering::SeqCst);
-            });
-        });
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-        let address = listener.local_addr().expect("an address");
-        let attending = Arc::clone(&inner);
-        thread::spawn(move || {
-            for stream in listener.incoming().map_while(Result::ok) {
-                let inner = Arc::clone(&attending);
-                // Whoever is killed in the middle of it is no failure of the receiver.
-                thread::spawn(move || inner.attend(stream, address).ok());
-            }
-        });
-        Self { address, inner }
+        let (choosing, answering) = (Arc::clone(&inner), Arc::clone(&inner));
+        let server = Server::choosing(
+            move |head| choosing.treatment(head),
+            move |request, treatment| answering.answer(request, treatment),
+        );
+        Self { server, inner }
     }
 
     /// Where the profile of a platform is, which is who it is.
     pub(crate) fn profile(&self, platform: Platform) -> String {
-        format!("http://{}/{}", self.address, platform.name)
+        self.server.url(&format!("/{}", platform.name))
     }
 
     /// Says whether webhooks are treated badly from now on.
@@ -192,59 +185,31 @@ impl Platforms {
         lock(&self.inner.notes).entries.clone()
     }
 
-    /// How many visited the address that redirects name.
+    /// How many visited the address that redirects name, since this was last asked.
     pub(crate) fn misled(&self) -> usize {
-        self.inner.misled.load(Ordering::SeqCst)
+        self.inner.elsewhere.visits()
     }
 }
 
 impl Inner {
-    fn attend(&self, mut stream: TcpStream, address: SocketAddr) -> io::Result<()> {
-        stream.set_read_timeout(Some(WAIT))?;
-        stream.set_nodelay(true)?;
-        while self.attend_one(&mut stream, address)? {}
-        Ok(())
+    /// How a request is treated; `None` if it is not even read.
+    fn treatment(&self, head: &Request) -> Option<Treatment> {
+        if head.method() == "GET" {
+            return Some(Treatment::Answer(200));
+        }
+        let id = head.headers().get("webhook-id").and_then(|id| id.to_str().ok()).unwrap_or_default();
+        Some(self.chosen(id)).filter(|treatment| !matches!(treatment, Treatment::Unread))
     }
 
-    /// Takes a request. Whether another one may come over the same connection.
-    fn attend_one(&self, stream: &mut TcpStream, address: SocketAddr) -> io::Result<bool> {
-        // Byte by byte, so that the body is still unread then.
-        let mut head = Vec::new();
-        while !head.ends_with(b"\r\n\r\n") {
-            let mut byte = [0];
-            stream.read_exact(&mut byte)?;
-            head.extend(byte);
+    fn answer(&self, request: &Request, treatment: Treatment) -> Answer {
+        let name = request.uri().path().split('/').nth(1).unwrap_or_default();
+        if request.method() == "GET" {
+            let platform = PLATFORMS.iter().find(|platform| platform.name == name);
+            let host = request.headers().get("host").and_then(|host| host.to_str().ok()).unwrap_or_default();
+            return platform.map_or(Answer::status(404), |platform| Answer::json(&platform.document(host)));
         }
-        let head = String::from_utf8_lossy(&head).into_owned();
-        let mut lines = head.split("\r\n");
-        let start = lines.next().unwrap_or_default().to_owned();
-        let headers: Vec<_> = lines
-            .filter_map(|line| line.split_once(':'))
-            .map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()))
-            .collect();
-        let path = start.split(' ').nth(1).unwrap_or_default();
-        let name = path.split('/').nth(1).unwrap_or_default().to_owned();
-        let platform = PLATFORMS.iter().find(|platform| platform.name == name);
-        if start.starts_with("GET ") {
-            let (status, body) = match platform {
-                Some(platform) => (200, platform.document(address).to_string()),
-                None => (404, String::new()),
-            };
-            let length = body.len();
-            let head = format!("HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n");
-            stream.write_all(format!("{head}Connection: close\r\n\r\n{body}").as_bytes())?;
-            stream.shutdown(Shutdown::Write)?;
-            return Ok(false);
-        }
-        let header = |name: &str| headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
-        let treatment = self.treatment(&header("webhook-id").unwrap_or_default());
-        if matches!(treatment, Treatment::Unread) {
-            return Ok(false);
-        }
-        let mut body = vec![0; header("content-length").and_then(|length| length.parse().ok()).unwrap_or(0)];
-        stream.read_exact(&mut body)?;
-        let arrival = self.note(Entry::Arrived(Arrival { platform: name, start, headers, body }));
-        self.treat(stream, arrival, treatment)
+        let arrival = self.note(Entry::Arrived(Arrival::of(name, request)));
+        self.treat(arrival, treatment)
     }
 
     /// Writes an entry down, and gives its place.
@@ -262,7 +227,7 @@ impl Inner {
         notes.entries.len() - 1
     }
 
-    fn treatment(&self, id: &str) -> Treatment {
+    fn chosen(&self, id: &str) -> Treatment {
         let random = lock(&self.random);
         if !self.misbehaving.load(Ordering::SeqCst) {
             return Treatment::Answer(204);
@@ -280,41 +245,34 @@ impl Inner {
         }
     }
 
-    fn treat(&self, stream: &mut TcpStream, arrival: usize, treatment: Treatment) -> io::Result<bool> {
-        let mut answer = |status: u16, more: &str| {
-            self.note(Entry::Answered { arrival, status });
-            stream.write_all(format!("HTTP/1.1 {status} X\r\n{more}").as_bytes())
+    /// Carries a treatment out, as far as that is not for the server to do.
+    fn treat(&self, arrival: usize, treatment: Treatment) -> Answer {
+        let status = match treatment {
+            Treatment::Answer(status) | Treatment::HalfAnswer(status) | Treatment::Redirect(status) => status,
+            Treatment::HalfHead => return Answer::Bytes(b"HTTP/1.1 200 OK\r\nContent-Le".into()),
+            Treatment::Silence => return Answer::Silence,
+            Treatment::HangUp | Treatment::Unread => return Answer::HangUp,
         };
+        self.note(Entry::Answered { arrival, status });
         match treatment {
-            Treatment::Answer(status) if lock(&self.random).percent(50) => {
-                answer(status, "Content-Length: 0\r\n\r\n")?;
-                return Ok(true);
+            Treatment::HalfAnswer(_) => {
+                Answer::Bytes(format!("HTTP/1.1 {status} X\r\nContent-Length: 100\r\n\r\n{{").into())
             }
-            Treatment::Answer(status) => answer(status, "Content-Length: 0\r\nConnection: close\r\n\r\n")?,
-            Treatment::HalfAnswer(status) => answer(status, "Content-Length: 100\r\n\r\n{")?,
-            Treatment::Redirect(status) => {
-                let location = format!("Location: http://{}/orders\r\nContent-Length: 0\r\n", self.elsewhere);
-                answer(status, &format!("{location}Connection: close\r\n\r\n"))?;
+            Treatment::Redirect(_) => {
+                Answer::Whole(status, vec![format!("Location: {}", self.elsewhere.url())], Vec::new())
             }
-            Treatment::HalfHead => stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Le")?,
-            Treatment::Silence => {}
-            Treatment::HangUp | Treatment::Unread => return Ok(false),
+            _ if lock(&self.random).percent(50) => Answer::Kept(status, Vec::new(), Vec::new()),
+            _ => Answer::status(status),
         }
-        // The other side has to have read it all before the connection goes.
-        if !matches!(treatment, Treatment::Silence) {
-            stream.shutdown(Shutdown::Write)?;
-        }
-        stream.read_to_end(&mut Vec::new())?;
-        Ok(false)
     }
 }
 
 impl Platform {
     /// Its profile.
-    fn document(self, address: SocketAddr) -> Value {
+    fn document(self, host: &str) -> Value {
         let Self { name, release, .. } = self;
         let entry = |config: Value| json!([{ "version": release, "config": config }]);
-        let webhook_url = format!("http://{address}/{name}/orders?of=ucp");
+        let webhook_url = format!("http://{host}/{name}/orders?of=ucp");
         json!({ "ucp": { "version": release, "capabilities": {
             "dev.ucp.shopping.checkout": entry(json!({})),
             "dev.ucp.shopping.fulfillment": entry(json!({})),

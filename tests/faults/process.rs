@@ -2,26 +2,25 @@
 
 use std::{
     fs::{self, File, OpenOptions},
-    io::{BufRead as _, BufReader, Write as _},
+    io::Write as _,
     net::SocketAddr,
     path::{Path, PathBuf},
-    process::{Child, ChildStdin, Command, ExitCode, Stdio},
+    process::{Child, ChildStdin, Command, ExitCode, Output, Stdio},
     sync::{
         Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use ucp_fake_psp::{FakePsp, Keys, Options, Report};
+use ucp_testkit::leash::{self, Leashed, Lines};
+pub(crate) use ucp_testkit::wait::PATIENCE;
 
 use crate::client::Clients;
 
 /// The argument that makes this program the payment provider.
 pub(crate) const PSP: &str = "psp";
-
-/// How long anything may take that is certain to happen, on a machine that is busy.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 const API_KEY: &str = "key-of-the-shop-0123456789abcdef";
 const SIGNING_SECRET: &str = "secret-of-the-shop-0123456789abcdef";
@@ -43,16 +42,16 @@ pub(crate) fn psp(mut arguments: impl Iterator<Item = String>) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Calls `ready` until it gives something.
-pub(crate) fn eventually<T>(what: &str, mut ready: impl FnMut() -> Option<T>) -> T {
-    let start = Instant::now();
-    loop {
-        if let Some(value) = ready() {
-            return value;
-        }
-        assert!(start.elapsed() < PATIENCE, "{what} within {PATIENCE:?}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+/// Asks again and again, until there is an answer.
+#[track_caller]
+pub(crate) fn eventually<T>(what: &str, ready: impl FnMut() -> Option<T>) -> T {
+    ucp_testkit::wait::eventually(what, PATIENCE, ready)
+}
+
+/// Runs a command to its end.
+#[track_caller]
+pub(crate) fn ended(command: &Command) -> Output {
+    leash::run(command, |_| Ok(()))
 }
 
 /// What one scenario did.
@@ -147,7 +146,7 @@ impl World {
     /// A command on the data directory, as an operator gives it.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = binary();
-        command.args(arguments).arg("--data-dir").arg(self.data()).stdin(Stdio::null());
+        command.args(arguments).arg("--data-dir").arg(self.data());
         command
     }
 
@@ -172,8 +171,8 @@ impl World {
     }
 
     /// Kills another gateway.
-    pub(crate) fn kill_aside(&self, mut gateway: Gateway) {
-        gateway.end();
+    pub(crate) fn kill_aside(&self, gateway: Gateway) {
+        drop(gateway);
         Tally::add(&self.tally().kills);
     }
 
@@ -228,9 +227,9 @@ fn binary() -> Command {
     command
 }
 
-/// A running gateway. Dropping it kills it.
+/// A running gateway. Dropping it kills it, and so does the end of this program.
 pub(crate) struct Gateway {
-    child: Child,
+    process: Leashed,
     pub(crate) address: SocketAddr,
     /// Where operators call, if they can.
     pub(crate) admin: Option<SocketAddr>,
@@ -241,54 +240,37 @@ impl Gateway {
         let mut command = binary();
         let log = OpenOptions::new().create(true).append(true).open(world.log()).expect("a log");
         command.args(["serve", "--listen", "127.0.0.1:0", "--config"]).arg(world.folder.join("gateway.toml"));
-        command.arg("--data-dir").arg(world.data()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log);
+        command.arg("--data-dir").arg(world.data());
         if trace {
             command.env("RUST_LOG", "trace");
         }
-        let mut child = command.spawn().expect("the gateway starts");
-        let mut lines = BufReader::new(child.stdout.take().expect("its output")).lines();
-        let welcome: Vec<_> = lines.by_ref().map_while(Result::ok).take_while(|line| line != "Try it:").collect();
-        // The rest of what it prints has to go somewhere.
-        std::thread::spawn(move || lines.for_each(drop));
+        let mut process = Leashed::start(&command, Stdio::piped(), log);
+        let welcome = Lines::of(process.stdout()).until("what a gateway prints at its start", |line| line == "Try it:");
         let printed = |name: &str| {
             let address =
                 welcome.iter().find_map(|line| line.trim().strip_prefix(name)?.trim().strip_prefix("http://"));
             address.and_then(|address| address.parse().ok())
         };
         let Some(address) = printed("REST") else {
-            let status = child.wait().expect("a status");
+            let status = process.wait();
             panic!("the gateway did not start ({status}), see {}", world.log().display());
         };
-        Self { child, address, admin: printed("admin") }
+        Self { process, address, admin: printed("admin") }
     }
 
     /// The process id.
     pub(crate) fn id(&self) -> u32 {
-        self.child.id()
+        self.process.id()
     }
 
     /// Sends a signal by name.
     pub(crate) fn signal(&self, name: &str) {
-        let command = format!("kill -{name} {}", self.id());
-        let sent = Command::new("sh").args(["-c", &command]).status().expect("a shell");
-        assert!(sent.success(), "SIG{name} can be sent");
+        self.process.signal(name);
     }
 
     /// Whether it still runs.
     pub(crate) fn is_alive(&mut self) -> bool {
-        self.child.try_wait().expect("a status").is_none()
-    }
-
-    fn end(&mut self) {
-        // It may have ended already.
-        drop(self.child.kill());
-        self.child.wait().expect("it ends");
-    }
-}
-
-impl Drop for Gateway {
-    fn drop(&mut self) {
-        self.end();
+        self.process.ended().is_none()
     }
 }
 
@@ -306,9 +288,8 @@ impl Psp {
         let mut command = Command::new(std::env::current_exe().expect("this program"));
         command.arg(PSP).arg(journal).args([port.to_string(), times.slow.to_string()]);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the provider starts");
-        let mut url = String::new();
-        BufReader::new(child.stdout.take().expect("output")).read_line(&mut url).expect("an address");
-        let url = url.trim().to_owned();
+        let output = Lines::of(child.stdout.take().expect("output"));
+        let url = output.next("where the provider listens").expect("an address");
         let port = url.rsplit(':').next().and_then(|port| port.parse().ok()).expect("a port");
         Self { _stdin: child.stdin.take().expect("input"), child, url, port }
     }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::{
     books::{Books, check, is_writable, settle},
     client::{Call, Unanswered, Way, contents, payment, text},
-    process::World,
+    process::{World, eventually},
     random::Random,
 };
 
@@ -179,11 +179,14 @@ pub(crate) fn thawed(world: &World, random: &Random) -> String {
             thread::sleep(Duration::from_millis(after));
             frozen.signal("STOP");
             // In the middle of a write it would keep all others from writing.
-            while !is_writable(world) {
-                frozen.signal("CONT");
-                thread::sleep(Duration::from_millis(1));
-                frozen.signal("STOP");
-            }
+            eventually("the gateway stops between two writes", || {
+                is_writable(world).then_some(()).or_else(|| {
+                    frozen.signal("CONT");
+                    thread::sleep(Duration::from_millis(1));
+                    frozen.signal("STOP");
+                    None
+                })
+            });
             // The other one finds out what became of them, and sells what is not sold.
             settle(world);
             for call in &calls {

@@ -1,11 +1,14 @@
 //! Faults of system calls, injected into a running gateway with strace.
 
 use std::{
-    io::{BufRead as _, BufReader},
     process::{Child, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
 };
 
-use crate::process::Gateway;
+use ucp_testkit::leash::Lines;
+
+use crate::process::{Gateway, PATIENCE, ended};
 
 /// An strace that is attached. Dropping it lets the gateway go on without.
 pub(crate) struct Strace(Child);
@@ -15,10 +18,9 @@ impl Strace {
     pub(crate) fn available() -> Result<(), String> {
         let works = || {
             // Looks at itself: what forbids tracing at all forbids this.
-            let command = Command::new("strace").args(["-f", "-o", "/dev/null", "true"]).output();
-            command.is_ok_and(|output| output.status.success())
+            ended(Command::new("strace").args(["-f", "-o", "/dev/null", "true"])).status.success()
         };
-        let root = || Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout.trim_ascii() == b"0");
+        let root = || ended(Command::new("id").arg("-u")).stdout.trim_ascii() == b"0";
         let install = || {
             let quiet = Command::new("apt-get").args(["install", "-y", "-q", "strace"]).output();
             quiet.is_ok_and(|output| output.status.success())
@@ -50,11 +52,10 @@ impl Strace {
         ]);
         command.args(["-p", &gateway.id().to_string()]).stdin(Stdio::null()).stdout(Stdio::null());
         let mut child = command.stderr(Stdio::piped()).spawn().expect("strace starts");
-        let mut lines = BufReader::new(child.stderr.take().expect("its standard error")).lines();
-        let attached = lines.by_ref().map_while(Result::ok).find(|line| line.contains(" attached"));
-        assert!(attached.is_some(), "strace attaches");
-        // It must not be kept waiting for somebody who reads what it says.
-        std::thread::spawn(move || lines.for_each(drop));
+        let is_attached = |line: &str| line.contains(" attached");
+        let said =
+            Lines::of(child.stderr.take().expect("its standard error")).until("that strace is attached", is_attached);
+        assert!(said.last().is_some_and(|line| is_attached(line)), "strace attaches: {said:?}");
         Self(child)
     }
 }
@@ -63,6 +64,13 @@ impl Drop for Strace {
     fn drop(&mut self) {
         // Asked to end, it detaches; killed, it would take the gateway along.
         drop(Command::new("sh").args(["-c", &format!("kill -TERM {} 2>&-", self.0.id())]).status());
-        drop(self.0.wait());
+        let start = Instant::now();
+        while matches!(self.0.try_wait(), Ok(None)) {
+            if start.elapsed() > PATIENCE {
+                eprintln!("strace does not detach within {PATIENCE:?}, and is killed");
+                drop(self.0.kill());
+            }
+            thread::sleep(Duration::from_millis(2));
+        }
     }
 }

@@ -18,12 +18,13 @@ use std::{
 
 use rusqlite::{Connection, OpenFlags};
 use serde_json::{Value, json};
+use ucp_testkit::leash::Leashed;
 
 use crate::{
     books::settle,
     client::{Call, contents, exchange, payment, text},
     platforms::{Entry, PLATFORMS, Platform, Platforms},
-    process::{Gateway, PATIENCE, Tally, World, eventually},
+    process::{Gateway, PATIENCE, Tally, World, ended, eventually},
     proof::{Keys, keys},
     random::Random,
     strace::Strace,
@@ -75,7 +76,7 @@ impl<'a> Shop<'a> {
     fn open(world: &'a World, random: &Random) -> (Self, Gateway) {
         world.configure(CONFIGURATION);
         fs::write(world.folder().join("admin.token"), TOKEN).expect("a file");
-        let output = world.command(&["keys", "generate"]).output().expect("it runs");
+        let output = ended(&world.command(&["keys", "generate"]));
         assert!(output.status.success(), "{output:?}");
         let platforms = Platforms::start(world.folder(), random.next());
         let (admin, profiles, taken) = (Mutex::default(), Mutex::default(), Mutex::default());
@@ -128,7 +129,7 @@ impl<'a> Shop<'a> {
 
     /// What an operator is shown.
     fn shown(&self, arguments: &[&str]) -> Value {
-        let output = self.world.command(&[arguments, &["--json"]].concat()).output().expect("it runs");
+        let output = ended(&self.world.command(&[arguments, &["--json"]].concat()));
         assert!(output.status.success(), "{arguments:?}: {output:?}");
         serde_json::from_slice(&output.stdout).expect("JSON")
     }
@@ -140,17 +141,16 @@ impl<'a> Shop<'a> {
 
     /// A command of an operator, who may be killed meanwhile. Whether it went well.
     fn run(&self, arguments: &[&str], killed_after: Option<Duration>) -> bool {
-        let mut command = self.world.command(arguments);
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
+        let command = self.world.command(arguments);
         if let Some(life) = killed_after {
+            let mut process = Leashed::start(&command, Stdio::null(), Stdio::null());
             thread::sleep(life);
             // It may have come to its end already.
-            drop(child.kill());
+            return process.kill().success();
         }
-        let Output { status, stderr, .. } = child.wait_with_output().expect("it ends");
-        let fine = status.success() || killed_after.is_some();
-        assert!(fine, "{arguments:?}: {}", String::from_utf8_lossy(&stderr));
-        status.success()
+        let Output { status, stderr, .. } = ended(&command);
+        assert!(status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&stderr));
+        true
     }
 
     /// Takes a step on the command line.

@@ -25,7 +25,7 @@ use serde_json::{Value, json};
 use ucp_core::Release;
 
 use crate::{
-    harness::elements,
+    harness::{Gateway, Lent, Runs, Shared, elements},
     purchase::shopper::{Said, Shopper},
     setup::{Configured, Transport},
     wire::{Connection, request},
@@ -70,6 +70,12 @@ enum End {
 
 /// The transports that the rules are tried over.
 const TRANSPORTS: [Transport; 2] = [Transport::Rest, Transport::Tool];
+
+impl Runs for Subject {
+    fn gateways(&self) -> Vec<&Gateway> {
+        self._behind.iter().chain([&self.gateway]).map(|one| &**one).collect()
+    }
+}
 
 impl Subject {
     /// Platforms that ask it, one per transport.
@@ -131,20 +137,12 @@ fn came_to_nothing(said: &Said) {
 macro_rules! backends {
     ($($backend:ident: $start:path),+ $(,)?) => {$(
         mod $backend {
-            use std::sync::{Arc, Mutex, Weak};
-
-            use super::{Subject, browsing, buying, choosing, strangers};
+            use super::{Lent, Shared, Subject, browsing, buying, choosing, strangers};
 
             /// One for all rules; `None`, with the reason on the screen, where it cannot be started here.
-            fn subject() -> Option<Arc<Subject>> {
-                static SHARED: Mutex<Weak<Subject>> = Mutex::new(Weak::new());
-                let mut shared = SHARED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-                if let Some(running) = shared.upgrade() {
-                    return Some(running);
-                }
-                let started = Arc::new($start()?);
-                *shared = Arc::downgrade(&started);
-                Some(started)
+            fn subject() -> Option<Lent<Subject>> {
+                static SHARED: Shared<Subject> = Shared::new();
+                $start(&SHARED)
             }
 
             super::rules! {

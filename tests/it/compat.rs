@@ -1,18 +1,16 @@
 //! The mode for the conformance suite: what it expects beyond the protocol, and that nothing of it is there without.
 
-use std::sync::{
-    Arc, Mutex, Weak,
-    atomic::{AtomicU64, Ordering},
-};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use ucp_testkit::server::Answer;
 
 use crate::{
-    harness::{Gateway, binary, elements, eventually},
+    harness::{Ends as _, Gateway, Lent, Runs, Shared, binary, elements, eventually},
     platforms::host::{Host, Page},
-    purchase::webhooks::receiver::{Receiver, Treatment},
-    setup::{Setup, shared},
+    purchase::webhooks::receiver::Receiver,
+    setup::Setup,
     wire::Response,
 };
 
@@ -28,7 +26,7 @@ struct Stage {
 
 impl Stage {
     fn open(arguments: &[&str]) -> Self {
-        Self::hearing(tempfile::tempdir().expect("a directory"), &json!({}), arguments)
+        Self::hearing(crate::harness::folder(), &json!({}), arguments)
     }
 
     /// The same on a data directory, with a configuration of the capability that says where orders are heard of.
@@ -42,9 +40,9 @@ impl Stage {
     }
 
     /// One for all tests.
-    fn conformance() -> Arc<Self> {
-        static SHARED: Mutex<Weak<Stage>> = Mutex::new(Weak::new());
-        shared(&SHARED, || Self::open(&["--compat", "conformance", "--simulation-secret", SECRET]))
+    fn conformance() -> Lent<Self> {
+        static SHARED: Shared<Stage> = Shared::new();
+        SHARED.get(|| Self::open(&["--compat", "conformance", "--simulation-secret", SECRET]))
     }
 
     fn send(&self, method: &str, path: &str, body: &Value, more: &[(&str, &str)]) -> Response {
@@ -89,6 +87,12 @@ impl Stage {
         let completed = self.done("POST", &complete(&checkout), &paying("success_token"));
         assert_eq!(completed["status"], "completed");
         completed["order"]["id"].as_str().expect("an order").to_owned()
+    }
+}
+
+impl Runs for Stage {
+    fn gateways(&self) -> Vec<&Gateway> {
+        vec![&self.gateway]
     }
 }
 
@@ -326,8 +330,8 @@ fn shipping_is_simulated_for_those_who_know_the_secret() {
 #[test]
 fn the_suite_is_told_of_its_orders_in_its_own_form_without_a_key_and_once() {
     // The first one fails, and what is told later must not be mixed up with it.
-    let receiver = Receiver::start([Treatment::Status(500, String::new())]);
-    let data = tempfile::tempdir().expect("a directory");
+    let receiver = Receiver::start([Answer::status(500)]);
+    let data = crate::harness::folder();
     let mode = ["--compat", "conformance", "--simulation-secret", SECRET];
     let stage = Stage::hearing(data, &json!({ "webhook_url": receiver.url() }), &mode);
     let failed = stage.order();
@@ -344,9 +348,10 @@ fn the_suite_is_told_of_its_orders_in_its_own_form_without_a_key_and_once() {
     let simulation = format!("/testing/simulate-shipping/{order}");
     assert_eq!(stage.send("POST", &simulation, &Value::Null, &[("Simulation-Secret", SECRET)]).status, 200);
     let webhooks = eventually("all is settled", std::time::Duration::from_secs(60), || {
+        std::thread::sleep(std::time::Duration::from_millis(200));
         let mut command = binary();
         command.args(["webhooks", "list", "--json", "--data-dir"]).arg(stage._data.path());
-        let list: Value = serde_json::from_slice(&command.output().expect("runs").stdout).expect("JSON");
+        let list: Value = serde_json::from_slice(&command.ends().stdout).expect("JSON");
         Some(list.clone()).filter(|list| elements(list).iter().all(|one| one["state"] != "waiting"))
     });
     let states: Vec<_> = elements(&webhooks).iter().rev().map(|one| one["state"].clone()).collect();

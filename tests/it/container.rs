@@ -27,7 +27,7 @@ fn words(instruction: &str) -> Vec<String> {
 
 #[test]
 fn the_image_starts_without_rights_and_writes_only_its_volume() {
-    let root = tempfile::tempdir().expect("a directory");
+    let root = crate::harness::folder();
     let (volume, elsewhere) = (root.path().join("volume"), root.path().join("elsewhere"));
     for folder in [&volume, &elsewhere] {
         fs::create_dir(folder).expect("a directory");

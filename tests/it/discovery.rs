@@ -182,7 +182,7 @@ fn every_operation_of_the_table_answers_over_both_transports() {
 /// refers to a file that does not exist, hence `ucp.json` directly. 2026-01-11 has its own form.
 #[test]
 fn every_profile_conforms_to_the_official_business_schema() {
-    let gateway = Gateway::behind("https://shop.example.com");
+    let gateway = Gateway::shop_example();
     for (release, shape) in [
         (Release::V2026_01_23, "business_schema"),
         (Release::V2026_04_08, "business_schema"),
@@ -200,7 +200,7 @@ fn every_profile_conforms_to_the_official_business_schema() {
 /// Older releases have complete profiles of their own, which point nowhere else (rules DISC-05, DISC-06).
 #[test]
 fn disc_05_every_release_has_a_leaf_profile_with_endpoints_of_its_own() {
-    let gateway = Gateway::behind("https://shop.example.com");
+    let gateway = Gateway::shop_example();
     let root = profile(&gateway);
     let listed = root["ucp"]["supported_versions"].as_object().expect("older releases");
     let older: Vec<_> = Release::ALL.iter().filter(|release| **release != Release::NEWEST).collect();

@@ -12,7 +12,7 @@ use ucp_wire::{
     openapi,
 };
 
-use crate::harness::{Gateway, binary, elements, official, repository, rpc, texts};
+use crate::harness::{Ends as _, Gateway, binary, elements, official, repository, rpc, texts};
 
 const REWRITE: &str = "run `cargo run -p ucp-gateway -- spec --write`";
 
@@ -204,11 +204,11 @@ fn everything_the_official_documents_declare_for_our_operations_is_in_ours() {
 
 #[test]
 fn the_spec_command_reports_differences_and_mends_them() {
-    let root = tempfile::tempdir().expect("a directory");
+    let root = crate::harness::folder();
     let run = |write: bool| {
         let mut command = binary();
         command.arg("spec").arg("--root").arg(root.path()).args(write.then_some("--write"));
-        let output = command.output().expect("it runs");
+        let output = command.ends();
         (output.status.code(), String::from_utf8(output.stdout).expect("text"))
     };
     let (code, output) = run(false);

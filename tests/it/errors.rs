@@ -2,7 +2,7 @@
 //!
 //! A new code does not compile before this file says how it is provoked, or why it cannot be.
 
-use std::{collections::BTreeSet, sync::Barrier};
+use std::{collections::BTreeSet, ops::Deref};
 
 use serde_json::{Value, json};
 use ucp_core::{Code, Release};
@@ -10,7 +10,7 @@ use ucp_trust::{api_key::ApiKey, jwk::Algorithm, signature::SigningKey};
 use ucp_wire::documents::release_path;
 
 use crate::{
-    harness::{Gateway, own_schema_of, repository, rpc},
+    harness::{Gateway, Lent, Runs, Shared, own_schema_of, repository, rpc},
     platforms::host::{Host, MARKER, Page, profile_of},
     setup::{Ask, Configured, REQUIRE, Setup, Transport},
     signatures::{Draft, key, signing},
@@ -19,8 +19,8 @@ use crate::{
 
 const STRANGER: &str = "https://stranger.example.com/p";
 
-/// Everything that failures need.
-struct Stage {
+/// The gateways that failures need, for all tests here.
+struct Gateways {
     gateway: Configured,
     /// Where one request is too many.
     strict: Configured,
@@ -28,9 +28,28 @@ struct Stage {
     open: Configured,
     /// Where no place is left, as long as the host holds back a profile.
     full: Configured,
-    host: Host,
     api_key: ApiKey,
+}
+
+impl Runs for Gateways {
+    fn gateways(&self) -> Vec<&Gateway> {
+        vec![&self.gateway, &self.strict, &self.open, &self.full]
+    }
+}
+
+/// Everything that failures need.
+struct Stage {
+    gateways: Lent<Gateways>,
+    host: Host,
     signer: SigningKey,
+}
+
+impl Deref for Stage {
+    type Target = Gateways;
+
+    fn deref(&self) -> &Gateways {
+        &self.gateways
+    }
 }
 
 /// How to get an answer with a certain code.
@@ -46,9 +65,9 @@ struct Plan<'a> {
     release: Release,
 }
 
-impl Stage {
+impl Gateways {
     fn start() -> Self {
-        let (host, api_key, signer) = (Host::start(), ApiKey::generate().expect("a key"), key(Algorithm::Es256));
+        let api_key = ApiKey::generate().expect("a key");
         let registered = format!(
             "[[platform]]\nname = \"Other\"\nprofile = \"https://other.example.com/p\"\nprofile_file = \"p.json\"\n\
              api_key_hash = \"{}\"\n",
@@ -62,10 +81,15 @@ impl Stage {
             strict: Configured::start(&strict),
             open: Configured::start(&REQUIRE.replace("\"require\"", "\"development\"")),
             full: Configured::start(&[REQUIRE, "[server]\nmax_in_flight = 1\n"].concat()),
-            host,
             api_key,
-            signer,
         }
+    }
+}
+
+impl Stage {
+    fn start() -> Self {
+        static SHARED: Shared<Gateways> = Shared::new();
+        Self { gateways: SHARED.get(Gateways::start), host: Host::start(), signer: key(Algorithm::Es256) }
     }
 
     /// The profile of a platform that speaks a release, and signs.
@@ -314,24 +338,23 @@ fn requests_that_do_not_arrive_in_time_are_told_so() {
         .into_iter()
         .flat_map(|transport| Release::ALL.iter().map(move |release| (transport, *release)))
         .collect();
-    let ready = Barrier::new(all.len());
-    std::thread::scope(|scope| {
-        for (transport, release) in all {
-            let (stage, ready) = (&stage, &ready);
-            scope.spawn(move || {
-                let profile = stage.profile(release);
-                let plan = stage.plan(release, transport, &Ask::new(transport, &profile).at(Some(release)));
-                let mut headers: Vec<_> =
-                    plan.headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-                headers.push(("Request-Id", "slow"));
-                let bytes = wire::request("POST", &plan.path, &headers, &plan.body);
-                let mut connection = plan.gateway.connect();
-                connection.write(&bytes[..bytes.len() - 1]);
-                ready.wait();
-                check(Code::RequestTimeout, &plan, &connection.read().expect("an answer"), Some("slow"));
-            });
-        }
-    });
+    let waiting: Vec<_> = all
+        .into_iter()
+        .map(|(transport, release)| {
+            let profile = stage.profile(release);
+            let plan = stage.plan(release, transport, &Ask::new(transport, &profile).at(Some(release)));
+            let mut headers: Vec<_> =
+                plan.headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+            headers.push(("Request-Id", "slow"));
+            let bytes = wire::request("POST", &plan.path, &headers, &plan.body);
+            let mut connection = plan.gateway.connect();
+            connection.write(&bytes[..bytes.len() - 1]);
+            (plan, connection)
+        })
+        .collect();
+    for (plan, mut connection) in waiting {
+        check(Code::RequestTimeout, &plan, &connection.read().expect("an answer"), Some("slow"));
+    }
 }
 
 /// Answers that are no failures have identifiers, too.

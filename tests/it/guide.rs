@@ -11,7 +11,7 @@ use std::{
     process::Command,
 };
 
-use crate::harness::{Gateway, binary, repository};
+use crate::harness::{Ends as _, Gateway, binary, repository};
 
 /// The address that the documentation names.
 const ADDRESS: &str = "127.0.0.1:8080";
@@ -92,7 +92,7 @@ struct Workplace(tempfile::TempDir);
 
 impl Workplace {
     fn new() -> Self {
-        Self(tempfile::tempdir().expect("a directory"))
+        Self(crate::harness::folder())
     }
 }
 
@@ -101,14 +101,14 @@ impl Drop for Workplace {
         let files = fs::read_dir(self.0.path()).into_iter().flatten().flatten().map(|entry| entry.path());
         for file in files.filter(|path| path.extension().is_some_and(|extension| extension == "pid")) {
             // Most of them have ended already.
-            let _ = fs::read_to_string(file).map(|process| Command::new("kill").arg(process.trim()).output());
+            let _ = fs::read_to_string(file).map(|process| Command::new("kill").arg(process.trim()).ends());
         }
     }
 }
 
 #[test]
 fn console_blocks_print_what_they_say() {
-    if Command::new("curl").arg("--version").output().is_err() {
+    if !Command::new("curl").arg("--version").ends().status.success() {
         println!("skipped: the blocks call curl, which is not on this machine");
         return;
     }
@@ -133,8 +133,7 @@ fn console_blocks_print_what_they_say() {
                     .current_dir(here.0.path())
                     .env("PATH", &search_path)
                     .envs(binary().get_envs().filter_map(|(name, value)| Some((name, value?))))
-                    .output()
-                    .expect("bash");
+                    .ends();
                 let printed = String::from_utf8_lossy(&output.stdout).into_owned();
                 let lines: Vec<_> = printed.lines().collect();
                 assert_eq!(lines.len(), expected.len(), "{at}\n{printed}");

@@ -4,17 +4,19 @@ use std::{
     fs,
     io::{BufRead as _, BufReader, Read},
     net::SocketAddr,
+    ops::Deref,
     path::{Path, PathBuf},
-    process::{Child, ChildStdout, Command, ExitStatus, Stdio},
+    process::{Command, ExitStatus, Output, Stdio},
     sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError},
     thread::JoinHandle,
-    time::{Duration, Instant},
 };
 
 use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
 use tempfile::TempDir;
 use ucp_core::{Code, Operation, Release};
+use ucp_testkit::leash::{self, Leashed, Lines};
+pub(crate) use ucp_testkit::wait::eventually;
 use ucp_wire::documents::release_path;
 
 use crate::wire::{self, Connection, Response};
@@ -31,9 +33,6 @@ pub(crate) const BROWSING: [Operation; 3] = [Operation::SearchCatalog, Operation
 
 /// The headers of a well-formed JSON-RPC call.
 pub(crate) const RPC_HEADERS: &[(&str, &str)] = &[("Content-Type", "application/json")];
-
-/// How long a gateway may take to come up, on a machine that is busy.
-const STARTUP: Duration = Duration::from_secs(60);
 
 /// The binary under test.
 pub(crate) fn binary() -> Command {
@@ -66,42 +65,81 @@ pub(crate) fn official(release: Release) -> Option<PathBuf> {
     Some(folder)
 }
 
-/// Calls `ready` until it gives something.
-pub(crate) fn eventually<T>(what: &str, patience: Duration, mut ready: impl FnMut() -> Option<T>) -> T {
-    let start = Instant::now();
-    loop {
-        if let Some(value) = ready() {
-            return value;
-        }
-        assert!(start.elapsed() < patience, "{what} within {patience:?}");
-        std::thread::sleep(Duration::from_millis(20));
+/// Commands that have to come to an end by themselves.
+pub(crate) trait Ends {
+    /// Runs it to its end. A gateway that serves instead fails the test at once.
+    fn ends(&mut self) -> Output;
+
+    /// Runs it to its end with something to read.
+    fn ends_with(&mut self, input: &[u8]) -> Output;
+}
+
+impl Ends for Command {
+    #[track_caller]
+    fn ends(&mut self) -> Output {
+        leash::run(self, |printed| match address(printed.lines()) {
+            Some(address) => Err(format!("it serves on {address}")),
+            None => Ok(()),
+        })
+    }
+
+    #[track_caller]
+    fn ends_with(&mut self, input: &[u8]) -> Output {
+        leash::run_with(self, input)
     }
 }
 
-/// A data directory that holds the sample shop, filled once per run of the tests.
-fn template() -> &'static Path {
-    static TEMPLATE: LazyLock<PathBuf> = LazyLock::new(|| {
-        let root = Path::new(env!("CARGO_TARGET_TMPDIR"));
-        // Nothing runs at the end of a test process; what earlier ones left is cleared away here.
-        for left in fs::read_dir(root).into_iter().flatten().flatten() {
+/// Everything of this process that lies on disk and is not a test's own. Nothing runs at the end of a test process; what
+/// earlier ones left is cleared away here.
+fn root() -> &'static Path {
+    static ROOT: LazyLock<PathBuf> = LazyLock::new(|| {
+        let all = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        for left in fs::read_dir(all).into_iter().flatten().flatten() {
             let name = left.file_name().into_string().unwrap_or_default();
-            if name.strip_prefix("template-").is_some_and(|process| !Path::new("/proc").join(process).exists()) {
+            if name.strip_prefix("it-").is_some_and(|process| !Path::new("/proc").join(process).exists()) {
                 // Another process may be at it, too.
                 let _ = fs::remove_dir_all(left.path());
             }
         }
-        let folder = root.join(format!("template-{}", std::process::id()));
-        let mut gateway = Gateway::on(&folder, &[]);
-        assert!(gateway.terminate().success(), "the template gateway stops");
-        folder
+        let own = all.join(format!("it-{}", std::process::id()));
+        fs::create_dir_all(&own).expect("a directory");
+        own
     });
-    &TEMPLATE
+    &ROOT
+}
+
+/// A new directory.
+pub(crate) fn folder() -> TempDir {
+    tempfile::tempdir_in(root()).expect("a directory")
+}
+
+/// The data directory of a sample shop that was filled and stopped, once per run of the tests.
+fn template(sample: &'static str, template: &'static OnceLock<PathBuf>) -> &'static Path {
+    template.get_or_init(|| {
+        let folder = root().join(format!("template-{sample}"));
+        let mut gateway = Gateway::on(&folder, &["--sample", sample]);
+        assert!(gateway.terminate().success(), "the template gateway stops");
+        let left: Vec<_> =
+            fs::read_dir(&folder).expect("a directory").map(|file| file.expect("a file").file_name()).collect();
+        let has_log = left.iter().any(|name| name.to_string_lossy().contains("-wal"));
+        assert!(!has_log, "a gateway that was asked to stop leaves no log: {left:?}");
+        folder
+    })
 }
 
 /// A new data directory with the sample shop.
 pub(crate) fn sample_shop() -> TempDir {
-    let folder = tempfile::tempdir().expect("a temporary directory");
-    copy(template(), folder.path());
+    static TEMPLATE: OnceLock<PathBuf> = OnceLock::new();
+    let folder = folder();
+    copy(template("outfitters", &TEMPLATE), folder.path());
+    folder
+}
+
+/// A new data directory with the flower shop.
+pub(crate) fn flower_shop() -> TempDir {
+    static TEMPLATE: OnceLock<PathBuf> = OnceLock::new();
+    let folder = folder();
+    copy(template("flower-shop", &TEMPLATE), folder.path());
     folder
 }
 
@@ -118,16 +156,70 @@ pub(crate) fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// A running gateway. Dropping it ends it; what it wrote to standard error is shown when the test fails.
+/// What has gateways running.
+pub(crate) trait Runs {
+    /// All of them.
+    fn gateways(&self) -> Vec<&Gateway>;
+}
+
+/// What all tests of the process use, from the first that asks for it to the end of the process, with which it ends.
+pub(crate) struct Shared<T>(OnceLock<T>);
+
+impl<T: Runs> Shared<T> {
+    pub(crate) const fn new() -> Self {
+        Self(OnceLock::new())
+    }
+
+    /// Lends it to a test; `start` makes it where there is none yet.
+    pub(crate) fn get(&'static self, start: impl FnOnce() -> T) -> Lent<T> {
+        Lent::Shared(self.0.get_or_init(start))
+    }
+}
+
+/// What a test uses, shared with others or not. That the gateway did not panic meanwhile is looked at in the end.
+pub(crate) enum Lent<T: Runs + 'static> {
+    Shared(&'static T),
+    Own(Box<T>),
+}
+
+impl<T: Runs> Lent<T> {
+    /// What one test has for itself.
+    pub(crate) fn own(value: T) -> Self {
+        Self::Own(Box::new(value))
+    }
+}
+
+impl<T: Runs> Deref for Lent<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        match self {
+            Self::Shared(shared) => shared,
+            Self::Own(own) => own,
+        }
+    }
+}
+
+impl<T: Runs> Drop for Lent<T> {
+    fn drop(&mut self) {
+        // What a test has for itself looks back when it ends.
+        if let Self::Shared(shared) = self {
+            shared.gateways().into_iter().for_each(Gateway::look_back);
+        }
+    }
+}
+
+/// A running gateway. Dropping it ends it, and so does the end of this process; what it wrote to standard error is shown
+/// when the test fails.
 #[derive(Debug)]
 pub(crate) struct Gateway {
-    child: Child,
+    process: Leashed,
     /// Where it listens.
     pub(crate) address: SocketAddr,
     /// The lines it printed at start.
     pub(crate) welcome: Vec<String>,
     stderr: Arc<Mutex<String>>,
-    readers: Vec<JoinHandle<()>>,
+    errors: Option<JoinHandle<()>>,
     idle: Mutex<Vec<Connection>>,
     /// Kept so long as the gateway runs.
     _data: Option<TempDir>,
@@ -142,20 +234,19 @@ impl Gateway {
     /// A gateway with the sample shop and more arguments.
     pub(crate) fn with(arguments: &[&str]) -> Self {
         let data = sample_shop();
-        let mut gateway = Self::on(data.path(), arguments);
-        gateway._data = Some(data);
-        gateway
+        Self::on(data.path(), arguments).keeping(data)
     }
 
-    /// One gateway with the sample shop for all tests that only read. It runs until the last of them is done with it.
-    pub(crate) fn shared() -> Arc<Self> {
-        static SHARED: Mutex<std::sync::Weak<Gateway>> = Mutex::new(std::sync::Weak::new());
-        let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
-        shared.upgrade().unwrap_or_else(|| {
-            let gateway = Arc::new(Self::start());
-            *shared = Arc::downgrade(&gateway);
-            gateway
-        })
+    /// One gateway with the sample shop for all tests that only read.
+    pub(crate) fn shared() -> Lent<Self> {
+        static SHARED: Shared<Gateway> = Shared::new();
+        SHARED.get(Self::start)
+    }
+
+    /// The same, with the directory it lives on.
+    pub(crate) fn keeping(mut self, data: TempDir) -> Self {
+        self._data = Some(data);
+        self
     }
 
     /// A gateway on a data directory.
@@ -163,6 +254,12 @@ impl Gateway {
         let mut command = binary();
         command.args(["serve", "--listen", "127.0.0.1:0", "--data-dir"]).arg(data).args(arguments);
         Self::spawn(command, None)
+    }
+
+    /// One for all tests that clients reach under `https://shop.example.com`.
+    pub(crate) fn shop_example() -> Lent<Self> {
+        static SHARED: Shared<Gateway> = Shared::new();
+        SHARED.get(|| Self::behind("https://shop.example.com"))
     }
 
     /// A gateway that clients reach under another address than the one it listens on.
@@ -174,30 +271,31 @@ impl Gateway {
         let mut command = binary();
         command.args(["serve", "--public-url", public_url, "--listen", &listen.to_string(), "--data-dir"]);
         command.arg(data.path());
-        let mut gateway = Self::spawn(command, Some(listen));
-        gateway._data = Some(data);
-        gateway
+        Self::spawn(command, Some(listen)).keeping(data)
     }
 
     /// A gateway from a command that serves; `listen` where the lines it prints do not tell.
-    pub(crate) fn spawn(mut command: Command, listen: Option<SocketAddr>) -> Self {
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary starts");
+    #[track_caller]
+    pub(crate) fn spawn(command: Command, listen: Option<SocketAddr>) -> Self {
+        let mut process = Leashed::start(&command, Stdio::piped(), Stdio::piped());
         let stderr = Arc::new(Mutex::new(String::new()));
-        let errors = follow(child.stderr.take().expect("standard error"), Arc::clone(&stderr));
-        let (welcome, rest) = welcome(child.stdout.take().expect("standard output"));
-        let Some(address) = printed(&welcome, listen) else {
-            child.kill().expect("it can be stopped");
-            let status = child.wait().expect("it ends");
+        let errors = follow(process.stderr(), Arc::clone(&stderr));
+        let lines = Lines::of(process.stdout());
+        // The example call is the last thing printed.
+        let welcome = lines.until("what a gateway prints at its start", |line| line.contains(" -d "));
+        let Some(printed) = address(welcome.iter().map(String::as_str)) else {
+            process.kill();
             errors.join().expect("its standard error is read");
-            panic!("the gateway did not start ({status}): {welcome:?} {}", text(&stderr));
+            panic!("{command:?} does not serve: {welcome:?} {}", text(&stderr));
         };
+        let Some(address) = listen.or_else(|| printed.parse().ok()) else { panic!("{printed} is no address") };
         let idle = Mutex::default();
-        Self { child, address, welcome, stderr, readers: vec![errors, rest], idle, _data: None }
+        Self { process, address, welcome, stderr, errors: Some(errors), idle, _data: None }
     }
 
     /// Whether it still runs.
     pub(crate) fn is_alive(&mut self) -> bool {
-        self.child.try_wait().expect("a status").is_none()
+        self.process.ended().is_none()
     }
 
     /// What it wrote to standard error so far.
@@ -207,20 +305,18 @@ impl Gateway {
 
     /// The number of its process.
     pub(crate) fn process(&self) -> u32 {
-        self.child.id()
+        self.process.id()
     }
 
     /// Sends a signal by name.
     pub(crate) fn signal(&self, name: &str) {
-        // Every shell can do that; a `kill` program is not on every machine.
-        let command = format!("kill -{name} {}", self.child.id());
-        let sent = Command::new("sh").args(["-c", &command]).status().expect("a shell");
-        assert!(sent.success(), "SIG{name} can be sent");
+        self.process.signal(name);
     }
 
     /// Waits for its end.
+    #[track_caller]
     pub(crate) fn wait(&mut self) -> ExitStatus {
-        eventually("the gateway ends", Duration::from_secs(30), || self.child.try_wait().expect("a status"))
+        self.process.wait()
     }
 
     /// Stops it as an operator does.
@@ -232,8 +328,17 @@ impl Gateway {
 
     /// Stops it without warning.
     pub(crate) fn kill(&mut self) {
-        self.child.kill().expect("it can be killed");
-        self.child.wait().expect("it ends");
+        self.process.kill();
+    }
+
+    /// Shows what it wrote to standard error if the test has failed, and fails it if the gateway panicked.
+    fn look_back(&self) {
+        let stderr = self.stderr();
+        if std::thread::panicking() {
+            eprintln!("--- standard error of the gateway ---\n{stderr}");
+        } else {
+            assert!(!stderr.contains("panicked"), "the gateway panicked:\n{stderr}");
+        }
     }
 
     /// A connection of its own.
@@ -252,8 +357,10 @@ impl Gateway {
     pub(crate) fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Response {
         let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let bytes = wire::request(method, path, headers, body);
-        // A kept connection may have been closed by the gateway in the meantime.
-        let kept = idle().pop().and_then(|mut connection| {
+        // In a statement of its own: the others do not wait for this answer.
+        let kept = idle().pop();
+        // It may have been closed by the gateway in the meantime.
+        let kept = kept.and_then(|mut connection| {
             connection.write(&bytes);
             connection.read().map(|response| (connection, response))
         });
@@ -362,20 +469,19 @@ impl Gateway {
     }
 }
 
+impl Runs for Gateway {
+    fn gateways(&self) -> Vec<&Self> {
+        vec![self]
+    }
+}
+
 impl Drop for Gateway {
     fn drop(&mut self) {
-        // It may have ended already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-        for reader in self.readers.drain(..) {
-            let _ = reader.join();
+        self.process.kill();
+        if let Some(errors) = self.errors.take() {
+            let _ = errors.join();
         }
-        let stderr = self.stderr();
-        if std::thread::panicking() {
-            eprintln!("--- standard error of the gateway ---\n{stderr}");
-        } else {
-            assert!(!stderr.contains("panicked"), "the gateway panicked:\n{stderr}");
-        }
+        self.look_back();
     }
 }
 
@@ -394,31 +500,10 @@ fn follow(stream: impl Read + Send + 'static, into: Arc<Mutex<String>>) -> JoinH
     })
 }
 
-/// The lines a gateway prints at start, and a thread that reads on so that it never blocks.
-fn welcome(stdout: ChildStdout) -> (Vec<String>, JoinHandle<()>) {
-    let (sender, receiver) = std::sync::mpsc::channel();
-    let reader = std::thread::spawn(move || {
-        for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-            let _ = sender.send(line);
-        }
-    });
-    let start = Instant::now();
-    let mut lines = Vec::new();
-    // The example call is the last thing printed.
-    while let Ok(line) = receiver.recv_timeout(STARTUP.saturating_sub(start.elapsed())) {
-        let last = line.contains(" -d ");
-        lines.push(line);
-        if last {
-            break;
-        }
-    }
-    (lines, reader)
-}
-
-/// The address that the `REST` line names, or `listen` where that is another one.
-fn printed(welcome: &[String], listen: Option<SocketAddr>) -> Option<SocketAddr> {
-    let base = welcome.iter().find_map(|line| line.trim_start().strip_prefix("REST "))?.trim();
-    listen.or_else(|| base.strip_prefix("http://")?.parse().ok())
+/// The address that a gateway which serves prints at its start.
+fn address<'a>(mut printed: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let base = printed.find_map(|line| line.trim_start().strip_prefix("REST "))?.trim();
+    base.strip_prefix("http://").or_else(|| base.strip_prefix("https://"))
 }
 
 /// A JSON-RPC request.

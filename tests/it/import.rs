@@ -5,7 +5,7 @@ use std::{fs, path::Path, time::Duration};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::harness::{Gateway, binary, codes, elements, eventually, texts};
+use crate::harness::{Ends as _, Gateway, binary, codes, elements, eventually, texts};
 
 /// How long a running gateway may take to notice an import.
 const NOTICE: Duration = Duration::from_secs(15);
@@ -18,18 +18,18 @@ struct Report {
 
 /// Writes `content` to a file of that name and imports it into `data`.
 fn import(data: &Path, name: &str, content: &str, arguments: &[&str]) -> Report {
-    let folder = tempfile::tempdir().expect("a directory");
+    let folder = crate::harness::folder();
     let file = folder.path().join(name);
     fs::write(&file, content).expect("a file");
     let mut command = binary();
     command.arg("import").arg(&file).arg("--data-dir").arg(data).args(arguments);
-    let output = command.output().expect("it runs");
+    let output = command.ends();
     let text = |bytes| String::from_utf8(bytes).expect("text");
     Report { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
 }
 
 fn fresh() -> (TempDir, std::path::PathBuf) {
-    let folder = tempfile::tempdir().expect("a directory");
+    let folder = crate::harness::folder();
     let data = folder.path().join("shop");
     (folder, data)
 }
@@ -237,7 +237,7 @@ fn a_file_that_cannot_be_imported_creates_nothing() {
     let (folder, data) = fresh();
     let missing = folder.path().join("missing.jsonl");
     let mut command = binary();
-    let output = command.arg("import").arg(&missing).arg("--data-dir").arg(&data).output().expect("it runs");
+    let output = command.arg("import").arg(&missing).arg("--data-dir").arg(&data).ends();
     let stderr = String::from_utf8(output.stderr).expect("text");
     assert_eq!((output.status.code(), stderr.lines().count()), (Some(1), 1), "{stderr}");
     assert!(stderr.contains("missing.jsonl"), "{stderr}");

@@ -4,7 +4,10 @@
 use reqwest::Client;
 use serde_json::{Value, json};
 
-use crate::harness::{Gateway, PROFILE, elements};
+use crate::{
+    harness::{Gateway, PROFILE, elements},
+    wire::PATIENCE,
+};
 
 /// A platform that found a gateway, and speaks one of its transports.
 struct Platform {
@@ -15,7 +18,7 @@ struct Platform {
 
 impl Platform {
     async fn discover(origin: &str, transport: &'static str) -> Self {
-        let client = Client::new();
+        let client = Client::builder().timeout(PATIENCE).build().expect("a client");
         let profile = client.get(format!("{origin}/.well-known/ucp")).send().await.expect("a profile");
         assert!(profile.status().is_success());
         let profile: Value = profile.json().await.expect("JSON");

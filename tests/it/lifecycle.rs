@@ -9,21 +9,30 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serde_json::json;
+use serde_json::{Value, json};
+use ucp_testkit::{leash::Leashed, wait::PATIENCE};
 
 use crate::{
-    harness::{Gateway, REST_HEADERS, Verdict, binary, elements, eventually, sample_shop, texts},
+    handoff::browser::call,
+    harness::{
+        Ends as _, Gateway, REST_HEADERS, Verdict, binary, elements, eventually, repository, sample_shop, texts,
+    },
     wire::{self, Connection},
 };
-
-/// The longest of the gateway's own patience (15 s for headers), with room for a busy machine.
-const PATIENCE: Duration = Duration::from_secs(25);
 
 /// What a gateway says that has waited for requests in vain.
 const UNFINISHED: &str = "some requests did not finish";
 
 fn product_call() -> Vec<u8> {
     wire::request("POST", "/catalog/product", REST_HEADERS, b"{\"id\":\"prod_abc123\"}")
+}
+
+/// A product to import.
+fn product(id: &str) -> Value {
+    json!({
+        "id": id, "title": "Zanzibar Zither", "description": { "plain": "x" },
+        "variants": [{ "id": "var_new", "price": { "amount": 1, "currency": "USD" } }]
+    })
 }
 
 mod slow_clients {
@@ -204,18 +213,17 @@ mod coming_back {
             ("when the index is begun", Box::new(move |data| has(data, "index"))),
         ];
         for (stage, reached) in stages {
-            let folder = tempfile::tempdir().expect("a directory");
+            let folder = crate::harness::folder();
             let data = folder.path().join("shop");
             let mut command = binary();
             command.args(["serve", "--listen", "127.0.0.1:0", "--data-dir"]).arg(&data);
-            let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+            let mut process = Leashed::start(&command, Stdio::null(), Stdio::null());
             let start = Instant::now();
             // As tight as can be: the fill takes a fraction of a second. Some files come and go; then time decides.
             while !reached(&data) && start.elapsed() < Duration::from_millis(700) {
                 thread::yield_now();
             }
-            child.kill().expect("it can be killed");
-            child.wait().expect("it ends");
+            process.kill();
             let gateway = Gateway::on(&data, &[]);
             assert_eq!(count(&gateway), expected, "killed {stage}");
             assert_eq!(gateway.stderr(), "", "killed {stage}");
@@ -264,23 +272,9 @@ mod coming_back {
         assert_eq!(first.search(&next), second.search(&next), "a cursor of one is good for the other");
 
         let file = data.path().join("goods.jsonl");
-        let product = json!({
-            "id": "prod_new", "title": "Zanzibar Zither", "description": { "plain": "x" },
-            "variants": [{ "id": "var_new", "price": { "amount": 1, "currency": "USD" } }]
-        });
-        fs::write(&file, product.to_string()).expect("a file");
+        fs::write(&file, product("prod_new").to_string()).expect("a file");
         let mut import = binary();
-        assert!(
-            import
-                .arg("import")
-                .arg(&file)
-                .arg("--data-dir")
-                .arg(data.path())
-                .output()
-                .expect("it runs")
-                .status
-                .success()
-        );
+        assert!(import.arg("import").arg(&file).arg("--data-dir").arg(data.path()).ends().status.success());
         for gateway in [&first, &second] {
             eventually("both notice the import", PATIENCE, || {
                 let found = gateway.search(&json!({ "query": "zither" }));
@@ -297,9 +291,9 @@ mod starting {
 
     /// Runs a command that has to fail, and gives the one line it says.
     fn fails(command: &mut Command) -> String {
-        let output = command.output().expect("it runs");
+        let output = command.ends();
         let stderr = String::from_utf8(output.stderr).expect("text");
-        assert_eq!(output.status.code(), Some(1), "{stderr}");
+        assert_eq!(output.status.code(), Some(1), "{command:?}: {stderr}");
         assert_eq!(String::from_utf8_lossy(&output.stdout), "", "nothing was served");
         assert_eq!(stderr.lines().count(), 1, "one line: {stderr}");
         assert!(stderr.starts_with("ucp-gateway: "), "{stderr}");
@@ -322,7 +316,7 @@ mod starting {
 
     #[test]
     fn a_data_directory_that_cannot_be_made_is_named() {
-        let folder = tempfile::tempdir().expect("a directory");
+        let folder = crate::harness::folder();
         let file = folder.path().join("file");
         fs::write(&file, "").expect("a file");
         for data in [file.clone(), file.join("below"), PathBuf::from("/proc/no-such-place")] {
@@ -331,22 +325,65 @@ mod starting {
         }
     }
 
+    /// The database of a shop, with its log and the index of that.
+    fn database(data: &Path) -> [Option<Vec<u8>>; 3] {
+        ["shop.db", "shop.db-wal", "shop.db-shm"].map(|name| fs::read(data.join(name)).ok())
+    }
+
+    /// Also where the log beside it could stand in for it: whoever overwrites a database rarely thinks of its log.
     #[test]
     fn a_database_that_is_none_is_named_and_left_alone() {
-        for content in [b"garbage".repeat(1_000), b"SQLite format 3\0".to_vec(), vec![0xff; 4_096]] {
-            let data = sample_shop();
-            let file = data.path().join("shop.db");
-            fs::write(&file, &content).expect("written");
-            let line = fails(&mut serve(data.path(), "127.0.0.1:0"));
-            assert!(line.contains("shop.db"), "{line}");
-            assert_eq!(fs::read(&file).expect("still there"), content, "what may be worth rescuing is kept");
+        let (stopped, killed) = (sample_shop(), sample_shop());
+        let mut gateway = Gateway::on(killed.path(), &[]);
+        let wanted = json!({ "line_items": [{ "item": { "id": "var_abc123_red_10" }, "quantity": 1 }] });
+        call(&gateway, "POST", "/carts", &wanted);
+        gateway.kill();
+        let [_, log, _] = database(killed.path());
+        assert!(log.is_some_and(|log| log.len() > 32), "a gateway that was killed leaves a log with something in it");
+        let merchants = repository().join("crates/ucp-store/sample/merchants.jsonl");
+        let commands = |data: &Path| {
+            let of = |arguments: &[&str]| {
+                let mut command = binary();
+                command.args(arguments).arg("--data-dir").arg(data);
+                command
+            };
+            let goods = data.join("goods.jsonl");
+            fs::write(&goods, product("prod_new").to_string()).expect("a file");
+            let path = |path: &Path| path.to_str().expect("a path").to_owned();
+            [
+                serve(data, "127.0.0.1:0"),
+                of(&["mcp", "--stdio"]),
+                of(&["import", &path(&goods)]),
+                of(&["import", "--merchants", &path(&merchants)]),
+                of(&["terms"]),
+                of(&["orders", "list"]),
+                of(&["orders", "ship", "ord_1"]),
+                of(&["webhooks", "list"]),
+                of(&["webhooks", "resend", "all"]),
+            ]
+        };
+        for template in [&stopped, &killed] {
+            for content in [b"garbage".repeat(1_000), b"SQLite format 3\0".to_vec(), vec![0xff; 4_096]] {
+                let data = crate::harness::folder();
+                crate::harness::copy(template.path(), data.path());
+                fs::write(data.path().join("shop.db"), &content).expect("written");
+                let before = database(data.path());
+                let mut lines: Vec<_> = commands(data.path()).iter_mut().map(fails).collect();
+                assert!(before == database(data.path()), "what may be worth rescuing is kept");
+                lines.dedup();
+                let [line] = &lines[..] else { panic!("all commands say the same: {lines:#?}") };
+                let file = data.path().join("shop.db");
+                let said =
+                    format!("ucp-gateway: {} is not an SQLite database: it must begin with the header", file.display());
+                assert!(line.starts_with(&said), "{line}");
+            }
         }
     }
 
     /// A file that may not grow stands for a disk that is full.
     #[test]
     fn a_full_disk_during_the_first_fill_is_named_and_leaves_nothing_half_done() {
-        let data = tempfile::tempdir().expect("a directory");
+        let data = crate::harness::folder();
         let gateway = binary().get_program().to_owned();
         let mut command = Command::new("bash");
         command.args(["-c", "trap '' XFSZ; ulimit -f 400; exec \"$0\" \"$@\""]).arg(gateway);
@@ -369,7 +406,7 @@ mod starting {
             &["mcp"],
             &["import"],
         ] {
-            let output = binary().args(arguments).output().expect("it runs");
+            let output = binary().args(arguments).ends();
             let stderr = String::from_utf8(output.stderr).expect("text");
             assert_eq!(output.status.code(), Some(2), "{arguments:?}: {stderr}");
             assert!(stderr.starts_with("error: "), "{arguments:?}: {stderr}");
@@ -419,11 +456,10 @@ mod starting {
     fn nobody_has_to_read_what_it_prints() {
         let data = sample_shop();
         let free = std::net::TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a free port");
-        let mut command = serve(data.path(), &free.to_string());
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it starts");
-        drop(child.stdout.take());
+        let mut process = Leashed::start(&serve(data.path(), &free.to_string()), Stdio::piped(), Stdio::null());
+        drop(process.stdout());
         let answered = eventually("it answers or ends", PATIENCE, || {
-            if child.try_wait().expect("a status").is_some() {
+            if process.ended().is_some() {
                 return Some(false);
             }
             TcpStream::connect(free).ok()?;
@@ -431,9 +467,6 @@ mod starting {
             connection.write(&wire::request("GET", "/.well-known/ucp", &[], b""));
             connection.read().map(|response| response.status == 200)
         });
-        // It may have ended already.
-        let _ = child.kill();
-        child.wait().expect("it ends");
         assert!(answered);
     }
 

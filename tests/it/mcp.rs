@@ -320,7 +320,7 @@ mod http {
     /// `dns-rebinding-protection` of the MCP conformance tool.
     #[test]
     fn foreign_pages_and_host_names_are_refused() {
-        let gateway = Gateway::behind("https://shop.example.com");
+        let gateway = Gateway::shop_example();
         let ping = rpc("ping", &json!({})).to_string();
         let status = |headers: &[(&str, &str)]| {
             let headers = [RPC_HEADERS, headers].concat();

@@ -3,27 +3,24 @@
 mod founding;
 mod table;
 
-use std::sync::{Arc, Mutex, Weak};
-
 use serde_json::{Value, json};
 use ucp_core::Release;
 
 use crate::{
-    harness::{codes, elements, eventually},
+    harness::{Lent, codes, elements, eventually},
     platforms::host::{CATALOG, Host, profile_of, profile_with},
-    setup::{Ask, Configured, REQUIRE, Setup, Transport, shared},
+    setup::{Ask, Configured, REQUIRE, Setup, Transport, requiring},
 };
 
 /// A gateway that wants to see profiles, and a host that has some.
 struct Place {
-    gateway: Configured,
+    gateway: Lent<Configured>,
     host: Host,
 }
 
 impl Place {
-    fn shared() -> Arc<Self> {
-        static SHARED: Mutex<Weak<Place>> = Mutex::new(Weak::new());
-        shared(&SHARED, || Self { gateway: Configured::start(REQUIRE), host: Host::start() })
+    fn shared() -> Self {
+        Self { gateway: requiring(), host: Host::start() }
     }
 
     /// A call of a platform with this profile.

@@ -1,6 +1,6 @@
 //! Gateways with a configuration file, and calls as any platform makes them: over every transport, in every release.
 
-use std::{fs, ops::Deref, path::Path, process::Command, sync::Weak};
+use std::{fs, ops::Deref, path::Path, process::Command};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -8,7 +8,7 @@ use ucp_core::{Code, Operation, Release};
 use ucp_wire::documents::release_path;
 
 use crate::{
-    harness::{Gateway, binary, sample_shop},
+    harness::{Ends as _, Gateway, Lent, Runs, Shared, binary, folder, sample_shop},
     wire::Response,
 };
 
@@ -29,6 +29,12 @@ pub(crate) const REQUIRE: &str = "
     unverified = \"none\"
 ";
 
+/// One gateway with the sample shop for all tests that need nothing else than [`REQUIRE`].
+pub(crate) fn requiring() -> Lent<Configured> {
+    static SHARED: Shared<Configured> = Shared::new();
+    SHARED.get(|| Configured::start(REQUIRE))
+}
+
 /// A gateway that is about to be started.
 pub(crate) struct Setup {
     files: TempDir,
@@ -39,7 +45,7 @@ pub(crate) struct Setup {
 impl Setup {
     /// One with this configuration file.
     pub(crate) fn new(configuration: &str) -> Self {
-        let setup = Self { files: tempfile::tempdir().expect("a directory"), arguments: vec![], variables: vec![] };
+        let setup = Self { files: folder(), arguments: vec![], variables: vec![] };
         setup.file("gateway.toml", configuration)
     }
 
@@ -75,7 +81,7 @@ impl Setup {
         if name == "serve" && !self.arguments.iter().any(|argument| argument == "--data-dir") {
             command.arg("--data-dir").arg(self.files.path().join("data"));
         }
-        let output = command.output().expect("it runs");
+        let output = command.ends();
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
         if output.status.success() { Ok(text(output.stdout)) } else { Err(text(output.stderr)) }
     }
@@ -128,14 +134,10 @@ impl std::ops::DerefMut for Configured {
     }
 }
 
-/// Something that several tests use at the same time. It ends with the last of them.
-pub(crate) fn shared<T>(place: &std::sync::Mutex<Weak<T>>, make: impl FnOnce() -> T) -> std::sync::Arc<T> {
-    let mut place = place.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    place.upgrade().unwrap_or_else(|| {
-        let made = std::sync::Arc::new(make());
-        *place = std::sync::Arc::downgrade(&made);
-        made
-    })
+impl Runs for Configured {
+    fn gateways(&self) -> Vec<&Gateway> {
+        vec![&self.gateway]
+    }
 }
 
 /// The way that a call takes.

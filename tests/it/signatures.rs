@@ -19,9 +19,9 @@ use ucp_trust::{
 };
 
 use crate::{
-    harness::{Gateway, binary},
+    harness::{Ends as _, Gateway, Lent, binary},
     platforms::host::{Host, profile_of},
-    setup::{Ask, Configured, REQUIRE, Refused, Setup, Transport, agent},
+    setup::{Ask, Configured, REQUIRE, Refused, Setup, Transport, agent, requiring},
     wire::Response,
 };
 
@@ -134,14 +134,13 @@ impl Draft {
 }
 
 /// A gateway that wants to see profiles, and a host that has some.
-fn place() -> (Configured, Host) {
-    (Configured::start(REQUIRE), Host::start())
+fn place() -> (Lent<Configured>, Host) {
+    (requiring(), Host::start())
 }
 
 /// `ucp-gateway keys …` on a data directory.
 pub(crate) fn keys(arguments: &[&str], data: &Path) -> String {
-    let Output { status, stdout, stderr } =
-        binary().arg("keys").args(arguments).arg("--data-dir").arg(data).output().expect("it runs");
+    let Output { status, stdout, stderr } = binary().arg("keys").args(arguments).arg("--data-dir").arg(data).ends();
     let [said, wrong] = [stdout, stderr].map(|bytes| String::from_utf8(bytes).expect("UTF-8"));
     assert!(status.success(), "{wrong}");
     assert!(!said.contains("\"d\""), "private keys stay where they are");

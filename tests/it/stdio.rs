@@ -1,21 +1,21 @@
 //! `ucp-gateway mcp --stdio`: one agent, one message per line.
 
 use std::{
-    io::{BufRead as _, BufReader, Write as _},
-    process::{Child, ChildStdin, ChildStdout, ExitStatus, Stdio},
-    time::Duration,
+    io::Write as _,
+    process::{Child, ChildStdin, ExitStatus, Stdio},
 };
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use ucp_core::Operation;
+use ucp_testkit::{leash::Lines, wait::PATIENCE};
 
 use crate::harness::{binary, eventually, rpc, sample_shop, texts};
 
 struct Agent {
     child: Child,
     input: Option<ChildStdin>,
-    output: BufReader<ChildStdout>,
+    output: Lines,
     _data: TempDir,
 }
 
@@ -26,7 +26,7 @@ impl Agent {
         command.args(["mcp", "--stdio", "--data-dir"]).arg(data.path());
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().expect("the binary starts");
-        let (input, output) = (child.stdin.take(), BufReader::new(child.stdout.take().expect("its output")));
+        let (input, output) = (child.stdin.take(), Lines::of(child.stdout.take().expect("its output")));
         Self { child, input, output, _data: data }
     }
 
@@ -37,8 +37,7 @@ impl Agent {
 
     /// The next line, which is JSON-RPC: nothing else may be written there.
     fn read(&mut self) -> Value {
-        let mut line = String::new();
-        assert!(self.output.read_line(&mut line).expect("a line") > 0, "it is still there");
+        let line = self.output.next("an answer over standard output").expect("it is still there");
         let message: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
         assert_eq!(message["jsonrpc"], "2.0", "{line}");
         message
@@ -52,9 +51,8 @@ impl Agent {
     /// Closes its input and gives how it ended; nothing more may come.
     fn end(mut self) -> ExitStatus {
         self.input = None;
-        let mut rest = String::new();
-        assert_eq!(self.output.read_line(&mut rest).expect("the end"), 0, "{rest}");
-        eventually("it ends with its input", Duration::from_secs(20), || self.child.try_wait().expect("a status"))
+        assert_eq!(self.output.next("the end of its output"), None);
+        eventually("it ends with its input", PATIENCE, || self.child.try_wait().expect("a status"))
     }
 }
 

@@ -18,7 +18,18 @@ pub enum StoreError {
         /// The cause.
         source: io::Error,
     },
-    /// The database file cannot be opened or is no database.
+    /// The database file is something else. It was left as it was, and so was what lies beside it.
+    #[error(
+        "{} is not an SQLite database: {what}; it was left as it was: restore it from a backup, or use another data directory",
+        path.display()
+    )]
+    NoDatabase {
+        /// The database file.
+        path: PathBuf,
+        /// What must hold of it, and does not.
+        what: String,
+    },
+    /// The database file cannot be opened.
     #[error("cannot open the shop's database {}; check that the file is readable and the directory writable", path.display())]
     Open {
         /// The database file.

@@ -22,6 +22,9 @@ use tokio::{
 
 use crate::locked;
 
+/// What a caller that speaks TLS begins with.
+const TLS: u8 = 0x16;
+
 /// A request as a host got it.
 pub type Request = http::Request<Vec<u8>>;
 
@@ -208,6 +211,39 @@ impl Peer {
         Ok(request)
     }
 
+    /// Reads the head of the next request and leaves the body where it is: who hangs up then resets the connection.
+    ///
+    /// A caller that speaks TLS is told that nobody does here.
+    ///
+    /// # Errors
+    ///
+    /// When the caller hangs up before, or does not speak HTTP.
+    pub async fn head(&mut self) -> io::Result<Request> {
+        let mut head = std::mem::take(&mut self.buffer);
+        while !head.ends_with(b"\r\n\r\n") {
+            head.push(self.stream.read_u8().await?);
+            if head == [TLS] {
+                self.answer(400, &[], "").await?;
+                self.finish().await?;
+            }
+        }
+        parse(&head).map(|(request, _)| request).ok_or_else(|| io::Error::other("no HTTP"))
+    }
+
+    /// Reads the body of a request whose [head](Self::head) was read.
+    ///
+    /// # Errors
+    ///
+    /// When the caller hangs up before.
+    pub async fn body(&mut self, mut request: Request) -> io::Result<Request> {
+        let length = request.headers().get("content-length").and_then(|length| length.to_str().ok()?.parse().ok());
+        let mut body = vec![0; length.unwrap_or(0)];
+        self.stream.read_exact(&mut body).await?;
+        *request.body_mut() = body;
+        locked(&self.seen.requests).push(request.clone());
+        Ok(request)
+    }
+
     async fn read(&mut self) -> io::Result<()> {
         match self.stream.read_buf(&mut self.buffer).await? {
             0 => Err(io::ErrorKind::UnexpectedEof.into()),
@@ -234,6 +270,16 @@ impl Peer {
     /// When the caller has hung up.
     pub async fn answer(&mut self, status: u16, headers: &[(&str, &str)], body: impl AsRef<[u8]>) -> io::Result<()> {
         self.write(answer(status, headers, body)).await
+    }
+
+    /// Ends the connection from this side, and waits until the caller has read all of it and hangs up.
+    ///
+    /// # Errors
+    ///
+    /// When the connection breaks.
+    pub async fn finish(&mut self) -> io::Result<()> {
+        self.stream.shutdown().await?;
+        self.hangs_up().await
     }
 
     /// Waits until the caller hangs up.

@@ -11,6 +11,7 @@
 //! | [`wait`] | waits that end, and say what they waited for |
 //! | [`leash`] | processes that end with the test process, and running a command to its end |
 #![cfg_attr(feature = "host", doc = "| [`host`] | servers on this machine that do what a test says |")]
+#![cfg_attr(feature = "host", doc = "| [`server`] | the same for tests without a runtime |")]
 //!
 //! A double keeps to the contract of its port, and panics where a caller breaks it. Whatever waits in reality gives way
 //! here, once before it takes effect and once after: a future that is dropped after so many [polls](interrupted) stands
@@ -22,6 +23,8 @@ pub mod host;
 pub mod leash;
 pub mod ledger;
 pub mod log;
+#[cfg(feature = "host")]
+pub mod server;
 pub mod shelf;
 pub mod shop;
 pub mod time;

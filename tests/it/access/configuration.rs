@@ -1,7 +1,7 @@
 //! The configuration as an operator meets it: what goes before what, and what is said about mistakes.
 
 use super::*;
-use crate::harness::{binary, repository};
+use crate::harness::{Ends as _, binary, repository};
 
 #[test]
 fn a_flag_goes_before_the_environment_and_that_before_the_file() {
@@ -31,10 +31,10 @@ fn a_flag_goes_before_the_environment_and_that_before_the_file() {
 
 #[test]
 fn the_environment_can_name_the_file() {
-    let files = tempfile::tempdir().expect("a directory");
+    let files = crate::harness::folder();
     let file = files.path().join("gateway.toml");
     std::fs::write(&file, "[server]\nmax_connections = 77\n").expect("a file");
-    let output = binary().arg("check-config").env("UCP_GATEWAY_CONFIG", &file).output().expect("it runs");
+    let output = binary().arg("check-config").env("UCP_GATEWAY_CONFIG", &file).ends();
     assert!(String::from_utf8_lossy(&output.stdout).contains("max_connections = 77"), "{output:?}");
 }
 
@@ -113,7 +113,7 @@ fn two_platforms_share_neither_name_nor_profile_nor_key() {
 #[test]
 fn the_example_can_be_used_as_it_is() {
     let example = std::fs::read_to_string(repository().join("docs/gateway.example.toml")).expect("the example");
-    let bare = binary().arg("check-config").output().expect("it runs");
+    let bare = binary().arg("check-config").ends();
     let with_example = Setup::new(&example).run("check-config").expect("a configuration");
     assert_eq!(with_example, String::from_utf8(bare.stdout).expect("UTF-8"));
     Setup::new(&example).start().search(&serde_json::json!({ "query": "shoes" }));

@@ -2,12 +2,14 @@
 
 use std::{
     fs::{self, File},
-    time::Duration,
+    sync::LazyLock,
 };
+
+use ucp_testkit::{leash::Leashed, wait::PATIENCE};
 
 use super::*;
 use crate::{
-    harness::{binary, eventually, sample_shop},
+    harness::{Ends as _, Lent, Shared, binary, eventually, sample_shop},
     setup::{Refused, agent},
     wire::{self, Connection},
 };
@@ -16,11 +18,15 @@ const ONE: &str = "https://one.example.com/profile.json";
 const OTHER: &str = "https://other.example.com/profile.json";
 
 /// A gateway that knows two platforms, and their keys.
-fn two() -> (Configured, ApiKey, ApiKey) {
-    let (one, other) = (new_key(), new_key());
-    let configuration =
-        [REQUIRE, &platform("One", ONE, &hash(&one)), &platform("Other", OTHER, &hash(&other))].concat();
-    (pinned(&configuration).start(), one, other)
+fn two() -> (Lent<Configured>, &'static ApiKey, &'static ApiKey) {
+    static SHARED: Shared<Configured> = Shared::new();
+    static KEYS: LazyLock<[ApiKey; 2]> = LazyLock::new(|| [new_key(), new_key()]);
+    let [one, other] = &*KEYS;
+    let start = || {
+        let platforms = [platform("One", ONE, &hash(one)), platform("Other", OTHER, &hash(other))];
+        pinned(&[REQUIRE, &platforms.concat()].concat()).start()
+    };
+    (SHARED.get(start), one, other)
 }
 
 /// Both ways to show a key.
@@ -32,7 +38,7 @@ fn shown(key: &str) -> [(&'static str, String); 2] {
 fn a_key_opens_the_gateway_for_its_platform() {
     let (gateway, one, other) = two();
     for transport in Transport::ALL {
-        for (profile, key) in [(ONE, &one), (OTHER, &other)] {
+        for (profile, key) in [(ONE, one), (OTHER, other)] {
             for (name, value) in shown(key.reveal()) {
                 Ask::new(transport, profile).header(name, &value).answer(&gateway);
             }
@@ -140,12 +146,12 @@ fn keys_come_from_files_and_the_environment_several_at_a_time() {
 
 #[test]
 fn the_command_makes_a_key_and_the_line_that_registers_it() {
-    let output = binary().args(["keys", "api"]).output().expect("it runs");
+    let output = binary().args(["keys", "api"]).ends();
     let said = String::from_utf8(output.stdout).expect("UTF-8");
     let [key, line] = said.lines().collect::<Vec<_>>()[..] else { panic!("a key and a line: {said}") };
     let gateway = pinned(&[REQUIRE, &platform("One", ONE, line)].concat()).start();
     Ask::new(Transport::Rest, ONE).header("X-API-Key", key).answer(&gateway);
-    let again = binary().args(["keys", "api"]).output().expect("it runs");
+    let again = binary().args(["keys", "api"]).ends();
     assert!(!String::from_utf8_lossy(&again.stdout).contains(key), "no two are alike");
 }
 
@@ -153,18 +159,18 @@ fn the_command_makes_a_key_and_the_line_that_registers_it() {
 #[test]
 fn secrets_are_never_written_anywhere() {
     let (one, wrong) = (new_key(), new_key());
-    let (files, data) = (tempfile::tempdir().expect("a directory"), sample_shop());
+    let (files, data) = (crate::harness::folder(), sample_shop());
     let (out, err) = (files.path().join("out"), files.path().join("err"));
     let configuration = [REQUIRE, &platform("One", ONE, "api_key_env = \"ONE_API_KEY\"")].concat();
     let setup = pinned(&configuration).variable("ONE_API_KEY", one.reveal()).variable("RUST_LOG", "trace");
     assert!(!setup.run("check-config").expect("a configuration").contains(one.reveal()));
-    let keys = binary().args(["keys", "generate", "--data-dir"]).arg(data.path()).output().expect("it runs");
+    let keys = binary().args(["keys", "generate", "--data-dir"]).arg(data.path()).ends();
     assert!(keys.status.success(), "{keys:?}");
     let mut command = setup.command("serve");
     command.args(["--listen", "127.0.0.1:0", "--data-dir"]).arg(data.path());
-    command.stdout(File::create(&out).expect("a file")).stderr(File::create(&err).expect("a file"));
-    let mut child = command.spawn().expect("it starts");
-    let address = eventually("it listens", Duration::from_secs(60), || {
+    let [stdout, stderr] = [&out, &err].map(|file| File::create(file).expect("a file"));
+    let mut process = Leashed::start(&command, stdout, stderr);
+    let address = eventually("it listens", PATIENCE, || {
         let said = fs::read_to_string(&out).expect("what it said");
         let base = said.lines().find_map(|line| line.trim_start().strip_prefix("REST "))?.trim().to_owned();
         base.strip_prefix("http://")?.parse().ok()
@@ -188,8 +194,7 @@ fn secrets_are_never_written_anywhere() {
             written += &format!("{:?}", connection.read().expect("an answer"));
         }
     }
-    child.kill().expect("it ends");
-    child.wait().expect("it ends");
+    process.kill();
     let log = fs::read_to_string(&err).expect("a log");
     assert!(log.contains("DEBUG"), "the log was talkative");
     written += &fs::read_to_string(&out).expect("what it said");

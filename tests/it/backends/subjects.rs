@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::{End, Goods, Subject};
+use super::{End, Goods, Lent, Shared, Subject};
 use crate::setup::{Configured, Setup};
 
 /// Nobody asks too often here, and a machine that is busy has its time.
@@ -37,18 +37,18 @@ const SAMPLE: Goods = Goods {
 };
 
 /// The embedded shop.
-pub(super) fn embedded() -> Option<Subject> {
-    Some(Subject { gateway: Configured::start(CONFIGURATION), goods: SAMPLE, _behind: None })
+pub(super) fn embedded(shared: &'static Shared<Subject>) -> Option<Lent<Subject>> {
+    Some(shared.get(|| Subject { gateway: Configured::start(CONFIGURATION), goods: SAMPLE, _behind: None }))
 }
 
 /// A shop that speaks UCP over REST: another gateway with the sample.
-pub(super) fn ucp_over_rest() -> Option<Subject> {
-    Some(in_front_of_ucp("rest", ""))
+pub(super) fn ucp_over_rest(shared: &'static Shared<Subject>) -> Option<Lent<Subject>> {
+    Some(shared.get(|| in_front_of_ucp("rest", "")))
 }
 
 /// A shop that speaks UCP over MCP.
-pub(super) fn ucp_over_mcp() -> Option<Subject> {
-    Some(in_front_of_ucp("mcp", ""))
+pub(super) fn ucp_over_mcp(shared: &'static Shared<Subject>) -> Option<Lent<Subject>> {
+    Some(shared.get(|| in_front_of_ucp("mcp", "")))
 }
 
 /// The token of the admin endpoint, where there is one.
@@ -60,30 +60,34 @@ pub(super) fn in_front_of_ucp(transport: &str, more: &str) -> Subject {
     let gateway = Setup::new(&format!("{CONFIGURATION}{UPSTREAM}transport = \"{transport}\"\n{more}"))
         .file("token", ADMIN_TOKEN)
         .arguments(&["--backend", "ucp", "--upstream-url", &format!("http://{}", shop.address)])
-        .start_on(tempfile::tempdir().expect("a directory"));
+        .start_on(crate::harness::folder());
     Subject { gateway, goods: SAMPLE, _behind: Some(shop) }
 }
 
 /// A shop behind the Storefront API: `tests/upstreams/storefront`, where `UCP_STOREFRONT_URL` says that it listens.
-pub(super) fn storefront() -> Option<Subject> {
+pub(super) fn storefront(shared: &'static Shared<Subject>) -> Option<Lent<Subject>> {
     let Ok(upstream) = std::env::var("UCP_STOREFRONT_URL") else {
         println!("skipped: UCP_STOREFRONT_URL does not say where tests/upstreams/storefront listens");
         return None;
     };
+    Some(shared.get(|| in_front_of_storefront(&upstream)))
+}
+
+fn in_front_of_storefront(upstream: &str) -> Subject {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     let made = runtime.block_on(async {
-        let client = reqwest::Client::builder().no_proxy().build().expect("a client");
+        let client = reqwest::Client::builder().no_proxy().timeout(crate::wire::PATIENCE).build().expect("a client");
         let answer = client.post(format!("{upstream}/shops")).json(&json!({})).send().await.expect("an answer");
         answer.json::<Value>().await.expect("JSON")
     });
-    let token = tempfile::tempdir().expect("a directory");
+    let token = crate::harness::folder();
     let file = token.path().join("token");
     fs::write(&file, "private-token-of-the-test-shop").expect("a file");
     let url = made["url"].as_str().expect("an address").to_owned();
     let gateway = Setup::new(&format!("{CONFIGURATION}{UPSTREAM}"))
         .arguments(&["--backend", "shopify", "--upstream-url", &url])
         .arguments(&["--upstream-token-file", file.to_str().expect("a path")])
-        .start_on(tempfile::tempdir().expect("a directory"));
+        .start_on(crate::harness::folder());
     let goods = Goods {
         word: "cotton",
         choices: "gid://shopify/Product/1003",
@@ -93,5 +97,5 @@ pub(super) fn storefront() -> Option<Subject> {
         secret: Some("shopify/Cart"),
         end: End::HandedOff,
     };
-    Some(Subject { gateway, goods, _behind: None })
+    Subject { gateway, goods, _behind: None }
 }

@@ -130,7 +130,7 @@ fn t_27_a_cursor_that_was_not_issued_is_refused() {
 #[test]
 fn t_27_a_cursor_of_another_shop_is_refused() {
     let gateway = Gateway::shared();
-    let fresh = tempfile::tempdir().expect("a directory");
+    let fresh = crate::harness::folder();
     let other = Gateway::on(&fresh.path().join("new"), &[]);
     let mut payload = everything();
     payload["pagination"] = json!({ "cursor": other.search(&everything())["pagination"]["cursor"] });

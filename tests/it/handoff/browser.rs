@@ -1,46 +1,15 @@
 //! A browser without scripts, and a platform that buys over REST.
 
-use std::sync::{
-    Arc, Mutex, Weak,
-    atomic::{AtomicU64, Ordering},
-};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::{Value, json};
 use url::{Url, form_urlencoded};
 
+pub(crate) use crate::purchase::shopper::flowers;
 use crate::{
     harness::{Gateway, REST_HEADERS},
-    setup::shared,
     wire::Response,
 };
-
-/// A gateway with flowers, for all tests.
-pub(crate) fn flowers() -> Arc<Flowers> {
-    static SHARED: Mutex<Weak<Flowers>> = Mutex::new(Weak::new());
-    shared(&SHARED, || Flowers::with(&[]))
-}
-
-/// A flower shop on a directory of its own.
-pub(crate) struct Flowers {
-    gateway: Gateway,
-    _data: tempfile::TempDir,
-}
-
-impl Flowers {
-    pub(crate) fn with(arguments: &[&str]) -> Self {
-        let data = tempfile::tempdir().expect("a directory");
-        let gateway = Gateway::on(data.path(), &[&["--sample", "flower-shop"], arguments].concat());
-        Self { gateway, _data: data }
-    }
-}
-
-impl std::ops::Deref for Flowers {
-    type Target = Gateway;
-
-    fn deref(&self) -> &Gateway {
-        &self.gateway
-    }
-}
 
 /// A call of the platform that changes something.
 #[track_caller]

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::browser::{Browser, Page, call, look, path, ready};
 use crate::{
-    harness::{Gateway, binary, eventually},
+    harness::{Ends as _, binary, eventually},
     setup::{Configured, Setup},
 };
 
@@ -14,10 +14,9 @@ const STOREFRONT: &str = "https://shop.example/spring";
 
 /// A flower shop that knows where its own pages are, and gives carts and checkouts up after some seconds.
 fn hasty() -> Configured {
-    let data = tempfile::tempdir().expect("a directory");
-    drop(Gateway::on(data.path(), &["--sample", "flower-shop"]));
+    let data = crate::harness::flower_shop();
     let terms = |file: Option<&std::path::Path>| {
-        let output = binary().arg("terms").args(file).arg("--data-dir").arg(data.path()).output().expect("it runs");
+        let output = binary().arg("terms").args(file).arg("--data-dir").arg(data.path()).ends();
         assert!(output.status.success(), "{output:?}");
         output.stdout
     };

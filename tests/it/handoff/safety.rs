@@ -5,7 +5,7 @@ use std::io::Write as _;
 use serde_json::json;
 
 use super::browser::{Browser, bare, call, complete, flowers, path, ready};
-use crate::harness::{Gateway, binary};
+use crate::harness::{Ends as _, Gateway, binary};
 
 const HOSTILE: &str = "<script>alert(1)</script><img src=x onerror=alert(1)>\"'><b>**bold** [x](javascript:alert(1))";
 
@@ -56,7 +56,7 @@ fn every_page_is_locked_down() {
 
 #[test]
 fn hostile_texts_stay_texts() {
-    let data = tempfile::tempdir().expect("a directory");
+    let data = crate::harness::folder();
     let goods = data.path().join("goods.jsonl");
     let line = json!({
         "id": "p", "title": HOSTILE, "description": { "plain": HOSTILE },
@@ -69,8 +69,7 @@ fn hostile_texts_stay_texts() {
         .arg(&goods)
         .args(["--name", HOSTILE, "--currency", "USD", "--data-dir"])
         .arg(&shop)
-        .output()
-        .expect("it runs");
+        .ends();
     assert!(imported.status.success(), "{imported:?}");
     let gateway = Gateway::on(&shop, &[]);
     let checkout = call(
@@ -102,7 +101,7 @@ fn hostile_texts_stay_texts() {
 
 #[test]
 fn tokens_are_not_logged() {
-    let data = tempfile::tempdir().expect("a directory");
+    let data = crate::harness::folder();
     let mut command = binary();
     command.env("RUST_LOG", "trace");
     command.args(["serve", "--listen", "127.0.0.1:0", "--sample", "flower-shop", "--data-dir"]).arg(data.path());

@@ -1,60 +1,22 @@
 //! A geocoder elsewhere, for operators who have one.
 
-use std::{
-    io::{BufRead as _, BufReader, Write as _},
-    net::{SocketAddr, TcpListener, TcpStream},
-    sync::{Arc, Mutex, PoisonError},
-};
-
 use serde_json::{Value, json};
 use ucp_core::Release;
+use ucp_testkit::server::{Answer, Server};
 
 use super::{Way, call, ids};
 use crate::{harness::codes, setup::Configured};
 
-/// A service that knows one street, and fails to answer about another. It ends with the tests.
-struct Service {
-    address: SocketAddr,
-    asked: Arc<Mutex<Vec<String>>>,
-}
-
-impl Service {
-    fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-        let address = listener.local_addr().expect("an address");
-        let asked = Arc::new(Mutex::new(Vec::new()));
-        let log = Arc::clone(&asked);
-        std::thread::spawn(move || {
-            for stream in listener.incoming().map_while(Result::ok) {
-                let log = Arc::clone(&log);
-                std::thread::spawn(move || answer(&stream, &log));
-            }
-        });
-        Self { address, asked }
-    }
-
-    fn asked(&self) -> Vec<String> {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-}
-
-fn answer(mut stream: &TcpStream, log: &Mutex<Vec<String>>) {
-    let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
-    let first = lines.next().unwrap_or_default();
-    lines.by_ref().take_while(|line| !line.is_empty()).for_each(drop);
-    let body = if first.contains("Invented") {
-        json!([{ "lat": "37.7898", "lon": "-122.3942", "place_rank": 30 }])
-    } else {
-        json!([])
-    };
-    let status = if first.contains("Broken") { "500 Oops" } else { "200 OK" };
-    log.lock().unwrap_or_else(PoisonError::into_inner).push(first);
-    let body = body.to_string();
-    let _ = write!(
-        stream,
-        "HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
-        body.len()
-    );
+/// A service that knows one street, and fails to answer about another.
+fn service() -> Server {
+    Server::start(|request| {
+        let asked = request.uri().to_string();
+        if asked.contains("Broken") {
+            return Answer::status(500);
+        }
+        let known = json!({ "lat": "37.7898", "lon": "-122.3942", "place_rank": 30 });
+        Answer::json(&if asked.contains("Invented") { json!([known]) } else { json!([]) })
+    })
 }
 
 fn near(address: &Value) -> Value {
@@ -63,9 +25,8 @@ fn near(address: &Value) -> Value {
 
 #[test]
 fn it_is_asked_for_what_is_not_known_here_and_told_no_more_than_it_needs() {
-    let service = Service::start();
-    let gateway =
-        Configured::start(&format!("[geocoder]\nurl = \"http://{}/search\"\ntimeout_ms = 30000", service.address));
+    let service = service();
+    let gateway = Configured::start(&format!("[geocoder]\nurl = \"{}\"\ntimeout_ms = 30000", service.url("/search")));
     let search =
         |address: &Value| call(&gateway, Release::NEWEST, Way::Method, "search_merchants", &near(address)).answer();
     let invented = json!({
@@ -79,7 +40,8 @@ fn it_is_asked_for_what_is_not_known_here_and_told_no_more_than_it_needs() {
     let found = search(&invented);
     assert!(!ids(&found["merchants"]).is_empty(), "{found}");
     assert_eq!(search(&invented)["merchants"], found["merchants"]);
-    let asked = service.asked();
+    let asked: Vec<_> =
+        service.requests().iter().map(|request| format!("{} {}", request.method(), request.uri())).collect();
     assert_eq!(asked.len(), 1, "what was answered is remembered: {asked:?}");
     assert!(asked[0].starts_with("GET /search?") && asked[0].contains("Invented"), "{asked:?}");
     for secret in ["Ford", "Prefect", "0142"] {

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fs, path::Path, time::Duration};
 use serde_json::{Value, json};
 
 use super::{ask, ids};
-use crate::harness::{Gateway, binary, elements, eventually, sample_shop};
+use crate::harness::{Ends as _, Gateway, binary, elements, eventually, sample_shop};
 
 /// How long a running gateway may take to notice an import.
 const NOTICE: Duration = Duration::from_secs(30);
@@ -17,12 +17,12 @@ struct Report {
 }
 
 fn import(data: &Path, content: &str, arguments: &[&str]) -> Report {
-    let folder = tempfile::tempdir().expect("a directory");
+    let folder = crate::harness::folder();
     let file = folder.path().join("merchants.jsonl");
     fs::write(&file, content).expect("a file");
     let mut command = binary();
     command.args(["import", "--merchants"]).arg(&file).arg("--data-dir").arg(data).args(arguments);
-    let output = command.output().expect("it runs");
+    let output = command.ends();
     let text = |bytes| String::from_utf8(bytes).expect("text");
     Report { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
 }
@@ -46,7 +46,7 @@ fn line(number: usize) -> String {
 
 #[test]
 fn what_is_wrong_with_a_line_is_said_and_good_lines_are_kept() {
-    let folder = tempfile::tempdir().expect("a directory");
+    let folder = crate::harness::folder();
     let data = folder.path().join("shop");
     let with = |location: Value| json!({ "id": "m", "name": "M", "locations": [location] }).to_string();
     let lines = [
@@ -85,7 +85,7 @@ fn the_command_line_wants_one_kind_of_file() {
     for arguments in
         [vec!["import"], vec!["import", "a.jsonl", "--merchants", "b.jsonl"], vec!["import", "a.jsonl", "--lenient"]]
     {
-        let output = binary().args(&arguments).output().expect("it runs");
+        let output = binary().args(&arguments).ends();
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
     }
 }

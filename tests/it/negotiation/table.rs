@@ -1,20 +1,13 @@
 //! `explain negotiation`: the same decisions, for people.
 
-use std::{io::Write as _, process::Stdio};
-
 use serde_json::json;
 
 use super::*;
-use crate::harness::binary;
+use crate::harness::{Ends as _, binary};
 
 /// What the command says about a profile, and whether it is one to work with.
 fn explain(profile: &[u8]) -> (bool, String, String) {
-    let mut command = binary();
-    command.args(["explain", "negotiation", "--profile", "-"]);
-    let mut child =
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
-    child.stdin.take().expect("its input").write_all(profile).expect("it reads");
-    let output = child.wait_with_output().expect("it ends");
+    let output = binary().args(["explain", "negotiation", "--profile", "-"]).ends_with(profile);
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
     (output.status.success(), text(output.stdout), text(output.stderr))
 }

@@ -6,7 +6,7 @@ use ucp_core::Release;
 use super::host::{Canary, Host, profile_of};
 use crate::{
     harness::{Gateway, rpc},
-    setup::{Ask, Configured, REQUIRE, Refused, Setup, Transport, agent},
+    setup::{Ask, Refused, Setup, Transport, agent, requiring},
 };
 
 #[track_caller]
@@ -147,7 +147,7 @@ fn agt_02_plain_http_user_info_and_ports_of_other_services_are_refused() {
 /// The switch for development opens this machine, and nothing else.
 #[test]
 fn sec_03_the_switch_for_development_opens_loopback_alone() {
-    let (host, gateway) = (Host::start(), Configured::start(REQUIRE));
+    let (host, gateway) = (Host::start(), requiring());
     let port = host.address().port();
     for (number, host_name) in ["127.0.0.1", "localhost", "2130706433", "0x7f.1", "127.1"].into_iter().enumerate() {
         host.profile(&format!("/{number}"), &profile_of(Release::NEWEST));

@@ -1,19 +1,20 @@
-//! A host of platform profiles on this machine, which misbehaves on demand, and a canary that nobody may touch.
+//! A host of platform profiles on this machine, which misbehaves on demand.
 
 use std::{
     collections::HashMap,
-    io::{BufRead as _, BufReader, Read as _, Write as _},
-    net::{SocketAddr, TcpListener, TcpStream},
-    sync::{
-        Arc, Condvar, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
-    thread::JoinHandle,
+    net::SocketAddr,
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
 use serde_json::{Value, json};
 use ucp_core::Release;
+pub(crate) use ucp_testkit::server::Canary;
+use ucp_testkit::{
+    PATIENCE,
+    host::Request,
+    server::{Answer, Server},
+};
 
 use crate::harness::eventually;
 
@@ -84,9 +85,8 @@ impl Page {
 
 /// The host. It is gone when this is dropped.
 pub(crate) struct Host {
-    address: SocketAddr,
+    server: Server,
     inner: Arc<Inner>,
-    listener: Option<JoinHandle<()>>,
 }
 
 #[derive(Default)]
@@ -94,43 +94,33 @@ struct Inner {
     pages: Mutex<HashMap<String, Page>>,
     /// What paths get that have no page.
     others: Mutex<Option<Page>>,
-    /// The heads of the requests so far, by path.
-    visits: Mutex<Vec<(String, String)>>,
     released: (Mutex<bool>, Condvar),
-    closed: AtomicBool,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// The path that is asked for, with the query.
+fn path(request: &Request) -> &str {
+    request.uri().path_and_query().map_or("", |path| path.as_str())
+}
+
 impl Host {
     pub(crate) fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-        let address = listener.local_addr().expect("an address");
         let inner = Arc::new(Inner::default());
-        let accepting = Arc::clone(&inner);
-        let listener = std::thread::spawn(move || {
-            for stream in listener.incoming().map_while(Result::ok) {
-                if accepting.closed.load(Ordering::Acquire) {
-                    break;
-                }
-                let inner = Arc::clone(&accepting);
-                // Whoever hangs up early is no failure of the host.
-                std::thread::spawn(move || inner.attend(stream).ok());
-            }
-        });
-        Self { address, inner, listener: Some(listener) }
+        let answering = Arc::clone(&inner);
+        Self { server: Server::start(move |request| answering.page(path(request)).answer(&answering)), inner }
     }
 
     /// The address of a path.
     pub(crate) fn url(&self, path: &str) -> String {
-        format!("http://{}{path}", self.address)
+        self.server.url(path)
     }
 
     /// Where it listens.
     pub(crate) fn address(&self) -> SocketAddr {
-        self.address
+        self.server.address()
     }
 
     /// Puts a page under a path, and gives its address.
@@ -150,25 +140,24 @@ impl Host {
     }
 
     /// How often a path was asked for.
-    pub(crate) fn visits(&self, path: &str) -> usize {
-        lock(&self.inner.visits).iter().filter(|(visited, _)| visited == path).count()
+    pub(crate) fn visits(&self, asked: &str) -> usize {
+        self.server.requests().iter().filter(|request| path(request) == asked).count()
     }
 
     /// How often anything was asked for.
     pub(crate) fn all_visits(&self) -> usize {
-        lock(&self.inner.visits).len()
+        self.server.requests().len()
     }
 
-    /// The head of the last request for a path.
-    pub(crate) fn last_request(&self, path: &str) -> String {
-        let visits = lock(&self.inner.visits);
-        let found = visits.iter().rev().find(|(visited, _)| visited == path);
-        found.unwrap_or_else(|| panic!("{path} was asked for")).1.clone()
+    /// The last request for a path.
+    pub(crate) fn last_request(&self, asked: &str) -> Request {
+        let found = self.server.requests().into_iter().rfind(|request| path(request) == asked);
+        found.unwrap_or_else(|| panic!("{asked} was asked for"))
     }
 
     /// Waits until a path was asked for.
     pub(crate) fn wait_for_visit(&self, path: &str) {
-        eventually("the host is asked", Duration::from_secs(30), || (self.visits(path) > 0).then_some(()));
+        eventually("the host is asked", PATIENCE, || (self.visits(path) > 0).then_some(()));
     }
 
     /// Lets the pages go that are held.
@@ -180,117 +169,38 @@ impl Host {
 
 impl Drop for Host {
     fn drop(&mut self) {
-        self.inner.closed.store(true, Ordering::Release);
         self.release();
-        // Wakes the listener up.
-        let _ = TcpStream::connect(self.address);
-        if let Some(listener) = self.listener.take() {
-            let _ = listener.join();
-        }
     }
 }
 
 impl Inner {
-    /// One request, and how it is treated.
-    fn attend(&self, stream: TcpStream) -> std::io::Result<()> {
-        stream.set_read_timeout(Some(Duration::from_secs(30)))?;
-        stream.set_write_timeout(Some(Duration::from_secs(30)))?;
-        let mut reader = BufReader::new(stream);
-        let mut head = String::new();
-        if reader.fill_buf()?.first() == Some(&0x16) {
-            // Somebody speaks TLS here. What servers of plain http say to that:
-            return reader.get_mut().write_all(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
-        }
-        while !head.ends_with("\r\n\r\n") {
-            if reader.read_line(&mut head)? == 0 {
-                return Ok(());
-            }
-        }
-        let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
-        let page = lock(&self.pages).get(&path).cloned().or_else(|| lock(&self.others).clone());
-        lock(&self.visits).push((path, head));
-        self.treat(page.unwrap_or_else(|| Page::status(404)), reader.get_mut())?;
-        // The other side has to have read it all before the connection is reset.
-        reader.get_ref().shutdown(std::net::Shutdown::Write)?;
-        reader.read_to_end(&mut Vec::new()).map(|_| ())
+    fn page(&self, path: &str) -> Page {
+        let page = lock(&self.pages).get(path).cloned().or_else(|| lock(&self.others).clone());
+        page.unwrap_or_else(|| Page::status(404))
     }
+}
 
-    fn treat(&self, page: Page, stream: &mut TcpStream) -> std::io::Result<()> {
-        let open = || !self.closed.load(Ordering::Acquire);
-        match page {
-            Page::Answer(status, headers, body) => {
-                let headers: String = headers.iter().map(|header| format!("{header}\r\n")).collect();
-                let length = body.len();
-                let head = format!("HTTP/1.1 {status} Whatever\r\n{headers}Content-Length: {length}\r\n");
-                stream.write_all(format!("{head}Connection: close\r\n\r\n").as_bytes())?;
-                stream.write_all(&body)
-            }
-            Page::Held(page) => {
-                let mut released = lock(&self.released.0);
-                while !*released {
-                    released = self.released.1.wait(released).unwrap_or_else(PoisonError::into_inner);
-                }
+impl Page {
+    /// How a host answers with it.
+    fn answer(self, host: &Inner) -> Answer {
+        match self {
+            Self::Answer(status, headers, body) => Answer::Whole(status, headers, body),
+            Self::Held(page) => {
+                let (released, changed) = &host.released;
+                let held = changed.wait_timeout_while(lock(released), 2 * PATIENCE, |released| !*released);
+                let (released, _) = held.unwrap_or_else(PoisonError::into_inner);
+                assert!(*released, "a page is let go that is held");
                 drop(released);
-                self.treat(*page, stream)
+                page.answer(host)
             }
-            Page::Forever(first, others, pause) => {
-                stream.write_all(&first)?;
-                while open() {
-                    stream.write_all(&others)?;
-                    pause.into_iter().for_each(std::thread::sleep);
-                }
-                Ok(())
-            }
-            Page::Half => {
+            Self::Forever(first, others, pause) => Answer::Forever(first, others, pause),
+            Self::Half => {
                 let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 9999\r\n\r\n";
-                stream.write_all(format!("{head}{{\"{MARKER}\":").as_bytes())
+                Answer::Bytes(format!("{head}{{\"{MARKER}\":").into())
             }
-            Page::Noise => stream.write_all(format!("220 {MARKER} ESMTP\r\n").as_bytes()),
-            Page::Nothing => Ok(()),
+            Self::Noise => Answer::Bytes(format!("220 {MARKER} ESMTP\r\n").into()),
+            Self::Nothing => Answer::HangUp,
         }
-    }
-}
-
-/// A listener that stands for everything that a gateway must not reach.
-pub(crate) struct Canary {
-    address: SocketAddr,
-    visitors: Arc<Mutex<Vec<SocketAddr>>>,
-}
-
-impl Canary {
-    pub(crate) fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-        let address = listener.local_addr().expect("an address");
-        let visitors = Arc::new(Mutex::new(Vec::new()));
-        let book = Arc::clone(&visitors);
-        // Ends with the process: it holds nothing but the port.
-        std::thread::spawn(move || {
-            while let Ok((_, visitor)) = listener.accept() {
-                lock(&book).push(visitor);
-            }
-        });
-        Self { address, visitors }
-    }
-
-    pub(crate) fn port(&self) -> u16 {
-        self.address.port()
-    }
-
-    /// An address of it that a gateway could be made to visit.
-    pub(crate) fn url(&self) -> String {
-        format!("http://{}/secret", self.address)
-    }
-
-    /// That nobody has connected to it.
-    #[track_caller]
-    pub(crate) fn is_untouched(&self) {
-        // A visit of its own shows that it counts, and comes behind all others.
-        let own = TcpStream::connect(self.address).and_then(|stream| stream.local_addr()).expect("it listens");
-        let visitors = eventually("it counts", Duration::from_secs(30), || {
-            Some(lock(&self.visitors).clone()).filter(|visitors| visitors.contains(&own))
-        });
-        assert_eq!(visitors, [own], "the canary was touched");
-        lock(&self.visitors).clear();
     }
 }
 

@@ -6,7 +6,7 @@ use ucp_core::Release;
 use super::host::{Canary, Host, Page, profile_of, profile_with};
 use crate::{
     harness::{Gateway, codes, elements},
-    setup::{Ask, Configured, REQUIRE, Setup, Transport},
+    setup::{Ask, Configured, REQUIRE, Setup, Transport, requiring},
 };
 
 fn under(policy: &str) -> String {
@@ -27,7 +27,7 @@ fn out_of_reach(host: &Host) -> Vec<String> {
 
 #[test]
 fn agt_04_under_require_nobody_is_served_whose_profile_cannot_be_had() {
-    let (gateway, host) = (Configured::start(REQUIRE), Host::start());
+    let (gateway, host) = (requiring(), Host::start());
     for url in out_of_reach(&host) {
         for transport in Transport::ALL {
             let refused = Ask::new(transport, &url).refusal(&gateway);
@@ -243,7 +243,7 @@ fn a_pinned_profile_that_is_none_keeps_the_gateway_from_starting() {
         (json!({ "ucp": { "version": "draft" } }), "`$.ucp.version` is missing or no date"),
     ] {
         let configuration = platform("One", "https://agent.example.com/p", "profile_file = \"p.json\"");
-        let data = tempfile::tempdir().expect("a directory");
+        let data = crate::harness::folder();
         let data = data.path().to_str().expect("a path");
         let setup = Setup::new(&configuration).arguments(&["--listen", "127.0.0.1:0", "--data-dir", data]);
         let said = setup.file("p.json", &content.to_string()).run("serve").expect_err("refused");

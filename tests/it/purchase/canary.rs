@@ -33,7 +33,7 @@ fn paying(shopper: &Shopper<'_>, token: &str, card: bool) -> Value {
 
 #[test]
 fn what_pays_is_never_seen_again() {
-    let data = tempfile::tempdir().expect("a directory");
+    let data = crate::harness::folder();
     let mut command = binary();
     command.args(["serve", "--sample", "flower-shop", "--listen", "127.0.0.1:0", "--data-dir"]).arg(data.path());
     command.env("RUST_LOG", "trace");

@@ -8,7 +8,7 @@ use ucp_core::Release;
 
 use super::shopper::{Shopper, address, errors, flower_shop, id, lines, ready, said_at, shipping, total, ways};
 use crate::{
-    harness::{Gateway, binary, elements, eventually, texts},
+    harness::{self, Ends as _, Gateway, binary, elements, eventually, texts},
     setup::Transport,
 };
 
@@ -21,15 +21,14 @@ fn terms(data: &TempDir, set: Option<&Value>) -> Result<String, String> {
         std::fs::write(file.path(), terms.to_string()).expect("a file");
         command.arg(file.path());
     }
-    let output = command.output().expect("it runs");
+    let output = command.ends();
     let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
     if output.status.success() { Ok(text(output.stdout)) } else { Err(text(output.stderr)) }
 }
 
 /// A shop of flowers with other terms.
 pub(super) fn shop(change: impl FnOnce(&mut Value)) -> (Gateway, TempDir) {
-    let data = tempfile::tempdir().expect("a directory");
-    drop(flower_shop(data.path(), &[]));
+    let data = harness::flower_shop();
     let mut present: Value = serde_json::from_str(&terms(&data, None).expect("the terms")).expect("JSON");
     change(&mut present);
     terms(&data, Some(&present)).expect("terms that make sense");
@@ -125,8 +124,7 @@ fn taxes_follow_the_destination() {
 /// What a person gets wrong in the terms is told, and nothing is changed.
 #[test]
 fn terms_that_make_no_sense_are_refused() {
-    let data = tempfile::tempdir().expect("a directory");
-    drop(flower_shop(data.path(), &[]));
+    let data = harness::flower_shop();
     let before = terms(&data, None).expect("the terms");
     let present: Value = serde_json::from_str(&before).expect("JSON");
     for (pointer, wrong) in [
@@ -149,7 +147,7 @@ fn terms_that_make_no_sense_are_refused() {
 /// Known buyers choose among the addresses that the shop has of them.
 #[test]
 fn a_known_buyer_is_offered_stored_addresses() {
-    let data = tempfile::tempdir().expect("a directory");
+    let data = harness::flower_shop();
     let shop = flower_shop(data.path(), &[]);
     for (release, transport) in [(Release::V2026_01_11, Transport::Rest), (Release::NEWEST, Transport::Tool)] {
         let shopper = Shopper::new(&shop, release, transport);

@@ -6,7 +6,7 @@ use ucp_core::Release;
 
 use super::shopper::{Shopper, id, total};
 use crate::{
-    harness::{Gateway, binary, elements, rpc},
+    harness::{Ends as _, Gateway, Lent, Shared, binary, elements, rpc, sample_shop},
     setup::Transport,
 };
 
@@ -19,16 +19,17 @@ const JEANS: &str = r#"{"id":"prod_jeans","handle":"blue-jeans","title":"Blue Je
     "price":{"amount":5000,"currency":"USD"}}]}"#;
 
 /// A shop that sells them.
-fn shop() -> Gateway {
-    let data = tempfile::tempdir().expect("a directory");
-    let file = data.path().join("jeans.jsonl");
-    std::fs::write(&file, JEANS.replace('\n', " ")).expect("a file");
-    let folder = data.keep();
-    // The sample's terms say how things are sent.
-    drop(Gateway::on(&folder, &[]));
-    let imported = binary().arg("import").arg(&file).arg("--data-dir").arg(&folder).output().expect("it runs");
-    assert!(imported.status.success(), "{imported:?}");
-    Gateway::on(&folder, &[])
+fn shop() -> Lent<Gateway> {
+    static SHARED: Shared<Gateway> = Shared::new();
+    SHARED.get(|| {
+        // The sample's terms say how things are sent.
+        let data = sample_shop();
+        let file = data.path().join("jeans.jsonl");
+        std::fs::write(&file, JEANS.replace('\n', " ")).expect("a file");
+        let imported = binary().arg("import").arg(&file).arg("--data-dir").arg(data.path()).ends();
+        assert!(imported.status.success(), "{imported:?}");
+        Gateway::on(data.path(), &[]).keeping(data)
+    })
 }
 
 fn message(id: u64, method: &str, params: &Value) -> Value {

@@ -13,7 +13,7 @@ use ucp_wire::documents::release_path;
 
 use super::shopper::{Shopper, id, ready, said_at, ways};
 use crate::{
-    harness::Gateway,
+    harness::{Ends as _, Gateway},
     platforms::host::{Host, profile_with},
     setup::{Configured, REQUIRE, Setup, Transport},
     signatures::{key, keys, now},
@@ -29,7 +29,7 @@ struct Market {
 
 impl Market {
     fn open() -> Self {
-        let data = tempfile::tempdir().expect("a directory");
+        let data = crate::harness::flower_shop();
         keys(&["generate"], data.path());
         let setup = Setup::new(&REQUIRE.replace("\"require\"", "\"development\""));
         let shop = setup.arguments(&["--sample", "flower-shop"]).start_on(data);
@@ -176,13 +176,8 @@ fn every_answer_is_signed_and_nothing_is_sold_without_a_mandate() {
 fn the_mandate_is_kept_with_the_order_and_shown_to_who_asks_for_it() {
     let market = Market::open();
     let orders = |arguments: &[&str]| {
-        let output = crate::harness::binary()
-            .arg("orders")
-            .args(arguments)
-            .arg("--data-dir")
-            .arg(market.shop.data())
-            .output()
-            .expect("it runs");
+        let output =
+            crate::harness::binary().arg("orders").args(arguments).arg("--data-dir").arg(market.shop.data()).ends();
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
         if output.status.success() { Ok(text(output.stdout)) } else { Err(text(output.stderr)) }
     };

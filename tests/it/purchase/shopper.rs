@@ -2,10 +2,7 @@
 
 use std::{
     path::Path,
-    sync::{
-        Arc, Mutex, Weak,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::atomic::{AtomicU64, Ordering},
 };
 
 use serde_json::{Map, Value, json};
@@ -13,8 +10,8 @@ use ucp_core::{Operation, Release};
 use ucp_wire::documents::release_path;
 
 use crate::{
-    harness::{Gateway, PROFILE, elements, rpc},
-    setup::{Transport, shared},
+    harness::{self, Gateway, Lent, PROFILE, Runs, Shared, elements, rpc},
+    setup::Transport,
     wire::Response,
 };
 
@@ -29,9 +26,9 @@ pub(crate) fn flower_shop(data: &Path, arguments: &[&str]) -> Gateway {
 }
 
 /// A flower shop for all tests that do not buy it empty.
-pub(crate) fn flowers() -> Arc<Flowers> {
-    static SHARED: Mutex<Weak<Flowers>> = Mutex::new(Weak::new());
-    shared(&SHARED, Flowers::open)
+pub(crate) fn flowers() -> Lent<Flowers> {
+    static SHARED: Shared<Flowers> = Shared::new();
+    SHARED.get(Flowers::open)
 }
 
 /// A flower shop on a directory of its own.
@@ -42,8 +39,13 @@ pub(crate) struct Flowers {
 
 impl Flowers {
     pub(crate) fn open() -> Self {
-        let data = tempfile::tempdir().expect("a directory");
-        Self { gateway: flower_shop(data.path(), &[]), data }
+        Self::with(&[])
+    }
+
+    /// The same with more arguments.
+    pub(crate) fn with(arguments: &[&str]) -> Self {
+        let data = harness::flower_shop();
+        Self { gateway: flower_shop(data.path(), arguments), data }
     }
 
     pub(crate) fn data(&self) -> &Path {
@@ -56,6 +58,12 @@ impl std::ops::Deref for Flowers {
 
     fn deref(&self) -> &Gateway {
         &self.gateway
+    }
+}
+
+impl Runs for Flowers {
+    fn gateways(&self) -> Vec<&Gateway> {
+        vec![&self.gateway]
     }
 }
 

@@ -9,15 +9,16 @@ use std::{path::Path, process::Output, time::Duration};
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use serde_json::{Value, json};
 use ucp_core::Release;
+use ucp_testkit::server::Answer;
 use ucp_trust::{
     jwk::{PublicKey, read_document},
     signature::{Message, RequestLine, Scheme, Signed, Start},
 };
 
-use self::receiver::{Delivery, Receiver, Treatment};
+use self::receiver::{Delivery, Receiver};
 use super::shopper::{Shopper, id, ready};
 use crate::{
-    harness::{Gateway, binary, eventually},
+    harness::{Ends as _, Gateway, binary, eventually, flower_shop, folder},
     platforms::host::{Canary, Host, profile_with},
     setup::{Configured, REQUIRE, Setup, Transport},
     signatures::keys,
@@ -61,7 +62,7 @@ impl Place {
 
     /// The same with another sample.
     fn selling(configuration: &str, sample: &str) -> Self {
-        let data = tempfile::tempdir().expect("a directory");
+        let data = if sample == "flower-shop" { flower_shop() } else { folder() };
         keys(&["generate"], data.path());
         let (gateway, host) =
             (Setup::new(configuration).arguments(&["--sample", sample]).start_on(data), Host::start());
@@ -111,8 +112,8 @@ impl Place {
     /// The webhooks, once the last one is in this state.
     fn until(&self, state: &str) -> Value {
         eventually(state, Duration::from_secs(60), || {
-            let all = self.json(&["webhooks", "list"]);
-            Some(all.clone()).filter(|all| all[0]["state"] == state)
+            let all = listed(|| self.json(&["webhooks", "list"]));
+            Some(all).filter(|all| all[0]["state"] == state)
         })
     }
 
@@ -132,9 +133,15 @@ impl Place {
     }
 }
 
+/// What a command lists that is run again and again. Were it run without a pause, the machine would do little else.
+fn listed(list: impl FnOnce() -> Value) -> Value {
+    std::thread::sleep(Duration::from_millis(200));
+    list()
+}
+
 /// What a command says on a data directory.
 fn run(data: &Path, arguments: &[&str]) -> Output {
-    binary().args(arguments).arg("--data-dir").arg(data).output().expect("it runs")
+    binary().args(arguments).arg("--data-dir").arg(data).ends()
 }
 
 /// That these are tries of one webhook.
@@ -208,15 +215,14 @@ fn older_releases_get_their_own_form_with_a_detached_signature() {
 
 #[test]
 fn whk_03_what_does_not_arrive_is_sent_again_byte_by_byte() {
-    let status = |status, more: &str| Treatment::Status(status, more.to_owned());
     let canary = Canary::start();
-    let elsewhere = format!("Location: {}\r\n", canary.url());
+    let elsewhere = format!("Location: {}", canary.url());
     let plan = [
-        status(500, ""),
-        Treatment::Reset,
-        status(307, &elsewhere),
-        Treatment::Hang,
-        status(503, "Retry-After: 1\r\n"),
+        Answer::status(500),
+        Answer::HangUp,
+        Answer::Whole(307, vec![elsewhere], Vec::new()),
+        Answer::Silence,
+        Answer::Whole(503, vec!["Retry-After: 1".to_owned()], Vec::new()),
     ];
     let place = Place::with(&open().replace("30000", "3000"));
     let receiver = Receiver::start(plan.clone());
@@ -231,7 +237,7 @@ fn whk_03_what_does_not_arrive_is_sent_again_byte_by_byte() {
 #[test]
 fn whk_03_a_platform_that_is_gone_is_left_alone_until_somebody_asks() {
     let place = Place::open();
-    let receiver = Receiver::start([Treatment::Status(410, String::new())]);
+    let receiver = Receiver::start([Answer::status(410)]);
     place.order(Release::NEWEST, &place.platform("p", Release::NEWEST, &receiver));
     let all = place.until("gone");
     let webhook = all[0]["id"].as_str().expect("an identifier");
@@ -248,7 +254,7 @@ fn whk_03_a_platform_that_is_gone_is_left_alone_until_somebody_asks() {
 #[test]
 fn a_killed_gateway_tells_what_it_had_not_told() {
     let mut place = Place::open();
-    let receiver = Receiver::start([Treatment::Hang]);
+    let receiver = Receiver::start([Answer::Silence]);
     let order = place.order(Release::NEWEST, &place.platform("p", Release::NEWEST, &receiver));
     receiver.after(1);
     place.gateway.kill();
@@ -278,9 +284,9 @@ fn sec_03_nothing_is_sent_to_a_forbidden_address() {
         place.order(Release::NEWEST, &place.host.profile(&format!("/{name}"), &profile(Release::NEWEST, Some(&url))));
     }
     let all = eventually("all are tried", Duration::from_secs(60), || {
-        let all = place.json(&["webhooks", "list"]);
+        let all = listed(|| place.json(&["webhooks", "list"]));
         let tried = |one: &Value| one["attempts"].as_u64() >= Some(1);
-        Some(all.clone()).filter(|all| all.as_array().expect("a list").iter().all(tried))
+        Some(all).filter(|all| all.as_array().expect("a list").iter().all(tried))
     });
     for one in all.as_array().expect("a list") {
         let problem = one["problem"].as_str().expect("a problem");
@@ -332,7 +338,7 @@ fn two_gateways_on_one_directory_tell_each_step_once_and_in_its_turn() {
     let deliveries = receiver.after(3 * ORDERS);
     let waiting = |all: &Value| all.as_array().expect("a list").iter().any(|one| one["state"] == "waiting");
     let all = eventually("all is settled", Duration::from_secs(60), || {
-        Some(place.json(&["webhooks", "list", "--limit", "100"])).filter(|all| !waiting(all))
+        Some(listed(|| place.json(&["webhooks", "list", "--limit", "100"]))).filter(|all| !waiting(all))
     });
     assert!(all.as_array().expect("a list").iter().all(|one| one["attempts"] == 1), "{all}");
     assert_eq!(receiver.deliveries().len(), 3 * ORDERS, "none twice");
@@ -347,7 +353,7 @@ fn two_gateways_on_one_directory_tell_each_step_once_and_in_its_turn() {
 #[test]
 fn ten_thousand_notices_for_a_platform_that_hangs_delay_no_other_and_take_no_memory() {
     let place = Place::open();
-    let (dead, living) = (Receiver::start(vec![Treatment::Hang; 64]), Receiver::start([]));
+    let (dead, living) = (Receiver::start(vec![Answer::Silence; 64]), Receiver::start([]));
     let order = place.order(Release::NEWEST, &place.platform("dead", Release::NEWEST, &dead));
     dead.after(1);
     // As many as if ten thousand orders had been placed.
@@ -381,7 +387,7 @@ fn resident(gateway: &Gateway) -> u64 {
 
 #[test]
 fn operators_move_orders_over_http_too() {
-    let data = tempfile::tempdir().expect("a directory");
+    let data = crate::harness::folder();
     let configuration = open() + "[server]\nadmin_listen = \"127.0.0.1:0\"\nadmin_token_file = \"token\"\n";
     let setup = Setup::new(&configuration).file("token", "operators-only\n").arguments(&["--sample", "flower-shop"]);
     let place = Place { gateway: setup.start_on(data), host: Host::start(), keys: Vec::new() };

@@ -1,9 +1,7 @@
 //! The gateway's own keys: made, shown, rotated, published (rules DISC-13, DISC-14), and used from the command line.
 
-use std::{io::Write as _, process::Stdio};
-
 use super::*;
-use crate::harness::{eventually, sample_shop};
+use crate::harness::{Ends as _, eventually, sample_shop};
 
 /// Twice as long as a running gateway takes to look at its keys again, and more.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -101,7 +99,7 @@ fn a_gateway_without_keys_publishes_none_and_takes_the_first_one_up() {
 fn private_keys_are_for_their_owner_alone() {
     use std::os::unix::fs::PermissionsExt as _;
 
-    let data = tempfile::tempdir().expect("a directory");
+    let data = crate::harness::folder();
     keys(&["generate"], data.path());
     let folder = data.path().join("keys");
     let mode = |path: &Path| std::fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
@@ -115,13 +113,13 @@ fn private_keys_are_for_their_owner_alone() {
 /// A file that may not grow stands for a disk that is full.
 #[test]
 fn a_full_disk_during_a_rotation_leaves_the_keys_as_they_were() {
-    let data = tempfile::tempdir().expect("a directory");
+    let data = crate::harness::folder();
     keys(&["generate"], data.path());
     let before = keys(&["list", "--json"], data.path());
     let gateway = binary().get_program().to_owned();
     let mut command = std::process::Command::new("bash");
     command.args(["-c", "trap '' XFSZ; ulimit -f 0; exec \"$0\" keys rotate --data-dir \"$1\""]);
-    let output = command.arg(gateway).arg(data.path()).output().expect("it runs");
+    let output = command.arg(gateway).arg(data.path()).ends();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success() && said.starts_with("ucp-gateway: "), "{said}");
     assert_eq!(keys(&["list", "--json"], data.path()), before);
@@ -142,7 +140,7 @@ fn a_damaged_key_keeps_the_gateway_from_starting_and_is_named() {
     {
         std::fs::write(&file, damaged).expect("a file");
         for command in [&["keys", "list"][..], &["serve", "--listen", "127.0.0.1:0"]] {
-            let output = binary().args(command).arg("--data-dir").arg(data.path()).output().expect("it runs");
+            let output = binary().args(command).arg("--data-dir").arg(data.path()).ends();
             let said = String::from_utf8(output.stderr).expect("UTF-8");
             assert!(!output.status.success() && said.contains(&kid) && said.contains("not a key"), "{said}");
             assert!(!said.contains(&private) && !said.contains("panicked"), "{said}");
@@ -152,11 +150,7 @@ fn a_damaged_key_keeps_the_gateway_from_starting_and_is_named() {
 
 /// A command that reads a message from its standard input.
 fn piped(arguments: &[&str], message: &[u8]) -> (bool, Vec<u8>, String) {
-    let mut command = binary();
-    command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().expect("it runs");
-    child.stdin.take().expect("its input").write_all(message).expect("it reads");
-    let output = child.wait_with_output().expect("it ends");
+    let output = binary().args(arguments).ends_with(message);
     (output.status.success(), output.stdout, String::from_utf8(output.stderr).expect("UTF-8"))
 }
 
@@ -165,7 +159,7 @@ fn piped(arguments: &[&str], message: &[u8]) -> (bool, Vec<u8>, String) {
 fn the_commands_sign_and_verify_what_the_gateway_takes() {
     let (gateway, host) = place();
     for algorithm in ["es256", "es384"] {
-        let data = tempfile::tempdir().expect("a directory");
+        let data = crate::harness::folder();
         keys(&["generate", "--algorithm", algorithm], data.path());
         let mut profile = profile_of(Release::NEWEST);
         profile["keys"] =

@@ -55,7 +55,7 @@ fn sig_11_a_caller_can_ask_for_a_signature() {
         }
     }
     // Without a key there is an answer without a signature.
-    let gateway = Configured::start(REQUIRE);
+    let gateway = requiring();
     let response = Ask::new(Transport::Rest, &url).header("Accept-Signature", "sig1=()").send(&gateway);
     assert_eq!((response.status, signer_of(&response, &[])), (200, None));
 }
@@ -77,25 +77,20 @@ fn sig_10_requests_of_the_gateway_say_who_asks_and_are_signed() {
     let host = Host::start();
     let url = host.put("/p?q=1", Page::json(&profile_of(Release::NEWEST)));
     Ask::new(Transport::Rest, &url).answer(&gateway);
-    let head = host.last_request("/p?q=1");
-    let mut headers = HeaderMap::new();
-    for line in head.lines().skip(1) {
-        if let Some((name, value)) = line.split_once(": ") {
-            let name = HeaderName::from_bytes(name.as_bytes()).expect("a name");
-            headers.insert(name, HeaderValue::from_str(value).expect("a value"));
-        }
-    }
+    let request = host.last_request("/p?q=1");
+    let headers = request.headers();
     let own = format!("profile=\"http://{}/.well-known/ucp\"", gateway.address);
     assert_eq!(headers["ucp-agent"], own);
     for secret in ["authorization", "cookie", "x-api-key", "referer"] {
-        assert!(!headers.contains_key(secret), "{head}");
+        assert!(!headers.contains_key(secret), "{request:?}");
     }
     let authority = host.address().to_string();
     let line =
         RequestLine { method: "GET", scheme: Scheme::Http, authority: &authority, path: "/p", query: Some("q=1") };
-    let message = Message { start: Start::Request(line), headers: &headers };
-    let signed = Signed::read(&headers).expect("readable").expect("signed");
-    let verified = signed.verify(&message, b"", &keys, now()).unwrap_or_else(|refusal| panic!("{refusal}: {head}"));
+    let message = Message { start: Start::Request(line), headers };
+    let signed = Signed::read(headers).expect("readable").expect("signed");
+    let verified =
+        signed.verify(&message, b"", &keys, now()).unwrap_or_else(|refusal| panic!("{refusal}: {request:?}"));
     assert_eq!(verified.keyid, keys[0].kid());
 }
 

@@ -7,7 +7,7 @@ use std::{
     num::NonZero,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, Mutex, PoisonError, mpsc},
-    thread,
+    thread::{self, JoinHandle},
 };
 
 use rusqlite::Connection;
@@ -23,18 +23,23 @@ const CACHE_KIB: i64 = 1_024;
 /// Whatever is to be done.
 type Job = Box<dyn FnOnce(&mut Connection) + Send>;
 
-/// The threads. They end when this is dropped and their work is done.
+/// The threads. Dropping this waits until they have done their work and closed their connections: the log of the database
+/// is put away by whoever closes the last one.
 #[derive(Debug)]
-pub(super) struct Workers(mpsc::Sender<Job>);
+pub(super) struct Workers {
+    jobs: Option<mpsc::Sender<Job>>,
+    threads: Vec<JoinHandle<()>>,
+}
 
 impl Workers {
     /// Starts the threads, and opens their connections.
     pub(super) fn start(database: &Database) -> Result<Self, StoreError> {
         // Two at least, so that one long search does not hold up everybody.
-        let threads = thread::available_parallelism().map_or(1, NonZero::get).max(2);
+        let count = thread::available_parallelism().map_or(1, NonZero::get).max(2);
         let (jobs, queue) = mpsc::channel::<Job>();
         let queue = Arc::new(Mutex::new(queue));
-        for _ in 0..threads {
+        let mut workers = Self { jobs: Some(jobs), threads: Vec::new() };
+        for _ in 0..count {
             let mut connection = database.connect()?;
             connection.pragma_update(None, "cache_size", -CACHE_KIB).map_err(crate::WriteError::from)?;
             let queue = Arc::clone(&queue);
@@ -43,9 +48,10 @@ impl Workers {
                     job(&mut connection);
                 }
             };
-            thread::Builder::new().name("directory".into()).spawn(work).map_err(StoreError::Thread)?;
+            let thread = thread::Builder::new().name("directory".into()).spawn(work).map_err(StoreError::Thread)?;
+            workers.threads.push(thread);
         }
-        Ok(Self(jobs))
+        Ok(workers)
     }
 
     /// Has a thread do something.
@@ -66,11 +72,22 @@ impl Workers {
                 let _ = sender.send(outcome);
             }
         };
-        self.0.send(Box::new(job)).map_err(|_| Refusal::internal())?;
+        let jobs = self.jobs.as_ref().ok_or_else(Refusal::internal)?;
+        jobs.send(Box::new(job)).map_err(|_| Refusal::internal())?;
         done.await.unwrap_or_else(|_| {
             tracing::error!("a read of the directory failed");
             Err(Refusal::internal())
         })
+    }
+}
+
+impl Drop for Workers {
+    fn drop(&mut self) {
+        self.jobs.take();
+        for thread in self.threads.drain(..) {
+            // What panicked was caught, and told to whoever asked.
+            drop(thread.join());
+        }
     }
 }
 

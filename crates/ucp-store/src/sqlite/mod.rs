@@ -4,6 +4,7 @@
 //! may share the file. Every commit is flushed before it is reported. A shop exists once the row of table `shop` does,
 //! and that row is committed together with the goods it starts with, so that there is never half a shop.
 
+mod header;
 mod migrations;
 pub(crate) mod products;
 pub(crate) mod stock;
@@ -89,6 +90,7 @@ impl Database {
     /// [`StoreError::Missing`] if there is none; otherwise why it cannot be opened.
     pub fn open(data_dir: &Path) -> Result<Self, StoreError> {
         let path = data_dir.join(FILE);
+        header::check(&path)?;
         if !path.exists() {
             return Err(StoreError::Missing { path });
         }
@@ -106,6 +108,7 @@ impl Database {
     pub fn open_or_create(data_dir: &Path, fill: impl FnOnce() -> Opening) -> Result<Self, StoreError> {
         fs::create_dir_all(data_dir).map_err(|source| StoreError::Directory { path: data_dir.to_owned(), source })?;
         let path = data_dir.join(FILE);
+        header::check(&path)?;
         let mut connection = connect_and_migrate(&path)?;
         if !patiently(|| exists(&connection).map_err(|source| StoreError::Open { path: path.clone(), source }))? {
             create(&mut connection, &path, fill())?;

@@ -5,7 +5,7 @@ use std::{fs, path::PathBuf};
 use ucp_testkit::{PATIENCE, until};
 
 use super::*;
-use crate::Database;
+use crate::{Database, StoreError};
 
 async fn finds_all(directory: &Path) {
     let shop = open(directory);
@@ -174,4 +174,94 @@ async fn a_shop_without_an_index_says_that_it_cannot_search() {
     fs::remove_file(directory.path().join("index")).expect("removes");
     shop.refresh().await;
     assert_eq!(search(&shop, "walnut").await, ["a"]);
+}
+
+/// The files of a database, with what is in them.
+fn database_files(directory: &Path) -> Vec<(String, Option<Vec<u8>>)> {
+    ["", "-wal", "-shm"]
+        .map(|suffix| format!("shop.db{suffix}"))
+        .map(|name| (name.clone(), fs::read(directory.join(name)).ok()))
+        .into()
+}
+
+/// A directory as a killed process leaves it: with a log that is needed.
+fn killed() -> tempfile::TempDir {
+    let (directory, copy) = (tempfile::tempdir().expect("directory"), tempfile::tempdir().expect("directory"));
+    let database = Database::open_or_create(directory.path(), || opening(&catalog())).expect("opens");
+    for (name, content) in database_files(directory.path()) {
+        fs::write(copy.path().join(name), content.expect("a file")).expect("copies");
+    }
+    drop(database);
+    assert!(!directory.path().join("shop.db-wal").exists(), "the last one to close the database puts the log away");
+    copy
+}
+
+fn refused(directory: &Path) -> String {
+    let before = database_files(directory);
+    let open = Database::open(directory).expect_err("no database");
+    let create = Database::open_or_create(directory, || panic!("there is something")).expect_err("no database");
+    assert_eq!(open.to_string(), create.to_string());
+    assert!(matches!(open, StoreError::NoDatabase { .. }), "{open:?}");
+    assert!(database_files(directory) == before, "whatever may be worth rescuing is left as it is");
+    open.to_string()
+}
+
+#[test]
+fn a_file_that_is_no_database_is_refused_whatever_its_log_says() {
+    let whole = fs::read(killed().path().join("shop.db")).expect("reads");
+    let changed = |place: usize, byte: u8| {
+        let mut bytes = whole.clone();
+        bytes[place] = byte;
+        bytes
+    };
+    for (content, said) in [
+        (b"garbage".repeat(1_000), "it must begin with the header of one (`SQLite format 3`)"),
+        (b"SQLite format 3\0".to_vec(), "it must begin with the header of one"),
+        (vec![0; 4_096], "it must begin with the header of one"),
+        (changed(0, b's'), "it must begin with the header of one"),
+        (changed(16, 3), "it must begin with the header of one"),
+        (changed(19, 3), "it must begin with the header of one"),
+        (changed(22, 33), "it must begin with the header of one"),
+        (whole[..4_095].to_vec(), "it must hold at least one page of 4096 bytes"),
+        (Vec::new(), "shop.db-wal belongs to"),
+    ] {
+        let directory = killed();
+        let log = directory.path().join("shop.db-wal");
+        fs::write(directory.path().join("shop.db"), &content).expect("writes");
+        for has_log in [true, false] {
+            if !has_log {
+                fs::remove_file(&log).expect("removes");
+                if content.is_empty() {
+                    continue;
+                }
+            }
+            let error = refused(directory.path());
+            assert!(error.contains("shop.db is not an SQLite database: ") && error.contains(said), "{error}");
+        }
+    }
+    let directory = killed();
+    fs::remove_file(directory.path().join("shop.db")).expect("removes");
+    assert!(refused(directory.path()).contains("shop.db-wal belongs to"));
+}
+
+#[tokio::test]
+async fn an_odd_name_a_log_and_an_empty_file_are_no_reason_to_refuse() {
+    let directory = killed();
+    let odd = directory.path().join("50% off? #1 & more é");
+    fs::create_dir(&odd).expect("directory");
+    for (name, content) in database_files(directory.path()) {
+        fs::write(odd.join(name), content.expect("a file")).expect("copies");
+    }
+    for directory in [directory.path(), &odd] {
+        let database = Database::open(directory).expect("opens");
+        // Opened while it is open: the first one keeps its locks, and so its log.
+        drop(Database::open(directory).expect("opens"));
+        assert!(directory.join("shop.db-wal").exists());
+        drop(database);
+        finds_all(directory).await;
+    }
+    let empty = tempfile::tempdir().expect("directory");
+    fs::write(empty.path().join("shop.db"), "").expect("writes");
+    drop(Database::open_or_create(empty.path(), || opening(&catalog())).expect("opens"));
+    finds_all(empty.path()).await;
 }
