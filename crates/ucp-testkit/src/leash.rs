@@ -21,9 +21,10 @@ use crate::{
 };
 
 /// Becomes the command that follows, after it has left somebody behind who kills that when the standard input ends before
-/// a line was read from it. The command itself reads nothing.
+/// a line was read from it. That is nobody's child, so that a command which waits for all of its own does not wait for it,
+/// too. The command itself reads nothing.
 const LEASH: &str = "exec 3<&0 </dev/null\n\
-                     { read -r over <&3 || kill -KILL $$; } >/dev/null 2>&1 &\n\
+                     ({ read -r over <&3 || kill -KILL $$; } >/dev/null 2>&1 &)\n\
                      exec 3<&- \"$@\"";
 
 /// A process. Dropping it kills it, and the end of the test process does.
@@ -311,6 +312,12 @@ mod tests {
         process.leash = None;
         assert!(!process.wait().success());
         assert!(!runs(process.id()));
+    }
+
+    #[test]
+    fn who_holds_the_leash_is_no_child_of_the_process() {
+        let output = run(&shell("read -r children < /proc/$$/task/$$/children; echo \"[$children]\""), |_| Ok(()));
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "[]\n");
     }
 
     #[test]
