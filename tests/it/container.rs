@@ -60,7 +60,7 @@ fn the_image_starts_without_rights_and_writes_only_its_volume() {
     } else {
         println!("not root: the binary is started as the present user, not as that of the image");
     }
-    let mut gateway = Gateway::spawn(command, None);
+    let mut gateway = Gateway::spawn(&command, None);
     assert_eq!(gateway.get("/.well-known/ucp").status, 200);
     assert!(volume.join("shop.db").is_file());
     assert!(gateway.terminate().success(), "it stops on SIGTERM");

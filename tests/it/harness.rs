@@ -253,7 +253,7 @@ impl Gateway {
     pub(crate) fn on(data: &Path, arguments: &[&str]) -> Self {
         let mut command = binary();
         command.args(["serve", "--listen", "127.0.0.1:0", "--data-dir"]).arg(data).args(arguments);
-        Self::spawn(command, None)
+        Self::spawn(&command, None)
     }
 
     /// One for all tests that clients reach under `https://shop.example.com`.
@@ -271,13 +271,13 @@ impl Gateway {
         let mut command = binary();
         command.args(["serve", "--public-url", public_url, "--listen", &listen.to_string(), "--data-dir"]);
         command.arg(data.path());
-        Self::spawn(command, Some(listen)).keeping(data)
+        Self::spawn(&command, Some(listen)).keeping(data)
     }
 
     /// A gateway from a command that serves; `listen` where the lines it prints do not tell.
     #[track_caller]
-    pub(crate) fn spawn(command: Command, listen: Option<SocketAddr>) -> Self {
-        let mut process = Leashed::start(&command, Stdio::piped(), Stdio::piped());
+    pub(crate) fn spawn(command: &Command, listen: Option<SocketAddr>) -> Self {
+        let mut process = Leashed::start(command, Stdio::piped(), Stdio::piped());
         let stderr = Arc::new(Mutex::new(String::new()));
         let errors = follow(process.stderr(), Arc::clone(&stderr));
         let lines = Lines::of(process.stdout());

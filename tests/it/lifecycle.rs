@@ -475,7 +475,7 @@ mod starting {
         let data = sample_shop();
         let mut command = binary();
         command.env("UCP_GATEWAY_LISTEN", "127.0.0.1:0").env("UCP_GATEWAY_DATA_DIR", data.path());
-        let gateway = Gateway::spawn(command, None);
+        let gateway = Gateway::spawn(&command, None);
         assert_eq!(gateway.get("/.well-known/ucp").status, 200);
     }
 }

@@ -96,7 +96,7 @@ impl Setup {
     pub(crate) fn start_on(self, data: TempDir) -> Configured {
         let mut command = self.command("serve");
         command.args(["--listen", "127.0.0.1:0", "--data-dir"]).arg(data.path());
-        Configured { gateway: Gateway::spawn(command, None), data, _files: self.files }
+        Configured { gateway: Gateway::spawn(&command, None), data, _files: self.files }
     }
 }
 

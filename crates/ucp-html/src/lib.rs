@@ -129,7 +129,7 @@ impl Dropped {
     fn ends_with(&mut self, token: &Token) -> bool {
         match token {
             Token::StartTag(tag) if *tag.name == self.name && !(tag.self_closing && self.is_foreign()) => {
-                self.open += 1
+                self.open += 1;
             }
             Token::EndTag(tag) if *tag.name == self.name => self.open -= 1,
             _ => {}

@@ -30,9 +30,12 @@ impl Visit {
     }
 }
 
+/// Status, media type and body of a page.
+type Page = (u16, String, Vec<u8>);
+
 #[derive(Default)]
 struct Inner {
-    pages: Mutex<HashMap<String, (u16, String, Vec<u8>)>>,
+    pages: Mutex<HashMap<String, Page>>,
     posts: Mutex<Vec<Visit>>,
     visits: Mutex<Vec<Visit>>,
     answers: Mutex<VecDeque<u16>>,

@@ -65,7 +65,6 @@ pub(crate) fn run(options: &InstructionsOptions) -> Done<ExitCode> {
 
 /// By how much something grew, in percent.
 fn percent(old: u64, new: u64) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "counts of instructions are far below 2^52")]
     let (old, new) = (old.max(1) as f64, new as f64);
     (new / old - 1.0) * 100.0
 }

@@ -142,8 +142,8 @@ mod tests {
 
     #[test]
     fn two_answers_about_one_cart_differ_from_two_about_two() {
-        let same = [CART, CART].map(|cart| cart.to_owned());
-        let other = [CART, OTHER].map(|cart| cart.to_owned());
+        let same = [CART, CART].map(str::to_owned);
+        let other = [CART, OTHER].map(str::to_owned);
         let normal = |carts: &[String]| {
             let mut normal = Normaliser::default();
             carts.iter().map(|cart| normal.text(cart)).collect::<Vec<_>>()

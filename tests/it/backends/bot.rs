@@ -134,7 +134,7 @@ fn what_the_gateway_signs_as_a_bot_holds_under_the_keys_that_it_publishes() {
     assert!(made.status.success());
     let mut command = setup.command("serve");
     command.args(["--listen", &listen.to_string()]);
-    let gateway = Gateway::spawn(command, Some(listen));
+    let gateway = Gateway::spawn(&command, Some(listen));
     let directory = gateway.get(DIRECTORY);
     assert_eq!(directory.status, 200);
     assert_eq!(directory.header("content-type"), Some("application/http-message-signatures-directory+json"));

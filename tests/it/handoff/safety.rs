@@ -105,7 +105,7 @@ fn tokens_are_not_logged() {
     let mut command = binary();
     command.env("RUST_LOG", "trace");
     command.args(["serve", "--listen", "127.0.0.1:0", "--sample", "flower-shop", "--data-dir"]).arg(data.path());
-    let gateway = Gateway::spawn(command, None);
+    let gateway = Gateway::spawn(&command, None);
     let checkout = bare(&gateway);
     let place = path(&checkout["continue_url"]);
     let token = place.rsplit('/').next().expect("a token");

@@ -167,7 +167,7 @@ fn start_up_beyond_loopback_is_strict_and_warns_of_less() {
         let data = crate::harness::sample_shop();
         let mut command = crate::harness::binary();
         command.args(["serve", "--listen", "0.0.0.0:0", "--data-dir"]).arg(data.path()).args(arguments);
-        (Gateway::spawn(command, None), data)
+        (Gateway::spawn(&command, None), data)
     };
     let (strict, _data) = on(&[]);
     assert!(said_at_start(&strict).contains("(policy require)"), "{:?}", strict.welcome);

@@ -37,7 +37,7 @@ fn what_pays_is_never_seen_again() {
     let mut command = binary();
     command.args(["serve", "--sample", "flower-shop", "--listen", "127.0.0.1:0", "--data-dir"]).arg(data.path());
     command.env("RUST_LOG", "trace");
-    let mut shop = Gateway::spawn(command, None);
+    let mut shop = Gateway::spawn(&command, None);
     let mut answers = 0;
     for (release, transport) in ways() {
         let shopper = Shopper::new(&shop, release, transport);

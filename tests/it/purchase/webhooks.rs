@@ -90,7 +90,7 @@ impl Place {
         let setup = Setup::new(&open());
         let mut command = setup.command("serve");
         command.args(["--listen", "127.0.0.1:0", "--data-dir"]).arg(self.gateway.data());
-        Gateway::spawn(command, None)
+        Gateway::spawn(&command, None)
     }
 
     /// A platform that wants to hear at a receiver; the address of its profile.
@@ -327,7 +327,7 @@ fn two_gateways_on_one_directory_tell_each_step_once_and_in_its_turn() {
     let setup = Setup::new(&open());
     let mut command = setup.command("serve");
     command.args(["--listen", "127.0.0.1:0", "--data-dir"]).arg(place.gateway.data());
-    let mut other = Gateway::spawn(command, None);
+    let mut other = Gateway::spawn(&command, None);
     let platform = place.platform("p", Release::NEWEST, &receiver);
     // The orders are told of where they were placed; the steps of a third process wait for whoever looks first.
     let orders: Vec<_> = (0..ORDERS).map(|_| place.order(Release::NEWEST, &platform)).collect();

@@ -110,7 +110,7 @@ fn sig_04_the_authority_is_that_of_the_public_address() {
     let data = crate::harness::sample_shop();
     let mut command = setup.command("serve");
     command.args(["--listen", &listen.to_string(), "--data-dir"]).arg(data.path());
-    let gateway = Gateway::spawn(command, Some(listen));
+    let gateway = Gateway::spawn(&command, Some(listen));
     for transport in Transport::ALL {
         let to = |host: &str| Draft::new(&gateway, transport, url).with("Host", host);
         for host in ["shop.example.com", "shop.example.com:443", "SHOP.example.com"] {

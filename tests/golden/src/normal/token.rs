@@ -74,10 +74,10 @@ fn sealed(text: &str, start: usize) -> Option<(usize, Token<'_>)> {
     let before = text.as_bytes()[..start].strip_suffix(b"=:")?;
     let end = start + text.as_bytes()[start..].iter().position(|byte| *byte == b':')?;
     let value = text.get(start..end).filter(|value| value.len() >= 40)?;
-    match before.ends_with(b"sha-256") {
-        true => Some((start, Token::Named("digest", value))),
-        false => before.ends_with(b"sig1").then_some((start, Token::Passing("signature", value))),
+    if before.ends_with(b"sha-256") {
+        return Some((start, Token::Named("digest", value)));
     }
+    before.ends_with(b"sig1").then_some((start, Token::Passing("signature", value)))
 }
 
 /// The token that a word is, or that starts in it.
