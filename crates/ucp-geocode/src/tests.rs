@@ -1,7 +1,7 @@
 //! Against a service on this machine that misbehaves in every way.
 
 use ucp_core::{Code, merchant::record::Precision};
-use ucp_testkit::{Host, host::answer};
+use ucp_testkit::{Host, host::answer, wait};
 
 use super::*;
 
@@ -130,13 +130,7 @@ async fn a_slow_service_is_given_up_and_gives_its_turn_back() {
     // Some wait for the answer to the same question, some for a turn.
     let same = address();
     let other = PostalAddress { street_address: Some("2 Second".into()), ..address() };
-    let answers = tokio::join!(
-        geocoder.resolve(&same),
-        geocoder.resolve(&same),
-        geocoder.resolve(&other),
-        geocoder.resolve(&other),
-    );
-    for answer in [answers.0, answers.1, answers.2, answers.3] {
+    for answer in wait::all([&same, &same, &other, &other].map(|address| geocoder.resolve(address))).await {
         assert_eq!(answer.expect_err("slow").code, Code::Unavailable);
     }
     // By the paused clock: nobody waited for the sum of all.
@@ -168,7 +162,7 @@ async fn a_question_is_on_its_way_once() {
     let service = Host::answering(json(HOUSE)).await;
     let geocoder = geocoder(&service);
     let address = address();
-    let (one, two) = tokio::join!(geocoder.resolve(&address), geocoder.resolve(&address));
+    let (one, two) = wait::both(geocoder.resolve(&address), geocoder.resolve(&address)).await;
     assert_eq!(one, two);
     assert_eq!(service.asked(), 1);
 }

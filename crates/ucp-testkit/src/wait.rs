@@ -11,6 +11,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use futures_util::future::{join, join_all};
+
 /// Upper bound for whatever is expected to happen without delay.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -31,6 +33,26 @@ pub fn within<F: Future>(what: &str, most: Duration, future: F) -> impl Future<O
             Err(_) => panic!("{caller}: waited {most:?} for {what}"),
         }
     }
+}
+
+/// Returns the outputs of several futures that run beside each other, in their order.
+///
+/// # Panics
+///
+/// When one of them takes longer than [`PATIENCE`]: with the place of the call.
+#[track_caller]
+pub fn all<F: Future>(futures: impl IntoIterator<Item = F>) -> impl Future<Output = Vec<F::Output>> {
+    within("every one of several calls", PATIENCE, join_all(futures))
+}
+
+/// Returns the outputs of two futures that run beside each other.
+///
+/// # Panics
+///
+/// When one of them takes longer than [`PATIENCE`]: with the place of the call.
+#[track_caller]
+pub fn both<A: Future, B: Future>(one: A, other: B) -> impl Future<Output = (A::Output, B::Output)> {
+    within("both of two calls", PATIENCE, join(one, other))
 }
 
 /// Asks again and again from a task, until there is an answer.

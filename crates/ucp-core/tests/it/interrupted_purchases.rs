@@ -496,8 +496,7 @@ fn total(checkout: &Checkout) -> i64 {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 250, failure_persistence: None, ..ProptestConfig::default() })]
-
+    #![proptest_config(ProptestConfig { cases: 250, ..ProptestConfig::default() })]
     #[test]
     fn nothing_is_bought_twice_and_nothing_is_lost(
         steps in prop::collection::vec((0..2_usize, step(), luck()), 1..40),

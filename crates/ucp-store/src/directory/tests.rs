@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use ucp_core::merchant::port::Criteria;
+use ucp_testkit::{PATIENCE, until};
 
 use super::{
     import::{Import, Tolerance},
@@ -148,9 +149,8 @@ async fn what_another_process_writes_is_noticed() {
     assert_eq!(found(&directory, Some("renamed")).await, ["m"]);
     // Without being asked to look, too.
     put(&elsewhere, &[merchant("n", &[])]).await;
-    while found(&directory, None).await.len() < 2 {
-        tokio::task::yield_now().await;
-    }
+    until("the new merchant to be found", PATIENCE, async || (found(&directory, None).await.len() == 2).then_some(()))
+        .await;
 }
 
 #[tokio::test]

@@ -7,6 +7,7 @@ use std::{
 
 use serde_json::json;
 use tokio::time::{advance, sleep};
+use ucp_testkit::wait;
 
 use super::*;
 use crate::{address::Reach, fetch::FetchError};
@@ -106,7 +107,7 @@ async fn two_hundred_callers_cost_one_fetch() {
         let directory = directory.clone();
         tokio::spawn(async move { directory.get(&one()).await })
     });
-    for caller in future::join_all(callers).await {
+    for caller in wait::all(callers).await {
         assert!(caller.expect("ends").is_ok());
     }
     assert_eq!(hosts.visits(), 1);
@@ -271,7 +272,7 @@ async fn ten_thousand_unknown_addresses_stay_within_the_budget() {
         })
     });
     let mut busy = 0;
-    for caller in future::join_all(callers).await {
+    for caller in wait::all(callers).await {
         if let Err(refusal) = caller.expect("ends") {
             assert_eq!(refusal.code, Code::Unavailable);
             assert!(refusal.retry_after.is_some());
@@ -299,7 +300,7 @@ async fn few_fetches_run_at_once_and_fewer_to_one_origin() {
     let other: Vec<_> = (0..15).map(|index| ask(format!("https://host-{index}.example/"))).collect();
     settle().await;
     assert_eq!(hosts.visits(), 16);
-    let served = future::join_all(same.into_iter().chain(other)).await;
+    let served = wait::all(same.into_iter().chain(other)).await;
     assert_eq!(served.into_iter().filter(|ended| matches!(ended, Ok(Ok(())))).count(), 16);
 }
 
@@ -322,7 +323,7 @@ async fn an_unknown_key_forces_one_refresh_per_origin_and_floor() {
         let (directory, first) = (directory.clone(), first.clone());
         tokio::spawn(async move { directory.refresh_for_key(&first, "new").await })
     });
-    for caller in future::join_all(callers).await {
+    for caller in wait::all(callers).await {
         assert!(caller.expect("ends").expect("known").profile.key("new").is_some());
     }
     assert_eq!(hosts.visits(), 3);

@@ -172,7 +172,7 @@ fn merchants(stage: &mut Stage<'_>) -> Done {
         json!({
             "id": format!("mch_new_{number}"), "name": format!("Imported Kitchen {number}"), "category": "Imported > Kitchens",
             "locations": [{ "id": format!("loc_new_{number}"), "name": "Counter", "timezone": "Africa/Lagos",
-                "geo": { "latitude": 10.0, "longitude": 10.0 + 0.5 * number as f64 }, "opening_hours": "Mo-Su 08:00-20:00" }],
+                "geo": { "latitude": 10.0, "longitude": 10.0 + 0.5 * number as f64 }, "hours": [{ "day": "monday", "opens": "08:00", "closes": "20:00" }] }],
         })
         .to_string()
     };

@@ -17,6 +17,7 @@ use ucp_core::{
     port::{Relay as _, Trace},
 };
 use ucp_proxy::bridge::{Token, owners::Kind, profile::Transport};
+use ucp_testkit::wait;
 use ucp_trust::signature::{Message, RequestLine, Scheme, Signed, SigningKey, Start, sign_response};
 
 use super::stub::{
@@ -287,7 +288,7 @@ async fn equal_reads_are_one_unless_they_are_about_a_buyer() {
     stub.usually(move |_| Act::json(200, &said));
     let search = |payload: Value| ask(&bridge, call(Operation::SearchCatalog, None, payload));
     let plain = json!({ "query": "tea" });
-    let answers = futures_util::future::join_all((0..20).map(|_| search(plain.clone()))).await;
+    let answers = wait::all((0..20).map(|_| search(plain.clone()))).await;
     assert!(answers.iter().all(Result::is_ok));
     assert_eq!(stub.got().len(), 1);
     let personal = json!({ "query": "tea", "signals": { "dev.ucp.buyer_ip": "192.0.2.7" } });

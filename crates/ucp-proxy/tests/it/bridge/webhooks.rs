@@ -12,6 +12,7 @@ use ucp_proxy::bridge::{
     profile::Transport,
     webhook::Notice,
 };
+use ucp_testkit::wait;
 use ucp_trust::signature::{RequestLine, Scheme, SigningKey, sign_request};
 
 use super::stub::{Ahead, Stub, key, now, opened, options};
@@ -122,7 +123,7 @@ async fn a_new_key_of_the_shop_is_fetched_once_and_not_for_every_stranger() {
     stub.profile(profile.clone());
     let renewed = notice(&second);
     let many = (0..10).map(|_| told(&bridge, &renewed, &order));
-    for answer in futures_util::future::join_all(many).await {
+    for answer in wait::all(many).await {
         answer.expect("a notice");
     }
     assert_eq!(stub.profile_fetches(), 2, "once for all who wait for it");

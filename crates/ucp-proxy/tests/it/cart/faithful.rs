@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use ucp_core::{Code, Outcome, purchase::draft::Draft};
+use ucp_testkit::wait;
 
 use super::{
     Counter, codes, goods, item, sent, shown,
@@ -234,7 +235,7 @@ async fn calls_about_one_cart_take_turns() {
             _ => counter.update_cart(cart, goods(&[(2, number), (1, 1)])).await,
         }
     });
-    futures_util::future::join_all(calls).await;
+    wait::all(calls).await;
     assert!(stub.asked("CartChange").len() >= 8);
     assert_eq!(stub.most_at_once(), 1);
     // What was written last is what is there, for all of them.

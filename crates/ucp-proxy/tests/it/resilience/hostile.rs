@@ -2,7 +2,6 @@
 
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
-use futures_util::future::join_all;
 use http::{HeaderName, HeaderValue, Method, header};
 use tokio::time::{Instant, sleep};
 use ucp_proxy::resilience::{
@@ -14,7 +13,7 @@ use ucp_proxy::resilience::{
 use ucp_testkit::{
     Host, PATIENCE,
     host::{Peer, answer},
-    within,
+    wait, within,
 };
 
 use super::{clock, shortest, url};
@@ -236,7 +235,7 @@ async fn silence_comes_to_an_end_and_counts_against_the_upstream() {
     let failure = call(&upstream, &options, Effort::Write).await.expect_err("no answer");
     assert!(matches!(failure, Failure::Timeout { sent: true }), "{failure:?}");
     assert_eq!(began.elapsed().as_millis() / 10, 800);
-    let reads = join_all((0..20).map(|_| call(&upstream, &options, Effort::Read))).await;
+    let reads = wait::all((0..20).map(|_| call(&upstream, &options, Effort::Read))).await;
     assert!(reads.iter().all(|answer| matches!(answer, Err(Failure::Timeout { sent: true }))));
     assert!(matches!(upstream.circuit(), Circuit::Open(_)));
     assert!(host.connections() >= 21);

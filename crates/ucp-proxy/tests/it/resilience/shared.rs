@@ -9,7 +9,6 @@ use std::{
     time::Duration,
 };
 
-use futures_util::future::join_all;
 use proptest::prelude::*;
 use tokio::{
     sync::Notify,
@@ -20,7 +19,7 @@ use ucp_core::operation::Operation;
 use ucp_proxy::resilience::{
     Clock, Counters, Failure, Filled, Freshness, Key, Served, Shared, Snapshot, Staleness, deadline, shared::Capacity,
 };
-use ucp_testkit::{PATIENCE, eventually, until, within};
+use ucp_testkit::{PATIENCE, eventually, until, wait, within};
 
 use super::clock;
 
@@ -92,7 +91,7 @@ async fn pass(seconds: u64) {
 #[tokio::test(start_paused = true)]
 async fn two_hundred_equal_cold_reads_are_one() {
     let bench = Bench::default();
-    let served = join_all((0..200).map(|_| bench.found("a"))).await;
+    let served = wait::all((0..200).map(|_| bench.found("a"))).await;
     assert!(served.iter().all(|served| matches!(served, Ok(Served { value: 0, stale: None, .. }))));
     assert_eq!(bench.begun(), 1);
     let counts = bench.counts();
@@ -118,7 +117,7 @@ async fn they_are_one_on_many_threads_too() {
                 shared.get(&Key::of([round.to_string()]), Freshness::SHOP, fill).await
             })
         });
-        for served in join_all(calls).await {
+        for served in wait::all(calls).await {
             assert_eq!(served.expect("a task").expect("a value").value, round);
         }
         assert_eq!(begun.load(Ordering::Relaxed), round + 1);
@@ -175,10 +174,9 @@ async fn who_misses_the_end_of_a_call_by_a_hair_does_not_repeat_it() {
 #[tokio::test(start_paused = true)]
 async fn a_caller_that_goes_away_neither_cancels_nor_repeats_the_call() {
     let bench = Bench::default();
-    let (first, others) = tokio::join!(
-        timeout(Duration::from_millis(500), bench.found("a")),
-        join_all((0..3).map(|_| bench.found("a"))),
-    );
+    let (first, others) =
+        wait::both(timeout(Duration::from_millis(500), bench.found("a")), wait::all((0..3).map(|_| bench.found("a"))))
+            .await;
     assert!(first.is_err(), "gone");
     assert!(others.iter().all(|served| matches!(served, Ok(Served { value: 0, .. }))));
     assert_eq!(bench.begun(), 1);
@@ -193,10 +191,10 @@ async fn a_caller_that_goes_away_neither_cancels_nor_repeats_the_call() {
 #[tokio::test(start_paused = true)]
 async fn failures_and_panics_are_shared_and_not_kept() {
     let bench = Bench::default();
-    let failed = join_all((0..10).map(|_| bench.failing("a"))).await;
+    let failed = wait::all((0..10).map(|_| bench.failing("a"))).await;
     assert!(failed.iter().all(|served| matches!(served, Err(Failure::Connect))));
     assert_eq!(bench.begun(), 1);
-    let panicked = join_all((0..10).map(|_| bench.get("a", FRESH, |_| panic!("on purpose")))).await;
+    let panicked = wait::all((0..10).map(|_| bench.get("a", FRESH, |_| panic!("on purpose")))).await;
     assert!(panicked.iter().all(|served| matches!(served, Err(Failure::Abandoned))));
     assert_eq!(bench.begun(), 2);
     assert_eq!(bench.found("a").await.expect("a value").value, 2);
@@ -215,7 +213,7 @@ async fn what_went_stale_is_served_and_renewed_once() {
     let bench = Bench::default();
     bench.found("a").await.expect("a value");
     pass(9).await;
-    let stale = join_all((0..50).map(|_| bench.found("a"))).await;
+    let stale = wait::all((0..50).map(|_| bench.found("a"))).await;
     for served in stale {
         let expected = Served { value: 0, age: Duration::from_secs(10), stale: Some(Staleness::Renewing) };
         assert_eq!(served.expect("a value"), expected);
@@ -269,7 +267,7 @@ async fn a_caller_waits_no_longer_than_its_deadline() {
     let bench = Bench::default();
     let soon = |millis| Instant::now() + Duration::from_millis(millis);
     let hasty = deadline::within(soon(300), bench.found("a"));
-    let (hasty, patient) = tokio::join!(hasty, bench.found("a"));
+    let (hasty, patient) = wait::both(hasty, bench.found("a")).await;
     assert!(matches!(hasty, Err(Failure::Expired { .. })));
     assert_eq!(patient.expect("a value").value, 0);
     pass(40).await;
@@ -284,7 +282,7 @@ async fn a_hundred_thousand_keys_stay_within_the_bytes_that_were_set() {
     let mut most = 0;
     for hundred in 0..1_000 {
         let keys: Vec<_> = (0..100).map(|key| format!("key-{hundred}-{key}")).collect();
-        let served = join_all(keys.iter().map(|key| bench.found(key))).await;
+        let served = wait::all(keys.iter().map(|key| bench.found(key))).await;
         assert!(served.iter().all(Result::is_ok));
         most = bench.shared.bytes().max(most);
     }
@@ -309,7 +307,7 @@ async fn what_is_larger_than_the_cache_is_served_and_not_kept() {
 async fn calls_under_way_are_bounded() {
     let bench = Bench::new(Capacity { bytes: 1 << 20, fills: 10 });
     let keys: Vec<_> = (0..100).map(|key| key.to_string()).collect();
-    let served = join_all(keys.iter().map(|key| bench.found(key))).await;
+    let served = wait::all(keys.iter().map(|key| bench.found(key))).await;
     assert_eq!(served.iter().filter(|served| served.is_ok()).count(), 10);
     assert!(served.iter().all(|served| matches!(served, Ok(_) | Err(Failure::Saturated))));
     assert_eq!(bench.counts().shed, 90);

@@ -8,7 +8,6 @@ use std::{
     time::Duration,
 };
 
-use futures_util::future::join_all;
 use http::{HeaderName, HeaderValue, header};
 use proptest::{prelude::*, test_runner::TestRunner};
 use tokio::{
@@ -25,6 +24,7 @@ use ucp_proxy::resilience::{
     judge::{self, json},
     rate::Rate,
 };
+use ucp_testkit::wait;
 
 use super::{Seen, any_length, clock, exchange, options, received, shortest, transport};
 
@@ -219,12 +219,13 @@ async fn an_upstream_that_fails_is_left_alone_and_tried_by_one() {
     let given_up = timeout(Duration::from_millis(10), upstream.call(exchange(Effort::Read))).await;
     assert!(given_up.is_err());
     assert_eq!((seen.count(), upstream.circuit()), (21, Circuit::Probing));
-    let calls = join_all((0..10).map(|_| upstream.call(exchange(Effort::Read))));
-    let (answers, ()) = tokio::join!(calls, async {
+    let calls = wait::all((0..10).map(|_| upstream.call(exchange(Effort::Read))));
+    let (answers, ()) = wait::both(calls, async {
         sleep(Duration::from_millis(10)).await;
         assert_eq!(seen.count(), 22);
         release.notify_one();
-    });
+    })
+    .await;
     assert_eq!(answers.iter().filter(|answer| answer.is_ok()).count(), 1);
     assert_eq!(upstream.circuit(), Circuit::Closed);
     let counts = upstream.counters().snapshot();
@@ -268,9 +269,9 @@ async fn reads_and_writes_have_rooms_of_their_own() {
     let upstream = Upstream::over(&options, json, clock(), shortest(), slow);
     let start = Instant::now();
     let reads =
-        join_all((0..20).map(async |_| (upstream.call(exchange(Effort::Read)).await, start.elapsed().as_millis())));
+        wait::all((0..20).map(async |_| (upstream.call(exchange(Effort::Read)).await, start.elapsed().as_millis())));
     let writes = [Effort::Write, Effort::Conclude, Effort::Write].map(|effort| upstream.call(exchange(effort)));
-    let (reads, writes) = tokio::join!(reads, join_all(writes));
+    let (reads, writes) = wait::both(reads, wait::all(writes)).await;
     assert_eq!(writes.iter().filter(|answer| answer.is_ok()).count(), 2, "reads do not take their places");
     let ended = |at| reads.iter().filter(|(answer, ended)| *ended == at && answer.is_ok() == (at == 1_000)).count();
     assert_eq!((ended(0), ended(100), ended(1_000)), (13, 3, 4));
@@ -289,7 +290,7 @@ async fn who_waits_gets_the_next_place_and_who_leaves_gives_it_back() {
         Ok(received(OK.0, OK.1, OK.2))
     });
     let upstream = Upstream::over(&Options { reads: Room::of(1), ..options() }, json, clock(), shortest(), slow);
-    let both = join_all((0..2).map(|_| upstream.call(exchange(Effort::Read)))).await;
+    let both = wait::all((0..2).map(|_| upstream.call(exchange(Effort::Read)))).await;
     assert!(both.iter().all(Result::is_ok));
     let hasty = timeout(Duration::from_millis(1), upstream.call(exchange(Effort::Read))).await;
     assert!(hasty.is_err());
@@ -304,7 +305,7 @@ async fn calls_begin_at_the_rate_that_was_set() {
     let answers = transport(&seen, |_| std::future::ready(Ok(received(OK.0, OK.1, OK.2))));
     let upstream = Upstream::over(&Options { rate: Some(rate), ..options() }, json, clock(), shortest(), answers);
     let start = Instant::now();
-    let answers = join_all((0..30).map(|_| upstream.call(exchange(Effort::Read)))).await;
+    let answers = wait::all((0..30).map(|_| upstream.call(exchange(Effort::Read)))).await;
     let begun: Vec<_> = seen.instants().iter().map(|at| (*at - start).as_millis()).collect();
     assert_eq!(begun.iter().filter(|at| **at == 0).count(), 5);
     // One every 100 ms, for as long as anybody is ready to wait.

@@ -2,7 +2,7 @@
 
 use tokio::task::JoinHandle;
 use ucp_core::checkout::{Checkout, Status};
-use ucp_testkit::{Course, Fate};
+use ucp_testkit::{Course, Fate, wait};
 
 use super::*;
 
@@ -364,10 +364,10 @@ async fn a_refusal_that_others_found_out_is_not_paid_against() {
 async fn two_processes_make_one_thing_of_one_key() {
     let shop = Fixture::new();
     let other = process(&shop.shop);
-    let (one, two) = tokio::join!(shop.send(creating("key", 1)), sent(&other, creating("key", 1)));
+    let (one, two) = wait::both(shop.send(creating("key", 1)), sent(&other, creating("key", 1))).await;
     assert_eq!(one.expect("created"), two.expect("created"));
     assert_eq!(shop.shop.ledger.checkouts().len(), 1);
-    let (one, two) = tokio::join!(shop.send(creating("other", 1)), sent(&other, creating("other", 2)));
+    let (one, two) = wait::both(shop.send(creating("other", 1)), sent(&other, creating("other", 2))).await;
     let conflicts = [one, two].into_iter().filter_map(Result::err).map(|refusal| refusal.code).collect::<Vec<_>>();
     assert_eq!(conflicts, [Code::IdempotencyConflict]);
     assert_eq!(shop.shop.ledger.checkouts().len(), 2);
@@ -377,10 +377,11 @@ async fn two_processes_make_one_thing_of_one_key() {
 async fn two_processes_change_one_checkout_one_after_the_other() {
     let shop = Fixture::new();
     let (id, other) = (shop.begun().await, process(&shop.shop));
-    let (one, two) = tokio::join!(shop.send(updating("a", &id, 3)), sent(&other, updating("b", &id, 4)));
+    let (one, two) = wait::both(shop.send(updating("a", &id, 3)), sent(&other, updating("b", &id, 4))).await;
     assert_eq!((one.expect("changed").status, two.expect("changed").status), (200, 200));
     let (one, two) =
-        tokio::join!(shop.send(updating("c", &id, 5)), sent(&other, canceling(Operation::CancelCheckout, "d", &id)));
+        wait::both(shop.send(updating("c", &id, 5)), sent(&other, canceling(Operation::CancelCheckout, "d", &id)))
+            .await;
     let statuses = [one, two].map(|answer| answer.expect("an answer").status);
     assert!(statuses == [200, 200] || statuses == [409, 200], "{statuses:?}");
     assert_eq!(shop.statuses(), [Status::Canceled]);
@@ -392,7 +393,7 @@ async fn two_processes_never_pay_twice() {
         let shop = Fixture::new();
         let (id, other) = (shop.begun().await, process(&shop.shop));
         shop.shop.handler.script([Course::Captured, Course::Captured]);
-        let (first, second) = tokio::join!(shop.send(completing(one, &id)), sent(&other, completing(two, &id)));
+        let (first, second) = wait::both(shop.send(completing(one, &id)), sent(&other, completing(two, &id))).await;
         let (first, second) = (first.expect("an answer"), second.expect("an answer"));
         if one == two {
             assert_eq!(first, second);
