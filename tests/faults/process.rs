@@ -268,6 +268,18 @@ impl Gateway {
         self.process.signal(name);
     }
 
+    /// Stops it, and waits until each of its threads has stopped: the signal is sent before they have.
+    pub(crate) fn freeze(&self) {
+        self.signal("STOP");
+        let threads = PathBuf::from(format!("/proc/{}/task", self.id()));
+        eventually("every thread of the gateway stops", || {
+            let mut threads = fs::read_dir(&threads).into_iter().flatten().flatten();
+            // The state stands behind the name, which is in parentheses.
+            let stopped = |stat: String| stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('T'));
+            threads.all(|thread| fs::read_to_string(thread.path().join("stat")).is_ok_and(stopped)).then_some(())
+        });
+    }
+
     /// Whether it still runs.
     pub(crate) fn is_alive(&mut self) -> bool {
         self.process.ended().is_none()

@@ -177,13 +177,13 @@ pub(crate) fn thawed(world: &World, random: &Random) -> String {
                 scope.spawn(move || world.clients.attempt(address, way, call));
             }
             thread::sleep(Duration::from_millis(after));
-            frozen.signal("STOP");
+            frozen.freeze();
             // In the middle of a write it would keep all others from writing.
             eventually("the gateway stops between two writes", || {
                 is_writable(world).then_some(()).or_else(|| {
                     frozen.signal("CONT");
                     thread::sleep(Duration::from_millis(1));
-                    frozen.signal("STOP");
+                    frozen.freeze();
                     None
                 })
             });
