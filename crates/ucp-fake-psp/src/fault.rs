@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use crate::psp::Reply;
+use crate::reply::Reply;
 
 /// What is asked of the provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -8,6 +8,7 @@
 //! | :-- | :-- |
 //! | [`psp`] | payments and what may happen to them, and the journal they survive a crash in |
 //! | [`fault`] | the ways to misbehave |
+//! | [`reply`] | what is answered |
 //! | [`server`] | the provider behind a port of the loopback interface |
 //!
 //! # Tokens
@@ -25,8 +26,10 @@
 
 pub mod fault;
 pub mod psp;
+pub mod reply;
 pub mod server;
 
 pub use fault::{Fault, Order, Step};
-pub use psp::{Keys, Psp, Reply, Report, Request};
+pub use psp::{Keys, Psp, Report, Request};
+pub use reply::Reply;
 pub use server::{FakePsp, Options};

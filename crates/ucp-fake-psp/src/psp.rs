@@ -18,7 +18,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::fault::{Fault, Order, Step};
+use crate::{
+    fault::{Fault, Order, Step},
+    reply::Reply,
+};
 
 /// A request, as it came.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,23 +56,6 @@ impl Request {
             ("POST", ["payments", id, "void"]) => Some((Step::Void, (*id).to_owned())),
             _ => None,
         }
-    }
-}
-
-/// An answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reply {
-    /// The HTTP status.
-    pub status: u16,
-    /// The body.
-    pub body: String,
-}
-
-impl Reply {
-    /// An error of the protocol.
-    #[must_use]
-    pub fn error(status: u16, code: &str, message: &str) -> Self {
-        Self { status, body: json!({ "error": { "code": code, "message": message } }).to_string() }
     }
 }
 

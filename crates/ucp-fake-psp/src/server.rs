@@ -20,7 +20,8 @@ use socket2::SockRef;
 
 use crate::{
     fault::{Fault, Order},
-    psp::{Keys, Psp, Reply, Request},
+    psp::{Keys, Psp, Request},
+    reply::Reply,
 };
 
 /// How long a connection may be silent, and how long a request that hangs does so.
