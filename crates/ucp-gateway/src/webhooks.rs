@@ -10,8 +10,9 @@ use ucp_service::{gate::CurrentKey, platform::Platforms};
 use ucp_store::Books;
 use ucp_trust::{address::Reach, post::Poster};
 use ucp_webhook::{
-    courier::{Courier, Recipient, Recipients},
+    courier::Courier,
     form::Form,
+    recipient::{Recipient, Recipients},
 };
 
 use crate::{app::fetch_options, clock, config};

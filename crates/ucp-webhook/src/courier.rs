@@ -22,7 +22,6 @@ use tokio::{
 };
 use ucp_core::{
     Refusal, Release,
-    negotiation::Active,
     order::{
         View,
         outbox::{Attempted, Claim, Content, Outbox, State, Wanted},
@@ -36,7 +35,7 @@ use ucp_trust::{
 };
 
 use self::traffic::{AT_ONCE, Landing, PER_PLATFORM, Traffic};
-use crate::{form::Form, letter};
+use crate::{form::Form, letter, recipient::Recipients};
 
 /// How many notices are looked at when some can be sent.
 const LOOKED_AT: usize = 2 * AT_ONCE;
@@ -67,24 +66,6 @@ pub type Random = Arc<dyn Fn() -> u32 + Send + Sync>;
 
 /// The key that signs, if there is one at the moment.
 pub type Key = Arc<dyn Fn() -> Option<Arc<SigningKey>> + Send + Sync>;
-
-/// A platform, as it is known at the moment.
-#[derive(Clone, Debug)]
-pub struct Recipient {
-    /// Where it wants to hear about orders, as it states it; `None` when it does not.
-    pub webhook: Option<String>,
-    /// The release it speaks.
-    pub release: Release,
-    /// What was negotiated with it.
-    pub active: Arc<Active>,
-}
-
-/// Knows platforms.
-#[async_trait]
-pub trait Recipients: Send + Sync {
-    /// The platform with this profile, as it is now.
-    async fn find(&self, owner: &str) -> Result<Recipient, Refusal>;
-}
 
 /// Sends something to an address.
 #[async_trait]

@@ -9,7 +9,7 @@ use ucp_core::{
 };
 use ucp_wire::dialect::{Occasion, dialect};
 
-use crate::courier::Recipient;
+use crate::recipient::Recipient;
 
 /// How a letter goes out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,6 +5,7 @@
 //! | [`courier`] | who is told next, and what comes of it |
 //! | [`form`] | how a notice is written: as an order in the platform's release |
 //! | [`letter`] | with what it is sent: who says so, and the proof of it |
+//! | [`recipient`] | who is told: platforms, as they are known at the moment |
 //!
 //! Each notice arrives at least once, and those of one order in their order. Nothing is remembered here but what is under
 //! way: the [outbox](ucp_core::order::outbox) is on disk, so that a process can end at any moment, and several can share
@@ -13,3 +14,4 @@
 pub mod courier;
 pub mod form;
 pub mod letter;
+pub mod recipient;

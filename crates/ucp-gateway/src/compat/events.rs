@@ -12,8 +12,8 @@ use ucp_core::{
     },
 };
 use ucp_webhook::{
-    courier::Recipient,
     form::{Form, Manner, Usual},
+    recipient::Recipient,
 };
 
 use super::front::RELEASE;

@@ -19,7 +19,10 @@ use ucp_trust::{
 };
 
 use super::{traffic::FAILING_AT_ONCE, *};
-use crate::form::{Manner, Usual};
+use crate::{
+    form::{Manner, Usual},
+    recipient::Recipient,
+};
 
 /// How old notices are when they are tried first, so that three days pass soon.
 const AGE: SignedDuration = SignedDuration::from_hours(66);
