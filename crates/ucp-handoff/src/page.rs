@@ -25,7 +25,7 @@ use ucp_core::{
     },
 };
 
-use crate::{form::Fault, guard::Way, purchase::back};
+use crate::{form::Fault, guard::Way};
 
 const STYLE: &str = include_str!("style.css");
 
@@ -183,6 +183,16 @@ pub(crate) fn to_the_shop(frame: &Frame) -> Markup {
     html! {
         @if let Some(home) = frame.home.as_deref().filter(|home| is_web(home)) {
             p { a href=(home) rel="noreferrer" { "Go to " (frame.shop) } }
+        }
+    }
+}
+
+/// The way back to the platform.
+pub(crate) fn back(way: &Way, otherwise: &str) -> Markup {
+    html! {
+        @match way.back() {
+            Some((url, host)) => p { a href=(url) rel="noreferrer" { "Back to " (host) } },
+            None => p.quiet { (otherwise) },
         }
     }
 }

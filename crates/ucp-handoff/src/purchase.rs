@@ -21,7 +21,7 @@ use crate::{
     content,
     form::{ADDRESS, DESTINATION, FIELDS, Field, Form, MAX_TEXT, OPTION, PLACE},
     guard::Way,
-    page::{Frame, address, amount, page, to_the_shop, totals},
+    page::{Frame, address, amount, back, page, to_the_shop, totals},
 };
 
 /// What became of the form that this page answers, where that was nothing.
@@ -510,16 +510,6 @@ fn cancel(version: u64, way: &Way, seal: &str) -> Markup {
                 (carried(version, seal, "cancel"))
                 button.second { "Cancel the purchase" }
             }
-        }
-    }
-}
-
-/// The way back to the platform.
-pub(crate) fn back(way: &Way, otherwise: &str) -> Markup {
-    html! {
-        @match way.back() {
-            Some((url, host)) => p { a href=(url) rel="noreferrer" { "Back to " (host) } },
-            None => p.quiet { (otherwise) },
         }
     }
 }
