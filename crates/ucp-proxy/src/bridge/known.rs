@@ -18,7 +18,7 @@ use url::Url;
 
 use super::{
     Options, SetupError,
-    peer::{introduce, sign},
+    introduction::{introduce, sign},
     platform::profile_path,
     profile::{Profile, ProfileError, Transport},
     told,

@@ -13,6 +13,7 @@
 //! | [`webhook`] | what the shop tells about orders |
 //! | `known` | finding the shop, and what is known of it |
 //! | `peer` | asking it |
+//! | `introduction` | who asks, and the proof of it |
 //! | `mcp` | tools, sessions, streams of events |
 //! | `told` | answers and refusals, told apart |
 //! | `mandates` | what the shop signs, and mandates for it |
@@ -27,6 +28,7 @@
 //! - A change whose end is unknown is asked for again only under the key it was asked for with, or after looking.
 
 mod batch;
+mod introduction;
 mod known;
 mod mandates;
 mod mcp;

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use http::{HeaderName, HeaderValue, Method, header};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
@@ -17,12 +17,13 @@ use ucp_core::{
 };
 use ucp_trust::{
     mandate::{MandateError, verify_authorization},
-    signature::{Message, RequestLine, Scheme, Signed, Start, Verified, sign_request},
+    signature::{Message, Signed, Start, Verified},
 };
 use url::Url;
 
 use super::{
     Options, SetupError, Token,
+    introduction::{introduce, sign},
     known::{Known, Lines, discover, profile_address},
     mcp::{self, Sessions},
     platform::profile_path,
@@ -31,11 +32,7 @@ use super::{
 };
 use crate::resilience::{Clock, Effort, Exchange, Failure, Random, Received, Upstream};
 
-const UCP_AGENT: HeaderName = HeaderName::from_static("ucp-agent");
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
-const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
-const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
-const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
 
 /// For how long a profile is taken for what it says.
 pub(super) const TTL: Duration = Duration::from_secs(300);
@@ -367,40 +364,6 @@ impl Peer {
             return Err(error);
         }
         verify_authorization(checkout, authorization, &renewed.profile.keys)
-    }
-}
-
-/// Says who is asking, and what the call is called.
-pub(super) fn introduce(headers: &mut HeaderMap, profile: &str, trace: &Trace) {
-    let id = trace.request_id.clone().unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
-    for (name, value) in [
-        (UCP_AGENT, Some(format!("profile=\"{profile}\""))),
-        (REQUEST_ID, Some(id)),
-        (TRACEPARENT, trace.parent.clone()),
-        (TRACESTATE, trace.state.clone()),
-    ] {
-        if let Some(value) = value.and_then(|value| HeaderValue::from_str(&value).ok()) {
-            headers.insert(name, value);
-        }
-    }
-}
-
-/// Signs a request, where there is a key.
-pub(super) fn sign(exchange: &mut Exchange, options: &Options) {
-    let Some(key) = (options.key)() else { return };
-    let url = exchange.url.clone();
-    let scheme = if url.scheme() == "https" { Scheme::Https } else { Scheme::Http };
-    let method = exchange.method.clone();
-    let line = RequestLine {
-        method: method.as_str(),
-        scheme,
-        authority: url.authority(),
-        path: url.path(),
-        query: url.query(),
-    };
-    let now = SystemTime::from((options.now)());
-    if let Err(error) = sign_request(line, &mut exchange.headers, &exchange.body, &[], &key, now) {
-        tracing::error!(%error, "a request to the shop could not be signed");
     }
 }
 

@@ -179,7 +179,7 @@ pub(super) fn rest(received: &Received) -> Result<Told, Trouble> {
     let status = received.status;
     let document: Map<String, Value> = match received.json() {
         Ok(document) => document,
-        Err(failure) if status.is_success() => return Err(failure.into()),
+        Err(unreadable) if status.is_success() => return Err(Failure::from(unreadable).into()),
         Err(_) => return Err(refused(status, &Value::Null)),
     };
     told(status, document)
