@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use ucp_core::purchase::{
     buyer::PostalAddress,
     draft::{Draft, MethodDraft},
@@ -15,11 +15,7 @@ use ucp_core::purchase::{
     pricing::Previous,
 };
 
-use super::{
-    plan::Plan,
-    shape::{Cart, DeliveryOption, Group},
-};
-use crate::storefront::documents::CartChange;
+use super::shape::{Cart, DeliveryOption, Group};
 
 impl Cart {
     /// The groups in which lines travel.
@@ -27,13 +23,12 @@ impl Cart {
         self.delivery_groups.as_ref().map(|groups| groups.nodes.as_slice()).unwrap_or_default()
     }
 
-    /// What has to be changed so that groups travel as a platform chose; groups go by their places, and options by their
+    /// The options to be selected so that groups travel as a platform chose; groups go by their places, and options by their
     /// handles. What travels in another way than the platform speaks of takes the first that there is of its own; goods are
     /// picked up without asking where there is but one place.
-    pub(super) fn deliver(&self, inquiry: &Inquiry<'_>) -> Plan {
+    pub(super) fn selections(&self, inquiry: &Inquiry<'_>) -> Vec<Value> {
         let Inquiry { draft, previous, caller, .. } = *inquiry;
-        let mut plan = Plan::default();
-        let Some(method) = methods(draft).first() else { return plan };
+        let Some(method) = methods(draft).first() else { return Vec::new() };
         let wanted = kind_of(method, previous);
         let ways = if caller.multi_group { Vec::new() } else { together(self.groups(), wanted) };
         let way = ways.iter().find(|way| chosen(draft, previous, 0) == Some(way.id.as_str()));
@@ -55,11 +50,7 @@ impl Cart {
             let differs = now.is_none_or(|now| now.handle != option.handle);
             differs.then(|| json!({ "deliveryGroupId": group.id, "deliveryOptionHandle": option.handle }))
         });
-        let selections: Vec<_> = selections.collect();
-        if !selections.is_empty() {
-            plan.add(CartChange::Delivery, json!(selections));
-        }
-        plan
+        selections.collect()
     }
 }
 

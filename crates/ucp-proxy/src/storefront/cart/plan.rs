@@ -316,6 +316,16 @@ impl Cart {
     pub(super) fn address(&self) -> Option<&Address> {
         self.delivery.as_ref().and_then(|delivery| delivery.addresses.first()).map(|selectable| &selectable.address)
     }
+
+    /// What has to be changed so that groups travel as a platform chose.
+    pub(super) fn deliver(&self, inquiry: &Inquiry<'_>) -> Plan {
+        let mut plan = Plan::default();
+        let selections = self.selections(inquiry);
+        if !selections.is_empty() {
+            plan.add(CartChange::Delivery, json!(selections));
+        }
+        plan
+    }
 }
 
 /// Where the goods of the method that ships are sent.

@@ -1,4 +1,3 @@
-use serde_json::Value;
 use ucp_core::purchase::{
     caller::Caller,
     draft::{FulfillmentDraft, GroupDraft},
