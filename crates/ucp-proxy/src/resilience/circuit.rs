@@ -12,8 +12,7 @@ use tower::{Layer, Service};
 use super::{
     Clock, Counters, Exchange, Failure, Received,
     breaker::{Breaker, Change, Circuit, Outcome, Permit, Rules},
-    failure::Blame,
-    judge::Unfit,
+    failure::{Blame, Unfit},
 };
 
 /// The circuit of one upstream. Clones are the same one.

@@ -14,8 +14,6 @@ use serde::Deserialize;
 use tokio::time::Instant;
 use url::Url;
 
-use super::{Failure, Unreadable};
-
 /// How much a call is worth, and what may be done with it. It is about the operation and not about the HTTP method: a
 /// GraphQL query is a POST that only reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -164,11 +162,11 @@ impl Received {
     ///
     /// # Errors
     /// [`Unreadable::NotJson`] or [`Unreadable::Unexpected`].
-    pub fn json<'a, T: Deserialize<'a>>(&'a self) -> Result<T, Failure> {
+    pub fn json<'a, T: Deserialize<'a>>(&'a self) -> Result<T, Unreadable> {
         serde_json::from_slice(&self.body).map_err(|error| {
             let (line, column, kind) = (error.line(), error.column(), error.classify());
             tracing::warn!(line, column, ?kind, bytes = self.body.len(), "an answer of the upstream cannot be read");
-            Failure::Unreadable(if error.is_data() { Unreadable::Unexpected } else { Unreadable::NotJson })
+            if error.is_data() { Unreadable::Unexpected } else { Unreadable::NotJson }
         })
     }
 }
@@ -181,6 +179,20 @@ impl fmt::Debug for Received {
             .field("body", &self.body.len())
             .finish()
     }
+}
+
+/// Why an answer cannot be read. The texts complete "the upstream's answer …".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unreadable {
+    /// It is no well-formed JSON: a page, or a document that was cut off.
+    #[error("is not well-formed JSON")]
+    NotJson,
+    /// It is JSON of another form than was asked for.
+    #[error("is JSON of an unexpected form")]
+    Unexpected,
+    /// It has a content coding, although none was accepted.
+    #[error("has a content coding, although none was accepted")]
+    Encoding,
 }
 
 #[cfg(test)]

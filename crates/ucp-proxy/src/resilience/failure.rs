@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ucp_core::Refusal;
 
-use super::{Received, judge::Unfit};
+use super::exchange::{Received, Unreadable};
 
 /// After how many seconds a caller may try again when nothing more is known.
 const RETRY_AFTER: u32 = 1;
@@ -82,18 +82,24 @@ pub enum Failure {
     Abandoned,
 }
 
-/// Why an answer cannot be read. The texts complete "the upstream's answer …".
+/// What is the matter with an answer that could be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unreadable {
-    /// It is no well-formed JSON: a page, or a document that was cut off.
-    #[error("is not well-formed JSON")]
-    NotJson,
-    /// It is JSON of another form than was asked for.
-    #[error("is JSON of an unexpected form")]
-    Unexpected,
-    /// It has a content coding, although none was accepted.
-    #[error("has a content coding, although none was accepted")]
-    Encoding,
+pub enum Unfit {
+    /// [`Verdict::Throttled`](super::Verdict::Throttled).
+    #[error("it was asked too much")]
+    Throttled,
+    /// [`Verdict::Transient`](super::Verdict::Transient).
+    #[error("it cannot at the moment")]
+    Transient,
+    /// [`Verdict::Faulty`](super::Verdict::Faulty).
+    #[error("it failed")]
+    Faulty,
+    /// [`Verdict::Rejected`](super::Verdict::Rejected).
+    #[error("it takes the gateway for an intruder")]
+    Rejected,
+    /// [`Verdict::Misconfigured`](super::Verdict::Misconfigured).
+    #[error("it does not let the gateway in as it is configured")]
+    Misconfigured,
 }
 
 /// An answer that is no use.
@@ -192,6 +198,12 @@ impl Failure {
             | Self::Unreadable(_)
             | Self::Answered(_) => Blame::Upstream,
         }
+    }
+}
+
+impl From<Unreadable> for Failure {
+    fn from(why: Unreadable) -> Self {
+        Self::Unreadable(why)
     }
 }
 

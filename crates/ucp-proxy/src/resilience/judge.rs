@@ -19,7 +19,10 @@ use serde::{
 };
 use tower::{Layer, Service};
 
-use super::{Exchange, Failure, Received, Unreadable, failure::Answered};
+use super::{
+    Exchange, Failure, Received, Unreadable,
+    failure::{Answered, Unfit},
+};
 
 /// Tells what an answer means.
 pub trait Judge: Send + Sync + 'static {
@@ -63,26 +66,6 @@ pub enum Verdict {
     },
     /// The answer cannot be read.
     Unreadable(Unreadable),
-}
-
-/// What is the matter with an answer that could be read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unfit {
-    /// [`Verdict::Throttled`].
-    #[error("it was asked too much")]
-    Throttled,
-    /// [`Verdict::Transient`].
-    #[error("it cannot at the moment")]
-    Transient,
-    /// [`Verdict::Faulty`].
-    #[error("it failed")]
-    Faulty,
-    /// [`Verdict::Rejected`].
-    #[error("it takes the gateway for an intruder")]
-    Rejected,
-    /// [`Verdict::Misconfigured`].
-    #[error("it does not let the gateway in as it is configured")]
-    Misconfigured,
 }
 
 /// What the status alone says, for a [`Judge`] to begin with: 429 throttles; 502, 503 and 504 pass; other statuses of the

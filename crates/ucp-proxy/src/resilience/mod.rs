@@ -46,8 +46,8 @@ use tokio::time::Instant;
 
 pub use self::{
     counters::{Counters, Snapshot},
-    exchange::{Effort, Ending, Exchange, Received},
-    failure::{Failure, Reach, Unreadable},
+    exchange::{Effort, Ending, Exchange, Received, Unreadable},
+    failure::{Failure, Reach},
     judge::{Judge, Verdict},
     shared::{Filled, Freshness, Key, Served, Shared, Staleness},
     upstream::{Options, Upstream},
