@@ -10,14 +10,15 @@ use ucp_core::{
         product::{Barcode, Category, Description, Media, SelectedOption, Seller},
         record::{Record, VariantRecord},
     },
-    money::{Amount, Currency, Price},
+    money::{Currency, Price},
 };
 use ucp_html::to_text;
 
-use super::{super::BadRow, column::Column, row::Row};
-
-/// How many options a product may have.
-pub(super) const AXES: usize = 3;
+use super::{
+    super::BadRow,
+    column::{AXES, Column},
+    row::Row,
+};
 
 /// Puts a product together.
 pub(super) fn build(rows: &[Row], market: &Market) -> Result<Record, BadRow> {
@@ -247,39 +248,6 @@ pub(super) fn token(text: &str, allowed: impl Fn(char) -> bool, spaced: bool) ->
     let digest: String = Sha256::digest(text.as_bytes()).iter().take(5).map(|byte| format!("{byte:02x}")).collect();
     if kept.is_empty() { digest } else { format!("{kept}~{digest}") }
 }
-
-/// A decimal amount in minor units, exactly.
-///
-/// Commas are read only as thousands separators before a decimal point (`1,299.00`); elsewhere they may mean either.
-/// Digits beyond the minor unit are refused unless they are zero.
-pub(super) fn amount(text: &str, currency: Currency) -> Result<Amount, String> {
-    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
-    let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
-    let whole = if whole.contains(',') {
-        let mut groups = whole.split(',');
-        let leading = groups.next().is_some_and(|group| (1..=3).contains(&group.len()));
-        if !text.contains('.') {
-            return Err(format!("`{text}` is ambiguous: write a decimal point, and no comma"));
-        }
-        if !leading || groups.any(|group| group.len() != 3) {
-            return Err(format!("`{text}` is no amount: the commas do not separate thousands"));
-        }
-        whole.replace(',', "")
-    } else {
-        whole.to_owned()
-    };
-    if whole.is_empty() || !digits(&whole) || !digits(fraction) {
-        return Err(format!("`{text}` is no amount: digits with a decimal point, such as `19.99`"));
-    }
-    let exponent = currency.exponent() as usize;
-    let (minor, beyond) = fraction.split_at(fraction.len().min(exponent));
-    if beyond.bytes().any(|digit| digit != b'0') {
-        return Err(format!("`{text}` has more decimals than {currency} has"));
-    }
-    let minor = format!("{whole}{minor:0<exponent$}");
-    minor.parse().ok().and_then(Amount::new).ok_or_else(|| format!("`{text}` is too large"))
-}
-
 /// A barcode with the standard that its length and check digit tell; nothing if they tell none.
 pub(super) fn barcode(cell: &str) -> Option<Barcode> {
     // Spreadsheets keep leading zeros behind an apostrophe.

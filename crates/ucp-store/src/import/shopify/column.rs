@@ -1,5 +1,8 @@
 //! The columns of an export, under their older and newer names.
 
+/// How many options a product may have.
+pub(super) const AXES: usize = 3;
+
 /// A column that is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Column {

@@ -15,8 +15,7 @@ use ucp_core::{
 
 use super::{
     super::{BadRow, Unimportable, is_web_address, printable},
-    build::{AXES, amount},
-    column::Column,
+    column::{AXES, Column},
 };
 
 /// How many bytes a row may have. A quote that is never closed would make the rest of the file one row.
@@ -169,6 +168,38 @@ impl Header {
         let own = self.places.get(&column).and_then(|place| self.names.get(*place));
         own.map_or_else(|| column.names()[0].to_owned(), |name| name.trim_start_matches('\u{feff}').trim().to_owned())
     }
+}
+
+/// A decimal amount in minor units, exactly.
+///
+/// Commas are read only as thousands separators before a decimal point (`1,299.00`); elsewhere they may mean either.
+/// Digits beyond the minor unit are refused unless they are zero.
+pub(super) fn amount(text: &str, currency: Currency) -> Result<Amount, String> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    let whole = if whole.contains(',') {
+        let mut groups = whole.split(',');
+        let leading = groups.next().is_some_and(|group| (1..=3).contains(&group.len()));
+        if !text.contains('.') {
+            return Err(format!("`{text}` is ambiguous: write a decimal point, and no comma"));
+        }
+        if !leading || groups.any(|group| group.len() != 3) {
+            return Err(format!("`{text}` is no amount: the commas do not separate thousands"));
+        }
+        whole.replace(',', "")
+    } else {
+        whole.to_owned()
+    };
+    if whole.is_empty() || !digits(&whole) || !digits(fraction) {
+        return Err(format!("`{text}` is no amount: digits with a decimal point, such as `19.99`"));
+    }
+    let exponent = currency.exponent() as usize;
+    let (minor, beyond) = fraction.split_at(fraction.len().min(exponent));
+    if beyond.bytes().any(|digit| digit != b'0') {
+        return Err(format!("`{text}` has more decimals than {currency} has"));
+    }
+    let minor = format!("{whole}{minor:0<exponent$}");
+    minor.parse().ok().and_then(Amount::new).ok_or_else(|| format!("`{text}` is too large"))
 }
 
 /// The rows of a file.

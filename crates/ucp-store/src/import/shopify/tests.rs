@@ -14,8 +14,8 @@ use ucp_core::{
 
 use super::{
     super::Verdict,
-    build::{amount, barcode, token},
-    row::LONGEST_ROW,
+    build::{barcode, token},
+    row::{LONGEST_ROW, amount},
     *,
 };
 
