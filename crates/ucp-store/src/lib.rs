@@ -11,6 +11,7 @@
 //! | [`relayed`] | what a shop elsewhere keeps for this gateway |
 //! | `index` | the search index, derived from the database |
 //! | `cache` | what was asked for lately |
+//! | `pruning` | removing what nobody will ask for any more |
 //!
 //! The database is the truth. Cache and index follow it, whoever changes it: products that another process imports into
 //! the directory of a running shop appear in it within a second.
@@ -22,10 +23,12 @@ pub mod import;
 mod index;
 mod ledger;
 mod outbox;
+mod pruning;
 pub mod relayed;
 pub mod sample;
 mod shop;
 mod sqlite;
+mod time;
 mod watcher;
 
 pub use error::{Put, Rejected, StoreError, WriteError};

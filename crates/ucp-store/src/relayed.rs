@@ -16,8 +16,9 @@ use ucp_core::{
 
 use crate::{
     Books,
-    ledger::{BATCH, nanoseconds, timestamp},
-    outbox::queue,
+    ledger::BATCH,
+    sqlite::notices::queue,
+    time::{nanoseconds, timestamp},
 };
 
 /// To whom something belongs.

@@ -27,6 +27,7 @@ use crate::{
     sqlite::{
         Database, Opening,
         products::{self, Found, MAX_IDENTIFIER},
+        revision,
     },
     watcher::{WATCH, Watcher},
 };
@@ -389,10 +390,10 @@ impl Watch {
         if self.seen == Some(seen) {
             return Ok(());
         }
-        let newest = products::newest_revision(&self.connection)?;
+        let newest = revision::newest_revision(&self.connection)?;
         if self.revision != Some(newest) {
             let mut changed = match self.revision {
-                Some(revision) => products::changed_since(&self.connection, revision, FEW)?,
+                Some(revision) => revision::changed_since(&self.connection, revision, FEW)?,
                 None => None,
             };
             if let Some(changed) = &mut changed {

@@ -6,14 +6,12 @@
 //! | [`import`] | reading a file of merchants |
 //! | [`geocode`] | where addresses are, offline |
 //! | [`sample`] | the merchants of a sample shop |
-//! | `storage` | merchants in the database |
 //!
 //! The database is the truth; index, documents and known addresses follow it, whoever changes it.
 
 pub mod geocode;
 pub mod import;
 pub mod sample;
-pub(crate) mod storage;
 mod watch;
 mod workers;
 
@@ -43,7 +41,7 @@ use self::{
     watch::watch,
     workers::Workers,
 };
-use crate::{Database, StoreError, watcher::Watcher};
+use crate::{Database, StoreError, sqlite::merchants, watcher::Watcher};
 
 /// How many times as much memory a merchant takes as its document has bytes, roughly.
 const EXPANSION: u64 = 4;
@@ -182,7 +180,7 @@ impl Merchants for Directory {
         self.read(move |snapshot, db| {
             ids.iter()
                 .map(|location| {
-                    let owners = storage::owners(db, location)?;
+                    let owners = merchants::owners(db, location)?;
                     let merchants = owners.iter().map(|id| snapshot.merchant(db, id));
                     merchants.filter_map(Result::transpose).collect()
                 })
@@ -261,7 +259,7 @@ impl Snapshot {
 
     fn read(db: &Connection, cache_bytes: u64) -> rusqlite::Result<Self> {
         let (mut index, mut known) = (IndexBuilder::default(), KnownBuilder::default());
-        storage::for_each(db, |merchant| {
+        merchants::for_each(db, |merchant| {
             index.add(merchant);
             known.add(merchant);
         })?;
@@ -277,7 +275,7 @@ impl Snapshot {
         if let Some(merchant) = self.remembered(id) {
             return Ok(Some(merchant));
         }
-        let Some((merchant, length)) = storage::fetch(db, id)? else { return Ok(None) };
+        let Some((merchant, length)) = merchants::fetch(db, id)? else { return Ok(None) };
         let merchant = Arc::new(merchant);
         let document = Document { merchant: Arc::clone(&merchant), length: length as u64 };
         self.documents.insert(id.to_owned(), document);

@@ -4,8 +4,8 @@ use std::{error::Error, sync::Arc, time::Instant};
 
 use rusqlite::Connection;
 
-use super::{Inner, storage};
-use crate::{StoreError, watcher::Watcher};
+use super::Inner;
+use crate::{StoreError, sqlite::merchants, watcher::Watcher};
 
 /// Reading the directory anew may take one of so many parts of the time, while somebody keeps changing it.
 const SHARE: u32 = 4;
@@ -49,7 +49,7 @@ impl Watch {
         }
         let started = Instant::now();
         let transaction = self.connection.transaction()?;
-        let newest = storage::newest_revision(&transaction)?;
+        let newest = merchants::newest_revision(&transaction)?;
         if self.revision != Some(newest) {
             self.inner.load(&transaction)?;
         }

@@ -44,7 +44,7 @@ use ucp_core::catalog::market::Market;
 
 pub(crate) use self::search::{SearchError, Snapshot};
 use self::{schema::Fields, statistics::Statistics};
-use crate::sqlite::products;
+use crate::sqlite::{products, revision};
 
 /// The name of the index in the data directory.
 const DIRECTORY: &str = "index";
@@ -183,7 +183,7 @@ impl Index {
         // From here on, everything is read from one state of the database. It has all that was in the database when
         // the index was opened, so that an index that knows more is not from this database's past.
         let db = db.unchecked_transaction()?;
-        let newest = products::newest_revision(&db)?;
+        let newest = revision::newest_revision(&db)?;
         let found = found.and_then(|opened| match opened.payload.revision <= newest {
             true => Ok(opened),
             false => Err("it is ahead of the database".to_owned()),
@@ -265,7 +265,7 @@ impl Index {
         // The writer takes the lock itself. Should another process be quicker, it builds the index in our place.
         drop(lock);
         let last = last(db)?;
-        let mut writer = self.writer(&index, products::count_since(db, 0)?)?;
+        let mut writer = self.writer(&index, revision::count_since(db, 0)?)?;
         let count = self.add(&writer, db, 0, 0)?;
         writer.commit()?;
 
@@ -289,7 +289,7 @@ impl Index {
 
     /// Adds what has changed in the database since the last commit.
     fn catch_up(&self, opened: Opened, db: &Connection, newest: i64) -> Result<Opened, IndexError> {
-        let changed = products::count_since(db, opened.payload.revision)?;
+        let changed = revision::count_since(db, opened.payload.revision)?;
         let Some((mut writer, mut opened)) = self.lock(opened, changed)? else {
             return Err(IndexError::Busy);
         };
@@ -390,7 +390,7 @@ impl Index {
         let mut statement =
             db.prepare(&format!("SELECT seq, document, {sold_out} FROM products WHERE revision > ? ORDER BY seq"))?;
         // `db` is in a transaction: what is counted is what is read.
-        let changed = products::count_since(db, since)?;
+        let changed = revision::count_since(db, since)?;
         let mut rows = statement.query([since])?;
         if changed < MANY {
             while let Some(row) = rows.next()? {

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _};
 use ucp_core::{
     cart::Cart,
@@ -14,7 +13,11 @@ use ucp_core::{
     },
 };
 
-use crate::{error::WriteError, outbox, sqlite::stock};
+use crate::{
+    error::WriteError,
+    sqlite::{notices, stock},
+    time::{nanoseconds, timestamp},
+};
 
 /// A change in the form in which it is written, so that the writer has nothing left to do but write.
 #[derive(Debug)]
@@ -94,7 +97,7 @@ impl Entry {
         }
         if let Some(order) = &self.order {
             write_order(db, order)?;
-            outbox::queue(db, &self.notice, &order.document, order.version, &order.text)?;
+            notices::queue(db, &self.notice, &order.document, order.version, &order.text)?;
         }
         for (variant, quantity) in &self.stock {
             stock::move_goods(db, variant, *quantity)?;
@@ -193,15 +196,4 @@ fn keep(db: &Connection, key: &Key, kept: &Kept) -> rusqlite::Result<()> {
     )?
     .execute(row)
     .map(drop)
-}
-
-/// A time as it is stored. Times beyond the year 2262 become that year.
-pub(crate) fn nanoseconds(time: Timestamp) -> i64 {
-    let nanoseconds = time.as_nanosecond();
-    i64::try_from(nanoseconds).unwrap_or(if nanoseconds < 0 { i64::MIN } else { i64::MAX })
-}
-
-/// A time that was stored.
-pub(crate) fn timestamp(nanoseconds: i64) -> Timestamp {
-    Timestamp::from_nanosecond(i128::from(nanoseconds)).unwrap_or(Timestamp::MAX)
 }

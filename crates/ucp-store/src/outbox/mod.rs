@@ -11,46 +11,18 @@ use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, Row, types::Type};
 use ucp_core::{
     Refusal, Release,
-    order::{
-        Order,
-        outbox::{Attempted, Claim, Content, Due, Letter, Notice, Outbox, State, Wanted},
-    },
+    order::outbox::{Attempted, Claim, Content, Due, Letter, Notice, Outbox, State, Wanted},
 };
 
 use crate::{
     Books,
     error::WriteError,
-    ledger::{nanoseconds, timestamp},
+    sqlite::notices::advance,
+    time::{nanoseconds, timestamp},
 };
 
 /// The columns that [`notice`] reads.
 const COLUMNS: &str = "id, order_id, owner, order_version, occurred_at, state, attempts, next_at, problem";
-
-/// Queues a notice about an order that is being stored in the version after `version`.
-pub(crate) fn queue(db: &Connection, id: &str, order: &Order, version: i64, text: &str) -> rusqlite::Result<()> {
-    let at = nanoseconds(order.changed_at());
-    db.prepare_cached(
-        "INSERT INTO outbox (id, order_id, owner, order_version, occurred_at, since, document) \
-         VALUES (?, ?, ?, ?, ?, ?, ?)",
-    )?
-    .execute((id, &order.id, &order.owner, version + 1, at, at, text))?;
-    advance(db, &order.id)
-}
-
-/// Lets the first of the waiting notices of an order be tried, and no other.
-fn advance(db: &Connection, order: &str) -> rusqlite::Result<()> {
-    db.prepare_cached(
-        "UPDATE outbox SET next_at = NULL WHERE order_id = ?1 AND state = 'waiting' AND next_at IS NOT NULL AND seq > \
-         (SELECT min(seq) FROM outbox WHERE order_id = ?1 AND state = 'waiting')",
-    )?
-    .execute((order,))?;
-    db.prepare_cached(
-        "UPDATE outbox SET next_at = 0 WHERE next_at IS NULL AND seq = \
-         (SELECT min(seq) FROM outbox WHERE order_id = ?1 AND state = 'waiting')",
-    )?
-    .execute((order,))
-    .map(drop)
-}
 
 #[async_trait]
 impl Outbox for Books {

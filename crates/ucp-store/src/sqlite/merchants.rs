@@ -5,10 +5,8 @@ use std::{collections::BTreeSet, fmt};
 use rusqlite::{Connection, OptionalExtension as _, types::Type};
 use ucp_core::merchant::record::{MAX_ID, Merchant};
 
-use crate::{
-    Database,
-    error::{Put, Rejected, WriteError},
-};
+use super::Database;
+use crate::error::{Put, Rejected, WriteError};
 
 /// How many merchants one alias can name.
 const MAX_OWNERS: i64 = 20;
@@ -160,12 +158,12 @@ fn conflict(db: &Connection, names: &BTreeSet<Name<'_>>, seq: Option<i64>) -> ru
 }
 
 /// The revision of the last change to any merchant, 0 if there are none.
-pub(super) fn newest_revision(db: &Connection) -> rusqlite::Result<i64> {
+pub(crate) fn newest_revision(db: &Connection) -> rusqlite::Result<i64> {
     db.prepare_cached("SELECT coalesce(max(revision), 0) FROM merchants")?.query_row((), |row| row.get(0))
 }
 
 /// Hands every merchant to `take`, in the order in which they came.
-pub(super) fn for_each(db: &Connection, mut take: impl FnMut(&Merchant)) -> rusqlite::Result<()> {
+pub(crate) fn for_each(db: &Connection, mut take: impl FnMut(&Merchant)) -> rusqlite::Result<()> {
     let mut statement = db.prepare("SELECT document FROM merchants ORDER BY seq")?;
     let mut rows = statement.query(())?;
     while let Some(row) = rows.next()? {
@@ -175,7 +173,7 @@ pub(super) fn for_each(db: &Connection, mut take: impl FnMut(&Merchant)) -> rusq
 }
 
 /// The merchant of an id, with the length of its document.
-pub(super) fn fetch(db: &Connection, id: &str) -> rusqlite::Result<Option<(Merchant, usize)>> {
+pub(crate) fn fetch(db: &Connection, id: &str) -> rusqlite::Result<Option<(Merchant, usize)>> {
     if id.len() > MAX_ID {
         return Ok(None);
     }
@@ -188,7 +186,7 @@ pub(super) fn fetch(db: &Connection, id: &str) -> rusqlite::Result<Option<(Merch
 }
 
 /// The ids of the merchants that have a public location of this id or alias: an id wins over aliases.
-pub(super) fn owners(db: &Connection, location: &str) -> rusqlite::Result<Vec<String>> {
+pub(crate) fn owners(db: &Connection, location: &str) -> rusqlite::Result<Vec<String>> {
     if location.len() > MAX_ID {
         return Ok(Vec::new());
     }

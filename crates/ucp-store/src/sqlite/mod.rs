@@ -5,8 +5,11 @@
 //! and that row is committed together with the goods it starts with, so that there is never half a shop.
 
 mod header;
+pub(crate) mod merchants;
 mod migrations;
+pub(crate) mod notices;
 pub(crate) mod products;
+pub(crate) mod revision;
 pub(crate) mod stock;
 pub(crate) mod writer;
 
@@ -27,10 +30,7 @@ use ucp_core::{
 };
 
 use self::{products::Prepared, writer::Writer};
-use crate::{
-    directory,
-    error::{Put, Rejected, StoreError, WriteError},
-};
+use crate::error::{Put, Rejected, StoreError, WriteError};
 
 /// The name of the database file in the data directory.
 pub(crate) const FILE: &str = "shop.db";
@@ -311,7 +311,7 @@ fn create(connection: &mut Connection, path: &Path, opening: Opening) -> Result<
         return Err(StoreError::Unfit { id, reason: rejected.reason });
     }
     let ids: Vec<_> = merchants.iter().map(|merchant| merchant.id.clone()).collect();
-    let outcomes = directory::storage::put_merchants(&transaction, merchants)?;
+    let outcomes = merchants::put_merchants(&transaction, merchants)?;
     if let Some((id, Err(rejected))) = ids.into_iter().zip(outcomes).find(|(_, outcome)| outcome.is_err()) {
         return Err(StoreError::Unfit { id, reason: rejected.reason });
     }

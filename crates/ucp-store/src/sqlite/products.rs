@@ -18,7 +18,10 @@ use ucp_core::{
     port::Target,
 };
 
-use super::stock;
+use super::{
+    revision::{newest_revision, touch},
+    stock,
+};
 use crate::error::{Put, Rejected, WriteError};
 
 /// The longest identifier that products may carry, in bytes. Longer ones name nothing, without a look.
@@ -168,12 +171,6 @@ fn put_one(db: &Connection, prepared: &Prepared, revision: i64) -> rusqlite::Res
     Ok(Ok(Put::Updated))
 }
 
-/// Has the product at `seq` noticed as changed, although its document is not.
-pub(crate) fn touch(db: &Connection, seq: i64, revision: i64) -> rusqlite::Result<()> {
-    db.prepare_cached("UPDATE products SET revision = ? WHERE seq = ?")?.execute((revision, seq))?;
-    Ok(())
-}
-
 /// Names that have to be unique, but belong to another product.
 fn conflict(db: &Connection, names: &BTreeSet<Name<'_>>, seq: Option<i64>) -> rusqlite::Result<Option<Rejected>> {
     let mut ids =
@@ -196,25 +193,6 @@ fn conflict(db: &Connection, names: &BTreeSet<Name<'_>>, seq: Option<i64>) -> ru
         }
     }
     Ok(None)
-}
-
-/// The revision of the last change to any product, 0 if there are none.
-pub(crate) fn newest_revision(db: &Connection) -> rusqlite::Result<i64> {
-    db.prepare_cached("SELECT coalesce(max(revision), 0) FROM products")?.query_row((), |row| row.get(0))
-}
-
-/// How many products changed after `revision`.
-pub(crate) fn count_since(db: &Connection, revision: i64) -> rusqlite::Result<i64> {
-    db.prepare_cached("SELECT count(*) FROM products WHERE revision > ?")?.query_row([revision], |row| row.get(0))
-}
-
-/// The positions of the products that changed after `revision`, at most `limit`; `None` if there are more.
-pub(crate) fn changed_since(db: &Connection, revision: i64, limit: usize) -> rusqlite::Result<Option<Vec<i64>>> {
-    let mut statement = db.prepare_cached("SELECT seq FROM products WHERE revision > ? LIMIT ?")?;
-    let rows = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
-    let changed: Vec<i64> =
-        statement.query_map((revision, rows), |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
-    Ok((changed.len() <= limit).then_some(changed))
 }
 
 /// What an identifier names: where it is, in a form that takes no part of the product along.

@@ -6,7 +6,7 @@
 
 use rusqlite::{Connection, OptionalExtension as _};
 
-use super::products;
+use super::revision::{newest_revision, touch};
 
 /// What setting counts has changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,7 +60,7 @@ pub(crate) fn move_goods(db: &Connection, variant: &str, quantity: i64) -> rusql
     };
     let before = after - quantity;
     if (before == 0) != (after == 0) {
-        products::touch(db, product, products::newest_revision(db)? + 1)?;
+        touch(db, product, newest_revision(db)? + 1)?;
     }
     Ok(())
 }

@@ -125,7 +125,7 @@ proptest! {
             prop_assert_eq!(&counts[..model.len()], &model[..], "after {:?}", step);
             prop_assert!(counts[model.len()..].iter().all(Option::is_none));
             // The catalog is told when something is sold out or comes back, and only then.
-            let newest = books.database.readers().read(crate::sqlite::products::newest_revision).expect("reads");
+            let newest = books.database.readers().read(crate::sqlite::revision::newest_revision).expect("reads");
             let other_variants = before.len() != model.len();
             prop_assert_eq!(newest > revision, other_variants || sold_out(&before) != sold_out(&model), "{:?}", step);
             revision = newest;
