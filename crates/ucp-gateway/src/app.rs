@@ -1,16 +1,12 @@
 //! The composition: a backend, the gate and the pipeline in front of it, and the bindings in front of those.
 
-use std::{
-    path::Path,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::Router;
 use futures_util::future::BoxFuture;
-use http::HeaderMap;
 use serde_json::Value;
 use ucp_core::{
-    Refusal, Release,
+    Release,
     negotiation::Names,
     operation::{AP2_MANDATE, Offering},
     port::{Backend, SalesCapabilities},
@@ -22,35 +18,30 @@ use ucp_proxy::{
     bridge::{Bridge, platform},
     resilience::Counters,
 };
-use ucp_rest::publication::{PROFILE_PATH, Publication, prefix};
+use ucp_rest::publication::{Publication, prefix};
 use ucp_service::{
     Endpoint, Gate, Pipeline,
-    gate::{Access, CurrentKey, Hosts, Rules, SignatureRule, SignedAnswers},
-    header::UCP_AGENT,
+    gate::{Access, CurrentKey},
     mandate::Seal,
     pipeline,
-    platform::{Business, Platforms, Policy, Standing},
+    platform::{Business, Platforms, Policy},
 };
 use ucp_store::{Books, Shop, StoreError};
 use ucp_trust::{
     address::{ProfileUrl, Reach},
     directory::{Directory, DirectoryOptions},
-    fetch::{Fetch, FetchError, FetchOptions, Fetched, Fetcher},
+    fetch::{Fetch, FetchError, Fetched},
     jwk::PublicKey,
     keyring::{Keyring, KeyringError},
-    limit::{InFlight, RateLimits},
-    profile::PlatformProfile,
-    signature::{RequestLine, Scheme, sign_request},
 };
 use ucp_webhook::{courier::Courier, form};
 use url::Url;
 
 use crate::{
+    address::{audiences, base},
     backend::{self, Opened, Store, embedded},
-    cli::McpErrorStatus,
-    clock,
-    compat::{self, Compat},
-    config::{self, Anonymous, Check, Data, Settings, Signed},
+    callers, clock, compat,
+    config::{self, Compat, Data, McpErrorStatus, Settings},
     directory as merchants, docs, webhooks,
 };
 
@@ -99,13 +90,13 @@ impl App {
         let home = settings.storefront.as_ref().map(Url::to_string);
         let seal = Seal { keys: Arc::clone(&signing_key), audiences: audiences(public_url) };
         let business = Arc::new(Business::under(&names, &offering, home).sealing(seal));
-        let fetcher = fetcher(&settings.profiles, settings.profiles.reach, &base, &signing_key)?;
-        let directory = directory(&business, fetcher, &settings.profiles);
-        register(&directory, &settings.platforms)?;
-        let platforms = Platforms::new(business, policy(settings), settings.profiles.reach, directory);
-        let gate = Gate::new(rules(settings, public_url, &signing_key), platforms.clone());
+        let fetcher = callers::fetcher(&settings.profiles, settings.profiles.reach, &base, &signing_key)?;
+        let directory = callers::directory(&business, fetcher, &settings.profiles);
+        callers::register(&directory, &settings.platforms)?;
+        let platforms = Platforms::new(business, callers::policy(settings), settings.profiles.reach, directory);
+        let gate = Gate::new(callers::rules(settings, public_url, &signing_key), platforms.clone());
         let directory = merchants::open(store.database(), &settings.directory)?;
-        let pipeline = pipeline(Backend { shop, directory }, platforms.clone(), access(settings));
+        let pipeline = pipeline(Backend { shop, directory }, platforms.clone(), callers::access(settings));
 
         let error_status = match settings.mcp_error_status {
             McpErrorStatus::Fitting => ErrorStatus::Fitting,
@@ -242,15 +233,6 @@ fn use_keys(current: &CurrentKey, keyring: &Keyring) {
     current.publish(keyring.public_keys(clock::now()).cloned().collect());
 }
 
-/// The names of the business that buyers may make mandates for: its origin, its address, and where its profiles are.
-fn audiences(public_url: &Url) -> Arc<[String]> {
-    let base = base(public_url);
-    let mut names = vec![public_url.origin().ascii_serialization(), base.clone(), format!("{base}{PROFILE_PATH}")];
-    names.extend(Release::ALL.iter().map(|release| format!("{base}{}{PROFILE_PATH}", prefix(Endpoint::Of(*release)))));
-    names.dedup();
-    names.into()
-}
-
 /// The MCP server for an agent that started this process.
 pub(crate) fn desktop_server(shop: &Shop) -> Result<Server, StoreError> {
     let settings = config::Directory::usual(true);
@@ -281,142 +263,4 @@ impl Fetch for Offline {
     fn fetch<'a>(&'a self, _: &'a ProfileUrl) -> BoxFuture<'a, Result<Fetched, FetchError>> {
         Box::pin(std::future::ready(Err(FetchError::Connection)))
     }
-}
-
-/// What fetches profiles, saying who asks, and proving it where there is a key.
-pub(crate) fn fetcher(
-    profiles: &config::Profiles,
-    reach: Reach,
-    base: &str,
-    signing_key: &Arc<CurrentKey>,
-) -> Result<Fetcher, Box<dyn std::error::Error>> {
-    let agent = http::HeaderValue::from_str(&format!("profile=\"{base}{PROFILE_PATH}\""))?;
-    let signing_key = Arc::clone(signing_key);
-    let introduce = move |headers: &mut HeaderMap, url: &Url| {
-        headers.insert(UCP_AGENT, agent.clone());
-        let (scheme, authority) = (scheme(url), url.authority().to_owned());
-        let line = RequestLine { method: "GET", scheme, authority: &authority, path: url.path(), query: url.query() };
-        if let Some(key) = signing_key.get()
-            && let Err(error) = sign_request(line, headers, &[], &[], &key, clock::now())
-        {
-            tracing::error!(%error, "a request could not be signed");
-        }
-    };
-    Ok(Fetcher::new(FetchOptions { sign: Some(Arc::new(introduce)), ..fetch_options(profiles, reach) })?)
-}
-
-/// How strangers are reached.
-pub(crate) fn fetch_options(profiles: &config::Profiles, reach: Reach) -> FetchOptions {
-    FetchOptions {
-        reach,
-        connect_timeout: profiles.connect_timeout,
-        deadline: profiles.timeout,
-        roots: profiles.extra_roots.iter().flat_map(|root| root.certificates.clone()).collect(),
-        ..FetchOptions::default()
-    }
-}
-
-fn directory(business: &Arc<Business>, fetcher: Fetcher, profiles: &config::Profiles) -> Directory<Standing> {
-    let options = DirectoryOptions {
-        capacity: u64::from(profiles.cache_mb) << 20,
-        fetches_per_second: profiles.fetches.per_second.get(),
-        fetch_burst: profiles.fetches.burst.get(),
-        ..DirectoryOptions::default()
-    };
-    let business = Arc::clone(business);
-    Directory::new(fetcher, options, move |profile| business.standing(profile))
-}
-
-/// Makes the registered platforms known, so that no call of theirs waits for a fetch.
-fn register(directory: &Directory<Standing>, platforms: &[config::Platform]) -> Result<(), Box<dyn std::error::Error>> {
-    for platform in platforms {
-        let url = platform.profile.clone();
-        match &platform.pinned {
-            Some(pinned) => {
-                let unreadable = |refusal: Refusal| {
-                    format!(
-                        "the profile of platform {} in {} is none: {}",
-                        platform.name,
-                        shown(&pinned.path),
-                        refusal.content
-                    )
-                };
-                let (profile, notes) = PlatformProfile::read(&pinned.bytes).map_err(unreadable)?;
-                for note in notes {
-                    tracing::warn!(platform = platform.name, note, "a pinned profile is read leniently");
-                }
-                directory.pin(url, profile);
-            }
-            None => {
-                let (first, name) = (directory.pin_url(url), platform.name.clone());
-                tokio::spawn(async move {
-                    if let Err(refusal) = first.await {
-                        tracing::warn!(
-                            platform = name,
-                            reason = refusal.content,
-                            "a registered profile is out of reach"
-                        );
-                    }
-                });
-            }
-        }
-    }
-    Ok(())
-}
-
-pub(crate) fn rules(settings: &Settings, public_url: &Url, signing_key: &Arc<CurrentKey>) -> Rules {
-    Rules {
-        hosts: Hosts(public_url.host_str().map(str::to_owned).into_iter().collect()),
-        scheme: scheme(public_url),
-        trusted_proxies: settings.trusted_proxies.clone(),
-        registered: settings.platforms.iter().map(|platform| platform.profile.clone()).collect(),
-        api_keys: settings.api_keys(),
-        limits: RateLimits::new(&settings.quotas()),
-        in_flight: InFlight::new(settings.max_in_flight.unwrap_or(usize::MAX)),
-        verifies: access(settings).verifies(),
-        signed_answers: match settings.signatures.responses {
-            Signed::Completing => SignedAnswers::Concluding,
-            Signed::All => SignedAnswers::All,
-            Signed::None => SignedAnswers::None,
-        },
-        signing_key: Arc::clone(signing_key),
-        clock: clock::now,
-    }
-}
-
-fn scheme(url: &Url) -> Scheme {
-    if url.scheme() == "https" { Scheme::Https } else { Scheme::Http }
-}
-
-fn policy(settings: &Settings) -> Policy {
-    match settings.policy {
-        config::Policy::Require => Policy::Require,
-        config::Policy::Lenient => Policy::Lenient,
-        config::Policy::Development => Policy::Development,
-    }
-}
-
-pub(crate) fn access(settings: &Settings) -> Access {
-    let rule = |check| match check {
-        Check::Off => SignatureRule::Off,
-        Check::Verify => SignatureRule::Verify,
-        Check::Enforce => SignatureRule::Enforce,
-    };
-    Access {
-        anonymous_purchases: settings.policy == config::Policy::Development
-            || settings.anonymous == Anonymous::Everything,
-        browsing: rule(settings.signatures.browsing),
-        purchase: rule(settings.signatures.purchase),
-        order: rule(settings.signatures.order),
-    }
-}
-
-/// A public address as paths are appended to it.
-pub(crate) fn base(public_url: &Url) -> String {
-    public_url.as_str().trim_end_matches('/').to_owned()
-}
-
-/// A path as people write it.
-pub(crate) fn shown(path: &Path) -> String {
-    path.display().to_string()
 }

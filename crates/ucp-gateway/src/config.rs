@@ -3,9 +3,12 @@
 //! | module | holds |
 //! | :-- | :-- |
 //! | [`mod@admin`] | where the operator's own calls are taken |
+//! | [`choice`] | what flags and the file choose among by a word |
+//! | [`mod@compat`] | whose expectations are met beyond UCP |
 //! | [`mod@directory`] | the directory of merchants, with the files it refers to |
 //! | [`document`] | the file as it was written: where each key stands, and which keys there are |
 //! | [`mod@file`] | the shape of the file |
+//! | [`mod@flags`] | the flags, each of which can be set in the environment too |
 //! | [`mod@payment`] | how buyers can pay, with the secrets that takes |
 //! | [`platform`] | the registered platforms, with the files and secrets they refer to |
 //! | [`mod@shown`] | the settings for people to read |
@@ -15,9 +18,12 @@
 //! any more once the gateway runs. No file is needed; `docs/gateway.example.toml` shows all of it.
 
 mod admin;
+mod choice;
+mod compat;
 mod directory;
 mod document;
 mod file;
+mod flags;
 pub(crate) mod payment;
 mod platform;
 mod shown;
@@ -31,8 +37,6 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use clap::ValueEnum;
-use serde::Deserialize;
 use ucp_store::sample::{SAMPLES, Sample};
 use ucp_trust::{
     address::Reach,
@@ -43,14 +47,17 @@ use ucp_trust::{
 };
 use url::{Host, Url};
 
-pub(crate) use self::{admin::Admin, directory::Directory, payment::Payment, platform::Platform, upstream::Upstream};
-use self::{document::Document, file::Limit};
-use crate::{
-    app::shown,
-    cli::{DataOptions, McpErrorStatus, ServeOptions},
-    clock,
+pub(crate) use self::{
+    admin::Admin,
+    choice::{Anonymous, BackendKind, Check, McpErrorStatus, Policy, Signed, TokenKind, Transport},
     compat::{Compat, SimulationSecret},
+    directory::Directory,
+    flags::{DataOptions, ServeOptions},
+    payment::Payment,
+    platform::Platform,
+    upstream::Upstream,
 };
+use self::{document::Document, file::Limit};
 
 /// Everything that the gateway is told before it runs.
 #[derive(Debug)]
@@ -109,28 +116,6 @@ pub(crate) struct Data {
     pub(crate) sample: &'static Sample,
 }
 
-/// What a caller's profile has to be good for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ValueEnum)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Policy {
-    /// It has to be there and well-formed.
-    Require,
-    /// A caller whose profile cannot be fetched is served the catalog.
-    Lenient,
-    /// A caller whose profile cannot be fetched is served everything.
-    Development,
-}
-
-/// What callers may use that are nobody in particular.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Anonymous {
-    /// The catalog.
-    Browsing,
-    /// All operations.
-    Everything,
-}
-
 /// How platform profiles are fetched and kept.
 #[derive(Debug)]
 pub(crate) struct Profiles {
@@ -183,30 +168,6 @@ pub(crate) struct Signatures {
     pub(crate) responses: Signed,
 }
 
-/// What becomes of the signature of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Check {
-    /// It is not looked at.
-    Off,
-    /// It has to be right, if there is one.
-    Verify,
-    /// There has to be one that is right.
-    Enforce,
-}
-
-/// Which answers are signed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Signed {
-    /// Those of operations that place an order.
-    Completing,
-    /// All of them.
-    All,
-    /// None.
-    None,
-}
-
 /// Why there are no settings: everything that is wrong, a line each.
 #[derive(Debug)]
 pub(crate) struct ConfigError(Vec<String>);
@@ -223,9 +184,9 @@ impl std::error::Error for ConfigError {}
 type Environment<'a> = &'a dyn Fn(&str) -> Option<OsString>;
 
 impl Settings {
-    /// What `flags` and the file that they name amount to.
-    pub(crate) fn resolve(flags: &ServeOptions) -> Result<Self, ConfigError> {
-        Self::resolve_in(flags, &|name| std::env::var_os(name), clock::now())
+    /// What `flags` and the file that they name amount to at this time.
+    pub(crate) fn resolve(flags: &ServeOptions, now: SystemTime) -> Result<Self, ConfigError> {
+        Self::resolve_in(flags, &|name| std::env::var_os(name), now)
     }
 
     fn resolve_in(flags: &ServeOptions, environment: Environment<'_>, now: SystemTime) -> Result<Self, ConfigError> {
@@ -421,7 +382,7 @@ fn profiles_of(said: file::Profiles, private: bool, problems: &mut Problems<'_>)
         let read = fs::read(&path).map_err(|error| error.to_string());
         match read.and_then(|pem| certificates(&pem).map_err(|error| error.to_string())) {
             Ok(certificates) => extra_roots.push(Root { path, certificates }),
-            Err(error) => problems.add("profiles.extra_roots", format_args!("{}: {error}", shown(&path))),
+            Err(error) => problems.add("profiles.extra_roots", format_args!("{}: {error}", path.display())),
         }
     }
     Profiles {

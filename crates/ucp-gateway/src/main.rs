@@ -3,9 +3,11 @@
 //! The only crate that knows all others: it reads the command line, composes a backend, the pipeline and the bindings,
 //! and runs them.
 
+mod address;
 mod admin;
 mod app;
 mod backend;
+mod callers;
 mod cli;
 mod clock;
 mod command;

@@ -15,7 +15,7 @@ use ucp_webhook::{
     recipient::{Recipient, Recipients},
 };
 
-use crate::{app::fetch_options, clock, config};
+use crate::{callers::fetch_options, clock, config};
 
 /// To whom the courier goes, and how it writes.
 pub(crate) struct Post {

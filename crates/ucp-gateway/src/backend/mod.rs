@@ -36,7 +36,7 @@ use ucp_store::{Books, Database, Opening, Shop, StoreError};
 
 use crate::{
     clock,
-    config::{Settings, Upstream, upstream::BackendKind},
+    config::{BackendKind, Settings, Upstream},
 };
 
 /// What is in the data directory.

@@ -16,7 +16,10 @@ use ucp_trust::signature::bot::{DIRECTORY_PATH, DIRECTORY_TYPE, directory};
 use super::{Opened, Place, chance, monotonic, reached};
 use crate::{
     clock,
-    config::upstream::{self, TokenKind, UpstreamKind},
+    config::{
+        TokenKind,
+        upstream::{self, UpstreamKind},
+    },
 };
 
 pub(super) async fn open(place: &Place<'_>) -> Result<Opened, Box<dyn Error>> {

@@ -48,7 +48,7 @@ use url::Url;
 use super::{Opened, Place, chance, monotonic, reached};
 use crate::{
     clock,
-    config::upstream::{Transport as Wanted, UpstreamKind},
+    config::{Transport as Wanted, upstream::UpstreamKind},
 };
 
 /// How many notices about orders are taken at once.

@@ -3,9 +3,12 @@
 use std::process::ExitCode;
 
 use super::Done;
-use crate::{cli::ServeOptions, config::Settings};
+use crate::{
+    clock,
+    config::{ServeOptions, Settings},
+};
 
 pub(crate) fn run(options: &ServeOptions) -> Done {
-    print!("{}", Settings::resolve(options)?);
+    print!("{}", Settings::resolve(options, clock::now())?);
     Ok(ExitCode::SUCCESS)
 }

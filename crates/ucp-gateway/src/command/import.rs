@@ -6,10 +6,16 @@
 mod merchants;
 
 use std::{
-    collections::BTreeMap, fs, io::IsTerminal as _, path::Path, process::ExitCode, sync::atomic::Ordering,
+    collections::BTreeMap,
+    fs,
+    io::IsTerminal as _,
+    path::{Path, PathBuf},
+    process::ExitCode,
+    sync::atomic::Ordering,
     time::Duration,
 };
 
+use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ucp_core::{
     catalog::{market::Market, record::Record},
@@ -21,13 +27,55 @@ use ucp_store::{
 };
 
 use super::{Done, chain};
-use crate::{
-    app::shown,
-    cli::{ImportFormat, ImportOptions},
-};
 
 /// How many products are written at once.
 const BATCH: usize = 500;
+
+#[derive(Debug, Args)]
+pub(crate) struct ImportOptions {
+    /// The file: JSON Lines of UCP products, or Shopify's product CSV export.
+    #[arg(required_unless_present = "merchants", conflicts_with = "merchants")]
+    pub(crate) file: Option<PathBuf>,
+    /// Load merchants into the directory beside the shop instead, from a file with a merchant a line (JSON Lines).
+    #[arg(long, value_name = "FILE", conflicts_with = "format")]
+    pub(crate) merchants: Option<PathBuf>,
+    /// Load merchants whose hours or coordinates mean nothing without them, instead of leaving the merchant out.
+    #[arg(long, conflicts_with = "file")]
+    pub(crate) lenient: bool,
+    /// The directory that holds the shop; created as an empty shop when it is not there.
+    #[arg(long, env = "UCP_GATEWAY_DATA_DIR", default_value = "./data", value_name = "DIRECTORY")]
+    pub(crate) data_dir: PathBuf,
+    /// The format, where neither the name nor the beginning of the file tells.
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<ImportFormat>,
+    /// The name of a new shop [default: Shop].
+    #[arg(long)]
+    pub(crate) name: Option<String>,
+    /// The currency of a new shop [default: USD].
+    #[arg(long)]
+    pub(crate) currency: Option<Currency>,
+    /// Other currencies that products of a new shop are priced in.
+    #[arg(long, value_delimiter = ',', value_name = "CURRENCIES")]
+    pub(crate) currencies: Vec<Currency>,
+    /// The language of a new shop [default: en].
+    #[arg(long, value_name = "TAG")]
+    pub(crate) language: Option<String>,
+    /// Other languages that texts of a new shop are in.
+    #[arg(long, value_delimiter = ',', value_name = "TAGS")]
+    pub(crate) languages: Vec<String>,
+    /// What a new shop speaks and trades in, as JSON file: `name`, `currency`, `currencies`, `language`, `languages`,
+    /// `countries` (currency by country), `rates` (by currency) and `links`.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["name", "currency", "currencies", "language", "languages"])]
+    pub(crate) market: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ImportFormat {
+    /// JSON Lines of UCP products.
+    Jsonl,
+    /// Shopify's product CSV export.
+    Shopify,
+}
 
 #[derive(Default)]
 struct Tally {
@@ -48,7 +96,7 @@ impl Tally {
         let Self { created, updated, unchanged, skipped, rejected } = self;
         println!(
             "{}: {created} new, {updated} changed, {unchanged} unchanged, {skipped} skipped, {rejected} rejected",
-            shown(file)
+            file.display()
         );
         if *rejected == 0 { ExitCode::SUCCESS } else { ExitCode::from(2) }
     }
@@ -69,7 +117,7 @@ fn products(options: &ImportOptions, file: &Path) -> Done {
         ImportFormat::Shopify => Format::ShopifyCsv,
     });
     let open = |market: &Market| {
-        Import::open(file, format, market).map_err(|error| format!("{}: {}", shown(file), chain(&error)))
+        Import::open(file, format, market).map_err(|error| format!("{}: {}", file.display(), chain(&error)))
     };
     // First of all: no shop is made for a file that nothing can come from.
     drop(open(&wanted.market())?);
@@ -78,7 +126,7 @@ fn products(options: &ImportOptions, file: &Path) -> Done {
         format!(
             "the shop in {} is there already, and its {differing} is not what the command line says; what a shop speaks and \
              trades in is settled when it is made, so choose another --data-dir for a new one",
-            shown(&options.data_dir)
+            options.data_dir.display()
         )
     })?;
     let import = open(&database.market())?;
@@ -131,8 +179,10 @@ struct Wanted<'a> {
 impl<'a> Wanted<'a> {
     fn read(options: &'a ImportOptions) -> Result<Self, String> {
         let market = options.market.as_ref().map(|file| {
-            let text = fs::read_to_string(file).map_err(|error| format!("{} cannot be read: {error}", shown(file)))?;
-            serde_json::from_str(&text).map_err(|error| format!("{} does not describe a market: {error}", shown(file)))
+            let text =
+                fs::read_to_string(file).map_err(|error| format!("{} cannot be read: {error}", file.display()))?;
+            serde_json::from_str(&text)
+                .map_err(|error| format!("{} does not describe a market: {error}", file.display()))
         });
         Ok(Self { options, market: market.transpose()? })
     }

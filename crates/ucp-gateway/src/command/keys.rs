@@ -16,7 +16,7 @@ use ucp_trust::{
 };
 
 use super::Done;
-use crate::{app::shown, clock::now};
+use crate::clock::now;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum OwnKeysCommand {
@@ -110,7 +110,7 @@ fn list(options: &ListOptions) -> Result<(), Box<dyn std::error::Error>> {
     }
     if keyring.list().is_empty() {
         // Not for scripts, which count lines.
-        eprintln!("There are no keys in {}; `keys generate` makes one.", shown(&options.directory.data_dir));
+        eprintln!("There are no keys in {}; `keys generate` makes one.", options.directory.data_dir.display());
     }
     let signer = keyring.signer().map(|signer| signer.public().kid());
     for own in keyring.list() {

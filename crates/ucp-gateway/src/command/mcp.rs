@@ -2,8 +2,31 @@
 
 use std::{io::ErrorKind, process::ExitCode};
 
+use clap::Args;
+
 use super::Done;
-use crate::{app::desktop_server, backend::embedded::open_shop, cli::McpOptions, config::Data};
+use crate::{
+    app::desktop_server,
+    backend::embedded::open_shop,
+    config::{Data, DataOptions},
+};
+
+#[derive(Debug, Args)]
+pub(crate) struct McpOptions {
+    /// Speak over standard input and output.
+    #[arg(long, required = true)]
+    pub(crate) stdio: bool,
+    #[command(flatten)]
+    pub(crate) data: DataOptions,
+    /// The UCP profile of the agent that starts this process, for calls that do not name one.
+    #[arg(
+        long,
+        env = "UCP_GATEWAY_AGENT_PROFILE",
+        default_value = "https://desktop-agent.invalid/profile.json",
+        value_name = "URL"
+    )]
+    pub(crate) profile: String,
+}
 
 pub(crate) fn run(options: &McpOptions) -> Done {
     let shop = open_shop(&Data::from(&options.data))?;

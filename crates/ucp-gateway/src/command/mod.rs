@@ -6,6 +6,7 @@ pub(crate) mod explain;
 pub(crate) mod import;
 pub(crate) mod keys;
 pub(crate) mod mcp;
+mod message;
 pub(crate) mod orders;
 pub(crate) mod serve;
 pub(crate) mod sign;

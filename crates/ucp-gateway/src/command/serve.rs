@@ -10,11 +10,12 @@ use url::Url;
 
 use super::Done;
 use crate::{
+    address::base,
     admin,
-    app::{App, base, open_keyring},
+    app::{App, open_keyring},
     backend::Store,
-    cli::ServeOptions,
-    config::{self, Policy, Settings, Signed, Upstream},
+    clock,
+    config::{self, Policy, ServeOptions, Settings, Signed, Upstream},
     listener,
 };
 
@@ -31,7 +32,7 @@ const PAYMENT_INTERVAL: Duration = Duration::from_secs(2);
 const PRUNING_INTERVAL: Duration = Duration::from_secs(600);
 
 pub(crate) fn run(options: &ServeOptions) -> Done {
-    let settings = Settings::resolve(options)?;
+    let settings = Settings::resolve(options, clock::now())?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     // Before the shop is opened: what cannot be served need not be filled.
     let listener = runtime.block_on(TcpListener::bind(settings.listen)).map_err(|error| {

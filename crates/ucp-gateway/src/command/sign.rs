@@ -1,13 +1,6 @@
 //! `sign`: an HTTP message in a file, signed as the gateway signs.
 
-use std::{
-    fs,
-    io::Write as _,
-    path::PathBuf,
-    process::ExitCode,
-    sync::Arc,
-    time::{Duration, SystemTime, UNIX_EPOCH},
-};
+use std::{fs, io::Write as _, path::PathBuf, process::ExitCode, sync::Arc};
 
 use clap::Args;
 use http::HeaderName;
@@ -16,9 +9,8 @@ use ucp_trust::signature::{SigningKey, message::RawMessage};
 use super::{
     Done,
     keys::KeysDirectory,
-    verify::{SchemeOption, read_message},
+    message::{SchemeOption, read_message, time},
 };
-use crate::{app::shown, clock::now};
 
 #[derive(Debug, Args)]
 pub(crate) struct SignOptions {
@@ -44,7 +36,7 @@ pub(crate) struct SignOptions {
 
 pub(crate) fn run(options: &SignOptions) -> Done {
     let mut message = RawMessage::parse(&read_message(&options.message)?)
-        .map_err(|error| format!("{}: {error}", shown(&options.message)))?;
+        .map_err(|error| format!("{}: {error}", options.message.display()))?;
     let key = options.key()?;
     let base = message.sign(options.scheme.get(), &options.cover, &key, time(options.at))?;
     if options.explain {
@@ -63,15 +55,10 @@ impl SignOptions {
                 .cloned()
                 .ok_or_else(|| "there is no key to sign with; `keys generate` makes one".into());
         };
-        let text = fs::read(file).map_err(|error| format!("{} cannot be read: {error}", shown(file)))?;
+        let text = fs::read(file).map_err(|error| format!("{} cannot be read: {error}", file.display()))?;
         // What a parser says about a file would quote it, and this one holds a secret.
-        let jwk = serde_json::from_slice(&text).map_err(|_| format!("{} is not JSON", shown(file)))?;
-        let key = SigningKey::from_jwk(&jwk).map_err(|error| format!("{}: {error}", shown(file)))?;
+        let jwk = serde_json::from_slice(&text).map_err(|_| format!("{} is not JSON", file.display()))?;
+        let key = SigningKey::from_jwk(&jwk).map_err(|error| format!("{}: {error}", file.display()))?;
         Ok(Arc::new(key))
     }
-}
-
-/// A time from the command line, or the present one.
-pub(super) fn time(seconds: Option<u32>) -> SystemTime {
-    seconds.map_or_else(now, |seconds| UNIX_EPOCH + Duration::from_secs(seconds.into()))
 }

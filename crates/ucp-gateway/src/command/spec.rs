@@ -1,11 +1,21 @@
 //! `spec`: the documents that are checked in.
 
-use std::{fs, process::ExitCode};
+use std::{fs, path::PathBuf, process::ExitCode};
 
+use clap::Args;
 use ucp_wire::documents::{DEFAULT_PUBLIC_URL, documents, pretty};
 
 use super::Done;
-use crate::cli::SpecOptions;
+
+#[derive(Debug, Args)]
+pub(crate) struct SpecOptions {
+    /// Write the documents; without it they are only compared with what is there.
+    #[arg(long)]
+    pub(crate) write: bool,
+    /// The root of the repository.
+    #[arg(long, default_value = ".", value_name = "DIRECTORY")]
+    pub(crate) root: PathBuf,
+}
 
 pub(crate) fn run(options: &SpecOptions) -> Done {
     let mut differing = 0;

@@ -1,12 +1,21 @@
 //! `terms`: on what terms the shop sells.
 
-use std::{fs, process::ExitCode};
+use std::{fs, path::PathBuf, process::ExitCode};
 
+use clap::Args;
 use ucp_core::purchase::terms::Terms;
 use ucp_store::Database;
 
 use super::Done;
-use crate::{app::shown, cli::TermsOptions};
+
+#[derive(Debug, Args)]
+pub(crate) struct TermsOptions {
+    /// The file with the terms to set, JSON as this command shows it; without it, the present terms are shown.
+    pub(crate) file: Option<PathBuf>,
+    /// The directory that holds the shop.
+    #[arg(long, env = "UCP_GATEWAY_DATA_DIR", default_value = "./data", value_name = "DIRECTORY")]
+    pub(crate) data_dir: PathBuf,
+}
 
 pub(crate) fn run(options: &TermsOptions) -> Done {
     let database = Database::open(&options.data_dir)?;
@@ -14,11 +23,11 @@ pub(crate) fn run(options: &TermsOptions) -> Done {
         println!("{}", serde_json::to_string_pretty(&*database.terms())?);
         return Ok(ExitCode::SUCCESS);
     };
-    let text = fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", shown(path)))?;
-    let terms: Terms = serde_json::from_str(&text).map_err(|error| format!("{}: {error}", shown(path)))?;
-    terms.check(&database.market()).map_err(|unusable| format!("{}: {unusable}", shown(path)))?;
+    let text = fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    let terms: Terms = serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))?;
+    terms.check(&database.market()).map_err(|unusable| format!("{}: {unusable}", path.display()))?;
     database.set_terms_blocking(&terms)?;
-    println!("The shop in {} sells on these terms from now on.", shown(&options.data_dir));
+    println!("The shop in {} sells on these terms from now on.", options.data_dir.display());
     println!("A gateway that is running takes them up when it is started again.");
     Ok(ExitCode::SUCCESS)
 }

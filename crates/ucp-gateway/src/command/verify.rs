@@ -2,23 +2,24 @@
 
 use std::{
     fs,
-    io::Read as _,
     path::{Path, PathBuf},
     process::ExitCode,
 };
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use ucp_trust::{
     jwk,
     signature::{
-        Scheme, Signed,
+        Signed,
         explain::{difference, explain},
         message::RawMessage,
     },
 };
 
-use super::{Done, sign::time};
-use crate::app::shown;
+use super::{
+    Done,
+    message::{SchemeOption, read_message, time},
+};
 
 #[derive(Debug, Args)]
 pub(crate) struct VerifyOptions {
@@ -37,38 +38,14 @@ pub(crate) struct VerifyOptions {
     at: Option<u32>,
 }
 
-#[derive(Debug, Args)]
-pub(crate) struct SchemeOption {
-    /// How the request reaches its server, where it does not say so itself. Decides which port is not written.
-    #[arg(long, default_value = "https", value_name = "SCHEME")]
-    scheme: SchemeName,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum SchemeName {
-    /// With TLS.
-    Https,
-    /// Without TLS.
-    Http,
-}
-
-impl SchemeOption {
-    pub(super) fn get(&self) -> Scheme {
-        match self.scheme {
-            SchemeName::Https => Scheme::Https,
-            SchemeName::Http => Scheme::Http,
-        }
-    }
-}
-
 pub(crate) fn run(options: &VerifyOptions) -> Done {
     let message = RawMessage::parse(&read_message(&options.message)?)
-        .map_err(|error| format!("{}: {error}", shown(&options.message)))?;
+        .map_err(|error| format!("{}: {error}", options.message.display()))?;
     let document: serde_json::Value = serde_json::from_str(&read_text(&options.keys)?)
-        .map_err(|error| format!("{} is not JSON: {error}", shown(&options.keys)))?;
+        .map_err(|error| format!("{} is not JSON: {error}", options.keys.display()))?;
     let mut notes = Vec::new();
     let keys = jwk::read_document(&document, &mut notes)
-        .ok_or_else(|| format!("{} holds no keys (keys or signing_keys)", shown(&options.keys)))?;
+        .ok_or_else(|| format!("{} holds no keys (keys or signing_keys)", options.keys.display()))?;
     for note in notes {
         println!("note: {note}");
     }
@@ -110,16 +87,6 @@ pub(crate) fn run(options: &VerifyOptions) -> Done {
     }
 }
 
-/// The bytes of a message, from a file or from standard input.
-pub(super) fn read_message(file: &Path) -> Result<Vec<u8>, String> {
-    let mut bytes = Vec::new();
-    let read = match file.to_str() {
-        Some("-") => std::io::stdin().read_to_end(&mut bytes),
-        _ => fs::File::open(file).and_then(|mut file| file.read_to_end(&mut bytes)),
-    };
-    read.map(|_| bytes).map_err(|error| format!("{} cannot be read: {error}", shown(file)))
-}
-
 fn read_text(file: &Path) -> Result<String, String> {
-    fs::read_to_string(file).map_err(|error| format!("{} cannot be read: {error}", shown(file)))
+    fs::read_to_string(file).map_err(|error| format!("{} cannot be read: {error}", file.display()))
 }

@@ -1,6 +1,6 @@
 //! Being another server than this one: what a test-suite expects of the server that it was written for, beyond UCP.
 //!
-//! [`Compat::Conformance`] serves the conformance suite of the Universal Commerce Protocol, which speaks release 2026-01-11
+//! [`Compat::Conformance`](crate::config::Compat::Conformance) serves the conformance suite of the Universal Commerce Protocol, which speaks release 2026-01-11
 //! at the root and expects the statuses, texts and shortcuts of a sample server. It stands around the finished gateway:
 //! nothing else knows of it, and without the switch nothing of it exists. It is for one machine and for testing only.
 //!
@@ -18,12 +18,9 @@ mod front;
 mod orders;
 mod sales;
 
-use std::{error::Error, fmt, str::FromStr, sync::Arc};
+use std::{error::Error, sync::Arc};
 
 use axum::Router;
-use clap::ValueEnum;
-use serde::Deserialize;
-use subtle::ConstantTimeEq as _;
 use ucp_core::{
     Operation,
     negotiation::Active,
@@ -52,44 +49,7 @@ use self::{
     orders::Orders,
     sales::Obliging,
 };
-use crate::{app, config::Settings, webhooks::Post};
-
-/// Whose expectations are met.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, ValueEnum)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Compat {
-    /// Nobody's but those of UCP.
-    #[default]
-    None,
-    /// Those of the conformance suite of the Universal Commerce Protocol.
-    Conformance,
-}
-
-/// What whoever simulates the course of an order has to show. It is never printed.
-#[derive(Clone)]
-pub(crate) struct SimulationSecret(Arc<str>);
-
-impl FromStr for SimulationSecret {
-    type Err = std::convert::Infallible;
-
-    /// Takes any text, so that no error message has to be made of one; nothing matches an empty one.
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Ok(Self(text.into()))
-    }
-}
-
-impl SimulationSecret {
-    /// Whether this is it. How long that takes tells nothing but its length.
-    fn is(&self, presented: &[u8]) -> bool {
-        !self.0.is_empty() && bool::from(self.0.as_bytes().ct_eq(presented))
-    }
-}
-
-impl fmt::Debug for SimulationSecret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SimulationSecret(…)")
-    }
-}
+use crate::{address, callers, config::Settings, webhooks::Post};
 
 /// The operations that the suite calls; orders are a matter of their own.
 const OPERATIONS: &[Operation] = &[
@@ -117,7 +77,7 @@ pub(crate) fn conformance(
         "this gateway meets the expectations of the conformance suite (compat conformance): it serves release {RELEASE} \
          at its root, takes every caller at its word, and lets callers change orders. Do not sell with it."
     );
-    let base = app::base(public_url);
+    let base = address::base(public_url);
     let desk = Desk { handlers: cards::handlers(&desk.handlers, &settings.payments), ..desk.clone() };
     let business = Arc::new(Business::new(&Offering::of(OPERATIONS), settings.storefront.as_ref().map(Url::to_string)));
     let standing = Arc::clone(&business);
@@ -128,14 +88,14 @@ pub(crate) fn conformance(
     let generous = move |profile: &PlatformProfile| {
         standing.standing(&PlatformProfile { capabilities: declared.clone(), ..profile.clone() })
     };
-    let fetcher = app::fetcher(&settings.profiles, Reach::Loopback, &base, signing_key)?;
+    let fetcher = callers::fetcher(&settings.profiles, Reach::Loopback, &base, signing_key)?;
     let directory = Directory::new(fetcher, DirectoryOptions::default(), generous);
     let stand_in = ProfileUrl::parse(STAND_IN, Reach::Public).map_err(|rejection| rejection.to_string())?;
     directory.pin(stand_in, PlatformProfile { version: RELEASE.date().to_owned(), ..PlatformProfile::default() });
     let platforms = Platforms::new(business, Policy::Development, Reach::Loopback, directory);
-    let access = Access { anonymous_purchases: true, ..app::access(settings) };
+    let access = Access { anonymous_purchases: true, ..callers::access(settings) };
     // Answers are rewritten after they would have been signed.
-    let rules = Rules { signed_answers: SignedAnswers::None, ..app::rules(settings, public_url, signing_key) };
+    let rules = Rules { signed_answers: SignedAnswers::None, ..callers::rules(settings, public_url, signing_key) };
     let gate = Gate::new(rules, platforms.clone());
     // No operation of the directory is among those of the suite.
     let sales = Arc::new(Obliging::new(desk.clone(), active));
@@ -152,24 +112,4 @@ pub(crate) fn conformance(
     let checkouts = ucp_rest::router(&pipeline, &gate, Endpoint::Of(RELEASE), OPERATIONS, "");
     let front = Front { base, whole, handlers: desk.declarations() };
     Ok((front.router(checkouts.merge(orders::router(orders)), PROFILE_PATH), desk, post))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn secret(text: &str) -> SimulationSecret {
-        text.parse().expect("any text is one")
-    }
-
-    #[test]
-    fn a_secret_matches_itself_only_and_is_not_printed() {
-        let own = secret("super-secret");
-        assert!(own.is(b"super-secret"));
-        for other in ["", "super-secre", "super-secret ", "Super-secret"] {
-            assert!(!own.is(other.as_bytes()), "{other}");
-        }
-        assert!(!secret("").is(b""), "an empty secret lets nobody in");
-        assert!(!format!("{own:?}").contains("super"));
-    }
 }

@@ -41,7 +41,8 @@ use ucp_service::{
     platform::{Platform, Platforms},
 };
 
-use super::{SimulationSecret, front::RELEASE};
+use super::front::RELEASE;
+use crate::config::SimulationSecret;
 
 /// What shows that somebody may simulate.
 const SIMULATION_SECRET: HeaderName = HeaderName::from_static("simulation-secret");

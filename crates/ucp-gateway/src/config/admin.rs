@@ -5,7 +5,6 @@ use std::{ffi::OsString, fs, net::SocketAddr, path::Path};
 use ucp_payment::Secret;
 
 use super::{Environment, Problems};
-use crate::app::shown;
 
 /// Where operators call.
 #[derive(Debug)]
@@ -32,7 +31,7 @@ pub(super) fn resolve(
         }
         (_, Some(path), None) => {
             let path = problems.document.relative(path);
-            let text = fs::read_to_string(&path).map_err(|error| format!("cannot read {}: {error}", shown(&path)));
+            let text = fs::read_to_string(&path).map_err(|error| format!("cannot read {}: {error}", path.display()));
             ("server.admin_token_file", text)
         }
         (_, None, Some(variable)) => {

@@ -12,7 +12,6 @@ use ucp_store::directory::geocode::Table;
 use url::Url;
 
 use super::{Problems, Root, file};
-use crate::app::shown;
 
 /// The names that are the protocol's.
 const RESERVED: &str = "dev.ucp.";
@@ -107,7 +106,7 @@ pub(super) fn resolve(
         let read = File::open(&path).map_err(|error| error.to_string());
         match read.and_then(|file| Table::read(BufReader::new(file)).map_err(|error| error.to_string())) {
             Ok(table) => directory.places = Arc::new(table),
-            Err(error) => problems.add("geocoder.places", format_args!("{}: {error}", shown(&path))),
+            Err(error) => problems.add("geocoder.places", format_args!("{}: {error}", path.display())),
         }
         directory.places_file = Some(path);
     }

@@ -16,7 +16,6 @@ use super::{
     ConfigError,
     file::{self, File},
 };
-use crate::app::shown;
 
 /// A file that was read.
 #[derive(Debug, Default)]
@@ -40,7 +39,7 @@ impl Document {
     /// Reads a file. Keys that there are not are all refused at once; of the values, the first that does not fit.
     pub(super) fn read(path: &Path) -> Result<Self, ConfigError> {
         let text = fs::read_to_string(path)
-            .map_err(|error| ConfigError(vec![format!("cannot read {}: {error}", shown(path))]))?;
+            .map_err(|error| ConfigError(vec![format!("cannot read {}: {error}", path.display())]))?;
         Self::parse(path, &text)
     }
 
@@ -53,7 +52,7 @@ impl Document {
         if !unknown.is_empty() {
             unknown.sort_unstable_by_key(|unknown: &Unknown| unknown.line);
             let say = |unknown: Unknown| {
-                format!("unknown key `{}` in {}, line {}; {}", unknown.path, shown(path), unknown.line, unknown.hint)
+                format!("unknown key `{}` in {}, line {}; {}", unknown.path, path.display(), unknown.line, unknown.hint)
             };
             return Err(ConfigError(unknown.into_iter().map(say).collect()));
         }
@@ -78,20 +77,22 @@ impl Document {
             return format!("`{key}`: {problem}");
         }
         let line = self.keys.iter().find(|candidate| candidate.path == key).map(|key| format!(", line {}", key.line));
-        format!("`{key}` in {}{}: {problem}", shown(&self.path), line.unwrap_or_default())
+        format!("`{key}` in {}{}: {problem}", self.path.display(), line.unwrap_or_default())
     }
 
     /// What the parser did not take. Its own words show the line itself, which may hold a secret.
     fn refused(&self, text: &str, error: &toml::de::Error) -> ConfigError {
         let problem = error.message();
         let Some(span) = error.span() else {
-            return ConfigError(vec![format!("{}: {problem}", shown(&self.path))]);
+            return ConfigError(vec![format!("{}: {problem}", self.path.display())]);
         };
         let around = |key: &&Key| key.value.start <= span.start && span.end <= key.value.end;
         // Of the values around the place, the innermost: the shortest, and of those the one that was reached last.
         match self.keys.iter().rev().filter(around).min_by_key(|key| key.value.len()) {
             Some(key) => ConfigError(vec![self.about(&key.path, problem)]),
-            None => ConfigError(vec![format!("{}, line {}: {problem}", shown(&self.path), line_of(text, span.start))]),
+            None => {
+                ConfigError(vec![format!("{}, line {}: {problem}", self.path.display(), line_of(text, span.start))])
+            }
         }
     }
 }

@@ -23,12 +23,8 @@ use ucp_trust::limit::Quota;
 use url::Url;
 
 use super::{
-    Anonymous, Check, Policy, Signed,
-    upstream::{BackendKind, TokenKind, Transport},
-};
-use crate::{
-    cli::{McpErrorStatus, public_url, sample},
-    compat::Compat,
+    Anonymous, BackendKind, Check, Compat, McpErrorStatus, Policy, Signed, TokenKind, Transport,
+    flags::{public_url, sample},
 };
 
 /// The whole file.

@@ -10,7 +10,6 @@ use super::{
     Environment, Problems,
     file::{self, HandlerKind},
 };
-use crate::app::shown;
 
 /// The identifier of the sandbox where nothing else is said. It is the one that the test-suites of the protocol use.
 pub(crate) const SANDBOX: &str = "mock_payment_handler";
@@ -207,7 +206,8 @@ impl Entry<'_, '_> {
         let (key, text) = match (path, variable) {
             (Some(path), None) => {
                 let path = self.problems.document.relative(path);
-                let text = fs::read_to_string(&path).map_err(|error| format!("cannot read {}: {error}", shown(&path)));
+                let text =
+                    fs::read_to_string(&path).map_err(|error| format!("cannot read {}: {error}", path.display()));
                 (named.file, text)
             }
             (None, Some(variable)) => {

@@ -17,7 +17,6 @@ use super::{
     Environment, Problems,
     file::{self, Limit},
 };
-use crate::app::shown;
 
 /// How long the name of a platform may be.
 const MAX_NAME: usize = 100;
@@ -50,7 +49,7 @@ pub(crate) struct Pinned {
 
 impl fmt::Debug for Pinned {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Pinned({})", shown(&self.path))
+        write!(f, "Pinned({})", self.path.display())
     }
 }
 
@@ -129,8 +128,8 @@ impl Entry<'_, '_> {
         let path = self.problems.document.relative(path);
         match fs::read(&path) {
             Ok(bytes) if bytes.len() <= MAX_PROFILE => return Some(Pinned { path, bytes }),
-            Ok(_) => self.wrong("profile_file", format_args!("{} is larger than {MAX_PROFILE} bytes", shown(&path))),
-            Err(error) => self.wrong("profile_file", format_args!("cannot read {}: {error}", shown(&path))),
+            Ok(_) => self.wrong("profile_file", format_args!("{} is larger than {MAX_PROFILE} bytes", path.display())),
+            Err(error) => self.wrong("profile_file", format_args!("cannot read {}: {error}", path.display())),
         }
         None
     }
@@ -154,7 +153,7 @@ impl Entry<'_, '_> {
             let path = self.problems.document.relative(&path);
             match fs::read_to_string(&path) {
                 Ok(text) => self.secrets("api_key_file", &text, &mut hashes),
-                Err(error) => self.wrong("api_key_file", format_args!("cannot read {}: {error}", shown(&path))),
+                Err(error) => self.wrong("api_key_file", format_args!("cannot read {}: {error}", path.display())),
             }
         }
         if let Some(variable) = variable {

@@ -13,9 +13,10 @@ use ucp_payment::processor::Endpoint;
 use ucp_trust::{address::Reach, limit::Quota};
 
 use super::{
-    Anonymous, Check, Directory, Limits, Payment, Platform, Profiles, Settings, Signatures, Signed, Upstream,
+    Anonymous, Check, Directory, Limits, Payment, Platform, Profiles, Settings, Signatures, Signed, TokenKind,
+    Transport, Upstream,
     payment::Kind,
-    upstream::{Bot, TokenKind, Transport, UpstreamKind, moment},
+    upstream::{Bot, UpstreamKind, moment},
 };
 
 impl fmt::Display for Settings {

@@ -7,7 +7,7 @@ use ucp_trust::{
 };
 
 use super::*;
-use crate::cli::Cli;
+use crate::{cli::Cli, clock};
 
 /// The configuration that the repository ships.
 const EXAMPLE: &str = include_str!("../../../../docs/gateway.example.toml");
@@ -43,7 +43,7 @@ impl Case {
         let flags = ServeOptions { config: Some(file), ..flags(arguments) };
         let variable =
             |name: &str| self.environment.iter().find(|(key, _)| *key == name).map(|(_, value)| value.into());
-        let directory = format!("{}/", shown(self.directory.path()));
+        let directory = format!("{}/", self.directory.path().display());
         Settings::resolve_in(&flags, &variable, clock::now()).map_err(|error| error.to_string().replace(&directory, ""))
     }
 }
@@ -65,7 +65,7 @@ fn a_problem_with_flags_alone_names_no_file() {
             "`upstream.url`: the embedded shop has no upstream; choose a `backend` too",
         ),
     ] {
-        let problem = Settings::resolve(&flags(arguments)).expect_err("a problem");
+        let problem = Settings::resolve(&flags(arguments), clock::now()).expect_err("a problem");
         assert_eq!(problem.to_string(), expected, "{arguments:?}");
     }
 }
@@ -84,7 +84,7 @@ fn named(name: &str, rest: &str) -> String {
 
 #[test]
 fn a_bare_start_needs_nothing() {
-    let bare = Settings::resolve(&flags(&[])).expect("settings");
+    let bare = Settings::resolve(&flags(&[]), clock::now()).expect("settings");
     assert_eq!(bare.listen, SocketAddr::from(([127, 0, 0, 1], 8080)));
     let Data { dir, cache_mb, sample } = &bare.data;
     assert_eq!((dir.to_str(), *cache_mb, sample.name), (Some("./data"), 64, "outfitters"));
@@ -97,7 +97,7 @@ fn a_bare_start_needs_nothing() {
 #[test]
 fn beyond_loopback_everything_is_strict() {
     for address in ["0.0.0.0:80", "[::]:80", "198.51.100.1:80"] {
-        let settings = Settings::resolve(&flags(&["--listen", address])).expect("settings");
+        let settings = Settings::resolve(&flags(&["--listen", address]), clock::now()).expect("settings");
         assert_eq!(settings.policy, Policy::Require, "{address}");
         assert_eq!(settings.limits.anonymous, Quota::new(50, 100));
         assert_eq!(settings.limits.signed, Quota::new(100, 200));
@@ -105,7 +105,7 @@ fn beyond_loopback_everything_is_strict() {
         assert_eq!(settings.max_in_flight, Some(512));
     }
     for address in ["127.0.0.1:80", "127.9.9.9:80", "[::1]:80", "[::ffff:127.0.0.1]:80"] {
-        let settings = Settings::resolve(&flags(&["--listen", address])).expect("settings");
+        let settings = Settings::resolve(&flags(&["--listen", address]), clock::now()).expect("settings");
         assert_eq!(settings.policy, Policy::Development, "{address}");
     }
 }
@@ -200,7 +200,7 @@ fn values_that_do_not_fit_are_refused_with_key_and_line() {
 
 #[test]
 fn a_file_that_is_not_there_is_named() {
-    let error = Settings::resolve(&flags(&["--config", "/nowhere/gateway.toml"])).expect_err("no file");
+    let error = Settings::resolve(&flags(&["--config", "/nowhere/gateway.toml"]), clock::now()).expect_err("no file");
     assert!(error.to_string().contains("/nowhere/gateway.toml"), "{error}");
 }
 
@@ -465,11 +465,11 @@ fn uncommented() -> String {
 
 #[test]
 fn the_example_states_the_defaults() {
-    let bare = Settings::resolve(&flags(&[])).expect("settings").to_string();
+    let bare = Settings::resolve(&flags(&[]), clock::now()).expect("settings").to_string();
     assert_eq!(resolve(EXAMPLE, &[]).expect("the example").to_string(), bare);
     // What is commented out, and has a default that depends on the policy, states the strict one.
     let listen = ["--listen", "0.0.0.0:80"];
-    let strict = Settings::resolve(&flags(&listen)).expect("settings");
+    let strict = Settings::resolve(&flags(&listen), clock::now()).expect("settings");
     let mut case = Case::new().with("example-agent.json", "{}");
     let key = ApiKey::generate().expect("random bytes");
     fs::create_dir(case.path("run")).expect("a directory");

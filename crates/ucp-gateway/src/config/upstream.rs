@@ -2,54 +2,19 @@
 
 use std::{
     ffi::OsString,
-    fmt, fs,
+    fs,
     num::NonZeroU32,
     path::Path,
     time::{Duration, SystemTime},
 };
 
-use clap::{ValueEnum, builder::PossibleValue};
 use jiff::Timestamp;
-use serde::Deserialize;
 use ucp_core::Release;
 use ucp_payment::Secret;
 use ucp_trust::signature::bot::BotSignature;
 use url::{Host, Url};
 
-use super::{Environment, Problems, file};
-use crate::{app::shown, cli::UpstreamOptions};
-
-/// What the gateway stands in front of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ValueEnum)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum BackendKind {
-    /// The embedded shop.
-    Embedded,
-    /// A shop behind Shopify's Storefront GraphQL API, or one that is compatible.
-    Shopify,
-    /// A shop that speaks UCP itself.
-    Ucp,
-}
-
-/// What a token of a Shopify-style API is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum TokenKind {
-    /// One for servers.
-    Private,
-    /// One for browsers.
-    Public,
-}
-
-/// How a shop that speaks UCP is asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Transport {
-    /// Over REST.
-    Rest,
-    /// Over MCP.
-    Mcp,
-}
+use super::{BackendKind, Environment, Problems, TokenKind, Transport, file, flags::UpstreamOptions};
 
 /// A commerce API behind the gateway.
 #[derive(Debug)]
@@ -275,7 +240,7 @@ fn bot(file: Option<&Path>, own: bool, public_url: Option<&Url>, problems: &mut 
 }
 
 fn bot_signature(path: &Path, now: SystemTime) -> Result<BotSignature, String> {
-    let shown = shown(path);
+    let shown = path.display();
     let text = fs::read_to_string(path).map_err(|error| format!("cannot read {shown}: {error}"))?;
     let signature = BotSignature::read(&text).map_err(|error| format!("{shown}: {error}"))?;
     if signature.expires() <= now {
@@ -294,16 +259,10 @@ pub(super) fn moment(time: SystemTime) -> String {
 }
 
 fn read(path: &Path) -> Result<Secret, String> {
-    fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", shown(path))).and_then(parsed)
+    fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", path.display())).and_then(parsed)
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "the text is a secret, and goes when it has been read")]
 fn parsed(text: String) -> Result<Secret, String> {
     text.parse::<Secret>().map_err(|error| error.to_string())
-}
-
-impl fmt::Display for BackendKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.to_possible_value().as_ref().map_or("", PossibleValue::get_name))
-    }
 }

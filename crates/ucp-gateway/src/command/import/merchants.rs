@@ -10,8 +10,7 @@ use ucp_store::{
     directory::import::{Import, Row, Tolerance},
 };
 
-use super::{Done, Tally, Wanted, progress_bar, report};
-use crate::{app::shown, cli::ImportOptions};
+use super::{Done, ImportOptions, Tally, Wanted, progress_bar, report};
 
 /// How many merchants are written at once.
 const BATCH: usize = 500;
@@ -20,7 +19,7 @@ pub(super) fn run(options: &ImportOptions, file: &Path) -> Done {
     let wanted = Wanted::read(options)?;
     let tolerance = if options.lenient { Tolerance::Lenient } else { Tolerance::Strict };
     // First of all: no shop is made for a file that nothing can come from.
-    let import = Import::open(file, tolerance).map_err(|error| format!("{}: {error}", shown(file)))?;
+    let import = Import::open(file, tolerance).map_err(|error| format!("{}: {error}", file.display()))?;
     let database = Database::open_or_create(&options.data_dir, || Opening::of(wanted.market()))?;
     let bar = progress_bar(import.bytes_total());
     let bytes = import.progress();

@@ -1,0 +1,162 @@
+//! The configuration as whoever lets callers in takes it: how profiles are fetched and kept, and what callers may do.
+
+use std::sync::Arc;
+
+use http::HeaderMap;
+use ucp_core::Refusal;
+use ucp_rest::publication::PROFILE_PATH;
+use ucp_service::{
+    gate::{Access, CurrentKey, Hosts, Rules, SignatureRule, SignedAnswers},
+    header::UCP_AGENT,
+    platform::{Business, Policy, Standing},
+};
+use ucp_trust::{
+    address::Reach,
+    directory::{Directory, DirectoryOptions},
+    fetch::{FetchOptions, Fetcher},
+    limit::{InFlight, RateLimits},
+    profile::PlatformProfile,
+    signature::{RequestLine, sign_request},
+};
+use url::Url;
+
+use crate::{
+    address::scheme,
+    clock,
+    config::{self, Anonymous, Check, Settings, Signed},
+};
+
+/// What fetches profiles, saying who asks, and proving it where there is a key.
+pub(crate) fn fetcher(
+    profiles: &config::Profiles,
+    reach: Reach,
+    base: &str,
+    signing_key: &Arc<CurrentKey>,
+) -> Result<Fetcher, Box<dyn std::error::Error>> {
+    let agent = http::HeaderValue::from_str(&format!("profile=\"{base}{PROFILE_PATH}\""))?;
+    let signing_key = Arc::clone(signing_key);
+    let introduce = move |headers: &mut HeaderMap, url: &Url| {
+        headers.insert(UCP_AGENT, agent.clone());
+        let (scheme, authority) = (scheme(url), url.authority().to_owned());
+        let line = RequestLine { method: "GET", scheme, authority: &authority, path: url.path(), query: url.query() };
+        if let Some(key) = signing_key.get()
+            && let Err(error) = sign_request(line, headers, &[], &[], &key, clock::now())
+        {
+            tracing::error!(%error, "a request could not be signed");
+        }
+    };
+    Ok(Fetcher::new(FetchOptions { sign: Some(Arc::new(introduce)), ..fetch_options(profiles, reach) })?)
+}
+
+/// How strangers are reached.
+pub(crate) fn fetch_options(profiles: &config::Profiles, reach: Reach) -> FetchOptions {
+    FetchOptions {
+        reach,
+        connect_timeout: profiles.connect_timeout,
+        deadline: profiles.timeout,
+        roots: profiles.extra_roots.iter().flat_map(|root| root.certificates.clone()).collect(),
+        ..FetchOptions::default()
+    }
+}
+
+/// The directory of platforms, which fetches the profiles that it does not know.
+pub(crate) fn directory(
+    business: &Arc<Business>,
+    fetcher: Fetcher,
+    profiles: &config::Profiles,
+) -> Directory<Standing> {
+    let options = DirectoryOptions {
+        capacity: u64::from(profiles.cache_mb) << 20,
+        fetches_per_second: profiles.fetches.per_second.get(),
+        fetch_burst: profiles.fetches.burst.get(),
+        ..DirectoryOptions::default()
+    };
+    let business = Arc::clone(business);
+    Directory::new(fetcher, options, move |profile| business.standing(profile))
+}
+
+/// Makes the registered platforms known, so that no call of theirs waits for a fetch.
+pub(crate) fn register(
+    directory: &Directory<Standing>,
+    platforms: &[config::Platform],
+) -> Result<(), Box<dyn std::error::Error>> {
+    for platform in platforms {
+        let url = platform.profile.clone();
+        match &platform.pinned {
+            Some(pinned) => {
+                let unreadable = |refusal: Refusal| {
+                    format!(
+                        "the profile of platform {} in {} is none: {}",
+                        platform.name,
+                        pinned.path.display(),
+                        refusal.content
+                    )
+                };
+                let (profile, notes) = PlatformProfile::read(&pinned.bytes).map_err(unreadable)?;
+                for note in notes {
+                    tracing::warn!(platform = platform.name, note, "a pinned profile is read leniently");
+                }
+                directory.pin(url, profile);
+            }
+            None => {
+                let (first, name) = (directory.pin_url(url), platform.name.clone());
+                tokio::spawn(async move {
+                    if let Err(refusal) = first.await {
+                        tracing::warn!(
+                            platform = name,
+                            reason = refusal.content,
+                            "a registered profile is out of reach"
+                        );
+                    }
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The rules by which callers are let in.
+pub(crate) fn rules(settings: &Settings, public_url: &Url, signing_key: &Arc<CurrentKey>) -> Rules {
+    Rules {
+        hosts: Hosts(public_url.host_str().map(str::to_owned).into_iter().collect()),
+        scheme: scheme(public_url),
+        trusted_proxies: settings.trusted_proxies.clone(),
+        registered: settings.platforms.iter().map(|platform| platform.profile.clone()).collect(),
+        api_keys: settings.api_keys(),
+        limits: RateLimits::new(&settings.quotas()),
+        in_flight: InFlight::new(settings.max_in_flight.unwrap_or(usize::MAX)),
+        verifies: access(settings).verifies(),
+        signed_answers: match settings.signatures.responses {
+            Signed::Completing => SignedAnswers::Concluding,
+            Signed::All => SignedAnswers::All,
+            Signed::None => SignedAnswers::None,
+        },
+        signing_key: Arc::clone(signing_key),
+        clock: clock::now,
+    }
+}
+
+/// What a profile has to be good for.
+pub(crate) fn policy(settings: &Settings) -> Policy {
+    match settings.policy {
+        config::Policy::Require => Policy::Require,
+        config::Policy::Lenient => Policy::Lenient,
+        config::Policy::Development => Policy::Development,
+    }
+}
+
+/// What callers may use, and what becomes of their signatures.
+pub(crate) fn access(settings: &Settings) -> Access {
+    let rule = |check| match check {
+        Check::Off => SignatureRule::Off,
+        Check::Verify => SignatureRule::Verify,
+        Check::Enforce => SignatureRule::Enforce,
+    };
+    Access {
+        anonymous_purchases: settings.policy == config::Policy::Development
+            || settings.anonymous == Anonymous::Everything,
+        browsing: rule(settings.signatures.browsing),
+        purchase: rule(settings.signatures.purchase),
+        order: rule(settings.signatures.order),
+    }
+}

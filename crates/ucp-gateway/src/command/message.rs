@@ -1,0 +1,52 @@
+//! What `sign` and `verify` are told about an HTTP message in a file.
+
+use std::{
+    fs,
+    io::Read as _,
+    path::Path,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use clap::{Args, ValueEnum};
+use ucp_trust::signature::Scheme;
+
+use crate::clock::now;
+
+#[derive(Debug, Args)]
+pub(crate) struct SchemeOption {
+    /// How the request reaches its server, where it does not say so itself. Decides which port is not written.
+    #[arg(long, default_value = "https", value_name = "SCHEME")]
+    scheme: SchemeName,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum SchemeName {
+    /// With TLS.
+    Https,
+    /// Without TLS.
+    Http,
+}
+
+impl SchemeOption {
+    pub(super) fn get(&self) -> Scheme {
+        match self.scheme {
+            SchemeName::Https => Scheme::Https,
+            SchemeName::Http => Scheme::Http,
+        }
+    }
+}
+
+/// The bytes of a message, from a file or from standard input.
+pub(super) fn read_message(file: &Path) -> Result<Vec<u8>, String> {
+    let mut bytes = Vec::new();
+    let read = match file.to_str() {
+        Some("-") => std::io::stdin().read_to_end(&mut bytes),
+        _ => fs::File::open(file).and_then(|mut file| file.read_to_end(&mut bytes)),
+    };
+    read.map(|_| bytes).map_err(|error| format!("{} cannot be read: {error}", file.display()))
+}
+
+/// A time from the command line, or the present one.
+pub(super) fn time(seconds: Option<u32>) -> SystemTime {
+    seconds.map_or_else(now, |seconds| UNIX_EPOCH + Duration::from_secs(seconds.into()))
+}

@@ -1,0 +1,100 @@
+//! What flags and the file choose among by a word.
+
+use std::fmt;
+
+use clap::{ValueEnum, builder::PossibleValue};
+use serde::Deserialize;
+
+/// What a caller's profile has to be good for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Policy {
+    /// It has to be there and well-formed.
+    Require,
+    /// A caller whose profile cannot be fetched is served the catalog.
+    Lenient,
+    /// A caller whose profile cannot be fetched is served everything.
+    Development,
+}
+
+/// What callers may use that are nobody in particular.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Anonymous {
+    /// The catalog.
+    Browsing,
+    /// All operations.
+    Everything,
+}
+
+/// What becomes of the signature of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Check {
+    /// It is not looked at.
+    Off,
+    /// It has to be right, if there is one.
+    Verify,
+    /// There has to be one that is right.
+    Enforce,
+}
+
+/// Which answers are signed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Signed {
+    /// Those of operations that place an order.
+    Completing,
+    /// All of them.
+    All,
+    /// None.
+    None,
+}
+
+/// The HTTP status of JSON-RPC errors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum McpErrorStatus {
+    /// The status that says the same as the error, except towards clients that name a version of MCP, which get 200.
+    Fitting,
+    /// The status that says the same as the error, whoever calls.
+    Matching,
+}
+
+/// What the gateway stands in front of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum BackendKind {
+    /// The embedded shop.
+    Embedded,
+    /// A shop behind Shopify's Storefront GraphQL API, or one that is compatible.
+    Shopify,
+    /// A shop that speaks UCP itself.
+    Ucp,
+}
+
+/// What a token of a Shopify-style API is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum TokenKind {
+    /// One for servers.
+    Private,
+    /// One for browsers.
+    Public,
+}
+
+/// How a shop that speaks UCP is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Transport {
+    /// Over REST.
+    Rest,
+    /// Over MCP.
+    Mcp,
+}
+
+impl fmt::Display for BackendKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.to_possible_value().as_ref().map_or("", PossibleValue::get_name))
+    }
+}

@@ -1,0 +1,117 @@
+//! The flags that the configuration comes from, each of which can be set in the environment too.
+
+use std::{net::SocketAddr, path::PathBuf};
+
+use clap::{Args, value_parser};
+use ucp_store::sample::{self, SAMPLES, Sample};
+use url::Url;
+
+use super::{BackendKind, Compat, McpErrorStatus, Policy, SimulationSecret};
+
+#[derive(Debug, Args)]
+pub(crate) struct ServeOptions {
+    /// The configuration file (TOML). Flags and the environment go before what it says.
+    #[arg(long, env = "UCP_GATEWAY_CONFIG", value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// The address to listen on [default: 127.0.0.1:8080].
+    #[arg(long, env = "UCP_GATEWAY_LISTEN", value_name = "ADDRESS")]
+    pub(crate) listen: Option<SocketAddr>,
+    #[command(flatten)]
+    pub(crate) data: DataOptions,
+    #[command(flatten)]
+    pub(crate) upstream: UpstreamOptions,
+    /// The address under which clients reach the gateway, where that is not the one it listens on.
+    #[arg(long, env = "UCP_GATEWAY_PUBLIC_URL", value_name = "URL", value_parser = public_url)]
+    pub(crate) public_url: Option<Url>,
+    /// The HTTP status of JSON-RPC errors [default: fitting].
+    #[arg(long, env = "UCP_GATEWAY_MCP_ERROR_STATUS", value_name = "WHICH")]
+    pub(crate) mcp_error_status: Option<McpErrorStatus>,
+    /// How many connections are served at once [default: 1024].
+    #[arg(
+        long,
+        env = "UCP_GATEWAY_MAX_CONNECTIONS",
+        value_name = "NUMBER",
+        value_parser = value_parser!(u32).range(1..=1_000_000)
+    )]
+    pub(crate) max_connections: Option<u32>,
+    /// What a caller's profile has to be good for [default: development when only this machine can reach the
+    /// gateway, else require].
+    #[arg(long, env = "UCP_GATEWAY_POLICY", value_name = "WHICH")]
+    pub(crate) policy: Option<Policy>,
+    /// Whose expectations to meet beyond UCP, for testing on this machine [default: none].
+    #[arg(long, env = "UCP_GATEWAY_COMPAT", value_name = "WHICH")]
+    pub(crate) compat: Option<Compat>,
+    /// With `--compat conformance`: what whoever simulates the course of an order has to show.
+    #[arg(long, env = "UCP_GATEWAY_SIMULATION_SECRET", value_name = "SECRET", hide_env_values = true)]
+    pub(crate) simulation_secret: Option<SimulationSecret>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DataOptions {
+    /// The directory that holds the shop; created and filled with a sample shop when it is not there
+    /// [default: ./data].
+    #[arg(long, env = "UCP_GATEWAY_DATA_DIR", value_name = "DIRECTORY")]
+    pub(crate) data_dir: Option<PathBuf>,
+    /// How many megabytes of products to keep in memory [default: 64].
+    #[arg(long, env = "UCP_GATEWAY_CACHE_MB", value_name = "MEGABYTES")]
+    pub(crate) cache_mb: Option<u32>,
+    /// The sample that fills the directory when there is no shop in it: `outfitters` or `flower-shop`
+    /// [default: outfitters].
+    #[arg(long, env = "UCP_GATEWAY_SAMPLE", value_name = "NAME", value_parser = sample)]
+    pub(crate) sample: Option<&'static Sample>,
+}
+
+#[derive(Debug, Default, Args)]
+pub(crate) struct UpstreamOptions {
+    /// What the gateway stands in front of [default: embedded].
+    #[arg(long, env = "UCP_GATEWAY_BACKEND", value_name = "WHICH")]
+    pub(crate) backend: Option<BackendKind>,
+    /// Where the shop is that the gateway stands in front of: https, or http on this machine.
+    #[arg(long, env = "UCP_GATEWAY_UPSTREAM_URL", value_name = "URL")]
+    pub(crate) upstream_url: Option<Url>,
+    /// The file with the token that the gateway has to show there.
+    #[arg(long, env = "UCP_GATEWAY_UPSTREAM_TOKEN_FILE", value_name = "FILE")]
+    pub(crate) upstream_token_file: Option<PathBuf>,
+    /// The file with the signature that lets the gateway ask a Shopify shop as a bot: the header fields `Signature-Agent`,
+    /// `Signature-Input` and `Signature`, a line each.
+    #[arg(long, env = "UCP_GATEWAY_UPSTREAM_SIGNATURE_FILE", value_name = "FILE")]
+    pub(crate) upstream_signature_file: Option<PathBuf>,
+}
+
+/// A sample, by its name.
+pub(crate) fn sample(name: &str) -> Result<&'static Sample, String> {
+    sample::named(name).ok_or_else(|| {
+        let known: Vec<_> = SAMPLES.iter().map(|sample| format!("{} ({})", sample.name, sample.summary)).collect();
+        format!("there are {}", known.join(" and "))
+    })
+}
+
+/// A public address: http or https, and nothing behind the path, so that paths can be appended to it.
+pub(crate) fn public_url(text: &str) -> Result<Url, String> {
+    let url = Url::parse(text).map_err(|error| format!("{error}; expected something like https://shop.example.com"))?;
+    if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
+        return Err("expected an https address (or http, for trying it out)".to_owned());
+    }
+    if url.query().is_some() || url.fragment().is_some() || !url.username().is_empty() || url.password().is_some() {
+        return Err("expected an address without user, query and fragment".to_owned());
+    }
+    if url.path() != "/" {
+        return Err("expected an address without a path: the profile has to be at the root of the site".to_owned());
+    }
+    Ok(url)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn public_addresses_are_roots() {
+        assert!(public_url("https://shop.example.com").is_ok());
+        for wrong in
+            ["shop.example.com", "ftp://shop.example.com", "https://shop.example.com/x", "https://u@shop.example.com"]
+        {
+            assert!(public_url(wrong).is_err(), "{wrong}");
+        }
+    }
+}
