@@ -15,6 +15,7 @@ mod access;
 mod backends;
 mod bad_input;
 mod catalog;
+mod circles;
 mod compat;
 mod container;
 mod discovery;
