@@ -8,7 +8,7 @@ use http::{HeaderName, HeaderValue};
 use serde_json::json;
 use tokio::{runtime, task};
 use ucp_core::operation::Offering;
-use ucp_service::platform::{Business, Standing};
+use ucp_service::{platform::Business, standing::Standing};
 use ucp_trust::{
     address::{ProfileUrl, Reach},
     api_key::ApiKey,

@@ -11,7 +11,7 @@ use libfuzzer_sys::fuzz_target;
 
 /// The module without its crate, which would bring a client of HTTP into the build.
 #[allow(dead_code)]
-#[path = "../../crates/ucp-proxy/src/storefront/encoded.rs"]
+#[path = "../../crates/ucp-shopify/src/encoded.rs"]
 mod encoded;
 
 const LIMIT: usize = 500;

@@ -17,8 +17,10 @@
 //! | [`refusal`] | the registry of protocol failures |
 //! | [`text`] | words to compare, and text without what no one sees |
 //! | [`json`] | strict reading of JSON from outside |
+//! | [`call`], [`outcome`] | what a call asks, and what comes of it |
 //! | [`port`] | what a backend is asked |
 
+pub mod call;
 pub mod cart;
 pub mod catalog;
 pub mod checkout;
@@ -30,6 +32,7 @@ pub mod money;
 pub mod negotiation;
 pub mod operation;
 pub mod order;
+pub mod outcome;
 pub mod port;
 pub mod purchase;
 pub mod refusal;
@@ -37,6 +40,7 @@ pub mod release;
 pub mod rendering;
 pub mod text;
 
-pub use operation::{Answer, Operation, Outcome, Request};
+pub use call::{Answer, Outcome, Request};
+pub use operation::Operation;
 pub use refusal::{Code, Refusal};
 pub use release::Release;

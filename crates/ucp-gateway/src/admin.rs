@@ -21,8 +21,8 @@ use ucp_core::{
     json::{Limits, parse},
     order::outbox::Outbox as _,
 };
+use ucp_net::Counters;
 use ucp_payment::Secret;
-use ucp_proxy::resilience::Counters;
 use ucp_store::Books;
 
 use crate::{

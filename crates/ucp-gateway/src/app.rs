@@ -1,10 +1,11 @@
-//! The composition: a backend, the gate and the pipeline in front of it, and the bindings in front of those.
+//! The composition: a backend, the gate and the handler of calls in front of it, and the bindings in front of those.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::Router;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
+use ucp_bridge::{Bridge, platform};
 use ucp_core::{
     Release,
     negotiation::Names,
@@ -13,18 +14,15 @@ use ucp_core::{
     purchase::{desk::Desk, payment::Handler},
 };
 use ucp_mcp::{Server, http::ErrorStatus};
+use ucp_net::Counters;
 use ucp_payment::{Sandbox, sandbox};
-use ucp_proxy::{
-    bridge::{Bridge, platform},
-    resilience::Counters,
-};
 use ucp_rest::publication::{Publication, prefix};
 use ucp_service::{
-    Endpoint, Gate, Pipeline,
-    gate::{Access, CurrentKey},
+    CallHandler, Endpoint, Gate,
+    access::Access,
     mandate::Seal,
-    pipeline,
     platform::{Business, Platforms, Policy},
+    signing::CurrentKey,
 };
 use ucp_store::{Books, Shop, StoreError};
 use ucp_trust::{
@@ -96,7 +94,7 @@ impl App {
         let platforms = Platforms::new(business, callers::policy(settings), settings.profiles.reach, directory);
         let gate = Gate::new(callers::rules(settings, public_url, &signing_key), platforms.clone());
         let directory = merchants::open(store.database(), &settings.directory)?;
-        let pipeline = pipeline(Backend { shop, directory }, platforms.clone(), callers::access(settings));
+        let handler = CallHandler::new(Backend { shop, directory }, platforms.clone(), callers::access(settings));
 
         let error_status = match settings.mcp_error_status {
             McpErrorStatus::Fitting => ErrorStatus::Fitting,
@@ -107,10 +105,10 @@ impl App {
         let mut publications = Vec::new();
         for endpoint in std::iter::once(Endpoint::Root).chain(Release::ALL.iter().copied().map(Endpoint::Of)) {
             let publication = Publication::new(endpoint, &offering, &names, &base, &keys, &handlers);
-            let server = Server::new(pipeline.clone(), endpoint, operations, publication.openrpc().bytes(), false);
+            let server = Server::new(handler.clone(), endpoint, operations, publication.openrpc().bytes(), false);
             let prefix = prefix(endpoint);
             router = router
-                .merge(ucp_rest::router(&pipeline, &gate, endpoint, operations, &prefix))
+                .merge(ucp_rest::router(&handler, &gate, endpoint, operations, &prefix))
                 .merge(publication.router())
                 .merge(ucp_mcp::http::router(server, gate.clone(), error_status, &prefix));
             publications.push(publication);
@@ -252,8 +250,8 @@ pub(crate) fn desktop_server(shop: &Shop) -> Result<Server, StoreError> {
     let publication = Publication::new(Endpoint::Root, &offering, &Names::default(), url, &[], &handlers);
     let backend =
         Backend { shop: embedded::selling(shop, &desk), directory: merchants::open(shop.database(), &settings)? };
-    let pipeline: Pipeline = pipeline(backend, platforms, Access::OPEN);
-    Ok(Server::new(pipeline, Endpoint::Root, &offering.operations, publication.openrpc().bytes(), true))
+    let handler = CallHandler::new(backend, platforms, Access::OPEN);
+    Ok(Server::new(handler, Endpoint::Root, &offering.operations, publication.openrpc().bytes(), true))
 }
 
 /// A process that serves the one that started it has nothing to fetch.

@@ -6,9 +6,12 @@ use http::HeaderMap;
 use ucp_core::Refusal;
 use ucp_rest::publication::PROFILE_PATH;
 use ucp_service::{
-    gate::{Access, CurrentKey, Hosts, Rules, SignatureRule, SignedAnswers},
+    access::{Access, SignatureRule},
+    gate::{Hosts, Rules, SignedAnswers},
     header::UCP_AGENT,
-    platform::{Business, Policy, Standing},
+    platform::{Business, Policy},
+    signing::CurrentKey,
+    standing::Standing,
 };
 use ucp_trust::{
     address::Reach,

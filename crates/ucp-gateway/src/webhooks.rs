@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use http::HeaderValue;
 use ucp_core::{Refusal, purchase::desk::permalink};
 use ucp_rest::publication::PROFILE_PATH;
-use ucp_service::{gate::CurrentKey, platform::Platforms};
+use ucp_service::{platform::Platforms, signing::CurrentKey};
 use ucp_store::Books;
 use ucp_trust::{address::Reach, post::Poster};
 use ucp_webhook::{

@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value};
 use ucp_core::{Code, Operation, Refusal, operation::Row, port::Trace};
-use ucp_service::{Call, Endpoint, agent::Stated, gate::Principal};
+use ucp_service::{Call, Endpoint, access::Admission, agent::Stated};
 
 /// What a transport knows about a call beside its arguments.
 #[derive(Clone, Debug)]
@@ -19,7 +19,7 @@ pub struct Caller {
     /// The languages the transport names.
     pub languages: Vec<String>,
     /// Who was let in.
-    pub principal: Principal,
+    pub admission: Admission,
     /// The identifier of the request, on transports that have one.
     pub request_id: Option<String>,
     /// What the call is called in logs.
@@ -111,7 +111,7 @@ fn call(
         profiles,
         idempotency_keys,
         languages: caller.languages.clone(),
-        principal: caller.principal.clone(),
+        admission: caller.admission.clone(),
         trace: caller.trace.clone(),
     })
 }
@@ -162,6 +162,8 @@ fn profiles(meta: Option<&Value>, envelope: Option<&Value>, caller: &Caller) -> 
 mod tests {
     use serde_json::json;
 
+    use ucp_service::access::Principal;
+
     use super::*;
 
     fn texts(stated: &[Stated]) -> Vec<&str> {
@@ -174,7 +176,7 @@ mod tests {
             default_profile: None,
             idempotency_keys: vec![],
             languages: vec![],
-            principal: Principal::Anonymous,
+            admission: Principal::Anonymous.into(),
             request_id: None,
             trace: Trace::default(),
         }

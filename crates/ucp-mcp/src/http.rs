@@ -76,15 +76,16 @@ async fn handle(State(mount): State<Arc<Mount>>, request: Request<Body>) -> Resp
         tracing::error!("the endpoint panicked");
         Err(Refusal::internal().into())
     });
-    let (form, mut answer) = answered.unwrap_or_else(|Unheard { id, refusal }| {
+    let (form, mut answer) = answered.unwrap_or_else(|Unheard { id, refusal, unread }| {
         let fault = mount.server.fault(*refusal);
         // A caller that accepts no form at all is told so in JSON.
         let form = form(&head.headers).unwrap_or(Form::Json);
-        (form, Answer::refused(id.as_ref(), &fault, request_id.to_str().ok()))
+        let answer = Answer::refused(id.as_ref(), &fault, request_id.to_str().ok());
+        (form, Answer { status_is_final: unread, ..answer })
     });
     let unauthorized = answer.status == StatusCode::UNAUTHORIZED.as_u16();
     // Which page may call is between browsers and servers; no MCP library is asked.
-    let is_for_library = !answer.status_of_mcp && answer.status != Code::OriginForbidden.http_status();
+    let is_for_library = !answer.status_is_final && answer.status != Code::OriginForbidden.http_status();
     if is_mcp_library && is_for_library && answer.text.is_some() {
         answer.status = StatusCode::OK.as_u16();
     }
@@ -124,23 +125,35 @@ fn names_version(headers: &HeaderMap) -> bool {
 struct Unheard {
     id: Option<message::Id>,
     refusal: Box<Refusal>,
+    /// Whether it was turned away by its head, so that no library can tell by an identifier which message it was.
+    unread: bool,
+}
+
+impl Unheard {
+    fn unread(refusal: Refusal) -> Self {
+        Self { unread: true, ..refusal.into() }
+    }
 }
 
 impl From<Refusal> for Unheard {
     fn from(refusal: Refusal) -> Self {
-        Self { id: None, refusal: refusal.into() }
+        Self { id: None, refusal: refusal.into(), unread: false }
     }
 }
 
 async fn respond(mount: &Mount, head: &Parts, body: Body, request_id: &HeaderValue) -> Result<(Form, Answer), Unheard> {
     let headers = &head.headers;
     admit_page(mount.gate.hosts(), headers, &head.uri)?;
-    let entry = mount.gate.enter(head);
+    let entry = match mount.gate.enter(head) {
+        // Whoever sends too much is not listened to any further.
+        Err(refusal) if refusal.code == Code::RateLimited => return Err(Unheard::unread(refusal)),
+        entry => entry,
+    };
     header::require_json(headers)?;
     let form = form(headers)?;
     let bytes = body::read(body).await?;
     // Whoever is turned away has to know which of its messages it was: clients wait for an answer under its identifier.
-    let unheard = |refusal| Unheard { id: message::id(&bytes), refusal: Box::new(refusal) };
+    let unheard = |refusal: Refusal| Unheard { id: message::id(&bytes), ..refusal.into() };
     // Before anything is parsed: what is signed are the bytes. The place inside is kept until the answer is there.
     let admission = mount.gate.admit(entry.map_err(unheard)?, head, &bytes).await.map_err(unheard)?;
     let text = |name: &str| headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
@@ -150,7 +163,7 @@ async fn respond(mount: &Mount, head: &Parts, body: Body, request_id: &HeaderVal
         default_profile: None,
         idempotency_keys: header::idempotency_keys(headers),
         languages: header::languages(headers),
-        principal: admission.principal.clone(),
+        admission,
         request_id: request_id.to_str().ok().map(str::to_owned),
         trace: header::trace(headers, Some(request_id)),
     };

@@ -6,7 +6,7 @@ use ucp_core::{
     Code, Operation, Refusal,
     json::{Limits, parse_around},
 };
-use ucp_wire::dialect::RpcError;
+use ucp_wire::encoded::RpcError;
 
 /// Levels of nesting that a JSON-RPC envelope adds around a payload: message, `params`, `arguments`.
 const ENVELOPE: usize = 3;

@@ -3,12 +3,11 @@
 use std::{fmt, sync::Arc};
 
 use serde_json::{Map, Value, json};
-use tower::{Service as _, ServiceExt as _};
 use ucp_core::{Code, Operation, Refusal, Release, operation::Effect};
-use ucp_service::{Call, Endpoint, Fault, Pipeline, Reply};
+use ucp_service::{Call, CallHandler, Endpoint, Fault, Reply};
 use ucp_wire::{
     dialect,
-    dialect::{Encoded, RpcError},
+    encoded::{Encoded, RpcError},
     openrpc, splice,
 };
 
@@ -28,7 +27,7 @@ pub struct Server(Arc<Inner>);
 struct Inner {
     endpoint: Endpoint,
     operations: Arc<[Operation]>,
-    pipeline: Pipeline,
+    handler: CallHandler,
     /// The members of the answer to `tools/list`, as JSON without braces.
     tools: Box<str>,
     /// The OpenRPC document, as JSON.
@@ -50,14 +49,14 @@ pub struct Answer {
     pub retry_after: Option<u32>,
     /// The JSON-RPC message; `None` for messages that want no answer.
     pub text: Option<String>,
-    /// Whether the message is one of MCP 2026-07-28 and the status one that this version asks for.
-    pub status_of_mcp: bool,
+    /// Whether the status stands for every caller: the one that MCP 2026-07-28 asks for, or that of a message nobody read.
+    pub status_is_final: bool,
     /// What the operation did that it answers, if it answers one.
     pub effect: Option<Effect>,
 }
 
 impl Answer {
-    const EMPTY: Self = Self { status: 202, retry_after: None, text: None, status_of_mcp: false, effect: None };
+    const EMPTY: Self = Self { status: 202, retry_after: None, text: None, status_is_final: false, effect: None };
 
     fn ok(text: String) -> Self {
         Self { status: 200, text: Some(text), ..Self::EMPTY }
@@ -77,7 +76,7 @@ impl Answer {
 
     fn violation(id: &message::Id, Violation { code, message, data }: Violation) -> Self {
         let text = message::error(Some(id), &RpcError { code, message, data: data.to_string() }, None);
-        Self { status: 400, text: Some(text), status_of_mcp: true, ..Self::EMPTY }
+        Self { status: 400, text: Some(text), status_is_final: true, ..Self::EMPTY }
     }
 }
 
@@ -100,7 +99,7 @@ impl Server {
     /// tools need not be told.
     #[must_use]
     pub fn new(
-        pipeline: Pipeline,
+        handler: CallHandler,
         endpoint: Endpoint,
         operations: &[Operation],
         openrpc: &[u8],
@@ -113,7 +112,7 @@ impl Server {
         Self(Arc::new(Inner {
             endpoint,
             operations: operations.into(),
-            pipeline,
+            handler,
             tools: splice::members(&json!({ "tools": tools })),
             openrpc: String::from_utf8_lossy(openrpc).into(),
         }))
@@ -145,9 +144,9 @@ impl Server {
             }
             Err(fault) => {
                 let answer = Answer::refused(Some(&id), &fault, request_id);
-                let status_of_mcp =
+                let status_is_final =
                     era == Era::Modern && (answer.status == 400 || fault.refusal.code == Code::UnknownMethod);
-                Answer { status_of_mcp, ..answer }
+                Answer { status_is_final, ..answer }
             }
         }
     }
@@ -220,8 +219,7 @@ impl Server {
     /// Carries a call out; `wrap` makes a result of the answer, which is in the caller's release.
     async fn run(&self, call: Call, wrap: impl FnOnce(String, Release) -> String) -> Result<Outcome, Fault> {
         let effect = call.operation.row().effect;
-        let mut pipeline = self.0.pipeline.clone();
-        let Reply { encoded, release } = pipeline.ready().await?.call(call).await?;
+        let Reply { encoded, release } = self.0.handler.handle(call).await?;
         Ok(match encoded {
             Encoded { rpc_error: Some(error), status, .. } => Outcome::Error(error, status),
             Encoded { document, .. } => Outcome::Result(wrap(document, release), Some(effect)),

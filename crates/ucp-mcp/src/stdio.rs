@@ -4,7 +4,7 @@ use std::io;
 
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
 use ucp_core::{Code, Refusal, port::Trace};
-use ucp_service::{agent::Stated, body, gate::Principal};
+use ucp_service::{access::Principal, agent::Stated, body};
 
 use crate::{
     arguments::Caller,
@@ -28,7 +28,7 @@ pub async fn serve(
         default_profile: Some(Stated { place: "the command line", text: platform.to_owned() }),
         idempotency_keys: Vec::new(),
         languages: Vec::new(),
-        principal: Principal::Local,
+        admission: Principal::Local.into(),
         request_id: None,
         trace: Trace::default(),
     };

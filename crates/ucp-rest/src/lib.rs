@@ -1,7 +1,7 @@
 //! The REST binding: operations as routes, refusals as HTTP errors, and the documents that describe the gateway.
 //!
 //! Routes are derived from the operation table; there is no handler per operation. A request becomes a [`Call`], the
-//! pipeline does the rest, and its reply is the body. Every answer is JSON and carries `Request-Id`.
+//! [`CallHandler`] does the rest, and its reply is the body. Every answer is JSON and carries `Request-Id`.
 //!
 //! | module | holds |
 //! | :-- | :-- |
@@ -11,7 +11,7 @@
 pub mod error;
 pub mod publication;
 
-use std::{panic::AssertUnwindSafe, sync::Arc};
+use std::sync::Arc;
 
 use axum::{
     Router,
@@ -22,18 +22,16 @@ use axum::{
     routing::{MethodFilter, on},
 };
 use bytes::Bytes;
-use futures_util::FutureExt as _;
 use http::{
     HeaderMap, HeaderValue, Request, StatusCode, Uri,
     header::{CACHE_CONTROL, CONTENT_TYPE},
     request::Parts,
 };
 use serde_json::{Map, Value};
-use tower::ServiceExt as _;
+use tower_http::catch_panic::CatchPanicLayer;
 use ucp_core::{Code, Operation, Refusal, Release, json, operation::Method};
 use ucp_service::{
-    Call, Endpoint, Fault, Gate, Pipeline, Reply, body,
-    gate::Admission,
+    Call, CallHandler, Endpoint, Fault, Gate, Reply, body,
     header::{self, RequestId},
 };
 use ucp_wire::{dialect, documents};
@@ -46,11 +44,17 @@ struct Route {
     operation: Operation,
     endpoint: Endpoint,
     gate: Gate,
-    pipeline: Pipeline,
+    handler: CallHandler,
 }
 
 /// The routes of those of `operations` that can be called at an endpoint, below `prefix`.
-pub fn router(pipeline: &Pipeline, gate: &Gate, endpoint: Endpoint, operations: &[Operation], prefix: &str) -> Router {
+pub fn router(
+    handler: &CallHandler,
+    gate: &Gate,
+    endpoint: Endpoint,
+    operations: &[Operation],
+    prefix: &str,
+) -> Router {
     let mut router = Router::new();
     for operation in operations {
         let row = operation.row();
@@ -62,7 +66,7 @@ pub fn router(pipeline: &Pipeline, gate: &Gate, endpoint: Endpoint, operations: 
             Method::Post => MethodFilter::POST,
             Method::Put => MethodFilter::PUT,
         };
-        let route = Route { operation: *operation, endpoint, gate: gate.clone(), pipeline: pipeline.clone() };
+        let route = Route { operation: *operation, endpoint, gate: gate.clone(), handler: handler.clone() };
         // Shared, because axum copies the state of a route several times per request.
         router = router.route(&format!("{prefix}{}", row.path), on(filter, handle).with_state(Arc::new(route)));
     }
@@ -86,14 +90,14 @@ pub fn surrounded(router: Router) -> Router {
                 .accepting("the methods that the `Allow` header names");
             error::answer(release_of(&uri), &refusal)
         })
+        .layer(CatchPanicLayer::custom(|_| {
+            tracing::error!("a handler panicked");
+            error::answer(Endpoint::Root.release(), &Refusal::internal())
+        }))
         .layer(from_fn(async |mut request: Request<Body>, next: Next| -> Response {
             let id = header::request_id(request.headers());
             request.extensions_mut().insert(RequestId(id.clone()));
-            let answered = AssertUnwindSafe(next.run(request)).catch_unwind().await;
-            let mut response = answered.unwrap_or_else(|_| {
-                tracing::error!("a handler panicked");
-                error::answer(Endpoint::Root.release(), &Refusal::internal())
-            });
+            let mut response = next.run(request).await;
             response.headers_mut().insert(header::REQUEST_ID, id);
             response
         }))
@@ -139,8 +143,8 @@ async fn respond(
     body: Body,
 ) -> Result<Reply, Fault> {
     let release = route.endpoint.release();
-    let (call, _admission) = read(route, id, head, body).await.map_err(|refusal| Fault { refusal, release })?;
-    route.pipeline.clone().oneshot(call).await
+    let call = read(route, id, head, body).await.map_err(|refusal| Fault { refusal, release })?;
+    route.handler.handle(call).await
 }
 
 /// Reads a request into a call, past the gate.
@@ -149,7 +153,7 @@ async fn read(
     id: Result<Path<String>, PathRejection>,
     head: &Parts,
     body: Body,
-) -> Result<(Call, Admission), Refusal> {
+) -> Result<Call, Refusal> {
     let row = route.operation.row();
     let entry = route.gate.enter(head)?;
     let id = if route.operation.takes_id() {
@@ -170,7 +174,7 @@ async fn read(
         None if row.flat => Value::Object(Map::new()),
         None => Value::Null,
     };
-    let call = Call {
+    Ok(Call {
         operation: route.operation,
         endpoint: route.endpoint,
         id,
@@ -178,16 +182,16 @@ async fn read(
         profiles: header::profile(&head.headers)?.into_iter().collect(),
         idempotency_keys: header::idempotency_keys(&head.headers),
         languages: header::languages(&head.headers),
-        principal: admission.principal.clone(),
+        admission,
         trace: header::trace(&head.headers, head.extensions.get().map(|RequestId(id)| id)),
-    };
-    Ok((call, admission))
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use axum::routing::get;
     use http_body_util::BodyExt as _;
+    use tower::ServiceExt as _;
 
     use super::*;
 

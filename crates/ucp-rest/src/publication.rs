@@ -23,7 +23,7 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use ucp_core::{Code, Refusal, Release, negotiation::Names, operation::Offering, purchase::payment::Declaration};
 use ucp_service::Endpoint;
-use ucp_wire::{dialect, documents, openapi, openrpc, profile::Site};
+use ucp_wire::{dialect, documents, openapi, openrpc, site::Site};
 
 use crate::{JSON, error};
 

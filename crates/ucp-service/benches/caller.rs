@@ -24,10 +24,13 @@ use ucp_core::{
 };
 use ucp_service::{
     Call, Endpoint, Gate,
+    access::Principal,
     agent::{Stated, profile_of_header},
-    gate::{CurrentKey, Hosts, Peer, Principal, Rules, SignedAnswers},
+    gate::{Hosts, Peer, Rules, SignedAnswers},
     header::UCP_AGENT,
-    platform::{Business, Platforms, Policy, Standing},
+    platform::{Business, Platforms, Policy},
+    signing::CurrentKey,
+    standing::Standing,
 };
 use ucp_trust::{
     address::{ProfileUrl, Reach},
@@ -127,7 +130,7 @@ fn call(profile: &str) -> Call {
         profiles: vec![Stated { place: "the benchmark", text: profile.to_owned() }],
         idempotency_keys: Vec::new(),
         languages: Vec::new(),
-        principal: Principal::Anonymous,
+        admission: Principal::Anonymous.into(),
         trace: ucp_core::port::Trace::default(),
     }
 }

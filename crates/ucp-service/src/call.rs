@@ -1,10 +1,10 @@
-//! What goes into the pipeline and what comes out of it.
+//! What goes into the [handler](crate::handle) and what comes out of it.
 
 use serde_json::Value;
 use ucp_core::{Operation, Refusal, Release, port::Trace};
-use ucp_wire::dialect::Encoded;
+use ucp_wire::encoded::Encoded;
 
-use crate::{agent::Stated, gate::Principal};
+use crate::{access::Admission, agent::Stated};
 
 /// One call of an operation, as a binding understood it.
 #[derive(Clone, Debug)]
@@ -23,8 +23,8 @@ pub struct Call {
     pub idempotency_keys: Vec<Stated>,
     /// The languages named by the transport, in order of preference.
     pub languages: Vec<String>,
-    /// Who was let in.
-    pub principal: Principal,
+    /// Who was let in. Held for as long as the call is worked on.
+    pub admission: Admission,
     /// What it is called in logs.
     pub trace: Trace,
 }

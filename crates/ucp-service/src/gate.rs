@@ -6,144 +6,28 @@
 //! the cost of strangers low: an API key is looked up and the sender's share is charged before the body
 //! is read, a signature is checked after that, and only what got that far takes one of the places inside.
 
-use std::{
-    fmt,
-    net::IpAddr,
-    sync::{Arc, PoisonError, RwLock},
-    time::SystemTime,
-};
+use std::{fmt, net::IpAddr, sync::Arc, time::SystemTime};
 
 use http::{HeaderMap, HeaderValue, header::HOST, request::Parts};
-use ucp_core::{
-    Code, Refusal,
-    operation::{Class, Effect},
-};
+use ucp_core::{Code, Refusal, operation::Effect};
 use ucp_trust::{
     address::ProfileUrl,
     api_key::ApiKeys,
     client::{ClientAddress, TrustedProxies},
-    jwk::PublicKey,
-    limit::{Caller, InFlight, Permit, RateLimits, Tier},
-    signature::{Message, RequestLine, Scheme, Signed, SigningKey, Start, sign_response},
+    limit::{Caller, InFlight, RateLimits, Tier},
+    signature::{Message, RequestLine, Scheme, Signed, Start, sign_response},
 };
 
-use crate::{agent, header, platform::Platforms};
+use crate::{
+    access::{Admission, Principal, Registered},
+    agent, header,
+    platform::Platforms,
+    signing::CurrentKey,
+};
 
 /// The address of the other end of a connection, which a listener puts into the extensions of its requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Peer(pub IpAddr);
-
-/// What is known of a caller by more than its own word.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Principal {
-    /// Nothing.
-    Anonymous,
-    /// The request is signed with a key of this profile.
-    Signed(ProfileUrl),
-    /// The request carries an API key of this registered platform.
-    Keyed(Registered),
-    /// The process that started this one.
-    Local,
-}
-
-/// A platform that the operator registered.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Registered {
-    /// Its position among the registered ones.
-    pub index: usize,
-    /// The profile it may act for.
-    pub profile: ProfileUrl,
-}
-
-impl Principal {
-    /// Checks that the caller is who it says it is (rule AGT-09).
-    ///
-    /// # Errors
-    /// [`Code::Forbidden`].
-    pub fn may_act_for(&self, profile: &ProfileUrl) -> Result<(), Refusal> {
-        let own = match self {
-            Self::Anonymous | Self::Local => return Ok(()),
-            Self::Signed(own) | Self::Keyed(Registered { profile: own, .. }) => own,
-        };
-        if own == profile {
-            return Ok(());
-        }
-        Err(Refusal::new(
-            Code::Forbidden,
-            "The credential of the request belongs to another platform than the one it names.",
-        )
-        .accepting("the profile that the credential was issued for"))
-    }
-}
-
-/// What a class of operations asks of signatures.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SignatureRule {
-    /// Nothing: signatures are not looked at.
-    Off,
-    /// A signature that is there has to be right.
-    #[default]
-    Verify,
-    /// There has to be one.
-    Enforce,
-}
-
-/// Which classes of operations are open to whom.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Access {
-    /// Whether callers that prove nothing may do more than look around.
-    pub anonymous_purchases: bool,
-    /// What browsing asks of signatures.
-    pub browsing: SignatureRule,
-    /// What carts and checkouts ask of signatures.
-    pub purchase: SignatureRule,
-    /// What orders ask of signatures.
-    pub order: SignatureRule,
-}
-
-impl Access {
-    /// Everything is open to anyone.
-    pub const OPEN: Self = Self {
-        anonymous_purchases: true,
-        browsing: SignatureRule::Verify,
-        purchase: SignatureRule::Verify,
-        order: SignatureRule::Verify,
-    };
-
-    fn rule(self, class: Class) -> SignatureRule {
-        match class {
-            Class::Browsing => self.browsing,
-            Class::Purchase => self.purchase,
-            Class::Order => self.order,
-        }
-    }
-
-    /// Whether signatures are looked at at all. Which operation a request asks for is not known when they are.
-    #[must_use]
-    pub fn verifies(self) -> bool {
-        [self.browsing, self.purchase, self.order].iter().any(|rule| *rule != SignatureRule::Off)
-    }
-
-    /// Decides whether a caller may ask for an operation of a class.
-    ///
-    /// # Errors
-    /// [`Code::SignatureMissing`] or [`Code::Unauthorized`].
-    pub fn check(self, class: Class, principal: &Principal) -> Result<(), Refusal> {
-        match principal {
-            Principal::Local | Principal::Signed(_) => Ok(()),
-            _ if self.rule(class) == SignatureRule::Enforce => {
-                Err(Refusal::new(Code::SignatureMissing, "This operation is for signed requests only.")
-                    .accepting("an HTTP Message Signature (RFC 9421) by a key of the platform's profile"))
-            }
-            Principal::Anonymous if class != Class::Browsing && !self.anonymous_purchases => {
-                Err(Refusal::new(Code::Unauthorized, "This operation is for identified platforms only.").accepting(
-                    "an HTTP Message Signature (RFC 9421) by a key of the platform's profile, or an API key",
-                ))
-            }
-            Principal::Anonymous | Principal::Keyed(_) => Ok(()),
-        }
-    }
-}
 
 /// The host names under which a gateway is reached, besides those of loopback.
 #[derive(Clone, Debug, Default)]
@@ -169,38 +53,6 @@ pub enum SignedAnswers {
     Concluding,
     /// All of them.
     All,
-}
-
-/// The key that the gateway signs with at the moment, if it has one, and those that it publishes; others after a rotation.
-#[derive(Debug, Default)]
-pub struct CurrentKey {
-    signer: RwLock<Option<Arc<SigningKey>>>,
-    published: RwLock<Arc<[PublicKey]>>,
-}
-
-impl CurrentKey {
-    /// The key.
-    #[must_use]
-    pub fn get(&self) -> Option<Arc<SigningKey>> {
-        self.signer.read().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// Signs with another key from now on.
-    pub fn set(&self, key: Option<Arc<SigningKey>>) {
-        *self.signer.write().unwrap_or_else(PoisonError::into_inner) = key;
-    }
-
-    /// The keys that are published, also those that sign nothing more: what a signature of ours that comes back is
-    /// verified with.
-    #[must_use]
-    pub fn published(&self) -> Arc<[PublicKey]> {
-        Arc::clone(&self.published.read().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// Publishes other keys from now on.
-    pub fn publish(&self, keys: Arc<[PublicKey]>) {
-        *self.published.write().unwrap_or_else(PoisonError::into_inner) = keys;
-    }
 }
 
 /// What a gate goes by.
@@ -253,14 +105,6 @@ pub struct Entry {
     signed: Option<Signed>,
 }
 
-/// A request that got in. It takes a place inside until it is dropped.
-#[derive(Debug)]
-pub struct Admission {
-    /// Who sent it.
-    pub principal: Principal,
-    _permit: Permit,
-}
-
 impl Gate {
     /// A gate with these rules, for these platforms.
     #[must_use]
@@ -304,7 +148,7 @@ impl Gate {
     pub fn visit(&self, head: &Parts) -> Result<Admission, Refusal> {
         let rules = &self.0.rules;
         rules.limits.check(&Caller::Anonymous(self.client(head)))?;
-        Ok(Admission { principal: Principal::Anonymous, _permit: rules.in_flight.try_acquire(Tier::Anonymous)? })
+        Ok(Admission::new(Principal::Anonymous, rules.in_flight.try_acquire(Tier::Anonymous)?))
     }
 
     /// Where a request comes from.
@@ -346,7 +190,7 @@ impl Gate {
             Principal::Signed(_) => Tier::Signed,
             Principal::Keyed(_) | Principal::Local => Tier::Keyed,
         };
-        Ok(Admission { principal, _permit: rules.in_flight.try_acquire(tier)? })
+        Ok(Admission::new(principal, rules.in_flight.try_acquire(tier)?))
     }
 
     /// The profile whose key signed a request (rule SIG-07). `None` when nobody can tell and nobody minds.
@@ -405,41 +249,3 @@ impl Gate {
 
 /// The challenge of an answer with status 401, which HTTP asks for (RFC 9110, 11.6.1).
 pub const CHALLENGE: HeaderValue = HeaderValue::from_static("Bearer realm=\"ucp-gateway\"");
-
-#[cfg(test)]
-mod tests {
-    use ucp_trust::address::Reach;
-
-    use super::*;
-
-    #[test]
-    fn classes_are_open_to_those_who_may_ask() {
-        let url = |text: &str| ProfileUrl::parse(text, Reach::Public).expect("an address");
-        let signed = Principal::Signed(url("https://a.example.com/"));
-        let keyed = Principal::Keyed(Registered { index: 0, profile: url("https://a.example.com/") });
-        let access = Access { anonymous_purchases: false, ..Access::OPEN };
-        let code =
-            |access: Access, class, principal: &Principal| access.check(class, principal).err().map(|no| no.code);
-        assert_eq!(code(access, Class::Browsing, &Principal::Anonymous), None);
-        for class in [Class::Purchase, Class::Order] {
-            assert_eq!(code(access, class, &Principal::Anonymous), Some(Code::Unauthorized));
-            assert_eq!(code(Access::OPEN, class, &Principal::Anonymous), None);
-            for known in [&signed, &keyed, &Principal::Local] {
-                assert_eq!(code(access, class, known), None);
-            }
-        }
-        let enforced = Access { purchase: SignatureRule::Enforce, ..access };
-        assert_eq!(code(enforced, Class::Purchase, &keyed), Some(Code::SignatureMissing));
-        assert_eq!(code(enforced, Class::Purchase, &signed), None);
-        assert_eq!(code(enforced, Class::Browsing, &Principal::Anonymous), None);
-    }
-
-    #[test]
-    fn a_credential_acts_for_its_own_platform_only() {
-        let url = |text: &str| ProfileUrl::parse(text, Reach::Public).expect("an address");
-        let signed = Principal::Signed(url("https://a.example.com/p"));
-        assert_eq!(signed.may_act_for(&url("https://a.example.com/p")), Ok(()));
-        assert_eq!(signed.may_act_for(&url("https://b.example.com/p")).expect_err("refused").code, Code::Forbidden);
-        assert_eq!(Principal::Anonymous.may_act_for(&url("https://b.example.com/p")), Ok(()));
-    }
-}

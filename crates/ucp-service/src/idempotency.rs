@@ -19,7 +19,7 @@ use ucp_core::{
     Code, Operation, Refusal, Release, json,
     purchase::ledger::{Kept, Key},
 };
-use ucp_wire::dialect::{Encoded, RpcError};
+use ucp_wire::encoded::{Encoded, RpcError};
 
 /// How long a call waits for another one about the same resource.
 const PATIENCE: Duration = Duration::from_secs(3);

@@ -14,7 +14,10 @@ use ucp_core::{
     message::Message,
     negotiation::Active,
     operation::AP2_MANDATE,
-    purchase::mandate::{Evidence, Mandate, Notary, refused},
+    purchase::{
+        mandate::{Evidence, Mandate, refused},
+        notary::Notary,
+    },
 };
 use ucp_trust::{
     directory::{Directory, Known},
@@ -22,9 +25,12 @@ use ucp_trust::{
     mandate::{Expected, MandateError, Verified, authorize, stated_key, terms, verify},
     signature::key::SigningKey,
 };
-use ucp_wire::dialect::{Dialect, Encoded, authorized};
+use ucp_wire::{
+    dialect::{Dialect, authorized},
+    encoded::Encoded,
+};
 
-use crate::{gate::CurrentKey, platform::Standing};
+use crate::{signing::CurrentKey, standing::Standing};
 
 /// What a business proves itself with, and by which names mandates are made for it.
 #[derive(Clone)]
@@ -72,13 +78,7 @@ pub(crate) fn unsigned() -> Refusal {
 /// The checkout that an outcome shows.
 pub(crate) fn shown(outcome: &Outcome) -> Option<&checkout::Checkout> {
     match outcome {
-        Outcome::Answer(
-            Answer::CreateCheckout(view)
-            | Answer::GetCheckout(view)
-            | Answer::UpdateCheckout(view)
-            | Answer::CompleteCheckout(view)
-            | Answer::CancelCheckout(view),
-        ) => Some(&view.checkout),
+        Outcome::Answer(Answer::Checkout(view)) => Some(&view.checkout),
         _ => None,
     }
 }
@@ -136,7 +136,7 @@ impl Notary for Witness {
         checkout: checkout::View,
         now: Timestamp,
     ) -> Result<Evidence, Message> {
-        let outcome = Outcome::Answer(Answer::GetCheckout(checkout));
+        let outcome = Outcome::Answer(Answer::Checkout(checkout));
         let encoded = self.dialect.encode(Operation::GetCheckout, &outcome, &self.active);
         let session: Value = serde_json::from_str(&encoded.document).unwrap_or_default();
         let keys = self.known.as_ref().map_or(&[][..], |known| &known.profile.keys);

@@ -12,24 +12,25 @@ use ucp_core::{
     message::Message,
     negotiation::{Active, Declaration, Names, negotiate},
     operation::{Class, Offering},
-    port::{Carried, Visitor},
-    purchase::{caller::Caller, mandate::Notary},
+    port::Carried,
+    purchase::{
+        caller::{Caller, Visitor},
+        notary::Notary,
+    },
 };
 use ucp_trust::{
     address::{ProfileUrl, Reach},
-    directory::{Directory, Known, Weigh},
+    directory::{Directory, Known},
     profile::PlatformProfile,
 };
-use ucp_wire::{
-    dialect,
-    dialect::{Encoded, Offer, offered},
-};
+use ucp_wire::{dialect, dialect::offered, encoded::Encoded, offer::Offer};
 
 use crate::{
+    access::Principal,
     agent,
     call::{Call, Endpoint},
-    gate::Principal,
     mandate::{self, Seal, Witness},
+    standing::Standing,
 };
 
 /// What happens to a platform whose profile cannot be fetched.
@@ -116,26 +117,6 @@ impl Business {
         let everything = &self.everything[release.ordinal()];
         let active = if active == **everything { Arc::clone(everything) } else { Arc::new(active) };
         Standing { release: Some(release), active, signing }
-    }
-}
-
-/// What follows from a platform's profile.
-#[derive(Clone, Debug)]
-pub struct Standing {
-    /// The release it speaks, if that is one of ours.
-    release: Option<Release>,
-    /// What is active with it.
-    active: Arc<Active>,
-    /// The same while this business has a key to sign with, where that makes a difference.
-    signing: Option<Arc<Active>>,
-}
-
-impl Weigh for Standing {
-    fn weight(&self) -> usize {
-        // Roughly: a name, a version and a few parents each. Shared values are counted as if they were not.
-        const CAPABILITY: usize = 160;
-        let count = |active: &Active| active.iter().count() * CAPABILITY;
-        count(&self.active) + self.signing.as_deref().map_or(0, count)
     }
 }
 
@@ -272,7 +253,7 @@ impl Platforms {
     /// The same as [`Self::identify`].
     pub fn recognize(&self, call: &Call) -> Option<Result<Platform, Refusal>> {
         let stated = agent::stated_profile(&call.profiles).ok()?;
-        if call.principal == Principal::Local {
+        if call.admission.principal == Principal::Local {
             return None;
         }
         let known = self.0.directory.peek(&stated.text)?;
@@ -286,8 +267,8 @@ impl Platforms {
     /// [`Code::VersionUnsupported`] or [`Code::Forbidden`].
     pub async fn identify(&self, call: &Call) -> Result<Platform, Refusal> {
         let profile = agent::profile(&call.profiles, self.0.reach)?;
-        call.principal.may_act_for(&profile)?;
-        if call.principal == Principal::Local {
+        call.admission.principal.may_act_for(&profile)?;
+        if call.admission.principal == Principal::Local {
             return Ok(self.opaque(call, profile, None));
         }
         let refusal = match self.look_up(&profile).await {
@@ -326,7 +307,7 @@ impl Platforms {
 
     /// A platform whose profile is known, in the release it speaks.
     fn served(&self, call: &Call, known: &Arc<Known<Standing>>) -> Result<Platform, Refusal> {
-        call.principal.may_act_for(&known.url)?;
+        call.admission.principal.may_act_for(&known.url)?;
         let Standing { release, active, signing } = &known.derived;
         let fits = |release: &Release| call.endpoint == Endpoint::Root || call.endpoint == Endpoint::Of(*release);
         match release.filter(fits) {
@@ -387,7 +368,7 @@ impl Platforms {
 
 /// The buyer in whose name a call is made, which only those may say who have shown who they are.
 fn visitor(call: &Call) -> Visitor {
-    let signals = match call.principal {
+    let signals = match call.admission.principal {
         Principal::Signed(_) | Principal::Keyed(_) => call.payload.get("signals"),
         Principal::Anonymous | Principal::Local => None,
     };

@@ -17,7 +17,8 @@ use ucp_core::{
         product::Product,
         record::Record,
     },
-    port::{Catalog, Match, Named, Page, Query, Target, Visitor},
+    port::{Catalog, Match, Named, Page, Query, Target},
+    purchase::caller::Visitor,
 };
 
 use crate::{

@@ -14,7 +14,8 @@ use ucp_core::{
         market::{Market, Presentation},
         record::{Record, VariantRecord},
     },
-    port::{Catalog, Match, Named, Page, Query, Target, Visitor},
+    port::{Catalog, Match, Named, Page, Query, Target},
+    purchase::caller::Visitor,
 };
 
 use crate::{give_way, locked};

@@ -5,15 +5,16 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::{Map, json};
 use ucp_core::{
-    Outcome, Refusal, Request,
+    Outcome, Refusal,
+    call::SaleRequest,
     negotiation::{Active, Declaration},
     operation::{BUYER_CONSENT, CART, CHECKOUT, DISCOUNT, FULFILLMENT, ORDER},
     order::Order,
-    port::{self, Backend, Catalog, Visitor},
+    port::{self, Backend, Catalog, Decision, Sales as _},
     purchase::{
         buyer::Buyer,
-        caller::Caller,
-        desk::{Decision, Desk},
+        caller::{Caller, Visitor},
+        desk::Desk,
         draft::{Draft, LineDraft},
         ledger::{Committed, Ledger},
         payment::{Credential, Handler, Instrument, Tender},
@@ -57,39 +58,22 @@ impl Shop {
         Self { shelf, ledger, handler, clock, desk }
     }
 
-    /// Carries out a call as the pipeline does, without a key: what was decided is committed before it is answered, and
+    /// Carries out a call as the gateway does, without a key: what was decided is committed before it is answered, and
     /// decided again when it was stale.
     ///
     /// # Errors
     /// What the desk and the books fail with.
     ///
     /// # Panics
-    /// If the call is one of the catalog, or is stale again and again.
-    pub async fn call(&self, caller: &Caller, request: Request) -> Result<Outcome, Refusal> {
+    /// If the call is stale again and again.
+    pub async fn call(&self, caller: &Caller, request: SaleRequest) -> Result<Outcome, Refusal> {
         for _ in 0..16 {
-            let Decision { outcome, change } = self.decide(caller, request.clone()).await?;
+            let Decision { outcome, change } = self.desk.decide(caller, request.clone()).await?;
             if change.is_empty() || self.ledger.commit(change, None).await? == Committed::Done {
                 return Ok(outcome);
             }
         }
         panic!("stale again and again: {request:?}")
-    }
-
-    async fn decide(&self, caller: &Caller, request: Request) -> Result<Decision, Refusal> {
-        let desk = &self.desk;
-        match request {
-            Request::CreateCart(request) => desk.create_cart(caller, request).await,
-            Request::GetCart(request) => desk.get_cart(caller, request).await,
-            Request::UpdateCart(request) => desk.update_cart(caller, request).await,
-            Request::CancelCart(request) => desk.cancel_cart(caller, request).await,
-            Request::CreateCheckout(request) => desk.create_checkout(caller, request).await,
-            Request::GetCheckout(request) => desk.get_checkout(caller, request).await,
-            Request::UpdateCheckout(request) => desk.update_checkout(caller, request).await,
-            Request::CompleteCheckout(request) => desk.complete_checkout(caller, request).await,
-            Request::CancelCheckout(request) => desk.cancel_checkout(caller, request).await,
-            Request::GetOrder(request) => desk.get_order(caller, request).await,
-            other => panic!("{other:?} buys nothing"),
-        }
     }
 
     /// The shop as a backend.

@@ -7,7 +7,7 @@ use ucp_core::{
         outbox::{Letter, Notice},
     },
 };
-use ucp_wire::dialect::{Occasion, dialect};
+use ucp_wire::{dialect::Occasion, releases::dialect};
 
 use crate::recipient::Recipient;
 

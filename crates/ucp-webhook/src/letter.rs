@@ -13,7 +13,7 @@ use ucp_trust::{
         sign_request,
     },
 };
-use ucp_wire::dialect::{Seal, dialect};
+use ucp_wire::{dialect::Seal, releases::dialect};
 
 const UCP_AGENT: HeaderName = HeaderName::from_static("ucp-agent");
 const WEBHOOK_ID: HeaderName = HeaderName::from_static("webhook-id");

@@ -1,4 +1,4 @@
-//! What a release has to provide, and which releases there are.
+//! What a release has to provide.
 
 use std::fmt;
 
@@ -7,14 +7,20 @@ use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value};
 use ucp_core::{
     Answer, Operation, Outcome, Refusal, Release, Request,
-    negotiation::{Active, Declaration, Names, OwnName},
+    negotiation::{Active, Names, OwnName},
     operation::Offering,
     order,
 };
 
 use crate::{
-    profile::Site, purchase::shape::Authorization, refusal, relay::Step, schema, schema::Shapes, splice::json,
-    v2026_01_11, v2026_01_23, v2026_04_08, v2026_08_25,
+    encoded::{Encoded, Refused},
+    offer::Offer,
+    purchase::shape::Authorization,
+    refusal,
+    schema::{self, Shapes},
+    site::Site,
+    splice::json,
+    step::Step,
 };
 
 /// One release of the protocol: its shapes, and how they are read and written.
@@ -66,6 +72,17 @@ pub trait Dialect: fmt::Debug + Sync {
     /// How its documents differ from those of the release before.
     fn step(&self) -> &'static Step;
 
+    /// Whether an answer without a resource is an error of its transport: a status of 400 or more on REST, a JSON-RPC error
+    /// on MCP.
+    fn errs_without_resource(&self) -> bool {
+        false
+    }
+
+    /// Whether servers may take operations as methods of JSON-RPC in place of tools.
+    fn has_methods(&self) -> bool {
+        false
+    }
+
     /// Whether a payload repeats the identifier of the resource that the transport names.
     fn names_resources_twice(&self, _: Operation) -> bool {
         false
@@ -74,7 +91,7 @@ pub trait Dialect: fmt::Debug + Sync {
     /// An order as the platform is told about it (rules WHK-01 to WHK-03): the order as it is answered. What else there is
     /// to say stands in header fields.
     fn notice(&self, view: order::View, active: &Active, _: &Occasion<'_>) -> String {
-        self.encode(Operation::GetOrder, &Outcome::Answer(Answer::GetOrder(view)), active).document
+        self.encode(Operation::GetOrder, &Outcome::Answer(Answer::Order(view)), active).document
     }
 
     /// The same for an order that is written already.
@@ -101,9 +118,6 @@ pub trait Dialect: fmt::Debug + Sync {
     fn profile(&self, site: &Site<'_>) -> Value;
 }
 
-/// The formats of mandates that are taken: SD-JWT VC (rule AP2-07).
-pub(crate) const MANDATE_FORMATS: &[&str] = &["dc+sd-jwt"];
-
 /// What a notice is about, beside the order.
 #[derive(Clone, Copy, Debug)]
 pub struct Occasion<'a> {
@@ -120,147 +134,6 @@ pub enum Seal {
     Message,
     /// With a detached JSON Web Signature over the body alone (RFC 7797), in `Request-Signature`.
     Body,
-}
-
-/// A capability in one release.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Offer {
-    /// The reverse-domain name.
-    pub name: &'static str,
-    /// The version.
-    pub version: &'static str,
-    /// The capabilities it extends; empty for a root capability.
-    pub extends: &'static [&'static str],
-    /// The page of the specification, below its root.
-    pub spec: &'static str,
-    /// The JSON Schema, below the specification's root.
-    pub schema: &'static str,
-    /// Whether it is part of the release. What is not can be called by those who know of it, but is not advertised.
-    pub published: bool,
-    /// What the domain calls it; differs from the name where a release has another one.
-    pub known_as: &'static str,
-    /// Whether this side signs under it, so that it is offered only where there is a key to sign with.
-    pub signed: bool,
-    /// Whether nothing is called under it: whoever has bought something is told what becomes of it.
-    pub tells: bool,
-    /// The formats of verifiable presentations it takes, as its configuration states them.
-    pub presentations: &'static [&'static str],
-}
-
-impl Offer {
-    /// A root capability that is part of the release.
-    pub(crate) const fn root(
-        name: &'static str,
-        version: &'static str,
-        spec: &'static str,
-        schema: &'static str,
-    ) -> Self {
-        Self {
-            name,
-            version,
-            extends: &[],
-            spec,
-            schema,
-            published: true,
-            known_as: name,
-            signed: false,
-            tells: false,
-            presentations: &[],
-        }
-    }
-
-    /// The same as an extension of these capabilities.
-    pub(crate) const fn extending(self, extends: &'static [&'static str]) -> Self {
-        Self { extends, ..self }
-    }
-
-    /// The same as one under which both sides sign, with presentations of these formats.
-    pub(crate) const fn signing(self, presentations: &'static [&'static str]) -> Self {
-        Self { signed: true, presentations, ..self }
-    }
-
-    /// The same as one under which nothing is called, and platforms are told of their orders, signed.
-    pub(crate) const fn telling(self) -> Self {
-        Self { tells: true, signed: true, ..self }
-    }
-
-    /// The same where the domain has another name for it.
-    pub(crate) const fn known_as(self, known_as: &'static str) -> Self {
-        Self { known_as, ..self }
-    }
-
-    /// The same for those who know of it only.
-    pub(crate) const fn unpublished(self) -> Self {
-        Self { published: false, ..self }
-    }
-
-    /// What its entry in a profile has for its `config`, if anything.
-    pub(crate) fn config(&self) -> Option<Value> {
-        let formats = self.presentations.iter().map(|format| ((*format).to_owned(), Value::Object(Map::new())));
-        (!self.presentations.is_empty())
-            .then(|| serde_json::json!({ "vp_formats_supported": Value::Object(formats.collect()) }))
-    }
-
-    /// The same as a party to a negotiation declares it.
-    #[must_use]
-    pub fn declaration(&self) -> Declaration {
-        self.declaration_under(&Names::default())
-    }
-
-    /// The same as a party declares it that uses these names.
-    #[must_use]
-    pub fn declaration_under(&self, names: &Names) -> Declaration {
-        Declaration {
-            name: names.of(self.name).to_owned(),
-            version: self.version.to_owned(),
-            extends: self.extends.iter().map(|&parent| parent.to_owned()).collect(),
-            ..Declaration::default()
-        }
-    }
-}
-
-/// An outcome, written in a release.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Encoded {
-    /// The answer: a JSON object.
-    pub document: String,
-    /// Its HTTP status on REST.
-    pub status: u16,
-    /// What JSON-RPC callers get instead of the answer, in releases that make errors of business outcomes.
-    pub rpc_error: Option<RpcError>,
-}
-
-/// A refusal, written in a release.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refused {
-    /// The HTTP status, on REST and (rule ERR-02) on MCP over HTTP.
-    pub status: u16,
-    /// The body on REST: a JSON object.
-    pub body: String,
-    /// The same for JSON-RPC callers.
-    pub rpc_error: RpcError,
-}
-
-/// The `error` member of a JSON-RPC response.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RpcError {
-    /// The code.
-    pub code: i32,
-    /// What went wrong, for people.
-    pub message: String,
-    /// More about it: a JSON value.
-    pub data: String,
-}
-
-/// The module of a release.
-#[must_use]
-pub fn dialect(release: Release) -> &'static dyn Dialect {
-    match release {
-        Release::V2026_01_11 => &v2026_01_11::V2026_01_11,
-        Release::V2026_01_23 => &v2026_01_23::V2026_01_23,
-        Release::V2026_04_08 => &v2026_04_08::V2026_04_08,
-        Release::V2026_08_25 => &v2026_08_25::V2026_08_25,
-    }
 }
 
 /// The capabilities that a gateway has in a release that offers this: the roots it has an operation for, what
@@ -282,6 +155,12 @@ pub fn offered<'a>(dialect: &dyn Dialect, offering: &'a Offering) -> impl Iterat
             offering.extends(offer.known_as, release) && offer.extends.iter().any(|parent| callable.contains(parent))
         }
     })
+}
+
+/// The capabilities that a profile advertises: those of the release, as far as there is a key where one is needed.
+pub(crate) fn advertised<'a>(dialect: &dyn Dialect, site: &Site<'a>) -> impl Iterator<Item = &'static Offer> + use<'a> {
+    let signs = !site.keys.is_empty();
+    offered(dialect, site.offering).filter(move |offer| offer.published && (signs || !offer.signed))
 }
 
 /// The services that a gateway with these operations has in a release, in the order of the operation table.

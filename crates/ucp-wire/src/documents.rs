@@ -6,8 +6,9 @@ use serde_json::Value;
 use ucp_core::{Operation, Release};
 
 use crate::{
-    dialect::{Dialect, dialect, publishes},
+    dialect::{Dialect, publishes},
     openapi, openrpc,
+    releases::dialect,
     schema::{self, Direction},
 };
 

@@ -6,12 +6,13 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 use ucp_core::{
-    Answer, Operation, Outcome, Release, message::Message, negotiation::Active, purchase::payment::Declaration,
+    Answer, Operation, Outcome, Release, message::Message, negotiation::Active, operation::Effect,
+    purchase::payment::Declaration,
 };
 
 use crate::{
     catalog::{Form, response},
-    dialect::Encoded,
+    encoded::Encoded,
     merchant,
     purchase::{self, payment::Handlers},
     splice::{Document, json},
@@ -34,7 +35,7 @@ pub(crate) fn encode<F: Form + purchase::Form>(
             let document = write::<F, F>(form, operation, answer, active, |root| {
                 root.name("ucp").value(&ucp);
             });
-            (document, status(answer))
+            (document, status(operation, answer))
         }
         Outcome::NoResource { messages, continue_url, conflict, .. } => {
             let version = Dated(release.date());
@@ -51,12 +52,13 @@ pub(crate) fn encode<F: Form + purchase::Form>(
 }
 
 /// The HTTP status of an answer that carries what was asked for.
-pub(crate) fn status(answer: &Answer) -> u16 {
-    match answer {
-        Answer::CreateCart(view) if view.created => 201,
-        Answer::CreateCheckout(view) if view.created => 201,
-        _ => 200,
-    }
+pub(crate) fn status(operation: Operation, answer: &Answer) -> u16 {
+    let created = match answer {
+        Answer::Cart(view) => view.created,
+        Answer::Checkout(view) => view.created,
+        _ => false,
+    };
+    if created && operation.row().effect == Effect::Creating { 201 } else { 200 }
 }
 
 /// An answer. Those about the catalog begin with what `begin` adds.
@@ -76,30 +78,24 @@ pub(crate) fn write<C: Form, P: purchase::Form>(
         document.finish()
     };
     match answer {
-        Answer::SearchCatalog(found) => about_catalog(response::expected_listings(form, &found.products), &|root| {
+        Answer::Products(found) => about_catalog(response::expected_listings(form, &found.products), &|root| {
             response::search(form, root, found);
         }),
-        Answer::LookupCatalog(resolved) => {
+        Answer::ProductsById(resolved) => {
             about_catalog(response::expected_listings(form, &resolved.products), &|root| {
                 response::lookup(form, root, resolved);
             })
         }
-        Answer::GetProduct(detail) => about_catalog(response::expected_detail(form, detail), &|root| {
+        Answer::Product(detail) => about_catalog(response::expected_detail(form, detail), &|root| {
             response::get_product(form, root, detail);
         }),
-        Answer::CreateCart(view) | Answer::GetCart(view) | Answer::UpdateCart(view) | Answer::CancelCart(view) => {
-            purchase::response::cart::<P>(operation, view, active)
-        }
-        Answer::CreateCheckout(view)
-        | Answer::GetCheckout(view)
-        | Answer::UpdateCheckout(view)
-        | Answer::CompleteCheckout(view)
-        | Answer::CancelCheckout(view) => purchase::response::checkout::<P>(operation, view, active),
-        Answer::GetOrder(view) => purchase::response::order::<P>(operation, view, active),
-        Answer::SearchMerchants(found) => merchant::response::search_merchants::<P>(operation, found, active),
-        Answer::GetMerchant(detail) => merchant::response::get_merchant::<P>(operation, detail, active),
-        Answer::SearchLocations(found) => merchant::response::search_locations::<P>(operation, found, active),
-        Answer::LookupLocations(resolved) => merchant::response::lookup_locations::<P>(operation, resolved, active),
+        Answer::Cart(view) => purchase::response::cart::<P>(operation, view, active),
+        Answer::Checkout(view) => purchase::response::checkout::<P>(operation, view, active),
+        Answer::Order(view) => purchase::response::order::<P>(operation, view, active),
+        Answer::Merchants(found) => merchant::response::search_merchants::<P>(operation, found, active),
+        Answer::Merchant(detail) => merchant::response::get_merchant::<P>(operation, detail, active),
+        Answer::Locations(found) => merchant::response::search_locations::<P>(operation, found, active),
+        Answer::LocationsById(resolved) => merchant::response::lookup_locations::<P>(operation, resolved, active),
     }
 }
 

@@ -6,7 +6,9 @@
 //!
 //! | module | holds |
 //! | :-- | :-- |
-//! | [`mod@dialect`] | what a release has to provide, and the registry of releases |
+//! | [`mod@dialect`] | what a release has to provide |
+//! | [`releases`] | the releases that are served |
+//! | [`encoded`], [`offer`], [`site`], [`step`] | what that is made of: written answers, capabilities, the site that a profile tells about, differences between releases |
 //! | [`v2026_01_11`], [`v2026_01_23`], [`v2026_04_08`], [`v2026_08_25`] | the releases |
 //! | [`mod@founding`] | what the releases before the catalog share, with the catalog of the founding documents |
 //! | `catalog`, `purchase`, `merchant` | what releases share: requests, shapes and answers |
@@ -20,18 +22,23 @@
 mod catalog;
 pub mod dialect;
 pub mod documents;
+pub mod encoded;
 mod envelope;
 pub mod founding;
 mod merchant;
+pub mod offer;
 pub mod openapi;
 pub mod openrpc;
 pub mod profile;
 mod purchase;
 pub mod refusal;
 pub mod relay;
+pub mod releases;
 mod request;
 pub mod schema;
+pub mod site;
 pub mod splice;
+pub mod step;
 pub mod v2026_01_11;
 pub mod v2026_01_23;
 pub mod v2026_04_08;
@@ -40,4 +47,5 @@ pub mod v2026_08_25;
 #[cfg(test)]
 mod tests;
 
-pub use dialect::{Dialect, dialect};
+pub use dialect::Dialect;
+pub use releases::dialect;

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use ucp_core::{
-    Code, Operation, Release,
+    Code, Operation,
     operation::{Class, Effect, Method},
 };
 use utoipa::openapi::{
@@ -59,7 +59,7 @@ pub fn document(dialect: &dyn Dialect, operations: &[Operation], endpoint: &str)
             .tag(row.capability)
             .parameters(Some(parameters()))
             .response("200", success(&answer));
-        if matches!(operation, Operation::CreateCart | Operation::CreateCheckout) {
+        if row.effect == Effect::Creating {
             described = described.response("201", success(&answer));
         }
         if row.effect.writes() {
@@ -89,7 +89,7 @@ pub fn document(dialect: &dyn Dialect, operations: &[Operation], endpoint: &str)
                     .build(),
             ));
         }
-        let mut outcomes = outcomes(dialect.release(), row.class);
+        let mut outcomes = outcomes(dialect, row.class);
         let failures = failures_by_status();
         for (status, codes) in &failures {
             let outcome = outcomes.remove(status).map(|meaning| (meaning, &*answer));
@@ -114,7 +114,7 @@ pub fn document(dialect: &dyn Dialect, operations: &[Operation], endpoint: &str)
     components.extend(requests.take_definitions(true));
     components.extend(responses.take_definitions(true));
 
-    let served = if dialect.release() < Release::V2026_04_08 {
+    let served = if dialect.errs_without_resource() {
         "Where there is nothing to return, the answer is `ErrorResponse`, with the status of the case; what an answer cannot \
          say is an `Error`."
     } else {
@@ -226,10 +226,10 @@ fn idempotency_key(effect: Effect) -> utoipa::openapi::path::Parameter {
 }
 
 /// The statuses, beside 200, of answers that there is nothing to return, and when they come.
-fn outcomes(release: Release, class: Class) -> BTreeMap<u16, &'static str> {
+fn outcomes(dialect: &dyn Dialect, class: Class) -> BTreeMap<u16, &'static str> {
     const PAST: &str = "The resource is past what was asked, such as a completed checkout.";
     let mut outcomes = BTreeMap::new();
-    if release < Release::V2026_04_08 {
+    if dialect.errs_without_resource() {
         outcomes.insert(400, "A business outcome without a resource.");
         outcomes.insert(404, "Nothing is found.");
     }

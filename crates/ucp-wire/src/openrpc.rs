@@ -6,7 +6,7 @@
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 use ucp_core::{
-    Code, Operation, Refusal, Release,
+    Code, Operation, Refusal,
     operation::{Effect, Row},
 };
 
@@ -106,7 +106,7 @@ fn errors(dialect: &dyn Dialect) -> Vec<Value> {
     // OpenRPC tells errors apart by number; several of UCP's codes share one.
     let mut by_number: Vec<(i32, Vec<String>)> = Vec::new();
     let number = |code: Code| dialect.refuse(&Refusal::new(code, "")).rpc_error.code;
-    if dialect.release() < Release::V2026_04_08 {
+    if dialect.errs_without_resource() {
         by_number.push((number(Code::InternalError), vec!["A business outcome without a resource.".to_owned()]));
     }
     for code in Code::ALL.iter().filter(|code| !ELSEWHERE.contains(code)) {
@@ -127,7 +127,7 @@ fn annotations(row: &Row) -> Value {
         "title": row.title,
         "readOnlyHint": row.effect == Effect::Safe,
         // Under its key, what needs one is done once however often it is asked for.
-        "idempotentHint": row.effect != Effect::Writing,
+        "idempotentHint": !matches!(row.effect, Effect::Creating | Effect::Replacing),
         "openWorldHint": false,
     });
     if row.effect.writes() {

@@ -8,7 +8,7 @@ use serde::Serialize;
 use ucp_core::Refusal;
 
 use crate::{
-    dialect::{Refused, RpcError},
+    encoded::{Refused, RpcError},
     splice::json,
 };
 

@@ -1,7 +1,12 @@
 //! Requests of every operation, in the domain's words.
 
 use serde_json::Value;
-use ucp_core::{Operation, Refusal, Request, cart, checkout, operation::ById};
+use ucp_core::{
+    Operation, Refusal, Request,
+    call::{CatalogRequest, DirectoryRequest, SaleRequest},
+    cart, checkout,
+    operation::ById,
+};
 
 use crate::{
     catalog::request as catalog,
@@ -22,37 +27,50 @@ pub(crate) fn decode<F: Form>(
     let id = |payload: &Value| purchase::identifier(operation, id, payload);
     let by_id = |payload: &Value| Ok::<_, Refusal>(ById { id: id(payload)? });
     Ok(match operation {
-        Operation::SearchCatalog => Request::SearchCatalog(catalog::search::<F::Context>(payload, languages)?),
-        Operation::LookupCatalog => Request::LookupCatalog(catalog::lookup::<F::Context>(payload, languages)?),
-        Operation::GetProduct => Request::GetProduct(catalog::product::<F::Context>(payload, languages)?),
-        Operation::CreateCart => Request::CreateCart(cart::Create { draft: purchase::cart::<F>(payload, languages)? }),
-        Operation::GetCart => Request::GetCart(by_id(&payload)?),
+        Operation::SearchCatalog => {
+            CatalogRequest::SearchCatalog(catalog::search::<F::Context>(payload, languages)?).into()
+        }
+        Operation::LookupCatalog => {
+            CatalogRequest::LookupCatalog(catalog::lookup::<F::Context>(payload, languages)?).into()
+        }
+        Operation::GetProduct => CatalogRequest::GetProduct(catalog::product::<F::Context>(payload, languages)?).into(),
+        Operation::CreateCart => {
+            SaleRequest::CreateCart(cart::Create { draft: purchase::cart::<F>(payload, languages)? }).into()
+        }
+        Operation::GetCart => SaleRequest::GetCart(by_id(&payload)?).into(),
         Operation::UpdateCart => {
             let id = id(&payload)?;
-            Request::UpdateCart(cart::Update { id, draft: purchase::cart::<F>(payload, languages)? })
+            SaleRequest::UpdateCart(cart::Update { id, draft: purchase::cart::<F>(payload, languages)? }).into()
         }
-        Operation::CancelCart => Request::CancelCart(by_id(&payload)?),
-        Operation::CreateCheckout => Request::CreateCheckout(purchase::create_checkout::<F>(payload, languages)?),
-        Operation::GetCheckout => Request::GetCheckout(by_id(&payload)?),
+        Operation::CancelCart => SaleRequest::CancelCart(by_id(&payload)?).into(),
+        Operation::CreateCheckout => {
+            SaleRequest::CreateCheckout(purchase::create_checkout::<F>(payload, languages)?).into()
+        }
+        Operation::GetCheckout => SaleRequest::GetCheckout(by_id(&payload)?).into(),
         Operation::UpdateCheckout => {
             let id = id(&payload)?;
-            Request::UpdateCheckout(checkout::Update { id, draft: purchase::checkout::<F>(payload, languages)? })
+            SaleRequest::UpdateCheckout(checkout::Update { id, draft: purchase::checkout::<F>(payload, languages)? })
+                .into()
         }
         Operation::CompleteCheckout => {
             let id = id(&payload)?;
             let mandate = purchase::mandate(&payload);
             let tenders = purchase::tenders(payload)?;
-            Request::CompleteCheckout(checkout::Complete { id, tenders, mandate, call: None })
+            SaleRequest::CompleteCheckout(checkout::Complete { id, tenders, mandate, call: None }).into()
         }
-        Operation::CancelCheckout => Request::CancelCheckout(by_id(&payload)?),
-        Operation::GetOrder => Request::GetOrder(by_id(&payload)?),
-        Operation::SearchMerchants => Request::SearchMerchants(merchant::search_merchants(payload, languages)?),
-        Operation::GetMerchant => Request::GetMerchant(merchant::get_merchant(id(&payload)?, payload, languages)?),
+        Operation::CancelCheckout => SaleRequest::CancelCheckout(by_id(&payload)?).into(),
+        Operation::GetOrder => SaleRequest::GetOrder(by_id(&payload)?).into(),
+        Operation::SearchMerchants => {
+            DirectoryRequest::SearchMerchants(merchant::search_merchants(payload, languages)?).into()
+        }
+        Operation::GetMerchant => {
+            DirectoryRequest::GetMerchant(merchant::get_merchant(id(&payload)?, payload, languages)?).into()
+        }
         Operation::SearchLocations => {
-            Request::SearchLocations(merchant::search_locations::<F::Context>(payload, languages)?)
+            DirectoryRequest::SearchLocations(merchant::search_locations::<F::Context>(payload, languages)?).into()
         }
         Operation::LookupLocations => {
-            Request::LookupLocations(merchant::lookup_locations::<F::Context>(payload, languages)?)
+            DirectoryRequest::LookupLocations(merchant::lookup_locations::<F::Context>(payload, languages)?).into()
         }
     })
 }

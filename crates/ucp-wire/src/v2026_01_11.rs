@@ -6,15 +6,16 @@ use serde_json::{Map, Value, json};
 use ucp_core::Release;
 
 use crate::{
-    dialect::{Dialect, Offer, services},
+    dialect::{Dialect, advertised, services},
     founding::{
         self, Founding,
         purchase::{self, First},
     },
     merchant::MerchantShapes,
-    profile::{OPENAPI, OPENRPC, Site},
+    offer::Offer,
     purchase::PurchaseShapes,
-    relay::Step,
+    site::{OPENAPI, OPENRPC, Site},
+    step::Step,
 };
 
 /// Release 2026-01-11.
@@ -23,6 +24,7 @@ pub static V2026_01_11: Founding<First> = Founding {
     offers: &OFFERS,
     purchase: &PURCHASE,
     merchants: &MERCHANTS,
+    methods: true,
     direct: purchase::direct,
     profile,
     step: &Step::NONE,
@@ -67,7 +69,7 @@ fn profile(dialect: &dyn Dialect, site: &Site<'_>) -> Value {
         }
         entry
     };
-    let capabilities: Vec<_> = site.advertised(dialect).map(capability).collect();
+    let capabilities: Vec<_> = advertised(dialect, site).map(capability).collect();
     let mut profile = Map::from_iter([
         (
             "ucp".to_owned(),

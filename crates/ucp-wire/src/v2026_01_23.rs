@@ -7,9 +7,9 @@ use std::{marker::PhantomData, sync::LazyLock};
 use ucp_core::Release;
 
 use crate::{
-    dialect::Offer,
     founding::{self, Founding, purchase::Second},
     merchant::MerchantShapes,
+    offer::Offer,
     profile,
     purchase::PurchaseShapes,
 };
@@ -20,6 +20,7 @@ pub static V2026_01_23: Founding<Second> = Founding {
     offers: &OFFERS,
     purchase: &PURCHASE,
     merchants: &MERCHANTS,
+    methods: false,
     direct: |document| document,
     profile: |dialect, site| profile::profile(dialect, site, &["signing_keys"]),
     step: &step::STEP,

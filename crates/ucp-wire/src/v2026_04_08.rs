@@ -25,20 +25,23 @@ use crate::{
         CatalogShapes, Form, request, response,
         shape::{LookupVariant, ProductMembers, VariantMembers},
     },
-    dialect::{Dialect, Encoded, MANDATE_FORMATS, Offer},
+    dialect::Dialect,
+    encoded::Encoded,
     envelope::{self, CheckoutSuccess, ErrorResponse, Success},
     merchant::{self, MerchantShapes},
-    profile::{self, Site},
+    offer::{MANDATE_FORMATS, Offer},
+    profile,
     purchase::{
         self, PurchaseShapes,
         consent::{Answers, AnswersRequest},
         payment::Payment,
         request::{CompleteCheckoutRequest, CreateCheckoutRequest},
     },
-    relay::Step,
     request::decode,
     schema::Shapes,
+    site::Site,
     splice::{members, object},
+    step::Step,
 };
 
 /// Release 2026-04-08.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The gateway in front of a shop that speaks Shopify's Storefront API: tests/upstreams/storefront, which executes documents
-# against Shopify's own schema. In this order: the upstream's own tests, those of ucp-proxy with the upstream at hand, the rules
+# against Shopify's own schema. In this order: the upstream's own tests, those of ucp-shopify with the upstream at hand, the rules
 # that every backend has to pass, and purchases as an agent makes them.
 #
 # The lane's own gateway, in front of the sample shop, is not asked.

@@ -3,7 +3,7 @@
 use super::*;
 use std::time::Instant;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{harness::Gateway, platforms::host::Page, setup::Refused};
 
@@ -76,6 +76,21 @@ fn err_03_too_many_requests_are_answered_with_when_to_come_back() {
     assert_eq!(gateway.get("/openapi.json").status, 200);
 }
 
+/// Whoever is over its limit is told so by the head of its request: no body is waited for, over any transport.
+#[test]
+fn err_03_the_body_of_what_is_too_much_is_not_read() {
+    let gateway = Configured::start(&limits("", &format!("anonymous = {SLOW}")));
+    for (path, mcp) in [("/catalog/search", ""), ("/mcp", ""), ("/mcp", "MCP-Protocol-Version: 2025-11-25\r\n")] {
+        flood(&gateway, |_| Ask::new(Transport::Tool, ONE), |_| Transport::Tool);
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\n{mcp}Content-Length: 1000\r\n\r\n",
+            gateway.address
+        );
+        let response = gateway.raw(head.as_bytes()).expect("an answer");
+        assert_eq!(response.status, 429, "{response:?}");
+    }
+}
+
 /// Naming other platforms, or forwarding addresses that nobody vouches for, makes no other caller of one.
 #[test]
 fn what_anybody_can_write_does_not_widen_a_limit() {
@@ -120,7 +135,8 @@ fn behind_a_trusted_proxy_each_client_has_its_own_limit() {
     limited(&flood(&gateway, torn, |_| Transport::Tool), "This network address");
 }
 
-/// Clients of MCP wait for an answer under the identifier of their message, and read no other.
+/// Clients of MCP wait for an answer under the identifier of their message, and read no other. Whoever sends too much is
+/// told so by the status, before the message is read.
 #[test]
 fn whoever_is_turned_away_over_json_rpc_is_told_under_the_identifier_of_the_message() {
     let (host, held) = (Host::start(), Page::Held(Box::new(Page::json(&profile_of(Release::NEWEST)))));
@@ -138,7 +154,8 @@ fn whoever_is_turned_away_over_json_rpc_is_told_under_the_identifier_of_the_mess
         ] {
             for id in [json!(7), json!("seven")] {
                 let message = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/list" }).to_string();
-                for (version, seen) in [("", status), ("2025-11-25", 200)] {
+                let unread = status == 429;
+                for (version, seen) in [("", status), ("2025-11-25", if unread { status } else { 200 })] {
                     let mut headers = vec![("Content-Type", "application/json")];
                     headers.extend(
                         [("MCP-Protocol-Version", version), ("X-API-Key", key)]
@@ -148,12 +165,13 @@ fn whoever_is_turned_away_over_json_rpc_is_told_under_the_identifier_of_the_mess
                     let response = gateway.send("POST", "/mcp", &headers, message.as_bytes());
                     // A bucket may have got one more drop in the meantime.
                     if response.body.contains("\"result\"") {
-                        assert_eq!(status, 429, "{response:?}");
+                        assert!(unread, "{response:?}");
                         continue;
                     }
                     assert_eq!(response.status, seen, "{version}: {response:?}");
                     let body = response.json();
-                    assert_eq!((&body["id"], &body["error"]["data"]["code"]), (&id, &json!(code)), "{response:?}");
+                    let id = if unread { &Value::Null } else { &id };
+                    assert_eq!((&body["id"], &body["error"]["data"]["code"]), (id, &json!(code)), "{response:?}");
                     let told = body["error"]["data"].get("retry_after").is_some();
                     assert_eq!(told, status != 401, "{response:?}");
                 }

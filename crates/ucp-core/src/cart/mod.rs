@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     message::Message,
     money::Currency,
-    purchase::{discount::Discounts, draft::Draft, line_item::LineItem, pricer::Held, totals::Total},
+    purchase::{discount::Discounts, draft::Draft, held::Held, line_item::LineItem, totals::Total},
 };
 
 /// A cart, as it is kept.

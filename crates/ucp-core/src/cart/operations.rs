@@ -5,13 +5,14 @@ use crate::{
     Answer, Outcome, Refusal,
     message::Message,
     operation::ById,
+    port::Decision,
     purchase::{
         caller::Caller,
-        desk::{Decision, Desk, no_cart, not_found, nothing_to_buy},
+        desk::{Desk, no_cart, not_found, nothing_to_buy},
         draft::Draft,
         ledger::{Change, Stored},
         pricer::{Inquiry, Priced},
-        pricing::{Previous, Purpose},
+        quote::{Previous, Purpose},
     },
 };
 
@@ -36,7 +37,7 @@ impl Desk {
             created_at: now,
             ..self.priced_cart(draft, priced)
         };
-        Ok(self.changed_cart(cart, 0, Answer::CreateCart))
+        Ok(self.changed_cart(cart, 0))
     }
 
     /// A cart as it is.
@@ -49,7 +50,7 @@ impl Desk {
             None => None,
         };
         Ok(Decision::unchanged(match cart {
-            Some(cart) => Outcome::Answer(Answer::GetCart(self.view_cart(cart, false))),
+            Some(cart) => Outcome::Answer(Answer::Cart(self.view_cart(cart, false))),
             None => not_found("cart", &request.id),
         }))
     }
@@ -76,7 +77,7 @@ impl Desk {
             created_at: cart.created_at,
             ..priced
         };
-        Ok(self.changed_cart(cart, version, Answer::UpdateCart))
+        Ok(self.changed_cart(cart, version))
     }
 
     /// A cart that is given up: it is answered as it was, and does not exist from then on (rule CRT-03).
@@ -97,7 +98,7 @@ impl Desk {
         let mut view = self.view_cart(cart, false);
         view.continue_url = None;
         Ok(Decision {
-            outcome: Outcome::Answer(Answer::CancelCart(view)),
+            outcome: Outcome::Answer(Answer::Cart(view)),
             change: Change { cart: Some(Stored { document: canceled, version }), ..Change::default() },
         })
     }
@@ -164,9 +165,9 @@ impl Desk {
         }
     }
 
-    fn changed_cart(&self, cart: Cart, version: u64, answer: impl FnOnce(View) -> Answer) -> Decision {
+    fn changed_cart(&self, cart: Cart, version: u64) -> Decision {
         let change = Change { cart: Some(Stored { document: cart.clone(), version }), ..Change::default() };
-        Decision { outcome: Outcome::Answer(answer(self.view_cart(cart, version == 0))), change }
+        Decision { outcome: Outcome::Answer(Answer::Cart(self.view_cart(cart, version == 0))), change }
     }
 }
 

@@ -10,10 +10,11 @@ use super::{
     selection::{self, Cell, Selection, Signal},
 };
 use crate::{
-    Outcome, Refusal,
+    Refusal,
     message::{Message, Severity},
-    operation::Answer,
-    port::{Catalog, Match, Target, Visitor},
+    outcome::Outcome,
+    port::{Catalog, Match, Target},
+    purchase::caller::Visitor,
     text::fold,
 };
 
@@ -54,7 +55,7 @@ const MOST_COMPLETED: usize = 20;
 ///
 /// # Errors
 /// An option chosen twice (rule PRD-03), or whatever the backend reports. An id that names nothing is an outcome.
-pub async fn detail(catalog: &dyn Catalog, request: &Request, visitor: &Visitor) -> Result<Outcome, Refusal> {
+pub async fn detail(catalog: &dyn Catalog, request: &Request, visitor: &Visitor) -> Result<Outcome<Detail>, Refusal> {
     let market = catalog.market();
     let presentation = market.presentation(&request.context);
     let matches = catalog.open(&request.id, &presentation, visitor).await?;
@@ -97,7 +98,7 @@ pub async fn detail(catalog: &dyn Catalog, request: &Request, visitor: &Visitor)
         .zip(&effective)
         .filter_map(|(axis, value)| value.map(|value| axis.selected(value)))
         .collect();
-    Ok(Outcome::Answer(Answer::GetProduct(Detail { product, selected, signals, variants, messages })))
+    Ok(Outcome::Answer(Detail { product, selected, signals, variants, messages }))
 }
 
 /// Every combination of option values that there is.

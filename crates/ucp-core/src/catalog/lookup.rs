@@ -11,11 +11,9 @@ use super::{
 use crate::{
     Code, Refusal,
     message::Message,
-    port::{Catalog, Match, Named, Target, Visitor},
+    port::{Catalog, Match, Named, Target},
+    purchase::caller::Visitor,
 };
-
-/// How many different identifiers one call may name, where the shop does not say less (rule LKP-05).
-pub const MAX_IDS: usize = 100;
 
 /// How many identifiers one call may list, repetitions included (trap T-20).
 pub const MAX_LISTED_IDS: usize = 1_000;

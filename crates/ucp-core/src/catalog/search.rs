@@ -12,7 +12,8 @@ use super::{
 use crate::{
     Refusal,
     message::Message,
-    port::{Catalog, Filtering, Query, Visitor},
+    port::{Catalog, Filtering, Query},
+    purchase::caller::Visitor,
 };
 
 /// How many products a page holds when the caller names no number (rule CSR-05).

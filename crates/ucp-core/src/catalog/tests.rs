@@ -21,10 +21,12 @@ use super::{
     search::{self, search},
 };
 use crate::{
-    Answer, Code, Outcome, Refusal,
+    Code, Refusal,
     message::{Message, Severity},
     money::Amount,
-    port::{Catalog, CatalogCapabilities, Filtering, Match, Named, Page, Query, Target, Visitor},
+    outcome::Outcome,
+    port::{Catalog, CatalogCapabilities, Filtering, Match, Named, Page, Query, Target},
+    purchase::caller::Visitor,
 };
 
 struct Shop {
@@ -122,14 +124,14 @@ fn choice(name: &str, id: Option<&str>, label: &str) -> SelectedOption {
     SelectedOption { name: name.into(), id: id.map(str::to_owned), label: label.into() }
 }
 
-fn open(request: &detail::Request) -> Outcome {
+fn open(request: &detail::Request) -> Outcome<detail::Detail> {
     now(detail(&shop(), request, &Visitor::default())).expect("carried out")
 }
 
 /// The effective selection and the ids of the variants of a product page.
 fn page(request: &detail::Request) -> (String, Vec<String>) {
     match open(request) {
-        Outcome::Answer(Answer::GetProduct(detail)) => (
+        Outcome::Answer(detail) => (
             detail
                 .selected
                 .iter()
@@ -557,9 +559,7 @@ fn a_product_that_does_not_hold_its_variants_is_told_of_like_one_that_does() {
             }] {
                 let sparing = now(detail(&Sparing(shop()), &request, &Visitor::default())).expect("carried out");
                 let (whole, part) = match (open(&request), sparing) {
-                    (Outcome::Answer(Answer::GetProduct(whole)), Outcome::Answer(Answer::GetProduct(part))) => {
-                        (whole, part)
-                    }
+                    (Outcome::Answer(whole), Outcome::Answer(part)) => (whole, part),
                     // Filters may leave nothing to show.
                     (Outcome::NoResource { .. }, Outcome::NoResource { .. }) => continue,
                     different => panic!("{request:?}: {different:?}"),
@@ -574,7 +574,7 @@ fn a_product_that_does_not_hold_its_variants_is_told_of_like_one_that_does() {
     }
     let request = detail::Request { id: "v-Blue-10".into(), ..detail::Request::default() };
     let part = now(detail(&Sparing(shop()), &request, &Visitor::default())).expect("carried out");
-    let Outcome::Answer(Answer::GetProduct(part)) = part else { panic!("a page") };
+    let Outcome::Answer(part) = part else { panic!("a page") };
     assert_eq!(part.variants.len(), 1);
     assert_eq!(part.product.variants[part.variants[0]].id, "v-Blue-10");
 }

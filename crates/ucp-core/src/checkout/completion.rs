@@ -18,10 +18,11 @@ use crate::{
     money::{Amount, Currency},
     operation::AP2_MANDATE,
     order::{Confirmation, Expectation, LineQuantity, Order, OrderLine, Payment},
+    port::Decision,
     purchase::{
         buyer::PostalAddress,
         caller::Caller,
-        desk::{Decision, Desk, not_found},
+        desk::{Desk, not_found},
         ledger::{Change, Committed, Movement, Stored},
         mandate::{Evidence, Mandate, Presented, refused},
         payment::{Attempt, Handler, Settlement, Tender},
@@ -65,7 +66,7 @@ impl Desk {
                 return Ok(Some(match self.reconciled(checkout.clone(), version).await {
                     Some(decision) => decision,
                     None if begun => self.standing(checkout),
-                    None => self.closed(checkout, "be completed again", Answer::CompleteCheckout),
+                    None => self.closed(checkout, "be completed again"),
                 }));
             }
             // Somebody else has brought to its end what this call had begun. It pays once, whatever became of that.
@@ -73,7 +74,7 @@ impl Desk {
                 return Ok(Some(self.standing(checkout)));
             }
             if !checkout.status().is_open() {
-                return Ok(Some(self.closed(checkout, "be completed", Answer::CompleteCheckout)));
+                return Ok(Some(self.closed(checkout, "be completed")));
             }
             match self.begin(caller, checkout, version, &request, seen.is_some()).await? {
                 Begun::Decided(decision) => return Ok(Some(*decision)),
@@ -172,16 +173,16 @@ impl Desk {
         let draft = checkout.draft.clone();
         self.restate(caller, &mut checkout, draft).await?;
         if !checkout.status().is_open() {
-            return Ok(Begun::decided(self.found_over(checkout, version, "be completed", Answer::CompleteCheckout)));
+            return Ok(Begun::decided(self.found_over(checkout, version, "be completed")));
         }
         if checkout.messages.iter().any(|message| matches!(message, Message::Error { .. })) {
-            return Ok(Begun::decided(self.changed_checkout(checkout, version, Answer::CompleteCheckout)));
+            return Ok(Begun::decided(self.changed_checkout(checkout, version)));
         }
         // A total that the buyer has not seen is never charged.
         if shown != bill(&checkout) {
             let warning = "What this purchase costs has changed. Show the new total to the buyer before completing it.";
             checkout.messages.push(Message::warning("total_changed", warning).at("$.totals"));
-            return Ok(Begun::decided(self.changed_checkout(checkout, version, Answer::CompleteCheckout)));
+            return Ok(Begun::decided(self.changed_checkout(checkout, version)));
         }
         checkout.mandated |= caller.has(AP2_MANDATE);
         let mut presented = None;
@@ -239,7 +240,7 @@ impl Desk {
         checkout.messages.push(message);
         let state = checkout.state.judge(&checkout.messages);
         checkout.state = state.map_err(|illegal| unreachable_transition(&illegal))?;
-        Ok(Begun::decided(self.changed_checkout(checkout, version, Answer::CompleteCheckout)))
+        Ok(Begun::decided(self.changed_checkout(checkout, version)))
     }
 
     /// The proof that the buyer agrees to a checkout as it stands (rules AP2-03 and AP2-04).
@@ -293,7 +294,7 @@ impl Desk {
             checkout.state = checkout.state.reopen(&messages).ok()?;
             checkout.messages = messages;
             let stock = movements(&checkout, 1);
-            let mut decision = self.changed_checkout(checkout, version, Answer::CompleteCheckout);
+            let mut decision = self.changed_checkout(checkout, version);
             decision.change.stock = stock;
             Some(decision)
         };
@@ -339,14 +340,14 @@ impl Desk {
             },
             placed_at: self.now(),
         };
-        let mut decision = self.changed_checkout(checkout, version, Answer::CompleteCheckout);
+        let mut decision = self.changed_checkout(checkout, version);
         decision.change.order = Some(Stored { document: order, version: 0 });
         Some(decision)
     }
 
     /// The answer to a call that has paid, or tried to: how the checkout stands.
     fn standing(&self, checkout: Checkout) -> Decision {
-        Decision::unchanged(Outcome::Answer(Answer::CompleteCheckout(self.view_checkout(checkout, false))))
+        Decision::unchanged(Outcome::Answer(Answer::Checkout(self.view_checkout(checkout, false))))
     }
 }
 

@@ -364,7 +364,7 @@ fn in_person(checkout: &Checkout) -> Caller {
         owner: checkout.owner.clone(),
         active: Arc::new(Active::all(&capabilities)),
         multi_group: methods.any(|method| method.groups.len() > 1),
-        visitor: crate::port::Visitor::default(),
+        visitor: crate::purchase::caller::Visitor::default(),
         notary: None,
     }
 }

@@ -26,10 +26,10 @@ use crate::{
         discount::Discounts,
         draft::Draft,
         fulfillment::Fulfillment,
+        held::Held,
         line_item::LineItem,
         mandate::{Evidence, Mandate},
         payment::{Declaration, Tender},
-        pricer::Held,
         totals::Total,
     },
 };

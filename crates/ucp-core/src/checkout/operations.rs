@@ -7,14 +7,16 @@ use crate::{
     Answer, Code, Outcome, Refusal,
     message::{Message, Severity},
     operation::{AP2_MANDATE, ById, CART, FULFILLMENT},
+    port::Decision,
     purchase::{
         approval::Approved,
         caller::Caller,
-        desk::{Decision, Desk, no_cart, not_found, nothing_to_buy},
+        desk::{Desk, no_cart, not_found, nothing_to_buy},
         draft::{Draft, LineDraft},
         ledger::{Change, Stored},
         pricer::{Inquiry, Priced},
-        pricing::{Previous, Purpose, missing},
+        pricing::missing,
+        quote::{Previous, Purpose},
         totals::{TotalKind, amount_of},
     },
 };
@@ -33,7 +35,7 @@ impl Desk {
                 let checkout = self.as_of_now(stored.document);
                 if !checkout.status().is_terminal() {
                     let view = self.view_checkout(checkout, false);
-                    return Ok(Decision::unchanged(Outcome::Answer(Answer::CreateCheckout(view))));
+                    return Ok(Decision::unchanged(Outcome::Answer(Answer::Checkout(view))));
                 }
             }
             let Some(stored) = self.cart(caller, id).await? else {
@@ -91,7 +93,7 @@ impl Desk {
             expires_at: now,
         };
         self.reprice(&mut checkout, draft, priced).map_err(|illegal| unreachable_transition(&illegal))?;
-        Ok(self.changed_checkout(checkout, 0, Answer::CreateCheckout))
+        Ok(self.changed_checkout(checkout, 0))
     }
 
     /// A checkout as it is.
@@ -102,7 +104,7 @@ impl Desk {
         Ok(Decision::unchanged(match self.ledger.checkout(&caller.owner, &request.id).await? {
             Some(stored) => {
                 let checkout = self.looked_at_checkout(caller, self.as_of_now(stored.document)).await?;
-                Outcome::Answer(Answer::GetCheckout(self.view_checkout(checkout, false)))
+                Outcome::Answer(Answer::Checkout(self.view_checkout(checkout, false)))
             }
             None => not_found("checkout", &request.id),
         }))
@@ -118,7 +120,7 @@ impl Desk {
         };
         let (mut checkout, version) = (self.as_of_now(stored.document), stored.version);
         if !checkout.status().is_open() {
-            return Ok(self.closed(checkout, "be changed", Answer::UpdateCheckout));
+            return Ok(self.closed(checkout, "be changed"));
         }
         something(&request.draft, "at least one line item")?;
         checkout.mandated |= caller.has(AP2_MANDATE);
@@ -129,9 +131,9 @@ impl Desk {
         }
         self.restate(caller, &mut checkout, draft).await?;
         if !checkout.status().is_open() {
-            return Ok(self.found_over(checkout, version, "be changed", Answer::UpdateCheckout));
+            return Ok(self.found_over(checkout, version, "be changed"));
         }
-        Ok(self.changed_checkout(checkout, version, Answer::UpdateCheckout))
+        Ok(self.changed_checkout(checkout, version))
     }
 
     /// A checkout that is given up (rule CHK-05).
@@ -153,9 +155,9 @@ impl Desk {
                 }
                 checkout.state = canceled;
                 checkout.messages.clear();
-                Ok(self.changed_checkout(checkout, version, Answer::CancelCheckout))
+                Ok(self.changed_checkout(checkout, version))
             }
-            Err(_) => Ok(self.closed(checkout, "be canceled", Answer::CancelCheckout)),
+            Err(_) => Ok(self.closed(checkout, "be canceled")),
         }
     }
 
@@ -194,14 +196,8 @@ impl Desk {
     }
 
     /// The answer about a checkout that has turned out to be over, which is written down.
-    pub(crate) fn found_over(
-        &self,
-        checkout: Checkout,
-        version: u64,
-        transition: &str,
-        answer: impl FnOnce(View) -> Answer,
-    ) -> Decision {
-        let Decision { outcome, change } = self.closed(checkout.clone(), transition, answer);
+    pub(crate) fn found_over(&self, checkout: Checkout, version: u64, transition: &str) -> Decision {
+        let Decision { outcome, change } = self.closed(checkout.clone(), transition);
         Decision { outcome, change: Change { checkout: Some(Stored { document: checkout, version }), ..change } }
     }
 
@@ -257,13 +253,13 @@ impl Desk {
 
     /// The answer about a checkout that is not open: what is being paid for stays as it is for the moment, what is over
     /// stays so for good (trap T-21).
-    pub(crate) fn closed(&self, checkout: Checkout, transition: &str, answer: impl FnOnce(View) -> Answer) -> Decision {
+    pub(crate) fn closed(&self, checkout: Checkout, transition: &str) -> Decision {
         let status = checkout.status();
         let content = format!("A checkout that is `{}` cannot {transition}.", status.as_str());
         Decision::unchanged(if status == Status::CompleteInProgress {
             let mut view = self.view_checkout(checkout, false);
             view.messages.push(Message::error("complete_in_progress", content, Severity::Recoverable).at("$.status"));
-            Outcome::Answer(answer(view))
+            Outcome::Answer(Answer::Checkout(view))
         } else {
             let code = if status == Status::Completed { "checkout_completed" } else { "checkout_canceled" };
             Outcome::past(&checkout.id, Message::error(code, content, Severity::Unrecoverable))
@@ -283,14 +279,9 @@ impl Desk {
         }
     }
 
-    pub(crate) fn changed_checkout(
-        &self,
-        checkout: Checkout,
-        version: u64,
-        answer: impl FnOnce(View) -> Answer,
-    ) -> Decision {
+    pub(crate) fn changed_checkout(&self, checkout: Checkout, version: u64) -> Decision {
         let change = Change { checkout: Some(Stored { document: checkout.clone(), version }), ..Change::default() };
-        Decision { outcome: Outcome::Answer(answer(self.view_checkout(checkout, version == 0))), change }
+        Decision { outcome: Outcome::Answer(Answer::Checkout(self.view_checkout(checkout, version == 0))), change }
     }
 }
 

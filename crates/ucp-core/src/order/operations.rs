@@ -4,9 +4,10 @@ use super::View;
 use crate::{
     Answer, Outcome, Refusal,
     operation::ById,
+    port::Decision,
     purchase::{
         caller::Caller,
-        desk::{Decision, Desk, not_found},
+        desk::{Desk, not_found},
     },
 };
 
@@ -17,7 +18,7 @@ impl Desk {
     /// What the ports fail with.
     pub async fn get_order(&self, caller: &Caller, request: ById) -> Result<Decision, Refusal> {
         Ok(Decision::unchanged(match self.ledger.order(&caller.owner, &request.id).await? {
-            Some(stored) => Outcome::Answer(Answer::GetOrder(View {
+            Some(stored) => Outcome::Answer(Answer::Order(View {
                 permalink_url: self.permalink(&stored.document.token),
                 order: Box::new(stored.document),
                 messages: Vec::new(),

@@ -1,9 +1,9 @@
 //! Whose cart it is, and what was negotiated with its platform.
 
-use std::sync::Arc;
+use std::{net::IpAddr, sync::Arc};
 
-use super::mandate::Notary;
-use crate::{negotiation::Active, port::Visitor};
+use super::notary::Notary;
+use crate::negotiation::Active;
 
 /// The platform behind a call, as far as carts, checkouts and orders depend on it.
 #[derive(Clone, Debug)]
@@ -26,4 +26,12 @@ impl Caller {
     pub fn has(&self, capability: &str) -> bool {
         self.active.contains(capability)
     }
+}
+
+/// The buyer in whose name an identified platform asks, as far as its signals say so (UCP *Signals*). It never decides
+/// about an answer; a shop behind another API may have to be told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Visitor {
+    /// Where the buyer's requests come from.
+    pub ip: Option<IpAddr>,
 }

@@ -1,6 +1,6 @@
 //! Where the embedded shop sells: the ports and terms that its operations share.
 //!
-//! The operations themselves are with what they are about: [`mod@cart`], [`mod@checkout`],
+//! The operations themselves are with what they are about: [`cart`](crate::cart), [`checkout`](crate::checkout),
 //! [`order`](crate::order). Each of them reads, decides, and returns a [`Decision`]: what to answer, and what has to be
 //! on disk before it is answered. Nothing is written behind that; completing a checkout alone writes down its intent
 //! before it pays.
@@ -11,42 +11,27 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 
 use super::{
-    caller::Caller,
+    caller::{Caller, Visitor},
     draft::Draft,
-    ledger::{Change, Ledger},
+    held::Held,
+    ledger::Ledger,
     payment::{Declaration, Handler},
-    pricer::{Held, Inquiry, Priced, Pricer},
-    pricing::{Facts, Good, Previous, Purpose, quote},
+    pricer::{Inquiry, Priced, Pricer},
+    pricing::quote,
+    quote::{Facts, Good, Previous, Purpose},
     terms::Terms,
 };
 use crate::{
-    Outcome, Refusal, cart,
+    Refusal,
+    call::{Outcome, SaleRequest},
     catalog::{
         market::Presentation,
         product::{Link, Product},
     },
-    checkout,
     message::{Message, Severity},
-    operation::{BUYER_CONSENT, ById, DISCOUNT, FULFILLMENT},
-    port::{Catalog, Match, Named, Sales, SalesCapabilities, Target, Visitor},
+    operation::{BUYER_CONSENT, DISCOUNT, FULFILLMENT},
+    port::{Catalog, Decision, Match, Named, Sales, SalesCapabilities, Target},
 };
-
-/// What to answer, and what has to be on disk before.
-#[derive(Debug)]
-pub struct Decision {
-    /// The answer.
-    pub outcome: Outcome,
-    /// What changes.
-    pub change: Change,
-}
-
-impl Decision {
-    /// An answer that changes nothing.
-    #[must_use]
-    pub fn unchanged(outcome: Outcome) -> Self {
-        Self { outcome, change: Change::default() }
-    }
-}
 
 /// What a desk needs.
 #[derive(Clone)]
@@ -238,44 +223,19 @@ impl Sales for Desk {
         (self.clock)()
     }
 
-    async fn create_cart(&self, caller: &Caller, request: cart::Create) -> Result<Decision, Refusal> {
-        Self::create_cart(self, caller, request).await
-    }
-
-    async fn get_cart(&self, caller: &Caller, request: ById) -> Result<Decision, Refusal> {
-        Self::get_cart(self, caller, request).await
-    }
-
-    async fn update_cart(&self, caller: &Caller, request: cart::Update) -> Result<Decision, Refusal> {
-        Self::update_cart(self, caller, request).await
-    }
-
-    async fn cancel_cart(&self, caller: &Caller, request: ById) -> Result<Decision, Refusal> {
-        Self::cancel_cart(self, caller, request).await
-    }
-
-    async fn create_checkout(&self, caller: &Caller, request: checkout::Create) -> Result<Decision, Refusal> {
-        Self::create_checkout(self, caller, request).await
-    }
-
-    async fn get_checkout(&self, caller: &Caller, request: ById) -> Result<Decision, Refusal> {
-        Self::get_checkout(self, caller, request).await
-    }
-
-    async fn update_checkout(&self, caller: &Caller, request: checkout::Update) -> Result<Decision, Refusal> {
-        Self::update_checkout(self, caller, request).await
-    }
-
-    async fn complete_checkout(&self, caller: &Caller, request: checkout::Complete) -> Result<Decision, Refusal> {
-        Self::complete_checkout(self, caller, request).await
-    }
-
-    async fn cancel_checkout(&self, caller: &Caller, request: ById) -> Result<Decision, Refusal> {
-        Self::cancel_checkout(self, caller, request).await
-    }
-
-    async fn get_order(&self, caller: &Caller, request: ById) -> Result<Decision, Refusal> {
-        Self::get_order(self, caller, request).await
+    async fn decide(&self, caller: &Caller, request: SaleRequest) -> Result<Decision, Refusal> {
+        match request {
+            SaleRequest::CreateCart(request) => self.create_cart(caller, request).await,
+            SaleRequest::GetCart(request) => self.get_cart(caller, request).await,
+            SaleRequest::UpdateCart(request) => self.update_cart(caller, request).await,
+            SaleRequest::CancelCart(request) => self.cancel_cart(caller, request).await,
+            SaleRequest::CreateCheckout(request) => self.create_checkout(caller, request).await,
+            SaleRequest::GetCheckout(request) => self.get_checkout(caller, request).await,
+            SaleRequest::UpdateCheckout(request) => self.update_checkout(caller, request).await,
+            SaleRequest::CompleteCheckout(request) => self.complete_checkout(caller, request).await,
+            SaleRequest::CancelCheckout(request) => self.cancel_checkout(caller, request).await,
+            SaleRequest::GetOrder(request) => self.get_order(caller, request).await,
+        }
     }
 }
 

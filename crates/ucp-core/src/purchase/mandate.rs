@@ -5,15 +5,11 @@
 
 use std::fmt;
 
-use async_trait::async_trait;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{
-    checkout::View,
-    message::{Message, Severity},
-};
+use crate::message::{Message, Severity};
 
 /// Where a mandate stands in a request.
 const PLACE: &str = "$.ap2.checkout_mandate";
@@ -66,22 +62,6 @@ pub struct Presented {
     pub checkout_id: String,
     /// The mandate.
     pub mandate: Mandate,
-}
-
-/// Who can tell whether a mandate is good: knows the platform's keys, the shop's own, and how checkouts are written for
-/// this platform.
-#[async_trait]
-pub trait Notary: fmt::Debug + Send + Sync {
-    /// Whether a mandate proves, at this time, that the buyer agreed to the checkout as it would be answered now.
-    ///
-    /// # Errors
-    /// Why it does not, as [`refused`] says it.
-    async fn verify(&self, mandate: Option<&Mandate>, checkout: View, now: Timestamp) -> Result<Evidence, Message>;
-
-    /// The platform's keys, as far as they are known: public JSON Web Keys. For a shop that verifies mandates itself.
-    fn platform_keys(&self) -> Vec<Value> {
-        Vec::new()
-    }
 }
 
 /// Why a checkout is not completed: a code of the extension, and a text for people.

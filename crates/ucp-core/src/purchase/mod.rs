@@ -8,12 +8,14 @@
 //! | [`buyer`] | who buys, and where to |
 //! | [`terms`] | on what terms the shop sells: taxes, fees, discounts, deliveries, links, lifetimes |
 //! | [`pricing`] | the engine: what a draft costs on these terms |
-//! | [`discount`], [`fulfillment`] and two private modules for taxes and claims | its parts |
+//! | [`quote`] | what that engine is given and gives back |
+//! | [`discount`], [`fulfillment`] | what takes something off, and how goods reach the buyer |
 //! | [`payment`] | instruments, credentials, and the port behind which money moves |
 //! | [`approval`] | what a buyer has approved in person |
-//! | [`mandate`] | the port behind which it is known what a buyer agreed to |
+//! | [`mandate`], [`notary`] | proofs of what a buyer agreed to, and the port behind which they are verified |
 //! | [`caller`] | whose cart it is, and what was negotiated with its platform |
 //! | [`desk`] | the ports and terms that the operations of an embedded shop share |
+//! | [`pricer`], [`held`] | the port of a shop behind another API that prices, and its names for what is ours |
 //! | [`ledger`] | the port behind which carts, checkouts and orders are kept |
 //!
 //! Amounts are integer minor units. Whatever is stated by a platform is a wish; prices, titles, totals and states are the
@@ -25,14 +27,15 @@ pub mod caller;
 pub mod desk;
 pub mod discount;
 pub mod draft;
-mod eligibility;
 pub mod fulfillment;
+pub mod held;
 pub mod ledger;
 pub mod line_item;
 pub mod mandate;
+pub mod notary;
 pub mod payment;
 pub mod pricer;
 pub mod pricing;
-mod tax;
+pub mod quote;
 pub mod terms;
 pub mod totals;

@@ -4,15 +4,13 @@
 //! pricer brings the shop's cart to what was stated and says what is in it then. What it says is believed about money and
 //! stock, and about nothing else: who may see a cart, and when it is over, is for the desk to decide.
 
-use std::{collections::BTreeMap, fmt};
-
 use async_trait::async_trait;
-use serde::{Deserialize, Serialize};
 
 use super::{
     caller::Caller,
     draft::Draft,
-    pricing::{Previous, Purpose, Quote},
+    held::Held,
+    quote::{Previous, Purpose, Quote},
 };
 use crate::{Refusal, port::SalesCapabilities};
 
@@ -69,24 +67,4 @@ pub struct Priced {
     pub purchasable: bool,
     /// What a shop behind another API holds for it.
     pub held: Option<Held>,
-}
-
-/// What a shop behind another API holds for a cart or a checkout. Whoever knows its name there can open it: it is kept, and
-/// neither shown nor printed.
-#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Held {
-    /// What the shop calls it.
-    pub reference: String,
-    /// What the shop calls its lines, by their identifiers here.
-    pub lines: BTreeMap<String, String>,
-    /// Where the buyer can go on.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub continue_url: Option<String>,
-}
-
-impl fmt::Debug for Held {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Held").field("lines", &self.lines.len()).finish_non_exhaustive()
-    }
 }

@@ -9,7 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use ucp_core::{
-    Answer, Outcome, Request, cart,
+    Answer, Outcome,
+    call::SaleRequest,
+    cart,
     checkout::{self, Checkout, Status},
     operation::ById,
     purchase::{
@@ -198,29 +200,29 @@ impl Story {
                 }
                 return;
             }
-            Step::CreateCart { lines } => Request::CreateCart(cart::Create { draft: wanted(&lines) }),
+            Step::CreateCart { lines } => SaleRequest::CreateCart(cart::Create { draft: wanted(&lines) }),
             Step::UpdateCart { cart, lines } => {
                 let Some(id) = pick(&self.carts[who], cart) else { return };
-                Request::UpdateCart(cart::Update { id, draft: wanted(&lines) })
+                SaleRequest::UpdateCart(cart::Update { id, draft: wanted(&lines) })
             }
             Step::CancelCart { cart } => {
                 let Some(id) = pick(&self.carts[who], cart) else { return };
-                Request::CancelCart(ById { id })
+                SaleRequest::CancelCart(ById { id })
             }
             Step::Create { lines } => {
-                Request::CreateCheckout(checkout::Create { draft: wanted(&lines), cart_id: None })
+                SaleRequest::CreateCheckout(checkout::Create { draft: wanted(&lines), cart_id: None })
             }
             Step::CreateOfCart { cart } => {
                 let Some(id) = pick(&self.carts[who], cart) else { return };
-                Request::CreateCheckout(checkout::Create { draft: draft(&[("tulip", 9)]), cart_id: Some(id) })
+                SaleRequest::CreateCheckout(checkout::Create { draft: draft(&[("tulip", 9)]), cart_id: Some(id) })
             }
             Step::Update { checkout, lines } => {
                 let Some(id) = self.named(who, checkout) else { return };
-                Request::UpdateCheckout(checkout::Update { id, draft: wanted(&lines) })
+                SaleRequest::UpdateCheckout(checkout::Update { id, draft: wanted(&lines) })
             }
             Step::Cancel { checkout } => {
                 let Some(id) = self.named(who, checkout) else { return };
-                Request::CancelCheckout(ById { id })
+                SaleRequest::CancelCheckout(ById { id })
             }
             Step::Complete { checkout } => {
                 let Some(id) = self.named(who, checkout) else { return };
@@ -293,7 +295,7 @@ impl Story {
     /// Has a look at a checkout if the last answer was lost, and agrees to what it costs.
     async fn agree(&mut self, who: usize, id: &str) {
         if !self.shown.contains_key(id) {
-            let get = Request::GetCheckout(ById { id: id.to_owned() });
+            let get = SaleRequest::GetCheckout(ById { id: id.to_owned() });
             let outcome = self.shop.call(&self.platforms[who], get).await.expect("the books are fine");
             self.learn(who, &outcome);
         }
@@ -307,7 +309,7 @@ impl Story {
     /// What a platform learns from an answer.
     fn learn(&mut self, who: usize, outcome: &Outcome) {
         match outcome {
-            Outcome::Answer(Answer::CreateCart(view)) => self.carts[who].push(view.cart.id.clone()),
+            Outcome::Answer(Answer::Cart(view)) => self.carts[who].push(view.cart.id.clone()),
             Outcome::NoResource { messages, .. } => assert!(!messages.is_empty()),
             _ => {}
         }
@@ -336,11 +338,11 @@ impl Story {
     }
 
     /// An answer that never came may have changed what something costs.
-    fn forget(&mut self, request: &Request) {
+    fn forget(&mut self, request: &SaleRequest) {
         let id = match request {
-            Request::UpdateCheckout(request) => &request.id,
-            Request::CompleteCheckout(request) => &request.id,
-            Request::CancelCheckout(request) => &request.id,
+            SaleRequest::UpdateCheckout(request) => &request.id,
+            SaleRequest::CompleteCheckout(request) => &request.id,
+            SaleRequest::CancelCheckout(request) => &request.id,
             _ => return,
         };
         self.shown.remove(id);
@@ -405,7 +407,7 @@ impl Story {
     async fn look(&self, checkouts: &[Checkout]) {
         let before = self.shop.ledger.commits();
         for checkout in checkouts {
-            let get = || Request::GetCheckout(ById { id: checkout.id.clone() });
+            let get = || SaleRequest::GetCheckout(ById { id: checkout.id.clone() });
             for caller in &self.platforms {
                 let once = self.shop.call(caller, get()).await.expect("the books are fine");
                 let twice = self.shop.call(caller, get()).await.expect("the books are fine");
@@ -420,8 +422,8 @@ impl Story {
                     assert!(codes.contains("not_found") && codes.contains("conflict: false"), "{codes}");
                     for denied in [
                         completion(&checkout.id),
-                        Request::CancelCheckout(ById { id: checkout.id.clone() }),
-                        Request::UpdateCheckout(checkout::Update {
+                        SaleRequest::CancelCheckout(ById { id: checkout.id.clone() }),
+                        SaleRequest::UpdateCheckout(checkout::Update {
                             id: checkout.id.clone(),
                             draft: draft(&[("tulip", 1)]),
                         }),
@@ -451,9 +453,9 @@ impl Story {
         }
         for order in self.shop.ledger.orders() {
             for caller in &self.platforms {
-                let get = Request::GetOrder(ById { id: order.id.clone() });
+                let get = SaleRequest::GetOrder(ById { id: order.id.clone() });
                 let outcome = self.shop.call(caller, get).await.expect("the books are fine");
-                assert_eq!(matches!(outcome, Outcome::Answer(Answer::GetOrder(_))), caller.owner == order.owner);
+                assert_eq!(matches!(outcome, Outcome::Answer(Answer::Order(_))), caller.owner == order.owner);
             }
         }
     }
@@ -469,8 +471,8 @@ fn wanted(lines: &Lines) -> ucp_core::purchase::draft::Draft {
     draft(&lines.iter().map(|(good, quantity)| (name(*good), *quantity)).collect::<Vec<_>>())
 }
 
-fn completion(id: &str) -> Request {
-    Request::CompleteCheckout(checkout::Complete {
+fn completion(id: &str) -> SaleRequest {
+    SaleRequest::CompleteCheckout(checkout::Complete {
         id: id.to_owned(),
         tenders: vec![card("scripted")],
         mandate: None,
@@ -480,13 +482,7 @@ fn completion(id: &str) -> Request {
 
 fn view(outcome: &Outcome) -> Option<&checkout::View> {
     match outcome {
-        Outcome::Answer(
-            Answer::CreateCheckout(view)
-            | Answer::GetCheckout(view)
-            | Answer::UpdateCheckout(view)
-            | Answer::CompleteCheckout(view)
-            | Answer::CancelCheckout(view),
-        ) => Some(view),
+        Outcome::Answer(Answer::Checkout(view)) => Some(view),
         _ => None,
     }
 }

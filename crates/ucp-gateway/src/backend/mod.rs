@@ -16,22 +16,20 @@ mod ucp;
 use std::{error::Error, sync::Arc, time::Duration};
 
 use axum::Router;
+use ucp_bridge::Bridge;
 use ucp_core::{
     catalog::market::Market,
     money::Currency,
     port::{self, Catalog},
     purchase::{desk::Desk, payment::Declaration, pricer::Pricer, terms::Terms},
 };
-use ucp_proxy::{
-    bridge::Bridge,
-    resilience::{
-        self, Counters,
-        bulkhead::Room,
-        client::{Limits, Patience},
-        rate::Rate,
-    },
+use ucp_net::{
+    self, Counters,
+    bulkhead::Room,
+    client::{Limits, Patience},
+    rate::Rate,
 };
-use ucp_service::gate::CurrentKey;
+use ucp_service::signing::CurrentKey;
 use ucp_store::{Books, Database, Opening, Shop, StoreError};
 
 use crate::{
@@ -152,12 +150,12 @@ impl Opened {
 }
 
 /// How an upstream is reached.
-fn reached(name: &str, place: &Place<'_>) -> resilience::Options {
+fn reached(name: &str, place: &Place<'_>) -> ucp_net::Options {
     let upstream = place.upstream;
-    let usual = resilience::Options::new(name, upstream.url.clone());
+    let usual = ucp_net::Options::new(name, upstream.url.clone());
     let limits =
         |total: Duration, usual: Limits| Limits { answer: usual.answer.min(total), idle: usual.idle.min(total), total };
-    resilience::Options {
+    ucp_net::Options {
         roots: place.settings.profiles.extra_roots.iter().flat_map(|root| root.certificates.clone()).collect(),
         patience: Patience {
             connect: upstream.connect_timeout,
@@ -177,12 +175,12 @@ fn reached(name: &str, place: &Place<'_>) -> resilience::Options {
 }
 
 /// A clock that nobody sets.
-fn monotonic() -> resilience::Clock {
+fn monotonic() -> ucp_net::Clock {
     Arc::new(tokio::time::Instant::now)
 }
 
 /// Chance, for pauses between attempts.
-fn chance() -> resilience::Random {
+fn chance() -> ucp_net::Random {
     Arc::new(|| {
         let [a, b, c, d, ..] = uuid::Uuid::new_v4().into_bytes();
         u32::from_be_bytes([a, b, c, d])

@@ -5,12 +5,10 @@ use std::{error::Error, sync::Arc};
 
 use axum::{Router, response::IntoResponse as _, routing::get};
 use http::header;
-use ucp_proxy::{
-    resilience::shared::Capacity,
-    storefront::{Bot, Storefront, Token, bot::Signing, catalog::Options},
-};
+use ucp_net::shared::Capacity;
 use ucp_rest::publication::MAX_AGE;
-use ucp_service::gate::CurrentKey;
+use ucp_service::signing::CurrentKey;
+use ucp_shopify::{Bot, Storefront, Token, bot::Signing, catalog::Options};
 use ucp_trust::signature::bot::{DIRECTORY_PATH, DIRECTORY_TYPE, directory};
 
 use super::{Opened, Place, chance, monotonic, reached};

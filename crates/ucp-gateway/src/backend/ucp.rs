@@ -12,26 +12,21 @@ use axum::{
 };
 use http::header;
 use jiff::Timestamp;
+use ucp_bridge::{
+    Bridge, Options, Token,
+    owners::{Kind, Owned, Owner, Owners},
+    platform::{ORDERS_PATH, beside, profile, profile_path},
+    profile::Transport,
+    webhook::Notice,
+};
 use ucp_core::{
     Refusal, Release,
     order::outbox::Letter,
     port::{Relay as _, Shop},
 };
-use ucp_proxy::{
-    bridge::{
-        Bridge, Options, Token,
-        owners::{Kind, Owned, Owner, Owners},
-        platform::{ORDERS_PATH, beside, profile, profile_path},
-        profile::Transport,
-        webhook::Notice,
-    },
-    resilience::{self, shared::Capacity},
-};
+use ucp_net::shared::Capacity;
 use ucp_rest::error;
-use ucp_service::{
-    body,
-    gate::{CurrentKey, Peer},
-};
+use ucp_service::{body, gate::Peer, signing::CurrentKey};
 use ucp_store::{Books, relayed};
 use ucp_trust::{
     client::{ClientAddress, TrustedProxies},
@@ -39,10 +34,7 @@ use ucp_trust::{
     limit::{Caller, InFlight, Quotas, RateLimits, Tier},
     signature::{RequestLine, Scheme},
 };
-use ucp_wire::{
-    dialect::{Occasion, dialect},
-    relay,
-};
+use ucp_wire::{dialect::Occasion, relay, releases::dialect};
 use url::Url;
 
 use super::{Opened, Place, chance, monotonic, reached};
@@ -116,7 +108,7 @@ pub(super) async fn open(place: &Place<'_>) -> Result<Opened, Box<dyn Error>> {
 }
 
 /// How the shop is called: whoever says how long a call may take means all of it.
-fn call(place: &Place<'_>) -> resilience::Options {
+fn call(place: &Place<'_>) -> ucp_net::Options {
     let mut call = reached("ucp", place);
     for limits in [&mut call.patience.read, &mut call.patience.write, &mut call.patience.conclude] {
         limits.answer = limits.total;

@@ -25,7 +25,7 @@ use ucp_rest::error;
 use ucp_service::header::UCP_AGENT;
 use ucp_wire::{
     dialect, documents,
-    profile::{Site, published_at},
+    site::{Site, published_at},
 };
 use url::Url;
 

@@ -30,10 +30,11 @@ use ucp_core::{
 };
 use ucp_rest::publication::PROFILE_PATH;
 use ucp_service::{
-    Endpoint, Gate,
-    gate::{Access, CurrentKey, Rules, SignedAnswers},
-    pipeline,
+    CallHandler, Endpoint, Gate,
+    access::Access,
+    gate::{Rules, SignedAnswers},
     platform::{Business, Platforms, Policy},
+    signing::CurrentKey,
 };
 use ucp_store::Shop;
 use ucp_trust::{
@@ -100,7 +101,7 @@ pub(crate) fn conformance(
     // No operation of the directory is among those of the suite.
     let sales = Arc::new(Obliging::new(desk.clone(), active));
     let backend = Backend { shop: port::Shop::Facts { catalog: Arc::new(shop.clone()), sales }, directory: None };
-    let pipeline = pipeline(backend, platforms.clone(), access);
+    let handler = CallHandler::new(backend, platforms.clone(), access);
     let post = Post { platforms: platforms.clone(), reach: Reach::Loopback, form: Arc::new(Events) };
     let orders = Orders {
         desk: desk.clone(),
@@ -109,7 +110,7 @@ pub(crate) fn conformance(
         access,
         secret: settings.simulation_secret.clone(),
     };
-    let checkouts = ucp_rest::router(&pipeline, &gate, Endpoint::Of(RELEASE), OPERATIONS, "");
+    let checkouts = ucp_rest::router(&handler, &gate, Endpoint::Of(RELEASE), OPERATIONS, "");
     let front = Front { base, whole, handlers: desk.declarations() };
     Ok((front.router(checkouts.merge(orders::router(orders)), PROFILE_PATH), desk, post))
 }

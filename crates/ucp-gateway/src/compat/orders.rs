@@ -35,9 +35,9 @@ use ucp_core::{
 };
 use ucp_rest::error;
 use ucp_service::{
-    Call, Endpoint, Gate, body,
-    gate::Access,
-    header,
+    Call, Endpoint, Gate,
+    access::Access,
+    body, header,
     platform::{Platform, Platforms},
 };
 
@@ -176,10 +176,10 @@ impl Orders {
             profiles: header::profile(&head.headers)?.into_iter().collect(),
             idempotency_keys: Vec::new(),
             languages: Vec::new(),
-            principal: admission.principal.clone(),
+            admission,
             trace: ucp_core::port::Trace::default(),
         };
-        self.access.check(call.operation.row().class, &call.principal)?;
+        self.access.check(call.operation.row().class, &call.admission.principal)?;
         Ok((id, self.platforms.identify(&call).await?, body))
     }
 

@@ -11,14 +11,14 @@ use std::{
 use async_trait::async_trait;
 use jiff::Timestamp;
 use ucp_core::{
-    Answer, Outcome, Refusal, cart, checkout,
+    Answer, Outcome, Refusal,
+    call::SaleRequest,
     message::{Message, Severity},
     negotiation::Active,
-    operation::ById,
-    port::Sales,
+    port::{Decision, Sales},
     purchase::{
         caller::Caller,
-        desk::{Decision, Desk},
+        desk::Desk,
         draft::Draft,
         fulfillment::MethodKind,
         ledger::Ledger,
@@ -74,7 +74,7 @@ impl Obliging {
 
     /// Remembers the addresses of an answer that the buyer stated without an identifier.
     fn remember(&self, stated: &Draft, decision: &Decision) {
-        let Outcome::Answer(Answer::CreateCheckout(view) | Answer::UpdateCheckout(view)) = &decision.outcome else {
+        let Outcome::Answer(Answer::Checkout(view)) = &decision.outcome else {
             return;
         };
         let buyer = view.checkout.draft.buyer.as_ref();
@@ -111,7 +111,7 @@ impl Obliging {
 /// What a decision about contents comes to when nothing may be left out of them.
 fn all_or_nothing(decision: Decision) -> Decision {
     let messages = match &decision.outcome {
-        Outcome::Answer(Answer::CreateCheckout(view) | Answer::UpdateCheckout(view)) => &view.messages,
+        Outcome::Answer(Answer::Checkout(view)) => &view.messages,
         Outcome::NoResource { messages, .. } => messages,
         Outcome::Answer(_) => return decision,
     };
@@ -133,7 +133,7 @@ fn all_or_nothing(decision: Decision) -> Decision {
 
 /// What a decision about completing comes to when it is either completed or refused.
 fn paid_or_refused(mut decision: Decision) -> Decision {
-    let Outcome::Answer(Answer::CompleteCheckout(view)) = &decision.outcome else { return decision };
+    let Outcome::Answer(Answer::Checkout(view)) = &decision.outcome else { return decision };
     let errors: Vec<_> = view
         .messages
         .iter()
@@ -171,55 +171,37 @@ impl Sales for Obliging {
         (self.desk.clock)()
     }
 
-    async fn create_cart(&self, caller: &Caller, request: cart::Create) -> Result<Decision, Refusal> {
-        self.desk().create_cart(&self.trusting(caller), request).await
-    }
-
-    async fn get_cart(&self, caller: &Caller, request: ById) -> Result<Decision, Refusal> {
-        self.desk.get_cart(caller, request).await
-    }
-
-    async fn update_cart(&self, caller: &Caller, request: cart::Update) -> Result<Decision, Refusal> {
-        self.desk().update_cart(&self.trusting(caller), request).await
-    }
-
-    async fn cancel_cart(&self, caller: &Caller, request: ById) -> Result<Decision, Refusal> {
-        self.desk.cancel_cart(caller, request).await
-    }
-
-    async fn create_checkout(&self, caller: &Caller, request: checkout::Create) -> Result<Decision, Refusal> {
-        let stated = request.draft.clone();
-        let decision = all_or_nothing(self.desk().create_checkout(&self.trusting(caller), request).await?);
-        self.remember(&stated, &decision);
-        Ok(decision)
-    }
-
-    async fn get_checkout(&self, caller: &Caller, request: ById) -> Result<Decision, Refusal> {
-        self.desk.get_checkout(caller, request).await
-    }
-
-    async fn update_checkout(&self, caller: &Caller, mut request: checkout::Update) -> Result<Decision, Refusal> {
-        // An update replaces everything; the sample server keeps the buyer that it does not mention.
-        if request.draft.buyer.is_none()
-            && let Some(stored) = self.desk.ledger.checkout(&caller.owner, &request.id).await?
-        {
-            request.draft.buyer = stored.document.draft.buyer;
+    async fn decide(&self, caller: &Caller, request: SaleRequest) -> Result<Decision, Refusal> {
+        match request {
+            SaleRequest::CreateCart(_) | SaleRequest::UpdateCart(_) => {
+                self.desk().decide(&self.trusting(caller), request).await
+            }
+            SaleRequest::CreateCheckout(create) => {
+                let stated = create.draft.clone();
+                let decision = all_or_nothing(self.desk().create_checkout(&self.trusting(caller), create).await?);
+                self.remember(&stated, &decision);
+                Ok(decision)
+            }
+            SaleRequest::UpdateCheckout(mut update) => {
+                // An update replaces everything; the sample server keeps the buyer that it does not mention.
+                if update.draft.buyer.is_none()
+                    && let Some(stored) = self.desk.ledger.checkout(&caller.owner, &update.id).await?
+                {
+                    update.draft.buyer = stored.document.draft.buyer;
+                }
+                let stated = update.draft.clone();
+                let decision = all_or_nothing(self.desk().update_checkout(&self.trusting(caller), update).await?);
+                self.remember(&stated, &decision);
+                Ok(decision)
+            }
+            SaleRequest::CompleteCheckout(complete) => {
+                Ok(paid_or_refused(self.desk().complete_checkout(&self.trusting(caller), complete).await?))
+            }
+            SaleRequest::GetCart(_)
+            | SaleRequest::CancelCart(_)
+            | SaleRequest::GetCheckout(_)
+            | SaleRequest::CancelCheckout(_)
+            | SaleRequest::GetOrder(_) => self.desk.decide(caller, request).await,
         }
-        let stated = request.draft.clone();
-        let decision = all_or_nothing(self.desk().update_checkout(&self.trusting(caller), request).await?);
-        self.remember(&stated, &decision);
-        Ok(decision)
-    }
-
-    async fn complete_checkout(&self, caller: &Caller, request: checkout::Complete) -> Result<Decision, Refusal> {
-        Ok(paid_or_refused(self.desk().complete_checkout(&self.trusting(caller), request).await?))
-    }
-
-    async fn cancel_checkout(&self, caller: &Caller, request: ById) -> Result<Decision, Refusal> {
-        self.desk.cancel_checkout(caller, request).await
-    }
-
-    async fn get_order(&self, caller: &Caller, request: ById) -> Result<Decision, Refusal> {
-        self.desk.get_order(caller, request).await
     }
 }

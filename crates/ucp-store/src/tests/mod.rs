@@ -17,7 +17,8 @@ use ucp_core::{
         market::{Market, Presentation},
         record::Record,
     },
-    port::{Catalog as _, Match, Named, Page, Query, Visitor},
+    port::{Catalog as _, Match, Named, Page, Query},
+    purchase::caller::Visitor,
 };
 
 use crate::{Opening, Options, Put, Rejected, Shop};

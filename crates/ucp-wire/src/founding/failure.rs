@@ -16,7 +16,7 @@ use super::{
     message::{FoundingMessage, FoundingSeverity, all},
 };
 use crate::{
-    dialect::{Encoded, Refused, RpcError},
+    encoded::{Encoded, Refused, RpcError},
     refusal::Body,
     splice::json,
 };

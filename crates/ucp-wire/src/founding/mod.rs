@@ -34,15 +34,17 @@ use crate::{
         CatalogShapes, Form, request, response,
         shape::{InputCorrelation, LookupVariant, ProductMembers, VariantMembers},
     },
-    dialect::{Dialect, Encoded, MANDATE_FORMATS, Occasion, Offer, Refused, Seal},
+    dialect::{Dialect, Occasion, Seal},
+    encoded::{Encoded, Refused},
     envelope::{self, Capabilities, Dated},
     merchant::{self, MerchantShapes},
-    profile::Site,
+    offer::{MANDATE_FORMATS, Offer},
     purchase::{self as purchase_form, PurchaseShapes},
-    relay::Step,
     request::decode,
     schema::Shapes,
+    site::Site,
     splice::{self, Document, members},
+    step::Step,
 };
 
 /// A release before the catalog. `P` is how it writes checkouts.
@@ -52,6 +54,7 @@ pub struct Founding<P> {
     pub(crate) offers: &'static [Offer],
     pub(crate) purchase: &'static LazyLock<PurchaseShapes>,
     pub(crate) merchants: &'static LazyLock<MerchantShapes>,
+    pub(crate) methods: bool,
     pub(crate) direct: fn(String) -> String,
     pub(crate) profile: fn(&dyn Dialect, &Site<'_>) -> Value,
     pub(crate) step: &'static Step,
@@ -220,7 +223,7 @@ impl<P: purchase_form::Form + fmt::Debug + Sync> Dialect for Founding<P> {
                 let document = envelope::write::<Self, P>(self, operation, answer, active, |root| {
                     root.name("ucp").value(&ucp);
                 });
-                Encoded { document, status: envelope::status(answer), rpc_error: None }
+                Encoded { document, status: envelope::status(operation, answer), rpc_error: None }
             }
             Outcome::NoResource { messages, continue_url, id, conflict } => {
                 failure::no_resource(operation, ucp, messages, continue_url.as_deref(), id.as_deref(), *conflict)
@@ -239,12 +242,20 @@ impl<P: purchase_form::Form + fmt::Debug + Sync> Dialect for Founding<P> {
         self.step
     }
 
+    fn errs_without_resource(&self) -> bool {
+        true
+    }
+
+    fn has_methods(&self) -> bool {
+        self.methods
+    }
+
     fn names_resources_twice(&self, operation: Operation) -> bool {
         operation == Operation::UpdateCheckout
     }
 
     fn notice(&self, view: View, active: &Active, occasion: &Occasion<'_>) -> String {
-        let outcome = Outcome::Answer(Answer::GetOrder(view));
+        let outcome = Outcome::Answer(Answer::Order(view));
         notice::notice(&self.encode(Operation::GetOrder, &outcome, active).document, occasion)
     }
 

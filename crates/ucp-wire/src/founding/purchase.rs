@@ -24,13 +24,13 @@ use super::{failure::NoResource, message::FoundingMessage};
 use crate::{
     catalog::request,
     envelope::{Capabilities, Dated},
-    profile::published_at,
     purchase::{
         Form,
         consent::{Answers, AnswersRequest},
         payment::{Handlers, Payment, PaymentRequest},
         request::{Ap2Request, CheckoutRequest, CompleteCheckoutRequest},
     },
+    site::published_at,
 };
 
 /// The members of a card that stood beside its type before they got a place of their own, with their later names.

@@ -2,10 +2,12 @@
 
 use proptest::{prelude::*, sample::select};
 use serde_json::{Value, json};
+use ucp_core::call::DirectoryRequest;
 use ucp_core::{Operation, Release, Request, merchant::port::Policy};
 
 use crate::{
-    dialect::{dialect, read},
+    dialect::read,
+    releases::dialect,
     schema::{self, Direction},
 };
 
@@ -123,9 +125,9 @@ fn locations(lookup: bool) -> BoxedStrategy<Value> {
 fn is_taken(operation: Operation, payload: Value) -> bool {
     let policy = Policy::default();
     match read(dialect(Release::NEWEST), operation, None, payload, &[]) {
-        Ok(Request::SearchMerchants(request)) => request.filters.check(&policy).is_ok(),
-        Ok(Request::SearchLocations(request)) => request.demands.criteria(&policy).is_ok(),
-        Ok(Request::LookupLocations(request)) => request.demands.criteria(&policy).is_ok(),
+        Ok(Request::Directory(DirectoryRequest::SearchMerchants(request))) => request.filters.check(&policy).is_ok(),
+        Ok(Request::Directory(DirectoryRequest::SearchLocations(request))) => request.demands.criteria(&policy).is_ok(),
+        Ok(Request::Directory(DirectoryRequest::LookupLocations(request))) => request.demands.criteria(&policy).is_ok(),
         Ok(other) => panic!("another operation: {other:?}"),
         Err(_) => false,
     }

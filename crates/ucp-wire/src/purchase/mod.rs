@@ -6,11 +6,13 @@
 //! | module | holds |
 //! | :-- | :-- |
 //! | [`request`] | what platforms state, and the domain's words for it |
+//! | `address` | postal addresses as platforms state them |
 //! | [`payment`] | instruments: stated, and given back without what pays |
 //! | [`consent`] | what buyers agreed to, in the two forms there are |
 //! | [`shape`] | the shapes of answers |
 //! | [`response`] | answers, from what the domain says |
 
+mod address;
 pub(crate) mod consent;
 pub(crate) mod payment;
 pub(crate) mod request;
@@ -146,13 +148,7 @@ impl PurchaseShapes {
             Operation::CompleteCheckout => Some(&self.complete_checkout),
             Operation::GetCheckout | Operation::CancelCheckout => Some(&self.checkout),
             Operation::GetOrder => carts.map(|shapes| &shapes.order),
-            Operation::SearchCatalog
-            | Operation::LookupCatalog
-            | Operation::GetProduct
-            | Operation::SearchMerchants
-            | Operation::GetMerchant
-            | Operation::SearchLocations
-            | Operation::LookupLocations => None,
+            _ => None,
         }
     }
 }

@@ -13,7 +13,7 @@ use ucp_core::purchase::{
     payment::{Credential, Declaration, Instrument, Tender},
 };
 
-use super::request::AddressRequest;
+use super::address::AddressRequest;
 
 /// How a checkout is to be paid.
 #[derive(Debug, Default, Deserialize, JsonSchema)]

@@ -14,7 +14,7 @@ use serde_json::{Map, Number, Value, json};
 use ucp_core::{
     Operation, Refusal, checkout,
     purchase::{
-        buyer::{Buyer, Consent, PostalAddress},
+        buyer::{Buyer, Consent},
         draft::{Circumstances, DestinationDraft, Draft, FulfillmentDraft, GroupDraft, LineDraft, MethodDraft},
         line_item::MAX_QUANTITY,
         mandate::Mandate,
@@ -22,7 +22,7 @@ use ucp_core::{
     },
 };
 
-use super::{Form, consent::is_reverse_domain, payment::PaymentRequest};
+use super::{Form, address::AddressRequest, consent::is_reverse_domain, payment::PaymentRequest};
 use crate::catalog::request::{self as catalog, Signals};
 
 /// A cart's contents.
@@ -340,67 +340,6 @@ struct FulfillmentDestinationRequest {
 impl From<FulfillmentDestinationRequest> for DestinationDraft {
     fn from(stated: FulfillmentDestinationRequest) -> Self {
         Self { id: stated.id, name: stated.name, address: stated.address.unwrap_or(stated.own).into() }
-    }
-}
-
-/// A postal address.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[schemars(rename = "PostalAddressRequest")]
-pub(super) struct AddressRequest {
-    /// Street and number.
-    #[serde(default)]
-    #[schemars(length(max = 1_024))]
-    street_address: Option<String>,
-    /// Apartment, floor, building.
-    #[serde(default)]
-    #[schemars(length(max = 1_024))]
-    extended_address: Option<String>,
-    /// City or town.
-    #[serde(default)]
-    #[schemars(length(max = 1_024))]
-    address_locality: Option<String>,
-    /// Region, state or province.
-    #[serde(default)]
-    #[schemars(length(max = 1_024))]
-    address_region: Option<String>,
-    /// Country, best as ISO 3166-1 alpha-2 code.
-    #[serde(default)]
-    #[schemars(length(max = 255))]
-    address_country: Option<String>,
-    /// Postal code.
-    #[serde(default)]
-    #[schemars(length(max = 255))]
-    postal_code: Option<String>,
-    /// Given name of the recipient.
-    #[serde(default)]
-    #[schemars(length(max = 1_024))]
-    first_name: Option<String>,
-    /// Family name of the recipient.
-    #[serde(default)]
-    #[schemars(length(max = 1_024))]
-    last_name: Option<String>,
-    /// Telephone number of the recipient.
-    #[serde(default)]
-    #[schemars(length(max = 255))]
-    phone_number: Option<String>,
-    #[serde(flatten)]
-    extra: Map<String, Value>,
-}
-
-impl From<AddressRequest> for PostalAddress {
-    fn from(stated: AddressRequest) -> Self {
-        Self {
-            street_address: stated.street_address,
-            extended_address: stated.extended_address,
-            address_locality: stated.address_locality,
-            address_region: stated.address_region,
-            address_country: stated.address_country,
-            postal_code: stated.postal_code,
-            first_name: stated.first_name,
-            last_name: stated.last_name,
-            phone_number: stated.phone_number,
-            extra: stated.extra,
-        }
     }
 }
 

@@ -11,7 +11,9 @@ use ucp_core::{
 
 use super::{is_failure, prune::prune};
 use crate::{
-    dialect::{Dialect, Encoded, Occasion, Offer},
+    dialect::{Dialect, Occasion},
+    encoded::Encoded,
+    offer::Offer,
     splice::{Document, json, members},
 };
 

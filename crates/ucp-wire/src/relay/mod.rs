@@ -10,46 +10,16 @@
 
 mod envelope;
 mod prune;
-mod walk;
 
 use serde_json::{Map, Value};
 use ucp_core::{Operation, Release};
 
-use crate::dialect::dialect;
+use crate::{
+    releases::dialect,
+    step::{Step, Way},
+};
 
 pub use envelope::{encode, notice};
-pub(crate) use walk::{each_destination, each_object, each_option, each_product, each_variant, object};
-
-/// Rewrites a document of an operation in place.
-pub type Rewrite = fn(Operation, &mut Map<String, Value>);
-
-/// How documents of a release differ from those of the release before.
-#[derive(Debug)]
-pub struct Step {
-    /// What is asked.
-    pub request: Way,
-    /// What is answered.
-    pub answer: Way,
-}
-
-/// Both directions of a step.
-#[derive(Debug)]
-pub struct Way {
-    /// From the release before into this one.
-    pub newer: Rewrite,
-    /// From this release into the one before.
-    pub older: Rewrite,
-}
-
-impl Step {
-    /// Nothing differs, or there is no release before.
-    pub(crate) const NONE: Self = Self { request: Way::NONE, answer: Way::NONE };
-}
-
-impl Way {
-    /// Nothing differs.
-    pub(crate) const NONE: Self = Self { newer: |_, _| {}, older: |_, _| {} };
-}
 
 /// A payload of a release as another one has it. `id` is the resource that the transport names.
 ///
@@ -87,11 +57,7 @@ pub fn is_failure(body: &Map<String, Value>) -> bool {
 
 /// Makes the envelope tell that there is nothing to return, where the release has other signs for it.
 fn tell_failure(operation: Operation, body: &mut Map<String, Value>) {
-    let carries = match operation {
-        Operation::SearchCatalog | Operation::LookupCatalog => body.contains_key("products"),
-        Operation::GetProduct => body.contains_key("product"),
-        _ => body.contains_key("id"),
-    };
+    let carries = body.contains_key(operation.row().carries);
     if carries || !body.get("messages").is_some_and(Value::is_array) {
         return;
     }

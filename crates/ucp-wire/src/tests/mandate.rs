@@ -1,13 +1,14 @@
 //! Mandates on the wire (rules AP2-02, AP2-03 and AP2-07; trap T-04).
 
 use serde_json::{Value, json};
+use ucp_core::call::SaleRequest;
 use ucp_core::{Answer, Code, Operation, Outcome, Release, Request, negotiation::Names, operation::AP2_MANDATE};
 
 use super::{active, dialects, official, profile, sample};
 use crate::{
     dialect::{Dialect, authorized, names, read},
-    profile::Site,
     schema::{self, Direction},
+    site::Site,
 };
 
 const AUTHORIZATION: &str = "eyJhbGciOiJFUzI1NiIsImtpZCI6ImEifQ..c2lnbmF0dXJl";
@@ -20,7 +21,7 @@ fn own_name(release: Release) -> &'static str {
 }
 
 fn checkout(dialect: &dyn Dialect) -> String {
-    let outcome = Outcome::Answer(Answer::GetCheckout(sample::checkout(&json!({ "status": "incomplete" }))));
+    let outcome = Outcome::Answer(Answer::Checkout(sample::checkout(&json!({ "status": "incomplete" }))));
     dialect.encode(Operation::GetCheckout, &outcome, &active(dialect)).document
 }
 
@@ -84,7 +85,9 @@ fn a_mandate_is_read_as_it_is_and_bounded() {
             read(dialect, Operation::CompleteCheckout, Some("chk"), payload, &[])
         };
         let mandate = |ap2: Value| match complete(ap2).expect("a request") {
-            Request::CompleteCheckout(request) => request.mandate.map(|mandate| mandate.reveal().to_owned()),
+            Request::Sale(SaleRequest::CompleteCheckout(request)) => {
+                request.mandate.map(|mandate| mandate.reveal().to_owned())
+            }
             other => panic!("{other:?}"),
         };
         // Dots after tildes, which the official pattern forbids, are in every mandate that there can be.

@@ -1,5 +1,6 @@
 //! Merchants and locations in every release.
 
+use ucp_core::call::DirectoryRequest;
 use ucp_core::{
     Request,
     merchant::{
@@ -57,13 +58,13 @@ pub(super) fn answer(operation: Operation, messages: Vec<Message>) -> Answer {
     let cursor = Some("next".to_owned());
     match operation {
         Operation::SearchMerchants => {
-            Answer::SearchMerchants(search::Found { merchants: vec![listing()], cursor, total: Some(2), messages })
+            Answer::Merchants(search::Found { merchants: vec![listing()], cursor, total: Some(2), messages })
         }
-        Operation::GetMerchant => Answer::GetMerchant(detail::Detail { merchant: Some(listing()), messages }),
+        Operation::GetMerchant => Answer::Merchant(detail::Detail { merchant: Some(listing()), messages }),
         Operation::SearchLocations => {
-            Answer::SearchLocations(location::Found { locations: vec![listed(&[])], cursor, total: None, messages })
+            Answer::Locations(location::Found { locations: vec![listed(&[])], cursor, total: None, messages })
         }
-        _ => Answer::LookupLocations(location::Resolved { locations: vec![listed(&["l", "old"])], messages }),
+        _ => Answer::LocationsById(location::Resolved { locations: vec![listed(&["l", "old"])], messages }),
     }
 }
 
@@ -131,7 +132,9 @@ fn filters_that_nobody_knows_reach_the_domain_by_name() {
             "pagination": { "limit": 20.0 }
         });
         let read = read(dialect, Operation::SearchMerchants, None, payload, &["fr".to_owned()]);
-        let Ok(Request::SearchMerchants(request)) = read else { panic!("a search: {read:?}") };
+        let Ok(Request::Directory(DirectoryRequest::SearchMerchants(request))) = read else {
+            panic!("a search: {read:?}")
+        };
         assert_eq!(request.filters.unknown, ["cuisine", "location.near"]);
         assert_eq!((request.context.country.as_deref(), request.context.region.as_deref()), (Some("US"), Some("CA")));
         assert_eq!((request.context.languages, request.limit), (vec!["es".to_owned(), "fr".to_owned()], Some(20)));
@@ -144,7 +147,7 @@ fn filters_that_nobody_knows_reach_the_domain_by_name() {
         "filters": { "hours": { "open_at": "2026-11-20T18:30:00Z", "open_until": 1 }, "inventory": [] }
     });
     let read = read(dialect(Release::NEWEST), Operation::SearchLocations, None, payload, &[]);
-    let Ok(Request::SearchLocations(request)) = read else { panic!("a search: {read:?}") };
+    let Ok(Request::Directory(DirectoryRequest::SearchLocations(request))) = read else { panic!("a search: {read:?}") };
     assert_eq!(request.demands.unknown, ["inventory", "hours.open_until"]);
     assert_eq!(request.demands.serves.as_deref(), Some("address"));
 }

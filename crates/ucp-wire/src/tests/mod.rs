@@ -9,6 +9,7 @@ mod relay;
 mod sample;
 
 use std::sync::Arc;
+use ucp_core::call::CatalogRequest;
 
 use serde_json::{Map, Value, json};
 use ucp_core::{
@@ -31,10 +32,11 @@ use ucp_core::{
 };
 
 use crate::{
-    dialect::{Dialect, dialect, offered, publishes, read},
+    dialect::{Dialect, offered, publishes, read},
     documents::{documents, schemas},
-    profile::Site,
+    releases::dialect,
     schema::{self, Direction},
+    site::Site,
 };
 
 fn price(minor: i64) -> Price {
@@ -112,38 +114,33 @@ fn answer(operation: Operation) -> Outcome {
         Message::error("partial", "Something is missing.", Severity::Unrecoverable),
     ];
     Outcome::Answer(match operation {
-        Operation::SearchCatalog => Answer::SearchCatalog(Found {
+        Operation::SearchCatalog => Answer::Products(Found {
             products: vec![listing(&[])],
             cursor: Some("next".to_owned()),
             total: Some(2),
             messages,
         }),
-        Operation::LookupCatalog => Answer::LookupCatalog(Resolved {
+        Operation::LookupCatalog => Answer::ProductsById(Resolved {
             products: vec![listing(&[("oil", MatchKind::Featured), ("large", MatchKind::Exact)])],
             messages,
         }),
-        Operation::GetProduct => Answer::GetProduct(Detail {
+        Operation::GetProduct => Answer::Product(Detail {
             product: product(),
             selected: vec![SelectedOption { name: "Size".to_owned(), id: None, label: "750 ml".to_owned() }],
             signals: vec![vec![Signal { exists: true, available: true }; 2]],
             variants: vec![1, 0],
             messages,
         }),
-        Operation::CreateCart => Answer::CreateCart(cart::View { created: true, ..sample::cart() }),
-        Operation::GetCart => Answer::GetCart(sample::cart()),
-        Operation::UpdateCart => Answer::UpdateCart(sample::cart()),
-        Operation::CancelCart => Answer::CancelCart(sample::cart()),
-        Operation::CreateCheckout => Answer::CreateCheckout(checkout::View {
-            created: true,
-            ..sample::checkout(&json!({ "status": "incomplete" }))
-        }),
-        Operation::GetCheckout => Answer::GetCheckout(sample::checkout(&json!({ "status": "requires_escalation" }))),
-        Operation::UpdateCheckout => {
-            Answer::UpdateCheckout(sample::checkout(&json!({ "status": "ready_for_complete" })))
+        Operation::CreateCart => Answer::Cart(cart::View { created: true, ..sample::cart() }),
+        Operation::GetCart | Operation::UpdateCart | Operation::CancelCart => Answer::Cart(sample::cart()),
+        Operation::CreateCheckout => {
+            Answer::Checkout(checkout::View { created: true, ..sample::checkout(&json!({ "status": "incomplete" })) })
         }
-        Operation::CompleteCheckout => Answer::CompleteCheckout(sample::checkout(&sample::completed())),
-        Operation::CancelCheckout => Answer::CancelCheckout(sample::checkout(&json!({ "status": "canceled" }))),
-        Operation::GetOrder => Answer::GetOrder(sample::order()),
+        Operation::GetCheckout => Answer::Checkout(sample::checkout(&json!({ "status": "requires_escalation" }))),
+        Operation::UpdateCheckout => Answer::Checkout(sample::checkout(&json!({ "status": "ready_for_complete" }))),
+        Operation::CompleteCheckout => Answer::Checkout(sample::checkout(&sample::completed())),
+        Operation::CancelCheckout => Answer::Checkout(sample::checkout(&json!({ "status": "canceled" }))),
+        Operation::GetOrder => Answer::Order(sample::order()),
         Operation::SearchMerchants
         | Operation::GetMerchant
         | Operation::SearchLocations
@@ -153,9 +150,8 @@ fn answer(operation: Operation) -> Outcome {
 
 /// What is active with a platform that declares everything a release offers.
 fn active(dialect: &dyn Dialect) -> Active {
-    let declared: Vec<Declaration> = offered(dialect, &ucp_core::operation::Offering::everything())
-        .map(super::dialect::Offer::declaration)
-        .collect();
+    let declared: Vec<Declaration> =
+        offered(dialect, &ucp_core::operation::Offering::everything()).map(super::offer::Offer::declaration).collect();
     Active::all(&declared)
 }
 
@@ -328,7 +324,7 @@ fn older_spellings_are_taken_in_every_release() {
                 "query": "shoes", "context": { "country": "US", "region": "CA" }, "filters": { "category": category },
             });
             let read = read(dialect, Operation::SearchCatalog, None, payload, &[]).expect("a search");
-            let ucp_core::Request::SearchCatalog(search) = read else { panic!("a search") };
+            let ucp_core::Request::Catalog(CatalogRequest::SearchCatalog(search)) = read else { panic!("a search") };
             assert_eq!(search.context.country.as_deref(), Some("US"));
             assert_eq!(search.filters.categories.as_deref(), Some(&["Footwear".to_owned()][..]));
             assert!(search.filters.unknown.is_empty());
@@ -343,7 +339,9 @@ fn the_newest_release_reads_its_context_and_writes_typed_measures() {
         read(newest, Operation::LookupCatalog, None, json!({ "ids": ["oil"], "context": context }), &[])
     };
     let preferred = json!({ "currency": "EUR", "location": "store", "payment": [{ "handler": "com.example.pay" }] });
-    let Ok(ucp_core::Request::LookupCatalog(lookup)) = context(preferred) else { panic!("a lookup") };
+    let Ok(ucp_core::Request::Catalog(CatalogRequest::LookupCatalog(lookup))) = context(preferred) else {
+        panic!("a lookup")
+    };
     assert_eq!(lookup.context.currency.as_deref(), Some("EUR"));
     assert_eq!(context(json!({ "location": 5 })).expect_err("wrong").path.as_deref(), Some("$.context.location"));
     let handler = context(json!({ "payment": [{ "types": [] }] })).expect_err("wrong");

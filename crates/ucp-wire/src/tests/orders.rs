@@ -10,8 +10,9 @@ use ucp_core::{
 
 use super::{dialects, official, sample};
 use crate::{
-    dialect::{Dialect, Occasion, Offer, offered, publishes},
-    profile::Site,
+    dialect::{Dialect, Occasion, offered, publishes},
+    offer::Offer,
+    site::Site,
 };
 
 /// The names of the capabilities in a profile of a business with these operations.

@@ -1,6 +1,7 @@
 //! Requests and answers about carts, checkouts and orders.
 
 use std::{collections::BTreeMap, fs, path::Path};
+use ucp_core::call::SaleRequest;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -21,7 +22,9 @@ use super::{
     sample::{self, CANARY},
 };
 use crate::{
-    dialect::{Dialect, Offer, dialect, offered, publishes, read},
+    dialect::{Dialect, offered, publishes, read},
+    offer::Offer,
+    releases::dialect,
     schema::{self, Direction},
 };
 
@@ -32,10 +35,10 @@ fn modern() -> impl Iterator<Item = &'static dyn Dialect> {
 fn draft(dialect: &dyn Dialect, operation: Operation, payload: Value) -> Result<Draft, Refusal> {
     let id = operation.takes_id().then_some("the one");
     Ok(match read(dialect, operation, id, payload, &["de".to_owned()])? {
-        Request::CreateCart(create) => create.draft,
-        Request::UpdateCart(update) => update.draft,
-        Request::CreateCheckout(create) => create.draft,
-        Request::UpdateCheckout(update) => update.draft,
+        Request::Sale(SaleRequest::CreateCart(create)) => create.draft,
+        Request::Sale(SaleRequest::UpdateCart(update)) => update.draft,
+        Request::Sale(SaleRequest::CreateCheckout(create)) => create.draft,
+        Request::Sale(SaleRequest::UpdateCheckout(update)) => update.draft,
         other => panic!("{other:?} has no draft"),
     })
 }
@@ -101,7 +104,7 @@ fn what_is_wrong_is_named_with_its_place() {
 fn a_cart_waives_lines_and_a_choice_can_be_null() {
     for dialect in modern() {
         let read = read(dialect, Operation::CreateCheckout, None, json!({ "cart_id": "cart_1" }), &[]);
-        let Ok(Request::CreateCheckout(create)) = read else { panic!("a checkout") };
+        let Ok(Request::Sale(SaleRequest::CreateCheckout(create))) = read else { panic!("a checkout") };
         assert_eq!(create.cart_id.as_deref(), Some("cart_1"));
         assert!(create.draft.line_items.is_empty());
         assert!(draft(dialect, Operation::CreateCheckout, json!({ "buyer": {} })).is_err());
@@ -175,7 +178,7 @@ fn what_pays_reaches_the_handler_and_nobody_else() {
             let request = read(dialect, Operation::CompleteCheckout, Some("chk_1"), payload.clone(), &[]);
             let request = request.unwrap_or_else(|refusal| panic!("{refusal}: {payload}"));
             assert!(!format!("{request:?}").contains(CANARY));
-            let Request::CompleteCheckout(complete) = request else { panic!("a completion") };
+            let Request::Sale(SaleRequest::CompleteCheckout(complete)) = request else { panic!("a completion") };
             let tender = &complete.tenders[0];
             let credential = tender.credential.as_ref().expect("a credential");
             assert_eq!((credential.kind.as_str(), &credential.reveal()["token"]), ("token", &json!(CANARY)));
@@ -201,7 +204,7 @@ fn what_pays_reaches_the_handler_and_nobody_else() {
 
 #[test]
 fn cards_are_given_back_as_each_release_has_them() {
-    let outcome = || Outcome::Answer(Answer::GetCheckout(sample::checkout(&json!({ "status": "incomplete" }))));
+    let outcome = || Outcome::Answer(Answer::Checkout(sample::checkout(&json!({ "status": "incomplete" }))));
     let first = encoded(dialect(Release::V2026_01_11), Operation::GetCheckout, &outcome());
     assert_eq!(first["payment"]["selected_instrument_id"], "pi_1");
     let card = &first["payment"]["instruments"][0];
@@ -223,7 +226,7 @@ fn cards_are_given_back_as_each_release_has_them() {
 fn discounts_have_a_sign_since_there_are_carts() {
     for dialect in dialects() {
         let view = sample::checkout(&json!({ "status": "incomplete" }));
-        let checkout = encoded(dialect, Operation::GetCheckout, &Outcome::Answer(Answer::GetCheckout(view)));
+        let checkout = encoded(dialect, Operation::GetCheckout, &Outcome::Answer(Answer::Checkout(view)));
         let amount = &checkout["totals"][1]["amount"];
         assert_eq!(*amount, if dialect.release() < Release::V2026_04_08 { 200 } else { -200 });
         assert_eq!(checkout["line_items"][0]["totals"][1]["amount"], *amount);
@@ -257,7 +260,7 @@ fn consent_survives_the_way_through_the_domain() {
     let draft = draft(newest, Operation::CreateCheckout, payload).expect("a draft");
     let mut view = sample::checkout(&json!({ "status": "incomplete" }));
     view.checkout.draft.buyer = draft.buyer;
-    let outcome = Outcome::Answer(Answer::GetCheckout(view));
+    let outcome = Outcome::Answer(Answer::Checkout(view));
     assert_eq!(encoded(newest, Operation::GetCheckout, &outcome)["buyer"]["consent"], stated);
     let older = encoded(dialect(Release::V2026_04_08), Operation::GetCheckout, &outcome);
     assert_eq!(older["buyer"]["consent"], json!({ "marketing": true }));
@@ -271,7 +274,7 @@ fn extensions_are_answered_only_when_they_are_active() {
             .map(Offer::declaration)
             .collect();
         let view = sample::checkout(&json!({ "status": "incomplete" }));
-        let outcome = Outcome::Answer(Answer::GetCheckout(view));
+        let outcome = Outcome::Answer(Answer::Checkout(view));
         let bare = dialect.encode(Operation::GetCheckout, &outcome, &Active::all(&roots));
         let bare: Value = serde_json::from_str(&bare.document).expect("JSON");
         assert!(bare.get("fulfillment").is_none() && bare.get("discounts").is_none());
@@ -348,7 +351,7 @@ fn every_founding_example_of_checkouts_works() {
         }
         if let Some(result) = example.get("result") {
             let view = sample::checkout(&json!({ "status": "incomplete" }));
-            let outcome = Outcome::Answer(Answer::GetCheckout(view));
+            let outcome = Outcome::Answer(Answer::Checkout(view));
             let said = first.direct(
                 Operation::GetCheckout,
                 first.encode(Operation::GetCheckout, &outcome, &active(first)).document,
@@ -384,7 +387,7 @@ fn methods_and_tools_of_the_first_release_are_answered_in_two_forms_of_one_shape
     let first = dialect(Release::V2026_01_11);
     let view = sample::checkout(&sample::completed());
     let document =
-        first.encode(Operation::GetCheckout, &Outcome::Answer(Answer::GetCheckout(view)), &active(first)).document;
+        first.encode(Operation::GetCheckout, &Outcome::Answer(Answer::Checkout(view)), &active(first)).document;
     let direct = first.direct(Operation::GetCheckout, document.clone());
     let shapes = first.shapes(Operation::GetCheckout).expect("shapes");
     let shape = schema::bundle(&mut schema::generator(Direction::Response), |generator| shapes.response(generator));
@@ -487,7 +490,7 @@ proptest! {
                     _ => {}
                 }
             }
-            Outcome::Answer(Answer::UpdateCheckout(view))
+            Outcome::Answer(Answer::Checkout(view))
         };
         for dialect in dialects() {
             let document = dialect.encode(Operation::UpdateCheckout, &view(), &active(dialect)).document;

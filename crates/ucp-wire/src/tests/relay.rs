@@ -11,8 +11,11 @@ use ucp_core::{
 
 use super::{active, answer, encoded};
 use crate::{
-    dialect::{Encoded, Offer, dialect, offered, read},
+    dialect::{offered, read},
+    encoded::Encoded,
+    offer::Offer,
     relay,
+    releases::dialect,
 };
 
 /// The operations that a shop elsewhere can be asked.

@@ -6,8 +6,8 @@ use ucp_core::{Operation, Release};
 
 use crate::{
     founding::purchase::{CARD, modernize_payment},
-    profile::published_at,
-    relay::{Step, Way, each_object, object},
+    site::published_at,
+    step::{Step, Way, each_object, object},
 };
 
 pub(crate) static STEP: Step = Step {

@@ -6,7 +6,8 @@ use ucp_core::{Operation, operation::Class};
 
 use crate::{
     purchase::consent::is_reverse_domain,
-    relay::{Step, Way, each_object, each_product, each_variant, is_failure, object},
+    relay::is_failure,
+    step::{Step, Way, each_object, each_product, each_variant, object},
 };
 
 pub(crate) static STEP: Step = Step {

@@ -7,7 +7,7 @@ use ucp_core::{Operation, catalog::product, purchase::buyer::Consent};
 use super::unit_price::{UnitPrice, older};
 use crate::{
     purchase::consent::{Answers, AnswersRequest, Decisions, DecisionsRequest},
-    relay::{Step, Way, each_destination, each_option, each_variant, object},
+    step::{Step, Way, each_destination, each_option, each_variant, object},
 };
 
 pub(crate) static STEP: Step = Step {

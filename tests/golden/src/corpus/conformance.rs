@@ -168,7 +168,7 @@ pub(crate) fn play(stage: &mut Stage<'_>) -> Done {
         &[],
     );
     orders(stage, &mut suite, &paid);
-    told(stage, "told", &host, 4)
+    told(stage, "told", &host, 5)
 }
 
 fn orders(stage: &mut Stage<'_>, suite: &mut Suite<'_>, paid: &Value) {

@@ -1,105 +1,47 @@
 //! What a draft costs on the shop's terms.
 //!
 //! A pure function of the draft, the facts and the terms: the same three give the same quote, to the byte (rule CHK-01).
+//!
+//! | module | holds |
+//! | :-- | :-- |
+//! | `lines` | the lines of a draft, and which line is which |
+//! | `discounts` | which discounts apply, in which order, and to what |
+//! | `eligibility` | claims of buyers to benefits |
+//! | `delivery` | the methods of a draft: which lines they are for, and what is missing |
+//! | `destination` | where a method can go, and where it goes |
+//! | `option` | how a group can travel, and what that costs |
+//! | `tax` | what is due on what |
 
-use jiff::Timestamp;
+mod delivery;
+mod destination;
+mod discounts;
+mod eligibility;
+mod lines;
+mod option;
+mod tax;
 
+use self::{
+    delivery::{Delivery, Scene, deliver},
+    discounts::{Reduced, reduce},
+    lines::{Line, Lines},
+    tax::Base,
+};
 use super::{
     caller::Caller,
-    discount::{Discounts, Reduced, reduce},
+    discount::Discounts,
     draft::Draft,
-    eligibility,
-    fulfillment::{Delivery, Fulfillment, MethodKind, Scene, deliver},
-    line_item::{Item, Line, LineItem, Lines},
-    tax::{self, Base},
+    fulfillment::MethodKind,
+    line_item::{Item, LineItem},
+    quote::{Facts, Previous, Purpose, Quote},
     terms::{BuyerField, Fee, Place, Terms, Value, is_email},
     totals::{TooLarge, Total, TotalKind, Totals, amount_of},
 };
 use crate::{
     Refusal,
     message::{Message, Severity},
-    money::{Amount, Currency, MAX_AMOUNT},
+    money::{Currency, MAX_AMOUNT},
     operation::DISCOUNT,
 };
-
-/// What a draft is priced for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
-    /// An estimate: no fulfillment, taxes only where the country is known.
-    Cart,
-    /// A purchase.
-    Checkout,
-}
-
-/// What the shop knows about the goods of a draft.
-#[derive(Clone, Debug)]
-pub struct Facts {
-    /// The currency every good below is priced in.
-    pub currency: Currency,
-    /// The shop's own currency, in which its terms state plain amounts.
-    pub own_currency: Currency,
-    /// For each line of the draft, what it names; `None` where it names nothing that can be bought.
-    pub goods: Vec<Option<Good>>,
-    /// The time.
-    pub now: Timestamp,
-}
-
-/// A variant, as far as buying it is concerned.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Good {
-    /// The identifier of the variant.
-    pub id: String,
-    /// The identifier of its product.
-    pub product_id: String,
-    /// The name shown to the buyer: that of the product, and of the variant where it has several.
-    pub title: String,
-    /// What one of it costs, in minor units.
-    pub price: Amount,
-    /// A picture.
-    pub image_url: Option<String>,
-    /// Whether it can be bought at all.
-    pub available: bool,
-    /// How many there are; `None` when they are not counted.
-    pub stock: Option<u64>,
-    /// What one of it weighs, in grams; 0 where unknown.
-    pub weight_grams: u64,
-    /// Whether it has to be shipped or picked up.
-    pub needs_fulfillment: bool,
-}
-
-/// What was answered before, so that identifiers stay the same (trap T-48).
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Previous {
-    /// The lines.
-    pub line_items: Vec<LineItem>,
-    /// How the goods reach the buyer.
-    pub fulfillment: Option<Fulfillment>,
-    /// How many lines there ever were: the source of new identifiers.
-    pub lines_ever: u64,
-}
-
-/// What a draft costs.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Quote {
-    /// In which currency.
-    pub currency: Currency,
-    /// The lines that can be bought, priced. Quantities are cut to what there is, with a warning (rule CHK-13).
-    pub line_items: Vec<LineItem>,
-    /// How many lines there ever were, these included.
-    pub lines_ever: u64,
-    /// What it costs altogether.
-    pub totals: Vec<Total>,
-    /// The discounts, when the extension was negotiated.
-    pub discounts: Option<Discounts>,
-    /// How the goods reach the buyer, when the extension was negotiated and there is something to deliver.
-    pub fulfillment: Option<Fulfillment>,
-    /// Whether everything that has to be delivered has a destination and a chosen option.
-    pub deliverable: bool,
-    /// All that is wrong or worth knowing, with paths into the answer. An error keeps the checkout from being completed.
-    pub messages: Vec<Message>,
-    /// Why the buyer has to look at it in person, once nothing else keeps it from being completed. Nothing for carts.
-    pub reviews: Vec<Message>,
-}
 
 /// What a draft costs on the shop's terms.
 ///

@@ -34,7 +34,7 @@ async fn a_cart_has_one_open_checkout() {
     let again = begin().await;
     assert_eq!((first.created, again.created), (true, false));
     assert_eq!(first.checkout, again.checkout);
-    answered(&shop, &caller(), Request::CancelCheckout(by(&first.checkout.id))).await;
+    answered(&shop, &caller(), SaleRequest::CancelCheckout(by(&first.checkout.id))).await;
     let second = begin().await;
     assert!(second.created && second.checkout.id != first.checkout.id);
     shop.clock.advance(6 * 60 * 60);
@@ -53,7 +53,7 @@ async fn a_cart_means_nothing_to_a_platform_without_carts() {
     let view = begin_by(&shop, &without, draft(&[("leaflet", 1)]), Some(&cart)).await;
     assert_eq!((&view.checkout.cart_id, total(&view)), (&None, 0));
     let request = checkout::Create { draft: Draft::default(), cart_id: Some(cart) };
-    let refusal = shop.call(&without, Request::CreateCheckout(request)).await.expect_err("nothing to buy");
+    let refusal = shop.call(&without, SaleRequest::CreateCheckout(request)).await.expect_err("nothing to buy");
     assert_eq!((refusal.code, refusal.path.as_deref()), (Code::InvalidRequest, Some("$.line_items")));
 }
 
@@ -61,10 +61,10 @@ async fn a_cart_means_nothing_to_a_platform_without_carts() {
 async fn a_checkout_of_an_empty_cart_says_what_is_missing() {
     let shop = shop();
     let cart = fill(&shop, draft(&[("ticket", 1)])).await.cart.id;
-    let request = Request::UpdateCart(cart::Update { id: cart.clone(), draft: draft(&[("weed", 1)]) });
+    let request = SaleRequest::UpdateCart(cart::Update { id: cart.clone(), draft: draft(&[("weed", 1)]) });
     assert!(cart_of(answered(&shop, &caller(), request).await).cart.line_items.is_empty());
     let request = checkout::Create { draft: Draft::default(), cart_id: Some(cart) };
-    let outcome = answered(&shop, &caller(), Request::CreateCheckout(request)).await;
+    let outcome = answered(&shop, &caller(), SaleRequest::CreateCheckout(request)).await;
     assert_eq!(nothing(outcome), (vec!["item_unavailable".to_owned()], false));
 }
 
@@ -73,8 +73,8 @@ async fn a_purchase_is_a_purchase_of_something() {
     let shop = shop();
     let id = begin(&shop, draft(&[("ticket", 1)])).await.checkout.id;
     for request in [
-        Request::CreateCheckout(checkout::Create { draft: draft(&[]), cart_id: None }),
-        Request::UpdateCheckout(checkout::Update { id: id.clone(), draft: draft(&[]) }),
+        SaleRequest::CreateCheckout(checkout::Create { draft: draft(&[]), cart_id: None }),
+        SaleRequest::UpdateCheckout(checkout::Update { id: id.clone(), draft: draft(&[]) }),
     ] {
         let refusal = shop.call(&caller(), request).await.expect_err("nothing to buy");
         assert_eq!((refusal.code, refusal.path.as_deref()), (Code::InvalidRequest, Some("$.line_items")));

@@ -15,7 +15,7 @@ async fn a_purchase_becomes_an_order() {
     let confirmation = completed.checkout.state.order().expect("an order").clone();
     let capture = &shop.handler.captures()[0];
     assert_eq!((capture.amount.minor(), &capture.checkout_id), (1_200, &created.checkout.id));
-    let view = order_of(answered(&shop, &caller(), Request::GetOrder(by(&confirmation.id))).await);
+    let view = order_of(answered(&shop, &caller(), SaleRequest::GetOrder(by(&confirmation.id))).await);
     assert_eq!(Some(&view.permalink_url), completed.permalink_url.as_ref());
     assert_eq!((&view.order.checkout_id, &view.order.totals), (&created.checkout.id, &completed.checkout.totals));
     assert_eq!((&view.order.payment.attempt_id, &view.order.payment.handler_id[..]), (&capture.attempt_id, "scripted"));
@@ -196,7 +196,7 @@ async fn whoever_never_heard_of_the_own_purchase_is_told_again() {
     let by_call = async |id: &str, call: Option<&str>| {
         let (id, call) = (id.to_owned(), call.map(str::to_owned));
         let request = checkout::Complete { id, tenders: vec![card("scripted")], mandate: None, call };
-        answered(&shop, &caller(), Request::CompleteCheckout(request)).await
+        answered(&shop, &caller(), SaleRequest::CompleteCheckout(request)).await
     };
     let id = begin(&shop, draft(&[("ticket", 1)])).await.checkout.id;
     let completed = checkout_of(by_call(&id, Some("key")).await);
@@ -223,7 +223,7 @@ async fn what_is_being_paid_for_stays_as_it_is() {
     let id = begin(&shop, draft(&[("ticket", 1)])).await.checkout.id;
     shop.handler.script([Course::Slow(1)]);
     let waiting = complete(&shop, &id).await.checkout;
-    let canceled = checkout_of(answered(&shop, &caller(), Request::CancelCheckout(by(&id))).await);
+    let canceled = checkout_of(answered(&shop, &caller(), SaleRequest::CancelCheckout(by(&id))).await);
     let updated = update(&shop, &id, draft(&[("leaflet", 1)])).await;
     for view in [canceled, updated] {
         assert_eq!(view.checkout, waiting);

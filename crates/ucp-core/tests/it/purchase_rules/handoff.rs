@@ -128,7 +128,7 @@ async fn whoever_comes_late_is_told_so() {
     let seen = desktop(&shop, &view).await;
     let cart = fill(&shop, draft(&[("ticket", 1)])).await.cart;
     let left = fill(&shop, draft(&[("ticket", 1)])).await.cart;
-    answered(&shop, &caller(), Request::CancelCart(by(&left.id))).await;
+    answered(&shop, &caller(), SaleRequest::CancelCart(by(&left.id))).await;
     assert_eq!(page(&left.token).await, (false, false, owner.clone()));
     shop.clock.advance(6 * 60 * 60);
     assert_eq!(page(&view.checkout.token).await, (true, true, owner.clone()));
@@ -175,11 +175,11 @@ async fn a_buyer_chooses_what_the_platform_cannot_speak_of() {
     assert_eq!(amount_of(&shown.checkout.totals, TotalKind::Total), 850);
     // The platform changes something else, and completes it itself.
     let request = checkout::Update { id: view.checkout.id.clone(), draft: draft(&[("rose", 2)]) };
-    let updated = checkout_of(answered(&shop, &mute, Request::UpdateCheckout(request)).await);
+    let updated = checkout_of(answered(&shop, &mute, SaleRequest::UpdateCheckout(request)).await);
     assert_eq!((updated.checkout.status(), total(&updated)), (Status::ReadyForComplete, 1_200));
     let request =
         checkout::Complete { id: view.checkout.id.clone(), tenders: vec![card("scripted")], mandate: None, call: None };
-    let completed = checkout_of(answered(&shop, &mute, Request::CompleteCheckout(request)).await);
+    let completed = checkout_of(answered(&shop, &mute, SaleRequest::CompleteCheckout(request)).await);
     assert_eq!(completed.checkout.status(), Status::Completed);
 }
 

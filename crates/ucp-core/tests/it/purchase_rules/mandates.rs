@@ -7,7 +7,10 @@ use jiff::Timestamp;
 use ucp_core::{
     negotiation::{Active, Declaration},
     operation::{AP2_MANDATE, CHECKOUT},
-    purchase::mandate::{Evidence, Mandate, Notary, refused},
+    purchase::{
+        mandate::{Evidence, Mandate, refused},
+        notary::Notary,
+    },
 };
 
 use super::*;
@@ -67,7 +70,7 @@ impl Buying {
     async fn complete(&self, caller: &Caller, id: &str, mandate: Option<&str>) -> checkout::View {
         let mandate = mandate.map(|text| Mandate::new(text.into()));
         let request = checkout::Complete { id: id.into(), tenders: vec![card("scripted")], mandate, call: None };
-        checkout_of(answered(&self.shop, caller, Request::CompleteCheckout(request)).await)
+        checkout_of(answered(&self.shop, caller, SaleRequest::CompleteCheckout(request)).await)
     }
 
     fn asked(&self) -> Vec<i64> {
@@ -101,7 +104,7 @@ async fn nothing_is_paid_without_a_good_mandate() {
     assert_eq!(buying.shop.handler.captures().len(), 1);
     assert_eq!(buying.asked(), [2_000; 3]);
     let order = view.checkout.state.order().expect("an order").id.clone();
-    let order = order_of(answered(&buying.shop, &buying.with, Request::GetOrder(by(&order))).await).order;
+    let order = order_of(answered(&buying.shop, &buying.with, SaleRequest::GetOrder(by(&order))).await).order;
     let evidence = order.payment.mandate.expect("evidence");
     assert_eq!((evidence.reference.as_str(), evidence.kept), ("digest", true));
     assert_eq!(buying.shop.ledger.mandate(&id), Some(Mandate::new("good".into())), "the good one, as it was presented");
@@ -115,10 +118,10 @@ async fn once_negotiated_it_is_so_for_good() {
     let changed = buying.begin(&buying.without).await.checkout;
     assert!(!changed.mandated);
     let update = checkout::Update { id: changed.id.clone(), draft: draft(&[("ticket", 1)]) };
-    checkout_of(answered(&buying.shop, &buying.with, Request::UpdateCheckout(update)).await);
+    checkout_of(answered(&buying.shop, &buying.with, SaleRequest::UpdateCheckout(update)).await);
     for id in [created, changed.id] {
         let update = checkout::Update { id: id.clone(), draft: draft(&[("ticket", 1)]) };
-        let updated = checkout_of(answered(&buying.shop, &buying.without, Request::UpdateCheckout(update)).await);
+        let updated = checkout_of(answered(&buying.shop, &buying.without, SaleRequest::UpdateCheckout(update)).await);
         assert!(updated.checkout.mandated);
         let view = buying.complete(&buying.without, &id, None).await;
         assert_eq!(errors(&view), [("mandate_required", Some("$.ap2.checkout_mandate"))]);

@@ -12,7 +12,9 @@ mod reviews;
 use std::sync::Arc;
 
 use ucp_core::{
-    Answer, Code, Outcome, Refusal, Request, cart,
+    Answer, Code, Outcome, Refusal,
+    call::SaleRequest,
+    cart,
     checkout::{self, Status},
     message::{Message, Severity},
     operation::{BUYER_CONSENT, ById, CART, DISCOUNT, FULFILLMENT},
@@ -51,46 +53,38 @@ fn caller() -> Caller {
     platform("https://a.example/ucp", &[])
 }
 
-async fn answered(shop: &Shop, caller: &Caller, request: Request) -> Outcome {
+async fn answered(shop: &Shop, caller: &Caller, request: SaleRequest) -> Outcome {
     shop.call(caller, request).await.expect("carried out")
 }
 
 fn cart_of(outcome: Outcome) -> cart::View {
     match outcome {
-        Outcome::Answer(
-            Answer::CreateCart(view) | Answer::GetCart(view) | Answer::UpdateCart(view) | Answer::CancelCart(view),
-        ) => view,
+        Outcome::Answer(Answer::Cart(view)) => view,
         other => panic!("no cart: {other:?}"),
     }
 }
 
 fn checkout_of(outcome: Outcome) -> checkout::View {
     match outcome {
-        Outcome::Answer(
-            Answer::CreateCheckout(view)
-            | Answer::GetCheckout(view)
-            | Answer::UpdateCheckout(view)
-            | Answer::CompleteCheckout(view)
-            | Answer::CancelCheckout(view),
-        ) => view,
+        Outcome::Answer(Answer::Checkout(view)) => view,
         other => panic!("no checkout: {other:?}"),
     }
 }
 
 fn order_of(outcome: Outcome) -> order::View {
     match outcome {
-        Outcome::Answer(Answer::GetOrder(view)) => view,
+        Outcome::Answer(Answer::Order(view)) => view,
         other => panic!("no order: {other:?}"),
     }
 }
 
 async fn fill(shop: &Shop, draft: Draft) -> cart::View {
-    cart_of(answered(shop, &caller(), Request::CreateCart(cart::Create { draft })).await)
+    cart_of(answered(shop, &caller(), SaleRequest::CreateCart(cart::Create { draft })).await)
 }
 
 async fn begin_by(shop: &Shop, caller: &Caller, draft: Draft, cart: Option<&str>) -> checkout::View {
     let request = checkout::Create { draft, cart_id: cart.map(str::to_owned) };
-    checkout_of(answered(shop, caller, Request::CreateCheckout(request)).await)
+    checkout_of(answered(shop, caller, SaleRequest::CreateCheckout(request)).await)
 }
 
 async fn begin(shop: &Shop, draft: Draft) -> checkout::View {
@@ -99,16 +93,16 @@ async fn begin(shop: &Shop, draft: Draft) -> checkout::View {
 
 async fn update(shop: &Shop, id: &str, draft: Draft) -> checkout::View {
     let request = checkout::Update { id: id.to_owned(), draft };
-    checkout_of(answered(shop, &caller(), Request::UpdateCheckout(request)).await)
+    checkout_of(answered(shop, &caller(), SaleRequest::UpdateCheckout(request)).await)
 }
 
 async fn look(shop: &Shop, id: &str) -> checkout::View {
-    checkout_of(answered(shop, &caller(), Request::GetCheckout(by(id))).await)
+    checkout_of(answered(shop, &caller(), SaleRequest::GetCheckout(by(id))).await)
 }
 
 async fn complete_with(shop: &Shop, id: &str, tenders: Vec<Tender>) -> Outcome {
     let request = checkout::Complete { id: id.to_owned(), tenders, mandate: None, call: None };
-    answered(shop, &caller(), Request::CompleteCheckout(request)).await
+    answered(shop, &caller(), SaleRequest::CompleteCheckout(request)).await
 }
 
 async fn complete(shop: &Shop, id: &str) -> checkout::View {

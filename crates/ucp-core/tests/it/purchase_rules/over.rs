@@ -8,7 +8,7 @@ async fn nothing_can_be_done_to_what_is_over() {
     let completed = begin(&shop, draft(&[("ticket", 1)])).await.checkout.id;
     complete(&shop, &completed).await;
     let canceled = begin(&shop, draft(&[("ticket", 1)])).await.checkout.id;
-    let view = checkout_of(answered(&shop, &caller(), Request::CancelCheckout(by(&canceled))).await);
+    let view = checkout_of(answered(&shop, &caller(), SaleRequest::CancelCheckout(by(&canceled))).await);
     assert_eq!((view.checkout.status(), view.continue_url, view.messages.len()), (Status::Canceled, None, 0));
     let expired = begin(&shop, draft(&[("ticket", 1)])).await.checkout.id;
     shop.clock.advance(6 * 60 * 60);
@@ -21,9 +21,9 @@ async fn nothing_can_be_done_to_what_is_over() {
     {
         let before = look(&shop, id).await.checkout;
         for request in [
-            Request::CancelCheckout(by(id)),
-            Request::UpdateCheckout(checkout::Update { id: id.clone(), draft: draft(&[("leaflet", 1)]) }),
-            Request::CompleteCheckout(checkout::Complete {
+            SaleRequest::CancelCheckout(by(id)),
+            SaleRequest::UpdateCheckout(checkout::Update { id: id.clone(), draft: draft(&[("leaflet", 1)]) }),
+            SaleRequest::CompleteCheckout(checkout::Complete {
                 id: id.clone(),
                 tenders: vec![card("scripted")],
                 mandate: None,
@@ -61,11 +61,11 @@ async fn what_belongs_to_others_is_not_found() {
     let stranger = platform("https://b.example/ucp", &[]);
     let told = |outcome: Outcome, id: &str| format!("{outcome:?}").replace(id, "ID");
     for (mine, unknown) in [
-        (Request::GetCart(by(&cart)), Request::GetCart(by("cart_0"))),
-        (Request::CancelCart(by(&cart)), Request::CancelCart(by("cart_0"))),
-        (Request::GetCheckout(by(&checkout)), Request::GetCheckout(by("chk_0"))),
-        (Request::CancelCheckout(by(&checkout)), Request::CancelCheckout(by("chk_0"))),
-        (Request::GetOrder(by(&order)), Request::GetOrder(by("ord_0"))),
+        (SaleRequest::GetCart(by(&cart)), SaleRequest::GetCart(by("cart_0"))),
+        (SaleRequest::CancelCart(by(&cart)), SaleRequest::CancelCart(by("cart_0"))),
+        (SaleRequest::GetCheckout(by(&checkout)), SaleRequest::GetCheckout(by("chk_0"))),
+        (SaleRequest::CancelCheckout(by(&checkout)), SaleRequest::CancelCheckout(by("chk_0"))),
+        (SaleRequest::GetOrder(by(&order)), SaleRequest::GetOrder(by("ord_0"))),
     ] {
         let (mine, unknown) = (answered(&shop, &stranger, mine).await, answered(&shop, &stranger, unknown).await);
         let id = match &mine {
@@ -76,7 +76,7 @@ async fn what_belongs_to_others_is_not_found() {
         assert_eq!(told(mine, &id), told(unknown, &other));
     }
     let request = checkout::Create { draft: draft(&[("ticket", 1)]), cart_id: Some(cart) };
-    let outcome = answered(&shop, &stranger, Request::CreateCheckout(request)).await;
+    let outcome = answered(&shop, &stranger, SaleRequest::CreateCheckout(request)).await;
     assert_eq!(nothing(outcome), (vec!["not_found".to_owned()], false));
 }
 
@@ -85,16 +85,17 @@ async fn a_shop_that_cannot_be_asked_refuses_and_changes_nothing() {
     let shop = shop();
     let id = begin(&shop, draft(&[("ticket", 1)])).await.checkout.id;
     let commits = shop.ledger.commits();
-    let unavailable =
-        async |request: Request| -> Refusal { shop.call(&caller(), request).await.expect_err("cannot be carried out") };
+    let unavailable = async |request: SaleRequest| -> Refusal {
+        shop.call(&caller(), request).await.expect_err("cannot be carried out")
+    };
     let completion =
         || checkout::Complete { id: id.clone(), tenders: vec![card("scripted")], mandate: None, call: None };
     for broken in 0..2 {
         shop.shelf.close(broken == 0);
         shop.ledger.fail_reads(broken == 1);
         let create = checkout::Create { draft: draft(&[("ticket", 1)]), cart_id: None };
-        assert_eq!(unavailable(Request::CreateCheckout(create)).await.code, Code::Unavailable);
-        assert_eq!(unavailable(Request::CompleteCheckout(completion())).await.code, Code::Unavailable);
+        assert_eq!(unavailable(SaleRequest::CreateCheckout(create)).await.code, Code::Unavailable);
+        assert_eq!(unavailable(SaleRequest::CompleteCheckout(completion())).await.code, Code::Unavailable);
     }
     shop.ledger.fail_reads(false);
     assert_eq!((shop.ledger.commits(), shop.handler.attempts()), (commits, 0));

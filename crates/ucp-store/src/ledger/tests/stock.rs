@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 use ucp_core::{
     catalog::{filter::Criteria, market::Presentation},
-    port::{Catalog as _, Query, Visitor},
+    port::{Catalog as _, Query},
+    purchase::caller::Visitor,
 };
 use ucp_testkit::{PATIENCE, until, within};
 

@@ -1,6 +1,7 @@
 //! The engine against tables and oracles.
 
 mod discounts;
+mod fulfillment;
 mod lines;
 mod properties;
 mod taxes;
@@ -11,9 +12,10 @@ use serde_json::{Value as Json, json};
 
 use super::*;
 use crate::{
+    money::Amount,
     negotiation::{Active, Declaration},
     operation::{CHECKOUT, FULFILLMENT},
-    purchase::draft::LineDraft,
+    purchase::{draft::LineDraft, quote::Good},
 };
 
 pub(crate) fn terms(json: Json) -> Terms {
@@ -39,7 +41,7 @@ pub(crate) fn caller_with(extensions: &[&str], multi_group: bool) -> Caller {
         owner: "https://platform.example/profile".to_owned(),
         active,
         multi_group,
-        visitor: crate::port::Visitor::default(),
+        visitor: crate::purchase::caller::Visitor::default(),
         notary: None,
     }
 }

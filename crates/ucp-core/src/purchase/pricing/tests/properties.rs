@@ -4,9 +4,9 @@ use std::collections::HashSet;
 
 use proptest::{collection::vec, option, prelude::*, sample::select};
 
+use super::super::discounts::spread;
 use super::*;
 use crate::purchase::{
-    discount::spread,
     terms::{Percent, Tax, TaxRate, half_up},
     totals::amount_of,
 };

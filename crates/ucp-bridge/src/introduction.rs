@@ -1,0 +1,49 @@
+//! How the gateway introduces itself there: who asks, and the proof of it.
+
+use std::time::SystemTime;
+
+use http::{HeaderMap, HeaderName, HeaderValue};
+use ucp_core::port::Trace;
+use ucp_trust::signature::{RequestLine, Scheme, sign_request};
+
+use super::Options;
+use ucp_net::Exchange;
+
+const UCP_AGENT: HeaderName = HeaderName::from_static("ucp-agent");
+const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
+const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
+const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
+
+/// Says who is asking, and what the call is called.
+pub(super) fn introduce(headers: &mut HeaderMap, profile: &str, trace: &Trace) {
+    let id = trace.request_id.clone().unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
+    for (name, value) in [
+        (UCP_AGENT, Some(format!("profile=\"{profile}\""))),
+        (REQUEST_ID, Some(id)),
+        (TRACEPARENT, trace.parent.clone()),
+        (TRACESTATE, trace.state.clone()),
+    ] {
+        if let Some(value) = value.and_then(|value| HeaderValue::from_str(&value).ok()) {
+            headers.insert(name, value);
+        }
+    }
+}
+
+/// Signs a request, where there is a key.
+pub(super) fn sign(exchange: &mut Exchange, options: &Options) {
+    let Some(key) = (options.key)() else { return };
+    let url = exchange.url.clone();
+    let scheme = if url.scheme() == "https" { Scheme::Https } else { Scheme::Http };
+    let method = exchange.method.clone();
+    let line = RequestLine {
+        method: method.as_str(),
+        scheme,
+        authority: url.authority(),
+        path: url.path(),
+        query: url.query(),
+    };
+    let now = SystemTime::from((options.now)());
+    if let Err(error) = sign_request(line, &mut exchange.headers, &exchange.body, &[], &key, now) {
+        tracing::error!(%error, "a request to the shop could not be signed");
+    }
+}

@@ -1,0 +1,160 @@
+//! What is known of the shop: found in its profile, and looked at again.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use http::{HeaderValue, Method, header};
+use serde_json::Value;
+use tokio::time::Instant;
+use ucp_core::{
+    Operation, Release,
+    operation::{AP2_MANDATE, Offering},
+    port::Trace,
+};
+use ucp_trust::jwk::PublicKey;
+use url::Url;
+
+use super::{
+    Options, SetupError,
+    introduction::{introduce, sign},
+    platform::profile_path,
+    profile::{Profile, ProfileError, Transport},
+    told,
+};
+use ucp_net::{Clock, Effort, Exchange, Random, Upstream};
+
+/// Where the profile of a business is.
+const WELL_KNOWN: &str = "/.well-known/ucp";
+
+/// What is known of the shop.
+pub(super) struct Known {
+    pub(super) profile: Profile,
+    pub(super) release: Release,
+    /// The newest release that both sides speak.
+    newest: Option<Release>,
+    pub(super) transport: Transport,
+    pub(super) endpoint: Url,
+    pub(super) line: Upstream,
+    pub(super) since: Instant,
+}
+
+impl Known {
+    /// Whether it can be asked this.
+    pub(super) fn offers(&self, operation: Operation) -> bool {
+        self.profile.offering.operations.contains(&operation)
+    }
+
+    /// The keys with which it signs what is handed on as it is, as JSON Web Keys.
+    pub(super) fn sealing_keys(&self) -> Vec<Value> {
+        let seals = self.profile.offering.extends(AP2_MANDATE, self.release);
+        self.profile.keys.iter().filter(|_| seals).filter_map(PublicKey::to_jwk).collect()
+    }
+
+    /// Tells the operator what is otherwise than it was.
+    pub(super) fn compare(&self, before: &Self, chosen: bool) {
+        let names = |offering: &Offering| -> Vec<&str> {
+            let operations = offering.operations.iter().map(|operation| operation.row().name);
+            operations.chain(offering.extensions.iter().copied()).collect()
+        };
+        let (old, new) = (names(&before.profile.offering), names(&self.profile.offering));
+        let only = |those: &[&str], others: &[&str]| -> String {
+            let only: Vec<_> = those.iter().copied().filter(|name| !others.contains(name)).collect();
+            only.join(", ")
+        };
+        let (lost, gained) = (only(&old, &new), only(&new, &old));
+        if !lost.is_empty() {
+            tracing::warn!(
+                lost,
+                "the shop does not offer something any more: calls of it are told so until it does again"
+            );
+        }
+        if !gained.is_empty() {
+            tracing::warn!(
+                gained,
+                "the shop offers something more than it did: what it did not at the start needs a restart"
+            );
+        }
+        if self.profile.handlers != before.profile.handlers {
+            tracing::warn!("the shop takes other payment handlers than it did: the gateway's profile needs a restart");
+        }
+        if self.newest > before.newest && !chosen {
+            let (asked, newest) = (self.release.date(), self.newest.map(Release::date));
+            tracing::warn!(asked, newest, "the shop speaks a newer release than it is asked in: that needs a restart");
+        }
+    }
+}
+
+/// The origins that the shop is called at: that of its profile, and that of its endpoint.
+#[derive(Default)]
+pub(super) struct Lines(Mutex<HashMap<url::Origin, Upstream>>);
+
+impl Lines {
+    fn to(&self, url: &Url, options: &Options, clock: &Clock, random: &Random) -> Result<Upstream, SetupError> {
+        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(line) = lines.get(&url.origin()) {
+            return Ok(line.clone());
+        }
+        let call = ucp_net::Options { address: url.clone(), ..options.call.clone() };
+        let line = Upstream::new(&call, told::judged, Arc::clone(clock), Arc::clone(random))?;
+        lines.insert(url.origin(), line.clone());
+        Ok(line)
+    }
+}
+
+/// The address of the profile of a business, which may be given as such.
+pub(super) fn profile_address(address: &Url) -> Url {
+    let mut url = address.clone();
+    if !url.path().ends_with(WELL_KNOWN) {
+        url.set_path(&format!("{}{WELL_KNOWN}", address.path().trim_end_matches('/')));
+    }
+    url
+}
+
+/// Finds the profile of the shop, in the newest release that both sides speak, or in the one that is `wanted`.
+pub(super) async fn discover(
+    address: &Url,
+    wanted: Option<Release>,
+    lines: &Lines,
+    options: &Options,
+    clock: &Clock,
+    random: &Random,
+) -> Result<Known, SetupError> {
+    let since = clock();
+    let mut profile = fetch(address, wanted, lines, options, clock, random).await?;
+    let newest = profile.newest();
+    if let Some(leaf) = profile.choose(wanted)? {
+        let leaf =
+            Url::parse(leaf).map_err(|error| ProfileError::Malformed(format!("{leaf:?} is no address: {error}")))?;
+        profile = fetch(&leaf, wanted, lines, options, clock, random).await?;
+        if profile.choose(wanted)?.is_some() {
+            return Err(ProfileError::Malformed("a profile of an older release is about another one".to_owned()).into());
+        }
+    }
+    let release = profile.release.ok_or_else(|| ProfileError::Malformed("it has no known release".to_owned()))?;
+    let (transport, endpoint) = profile.endpoint(options.transport)?;
+    let endpoint = endpoint.clone();
+    let line = lines.to(&endpoint, options, clock, random)?;
+    Ok(Known { profile, release, newest, transport, endpoint, line, since })
+}
+
+async fn fetch(
+    url: &Url,
+    wanted: Option<Release>,
+    lines: &Lines,
+    options: &Options,
+    clock: &Clock,
+    random: &Random,
+) -> Result<Profile, SetupError> {
+    let mut exchange = Exchange::new(Effort::Read, Method::GET, url.clone())
+        .header(header::ACCEPT, HeaderValue::from_static("application/json"));
+    let own = format!("{}{}", options.base, profile_path(wanted.unwrap_or(Release::NEWEST), None));
+    introduce(&mut exchange.headers, &own, &Trace::default());
+    sign(&mut exchange, options);
+    let received = lines.to(url, options, clock, random)?.call(exchange).await?;
+    if !received.status.is_success() {
+        return Err(SetupError::Status(received.status.as_u16()));
+    }
+    Ok(Profile::read(&received.body)?)
+}

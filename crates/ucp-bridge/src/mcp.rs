@@ -1,0 +1,337 @@
+//! Operations as calls of tools over streamable HTTP (Model Context Protocol).
+//!
+//! A tool is called without further ado first: operations are stateless, and many shops want nothing else. A shop that
+//! insists on a session gets one; it is begun anew when the shop has forgotten it. Shops of the first release have methods
+//! instead of tools.
+
+use std::{
+    mem,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+};
+
+use http::{HeaderName, HeaderValue, StatusCode};
+use serde_json::{Map, Value, json};
+
+use super::told::{self, Told, Trouble};
+use ucp_net::{Ending, Failure, Received, Unreadable};
+
+/// The version of MCP that is asked for.
+const VERSION: &str = "2025-06-18";
+
+pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+pub(super) const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+
+/// What answers may be.
+pub(super) const ACCEPT: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
+
+/// A session that a shop insisted on.
+#[derive(Clone, Debug)]
+pub(super) struct Session {
+    /// Its name, if it has one.
+    pub(super) id: Option<HeaderValue>,
+    /// The version of MCP that it speaks.
+    pub(super) version: HeaderValue,
+}
+
+/// The numbers of calls, and the session, if there is one.
+#[derive(Debug, Default)]
+pub(super) struct Sessions {
+    next: AtomicU64,
+    current: Mutex<Option<Session>>,
+    /// Whether the shop has methods instead of tools.
+    methods: AtomicBool,
+}
+
+impl Sessions {
+    /// A number that no other call has.
+    pub(super) fn number(&self) -> u64 {
+        self.next.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// Whether operations are methods and no tools.
+    pub(super) fn methods(&self) -> bool {
+        self.methods.load(Ordering::Relaxed)
+    }
+
+    /// Operations are methods and no tools from now on.
+    pub(super) fn ask_methods(&self) {
+        self.methods.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn current(&self) -> Option<Session> {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn set(&self, session: Option<Session>) {
+        *self.current.lock().unwrap_or_else(PoisonError::into_inner) = session;
+    }
+}
+
+/// The call of a tool.
+pub(super) fn call(number: u64, name: &str, arguments: &Map<String, Value>) -> Value {
+    let params = json!({ "name": name, "arguments": arguments });
+    json!({ "jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params })
+}
+
+/// The call of a method, with the arguments of a tool. In 2026-01-11 an operation is a method of its own, which names the
+/// caller and the idempotency key at other places.
+pub(super) fn method(number: u64, name: &str, arguments: &Map<String, Value>) -> Value {
+    let mut params = arguments.clone();
+    let meta = params.shift_remove("meta").unwrap_or_default();
+    params.insert("_meta".to_owned(), json!({ "ucp": meta["ucp-agent"] }));
+    if let Some(key) = meta.get("idempotency-key") {
+        params.insert("idempotency_key".to_owned(), key.clone());
+    }
+    json!({ "jsonrpc": "2.0", "id": number, "method": name, "params": params })
+}
+
+/// Whether an answer says that there is no such thing as tools, so that the call was not carried out.
+pub(super) fn has_no_tools(number: u64, received: &Received) -> bool {
+    message(number, received).is_ok_and(|message| message["error"]["code"] == -32601)
+}
+
+/// The beginning of a session.
+pub(super) fn initialize(number: u64) -> Value {
+    let client = json!({ "name": "ucp-gateway", "version": env!("CARGO_PKG_VERSION") });
+    let params = json!({ "protocolVersion": VERSION, "capabilities": {}, "clientInfo": client });
+    json!({ "jsonrpc": "2.0", "id": number, "method": "initialize", "params": params })
+}
+
+/// What makes a session complete.
+pub(super) fn initialized() -> Value {
+    json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })
+}
+
+/// The session that an answer to [`initialize`] opens.
+pub(super) fn session(number: u64, received: &Received) -> Option<Session> {
+    let message = message(number, received).ok()?;
+    let version = message["result"]["protocolVersion"].as_str()?;
+    Some(Session { id: received.headers.get(SESSION).cloned(), version: HeaderValue::from_str(version).ok()? })
+}
+
+/// Whether an answer may mean that the shop wants a session, or another one: it refuses, and not in the words of UCP. Such
+/// a call was not carried out.
+pub(super) fn wants_session(received: &Received) -> bool {
+    let refused = matches!(received.status, StatusCode::NOT_FOUND | StatusCode::BAD_REQUEST);
+    refused && serde_json::from_slice::<Value>(&received.body).unwrap_or_default()["error"]["data"]["code"].is_null()
+}
+
+/// What the answer to a call says.
+///
+/// # Errors
+/// What the shop refuses, or that it cannot be understood.
+pub(super) fn read(number: u64, received: &Received) -> Result<Told, Trouble> {
+    let message = match message(number, received) {
+        Ok(message) => message,
+        Err(failure) if received.status.is_success() => return Err(failure.into()),
+        // No message of JSON-RPC: what stands in front of the shop refuses.
+        Err(_) => return told::rest(received),
+    };
+    if message["error"].is_object() {
+        return told::rpc_error(received.status, &message["error"]);
+    }
+    let result = &message["result"];
+    let document = match &result["structuredContent"] {
+        Value::Object(structured) => Some(structured.clone()),
+        _ => text(result).or_else(|| result.as_object().filter(|result| result.contains_key("ucp")).cloned()),
+    };
+    let Some(document) = document else {
+        tracing::warn!(error = result["isError"] == true, "the result of a tool of the shop holds no document");
+        return Err(Failure::Unreadable(Unreadable::Unexpected).into());
+    };
+    told::told(StatusCode::OK, document)
+}
+
+/// The document that stands in a result as a text.
+fn text(result: &Value) -> Option<Map<String, Value>> {
+    let content = result["content"].as_array()?;
+    content.iter().filter_map(|part| part["text"].as_str()).find_map(|text| serde_json::from_str(text).ok())
+}
+
+/// The message that answers the call with this number.
+fn message(number: u64, received: &Received) -> Result<Value, Failure> {
+    let unexpected = Failure::Unreadable(Unreadable::Unexpected);
+    if told::is_stream(&received.headers) {
+        let mut scanner = Scanner::of(number);
+        scanner.feed(&received.body);
+        return scanner.found.ok_or(unexpected);
+    }
+    chosen(number, received.json()?).ok_or(unexpected)
+}
+
+/// What answers the call with this number, of a message or a batch of them. A request of the shop's has a number of the
+/// shop's, which may be the same.
+fn chosen(number: u64, message: Value) -> Option<Value> {
+    let answers = |message: &Value| {
+        let own = message["id"] == number || (message["id"].is_null() && message["error"].is_object());
+        own && message.get("method").is_none()
+    };
+    match message {
+        Value::Array(batch) => batch.into_iter().find(answers),
+        message => Some(message).filter(answers),
+    }
+}
+
+/// Ends a stream of events with the answer to the call with this number: the shop may leave it open. What is signed is the
+/// whole of it, so that this is read whole.
+pub(super) fn ending(number: u64) -> Ending {
+    Arc::new(move |headers| {
+        if !told::is_stream(headers) || headers.contains_key("content-digest") {
+            return None;
+        }
+        let mut scanner = Scanner::of(number);
+        Some(Box::new(move |chunk: &[u8]| scanner.feed(chunk)))
+    })
+}
+
+/// Reads a stream of events (WHATWG HTML, *Server-sent events*) for the answer to one call. Whatever else the shop has to
+/// say meanwhile is passed over, and an event that was cut off is none.
+struct Scanner {
+    number: u64,
+    /// The answer, once its event is complete.
+    found: Option<Value>,
+    /// The line that has no end yet.
+    line: Vec<u8>,
+    /// The data of the event that has no end yet.
+    data: Option<Vec<u8>>,
+    begun: bool,
+    /// Whether the last byte ended a line that a line feed would end once more.
+    returned: bool,
+}
+
+impl Scanner {
+    fn of(number: u64) -> Self {
+        Self { number, found: None, line: Vec::new(), data: None, begun: false, returned: false }
+    }
+
+    /// Reads on. Whether the answer is there.
+    fn feed(&mut self, mut rest: &[u8]) -> bool {
+        while self.found.is_none() && !rest.is_empty() {
+            if mem::take(&mut self.returned) && rest[0] == b'\n' {
+                rest = &rest[1..];
+                continue;
+            }
+            let Some(end) = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')) else {
+                self.line.extend_from_slice(rest);
+                break;
+            };
+            self.line.extend_from_slice(&rest[..end]);
+            self.returned = rest[end] == b'\r';
+            rest = &rest[end + 1..];
+            self.end_line();
+        }
+        self.found.is_some()
+    }
+
+    fn end_line(&mut self) {
+        let line = mem::take(&mut self.line);
+        let line = if mem::replace(&mut self.begun, true) { &*line } else { line.strip_prefix(BOM).unwrap_or(&line) };
+        if line.is_empty() {
+            let message = self.data.take().and_then(|data| serde_json::from_slice(&data).ok());
+            self.found = message.and_then(|message| chosen(self.number, message));
+            return;
+        }
+        let value = if line == b"data" { Some(&b""[..]) } else { line.strip_prefix(b"data:") };
+        let Some(value) = value else { return };
+        let value = value.strip_prefix(b" ").unwrap_or(value);
+        match &mut self.data {
+            Some(data) => {
+                data.push(b'\n');
+                data.extend_from_slice(value);
+            }
+            None => self.data = Some(value.to_vec()),
+        }
+    }
+}
+
+/// What a text in UTF-8 may begin with.
+const BOM: &[u8] = "\u{feff}".as_bytes();
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use http::{HeaderMap, header::CONTENT_TYPE};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn received(media_type: &'static str, status: u16, body: impl Into<Bytes>) -> Received {
+        let headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static(media_type))]);
+        Received { status: StatusCode::from_u16(status).expect("a status"), headers, body: body.into() }
+    }
+
+    #[test]
+    fn the_answer_is_found_among_the_events() {
+        let stream = ": hello\r\nevent: message\r\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\"}\r\n\r\n\
+                      data: {\"jsonrpc\":\"2.0\",\"id\":7,\ndata: \"result\":{\"structuredContent\":{\"ucp\":{},\"id\":\"c\"}}}\n\n";
+        let told = read(7, &received("text/event-stream; charset=utf-8", 200, stream)).expect("an answer");
+        assert_eq!(told.body["id"], "c");
+        assert!(read(8, &received("text/event-stream", 200, stream)).is_err(), "the answer to another call");
+        // The end of the event is missing.
+        let cut = stream.trim_end().to_owned();
+        assert!(read(7, &received("text/event-stream", 200, cut)).is_err());
+    }
+
+    #[test]
+    fn an_answer_is_an_answer_and_none_of_the_shops_own_requests() {
+        let answer = json!({ "jsonrpc": "2.0", "id": 7, "result": { "structuredContent": { "ucp": {}, "id": "c" } } });
+        let events = [
+            json!({ "jsonrpc": "2.0", "id": 7, "method": "sampling/createMessage", "params": {} }),
+            json!({ "jsonrpc": "2.0", "id": 6, "result": {} }),
+            json!([{ "jsonrpc": "2.0", "method": "notifications/message" }, answer]),
+        ];
+        let stream: String = events.iter().map(|event| format!("\u{feff}data:{event}\r\r")).collect();
+        // A mark within the stream is a part of a name that means nothing.
+        assert!(read(7, &received("text/event-stream", 200, stream.clone())).is_err());
+        let stream = stream.replace('\u{feff}', "");
+        let told = read(7, &received("text/event-stream", 200, format!("\u{feff}{stream}"))).expect("an answer");
+        assert_eq!(told.body["id"], "c");
+        let told = read(7, &received("application/json", 200, json!([answer]).to_string())).expect("an answer");
+        assert_eq!(told.body["id"], "c");
+    }
+
+    #[test]
+    fn documents_are_found_wherever_they_stand() {
+        let document = json!({ "ucp": { "version": "2026-04-08" }, "id": "c" });
+        for result in [
+            json!({ "structuredContent": document }),
+            json!({ "content": [{ "type": "text", "text": document.to_string() }] }),
+            document.clone(),
+        ] {
+            let message = json!({ "jsonrpc": "2.0", "id": 1, "result": result });
+            let told = read(1, &received("application/json", 200, message.to_string())).expect("an answer");
+            assert_eq!(Value::Object(told.body.into()), document);
+        }
+        let nothing = json!({ "jsonrpc": "2.0", "id": 1, "result": { "content": [{ "type": "text", "text": "Oops" }], "isError": true } });
+        assert!(matches!(read(1, &received("application/json", 200, nothing.to_string())), Err(Trouble::Failure(_))));
+    }
+
+    proptest! {
+        #[test]
+        fn no_stream_upsets_it(text in "(data:|event:|id:|\\{|\\}|\"|\n|\r|:| |[a-z0-9])*") {
+            let _ = read(1, &received("text/event-stream", 200, text));
+        }
+
+        #[test]
+        fn where_a_stream_is_cut_into_pieces_does_not_matter(
+            noise in proptest::collection::vec("(: [a-z]*|event: [a-z]*|data: \\{\\}|data|)", 0..6),
+            end in "\n|\r\n|\r",
+            cuts in proptest::collection::vec(0_usize..200, 0..8),
+        ) {
+            let answer = json!({ "jsonrpc": "2.0", "id": 1, "result": {} });
+            let lines = noise.into_iter().chain([String::new(), format!("data: {answer}"), String::new()]);
+            let stream: String = lines.flat_map(|line| [line, end.clone()]).collect();
+            let mut scanner = Scanner::of(1);
+            let mut cuts: Vec<_> = cuts.into_iter().map(|cut| cut.min(stream.len())).collect();
+            cuts.extend([0, stream.len()]);
+            cuts.sort_unstable();
+            for piece in cuts.windows(2) {
+                scanner.feed(&stream.as_bytes()[piece[0]..piece[1]]);
+            }
+            prop_assert_eq!(scanner.found, Some(answer));
+        }
+    }
+}

@@ -1,0 +1,389 @@
+//! The shop at the other end, called over one transport in one release.
+
+use std::{
+    fmt,
+    sync::{Arc, OnceLock, PoisonError, RwLock},
+    time::{Duration, SystemTime},
+};
+
+use http::{HeaderName, HeaderValue, Method, header};
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+use tokio::time::Instant;
+use ucp_core::{
+    Operation, Refusal,
+    operation::{Class, Effect, Method as RowMethod},
+    port::Trace,
+};
+use ucp_trust::{
+    mandate::{MandateError, verify_authorization},
+    signature::{Message, Signed, Start, Verified},
+};
+use ucp_wire::dialect;
+use url::Url;
+
+use super::{
+    Options, SetupError, Token,
+    introduction::{introduce, sign},
+    known::{Known, Lines, discover, profile_address},
+    mcp::{self, Sessions},
+    platform::profile_path,
+    profile::Transport,
+    told::{self, Told, Trouble},
+};
+use ucp_net::{Clock, Effort, Exchange, Failure, Random, Received, Upstream};
+
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+
+/// For how long a profile is taken for what it says.
+pub(super) const TTL: Duration = Duration::from_secs(300);
+
+/// How soon a profile is fetched again that could not be.
+const PAUSE: Duration = Duration::from_secs(30);
+
+/// How soon a profile is fetched once more because something is not in it (rule AGT-06).
+pub(super) const KEY_FLOOR: Duration = Duration::from_secs(60);
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub(super) struct Question {
+    pub(super) operation: Operation,
+    pub(super) id: Option<String>,
+    /// The payload, in the shop's release.
+    pub(super) payload: Value,
+    /// The languages that the caller named beside it.
+    pub(super) languages: Vec<String>,
+    /// The idempotency key, in a form that every transport takes.
+    pub(super) key: Option<String>,
+    /// The name of the caller, where mandates were negotiated with it.
+    pub(super) mandates: Option<Arc<str>>,
+    /// What the call is called in logs.
+    pub(super) trace: Trace,
+}
+
+/// The shop.
+pub(super) struct Peer {
+    options: Arc<Options>,
+    address: Url,
+    clock: Clock,
+    random: Random,
+    known: RwLock<Arc<Known>>,
+    lines: Lines,
+    sessions: Sessions,
+    /// Held by whoever renews what is known.
+    renewing: tokio::sync::Mutex<Renewing>,
+    /// Who is told when the keys are others with which the shop signs what is handed on as it is.
+    listener: OnceLock<Listener>,
+}
+
+/// Told of keys, as JSON Web Keys.
+pub(super) type Listener = Box<dyn Fn(Vec<Value>) + Send + Sync>;
+
+/// When the profile may be fetched again.
+#[derive(Debug, Default)]
+struct Renewing {
+    /// Nobody tries before, because it failed.
+    paused: Option<Instant>,
+    /// When it was last fetched because a key was not in it.
+    for_key: Option<Instant>,
+}
+
+impl fmt::Debug for Peer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Peer").field("address", &self.address.as_str()).finish_non_exhaustive()
+    }
+}
+
+impl Peer {
+    /// Finds out how the shop is called.
+    pub(super) async fn find(options: Arc<Options>, clock: Clock, random: Random) -> Result<Self, SetupError> {
+        let address = profile_address(&options.call.address);
+        let lines = Lines::default();
+        let known = Arc::new(discover(&address, options.release, &lines, &options, &clock, &random).await?);
+        tracing::info!(
+            release = %known.release,
+            transport = known.transport.as_str(),
+            endpoint = %known.endpoint,
+            "the shop speaks UCP"
+        );
+        Ok(Self {
+            options,
+            address,
+            clock,
+            random,
+            known: RwLock::new(known),
+            lines,
+            sessions: Sessions::default(),
+            renewing: tokio::sync::Mutex::default(),
+            listener: OnceLock::new(),
+        })
+    }
+
+    /// What is known of it.
+    pub(super) fn known(&self) -> Arc<Known> {
+        Arc::clone(&self.known.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Whether it is asked over this transport.
+    pub(super) fn speaks(&self, transport: Transport) -> bool {
+        self.known().transport == transport
+    }
+
+    /// How it is called.
+    pub(super) fn line(&self) -> Upstream {
+        self.known().line.clone()
+    }
+
+    /// Has somebody told when the keys are others with which the shop signs what is handed on as it is. There is one who is.
+    pub(super) fn listen(&self, listener: Listener) {
+        if self.listener.set(listener).is_err() {
+            tracing::error!("somebody is told about the keys of the shop already");
+        }
+    }
+
+    /// Fetches the profile anew, when what is known is older than `age`. A shop that cannot be found keeps what was known
+    /// of it.
+    pub(super) async fn refresh(&self, age: Duration) {
+        let is_old = || (self.clock)().saturating_duration_since(self.known().since) >= age;
+        if !is_old() {
+            return;
+        }
+        // Nobody waits for another one who is at it.
+        let Ok(mut renewing) = self.renewing.try_lock() else { return };
+        if is_old() && renewing.paused.is_none_or(|until| until <= (self.clock)()) {
+            self.renew(&mut renewing).await;
+        }
+    }
+
+    /// What is known after the profile was fetched because something signed names a key that is not in `known`: at once, and
+    /// then not again for a while, whoever signs with what.
+    async fn renewed(&self, known: &Arc<Known>) -> Arc<Known> {
+        // Whoever comes second needs what the first one finds.
+        let mut renewing = self.renewing.lock().await;
+        let now = (self.clock)();
+        let soon = |at: Instant| now.saturating_duration_since(at) < KEY_FLOOR;
+        if Arc::ptr_eq(known, &self.known()) && !renewing.for_key.is_some_and(soon) {
+            renewing.for_key = Some(now);
+            self.renew(&mut renewing).await;
+        }
+        self.known()
+    }
+
+    /// Fetches the profile, in the release that the gateway began with: what it offers follows from that.
+    async fn renew(&self, renewing: &mut Renewing) {
+        let known = self.known();
+        let Self { address, lines, options, clock, random, .. } = self;
+        match discover(address, Some(known.release), lines, options, clock, random).await {
+            Ok(found) => {
+                renewing.paused = None;
+                found.compare(&known, options.release.is_some());
+                let keys = found.sealing_keys();
+                *self.known.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(found);
+                if keys != known.sealing_keys()
+                    && let Some(listener) = self.listener.get()
+                {
+                    tracing::info!("the shop signs with other keys than it did");
+                    listener(keys);
+                }
+            }
+            Err(error) => {
+                renewing.paused = Some((self.clock)() + PAUSE);
+                tracing::warn!(%error, "the profile of the shop cannot be renewed");
+            }
+        }
+    }
+
+    /// Asks it.
+    ///
+    /// # Errors
+    /// What it refuses, and what went wrong.
+    pub(super) async fn ask(&self, question: &Question) -> Result<Told, Trouble> {
+        self.refresh(TTL).await;
+        let known = self.known();
+        match known.transport {
+            Transport::Rest => self.ask_rest(&known, question).await,
+            Transport::Mcp => self.ask_mcp(&known, question).await,
+        }
+    }
+
+    async fn ask_rest(&self, known: &Known, question: &Question) -> Result<Told, Trouble> {
+        let row = question.operation.row();
+        let mut url = known.endpoint.clone();
+        {
+            let mut segments = url.path_segments_mut().map_err(|()| Failure::Unsendable("has no path"))?;
+            segments.pop_if_empty();
+            for segment in row.path.split('/').filter(|segment| !segment.is_empty()) {
+                // Escaped by the URL, so that an identifier never leads anywhere else.
+                segments.push(if segment == "{id}" { question.id.as_deref().unwrap_or_default() } else { segment });
+            }
+        }
+        let method = match row.method {
+            RowMethod::Get => Method::GET,
+            RowMethod::Post => Method::POST,
+            RowMethod::Put => Method::PUT,
+        };
+        let mut exchange = Exchange::new(effort(row.effect), method, url);
+        if row.method != RowMethod::Get {
+            let body = if question.payload.is_object() { question.payload.to_string() } else { "{}".to_owned() };
+            exchange = exchange.json(body);
+        }
+        exchange = exchange.header(header::ACCEPT, HeaderValue::from_static("application/json"));
+        let received = self.send(known, exchange, question).await?;
+        if row.class == Class::Browsing { told::browsed(&received) } else { told::rest(&received) }
+    }
+
+    async fn ask_mcp(&self, known: &Known, question: &Question) -> Result<Told, Trouble> {
+        let row = question.operation.row();
+        let mut meta = Map::new();
+        meta.insert("ucp-agent".to_owned(), json!({ "profile": self.agent(known, question.mandates.as_deref()) }));
+        if let Some(key) = &question.key {
+            meta.insert("idempotency-key".to_owned(), key.as_str().into());
+        }
+        let mut arguments = Map::from_iter([("meta".to_owned(), Value::Object(meta))]);
+        if let Some(id) = &question.id {
+            arguments.insert("id".to_owned(), id.as_str().into());
+        }
+        if let Some(name) = row.payload {
+            let mut payload = question.payload.clone();
+            // Elsewhere circumstances are given back as they were stated, so that nothing may be added to them.
+            if row.class == Class::Browsing {
+                state_language(&mut payload, &question.languages);
+            }
+            arguments.insert(name.to_owned(), payload);
+        }
+        let mut retried = false;
+        loop {
+            let session = self.sessions.current();
+            let number = self.sessions.number();
+            let methods = self.sessions.methods();
+            let message = if methods { mcp::method } else { mcp::call }(number, row.name, &arguments);
+            let exchange = self.message(known, effort(row.effect), &message, session.as_ref());
+            let received = self.send(known, exchange, question).await?;
+            if !methods && dialect(known.release).has_methods() && mcp::has_no_tools(number, &received) {
+                self.sessions.ask_methods();
+                continue;
+            }
+            if !retried && mcp::wants_session(&received) {
+                retried = true;
+                self.sessions.set(None);
+                if self.begin(known, question).await {
+                    continue;
+                }
+            }
+            return mcp::read(number, &received);
+        }
+    }
+
+    /// Begins a session. Whether there is one now.
+    async fn begin(&self, known: &Known, question: &Question) -> bool {
+        let number = self.sessions.number();
+        let begun = self.message(known, Effort::Read, &mcp::initialize(number), None);
+        let Ok(received) = self.send(known, begun, question).await else { return false };
+        let Some(session) = mcp::session(number, &received) else { return false };
+        let complete = self.message(known, Effort::Read, &mcp::initialized(), Some(&session));
+        let done = self.send(known, complete, question).await.is_ok();
+        if done {
+            self.sessions.set(Some(session));
+        }
+        done
+    }
+
+    fn message(&self, known: &Known, effort: Effort, message: &Value, session: Option<&mcp::Session>) -> Exchange {
+        let number = message["id"].as_u64().unwrap_or_default();
+        let mut exchange = Exchange::new(effort, Method::POST, known.endpoint.clone())
+            .json(message.to_string())
+            .header(header::ACCEPT, mcp::ACCEPT)
+            .ending(mcp::ending(number));
+        if let Some(session) = session {
+            exchange = exchange.header(mcp::PROTOCOL_VERSION, session.version.clone());
+            if let Some(id) = &session.id {
+                exchange = exchange.secret(mcp::SESSION, id.clone());
+            }
+        }
+        exchange
+    }
+
+    /// The profile that the gateway names there.
+    fn agent(&self, known: &Known, mandates: Option<&str>) -> String {
+        format!("{}{}", self.options.base, profile_path(known.release, mandates))
+    }
+
+    /// Sends a request as the gateway, and believes what comes back as far as it is signed right, or not at all.
+    async fn send(&self, known: &Known, mut exchange: Exchange, question: &Question) -> Result<Received, Trouble> {
+        let headers = &mut exchange.headers;
+        introduce(headers, &self.agent(known, question.mandates.as_deref()), &question.trace);
+        if let Some(key) = question.key.as_deref().and_then(|key| HeaderValue::from_str(key).ok()) {
+            headers.insert(IDEMPOTENCY_KEY, key);
+        }
+        if !question.languages.is_empty()
+            && let Ok(languages) = HeaderValue::from_str(&question.languages.join(", "))
+        {
+            headers.insert(header::ACCEPT_LANGUAGE, languages);
+        }
+        if let Some(token) = self.options.token.as_ref().and_then(Token::bearer) {
+            exchange = exchange.secret(header::AUTHORIZATION, token);
+        }
+        sign(&mut exchange, &self.options);
+        let received = known.line.call(exchange).await.map_err(Trouble::heard)?;
+        self.check(&received).await?;
+        Ok(received)
+    }
+
+    /// Checks the signature of an answer, if it has one.
+    async fn check(&self, received: &Received) -> Result<(), Trouble> {
+        let doubt = |refusal: Refusal| {
+            tracing::error!(reason = refusal.content, "an answer of the shop is not signed by it");
+            Trouble::Refusal(told::unusable())
+        };
+        let Some(signed) = Signed::read(&received.headers).map_err(doubt)? else { return Ok(()) };
+        let message = Message { start: Start::Response(received.status.as_u16()), headers: &received.headers };
+        self.verify(&signed, &message, &received.body).await.map(drop).map_err(doubt)
+    }
+
+    /// Verifies a message that the shop has signed; a key that is not known may be a new one.
+    pub(super) async fn verify(
+        &self,
+        signed: &Signed,
+        message: &Message<'_>,
+        body: &[u8],
+    ) -> Result<Verified, Refusal> {
+        let mut known = self.known();
+        if signed.unknown_key(&known.profile.keys).is_some() {
+            known = self.renewed(&known).await;
+        }
+        signed.verify(message, body, &known.profile.keys, SystemTime::from((self.options.now)()))
+    }
+
+    /// Verifies what the shop has signed about a checkout (rule AP2-02) with the keys that it publishes, which are those that
+    /// the gateway publishes for it.
+    pub(super) async fn verify_seal(&self, checkout: &Value) -> Result<(), MandateError> {
+        let authorization = checkout["ap2"]["merchant_authorization"].as_str().unwrap_or_default();
+        let known = self.known();
+        let Err(error) = verify_authorization(checkout, authorization, &known.profile.keys) else { return Ok(()) };
+        let renewed = self.renewed(&known).await;
+        if Arc::ptr_eq(&renewed, &known) {
+            return Err(error);
+        }
+        verify_authorization(checkout, authorization, &renewed.profile.keys)
+    }
+}
+
+/// Says in the payload which language is wanted, where only the transport did.
+fn state_language(payload: &mut Value, languages: &[String]) {
+    let (Some(members), Some(language)) = (payload.as_object_mut(), languages.first()) else { return };
+    let context = members.entry("context").or_insert_with(|| json!({}));
+    if let Some(context) = context.as_object_mut() {
+        context.entry("language").or_insert_with(|| language.as_str().into());
+    }
+}
+
+fn effort(effect: Effect) -> Effort {
+    match effect {
+        Effect::Safe => Effort::Read,
+        Effect::Creating | Effect::Replacing | Effect::Canceling => Effort::Write,
+        Effect::Concluding => Effort::Conclude,
+    }
+}
+
+/// The time, as whoever reads it wants it.
+pub(super) type Now = Arc<dyn Fn() -> Timestamp + Send + Sync>;

@@ -1,0 +1,318 @@
+//! What a shop says, told apart: an answer, a refusal, or nothing of use.
+
+use std::{fmt, time::Duration};
+
+use http::{HeaderMap, StatusCode};
+use serde::{
+    Deserialize, Deserializer,
+    de::{MapAccess, SeqAccess, Visitor},
+};
+use serde_json::{Map, Value, json};
+use ucp_core::{Code, Refusal, port::Body};
+use ucp_wire::relay;
+
+use ucp_net::{Failure, Received, Unreadable, Verdict, judge};
+
+/// How much of a shop's words callers are told, in characters.
+const MAX_CONTENT: usize = 1_000;
+
+/// The longest wait that a shop is believed, in seconds.
+const MAX_RETRY_AFTER: u64 = 3_600;
+
+/// For how long a shop is left alone that takes the gateway for an intruder.
+const SHUT: Duration = Duration::from_secs(60);
+
+/// An answer.
+#[derive(Clone, Debug)]
+pub(super) struct Told {
+    /// The HTTP status that it has on REST.
+    pub(super) status: u16,
+    /// The answer, in the shop's release.
+    pub(super) body: Body,
+}
+
+impl Told {
+    /// Whether it says why there is nothing to return.
+    pub(super) fn is_failure(&self) -> bool {
+        self.body.written().is_none() && relay::is_failure(&self.body)
+    }
+
+    /// The same as it is kept: what is handed on as it is stays a text.
+    pub(super) fn written_down(self) -> Self {
+        if self.body.written().is_some() {
+            return self;
+        }
+        let written = serde_json::to_vec(&*self.body).ok().and_then(|text| Body::written_down(&text));
+        Self { body: written.unwrap_or(self.body), ..self }
+    }
+}
+
+/// Why there is no answer.
+#[derive(Clone, Debug)]
+pub(super) enum Trouble {
+    /// Nothing of use came back, or nothing at all.
+    Failure(Failure),
+    /// The shop refuses.
+    Refusal(Refusal),
+    /// The shop says that it does not have what was asked; this is what callers are told.
+    Gone(Refusal),
+}
+
+impl From<Failure> for Trouble {
+    fn from(failure: Failure) -> Self {
+        Self::Failure(failure)
+    }
+}
+
+impl From<Refusal> for Trouble {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refusal(refusal)
+    }
+}
+
+impl From<Trouble> for Refusal {
+    fn from(trouble: Trouble) -> Self {
+        match trouble {
+            Trouble::Failure(failure) => failure.into(),
+            Trouble::Refusal(refusal) | Trouble::Gone(refusal) => refusal,
+        }
+    }
+}
+
+impl Trouble {
+    /// The same, where the shop said in its refusal more than that it refuses.
+    pub(super) fn heard(failure: Failure) -> Self {
+        let Failure::Answered(answered) = &failure else { return Self::Failure(failure) };
+        let received = &answered.received;
+        let stated = serde_json::from_slice::<Value>(&received.body).unwrap_or_default();
+        let stated = if stated["error"]["data"].is_object() { &stated["error"]["data"] } else { &stated };
+        let code = match received.status.as_u16() {
+            429 => Code::RateLimited,
+            503 => Code::Unavailable,
+            _ => match stated["code"].as_str().and_then(known) {
+                Some(code @ (Code::RateLimited | Code::Unavailable)) => code,
+                _ => return Self::Failure(failure),
+            },
+        };
+        let pause = failure.pause().map_or(1, |pause| pause.as_secs().max(1));
+        let pause = stated["retry_after"].as_u64().unwrap_or(pause).clamp(1, MAX_RETRY_AFTER);
+        let content = text(stated).unwrap_or_else(|| "The shop is asked too much at the moment.".to_owned());
+        Self::Refusal(Refusal {
+            retry_after: u32::try_from(pause).ok(),
+            continue_url: stated["continue_url"].as_str().map(str::to_owned),
+            ..Refusal::new(code, content)
+        })
+    }
+}
+
+/// What an answer over HTTP means before it is read: documents are JSON or a stream of events, and statuses below 500
+/// are for the reader to judge.
+pub(super) fn judged(received: &Received) -> Verdict {
+    if received.status.as_u16() == 430 {
+        return Verdict::Rejected { shut: SHUT };
+    }
+    match judge::by_status(received) {
+        Verdict::Good if received.status.is_success() && !received.body.is_empty() && !is_stream(&received.headers) => {
+            let Ok(Error(error)) = serde_json::from_slice(&received.body) else {
+                // Neither an object nor an array is for the reader to judge, as far as it is sound.
+                let sound = serde_json::from_slice::<judge::Sound>(&received.body).is_ok();
+                return if sound { Verdict::Good } else { Verdict::Unreadable(Unreadable::NotJson) };
+            };
+            let data = &error["data"];
+            let pause = data["retry_after"].as_u64().map(|wait| Duration::from_secs(wait.min(MAX_RETRY_AFTER)));
+            match data["code"].as_str() {
+                Some("rate_limited") => Verdict::Throttled { pause },
+                Some("unavailable") => Verdict::Transient { pause },
+                _ => Verdict::Good,
+            }
+        }
+        verdict => verdict,
+    }
+}
+
+/// The member `error` of a document, if it has one. Everything else is looked at as closely as if it were kept, and is not.
+struct Error(Value);
+
+impl<'de> Deserialize<'de> for Error {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Document;
+        impl<'de> Visitor<'de> for Document {
+            type Value = Error;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object or an array")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Error, A::Error> {
+                let mut error = Value::Null;
+                while let Some(name) = map.next_key::<String>()? {
+                    if name == "error" {
+                        error = map.next_value()?;
+                    } else {
+                        map.next_value::<judge::Sound>()?;
+                    }
+                }
+                Ok(Error(error))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Error, A::Error> {
+                while seq.next_element::<judge::Sound>()?.is_some() {}
+                Ok(Error(Value::Null))
+            }
+        }
+        deserializer.deserialize_any(Document)
+    }
+}
+
+/// Whether an answer with these header fields is a stream of events.
+pub(super) fn is_stream(headers: &HeaderMap) -> bool {
+    let stated = headers.get(http::header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let essence = stated.split(';').next().unwrap_or_default();
+    essence.trim().eq_ignore_ascii_case("text/event-stream")
+}
+
+/// What an answer on REST says.
+///
+/// # Errors
+/// What the shop refuses, or that it cannot be understood.
+pub(super) fn rest(received: &Received) -> Result<Told, Trouble> {
+    let status = received.status;
+    let document: Map<String, Value> = match received.json() {
+        Ok(document) => document,
+        Err(unreadable) if status.is_success() => return Err(Failure::from(unreadable).into()),
+        Err(_) => return Err(refused(status, &Value::Null)),
+    };
+    told(status, document)
+}
+
+/// The same of an answer about goods, which stays the text that it is where that can be handed on. That it is sound was
+/// seen when it was [judged].
+///
+/// # Errors
+/// As [`rest`].
+pub(super) fn browsed(received: &Received) -> Result<Told, Trouble> {
+    match Body::written_down(&received.body).filter(|_| received.status.is_success()) {
+        Some(body) => Ok(Told { status: 200, body }),
+        None => rest(received),
+    }
+}
+
+/// A document, as the answer or the refusal that it is.
+pub(super) fn told(status: StatusCode, document: Map<String, Value>) -> Result<Told, Trouble> {
+    let outcome = document.get("ucp").is_some_and(Value::is_object)
+        || (!document.contains_key("code") && document.get("messages").is_some_and(Value::is_array));
+    if status.is_success() || outcome {
+        let status = match status.as_u16() {
+            kept @ (201 | 409) => kept,
+            _ => 200,
+        };
+        return Ok(Told { status, body: document.into() });
+    }
+    Err(refused(status, &Value::Object(document)))
+}
+
+/// An error of JSON-RPC, as the answer or the refusal that it is.
+pub(super) fn rpc_error(status: StatusCode, error: &Value) -> Result<Told, Trouble> {
+    let data = &error["data"];
+    // The founding releases make errors of business outcomes.
+    if let Some(errors) = data["errors"].as_array().filter(|_| data["code"].is_null()) {
+        let message = |error: &Value| {
+            let mut message = json!({ "type": "error", "code": error["code"], "content": error["message"], "severity": error["severity"] });
+            if error["details"]["path"].is_string() {
+                message["path"] = error["details"]["path"].clone();
+            }
+            message
+        };
+        let messages: Vec<_> = errors.iter().map(message).collect();
+        let mut body = Map::from_iter([
+            ("ucp".to_owned(), json!({ "status": "error" })),
+            ("messages".to_owned(), messages.into()),
+        ]);
+        if data["continue_url"].is_string() {
+            body.insert("continue_url".to_owned(), data["continue_url"].clone());
+        }
+        return Ok(Told { status: 200, body: body.into() });
+    }
+    let status = match error["code"].as_i64() {
+        Some(-32601) => StatusCode::NOT_FOUND,
+        Some(-32602) if data["code"].is_null() && names_tool(error) => StatusCode::NOT_FOUND,
+        Some(-32602) => StatusCode::BAD_REQUEST,
+        Some(-32603) => StatusCode::INTERNAL_SERVER_ERROR,
+        _ => status,
+    };
+    let mut stated = data.as_object().cloned().unwrap_or_default();
+    if !stated.contains_key("content") {
+        stated.insert("content".to_owned(), error["message"].clone());
+    }
+    Err(refused(status, &Value::Object(stated)))
+}
+
+fn names_tool(error: &Value) -> bool {
+    error["message"].as_str().is_some_and(|message| message.to_ascii_lowercase().contains("tool"))
+}
+
+/// A refusal of the shop, as callers of the gateway are told. What is the gateway's own fault is not theirs.
+fn refused(status: StatusCode, stated: &Value) -> Trouble {
+    let code = stated["code"].as_str();
+    let content = text(stated);
+    let own = |reason: &str| {
+        tracing::error!(status = status.as_u16(), code, content, "the shop refuses the gateway: {reason}");
+        Refusal::unavailable(
+            "The shop does not serve this gateway at the moment; its operator has to look into it.",
+            30,
+        )
+    };
+    let gone = || Trouble::Gone(own("it does not have the operation"));
+    let refusal = match code.and_then(known) {
+        Some(
+            code @ (Code::InvalidRequest
+            | Code::InvalidCursor
+            | Code::RequestTooLarge
+            | Code::BodyTooLarge
+            | Code::IdempotencyConflict
+            | Code::RateLimited
+            | Code::Unavailable),
+        ) => {
+            let wait = stated["retry_after"].as_u64().map(|wait| wait.clamp(1, MAX_RETRY_AFTER));
+            let wait = wait.and_then(|wait| u32::try_from(wait).ok()).or_else(|| code.retryable().then_some(1));
+            Refusal {
+                path: stated["path"].as_str().map(str::to_owned),
+                accepted: stated["accepted"].as_str().map(str::to_owned),
+                continue_url: stated["continue_url"].as_str().map(str::to_owned),
+                retry_after: wait,
+                ..Refusal::new(code, content.unwrap_or_else(|| code.meaning().to_owned()))
+            }
+        }
+        Some(Code::UnknownMethod | Code::UnknownTool | Code::UnknownPath | Code::MethodNotAllowed) => return gone(),
+        Some(Code::VersionUnsupported) => own("it does not speak the release"),
+        Some(Code::InternalError | Code::RequestTimeout) => unusable(),
+        Some(_) => own("it does not accept its profile, signature or credential"),
+        None => match status.as_u16() {
+            400 | 422 if content.is_some() => Refusal::new(Code::InvalidRequest, content.unwrap_or_default()),
+            409 => Refusal::new(
+                Code::IdempotencyConflict,
+                content.unwrap_or_else(|| Code::IdempotencyConflict.meaning().to_owned()),
+            ),
+            401 | 403 => own("it does not accept its credential"),
+            404 | 405 => return gone(),
+            413 => Refusal::new(Code::BodyTooLarge, "The shop does not read bodies of this size."),
+            _ => unusable(),
+        },
+    };
+    Trouble::Refusal(refusal)
+}
+
+/// The refusal where the shop said nothing of use.
+pub(super) fn unusable() -> Refusal {
+    Refusal::unavailable("The shop gave no usable answer. The same call may succeed later.", 1)
+}
+
+fn known(code: &str) -> Option<Code> {
+    Code::ALL.iter().copied().find(|known| known.as_str() == code)
+}
+
+/// What the shop says about a refusal, shortened.
+fn text(stated: &Value) -> Option<String> {
+    let content = stated["content"].as_str().or_else(|| stated["message"].as_str())?;
+    Some(content.chars().filter(|letter| !letter.is_control()).take(MAX_CONTENT).collect())
+}

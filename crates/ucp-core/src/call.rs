@@ -1,0 +1,133 @@
+//! What a call asks and what comes of it, in the domain's words.
+//!
+//! Requests are of three kinds, by what answers them: the catalog, the sales of the shop, the directory. Their variants are
+//! the rows of the [operation table](crate::operation).
+
+#![expect(clippy::large_enum_variant, reason = "a request is moved a few times in its life and never kept")]
+
+use crate::{
+    Operation, cart,
+    catalog::{detail, lookup, search},
+    checkout, merchant,
+    message::Message,
+    operation::{ById, operation_table},
+    order, outcome,
+};
+
+macro_rules! requests {
+    ($(#[doc = $kind_doc:literal] $kind:ident: $kind_request:ident { $($(#[doc = $doc:literal])+ $variant:ident {
+        name: $name:literal,
+        rest: $method:ident $path:literal,
+        payload: $payload:expr,
+        $(flat: $flat:literal,)?
+        service: $service:expr,
+        capability: $capability:expr,
+        class: $class:ident,
+        resource: $resource:ident,
+        effect: $effect:ident,
+        carries: $carries:literal,
+        freshness: $freshness:expr,
+        request: $request:ty,
+        title: $title:literal,
+        description: $description:literal,
+    })+ })+) => {
+        $(
+            #[doc = $kind_doc]
+            #[derive(Clone, Debug)]
+            pub enum $kind_request {
+                $($(#[doc = $doc])+ $variant($request)),+
+            }
+
+            impl $kind_request {
+                /// The operation that is asked.
+                #[must_use]
+                pub const fn operation(&self) -> Operation {
+                    match self { $(Self::$variant(_) => Operation::$variant),+ }
+                }
+            }
+
+            impl From<$kind_request> for Request {
+                fn from(request: $kind_request) -> Self {
+                    Self::$kind(request)
+                }
+            }
+        )+
+
+        /// What an operation is asked.
+        #[derive(Clone, Debug)]
+        pub enum Request {
+            $(#[doc = $kind_doc] $kind($kind_request)),+
+        }
+
+        impl Request {
+            /// The operation that is asked.
+            #[must_use]
+            pub const fn operation(&self) -> Operation {
+                match self { $(Self::$kind(request) => request.operation()),+ }
+            }
+        }
+    };
+}
+
+operation_table!(requests);
+
+macro_rules! answers {
+    ($($(#[doc = $doc:literal])+ $variant:ident($answer:ty),)+) => {
+        /// What an operation answers.
+        #[derive(Debug)]
+        pub enum Answer {
+            $($(#[doc = $doc])+ $variant($answer)),+
+        }
+
+        impl Answer {
+            /// What is said beside the answer.
+            pub fn messages_mut(&mut self) -> &mut Vec<Message> {
+                match self { $(Self::$variant(answer) => &mut answer.messages),+ }
+            }
+        }
+
+        $(impl From<$answer> for Answer {
+            fn from(answer: $answer) -> Self {
+                Self::$variant(answer)
+            }
+        })+
+    };
+}
+
+answers! {
+    /// A page of products.
+    Products(search::Found),
+    /// What identifiers name among the products.
+    ProductsById(lookup::Resolved),
+    /// A product in full.
+    Product(detail::Detail),
+    /// A cart.
+    Cart(cart::View),
+    /// A checkout.
+    Checkout(checkout::View),
+    /// An order.
+    Order(order::View),
+    /// A page of merchants.
+    Merchants(merchant::search::Found),
+    /// A merchant in full.
+    Merchant(merchant::detail::Detail),
+    /// A page of locations.
+    Locations(merchant::location::Found),
+    /// What identifiers name among the locations.
+    LocationsById(merchant::location::Resolved),
+}
+
+/// What came of a call that was carried out.
+pub type Outcome = outcome::Outcome<Answer>;
+
+impl Outcome {
+    /// The same, with one more thing said.
+    #[must_use]
+    pub fn noting(mut self, message: Message) -> Self {
+        match &mut self {
+            Self::Answer(answer) => answer.messages_mut().push(message),
+            Self::NoResource { messages, .. } => messages.push(message),
+        }
+        self
+    }
+}

@@ -1,0 +1,56 @@
+//! Claims of buyers to benefits (UCP *Checkout*, *Eligibility Verification at Completion*; rule CHK-10, trap T-23).
+//!
+//! A claim is accepted when the shop recognises it and a discount depends on it. An accepted claim that the buyer's
+//! e-mail address does not verify keeps a checkout from being completed until it is verified or withdrawn; every other
+//! claim is said not to count, and never stands in the way.
+
+use crate::{
+    message::{Message, Severity},
+    purchase::{
+        draft::Draft,
+        quote::Purpose,
+        terms::{Claim, Terms},
+    },
+    text::fold,
+};
+
+/// The buyer's e-mail address for comparison, if one is stated.
+pub(crate) fn email(draft: &Draft) -> Option<String> {
+    let email = draft.buyer.as_ref()?.email.as_deref()?.trim();
+    (!email.is_empty()).then(|| fold(email))
+}
+
+/// Whether what is known of the buyer verifies a claim.
+pub(crate) fn verified(claim: &Claim, draft: &Draft) -> bool {
+    let Some(email) = email(draft) else { return false };
+    let domain = email.rsplit_once('@').map(|(_, domain)| domain);
+    claim.emails.iter().any(|known| fold(known) == email)
+        || claim.email_domains.iter().any(|known| domain == Some(fold(known).as_str()))
+}
+
+/// What is to be said about the claims of a draft, where discounts were granted on some of them.
+pub(crate) fn assess(purpose: Purpose, draft: &Draft, terms: &Terms, granted: &[String]) -> Vec<Message> {
+    let mut messages = Vec::new();
+    for (position, id) in draft.context.eligibility.iter().enumerate() {
+        let path = format!("$.context.eligibility[{position}]");
+        let Some(claim) = terms.claims.iter().find(|claim| claim.id == *id && granted.contains(id)) else {
+            let content = format!("The claim `{id}` has no effect here.");
+            messages.push(Message::warning("eligibility_not_accepted", content).at(path));
+            continue;
+        };
+        let verified = verified(claim, draft);
+        let content = match verified {
+            true => format!("{}: verified.", claim.title),
+            false => format!("{}: to be verified before the purchase is completed.", claim.title),
+        };
+        messages.push(Message::info("eligibility_accepted", content).at(path.as_str()));
+        if purpose == Purpose::Checkout && !verified {
+            let content = match email(draft) {
+                Some(_) => format!("{}: the buyer's e-mail address does not verify it.", claim.title),
+                None => format!("{}: the buyer's e-mail address is needed to verify it.", claim.title),
+            };
+            messages.push(Message::error("eligibility_invalid", content, Severity::Recoverable).at(path));
+        }
+    }
+    messages
+}

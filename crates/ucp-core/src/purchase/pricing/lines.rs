@@ -1,0 +1,255 @@
+//! The lines of a draft, and which line is which (trap T-48).
+//!
+//! A line keeps its identifier as long as it is there: lines are recognised by the identifier that the platform states,
+//! or else by what they name, as far as that is unambiguous. New identifiers come from a counter that only ever grows,
+//! so none is ever given to another line.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::{
+    Refusal,
+    message::{Message, Severity},
+    purchase::{
+        draft::Draft,
+        line_item::MAX_QUANTITY,
+        quote::{Facts, Good, Previous},
+    },
+};
+
+/// A line that can be priced.
+#[derive(Clone, Debug)]
+pub(crate) struct Line<'a> {
+    /// The identifier.
+    pub(crate) id: String,
+    /// What it is.
+    pub(crate) good: &'a Good,
+    /// How many.
+    pub(crate) quantity: u64,
+    /// The line it belongs to.
+    pub(crate) parent_id: Option<String>,
+    /// What it costs before everything else.
+    pub(crate) subtotal: i128,
+}
+
+impl Line<'_> {
+    /// Whether one of these identifiers names its variant or its product.
+    pub(crate) fn is_one_of(&self, ids: &[String]) -> bool {
+        ids.iter().any(|id| *id == self.good.id || *id == self.good.product_id)
+    }
+}
+
+/// The lines of a draft.
+#[derive(Clone, Debug)]
+pub(crate) struct Lines<'a> {
+    /// Those that can be priced, in the order of the draft.
+    pub(crate) priced: Vec<Line<'a>>,
+    /// How many there ever were.
+    pub(crate) ever: u64,
+    names: HashMap<String, Named>,
+}
+
+/// What an identifier stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Named {
+    /// A line, by its position.
+    Line(usize),
+    /// Something that was a line once, or cannot be bought at the moment.
+    Gone,
+    /// Nothing.
+    Unknown,
+}
+
+/// A line of the draft that names something the shop knows.
+struct Known<'a> {
+    stated: usize,
+    good: &'a Good,
+    id: Option<String>,
+}
+
+impl<'a> Lines<'a> {
+    /// The lines of a draft, priced; says what cannot be bought, or not as many.
+    ///
+    /// # Errors
+    /// A line that nobody could price.
+    pub(crate) fn of(
+        draft: &'a Draft,
+        facts: &'a Facts,
+        previous: &'a Previous,
+        messages: &mut Vec<Message>,
+    ) -> Result<Self, Refusal> {
+        let mut stated = HashSet::new();
+        let mut known = Vec::with_capacity(draft.line_items.len());
+        for (position, line) in draft.line_items.iter().enumerate() {
+            let at = |member: &str| format!("$.line_items[{position}].{member}");
+            if !(1..=MAX_QUANTITY).contains(&line.quantity) {
+                return Err(Refusal::invalid(
+                    at("quantity"),
+                    format!("{} of one item cannot be bought.", line.quantity),
+                )
+                .accepting(format!("a whole number from 1 to {MAX_QUANTITY}")));
+            }
+            if let Some(id) = &line.id
+                && !stated.insert(id.as_str())
+            {
+                return Err(Refusal::invalid(at("id"), format!("Two lines have the id `{id}`."))
+                    .accepting("an id of its own for each line; new lines have none"));
+            }
+            match facts.goods.get(position).and_then(Option::as_ref) {
+                Some(good) => known.push(Known { stated: position, good, id: None }),
+                None => {
+                    let content = format!("`{}` is not sold here.", line.item);
+                    messages
+                        .push(Message::error("item_unavailable", content, Severity::Recoverable).at("$.line_items"));
+                }
+            }
+        }
+        let ever = identify(&mut known, draft, previous, &stated);
+        let names = names(&known, draft, previous);
+        let mut lines = Self { priced: Vec::with_capacity(known.len()), ever, names };
+        lines.count(known, draft, messages);
+        lines.relate(draft, facts)?;
+        Ok(lines)
+    }
+
+    /// What an identifier stands for: that of a line, the one a platform stated for it, or that of an item which only one
+    /// line has.
+    pub(crate) fn named(&self, id: &str) -> Named {
+        match self.names.get(id) {
+            Some(named) => *named,
+            None => {
+                let number = id.strip_prefix("li_").and_then(|number| number.parse::<u64>().ok());
+                if number.is_some_and(|number| number <= self.ever) { Named::Gone } else { Named::Unknown }
+            }
+        }
+    }
+
+    /// Cuts quantities to what there is; several lines share one stock.
+    fn count(&mut self, known: Vec<Known<'a>>, draft: &Draft, messages: &mut Vec<Message>) {
+        let mut left: HashMap<&str, u64> = HashMap::new();
+        for (position, Known { stated, good, id }) in known.into_iter().enumerate() {
+            let mut quantity = draft.line_items[stated].quantity;
+            let path = format!("$.line_items[{position}]");
+            let stock = good.stock.map(|stock| left.entry(good.id.as_str()).or_insert(stock));
+            if !good.available || stock.as_deref() == Some(&0) {
+                let content = format!("{} is out of stock.", good.title);
+                messages.push(Message::error("out_of_stock", content, Severity::Recoverable).at(path));
+            } else if let Some(stock) = stock {
+                if quantity > *stock {
+                    let content = format!("Only {stock} of {} can be had; {quantity} were asked for.", good.title);
+                    messages.push(Message::warning("quantity_adjusted", content).at(format!("{path}.quantity")));
+                    quantity = *stock;
+                }
+                *stock -= quantity;
+            }
+            let subtotal = i128::from(good.price.minor()) * i128::from(quantity);
+            self.priced.push(Line { id: id.unwrap_or_default(), good, quantity, parent_id: None, subtotal });
+        }
+    }
+
+    /// Finds the lines that others belong to.
+    fn relate(&mut self, draft: &Draft, facts: &Facts) -> Result<(), Refusal> {
+        let mut parents: Vec<Option<usize>> = Vec::with_capacity(self.priced.len());
+        let mut position = 0;
+        for (stated, line) in draft.line_items.iter().enumerate() {
+            let known = facts.goods.get(stated).is_some_and(Option::is_some);
+            let refuse = |content: String| {
+                Refusal::invalid(format!("$.line_items[{stated}].parent_id"), content)
+                    .accepting("the id of another line that does not belong to this one")
+            };
+            let parent = match line.parent_id.as_deref().map(|parent| (parent, self.named(parent))) {
+                Some((parent, Named::Unknown)) => return Err(refuse(format!("There is no line `{parent}`."))),
+                Some((_, Named::Line(parent))) => Some(parent),
+                Some((_, Named::Gone)) | None => None,
+            };
+            if !known {
+                continue;
+            }
+            parents.push(parent);
+            // Whoever follows parents from here must not come back: a circle is closed by its last line.
+            let mut next = parent;
+            while let Some(ancestor) = next {
+                if ancestor == position {
+                    return Err(refuse("A line cannot belong to itself.".to_owned()));
+                }
+                next = parents.get(ancestor).copied().flatten();
+            }
+            position += 1;
+        }
+        let ids: Vec<_> = self.priced.iter().map(|line| line.id.clone()).collect();
+        for (line, parent) in self.priced.iter_mut().zip(parents) {
+            line.parent_id = parent.and_then(|parent| ids.get(parent).cloned());
+        }
+        Ok(())
+    }
+}
+
+/// Gives each line its identifier. Returns how many there ever were.
+fn identify(known: &mut [Known<'_>], draft: &Draft, previous: &Previous, stated: &HashSet<&str>) -> u64 {
+    let mut unclaimed: HashMap<&str, &str> =
+        previous.line_items.iter().map(|line| (line.id.as_str(), line.item.id.as_str())).collect();
+    for line in known.iter_mut() {
+        let id = draft.line_items[line.stated].id.as_deref();
+        line.id = id.filter(|id| unclaimed.remove(id).is_some()).map(str::to_owned);
+    }
+    // The rest by what they name: unambiguous as long as there were exactly as many such lines before.
+    let mut before: HashMap<&str, Vec<&str>> = HashMap::new();
+    for line in previous.line_items.iter().filter(|line| unclaimed.contains_key(line.id.as_str())) {
+        before.entry(&line.item.id).or_default().push(&line.id);
+    }
+    let mut now: HashMap<&str, usize> = HashMap::new();
+    for line in known.iter().filter(|line| line.id.is_none()) {
+        *now.entry(&line.good.id).or_default() += 1;
+    }
+    before.retain(|item, ids| now.get(item) == Some(&ids.len()));
+    for ids in before.values_mut() {
+        ids.reverse();
+    }
+    let mut ever = previous.lines_ever;
+    for line in known.iter_mut().filter(|line| line.id.is_none()) {
+        let again = before.get_mut(line.good.id.as_str()).and_then(Vec::pop);
+        line.id = Some(again.map_or_else(|| unused(&mut ever, previous, stated), str::to_owned));
+    }
+    ever
+}
+
+/// An identifier that no line ever had, and that nobody means something else by.
+fn unused(ever: &mut u64, previous: &Previous, stated: &HashSet<&str>) -> String {
+    loop {
+        *ever = ever.saturating_add(1);
+        let id = format!("li_{ever}");
+        if !stated.contains(id.as_str()) && previous.line_items.iter().all(|line| line.id != id) {
+            return id;
+        }
+    }
+}
+
+/// What identifiers in the draft stand for. Earlier meanings win.
+fn names(known: &[Known<'_>], draft: &Draft, previous: &Previous) -> HashMap<String, Named> {
+    let mut names: HashMap<String, Named> = HashMap::new();
+    let mut mean = |id: &str, named| _ = names.entry(id.to_owned()).or_insert(named);
+    let mut items: HashMap<&str, Named> = HashMap::new();
+    for (position, line) in known.iter().enumerate() {
+        mean(line.id.as_deref().unwrap_or_default(), Named::Line(position));
+        let item = draft.line_items[line.stated].item.as_str();
+        for item in [item, &line.good.id].into_iter().take(if line.good.id == item { 1 } else { 2 }) {
+            items.entry(item).and_modify(|named| *named = Named::Unknown).or_insert(Named::Line(position));
+        }
+    }
+    for line in &previous.line_items {
+        mean(&line.id, Named::Gone);
+    }
+    for (position, line) in known.iter().enumerate() {
+        if let Some(id) = &draft.line_items[line.stated].id {
+            mean(id, Named::Line(position));
+        }
+    }
+    for (item, named) in items {
+        mean(item, named);
+    }
+    for line in &draft.line_items {
+        for id in line.id.iter().chain(std::iter::once(&line.item)) {
+            mean(id, Named::Gone);
+        }
+    }
+    names
+}

@@ -1,0 +1,323 @@
+//! The way of a call, whichever transport it came by.
+//!
+//! [`CallHandler::handle`] takes the steps one after the other. Each turns one type into the next, so that their order is
+//! checked by the compiler: a [`Call`] has to be identified before it can be authorized, and read before it can be
+//! executed.
+
+use std::{fmt, ops::ControlFlow, panic::AssertUnwindSafe, sync::Arc};
+
+use futures_util::FutureExt as _;
+use jiff::Timestamp;
+use ucp_core::{
+    Answer, Code, Outcome, Refusal, Request,
+    call::{CatalogRequest, DirectoryRequest, SaleRequest},
+    catalog::{detail::detail, lookup::lookup, search::search},
+    merchant,
+    message::{Message, Severity},
+    port::{Backend, Catalog, Directory, Relay, Relayed, Shop},
+    purchase::{
+        caller::{Caller, Visitor},
+        ledger::{Change, Committed, Kept, Key},
+    },
+};
+use ucp_wire::{dialect, encoded::Encoded};
+
+use crate::{
+    access::{Access, Admission},
+    agent::idempotency_key,
+    call::{Call, Fault, Reply},
+    idempotency::{Keyed, Turns, identity, replayed, stored},
+    platform::{Platform, Platforms},
+};
+
+/// Carries out the calls of a gateway; cheap to clone.
+#[derive(Clone)]
+pub struct CallHandler(Arc<Inner>);
+
+struct Inner {
+    backend: Backend,
+    platforms: Platforms,
+    access: Access,
+    turns: Turns,
+}
+
+impl fmt::Debug for CallHandler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CallHandler").field("access", &self.0.access).finish_non_exhaustive()
+    }
+}
+
+/// A call whose sender is known.
+struct Identified {
+    call: Call,
+    platform: Platform,
+}
+
+/// A call whose sender may make it.
+struct Authorized(Identified);
+
+/// A call of an operation whose capability both sides have.
+struct Negotiated(Identified);
+
+/// A call that makes sense, in the domain's words.
+struct Read {
+    request: Request,
+    /// The same in the caller's words, for a shop that speaks UCP itself.
+    relayed: Option<Relayed>,
+    platform: Platform,
+    /// The resource it is about.
+    id: Option<String>,
+    keyed: Option<Keyed>,
+    admission: Admission,
+}
+
+/// A request to change something, with all that it takes to carry it out when its caller is gone.
+struct Write {
+    request: SaleRequest,
+    relayed: Option<Relayed>,
+    platform: Platform,
+    id: Option<String>,
+    keyed: Option<Keyed>,
+    /// Held until the end: what goes on without its caller still takes a place inside.
+    _admission: Admission,
+}
+
+impl CallHandler {
+    /// The handler in front of a backend, for the platforms that may call it.
+    #[must_use]
+    pub fn new(backend: Backend, platforms: Platforms, access: Access) -> Self {
+        Self(Arc::new(Inner { backend, platforms, access, turns: Turns::default() }))
+    }
+
+    /// Carries a call out.
+    ///
+    /// # Errors
+    /// A refusal, in the caller's release as far as that is known. A panic on the way is one too: the caller did nothing
+    /// wrong, and the process lives on.
+    pub async fn handle(&self, call: Call) -> Result<Reply, Fault> {
+        let (operation, release) = (call.operation.row().name, call.endpoint.release());
+        let handled = AssertUnwindSafe(self.0.handle(call)).catch_unwind().await;
+        handled.unwrap_or_else(|_| {
+            tracing::error!(operation, "a call panicked");
+            Err(Fault { refusal: Refusal::internal(), release })
+        })
+    }
+}
+
+impl Inner {
+    async fn handle(&self, call: Call) -> Result<Reply, Fault> {
+        let release = call.endpoint.release();
+        let identified = self.identify(call).await.map_err(|refusal| Fault { refusal, release })?;
+        // From here on whatever goes wrong is told in the caller's release.
+        let release = identified.platform.release;
+        match self.answer(identified).await {
+            Ok(encoded) => Ok(Reply { encoded, release }),
+            Err(refusal) => Err(Fault { refusal, release }),
+        }
+    }
+
+    async fn answer(&self, identified: Identified) -> Result<Encoded, Refusal> {
+        let authorized = self.authorize(identified)?;
+        let negotiated = match self.negotiate(authorized) {
+            ControlFlow::Continue(negotiated) => negotiated,
+            ControlFlow::Break(answered) => return answered,
+        };
+        // After authorization: whoever may not call learns nothing about the shape of calls.
+        let read = self.read(negotiated)?;
+        self.execute(read).await
+    }
+
+    /// Finds out who is calling, and in which release to answer.
+    async fn identify(&self, call: Call) -> Result<Identified, Refusal> {
+        let platform = match self.platforms.recognize(&call) {
+            Some(recognized) => recognized?,
+            None => self.platforms.identify(&call).await?,
+        };
+        Ok(Identified { call, platform })
+    }
+
+    /// Decides whether the caller may ask this at all.
+    fn authorize(&self, identified: Identified) -> Result<Authorized, Refusal> {
+        let Call { operation, admission, .. } = &identified.call;
+        self.access.check(operation.row().class, &admission.principal)?;
+        Ok(Authorized(identified))
+    }
+
+    /// Checks that both sides have the capability that the operation belongs to (rule NEG-04).
+    fn negotiate(&self, Authorized(identified): Authorized) -> ControlFlow<Result<Encoded, Refusal>, Negotiated> {
+        let Identified { call, platform } = &identified;
+        let (row, release) = (call.operation.row(), platform.release);
+        // What a release does not have is not a matter of negotiation; reading the call says so.
+        if platform.active.contains(row.capability) || dialect(release).shapes(call.operation).is_none() {
+            return ControlFlow::Continue(Negotiated(identified));
+        }
+        let messages = vec![Message::error(
+            "capabilities_incompatible",
+            format!(
+                "`{}` needs the capability {}, which the platform's profile does not declare in a version that this \
+                 business has in release {release}.",
+                row.name,
+                platform.active.name_of(row.capability)
+            ),
+            Severity::Unrecoverable,
+        )];
+        let continue_url = self.platforms.business().home.clone();
+        let outcome = Outcome::NoResource { messages, continue_url, id: None, conflict: false };
+        ControlFlow::Break(platform.answer(call.operation, outcome))
+    }
+
+    /// Reads the payload: against the schema of the operation, then into the domain's words.
+    fn read(&self, Negotiated(Identified { call, platform }): Negotiated) -> Result<Read, Refusal> {
+        let Call { operation, id, payload, idempotency_keys, languages, trace, admission, .. } = call;
+        let row = operation.row();
+        let key = idempotency_key(&idempotency_keys)?;
+        if key.is_none() && row.effect.needs_key() {
+            let content = format!("`{}` is only carried out under an idempotency key.", row.name);
+            return Err(Refusal::new(Code::InvalidRequest, content)
+                .accepting("a new key, best a UUID: on REST `Idempotency-Key`, on MCP `meta[\"idempotency-key\"]`"));
+        }
+        let keyed = key.filter(|_| row.effect.writes()).map(|key| Keyed {
+            key: Key {
+                owner: platform.profile.as_str().to_owned(),
+                operation: row.name,
+                resource: id.clone().unwrap_or_default(),
+                key: key.to_owned(),
+            },
+            identity: identity(operation, platform.release, id.as_deref(), &payload),
+        });
+        let relayed = matches!(self.backend.shop, Shop::Relayed(_)).then(|| Relayed {
+            operation,
+            release: platform.release,
+            id: id.clone(),
+            payload: payload.clone(),
+            languages: languages.clone(),
+            key: key.map(str::to_owned),
+            trace,
+        });
+        let mut request = dialect::read(dialect(platform.release), operation, id.as_deref(), payload, &languages)?;
+        if let Request::Sale(SaleRequest::CompleteCheckout(complete)) = &mut request {
+            complete.call = keyed.as_ref().map(|keyed| keyed.key.key.clone());
+        }
+        Ok(Read { request, relayed, platform, id, keyed, admission })
+    }
+
+    /// Asks the backend for facts and lets the domain decide.
+    async fn execute(&self, read: Read) -> Result<Encoded, Refusal> {
+        let Read { request, relayed, platform, id, keyed, admission } = read;
+        let operation = request.operation();
+        tracing::debug!(operation = operation.row().name, platform = platform.profile.as_str(), "call");
+        let outcome = match (request, &self.backend.shop) {
+            (Request::Sale(request), _) if operation.row().effect.writes() => {
+                let write = Write { request, relayed, platform, id, keyed, _admission: admission };
+                let (shop, turns) = (self.backend.shop.clone(), self.turns.clone());
+                // On its own, so that what was begun is brought to its end also when the caller hangs up.
+                let written = tokio::spawn(async move { carry_out(&shop, &turns, write).await });
+                return written.await.unwrap_or_else(|_| Err(Refusal::internal()));
+            }
+            (Request::Directory(request), _) => {
+                let directory = self.backend.directory.as_ref().ok_or_else(|| {
+                    tracing::error!("there is no directory, but its operations are mounted");
+                    Refusal::internal()
+                })?;
+                Outcome::Answer(consult(directory, request, self.backend.shop.now()).await?)
+            }
+            (_, Shop::Relayed(relay)) => return relay_to(&**relay, &platform, relayed).await,
+            (Request::Catalog(request), Shop::Facts { catalog, .. }) => {
+                browse(&**catalog, request, &platform.visitor).await?
+            }
+            (Request::Sale(request), Shop::Facts { sales, .. }) => {
+                sales.decide(&platform.caller(), request).await?.outcome
+            }
+        };
+        platform.answer(operation, outcome)
+    }
+}
+
+/// What the catalog answers.
+async fn browse(catalog: &dyn Catalog, request: CatalogRequest, visitor: &Visitor) -> Result<Outcome, Refusal> {
+    Ok(match request {
+        CatalogRequest::SearchCatalog(request) => Outcome::Answer(search(catalog, &request, visitor).await?.into()),
+        CatalogRequest::LookupCatalog(request) => Outcome::Answer(lookup(catalog, &request, visitor).await?.into()),
+        CatalogRequest::GetProduct(request) => detail(catalog, &request, visitor).await?.map(Answer::from),
+    })
+}
+
+/// What the directory answers about merchants and their locations as of `now`.
+async fn consult(directory: &Directory, request: DirectoryRequest, now: Timestamp) -> Result<Answer, Refusal> {
+    let Directory { merchants, geocoder } = directory;
+    let (merchants, geocoder) = (&**merchants, &**geocoder);
+    Ok(match request {
+        DirectoryRequest::SearchMerchants(request) => {
+            merchant::search::search(merchants, geocoder, &request, now).await?.into()
+        }
+        DirectoryRequest::GetMerchant(request) => merchant::detail::detail(merchants, &request, now).await?.into(),
+        DirectoryRequest::SearchLocations(request) => {
+            merchant::location::search(merchants, &request, now).await?.into()
+        }
+        DirectoryRequest::LookupLocations(request) => {
+            merchant::location::lookup(merchants, &request, now).await?.into()
+        }
+    })
+}
+
+/// How often a change is decided anew because others changed the same thing meanwhile.
+const TRIES: usize = 16;
+
+/// Carries out a call that changes something: once per idempotency key, one after another per resource, and answered only
+/// when the change and the answer are on disk.
+async fn carry_out(shop: &Shop, turns: &Turns, write: Write) -> Result<Encoded, Refusal> {
+    let Write { request, relayed, platform, id, keyed, _admission } = write;
+    let (operation, caller, ledger): (_, Caller, _) = (request.operation(), platform.caller(), shop.ledger());
+    let contended = match &request {
+        SaleRequest::CreateCheckout(create) if create.cart_id.is_some() => create.cart_id.as_ref(),
+        _ => id.as_ref(),
+    };
+    let contended = contended.map_or_else(|| keyed.as_ref().map(|keyed| keyed.key.key.as_str()), |id| Some(id));
+    let _turn = match contended {
+        Some(name) => Some(turns.take(format!("{} {name}", caller.owner)).await?),
+        None => None,
+    };
+    for _ in 0..TRIES {
+        if let Some(Keyed { key, identity }) = &keyed
+            && let Some(kept) = ledger.kept(key).await?
+        {
+            return replayed(&kept, identity);
+        }
+        let (encoded, change) = match shop {
+            Shop::Facts { sales, .. } => {
+                let decision = sales.decide(&caller, request.clone()).await?;
+                (platform.answer(operation, decision.outcome)?, decision.change)
+            }
+            // What changes, changes there.
+            Shop::Relayed(relay) => (relay_to(&**relay, &platform, relayed.clone()).await?, Change::default()),
+        };
+        let keep = keyed.as_ref().map(|Keyed { key, identity }| {
+            (key.clone(), Kept { identity: *identity, answer: stored(&encoded), at: shop.now() })
+        });
+        if change.is_empty() && keep.is_none() {
+            return Ok(encoded);
+        }
+        match ledger.commit(change, keep).await? {
+            Committed::Done => return Ok(encoded),
+            Committed::Stale => {}
+            Committed::Kept(kept) => {
+                return keyed.map_or_else(|| Err(Refusal::internal()), |keyed| replayed(&kept, &keyed.identity));
+            }
+        }
+    }
+    Err(Refusal::unavailable("Too many changes are made to this resource at the same time.", 1))
+}
+
+/// What a shop answers that speaks UCP itself.
+async fn relay_to(relay: &dyn Relay, platform: &Platform, relayed: Option<Relayed>) -> Result<Encoded, Refusal> {
+    let relayed = relayed.ok_or_else(|| {
+        tracing::error!("what the caller said was not kept");
+        Refusal::internal()
+    })?;
+    let operation = relayed.operation;
+    let carried = relay.carry(&platform.caller(), relayed).await?;
+    Ok(platform.relayed(operation, &carried))
+}
+
+#[cfg(test)]
+mod tests;

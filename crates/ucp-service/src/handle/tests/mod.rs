@@ -1,0 +1,266 @@
+//! The stages before a call is carried out. What carrying it out leaves behind is tested in `writing`.
+
+mod writing;
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use futures_util::future::BoxFuture;
+use serde_json::{Value, json};
+use ucp_core::{
+    Code, Operation, Release,
+    catalog::{
+        cursor::CursorKey,
+        market::{Market, Presentation},
+    },
+    operation::{CART, CATALOG_LOOKUP, CATALOG_SEARCH, CHECKOUT, ORDER, Offering},
+    port::{self, Catalog, Named, Page, Query},
+    purchase::{caller::Visitor, terms::Terms},
+};
+use ucp_testkit::Shop;
+use ucp_trust::{
+    address::{ProfileUrl, Reach},
+    directory::{Directory, DirectoryOptions},
+    fetch::{Fetch, FetchError, Fetched},
+};
+
+use super::*;
+use crate::{
+    access::Principal,
+    agent::Stated,
+    call::Endpoint,
+    platform::{Business, Policy},
+};
+
+/// A shop that knows nothing, and fails in the ways a shop can.
+struct Broken {
+    market: Arc<Market>,
+    key: CursorKey,
+}
+
+#[async_trait::async_trait]
+impl Catalog for Broken {
+    fn market(&self) -> Arc<Market> {
+        Arc::clone(&self.market)
+    }
+
+    fn cursor_key(&self) -> &CursorKey {
+        &self.key
+    }
+
+    async fn find(&self, _: &Query, _: &Visitor) -> Result<Page, Refusal> {
+        panic!("a secret of the shop")
+    }
+
+    async fn resolve(&self, ids: &[&str], _: &Presentation, _: &Visitor) -> Result<Vec<Named>, Refusal> {
+        if ids.contains(&"down") {
+            Err(Refusal::unavailable("The shop is closed.", 7))
+        } else {
+            Ok(vec![Named::Found(Vec::new()); ids.len()])
+        }
+    }
+}
+
+/// Platforms on the network, by address: what fetching their profiles leads to.
+struct Network(BTreeMap<&'static str, Result<Value, FetchError>>);
+
+impl Fetch for Network {
+    fn fetch<'a>(&'a self, url: &'a ProfileUrl) -> BoxFuture<'a, Result<Fetched, FetchError>> {
+        let found = self.0.get(url.as_str()).cloned().unwrap_or(Err(FetchError::UnknownHost));
+        Box::pin(std::future::ready(found.map(|profile| Fetched { body: profile.to_string().into(), max_age: None })))
+    }
+}
+
+fn profile(version: &str, capabilities: &[&str]) -> Value {
+    let entry = json!([{ "version": version }]);
+    let capabilities: serde_json::Map<_, _> = capabilities.iter().map(|name| ((*name).into(), entry.clone())).collect();
+    json!({ "ucp": { "version": version, "capabilities": capabilities } })
+}
+
+const NEWEST: &str = "https://agent.example.com/newest";
+const OLDER: &str = "https://agent.example.com/older";
+const FUTURE: &str = "https://agent.example.com/future";
+const POOR: &str = "https://agent.example.com/poor";
+const BROKEN: &str = "https://agent.example.com/broken";
+const INSIDE: &str = "https://agent.example.com/inside";
+const BUYING: &str = "https://agent.example.com/buying";
+const OTHER: &str = "https://agent.example.com/other";
+const NOWHERE: &str = "https://agent.example.com/nowhere";
+
+fn network() -> Network {
+    let (newest, both) = (Release::NEWEST.date(), &[CATALOG_SEARCH, CATALOG_LOOKUP]);
+    Network(BTreeMap::from([
+        (NEWEST, Ok(profile(newest, both))),
+        (OLDER, Ok(profile("2026-04-08", both))),
+        (FUTURE, Ok(profile("2031-01-01", both))),
+        (BUYING, Ok(profile("2026-04-08", &[CART, CHECKOUT, ORDER]))),
+        (OTHER, Ok(profile("2026-04-08", &[CART, CHECKOUT, ORDER]))),
+        (POOR, Ok(profile(newest, &[CATALOG_SEARCH]))),
+        (BROKEN, Ok(json!({ "ucp": {} }))),
+        (INSIDE, Err(FetchError::ForbiddenAddress { range: "private use" })),
+    ]))
+}
+
+fn broken_shop() -> Backend {
+    let market = json!({ "name": "Broken", "currency": "USD", "language": "en" });
+    let market = Arc::new(serde_json::from_value(market).expect("a market"));
+    let catalog = Arc::new(Broken { market, key: CursorKey::new([1; 32]) });
+    let sales = Arc::new(Shop::new(Terms::default()).desk.clone());
+    Backend { shop: port::Shop::Facts { catalog, sales }, directory: None }
+}
+
+/// A handler that several calls can go through.
+fn shared(policy: Policy) -> CallHandler {
+    before(broken_shop(), policy)
+}
+
+fn before(backend: Backend, policy: Policy) -> CallHandler {
+    let business = Arc::new(Business::new(&Offering::everything(), Some("https://shop.example/".into())));
+    let standing = Arc::clone(&business);
+    let directory = Directory::new(network(), DirectoryOptions::default(), move |profile| standing.standing(profile));
+    CallHandler::new(backend, Platforms::new(business, policy, Reach::Public, directory), Access::OPEN)
+}
+
+fn asking(operation: Operation, payload: Value, profile: Option<&str>) -> Call {
+    let stated = profile.map(|profile| Stated { place: "the test", text: profile.to_owned() });
+    Call {
+        operation,
+        endpoint: Endpoint::Root,
+        id: None,
+        payload,
+        profiles: stated.into_iter().collect(),
+        idempotency_keys: Vec::new(),
+        languages: Vec::new(),
+        admission: Principal::Anonymous.into(),
+        trace: ucp_core::port::Trace::default(),
+    }
+}
+
+async fn answered(handler: &CallHandler, call: Call) -> Result<Value, Fault> {
+    let reply = handler.handle(call).await?;
+    Ok(serde_json::from_str(&reply.encoded.document).expect("answers are JSON"))
+}
+
+async fn call(operation: Operation, payload: Value, profile: Option<&str>) -> Result<Value, Refusal> {
+    answered(&shared(Policy::Require), asking(operation, payload, profile)).await.map_err(|fault| fault.refusal)
+}
+
+const PLATFORM: Option<&str> = Some(NEWEST);
+
+fn nothing() -> (Operation, Value) {
+    (Operation::LookupCatalog, json!({ "ids": ["a"] }))
+}
+
+#[tokio::test]
+async fn platforms_are_answered_in_the_release_they_speak() {
+    let handler = shared(Policy::Require);
+    for (platform, version) in [(NEWEST, Release::NEWEST.date()), (OLDER, "2026-04-08"), (OLDER, "2026-04-08")] {
+        let (operation, payload) = nothing();
+        let answer = answered(&handler, asking(operation, payload, Some(platform))).await.expect("an answer");
+        assert_eq!(answer["ucp"]["version"], version);
+        let capabilities = json!({ "dev.ucp.shopping.catalog.lookup": [{ "version": version }] });
+        assert_eq!(answer["ucp"]["capabilities"], capabilities, "the operation's own, and no other (NEG-05)");
+    }
+}
+
+#[tokio::test]
+async fn a_release_that_is_not_spoken_here_is_refused_with_both_sides_named() {
+    let handler = shared(Policy::Require);
+    let (operation, payload) = nothing();
+    let fault = answered(&handler, asking(operation, payload.clone(), Some(FUTURE))).await.expect_err("refused");
+    assert_eq!(fault.refusal.code, Code::VersionUnsupported);
+    for named in ["2031-01-01", "2026-01-11", "2026-04-08", Release::NEWEST.date()] {
+        assert!(fault.refusal.content.contains(named), "{}", fault.refusal.content);
+    }
+    assert_eq!(fault.refusal.continue_url.as_deref(), Some("https://shop.example/"));
+    // An endpoint of one release is for that one, though another would do elsewhere.
+    let endpoint = Endpoint::Of(Release::V2026_04_08);
+    let call = Call { endpoint, ..asking(operation, payload.clone(), Some(NEWEST)) };
+    let fault = answered(&handler, call).await.expect_err("refused");
+    assert_eq!((fault.refusal.code, fault.release), (Code::VersionUnsupported, Release::V2026_04_08));
+    let call = Call { endpoint, ..asking(operation, payload, Some(OLDER)) };
+    assert_eq!(answered(&handler, call).await.expect("an answer")["ucp"]["version"], "2026-04-08");
+}
+
+#[tokio::test]
+async fn a_capability_that_is_not_shared_is_a_business_outcome() {
+    let answer = call(Operation::LookupCatalog, json!({ "ids": ["a"] }), Some(POOR)).await.expect("an answer");
+    assert_eq!(answer["ucp"]["status"], "error");
+    let message = &answer["messages"][0];
+    assert_eq!(
+        (&message["code"], &message["severity"]),
+        (&json!("capabilities_incompatible"), &json!("unrecoverable"))
+    );
+    assert_eq!(answer["continue_url"], "https://shop.example/");
+}
+
+#[tokio::test]
+async fn what_happens_to_an_unreachable_platform_is_a_policy() {
+    let (operation, payload) = nothing();
+    let ask =
+        async |policy, platform| answered(&shared(policy), asking(operation, payload.clone(), Some(platform))).await;
+    let refused = async |policy, platform| ask(policy, platform).await.expect_err("refused").refusal;
+    let unreachable = refused(Policy::Require, NOWHERE).await;
+    assert_eq!(unreachable.code, Code::ProfileUnreachable);
+    assert!(unreachable.retry_after.is_some());
+    let answer = ask(Policy::Lenient, NOWHERE).await.expect("an answer");
+    assert_eq!(answer["messages"][1]["code"], "profile_unreachable");
+    let answer = ask(Policy::Development, NOWHERE).await.expect("an answer");
+    assert_eq!(answer["messages"].as_array().map(Vec::len), Some(1), "no note");
+    for policy in [Policy::Require, Policy::Lenient, Policy::Development] {
+        assert_eq!(refused(policy, BROKEN).await.code, Code::ProfileMalformed);
+        assert_eq!(refused(policy, INSIDE).await.code, Code::InvalidProfileUrl);
+        assert_eq!(refused(policy, "https://127.0.0.1/p").await.code, Code::InvalidProfileUrl);
+        assert_eq!(refused(policy, FUTURE).await.code, Code::VersionUnsupported);
+    }
+}
+
+#[tokio::test]
+async fn a_credential_of_another_platform_is_refused_also_when_it_is_known() {
+    let handler = shared(Policy::Require);
+    for _ in 0..2 {
+        let (operation, payload) = nothing();
+        let profile = ProfileUrl::parse(OLDER, Reach::Public).expect("an address");
+        let call = Call { admission: Principal::Signed(profile).into(), ..asking(operation, payload, PLATFORM) };
+        assert_eq!(answered(&handler, call).await.expect_err("refused").refusal.code, Code::Forbidden);
+    }
+}
+
+#[tokio::test]
+async fn the_process_that_started_this_one_is_taken_at_its_word() {
+    let (operation, payload) = nothing();
+    let call =
+        Call { admission: Principal::Local.into(), ..asking(operation, payload, Some("https://desktop.invalid/p")) };
+    assert!(answered(&shared(Policy::Require), call).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_panic_is_an_answer_and_tells_nothing() {
+    let refusal = call(Operation::SearchCatalog, json!({ "query": "x" }), PLATFORM).await.expect_err("refused");
+    assert_eq!(refusal, Refusal::internal());
+}
+
+#[tokio::test]
+async fn a_failure_of_the_shop_reaches_the_caller_as_it_is() {
+    let refusal = call(Operation::LookupCatalog, json!({ "ids": ["down"] }), PLATFORM).await.expect_err("refused");
+    assert_eq!((refusal.code, refusal.retry_after), (Code::Unavailable, Some(7)));
+}
+
+#[tokio::test]
+async fn callers_are_identified_before_their_payload_is_read() {
+    let nonsense = json!({ "ids": 3 });
+    let anonymous = call(Operation::LookupCatalog, nonsense.clone(), None).await.expect_err("refused");
+    assert_eq!(anonymous.code, Code::InvalidProfileUrl);
+    let identified = call(Operation::LookupCatalog, nonsense, PLATFORM).await.expect_err("refused");
+    assert_eq!((identified.code, identified.path.as_deref()), (Code::InvalidRequest, Some("$.ids")));
+}
+
+#[tokio::test]
+async fn nothing_found_is_an_outcome() {
+    let found = call(Operation::LookupCatalog, json!({ "ids": ["a", "a"] }), PLATFORM).await.expect("an answer");
+    assert_eq!(found["messages"], json!([{ "type": "info", "code": "not_found", "content": "a" }]));
+    let missing = call(Operation::GetProduct, json!({ "id": "a" }), PLATFORM).await.expect("an answer");
+    assert_eq!(
+        (&missing["ucp"]["status"], &missing["messages"][0]["severity"]),
+        (&json!("error"), &json!("unrecoverable"))
+    );
+}

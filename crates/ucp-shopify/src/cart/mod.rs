@@ -1,0 +1,409 @@
+//! Buying from a shop behind the Storefront API: its cart is what a platform stated, and the buyer pays on its page.
+//!
+//! | module | holds |
+//! | :-- | :-- |
+//! | `plan` | what differs between what is stated and what is there |
+//! | `delivery` | how goods travel |
+//! | `quote` | what is there, in the domain's words |
+//! | `messages` | what the shop says about it |
+//! | `shape` | what answers look like |
+//! | `turns` | one after another at each cart |
+//!
+//! Changes are one request, carried out in order and not as a whole. Whatever becomes of it, what is answered is what is in
+//! the cart afterwards: an error of the API does not mean that nothing happened, and nothing is sent twice. The name of a
+//! cart is the key to it; it goes no further than the desk that keeps it.
+
+mod delivery;
+mod messages;
+mod plan;
+mod quote;
+mod shape;
+mod turns;
+
+use std::collections::{BTreeMap, HashSet};
+
+use async_trait::async_trait;
+use serde_json::{Map, Value, json};
+use ucp_core::{
+    Refusal,
+    message::{Message, Severity},
+    operation::{DISCOUNT, FULFILLMENT},
+    port::{Catalog as _, Completion, SalesCapabilities},
+    purchase::{
+        line_item::MAX_QUANTITY,
+        pricer::{Inquiry, Priced, Pricer},
+        quote::Purpose,
+    },
+};
+
+pub(super) use self::turns::Turns;
+use self::{
+    messages::Notes,
+    plan::{Goal, Plan, Wish},
+    quote::Reading,
+    shape::{Cart, Found, Outcomes, Told},
+};
+use super::{
+    Storefront,
+    client::Problem,
+    documents::{self, Document},
+};
+use ucp_net::{Effort, Failure, Unreadable, failure::Reach};
+
+/// How many lines a cart may have: what a query may cost leaves room for no more.
+const MOST_LINES: usize = 40;
+
+/// How often a cart is tried to be made: each time without what the shop refused the time before.
+const MOST_TRIES: usize = 4;
+
+/// What `cartCreate` answers.
+#[derive(serde::Deserialize)]
+struct Created {
+    #[serde(default)]
+    created: Option<Told>,
+}
+
+/// What became of a change, and the cart as it is then; `None` when the shop no longer has it.
+struct Changed {
+    cart: Option<Cart>,
+    came: Came,
+}
+
+/// How far a change came.
+enum Came {
+    /// It was carried out, as far as the shop did not say otherwise.
+    Through,
+    /// Nobody knows, or not all of it. The cart was read again.
+    Perhaps,
+    /// The shop did not take the request for one. The cart was read again.
+    Rejected(Vec<Problem>),
+    /// It was not sent. The cart is the one from before.
+    Nowhere(Failure),
+}
+
+/// Refuses what no shop could price.
+fn check(inquiry: &Inquiry<'_>) -> Result<(), Refusal> {
+    let lines = &inquiry.draft.line_items;
+    if lines.len() > MOST_LINES {
+        return Err(Refusal::invalid("$.line_items", "This shop takes no carts with so many lines.")
+            .accepting(format!("at most {MOST_LINES} lines; one line can be of several")));
+    }
+    let mut ids = HashSet::new();
+    for (position, line) in lines.iter().enumerate() {
+        let at = |member: &str| format!("$.line_items[{position}].{member}");
+        if !(1..=MAX_QUANTITY).contains(&line.quantity) {
+            let content = format!("{} of one item cannot be bought.", line.quantity);
+            return Err(
+                Refusal::invalid(at("quantity"), content).accepting(format!("a whole number from 1 to {MAX_QUANTITY}"))
+            );
+        }
+        if let Some(id) = &line.id
+            && !ids.insert(id.as_str())
+        {
+            return Err(Refusal::invalid(at("id"), format!("Two lines have the id `{id}`."))
+                .accepting("an id of its own for each line; new lines have none"));
+        }
+    }
+    Ok(())
+}
+
+/// That a change may have been made, and that the shop cannot be asked whether it was.
+fn unknown(failure: Failure) -> Refusal {
+    let wait = Refusal::from(failure).retry_after.unwrap_or(1);
+    let content = "The shop did not say whether it made this change, and cannot be asked at the moment. Repeat the call \
+                   with the same idempotency key, if it has one.";
+    Refusal::unavailable(content, wait)
+}
+
+impl Storefront {
+    /// The variables that every operation on carts has, for this buyer.
+    fn cart_variables(&self, inquiry: &Inquiry<'_>) -> Map<String, Value> {
+        let standing = self.standing();
+        let context = standing.in_context(&standing.market.presentation(&inquiry.draft.context.of_catalog()));
+        match json!(context) {
+            Value::Object(variables) => variables,
+            _ => Map::new(),
+        }
+    }
+
+    fn wish(&self, inquiry: &Inquiry<'_>) -> Wish {
+        let presentation = self.market().presentation(&inquiry.draft.context.of_catalog());
+        Wish::of(inquiry, presentation.country.as_deref())
+    }
+
+    /// A new cart; `None` when nothing of what is wanted can be put into one. What the shop refuses is left out, and said so:
+    /// it would refuse everything else with it.
+    async fn create(&self, inquiry: &Inquiry<'_>, wish: &mut Wish, notes: &mut Notes) -> Result<Option<Cart>, Refusal> {
+        let mut heard = Notes::default();
+        for _ in 0..MOST_TRIES {
+            let (input, goods) = wish.input();
+            if goods.is_empty() {
+                return Ok(None);
+            }
+            let mut variables = self.cart_variables(inquiry);
+            variables.insert("input".to_owned(), input);
+            let visitor = &inquiry.caller.visitor;
+            let asked = self.client().ask::<Created>(&documents::CART_CREATE, &variables, Effort::Write, visitor);
+            let reply = asked.await?;
+            let told = reply.data.and_then(|data| data.created).unwrap_or_default();
+            heard = Notes::default();
+            heard.hear(&told, &goods);
+            if told.cart.is_some() {
+                notes.add(heard);
+                return Ok(told.cart);
+            }
+            if no_such_country(&reply.errors) && wish.stay_at_home() {
+                notes.say(undeliverable());
+                continue;
+            }
+            if !heard.spare(wish) {
+                break;
+            }
+            notes.add(std::mem::take(&mut heard));
+        }
+        Err(heard.refusal())
+    }
+
+    /// The cart of this name as it is; `None` when there is none.
+    async fn cart(&self, inquiry: &Inquiry<'_>, reference: &str) -> Result<Option<Cart>, Failure> {
+        let mut variables = self.cart_variables(inquiry);
+        variables.insert("cart".to_owned(), reference.into());
+        let visitor = &inquiry.caller.visitor;
+        let reply = self.client().ask::<Found>(&documents::CART, &variables, Effort::Read, visitor).await?;
+        let failed = !reply.errors.is_empty();
+        match reply.data()?.cart {
+            // A cart that could not be shown is not one that is gone.
+            None if failed => Err(Failure::Unreadable(Unreadable::Unexpected)),
+            cart => Ok(cart),
+        }
+    }
+
+    /// Makes changes, and reads what is there then. What is answered is believed only where all of it came back.
+    ///
+    /// # Errors
+    /// [`Unavailable`](ucp_core::Code::Unavailable) when nobody knows what is there.
+    async fn change(
+        &self,
+        inquiry: &Inquiry<'_>,
+        cart: Cart,
+        plan: &Plan,
+        notes: &mut Notes,
+    ) -> Result<Changed, Refusal> {
+        if plan.changes.is_empty() {
+            return Ok(Changed { cart: Some(cart), came: Came::Through });
+        }
+        let document: Document = documents::cart_changes(&plan.changes);
+        let mut variables = self.cart_variables(inquiry);
+        variables.extend(plan.variables.clone());
+        variables.insert("cart".to_owned(), cart.id.as_str().into());
+        let reply = self.client().ask::<Outcomes>(&document, &variables, Effort::Write, &inquiry.caller.visitor).await;
+        let came = match reply {
+            Ok(reply) => match reply.data {
+                None => Came::Rejected(reply.errors),
+                Some(mut outcomes) => {
+                    let mut whole = reply.errors.is_empty();
+                    let mut last = None;
+                    for change in &plan.changes {
+                        let told = outcomes.remove(change.name()).flatten();
+                        whole &= told.is_some();
+                        let told = told.unwrap_or_default();
+                        notes.hear(&told, plan.goods(*change));
+                        last = told.cart;
+                    }
+                    if whole && last.is_some() {
+                        return Ok(Changed { cart: last, came: Came::Through });
+                    }
+                    if whole { Came::Through } else { Came::Perhaps }
+                }
+            },
+            Err(failure) if failure.reach() == Reach::Never => {
+                return Ok(Changed { cart: Some(cart), came: Came::Nowhere(failure) });
+            }
+            Err(failure) => {
+                tracing::warn!(%failure, "nobody knows how far a change of a cart came; it is looked at");
+                Came::Perhaps
+            }
+        };
+        Ok(Changed { cart: self.cart(inquiry, &cart.id).await.map_err(unknown)?, came })
+    }
+
+    /// Brings a cart to what is wanted: what is in it, then how it travels, which depends on the first.
+    async fn bring(
+        &self,
+        inquiry: &Inquiry<'_>,
+        wish: &mut Wish,
+        cart: Cart,
+        notes: &mut Notes,
+    ) -> Result<Option<Cart>, Refusal> {
+        let nothing = BTreeMap::new();
+        let known = inquiry.held.map_or(&nothing, |held| &held.lines);
+        let plan = wish.plan(&cart, known);
+        let mut changed = self.change(inquiry, cart, &plan, notes).await?;
+        if let (Came::Rejected(errors), Some(cart)) = (&changed.came, &changed.cart)
+            && no_such_country(errors)
+            && wish.plan(cart, known) == plan
+            && wish.stay_at_home()
+        {
+            notes.say(undeliverable());
+            let plan = wish.plan(cart, known);
+            changed = self.change(inquiry, cart.clone(), &plan, notes).await?;
+        }
+        let Changed { cart: Some(cart), came } = changed else { return Ok(None) };
+        match came {
+            Came::Nowhere(failure) => return Err(failure.into()),
+            Came::Perhaps | Came::Rejected(_) => {
+                if !wish.plan(&cart, known).changes.is_empty() {
+                    notes.broken();
+                }
+                return Ok(Some(cart));
+            }
+            Came::Through => {}
+        }
+        // What was refused together with other goods takes them along; they are wanted without it.
+        wish.refused.extend(notes.refused_goods().cloned());
+        let plan = if wish.refused.is_empty() { Plan::default() } else { wish.plan(&cart, known).of_lines() };
+        let Changed { cart: Some(cart), came } = self.change(inquiry, cart, &plan, notes).await? else {
+            return Ok(None);
+        };
+        if !matches!(came, Came::Through) {
+            notes.broken();
+            return Ok(Some(cart));
+        }
+        self.deliver(inquiry, cart, notes).await
+    }
+
+    /// Lets goods travel as the platform chose.
+    async fn deliver(&self, inquiry: &Inquiry<'_>, cart: Cart, notes: &mut Notes) -> Result<Option<Cart>, Refusal> {
+        if !inquiry.caller.has(FULFILLMENT) {
+            return Ok(Some(cart));
+        }
+        let plan = cart.deliver(inquiry);
+        let Changed { cart, came } = self.change(inquiry, cart, &plan, notes).await?;
+        if let Some(cart) = &cart
+            && !matches!(came, Came::Through)
+            && !cart.deliver(inquiry).changes.is_empty()
+        {
+            notes.broken();
+        }
+        Ok(cart)
+    }
+
+    /// What a platform stated, in the cart that is held for it or in a new one.
+    async fn stated(&self, inquiry: &Inquiry<'_>, wish: &mut Wish, notes: &mut Notes) -> Result<Stated, Refusal> {
+        if let Some(held) = inquiry.held {
+            let _turn = self.turns().take(&held.reference).await?;
+            if let Some(cart) = self.cart(inquiry, &held.reference).await?
+                && let Some(cart) = self.bring(inquiry, wish, cart, notes).await?
+            {
+                return Ok(Stated::There(Box::new(cart)));
+            }
+            if inquiry.purpose == Purpose::Checkout {
+                return Ok(Stated::Concluded);
+            }
+            // What the shop has given up is made anew: the platform has stated all of it.
+            *wish = self.wish(inquiry);
+            *notes = Notes::default();
+        }
+        let made = match self.create(inquiry, wish, notes).await? {
+            Some(cart) => self.deliver(inquiry, cart, notes).await?,
+            None => None,
+        };
+        Ok(made.map_or(Stated::Nothing, |cart| Stated::There(Box::new(cart))))
+    }
+}
+
+/// What became of what a platform stated.
+enum Stated {
+    /// It is in this cart.
+    There(Box<Cart>),
+    /// There was nothing that a cart could be made of.
+    Nothing,
+    /// The cart of the checkout is gone: the buyer has paid, or it was given up.
+    Concluded,
+}
+
+impl Wish {
+    /// Takes back where goods are sent; whether anything was said about it.
+    fn stay_at_home(&mut self) -> bool {
+        let sent = matches!(std::mem::replace(&mut self.goal, Goal::Unsaid), Goal::To(_));
+        if sent {
+            self.buyer.country_code = None;
+        }
+        sent
+    }
+}
+
+/// Whether the shop knows no such country.
+fn no_such_country(errors: &[Problem]) -> bool {
+    errors.iter().any(|error| error.message.contains("countryCode"))
+}
+
+fn undeliverable() -> Message {
+    let content =
+        "The shop does not know the country of this address. State its ISO 3166-1 alpha-2 code, such as `US`.";
+    let path = "$.fulfillment.methods[0].destinations";
+    Message::error("address_undeliverable", content, Severity::Recoverable).at(path)
+}
+
+#[async_trait]
+impl Pricer for Storefront {
+    fn capabilities(&self) -> SalesCapabilities {
+        SalesCapabilities { completion: Completion::HandOff, orders: false, extensions: &[FULFILLMENT, DISCOUNT] }
+    }
+
+    async fn price(&self, inquiry: Inquiry<'_>) -> Result<Option<Priced>, Refusal> {
+        check(&inquiry)?;
+        let mut wish = self.wish(&inquiry);
+        let mut notes = Notes::default();
+        let stated = self.stated(&inquiry, &mut wish, &mut notes).await?;
+        let wish = self.wish(&inquiry);
+        let reading = Reading::new(&inquiry, &wish, self.client().counters());
+        match stated {
+            Stated::There(cart) => Ok(Some(reading.priced(&cart, notes)?)),
+            Stated::Nothing => reading.nothing(notes, &self.market()).map(Some),
+            Stated::Concluded => Ok(None),
+        }
+    }
+
+    async fn look(&self, inquiry: Inquiry<'_>) -> Result<Option<Priced>, Refusal> {
+        let wish = self.wish(&inquiry);
+        let reading = |cart: Option<&Cart>| {
+            let reading = Reading::new(&inquiry, &wish, self.client().counters());
+            match cart {
+                Some(cart) => Ok(reading.priced(cart, Notes::looked())?),
+                None => reading.nothing(Notes::default(), &self.market()),
+            }
+        };
+        // There was nothing to make a cart of.
+        let Some(held) = inquiry.held else { return reading(None).map(Some) };
+        let Some(cart) = self.cart(&inquiry, &held.reference).await? else { return Ok(None) };
+        reading(Some(&cart)).map(Some)
+    }
+
+    async fn give_up(&self, inquiry: Inquiry<'_>) -> Result<(), Refusal> {
+        let Some(held) = inquiry.held else { return Ok(()) };
+        let _turn = self.turns().take(&held.reference).await?;
+        let variables = json!({ "cart": held.reference, "lines": held.lines.values().collect::<Vec<_>>() });
+        let told =
+            self.client().ask::<Outcomes>(&documents::CART_FORGET, &variables, Effort::Write, &inquiry.caller.visitor);
+        let mut outcomes = told.await?.data.unwrap_or_default();
+        // What is known of the buyer has to go; lines without a buyer are nobody's.
+        let Some(forgotten) = outcomes.remove("forgotten").flatten() else {
+            return Err(Failure::Unreadable(Unreadable::Unexpected).into());
+        };
+        let mut notes = Notes::default();
+        notes.hear(&forgotten, &[]);
+        // One that is gone is given up already.
+        if notes.gone() {
+            return Ok(());
+        }
+        if !notes.is_empty() {
+            return Err(Refusal::unavailable("The shop does not give this cart up. Repeat the call.", 1));
+        }
+        let emptied = outcomes.remove("emptied").flatten();
+        if emptied.is_none_or(|told| !told.user_errors.is_empty()) {
+            tracing::warn!("the shop did not empty a cart that was given up");
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,392 @@
+//! What has to be changed so that the shop's cart is what a platform stated.
+//!
+//! A platform states everything anew; the API changes bit by bit. The plan is what differs, and nothing where nothing does:
+//! a cart that is as it should be is not written to.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashSet},
+    fmt,
+};
+
+use serde_json::{Map, Value, json};
+use ucp_core::{
+    operation::{DISCOUNT, FULFILLMENT},
+    purchase::{
+        buyer::PostalAddress,
+        draft::Draft,
+        fulfillment::MethodKind,
+        pricer::Inquiry,
+        quote::{Previous, Purpose},
+    },
+};
+
+use super::{
+    delivery::{destinations, kind_of, methods},
+    shape::{Address, Attribute, Buyer, Cart},
+};
+use crate::{
+    catalog::build::{VARIANT, is_id},
+    documents::CartChange,
+};
+
+/// Changes in the order in which they are made, with what each is to lead to. Its `Debug` form has nothing of what they are
+/// about: that is a buyer's, and names of lines have that of the cart in them.
+#[derive(Clone, Default, PartialEq)]
+pub(super) struct Plan {
+    pub(super) changes: Vec<CartChange>,
+    pub(super) variables: Map<String, Value>,
+    /// Which goods the lines of a change are of, by their places in it.
+    goods: BTreeMap<&'static str, Vec<String>>,
+}
+
+impl fmt::Debug for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Plan").field("changes", &self.changes).finish_non_exhaustive()
+    }
+}
+
+impl Plan {
+    pub(super) fn add(&mut self, change: CartChange, wanted: Value) {
+        self.changes.push(change);
+        self.variables.insert(change.name().to_owned(), wanted);
+    }
+
+    /// The goods of the lines of a change, in their order there.
+    pub(super) fn goods(&self, change: CartChange) -> &[String] {
+        self.goods.get(change.name()).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Only what it changes about lines.
+    pub(super) fn of_lines(mut self) -> Self {
+        let about = |change: &CartChange| matches!(change, CartChange::Remove | CartChange::Update | CartChange::Add);
+        self.changes.retain(about);
+        let changes = &self.changes;
+        self.variables.retain(|name, _| changes.iter().any(|change| change.name() == name));
+        self
+    }
+}
+
+/// What a platform states, in the API's words. Its `Debug` form has nothing about the buyer.
+#[derive(Clone, PartialEq)]
+pub(super) struct Wish {
+    /// The lines, each with its identifier as the platform knows it.
+    pub(super) lines: Vec<WishedLine>,
+    /// What is wanted and cannot be of this shop, by how it is called.
+    pub(super) foreign: BTreeSet<String>,
+    /// Goods that the shop refuses as they are wanted; what is there of them stays as it is.
+    pub(super) refused: BTreeSet<String>,
+    /// The codes, each once; `None` where they are not the platform's to state.
+    pub(super) codes: Option<Vec<String>>,
+    pub(super) buyer: Buyer,
+    pub(super) goal: Goal,
+    pub(super) attributes: Vec<Attribute>,
+}
+
+impl fmt::Debug for Wish {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Wish").field("lines", &self.lines).field("refused", &self.refused).finish_non_exhaustive()
+    }
+}
+
+/// A line that is wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct WishedLine {
+    pub(super) id: Option<String>,
+    pub(super) item: String,
+    pub(super) quantity: u64,
+}
+
+/// Where goods are sent.
+#[derive(Clone, PartialEq)]
+pub(super) enum Goal {
+    /// That is not the platform's to state, or not what it is about.
+    Unsaid,
+    /// The platform states no address.
+    Nowhere,
+    /// There.
+    To(Box<Address>),
+}
+
+/// What is wanted of one line of a cart. Wanted lines of the same goods are one, as they are in the shop's cart, unless it
+/// has several of them already.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Target<'a> {
+    pub(super) item: &'a str,
+    pub(super) quantity: u64,
+    /// Which line of the cart it is.
+    pub(super) there: Option<usize>,
+    /// Which of the wanted lines it is, the first of them.
+    pub(super) wished: usize,
+}
+
+impl Wish {
+    /// What an inquiry states. `country` is the one that prices are shown for.
+    pub(super) fn of(inquiry: &Inquiry<'_>, country: Option<&str>) -> Self {
+        let Inquiry { purpose, draft, caller, previous, .. } = *inquiry;
+        let (own, foreign): (Vec<_>, Vec<_>) = draft.line_items.iter().partition(|line| is_id(&line.item, VARIANT));
+        let line = |line: &ucp_core::purchase::draft::LineDraft| WishedLine {
+            id: line.id.clone(),
+            item: line.item.clone(),
+            quantity: line.quantity,
+        };
+        let goal = match purpose {
+            Purpose::Checkout if caller.has(FULFILLMENT) => shipped_to(draft, previous),
+            _ => Goal::Unsaid,
+        };
+        let of_goal = match &goal {
+            Goal::To(address) => address.country_code.clone(),
+            Goal::Unsaid | Goal::Nowhere => None,
+        };
+        let stated = draft.buyer.as_ref();
+        Self {
+            lines: own.into_iter().map(line).collect(),
+            foreign: foreign.into_iter().map(|line| line.item.clone()).collect(),
+            refused: BTreeSet::new(),
+            codes: caller.has(DISCOUNT).then(|| once(draft.codes.as_deref().unwrap_or_default())),
+            buyer: Buyer {
+                email: filled(stated.and_then(|buyer| buyer.email.as_ref())),
+                phone: filled(stated.and_then(|buyer| buyer.phone_number.as_ref())),
+                country_code: of_goal.or_else(|| country.map(str::to_owned)),
+            },
+            goal,
+            attributes: attributes(draft),
+        }
+    }
+
+    /// What a new cart is made of, and the goods of its lines by their places.
+    pub(super) fn input(&self) -> (Value, Vec<String>) {
+        let targets = self.targets(&[], &BTreeMap::new());
+        let lines: Vec<_> = targets.iter().map(Target::new_line).collect();
+        let goods = targets.iter().map(|target| target.item.to_owned()).collect();
+        let mut input = json!({ "lines": lines });
+        if let Some(codes) = self.codes.as_ref().filter(|codes| !codes.is_empty()) {
+            input["discountCodes"] = json!(codes);
+        }
+        if self.buyer != Buyer::default() {
+            input["buyerIdentity"] = json!(self.buyer);
+        }
+        if let Goal::To(address) = &self.goal {
+            input["delivery"] = json!({ "addresses": [selected(address)] });
+        }
+        if !self.attributes.is_empty() {
+            input["attributes"] = json!(self.attributes);
+        }
+        (input, goods)
+    }
+
+    /// What has to be changed in a cart. `known` are the shop's names of lines by ours.
+    pub(super) fn plan(&self, cart: &Cart, known: &BTreeMap<String, String>) -> Plan {
+        let mut plan = Plan::default();
+        self.plan_lines(cart, known, &mut plan);
+        if let Some(attributes) = self.other_attributes(cart) {
+            plan.add(CartChange::Attributes, json!(attributes));
+        }
+        if let Some(codes) = &self.codes {
+            let own: Vec<_> = cart.discount_codes.iter().map(|own| own.code.as_str()).collect();
+            if folded(codes) != folded(&own) {
+                plan.add(CartChange::Codes, json!(codes));
+            }
+        }
+        if let Some(buyer) = self.buyer.instead_of(&cart.buyer_identity.clone().unwrap_or_default()) {
+            plan.add(CartChange::Buyer, buyer);
+        }
+        match &self.goal {
+            Goal::To(address) if cart.address() != Some(address) => {
+                plan.add(CartChange::Address, json!([selected(address)]));
+            }
+            Goal::Nowhere if cart.address().is_some() => plan.add(CartChange::Address, json!([])),
+            Goal::Unsaid | Goal::Nowhere | Goal::To(_) => {}
+        }
+        plan
+    }
+
+    fn plan_lines(&self, cart: &Cart, known: &BTreeMap<String, String>, plan: &mut Plan) {
+        let there: Vec<_> =
+            cart.lines.nodes.iter().map(|line| (line.id.as_str(), line.merchandise.id.as_str())).collect();
+        let targets = self.targets(&there, known);
+        let kept: HashSet<_> = targets.iter().filter_map(|target| target.there).collect();
+        let gone = there.iter().enumerate().filter(|(place, _)| !kept.contains(place)).map(|(_, (id, _))| *id);
+        let gone: Vec<_> = gone.collect();
+        if !gone.is_empty() {
+            plan.add(CartChange::Remove, json!(gone));
+        }
+        let refused = |target: &&Target<'_>| self.refused.contains(target.item);
+        let differing = targets.iter().filter(|target| !refused(target)).filter_map(|target| {
+            let line = &cart.lines.nodes[target.there?];
+            let update = json!({ "id": line.id, "quantity": target.quantity });
+            (line.quantity != target.quantity).then(|| (target.item.to_owned(), update))
+        });
+        let (goods, differing): (Vec<_>, Vec<_>) = differing.unzip();
+        if !differing.is_empty() {
+            plan.add(CartChange::Update, json!(differing));
+            plan.goods.insert(CartChange::Update.name(), goods);
+        }
+        let new: Vec<_> = targets.iter().filter(|target| target.there.is_none()).collect();
+        if !new.is_empty() {
+            plan.add(CartChange::Add, new.iter().map(|target| target.new_line()).collect());
+            plan.goods.insert(CartChange::Add.name(), new.iter().map(|target| target.item.to_owned()).collect());
+        }
+    }
+
+    /// For each line that is wanted, which one in a cart it is, by the names and the goods of the lines there: the one that
+    /// it was, or else one of the same goods. What is refused is none that could be added.
+    pub(super) fn targets(&self, there: &[(&str, &str)], known: &BTreeMap<String, String>) -> Vec<Target<'_>> {
+        let mut taken = HashSet::new();
+        let mut matched = vec![None; self.lines.len()];
+        for (line, place) in self.lines.iter().zip(&mut matched) {
+            let own = line.id.as_ref().and_then(|id| known.get(id));
+            let found = own.and_then(|own| there.iter().position(|(id, _)| id == own));
+            *place = found.filter(|place| there[*place].1 == line.item && taken.insert(*place));
+        }
+        for (line, place) in self.lines.iter().zip(&mut matched).filter(|(_, place)| place.is_none()) {
+            let mut same = (0..there.len()).filter(|place| there[*place].1 == line.item);
+            *place = same.find(|place| taken.insert(*place));
+        }
+        let mut targets: Vec<Target<'_>> = Vec::with_capacity(self.lines.len());
+        let whole = self.lines.iter().zip(matched).enumerate();
+        let (own, more): (Vec<_>, Vec<_>) = whole.partition(|(_, (_, place))| place.is_some());
+        for (wished, (line, there)) in own {
+            targets.push(Target { item: &line.item, quantity: line.quantity, there, wished });
+        }
+        for (wished, (line, _)) in more {
+            match targets.iter_mut().find(|target| target.item == line.item) {
+                Some(target) => target.quantity = target.quantity.saturating_add(line.quantity),
+                None if self.refused.contains(&line.item) => {}
+                None => targets.push(Target { item: &line.item, quantity: line.quantity, there: None, wished }),
+            }
+        }
+        targets.sort_by_key(|target| target.wished);
+        targets
+    }
+
+    /// How many are wanted of each kind of goods.
+    pub(super) fn wanted(&self) -> BTreeMap<&str, u64> {
+        let mut wanted: BTreeMap<&str, u64> = BTreeMap::new();
+        for line in &self.lines {
+            let sum = wanted.entry(&line.item).or_default();
+            *sum = sum.saturating_add(line.quantity);
+        }
+        wanted
+    }
+
+    /// The attributes that a cart is to have, where it has others. Those that no platform can have stated stay.
+    fn other_attributes(&self, cart: &Cart) -> Option<Vec<Attribute>> {
+        let stated = |attribute: &&Attribute| attribute.key.starts_with(HIDDEN);
+        let sorted = |attributes: &mut Vec<&Attribute>| attributes.sort_by(|one, other| one.key.cmp(&other.key));
+        let mut own: Vec<_> = cart.attributes.iter().filter(stated).collect();
+        let mut wanted: Vec<_> = self.attributes.iter().collect();
+        sorted(&mut own);
+        sorted(&mut wanted);
+        let others = cart.attributes.iter().filter(|attribute| !stated(attribute));
+        (own != wanted).then(|| others.chain(&self.attributes).cloned().collect())
+    }
+}
+
+impl Target<'_> {
+    fn new_line(&self) -> Value {
+        json!({ "merchandiseId": self.item, "quantity": self.quantity })
+    }
+}
+
+impl Buyer {
+    /// What has to be said where this is wanted and that is there: what nobody states any more is taken away. The country
+    /// alone stays, because a cart is always somewhere.
+    fn instead_of(&self, there: &Self) -> Option<Value> {
+        let digits = |text: &Option<String>| -> Option<String> {
+            text.as_ref().map(|text| text.chars().filter(char::is_ascii_digit).collect())
+        };
+        let lower = |text: &Option<String>| text.as_ref().map(|text| text.to_lowercase());
+        let differs = lower(&self.email) != lower(&there.email)
+            || digits(&self.phone) != digits(&there.phone)
+            || self.country_code.is_some() && self.country_code != there.country_code;
+        differs.then(|| {
+            let mut wanted = json!(self);
+            for (name, own, other) in [("email", &self.email, &there.email), ("phone", &self.phone, &there.phone)] {
+                if own.is_none() && other.is_some() {
+                    wanted[name] = Value::Null;
+                }
+            }
+            wanted
+        })
+    }
+}
+
+impl Cart {
+    /// The address that it is sent to.
+    pub(super) fn address(&self) -> Option<&Address> {
+        self.delivery.as_ref().and_then(|delivery| delivery.addresses.first()).map(|selectable| &selectable.address)
+    }
+
+    /// What has to be changed so that groups travel as a platform chose.
+    pub(super) fn deliver(&self, inquiry: &Inquiry<'_>) -> Plan {
+        let mut plan = Plan::default();
+        let selections = self.selections(inquiry);
+        if !selections.is_empty() {
+            plan.add(CartChange::Delivery, json!(selections));
+        }
+        plan
+    }
+}
+
+/// Where the goods of the method that ships are sent.
+fn shipped_to(draft: &Draft, previous: &Previous) -> Goal {
+    let methods = methods(draft);
+    let Some(method) = methods.iter().find(|method| kind_of(method, previous) == MethodKind::Shipping) else {
+        // Whoever picks goods up has said nothing about an address.
+        return if methods.is_empty() { Goal::Nowhere } else { Goal::Unsaid };
+    };
+    let (destinations, selected) = destinations(method, previous);
+    let chosen = selected.and_then(|place| destinations.get(place));
+    chosen.map_or(Goal::Nowhere, |chosen| Goal::To(Box::new(address(&chosen.address, draft))))
+}
+
+fn filled(text: Option<&String>) -> Option<String> {
+    text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
+}
+
+fn address(stated: &PostalAddress, draft: &Draft) -> Address {
+    let buyer = draft.buyer.as_ref();
+    let or = |own: &Option<String>, of_buyer: Option<&String>| filled(own.as_ref()).or_else(|| filled(of_buyer));
+    Address {
+        address1: filled(stated.street_address.as_ref()),
+        address2: filled(stated.extended_address.as_ref()),
+        city: filled(stated.address_locality.as_ref()),
+        province_code: filled(stated.address_region.as_ref()),
+        zip: filled(stated.postal_code.as_ref()),
+        country_code: filled(stated.address_country.as_ref()).map(|country| country.to_ascii_uppercase()),
+        first_name: or(&stated.first_name, buyer.and_then(|buyer| buyer.first_name.as_ref())),
+        last_name: or(&stated.last_name, buyer.and_then(|buyer| buyer.last_name.as_ref())),
+        phone: or(&stated.phone_number, buyer.and_then(|buyer| buyer.phone_number.as_ref())),
+    }
+}
+
+fn selected(address: &Address) -> Value {
+    json!({ "selected": true, "address": { "deliveryAddress": address } })
+}
+
+/// Codes without those that only repeat another: the API does not tell apart how they are written.
+fn once(codes: &[String]) -> Vec<String> {
+    let mut seen = HashSet::new();
+    codes.iter().filter(|code| seen.insert(code.to_lowercase())).cloned().collect()
+}
+
+fn folded<T: AsRef<str>>(codes: &[T]) -> BTreeSet<String> {
+    codes.iter().map(|code| code.as_ref().to_lowercase()).collect()
+}
+
+/// What attributes begin with that buyers do not see.
+const HIDDEN: char = '_';
+
+/// Referral parameters, noted where buyers do not see them.
+fn attributes(draft: &Draft) -> Vec<Attribute> {
+    let parameters = draft.attribution.iter().flatten();
+    let texts = parameters.filter_map(|(name, value)| match value {
+        Value::String(text) => Some((name, text.clone())),
+        Value::Number(number) => Some((name, number.to_string())),
+        Value::Bool(_) | Value::Null | Value::Array(_) | Value::Object(_) => None,
+    });
+    texts.map(|(name, value)| Attribute { key: format!("{HIDDEN}{name}"), value: Some(value) }).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,414 @@
+//! What the shop's cart costs, in the domain's words.
+//!
+//! Totals are made of their parts, so that they add up whatever the shop states. Parts that are finer than the currency are
+//! rounded, each by half a minor unit at most; what that is off by goes to the largest line. What the shop's own total has
+//! beyond that is an entry of its own, and if it is more than a minor unit for each part, the buyer has to look at it.
+
+mod delivery;
+
+use std::{
+    cell::Cell,
+    collections::{BTreeMap, HashMap, HashSet},
+};
+
+use ucp_core::{
+    Refusal,
+    catalog::market::Market,
+    message::{Message, Severity},
+    money::{Amount, Currency},
+    operation::{DISCOUNT, FULFILLMENT},
+    purchase::{
+        discount::{self, Applied, Discounts},
+        fulfillment::MethodKind,
+        held::Held,
+        line_item::{Item, LineItem},
+        pricer::{Inquiry, Priced},
+        quote::{Purpose, Quote},
+        totals::{Total, TotalKind, Totals},
+    },
+};
+
+use self::delivery::undelivered;
+use super::{
+    messages::Notes,
+    plan::Wish,
+    shape::{Allocation, Cart, Group, Line},
+};
+use crate::{money::Money, text};
+use ucp_net::{Counters, Failure, Unreadable};
+
+/// A cart as it is, for whoever asked.
+pub(super) struct Reading<'a> {
+    inquiry: &'a Inquiry<'a>,
+    wish: &'a Wish,
+    counters: &'a Counters,
+    /// How many parts of totals were rounded.
+    rounded: Cell<i128>,
+}
+
+/// What a line costs, in minor units.
+struct LineCost {
+    price: Amount,
+    subtotal: i128,
+    /// What is taken off, below zero.
+    discount: i128,
+}
+
+/// The lines of a cart by our names, in the order in which they are answered.
+struct Lines<'a> {
+    lines: Vec<(String, &'a Line)>,
+    ever: u64,
+}
+
+impl<'a> Reading<'a> {
+    pub(super) fn new(inquiry: &'a Inquiry<'a>, wish: &'a Wish, counters: &'a Counters) -> Self {
+        Self { inquiry, wish, counters, rounded: Cell::new(0) }
+    }
+}
+
+impl Reading<'_> {
+    /// What a cart costs.
+    ///
+    /// # Errors
+    /// [`Unreadable::Unexpected`] where an amount is none.
+    pub(super) fn priced(&self, cart: &Cart, notes: Notes) -> Result<Priced, Failure> {
+        let Inquiry { purpose, draft, caller, held, .. } = *self.inquiry;
+        let currency = cart.cost.total_amount.currency().map_err(|_| self.unexpected("a currency"))?;
+        let known = held.map(|held| &held.lines);
+        let lines = self.lines(cart, known);
+        let mut costs = Vec::with_capacity(lines.lines.len());
+        for (_, line) in &lines.lines {
+            costs.push(self.line_cost(line, currency)?);
+        }
+        let groups = cart.groups();
+        let charges = self.charges(groups, currency)?;
+        let discounts = self.discounts(cart, &lines, currency)?;
+        let (totals, review) = self.totals(cart, &mut costs, &charges, currency)?;
+        let line_items = lines.lines.iter().zip(&costs).map(|((id, line), cost)| self.line_item(id, line, cost));
+        let line_items = line_items.collect::<Result<Vec<_>, _>>()?;
+
+        let pending = notes.pending_delivery();
+        let mut messages = notes.about(&lines.lines, Some(cart), self.wish);
+        let names: BTreeMap<_, _> = lines.lines.iter().map(|(id, line)| (id.clone(), line.id.clone())).collect();
+        let fulfillment = (purpose == Purpose::Checkout && caller.has(FULFILLMENT))
+            .then(|| self.fulfillment(cart, groups, &lines, currency))
+            .transpose()?
+            .flatten();
+        let deliverable = !groups.is_empty() && groups.iter().all(|group| group.selected_delivery_option.is_some());
+        let shipped = line_items.iter().any(|line| line.item.needs_fulfillment);
+        if purpose == Purpose::Checkout && caller.has(FULFILLMENT) && shipped {
+            let shown = fulfillment.as_ref().and_then(|fulfillment| fulfillment.methods.first());
+            messages.extend(undelivered(cart, shown).into_iter().filter(|_| !pending));
+            messages.extend(shown.into_iter().flat_map(|shown| self.not_offered(shown)));
+        }
+        if purpose == Purpose::Checkout {
+            messages.push(
+                Message::info("taxes_at_checkout", "Taxes and duties are worked out on the shop's own page.")
+                    .at("$.totals"),
+            );
+        }
+        let purchasable = !line_items.is_empty();
+        let page = text::address(&cart.checkout_url);
+        let mut reviews = Vec::new();
+        if purpose == Purpose::Checkout {
+            messages.extend(nothing_there(&messages).filter(|_| !purchasable));
+            reviews.extend(review);
+            if page.is_some() {
+                let content = "The shop takes payments on its own page only: the buyer reviews and pays there.";
+                reviews.push(Message::error("payment_on_shop_page", content, Severity::RequiresBuyerReview));
+            } else {
+                self.counters.note("carts without a page to pay on");
+                tracing::error!("the shop states no page on which a cart could be paid that could be shown to anybody");
+                let content = "The shop takes payments on its own page only, and states none that could be opened.";
+                messages.push(Message::error("payment_unavailable", content, Severity::Unrecoverable));
+            }
+        }
+        let quote = Quote {
+            currency,
+            line_items,
+            lines_ever: lines.ever,
+            totals,
+            discounts: caller
+                .has(DISCOUNT)
+                .then(|| Discounts { codes: draft.codes.clone().unwrap_or_default(), applied: discounts }),
+            fulfillment,
+            deliverable,
+            messages,
+            reviews,
+        };
+        let held = Held { reference: cart.id.clone(), lines: names, continue_url: page };
+        Ok(Priced { quote, purchasable, held: Some(held) })
+    }
+
+    /// Lines by our names: those the platform wants, in its order, then what else is there. A line that is there with a
+    /// quantity of nothing is not there.
+    fn lines<'a>(&self, cart: &'a Cart, known: Option<&BTreeMap<String, String>>) -> Lines<'a> {
+        let nothing = BTreeMap::new();
+        let known = known.unwrap_or(&nothing);
+        let names: HashMap<&str, &str> = known.iter().map(|(ours, theirs)| (theirs.as_str(), ours.as_str())).collect();
+        let nodes = &cart.lines.nodes;
+        let there: Vec<_> = nodes.iter().map(|line| (line.id.as_str(), line.merchandise.id.as_str())).collect();
+        let targets = self.wish.targets(&there, known);
+        let wanted: Vec<_> = targets.iter().filter_map(|target| Some((target.there?, Some(target.wished)))).collect();
+        let rest = (0..nodes.len()).filter(|place| !wanted.iter().any(|(own, _)| own == place));
+        let order: Vec<_> = wanted.iter().copied().chain(rest.map(|place| (place, None))).collect();
+        let order = order.into_iter().filter(|(place, _)| nodes[*place].quantity > 0);
+
+        // A cart that was made anew has other names for the same lines: those that were wanted by their ids keep them, and so
+        // do those of the same goods.
+        let previous = &self.inquiry.previous.line_items;
+        let held = |id: &str| known.contains_key(id) || previous.iter().any(|line| line.id == id);
+        let mut taken: HashSet<&str> = HashSet::new();
+        let mut ids: Vec<(usize, Option<usize>, Option<&str>)> =
+            order.map(|(place, wished)| (place, wished, names.get(nodes[place].id.as_str()).copied())).collect();
+        taken.extend(ids.iter().filter_map(|(.., id)| *id));
+        for (_, wished, id) in ids.iter_mut().filter(|(.., id)| id.is_none()) {
+            let stated = wished.and_then(|wished| self.wish.lines[wished].id.as_deref());
+            *id = stated.filter(|id| held(id) && taken.insert(id));
+        }
+        for (place, _, id) in ids.iter_mut().filter(|(.., id)| id.is_none()) {
+            let item = &nodes[*place].merchandise.id;
+            let mut same = previous.iter().filter(|line| line.item.id == *item).map(|line| line.id.as_str());
+            *id = same.find(|id| taken.insert(id));
+        }
+        let mut ever = self.inquiry.previous.lines_ever;
+        let name = |(place, _, id): (usize, Option<usize>, Option<&str>)| {
+            let id = id.map_or_else(
+                || {
+                    ever += 1;
+                    format!("li_{ever}")
+                },
+                str::to_owned,
+            );
+            (id, &nodes[place])
+        };
+        let lines = ids.into_iter().map(name).collect();
+        Lines { lines, ever }
+    }
+
+    fn line_cost(&self, line: &Line, currency: Currency) -> Result<LineCost, Failure> {
+        let subtotal = self.part(&line.cost.subtotal_amount, currency)?;
+        let total = self.part(&line.cost.total_amount, currency)?;
+        let price = self.amount(&line.cost.amount_per_quantity, currency)?;
+        Ok(LineCost { price, subtotal, discount: (total - subtotal).min(0) })
+    }
+
+    fn line_item(&self, id: &str, line: &Line, cost: &LineCost) -> Result<LineItem, Failure> {
+        let merchandise = &line.merchandise;
+        let too_large = |_| self.unexpected("an amount");
+        let mut totals = Totals::of(cost.subtotal).map_err(too_large)?;
+        totals.push(TotalKind::ItemsDiscount, None, cost.discount).map_err(too_large)?;
+        let product = text::line(&merchandise.product.title).unwrap_or_default();
+        let variant = text::line(&merchandise.title).filter(|title| title != "Default Title");
+        Ok(LineItem {
+            id: id.to_owned(),
+            item: Item {
+                id: merchandise.id.clone(),
+                title: variant.map_or_else(|| product.clone(), |variant| format!("{product} – {variant}")),
+                price: cost.price,
+                image_url: merchandise.image.as_ref().and_then(|image| text::address(&image.url)),
+                needs_fulfillment: merchandise.requires_shipping,
+                weight_grams: 0,
+            },
+            quantity: line.quantity,
+            totals: totals.finish().map_err(too_large)?,
+            parent_id: None,
+        })
+    }
+
+    /// What the chosen ways to travel cost, with the kind of each.
+    fn charges(&self, groups: &[Group], currency: Currency) -> Result<Vec<(MethodKind, i128)>, Failure> {
+        let chosen = groups.iter().filter_map(Group::chosen);
+        chosen.map(|option| Ok((option.kind(), self.part(&option.estimated_cost, currency)?))).collect()
+    }
+
+    /// The totals, and why the buyer has to look at them.
+    fn totals(
+        &self,
+        cart: &Cart,
+        lines: &mut [LineCost],
+        charges: &[(MethodKind, i128)],
+        currency: Currency,
+    ) -> Result<(Vec<Total>, Option<Message>), Failure> {
+        let too_large = |_| self.unexpected("an amount");
+        let mut whole = 0;
+        let mut off_delivery = 0;
+        for allocation in &cart.discount_allocations {
+            let amount = self.part(&allocation.discounted_amount, currency)?;
+            if allocation.target_type.as_deref() == Some("SHIPPING_LINE") {
+                off_delivery += amount;
+            } else {
+                whole += amount;
+            }
+        }
+        let delivery: i128 = charges.iter().map(|(_, amount)| amount).sum();
+        let goods = |lines: &[LineCost]| -> i128 { lines.iter().map(|line| line.subtotal + line.discount).sum() };
+        // What is taken off never takes more than there is.
+        let whole = whole.min(goods(lines));
+        let off_delivery = off_delivery.min(delivery);
+        // A cart is an estimate without delivery.
+        let estimate = self.inquiry.purpose == Purpose::Cart;
+        let travel = delivery - off_delivery;
+        let off = if estimate { whole } else { whole + off_delivery };
+        let parts = i128::try_from(lines.len() + charges.len() + cart.discount_allocations.len()).unwrap_or(i128::MAX);
+        let stated = self.part(&cart.cost.total_amount, currency)?;
+        // Whether the shop's total has the delivery in it depends on how far its checkout is; ours has it once there is one.
+        let other = if estimate { stated - travel } else { stated + travel };
+        let sum = goods(lines) - off + if estimate { 0 } else { delivery };
+        let mut difference = [stated - sum, other - sum]
+            .into_iter()
+            .min_by_key(|difference: &i128| difference.abs())
+            .unwrap_or_default();
+        // What was rounded away is given back where it shows least.
+        if 2 * difference.abs() <= self.rounded.get()
+            && sum + difference >= 0
+            && let Some(largest) = lines.iter_mut().max_by_key(|line| line.subtotal)
+            && largest.subtotal + largest.discount + difference >= 0
+        {
+            largest.subtotal += difference;
+            difference = 0;
+        }
+        let mut totals = Totals::of(lines.iter().map(|line| line.subtotal).sum()).map_err(too_large)?;
+        let reduced = lines.iter().map(|line| line.discount).sum();
+        totals.push(TotalKind::ItemsDiscount, None, reduced).map_err(too_large)?;
+        totals.push(TotalKind::Discount, None, -off).map_err(too_large)?;
+        for (kind, text) in [(MethodKind::Shipping, "Shipping"), (MethodKind::Pickup, "Pickup")] {
+            let of: Vec<_> = charges.iter().filter(|(own, _)| *own == kind).map(|(_, amount)| *amount).collect();
+            if !of.is_empty() && !estimate {
+                totals.push(TotalKind::Fulfillment, Some(text.to_owned()), of.iter().sum()).map_err(too_large)?;
+            }
+        }
+        let mut review = None;
+        if difference.abs() > parts {
+            self.counters.note("cart totals that do not add up");
+            let content =
+                "The shop's total differs from the sum of what it states; the buyer sees on the shop's page why.";
+            review = Some(Message::error("total_differs", content, Severity::RequiresBuyerReview).at("$.totals"));
+        }
+        let text = || Some("Adjustment by the shop".to_owned());
+        match difference {
+            0 => {}
+            more if more > 0 => totals.push(TotalKind::Fee, text(), more).map_err(too_large)?,
+            less => totals.push(TotalKind::Discount, text(), less.max(-totals.sum())).map_err(too_large)?,
+        }
+        Ok((totals.finish().map_err(too_large)?, review))
+    }
+
+    /// The discounts in effect. A code that takes from several lines is one discount with several parts.
+    fn discounts(&self, cart: &Cart, lines: &Lines<'_>, currency: Currency) -> Result<Vec<Applied>, Failure> {
+        let mut applied: Vec<Applied> = Vec::new();
+        let mut add = |allocation: &Allocation, path: String| -> Result<(), Failure> {
+            let amount = self.amount(&allocation.discounted_amount, currency)?;
+            if amount == Amount::ZERO {
+                return Ok(());
+            }
+            let code = allocation.code.as_deref().and_then(text::line);
+            let title = code.clone().or_else(|| allocation.title.as_deref().and_then(text::line));
+            let title = title.unwrap_or_else(|| "Discount".to_owned());
+            let part = discount::Allocation { path, amount };
+            match applied.iter_mut().find(|own| own.code == code && own.title == title) {
+                Some(own) => {
+                    let sum = own.amount.minor().saturating_add(amount.minor());
+                    own.amount = Amount::new(sum).ok_or_else(|| self.unexpected("an amount"))?;
+                    own.allocations.push(part);
+                }
+                None => {
+                    let priority = u32::try_from(applied.len() + 1).unwrap_or(u32::MAX);
+                    applied.push(Applied {
+                        automatic: code.is_none(),
+                        code,
+                        title,
+                        amount,
+                        method: discount::Method::Across,
+                        priority,
+                        eligibility: None,
+                        allocations: vec![part],
+                    });
+                }
+            }
+            Ok(())
+        };
+        for (place, (_, line)) in lines.lines.iter().enumerate() {
+            for allocation in &line.discount_allocations {
+                add(allocation, format!("$.line_items[{place}]"))?;
+            }
+        }
+        for allocation in &cart.discount_allocations {
+            add(allocation, "$.totals[?(@.type == 'discount')]".to_owned())?;
+        }
+        Ok(applied)
+    }
+
+    /// An amount in minor units, which has to be in the currency of the cart.
+    fn minor(&self, money: &Money, currency: Currency) -> Result<i128, Failure> {
+        let minor = money.minor().map_err(|_| self.unexpected("an amount"))?;
+        if money.currency() != Ok(currency) {
+            return Err(self.unexpected("a currency"));
+        }
+        if minor.rounded {
+            self.counters.note("amounts that were rounded");
+        }
+        Ok(minor.units)
+    }
+
+    /// An amount that something can cost, not below zero: the API states what is taken off without a sign.
+    fn positive(&self, money: &Money, currency: Currency) -> Result<i128, Failure> {
+        self.amount(money, currency).map(|amount| amount.minor().into())
+    }
+
+    /// The same, as a part of the totals.
+    fn part(&self, money: &Money, currency: Currency) -> Result<i128, Failure> {
+        let rounded = money.minor().is_ok_and(|minor| minor.rounded);
+        self.rounded.set(self.rounded.get() + i128::from(rounded));
+        self.positive(money, currency)
+    }
+
+    fn amount(&self, money: &Money, currency: Currency) -> Result<Amount, Failure> {
+        let minor = i64::try_from(self.minor(money, currency)?).ok();
+        minor.and_then(Amount::new).ok_or_else(|| self.unexpected("an amount"))
+    }
+
+    fn unexpected(&self, what: &'static str) -> Failure {
+        self.counters.note("answers of an unexpected form");
+        tracing::error!(what, "the shop's cart has something in it that is none");
+        Failure::Unreadable(Unreadable::Unexpected)
+    }
+}
+
+/// That there is nothing to buy, unless something else keeps it from being bought.
+fn nothing_there(messages: &[Message]) -> Option<Message> {
+    let kept = messages.iter().any(|message| matches!(message, Message::Error { .. }));
+    let nothing = || Message::error("item_unavailable", "There is nothing to buy.", Severity::Recoverable);
+    (!kept).then(|| nothing().at("$.line_items"))
+}
+
+impl Reading<'_> {
+    /// That there is no cart, because nothing of what is wanted can be bought.
+    ///
+    /// # Errors
+    /// A sum beyond all bounds, which nothing is not.
+    pub(super) fn nothing(&self, notes: Notes, market: &Market) -> Result<Priced, Refusal> {
+        let Inquiry { purpose, draft, caller, .. } = *self.inquiry;
+        let mut messages = notes.about(&[], None, self.wish);
+        if purpose == Purpose::Checkout {
+            messages.extend(nothing_there(&messages));
+        }
+        let quote = Quote {
+            currency: market.currency,
+            line_items: Vec::new(),
+            lines_ever: self.inquiry.previous.lines_ever,
+            totals: Totals::of(0).and_then(Totals::finish).map_err(|_| Refusal::internal())?,
+            discounts: caller
+                .has(DISCOUNT)
+                .then(|| Discounts { codes: draft.codes.clone().unwrap_or_default(), applied: Vec::new() }),
+            fulfillment: None,
+            deliverable: false,
+            messages,
+            reviews: Vec::new(),
+        };
+        Ok(Priced { quote, purchasable: false, held: None })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,259 @@
+//! What answers about carts look like. Words of the API's vocabularies are texts: there are ever more of them.
+//!
+//! What has the name of a cart in it, or says who its buyer is, cannot be printed.
+
+use std::{collections::BTreeMap, fmt};
+
+use serde::{Deserialize, Serialize};
+use ucp_core::purchase::fulfillment::MethodKind;
+
+use crate::money::Money;
+
+/// A list in the API's connections.
+#[derive(Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Nodes<T> {
+    pub(super) nodes: Vec<T>,
+}
+
+#[derive(Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Cart {
+    pub(super) id: String,
+    pub(super) checkout_url: String,
+    #[serde(default)]
+    pub(super) attributes: Vec<Attribute>,
+    #[serde(default)]
+    pub(super) buyer_identity: Option<Buyer>,
+    #[serde(default)]
+    pub(super) discount_codes: Vec<DiscountCode>,
+    #[serde(default)]
+    pub(super) discount_allocations: Vec<Allocation>,
+    pub(super) cost: Cost,
+    #[serde(default)]
+    pub(super) delivery: Option<Delivery>,
+    pub(super) lines: Nodes<Line>,
+    #[serde(default)]
+    pub(super) delivery_groups: Option<Nodes<Group>>,
+}
+
+impl fmt::Debug for Cart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cart").field("lines", &self.lines.nodes.len()).finish_non_exhaustive()
+    }
+}
+
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Attribute {
+    pub(super) key: String,
+    #[serde(default)]
+    pub(super) value: Option<String>,
+}
+
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Buyer {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) email: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) phone: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) country_code: Option<String>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct DiscountCode {
+    pub(super) code: String,
+    #[serde(default)]
+    pub(super) applicable: Option<bool>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Allocation {
+    #[serde(default)]
+    pub(super) target_type: Option<String>,
+    pub(super) discounted_amount: Money,
+    #[serde(default)]
+    pub(super) code: Option<String>,
+    #[serde(default)]
+    pub(super) title: Option<String>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Cost {
+    pub(super) total_amount: Money,
+}
+
+#[derive(Clone, Deserialize)]
+pub(super) struct Delivery {
+    #[serde(default)]
+    pub(super) addresses: Vec<Selectable>,
+}
+
+#[derive(Clone, Deserialize)]
+pub(super) struct Selectable {
+    pub(super) address: Address,
+}
+
+/// An address as it is sent and as it comes back.
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Address {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) address1: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) address2: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) city: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) province_code: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) zip: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) country_code: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) first_name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) last_name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) phone: Option<String>,
+}
+
+#[derive(Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Line {
+    pub(super) id: String,
+    pub(super) quantity: u64,
+    pub(super) cost: LineCost,
+    #[serde(default)]
+    pub(super) discount_allocations: Vec<Allocation>,
+    pub(super) merchandise: Merchandise,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct LineCost {
+    pub(super) amount_per_quantity: Money,
+    pub(super) subtotal_amount: Money,
+    pub(super) total_amount: Money,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Merchandise {
+    pub(super) id: String,
+    #[serde(default)]
+    pub(super) title: String,
+    #[serde(default = "yes")]
+    pub(super) requires_shipping: bool,
+    #[serde(default)]
+    pub(super) image: Option<Image>,
+    pub(super) product: Product,
+}
+
+const fn yes() -> bool {
+    true
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Image {
+    pub(super) url: String,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Product {
+    pub(super) title: String,
+}
+
+#[derive(Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Group {
+    pub(super) id: String,
+    pub(super) cart_lines: Nodes<LineId>,
+    #[serde(default)]
+    pub(super) delivery_options: Vec<DeliveryOption>,
+    #[serde(default)]
+    pub(super) selected_delivery_option: Option<Handle>,
+}
+
+#[derive(Clone, Deserialize)]
+pub(super) struct LineId {
+    pub(super) id: String,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Handle {
+    pub(super) handle: String,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct DeliveryOption {
+    pub(super) handle: String,
+    #[serde(default)]
+    pub(super) title: Option<String>,
+    #[serde(default)]
+    pub(super) description: Option<String>,
+    #[serde(default)]
+    pub(super) delivery_method_type: Option<String>,
+    pub(super) estimated_cost: Money,
+}
+
+impl DeliveryOption {
+    /// Whether goods are sent or picked up.
+    pub(super) fn kind(&self) -> MethodKind {
+        match self.delivery_method_type.as_deref() {
+            Some("PICK_UP" | "PICKUP_POINT" | "RETAIL") => MethodKind::Pickup,
+            _ => MethodKind::Shipping,
+        }
+    }
+}
+
+impl Group {
+    /// Its options of a kind.
+    pub(super) fn of_kind(&self, kind: MethodKind) -> impl Iterator<Item = &DeliveryOption> {
+        self.delivery_options.iter().filter(move |option| option.kind() == kind)
+    }
+
+    /// The option that is chosen.
+    pub(super) fn chosen(&self) -> Option<&DeliveryOption> {
+        let handle = &self.selected_delivery_option.as_ref()?.handle;
+        self.delivery_options.iter().find(|option| option.handle == *handle)
+    }
+}
+
+/// What a mutation says.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Told {
+    pub(super) user_errors: Vec<UserError>,
+    pub(super) warnings: Vec<Warning>,
+    pub(super) cart: Option<Cart>,
+}
+
+#[derive(Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub(super) struct UserError {
+    pub(super) code: Option<String>,
+    pub(super) field: Option<Vec<String>>,
+    pub(super) message: String,
+}
+
+#[derive(Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub(super) struct Warning {
+    pub(super) code: String,
+    pub(super) message: String,
+    pub(super) target: String,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Found {
+    #[serde(default)]
+    pub(super) cart: Option<Cart>,
+}
+
+/// What each change of a request came to, by its alias; `null` where an error beside the answer says why.
+pub(super) type Outcomes = BTreeMap<String, Option<Told>>;

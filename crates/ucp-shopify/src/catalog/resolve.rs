@@ -1,0 +1,482 @@
+//! What identifiers name, one product in full, and more variants of it.
+//!
+//! Identifiers are asked about in slices, at the same time. A slice that fails leaves the others: what it was about has not
+//! been checked, which is another thing than naming nothing.
+
+use std::{
+    borrow::Cow,
+    collections::{HashMap, HashSet},
+    sync::Arc,
+    time::Duration,
+};
+
+use futures_util::future::join_all;
+use serde_json::{Map, Value, json, value::RawValue};
+use ucp_core::{
+    Refusal,
+    catalog::{
+        market::Presentation,
+        product::{Product, Variant},
+    },
+    operation::{Freshness, Operation},
+    port::{Match, Named, Target},
+    purchase::caller::Visitor,
+};
+
+use super::{
+    Storefront, Variables,
+    build::{self, Built, PRODUCT, VARIANT, is_id},
+    find::stale,
+    freshness,
+    lenient::Lenient,
+    shape,
+};
+use crate::{
+    client::{Problem, Step},
+    documents::{self, LISTED_MEDIA, MOST_COMBINATIONS, MOST_PRODUCTS, OPENED_MEDIA, OPENED_VARIANTS, variants_beside},
+    market::InContext,
+};
+use ucp_net::{Failure, Filled, Served, Staleness};
+
+/// How many pages of variants are asked for at most, of a product that does not say which it has.
+const MOST_PAGES: usize = 20;
+
+/// The longest handle that is asked about, in characters.
+const LONGEST_HANDLE: usize = 255;
+
+/// What the identifiers of one request name.
+#[derive(Debug)]
+pub(super) struct Slice {
+    named: Vec<Known>,
+    pub(super) weight: usize,
+}
+
+/// What an identifier names.
+#[derive(Clone, Debug)]
+enum Known {
+    Nothing,
+    /// There was an error about it.
+    Unchecked,
+    /// A product, in which way, and whether it is unknown which variants it has.
+    Product(Arc<Product>, Target, bool),
+    /// The variant with this id, and the same of its product.
+    Variant(Arc<Product>, String, bool),
+}
+
+/// More variants of a product.
+#[derive(Debug)]
+pub(super) struct More {
+    pub(super) variants: Vec<Variant>,
+    /// Where the next page of them begins.
+    next: Option<String>,
+    pub(super) weight: usize,
+}
+
+/// A kind of request about identifiers, as long as they are asked about together.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    Ids,
+    Handles,
+}
+
+/// How much of each product is asked for.
+#[derive(Clone, Copy)]
+struct Depth {
+    variants: usize,
+    media: usize,
+    freshness: Freshness,
+}
+
+impl Storefront {
+    pub(super) async fn look_up(
+        &self,
+        ids: &[&str],
+        presentation: &Presentation,
+        visitor: Visitor,
+    ) -> Result<Vec<Named>, Refusal> {
+        let context = self.standing().in_context(presentation);
+        let of = |asked: Asked| {
+            let mut own: Vec<_> = ids.iter().copied().filter(|id| kind(id) == Some(asked)).collect();
+            own.sort_unstable();
+            own.dedup();
+            own
+        };
+        let (gids, handles) = (of(Asked::Ids), of(Asked::Handles));
+        let slices = gids.chunks(MOST_PRODUCTS).map(|slice| (Asked::Ids, slice));
+        let slices: Vec<_> = slices.chain(handles.chunks(MOST_PRODUCTS).map(|slice| (Asked::Handles, slice))).collect();
+        let answers = join_all(slices.iter().map(|(asked, slice)| {
+            let depth = Depth {
+                variants: variants_beside(slice.len()),
+                media: LISTED_MEDIA,
+                freshness: freshness(Operation::LookupCatalog),
+            };
+            self.slice(*asked, slice, depth, &context, visitor)
+        }))
+        .await;
+
+        let mut known: HashMap<&str, Known> = HashMap::new();
+        let mut failures = Vec::new();
+        // What is of old because the shop failed, and how old the oldest of it is.
+        let mut old: HashSet<&str> = HashSet::new();
+        let mut age = Duration::ZERO;
+        for ((_, slice), answer) in slices.iter().zip(answers) {
+            match answer {
+                Ok(served) => {
+                    if served.stale == Some(Staleness::Failed) {
+                        old.extend(*slice);
+                        age = age.max(served.age);
+                    }
+                    known.extend(slice.iter().copied().zip(served.value.named.iter().cloned()));
+                }
+                Err(failure) => {
+                    known.extend(slice.iter().map(|id| (*id, Known::Unchecked)));
+                    failures.push(failure);
+                }
+            }
+        }
+        if let Some(failure) = failures.pop()
+            && failures.len() + 1 == slices.len()
+        {
+            return Err(failure.into());
+        }
+        let products = merged(known.values());
+        let of_old = |id: &str, named: Named| match named {
+            Named::Found(matches) if old.contains(id) => Named::Stale(matches, stale(age)),
+            named => named,
+        };
+        Ok(ids
+            .iter()
+            .map(|id| {
+                known.get(id).map_or_else(|| Named::Found(Vec::new()), |known| of_old(id, named(known, &products)))
+            })
+            .collect())
+    }
+
+    pub(super) async fn show(
+        &self,
+        id: &str,
+        presentation: &Presentation,
+        visitor: Visitor,
+    ) -> Result<Vec<Match>, Refusal> {
+        if kind(id) != Some(Asked::Ids) {
+            return Ok(Vec::new());
+        }
+        let context = self.standing().in_context(presentation);
+        let freshness = freshness(Operation::GetProduct);
+        let depth = Depth { variants: OPENED_VARIANTS, media: OPENED_MEDIA, freshness };
+        let served = self.slice(Asked::Ids, &[id], depth, &context, visitor).await?;
+        let mut known = served.value.named.first().cloned().unwrap_or(Known::Nothing);
+        if let Known::Product(product, _, unknown) | Known::Variant(product, _, unknown) = &mut known
+            && *unknown
+        {
+            *product = self.all_variants(product, &context, visitor, freshness).await?;
+        }
+        let products = merged([&known]);
+        match named(&known, &products) {
+            Named::Found(matches) | Named::Stale(matches, _) => Ok(matches),
+            Named::Unchecked => Err(Failure::Unreadable(ucp_net::Unreadable::Unexpected).into()),
+        }
+    }
+
+    pub(super) async fn add_variants(
+        &self,
+        product: &Arc<Product>,
+        combinations: &[&[usize]],
+        presentation: &Presentation,
+        visitor: Visitor,
+    ) -> Result<Arc<Product>, Refusal> {
+        let context = self.standing().in_context(presentation);
+        let answers = join_all(
+            combinations.chunks(MOST_COMBINATIONS).map(|slice| self.combinations(product, slice, &context, visitor)),
+        )
+        .await;
+        let mut variants = Vec::new();
+        for answer in answers {
+            variants.extend(answer?.value.variants.iter().cloned());
+        }
+        Ok(Arc::new(build::with_variants(product, variants)))
+    }
+
+    /// What the identifiers of one slice name, in their order.
+    async fn slice(
+        &self,
+        asked: Asked,
+        ids: &[&str],
+        depth: Depth,
+        context: &InContext,
+        visitor: Visitor,
+    ) -> Result<Served<Arc<Slice>>, Failure> {
+        let name = if asked == Asked::Ids { documents::NODES.name } else { "handles" };
+        let depths = [depth.variants, depth.media].map(|depth| depth.to_string());
+        let key = self.key(name, context, depths.iter().map(String::as_str).chain(ids.iter().copied()));
+        let fill = || {
+            let ids: Vec<String> = ids.iter().map(|id| (*id).to_owned()).collect();
+            let (shop, context) = (self.clone(), context.clone());
+            async move { shop.read_slice(asked, &ids, depth, &context, visitor).await }
+        };
+        self.0.nodes.get(&key, depth.freshness, fill).await
+    }
+
+    async fn read_slice(
+        &self,
+        asked: Asked,
+        ids: &[String],
+        depth: Depth,
+        context: &InContext,
+        visitor: Visitor,
+    ) -> Result<Filled<Arc<Slice>>, Failure> {
+        let mut own =
+            Map::from_iter([("variants".to_owned(), json!(depth.variants)), ("media".to_owned(), json!(depth.media))]);
+        let (nodes, errors, bytes) = match asked {
+            Asked::Ids => {
+                own.insert("ids".to_owned(), json!(ids));
+                let variables = Variables { context, own: &own, cards: true };
+                let reply = self.ask::<shape::Nodes>(&documents::NODES, variables, &visitor).await?;
+                let (errors, bytes) = (reply.errors.clone(), reply.bytes);
+                (reply.data()?.nodes, errors, bytes)
+            }
+            Asked::Handles => {
+                own.extend(ids.iter().enumerate().map(|(place, handle)| (format!("h{place}"), json!(handle))));
+                let variables = Variables { context, own: &own, cards: true };
+                let document = documents::handles(ids.len());
+                let reply = self.ask::<HashMap<String, Option<shape::Node>>>(&document, variables, &visitor).await?;
+                let (errors, bytes) = (reply.errors.clone(), reply.bytes);
+                let mut data = reply.data()?;
+                let nodes = (0..ids.len()).map(|place| data.remove(&format!("h{place}")).flatten()).collect();
+                (nodes, errors, bytes)
+            }
+        };
+        if nodes.len() != ids.len() {
+            tracing::error!(
+                asked = ids.len(),
+                answered = nodes.len(),
+                "the shop did not answer about every identifier"
+            );
+            return Err(Failure::Unreadable(ucp_net::Unreadable::Unexpected));
+        }
+        let named: Vec<_> = nodes
+            .into_iter()
+            .enumerate()
+            .map(|(place, node)| match node {
+                Some(node) => self.known(asked, &ids[place], &node),
+                None if errors.iter().any(|error| is_about(error, asked, place)) => Known::Unchecked,
+                None => Known::Nothing,
+            })
+            .collect();
+        let nothing = named.iter().all(|known| matches!(known, Known::Nothing));
+        let slice = Arc::new(Slice { named, weight: bytes.saturating_mul(2) });
+        Ok(match (errors.is_empty(), nothing) {
+            (false, _) => Filled::Once(slice),
+            (true, true) => Filled::Missing(slice),
+            (true, false) => Filled::Found(slice),
+        })
+    }
+
+    /// What an object is that an identifier named.
+    fn known(&self, asked: Asked, id: &str, node: &RawValue) -> Known {
+        let product = |built: Built| (Arc::new(built.product), built.unknown);
+        let Asked::Ids = asked else {
+            return self.card(node).map_or(Known::Nothing, |built| {
+                let (product, unknown) = product(built);
+                Known::Product(product, Target::ProductHandle, unknown)
+            });
+        };
+        match type_of(node).as_deref() {
+            Some("Product") => match self.card(node) {
+                Some(built) if built.product.id == id => {
+                    let (product, unknown) = product(built);
+                    Known::Product(product, Target::Product, unknown)
+                }
+                _ => Known::Nothing,
+            },
+            Some("ProductVariant") => {
+                let placed = serde_json::from_str::<shape::Placed>(node.get());
+                let built = match placed {
+                    Ok(placed) => {
+                        let own = serde_json::from_str(node.get()).unwrap_or(Lenient(None));
+                        build::build(placed.product, Some(own), self.counters())
+                    }
+                    Err(error) => {
+                        self.counters().note("products left out: not of the form that the API promises");
+                        tracing::warn!(%error, "a variant of the shop is left out");
+                        None
+                    }
+                };
+                match built {
+                    Some(built) if built.product.variants.iter().any(|variant| variant.id == id) => {
+                        let (product, unknown) = product(built);
+                        Known::Variant(product, id.to_owned(), unknown)
+                    }
+                    _ => Known::Nothing,
+                }
+            }
+            _ => Known::Nothing,
+        }
+    }
+
+    /// A page of the variants of a product.
+    pub(super) async fn more_variants(
+        &self,
+        product: &Arc<Product>,
+        after: Option<String>,
+        context: &InContext,
+        visitor: Visitor,
+        freshness: Freshness,
+    ) -> Result<Arc<More>, Failure> {
+        let mut own =
+            Map::from_iter([("id".to_owned(), json!(product.id)), ("first".to_owned(), json!(OPENED_VARIANTS))]);
+        if let Some(after) = after {
+            own.insert("after".to_owned(), json!(after));
+        }
+        let request: Vec<_> = own.values().map(ToString::to_string).collect();
+        let key = self.key(documents::VARIANTS.name, context, request.iter().map(String::as_str));
+        let (shop, product, context) = (self.clone(), Arc::clone(product), context.clone());
+        let served = self.0.variants.get(&key, freshness, move || async move {
+            let variables = Variables { context: &context, own: &own, cards: false };
+            let reply = shop.ask::<shape::More>(&documents::VARIANTS, variables, &visitor).await?;
+            let (whole, bytes) = (reply.errors.is_empty(), reply.bytes);
+            let more = Arc::new(match reply.data()?.product {
+                Some(shape::MoreOf { requires_selling_plan, variants: page }) => More {
+                    next: page.page_info.end_cursor.filter(|_| page.page_info.has_next_page),
+                    variants: build::more(&product, page.nodes, *requires_selling_plan == Some(true), shop.counters()),
+                    weight: bytes,
+                },
+                None => More { next: None, variants: Vec::new(), weight: 0 },
+            });
+            Ok(if whole { Filled::Found(more) } else { Filled::Once(more) })
+        });
+        served.await.map(|served| served.value)
+    }
+
+    /// A product that does not say which variants it has, with all of them.
+    async fn all_variants(
+        &self,
+        product: &Arc<Product>,
+        context: &InContext,
+        visitor: Visitor,
+        freshness: Freshness,
+    ) -> Result<Arc<Product>, Failure> {
+        let mut variants = Vec::new();
+        let mut after = None;
+        for _ in 0..MOST_PAGES {
+            let page = self.more_variants(product, after.clone(), context, visitor, freshness).await?;
+            variants.extend(page.variants.iter().cloned());
+            if page.next.is_none() || page.next == after {
+                break;
+            }
+            after.clone_from(&page.next);
+        }
+        Ok(Arc::new(build::with_variants(product, variants)))
+    }
+
+    /// The variants of these combinations of a product's options.
+    async fn combinations(
+        &self,
+        product: &Arc<Product>,
+        combinations: &[&[usize]],
+        context: &InContext,
+        visitor: Visitor,
+    ) -> Result<Served<Arc<More>>, Failure> {
+        let combinations: Vec<Vec<usize>> = combinations.iter().map(|values| values.to_vec()).collect();
+        let chosen = |values: &Vec<usize>| {
+            let choice = |(axis, value): (&ucp_core::catalog::product::ProductOption, &usize)| {
+                let value = axis.values.get(*value)?;
+                let (name, label) = (axis.canonical.as_ref(), value.canonical.as_ref());
+                Some(json!({ "name": name.unwrap_or(&axis.name), "value": label.unwrap_or(&value.label) }))
+            };
+            product.options.iter().zip(values).filter_map(choice).collect::<Value>()
+        };
+        let mut own = Map::from_iter([("id".to_owned(), json!(product.id))]);
+        own.extend(combinations.iter().enumerate().map(|(place, values)| (format!("v{place}"), chosen(values))));
+        let request: Vec<_> = own.values().map(ToString::to_string).collect();
+        let key = self.key("combinations", context, request.iter().map(String::as_str));
+        let (shop, product, context) = (self.clone(), Arc::clone(product), context.clone());
+        let fill = move || async move {
+            let document = documents::combinations(combinations.len());
+            let variables = Variables { context: &context, own: &own, cards: false };
+            let reply = shop
+                .ask::<HashMap<String, Option<HashMap<String, shape::Node>>>>(&document, variables, &visitor)
+                .await?;
+            let (whole, bytes) = (reply.errors.is_empty(), reply.bytes);
+            let mut nodes = reply.data()?.remove("product").flatten().unwrap_or_default();
+            let subscription = nodes.remove("requiresSellingPlan").is_some_and(|plan| plan.get() == "true");
+            let nodes = (0..combinations.len()).filter_map(|place| nodes.remove(&format!("v{place}")));
+            let nodes = nodes.filter(|node| node.get() != "null");
+            let nodes = nodes.map(|node| serde_json::from_str(node.get()).unwrap_or(Lenient(None))).collect();
+            let variants = build::more(&product, nodes, subscription, shop.counters());
+            // What was not asked for is not what was asked for.
+            let variants = variants.into_iter().filter(|variant| combinations.contains(&variant.values)).collect();
+            let more = Arc::new(More { variants, next: None, weight: bytes });
+            Ok(if whole { Filled::Found(more) } else { Filled::Once(more) })
+        };
+        self.0.variants.get(&key, freshness(Operation::GetProduct), fill).await
+    }
+}
+
+/// The type of an object. It is the first that is asked about it, and so the first that is answered: the rest, which may be
+/// long, is not looked through for it.
+fn type_of(node: &RawValue) -> Option<Cow<'_, str>> {
+    let first = node.get().strip_prefix(r#"{"__typename":""#).and_then(|rest| rest.split_once('"'));
+    match first {
+        Some((name, _)) if !name.contains('\\') => Some(name.into()),
+        _ => serde_json::from_str::<shape::Typed>(node.get()).ok().map(|typed| typed.name.into()),
+    }
+}
+
+/// How an identifier is asked about; `None` for one that cannot name anything.
+fn kind(id: &str) -> Option<Asked> {
+    if is_id(id, PRODUCT) || is_id(id, VARIANT) {
+        return Some(Asked::Ids);
+    }
+    let handle = !id.is_empty()
+        && id.chars().count() <= LONGEST_HANDLE
+        && id.chars().all(|letter| letter.is_alphanumeric() || matches!(letter, '-' | '_'));
+    handle.then_some(Asked::Handles)
+}
+
+/// Whether an error is about the identifier at a place.
+fn is_about(error: &Problem, asked: Asked, place: usize) -> bool {
+    match (asked, error.path.as_slice()) {
+        // An error about nothing in particular is about everything.
+        (_, []) | (Asked::Ids, [Step::Member(_)]) => true,
+        (Asked::Ids, [Step::Member(_), Step::Place(about), ..]) => *about == place,
+        (Asked::Handles, [Step::Member(alias), ..]) => *alias == format!("h{place}"),
+        _ => false,
+    }
+}
+
+/// Each product once, with the variants of all that is known of it: matches of one product have to agree on positions.
+fn merged<'a>(known: impl IntoIterator<Item = &'a Known>) -> HashMap<String, Arc<Product>> {
+    let mut products: HashMap<String, Arc<Product>> = HashMap::new();
+    for known in known {
+        let (Known::Product(product, ..) | Known::Variant(product, ..)) = known else { continue };
+        match products.get_mut(&product.id) {
+            None => {
+                products.insert(product.id.clone(), Arc::clone(product));
+            }
+            Some(held) => {
+                let missing = |variant: &&Variant| held.variants.iter().all(|own| own.id != variant.id);
+                let missing: Vec<_> = product.variants.iter().filter(missing).cloned().collect();
+                if !missing.is_empty() {
+                    *held = Arc::new(build::with_variants(held, missing));
+                }
+            }
+        }
+    }
+    products
+}
+
+fn named(known: &Known, products: &HashMap<String, Arc<Product>>) -> Named {
+    let (product, target, variant) = match known {
+        Known::Nothing => return Named::Found(Vec::new()),
+        Known::Unchecked => return Named::Unchecked,
+        Known::Product(product, target, _) => (product, Some(*target), None),
+        Known::Variant(product, id, _) => (product, None, Some(id)),
+    };
+    let product = products.get(&product.id).unwrap_or(product);
+    let target = match variant {
+        None => target,
+        Some(id) => product.variants.iter().position(|variant| variant.id == *id).map(Target::Variant),
+    };
+    Named::Found(target.map(|target| Match { product: Arc::clone(product), target }).into_iter().collect())
+}

@@ -1,0 +1,451 @@
+//! Asking the Storefront API: one GraphQL operation, one HTTP call.
+//!
+//! What the API says in its own way is turned into what [`ucp_net`] knows: throttling comes with
+//! status 200, a rejection of bots with status 430, and a release of the API that is no longer supported is silently
+//! answered by another. Errors about parts of an answer leave the rest of it; they are handed on beside it.
+//!
+//! A [`Client`] is what the catalog and selling are both built on.
+
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use http::{HeaderName, HeaderValue, Method, header};
+use memchr::memmem;
+use serde::{
+    Deserialize, Serialize,
+    de::{DeserializeOwned, IgnoredAny},
+};
+use serde_json::{Value, value::RawValue};
+use ucp_core::purchase::caller::Visitor;
+use url::Url;
+
+use super::{bot::Bot, documents::Document};
+use ucp_net::{
+    Clock, Counters, Effort, Exchange, Failure, Judge, Options, Random, Received, Unreadable, Upstream, Verdict,
+    client::SetupError,
+    judge::{by_status, retry_after},
+};
+
+/// The release of the API that the documents are written for.
+pub const VERSION: &str = "2026-04";
+
+const PUBLIC_TOKEN: HeaderName = HeaderName::from_static("x-shopify-storefront-access-token");
+const PRIVATE_TOKEN: HeaderName = HeaderName::from_static("shopify-storefront-private-token");
+const BUYER_IP: HeaderName = HeaderName::from_static("shopify-storefront-buyer-ip");
+const API_VERSION: HeaderName = HeaderName::from_static("x-shopify-api-version");
+
+/// For how long a shop is left alone that takes the gateway for an intruder.
+const REJECTED: Duration = Duration::from_secs(300);
+
+/// For how long a shop is left alone that does not let the gateway in as it is configured.
+const MISCONFIGURED: Duration = Duration::from_secs(60);
+
+/// How the gateway shows who it is. Its `Debug` form does not have the token.
+#[derive(Clone)]
+pub enum Token {
+    /// It does not: products, search and carts can be had that way, tags of products cannot.
+    None,
+    /// A public token, as storefronts in browsers use it. Limits are per address, which is the gateway's.
+    Public(HeaderValue),
+    /// A private token, for servers. Limits are per buyer, whose address goes with it where it is known.
+    Private(HeaderValue),
+}
+
+/// A text that is no token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a Storefront access token is made of letters, digits, `_` and `-`")]
+pub struct NoToken;
+
+impl Token {
+    /// A public token.
+    ///
+    /// # Errors
+    /// When no token is written so.
+    pub fn public(token: &str) -> Result<Self, NoToken> {
+        secret(token).map(Self::Public)
+    }
+
+    /// A private token.
+    ///
+    /// # Errors
+    /// When no token is written so.
+    pub fn private(token: &str) -> Result<Self, NoToken> {
+        secret(token).map(Self::Private)
+    }
+
+    /// Whether there is one.
+    #[must_use]
+    pub const fn is_some(&self) -> bool {
+        !matches!(self, Self::None)
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::None => "None",
+            Self::Public(_) => "Public(..)",
+            Self::Private(_) => "Private(..)",
+        })
+    }
+}
+
+fn secret(token: &str) -> Result<HeaderValue, NoToken> {
+    let fits =
+        !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'));
+    let mut value = HeaderValue::from_str(token).ok().filter(|_| fits).ok_or(NoToken)?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+/// Asks one shop. Clones are the same client.
+#[derive(Clone)]
+pub struct Client(Arc<Inner>);
+
+struct Inner {
+    upstream: Upstream,
+    endpoint: Url,
+    version: String,
+    token: Token,
+    /// As which bot it asks, if it says so.
+    bot: Option<Arc<Bot>>,
+    /// Whether the log has been told that another release answers.
+    forwarded: AtomicBool,
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client")
+            .field("host", &self.0.endpoint.host_str())
+            .field("version", &self.0.version)
+            .field("token", &self.0.token)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Client {
+    /// A client of the shop at the address of `options`, which is asked in a release (`YYYY-MM`) of its API.
+    ///
+    /// # Errors
+    /// When the address is none of a server's, or TLS cannot be set up.
+    pub fn new(
+        options: &Options,
+        version: &str,
+        token: Token,
+        bot: Option<Arc<Bot>>,
+        clock: Clock,
+        random: Random,
+    ) -> Result<Self, SetupError> {
+        let endpoint =
+            options.address.join(&format!("/api/{version}/graphql.json")).map_err(|_| SetupError::Address)?;
+        let upstream = Upstream::new(options, Graphql, clock, random)?;
+        let (version, forwarded) = (version.to_owned(), AtomicBool::new(false));
+        Ok(Self(Arc::new(Inner { upstream, endpoint, version, token, bot, forwarded })))
+    }
+
+    /// Carries out one operation. `variables` is an object; those that the document does not declare are errors.
+    ///
+    /// # Errors
+    /// When there is no answer, or none of GraphQL's. An answer that has nothing but errors is a [`Reply`].
+    pub async fn ask<T: DeserializeOwned>(
+        &self,
+        document: &Document,
+        variables: &impl Serialize,
+        effort: Effort,
+        visitor: &Visitor,
+    ) -> Result<Reply<T>, Failure> {
+        let inner = &*self.0;
+        let body = document.written().and_then(|query| serde_json::to_vec(&Question { query, variables }).ok());
+        let body = body.ok_or(Failure::Unsendable("cannot be written as JSON"))?;
+        let mut exchange = Exchange::new(effort, Method::POST, inner.endpoint.clone())
+            .header(header::ACCEPT, HeaderValue::from_static("application/json"))
+            .json(body);
+        match &inner.token {
+            Token::None => {}
+            Token::Public(token) => exchange = exchange.secret(PUBLIC_TOKEN, token.clone()),
+            Token::Private(token) => {
+                exchange = exchange.secret(PRIVATE_TOKEN, token.clone());
+                // Only what an identified platform says of its buyer; the gateway's own address would stand for everybody.
+                if let Some(address) = visitor.ip.and_then(|ip| HeaderValue::try_from(ip.to_string()).ok()) {
+                    exchange = exchange.secret(BUYER_IP, address);
+                }
+            }
+        }
+        if let Some(signature) = inner.bot.as_deref().and_then(Bot::signature) {
+            exchange = signature.fields().fold(exchange, |exchange, (name, value)| exchange.secret(name, value));
+        }
+        let received = inner.upstream.call(exchange).await?;
+        self.compare_version(&received);
+        self.read(document.name, &received)
+    }
+
+    /// What happened.
+    #[must_use]
+    pub fn counters(&self) -> &Arc<Counters> {
+        self.0.upstream.counters()
+    }
+
+    /// The shop's server.
+    #[must_use]
+    pub fn upstream(&self) -> &Upstream {
+        &self.0.upstream
+    }
+
+    /// Where it is asked.
+    #[must_use]
+    pub fn endpoint(&self) -> &Url {
+        &self.0.endpoint
+    }
+
+    /// How the gateway shows who it is.
+    #[must_use]
+    pub fn token(&self) -> &Token {
+        &self.0.token
+    }
+
+    /// A release that is no longer supported is answered by the oldest that is, without a word.
+    fn compare_version(&self, received: &Received) {
+        let Some(answering) = received.header(&API_VERSION).filter(|answering| *answering != self.0.version) else {
+            return;
+        };
+        self.counters().note("another release of the API answered");
+        if !self.0.forwarded.swap(true, Ordering::Relaxed) {
+            let answering: String = answering.chars().filter(char::is_ascii_graphic).take(16).collect();
+            tracing::warn!(
+                asked = self.0.version,
+                answering,
+                "the shop no longer answers in the release of its API that it is asked in"
+            );
+        }
+    }
+
+    fn read<T: DeserializeOwned>(&self, operation: &'static str, received: &Received) -> Result<Reply<T>, Failure> {
+        // What is of the form that was promised is read at once; what is not is then looked at more closely.
+        let promised = serde_json::from_slice::<Answer<T>>(&received.body);
+        let (data, errors) = match promised {
+            Ok(answer) => (Ok(answer.data), answer.errors),
+            Err(_) => {
+                let answer: Answer<&RawValue> = received.json()?;
+                (Err(answer.data), answer.errors)
+            }
+        };
+        let errors = problems(errors.as_ref());
+        for error in &errors {
+            self.counters().note("errors beside an answer");
+            let code = error.code.as_deref().unwrap_or_default();
+            tracing::warn!(
+                operation,
+                code,
+                path = error.place(),
+                "the shop reports an error about a part of its answer"
+            );
+        }
+        let data = data.or_else(|data| {
+            let reader = data.map(|data| serde_json::Deserializer::from_str(data.get()));
+            let data = reader.map(|mut reader| serde_path_to_error::deserialize(&mut reader)).transpose();
+            data.map_err(|error| {
+                self.counters().note("answers of an unexpected form");
+                tracing::error!(operation, path = %error.path(), "the shop's answer is not of the form that its API promises");
+                Failure::Unreadable(Unreadable::Unexpected)
+            })
+        });
+        Ok(Reply { data: data?, errors, bytes: received.body.len() })
+    }
+}
+
+/// What came back.
+#[derive(Debug)]
+pub struct Reply<T> {
+    /// What was asked for, as far as it could be had; `None` where nothing could.
+    pub data: Option<T>,
+    /// What could not be had, and why.
+    pub errors: Vec<Problem>,
+    /// How large the answer was.
+    pub bytes: usize,
+}
+
+impl<T> Reply<T> {
+    /// What was asked for.
+    ///
+    /// # Errors
+    /// [`Unreadable::Unexpected`] where there is nothing: the operation, or an argument, does not fit the API.
+    pub fn data(self) -> Result<T, Failure> {
+        self.data.ok_or(Failure::Unreadable(Unreadable::Unexpected))
+    }
+}
+
+/// An error of GraphQL's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// What kind it is, such as `ACCESS_DENIED`. There are ever more of them.
+    pub code: Option<String>,
+    /// The shop's words, for its operator.
+    pub message: String,
+    /// The part of the answer it is about, from the outside inwards.
+    pub path: Vec<Step>,
+}
+
+/// One step of a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// A member, by the name or alias that it was asked for under.
+    Member(String),
+    /// A place in a list.
+    Place(usize),
+}
+
+impl Problem {
+    /// Whether it is of this kind.
+    #[must_use]
+    pub fn is(&self, code: &str) -> bool {
+        self.code.as_deref() == Some(code)
+    }
+
+    /// The outermost member that it is about.
+    #[must_use]
+    pub fn member(&self) -> Option<&str> {
+        self.path.iter().find_map(|step| match step {
+            Step::Member(name) => Some(name.as_str()),
+            Step::Place(_) => None,
+        })
+    }
+
+    /// The innermost member that it is about.
+    #[must_use]
+    pub fn field(&self) -> Option<&str> {
+        self.path.iter().rev().find_map(|step| match step {
+            Step::Member(name) => Some(name.as_str()),
+            Step::Place(_) => None,
+        })
+    }
+
+    /// The path as the log shows it.
+    fn place(&self) -> String {
+        let steps = self.path.iter().map(|step| match step {
+            Step::Member(name) => name.chars().filter(char::is_ascii_graphic).take(64).collect(),
+            Step::Place(place) => place.to_string(),
+        });
+        steps.take(16).collect::<Vec<_>>().join(".")
+    }
+}
+
+#[derive(Serialize)]
+struct Question<'a, V> {
+    query: &'a RawValue,
+    variables: &'a V,
+}
+
+#[derive(Deserialize)]
+struct Answer<T> {
+    data: Option<T>,
+    #[serde(default)]
+    errors: Option<Value>,
+}
+
+/// The errors of an answer. Some servers state a single text instead of a list.
+fn problems(errors: Option<&Value>) -> Vec<Problem> {
+    let listed = match errors {
+        None | Some(Value::Null) => &[],
+        Some(Value::Array(errors)) => errors.as_slice(),
+        Some(error) => std::slice::from_ref(error),
+    };
+    let step = |step: &Value| match step {
+        Value::String(name) => Some(Step::Member(name.clone())),
+        Value::Number(place) => place.as_u64().and_then(|place| usize::try_from(place).ok()).map(Step::Place),
+        _ => None,
+    };
+    let problem = |error: &Value| Problem {
+        code: error.pointer("/extensions/code").and_then(Value::as_str).map(str::to_owned),
+        message: error.get("message").or(Some(error)).and_then(Value::as_str).unwrap_or_default().to_owned(),
+        path: error.get("path").and_then(Value::as_array).into_iter().flatten().filter_map(step).collect(),
+    };
+    listed.iter().map(problem).collect()
+}
+
+/// What answers of the Storefront API mean.
+struct Graphql;
+
+/// Errors that the shop itself is sorry for.
+const PASSING: [&str; 4] = ["INTERNAL_SERVER_ERROR", "SERVICE_UNAVAILABLE", "TIMEOUT", "SHOP_TEMPORARILY_UNAVAILABLE"];
+
+impl Judge for Graphql {
+    fn judge(&self, received: &Received) -> Verdict {
+        match received.status.as_u16() {
+            430 => Verdict::Rejected { shut: REJECTED },
+            401..=404 | 423 => Verdict::Misconfigured { shut: MISCONFIGURED },
+            _ => match by_status(received) {
+                Verdict::Good => judge_answer(received),
+                verdict => verdict,
+            },
+        }
+    }
+}
+
+/// Whether an answer is plainly a good one, which nearly all are: it begins and ends as those do, and has no word about
+/// errors. Whether all in between is JSON comes out when it is read, which is once less this way.
+fn is_plainly_good(body: &[u8]) -> bool {
+    body.starts_with(br#"{"data":{"#) && body.ends_with(b"}") && memmem::find(body, br#""errors""#).is_none()
+}
+
+fn judge_answer(received: &Received) -> Verdict {
+    if is_plainly_good(&received.body) {
+        return Verdict::Good;
+    }
+    #[derive(Deserialize)]
+    struct Outline {
+        #[serde(default)]
+        data: Option<IgnoredAny>,
+        #[serde(default)]
+        errors: Option<Value>,
+    }
+    let outline: Outline = match serde_json::from_slice(&received.body) {
+        Ok(outline) => outline,
+        Err(error) if error.is_data() => return Verdict::Unreadable(Unreadable::Unexpected),
+        Err(_) => return Verdict::Unreadable(Unreadable::NotJson),
+    };
+    let errors = problems(outline.errors.as_ref());
+    if errors.iter().any(|error| error.is("THROTTLED")) {
+        return Verdict::Throttled { pause: retry_after(&received.headers) };
+    }
+    if outline.data.is_some() {
+        return Verdict::Good;
+    }
+    let any = |codes: &[&str]| errors.iter().any(|error| codes.iter().any(|code| error.is(code)));
+    if errors.is_empty() {
+        Verdict::Unreadable(Unreadable::Unexpected)
+    } else if any(&PASSING) {
+        Verdict::Transient { pause: retry_after(&received.headers) }
+    } else if any(&["SHOP_INACTIVE"]) {
+        Verdict::Misconfigured { shut: MISCONFIGURED }
+    } else {
+        // A document or an argument that does not fit: the shop is well.
+        Verdict::Good
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_a_word_of_errors_is_looked_at_closely() {
+        assert!(is_plainly_good(br#"{"data":{"nodes":[{"title":"\"errors\""}]},"extensions":{"cost":1}}"#));
+        for closely in [
+            r#"{"data":{"nodes":[null]},"errors":[{"extensions":{"code":"THROTTLED"}}]}"#,
+            r#"{"errors":[],"data":{"nodes":[]}}"#,
+            r#"{"data":null}"#,
+            r#"{"data":{"nodes":["#,
+            r#"[{"data":{}}]"#,
+            "<html>",
+            "",
+        ] {
+            assert!(!is_plainly_good(closely.as_bytes()), "{closely}");
+        }
+    }
+}

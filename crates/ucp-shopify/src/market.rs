@@ -1,0 +1,441 @@
+//! Where a shop sells, in which currencies and languages, and what it says about itself.
+//!
+//! The Storefront API shows a country's prices in that country's currency; a currency alone cannot be asked for. Which
+//! countries and languages there are is read when the gateway begins, and again every hour; where that fails, what was
+//! read before stays.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, PoisonError, RwLock, RwLockWriteGuard},
+    time::Duration,
+};
+
+use serde::{Deserialize, Serialize};
+use tokio::{runtime::Handle, time::Instant};
+use ucp_core::{
+    catalog::{
+        filter::CategoryPath,
+        market::{Market, Presentation},
+        product::Link,
+    },
+    money::Currency,
+    purchase::caller::Visitor,
+};
+
+use super::{client::Client, documents, text};
+use ucp_net::{Clock, Effort, Failure, Unreadable};
+
+/// For how long it is good.
+const FRESH: Duration = Duration::from_secs(3_600);
+
+/// How long to wait after it could not be read.
+const AGAIN: Duration = Duration::from_secs(60);
+
+/// How many types of products are read.
+const MOST_TYPES: usize = 250;
+
+/// What is shown where: the variables of every operation that has `@inContext`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+pub struct InContext {
+    /// The country of the buyer; the shop's own without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub country: Option<String>,
+    /// The language, as the API spells it; the shop's own without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub language: Option<String>,
+}
+
+/// What a shop says about itself.
+#[derive(Clone, Debug)]
+pub struct Standing {
+    /// For the domain.
+    pub market: Arc<Market>,
+    /// The country whose prices are shown where nothing is known of the buyer.
+    pub home: String,
+    /// The API's spelling of each language, by the tags it goes by.
+    codes: BTreeMap<String, String>,
+    /// The types of products, as the merchant writes them and as filters are compared with them.
+    types: Vec<(CategoryPath, String)>,
+}
+
+impl Standing {
+    /// How the API is asked for what this caller is to see.
+    #[must_use]
+    pub fn in_context(&self, presentation: &Presentation) -> InContext {
+        InContext { country: presentation.country.clone(), language: self.codes.get(&presentation.language).cloned() }
+    }
+
+    /// The types of products that a category holds.
+    #[must_use]
+    pub fn types_in(&self, category: &CategoryPath) -> Vec<&str> {
+        self.types.iter().filter(|(path, _)| category.contains(path)).map(|(_, own)| own.as_str()).collect()
+    }
+
+    /// Whether prices are the shop's own, as the merchant states them, for this caller.
+    #[must_use]
+    pub fn at_home(&self, presentation: &Presentation) -> bool {
+        presentation.currency == self.market.currency
+            && presentation.country.as_ref().is_none_or(|country| *country == self.home)
+    }
+}
+
+/// A standing that is read again now and then.
+#[derive(Debug)]
+pub(super) struct Current {
+    /// What is known, and when it is to be read again.
+    known: RwLock<(Arc<Standing>, Instant)>,
+}
+
+impl Current {
+    pub(super) fn new(standing: Standing, now: Instant) -> Self {
+        Self { known: RwLock::new((Arc::new(standing), now + FRESH)) }
+    }
+
+    /// What is known.
+    pub(super) fn get(&self) -> Arc<Standing> {
+        Arc::clone(&self.known.read().unwrap_or_else(PoisonError::into_inner).0)
+    }
+
+    /// Reads it again in the background, where it is due.
+    pub(super) fn renew(self: &Arc<Self>, client: &Client, clock: &Clock) {
+        let Ok(runtime) = Handle::try_current() else { return };
+        let now = clock();
+        if now < self.known.read().unwrap_or_else(PoisonError::into_inner).1 {
+            return;
+        }
+        {
+            let mut known = self.write();
+            // Somebody else may have come first. Whoever does has a minute for it, and so has the next one after a failure.
+            if now < known.1 {
+                return;
+            }
+            known.1 = now + AGAIN;
+        }
+        let (current, client, clock) = (Arc::clone(self), client.clone(), Arc::clone(clock));
+        runtime.spawn(async move {
+            match read(&client).await {
+                Ok(fresh) => *current.write() = (Arc::new(fresh), clock() + FRESH),
+                Err(failure) => {
+                    client.counters().note("market: not renewed");
+                    tracing::warn!(%failure, "what the shop says about itself could not be renewed; what it said before stays");
+                }
+            }
+        });
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, (Arc<Standing>, Instant)> {
+        self.known.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Asks the shop.
+///
+/// # Errors
+/// When it does not answer, or does not say in which currency it sells.
+pub(super) async fn read(client: &Client) -> Result<Standing, Failure> {
+    let nobody = Visitor::default();
+    let variables = serde_json::json!({});
+    let answer = client.ask::<Answer>(&documents::SHOP, &variables, Effort::Read, &nobody).await?.data()?;
+    let types = serde_json::json!({ "first": MOST_TYPES });
+    // What the types are spelled like helps to filter; it can be done without.
+    let types = match client.ask::<Types>(&documents::TYPES, &types, Effort::Read, &nobody).await {
+        Ok(reply) => reply.data.unwrap_or_default(),
+        Err(_) => Types::default(),
+    };
+    let host = client.endpoint().host_str().unwrap_or_default();
+    standing(answer, types, host).ok_or_else(|| {
+        tracing::error!("the shop does not say in which country and currency it sells");
+        Failure::Unreadable(Unreadable::Unexpected)
+    })
+}
+
+fn standing(answer: Answer, types: Types, host: &str) -> Option<Standing> {
+    let Answer { shop, localization } = answer;
+    let localization = localization?;
+    let shop = shop.unwrap_or_default();
+    let home = localization.country?;
+    let currency = home.currency()?;
+    let countries: BTreeMap<String, Currency> = localization
+        .available_countries
+        .iter()
+        .flatten()
+        .chain([&home])
+        .filter(|country| {
+            country.iso_code.len() == 2 && country.iso_code.bytes().all(|letter| letter.is_ascii_uppercase())
+        })
+        .filter_map(|country| Some((country.iso_code.clone(), country.currency()?)))
+        .collect();
+    let others: BTreeSet<Currency> = countries.values().copied().filter(|other| *other != currency).collect();
+
+    let own =
+        localization.language.filter(Language::is_code).map_or_else(|| "EN".to_owned(), |language| language.iso_code);
+    let mut codes = BTreeMap::new();
+    let mut languages = Vec::new();
+    let offered = localization.available_languages.into_iter().flatten().filter(Language::is_code);
+    for code in std::iter::once(own.clone()).chain(offered.map(|language| language.iso_code)) {
+        for tag in tags(&code) {
+            if !codes.contains_key(&tag) {
+                codes.insert(tag.clone(), code.clone());
+                languages.push(tag);
+            }
+        }
+    }
+    let language = languages.first()?.clone();
+    languages.remove(0);
+
+    let policies = [
+        ("privacy_policy", shop.privacy_policy),
+        ("terms_of_service", shop.terms_of_service),
+        ("refund_policy", shop.refund_policy),
+        ("shipping_policy", shop.shipping_policy),
+    ];
+    let link = |(kind, policy): (&str, Option<Policy>)| {
+        let policy = policy?;
+        Some(Link {
+            kind: kind.to_owned(),
+            url: text::address(policy.url.as_deref()?)?,
+            title: policy.title.as_deref().and_then(text::line),
+        })
+    };
+    let market = Market {
+        name: shop.name.as_deref().and_then(text::line).unwrap_or_else(|| host.to_owned()),
+        currency,
+        currencies: others.into_iter().collect(),
+        language,
+        languages,
+        countries,
+        by_country: true,
+        rates: BTreeMap::new(),
+        links: policies.into_iter().filter_map(link).collect(),
+    };
+    let types = types.product_types.edges.into_iter().flatten().filter_map(|edge| edge.node);
+    let types = types.filter(|own| !own.trim().is_empty()).map(|own| (CategoryPath::new(&own), own)).collect();
+    Some(Standing { market: Arc::new(market), home: home.iso_code, codes, types })
+}
+
+/// The BCP 47 tags that a language of the API goes by, the usual one first.
+fn tags(code: &str) -> Vec<String> {
+    let usual = match code.split_once('_') {
+        None => code.to_ascii_lowercase(),
+        Some((language, region)) => format!("{}-{region}", language.to_ascii_lowercase()),
+    };
+    // Chinese is told apart by its script, which the API has no word for; Norwegian has two codes for what is mostly one.
+    let others: &[&str] = match code {
+        "ZH_CN" => &["zh-Hans", "zh-Hans-CN", "zh-SG", "zh-Hans-SG"],
+        "ZH_TW" => &["zh-Hant", "zh-Hant-TW", "zh-HK", "zh-Hant-HK", "zh-MO"],
+        "NO" => &["nb"],
+        "NB" => &["no"],
+        _ => &[],
+    };
+    std::iter::once(usual).chain(others.iter().map(|tag| (*tag).to_owned())).collect()
+}
+
+#[derive(Debug, Deserialize)]
+struct Answer {
+    shop: Option<Shop>,
+    localization: Option<Localization>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Shop {
+    name: Option<String>,
+    privacy_policy: Option<Policy>,
+    terms_of_service: Option<Policy>,
+    refund_policy: Option<Policy>,
+    shipping_policy: Option<Policy>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Policy {
+    title: Option<String>,
+    url: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Localization {
+    #[serde(default)]
+    available_countries: Vec<Option<Country>>,
+    #[serde(default)]
+    available_languages: Vec<Option<Language>>,
+    country: Option<Country>,
+    language: Option<Language>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Country {
+    iso_code: String,
+    currency: Option<Coded>,
+}
+
+impl Country {
+    fn currency(&self) -> Option<Currency> {
+        self.currency.as_ref()?.iso_code.parse().ok()
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Coded {
+    iso_code: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Language {
+    iso_code: String,
+}
+
+impl Language {
+    /// Whether it is written like a `LanguageCode`. It goes back to the API as one.
+    fn is_code(&self) -> bool {
+        let letters =
+            |part: &str| matches!(part.len(), 2..=3) && part.bytes().all(|letter| letter.is_ascii_uppercase());
+        self.iso_code
+            .split_once('_')
+            .map_or_else(|| letters(&self.iso_code), |(one, other)| letters(one) && letters(other))
+    }
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Types {
+    #[serde(default)]
+    product_types: Edges,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct Edges {
+    #[serde(default)]
+    edges: Vec<Option<Edge>>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Edge {
+    node: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+    use ucp_core::catalog::Context;
+
+    use super::*;
+
+    fn country(code: &str, currency: &str) -> Value {
+        json!({ "isoCode": code, "currency": { "isoCode": currency } })
+    }
+
+    fn shop(languages: &[&str]) -> Standing {
+        let policy = |url: &str| json!({ "title": "Policy\u{202e}", "url": url });
+        let answer = json!({
+            "shop": {
+                "name": " Example\n shop ",
+                "privacyPolicy": policy("https://shop.example/privacy"), "termsOfService": null,
+                "refundPolicy": policy("javascript:alert(1)"), "shippingPolicy": policy("http://shop.example/shipping"),
+            },
+            "localization": {
+                "availableCountries": [
+                    country("US", "USD"), country("DE", "EUR"), country("FR", "EUR"), country("JP", "JPY"), null,
+                    country("XX1", "EUR"), country("ZZ", "???"), { "isoCode": "CA", "currency": null },
+                ],
+                "availableLanguages": languages.iter().map(|code| json!({ "isoCode": code })).collect::<Vec<_>>(),
+                "country": country("US", "USD"),
+                "language": { "isoCode": "EN" },
+            },
+        });
+        let types = json!({ "productTypes": { "edges": [{ "node": "Zapatillas Niño" }, { "node": "Shoes > Running" }, { "node": "" }, null] } });
+        let types = serde_json::from_value(types).expect("types");
+        standing(serde_json::from_value(answer).expect("an answer"), types, "shop.example").expect("a standing")
+    }
+
+    fn presented(
+        standing: &Standing,
+        country: Option<&str>,
+        language: &str,
+        currency: Option<&str>,
+    ) -> (InContext, String) {
+        let context = Context {
+            country: country.map(str::to_owned),
+            languages: vec![language.to_owned()],
+            currency: currency.map(str::to_owned),
+        };
+        let presentation = standing.market.presentation(&context);
+        (standing.in_context(&presentation), presentation.currency.to_string())
+    }
+
+    #[test]
+    fn a_market_is_what_the_shop_says() {
+        let standing = shop(&["EN", "FR"]);
+        let market = &standing.market;
+        assert_eq!((market.name.as_str(), market.currency.as_str(), market.by_country), ("Example shop", "USD", true));
+        assert_eq!(market.countries.keys().collect::<Vec<_>>(), ["DE", "FR", "JP", "US"]);
+        assert_eq!(market.currencies.iter().map(Currency::as_str).collect::<Vec<_>>(), ["EUR", "JPY"]);
+        assert_eq!((market.language.as_str(), market.languages.as_slice()), ("en", &["fr".to_owned()][..]));
+        // Only what a client may open.
+        let links: Vec<_> =
+            market.links.iter().map(|link| (link.kind.as_str(), link.url.as_str(), link.title.as_deref())).collect();
+        assert_eq!(links, [("privacy_policy", "https://shop.example/privacy", Some("Policy"))]);
+        assert_eq!(standing.types_in(&CategoryPath::new("shoes")), ["Shoes > Running"]);
+        assert_eq!(standing.types_in(&CategoryPath::new("ZAPATILLAS nino")), ["Zapatillas Niño"]);
+        assert!(standing.types_in(&CategoryPath::new("Running")).is_empty());
+    }
+
+    #[test]
+    fn the_country_decides_about_the_currency() {
+        let standing = shop(&["EN"]);
+        let expect = |(context, shown): (InContext, String), country: Option<&str>, currency: &str| {
+            assert_eq!((context.country.as_deref(), shown.as_str()), (country, currency));
+        };
+        expect(presented(&standing, Some("de"), "en", None), Some("DE"), "EUR");
+        expect(presented(&standing, Some("DE"), "en", Some("JPY")), Some("DE"), "EUR");
+        expect(presented(&standing, None, "en", Some("EUR")), None, "USD");
+        expect(presented(&standing, Some("BR"), "en", None), None, "USD");
+        let home = |country: Option<&str>| {
+            let context = Context { country: country.map(str::to_owned), ..Context::default() };
+            standing.at_home(&standing.market.presentation(&context))
+        };
+        assert!(home(None) && home(Some("US")) && home(Some("BR")) && !home(Some("DE")));
+    }
+
+    #[test]
+    fn languages_are_spelled_as_each_side_does() {
+        let standing = shop(&["EN", "PT_BR", "PT_PT", "ZH_TW", "ZH_CN", "NB", "FIL", "../x", "E", "EN_"]);
+        for (tag, code) in [
+            ("en", "EN"),
+            ("en-GB", "EN"),
+            ("pt-BR", "PT_BR"),
+            ("pt-br", "PT_BR"),
+            ("pt-PT", "PT_PT"),
+            ("pt", "PT_BR"),
+            ("zh-Hans", "ZH_CN"),
+            ("zh-hans-cn", "ZH_CN"),
+            ("zh-CN", "ZH_CN"),
+            ("zh-Hant", "ZH_TW"),
+            ("zh-HK", "ZH_TW"),
+            ("no", "NB"),
+            ("nb-NO", "NB"),
+            ("fil", "FIL"),
+            ("tlh", "EN"),
+            ("", "EN"),
+        ] {
+            assert_eq!(presented(&standing, None, tag, None).0.language.as_deref(), Some(code), "{tag}");
+        }
+        assert!(standing.market.languages.iter().all(|tag| !tag.contains('.') && !tag.contains('_')));
+    }
+
+    #[test]
+    fn a_shop_without_a_currency_is_none() {
+        for localization in [
+            Value::Null,
+            json!({ "country": null }),
+            json!({ "country": { "isoCode": "US", "currency": { "isoCode": "$" } } }),
+        ] {
+            let answer =
+                serde_json::from_value(json!({ "shop": null, "localization": localization })).expect("an answer");
+            assert!(standing(answer, Types::default(), "shop.example").is_none());
+        }
+    }
+}

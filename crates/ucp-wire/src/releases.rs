@@ -1,0 +1,16 @@
+//! The releases that are served.
+
+use ucp_core::Release;
+
+use crate::{dialect::Dialect, v2026_01_11, v2026_01_23, v2026_04_08, v2026_08_25};
+
+/// The module of a release.
+#[must_use]
+pub fn dialect(release: Release) -> &'static dyn Dialect {
+    match release {
+        Release::V2026_01_11 => &v2026_01_11::V2026_01_11,
+        Release::V2026_01_23 => &v2026_01_23::V2026_01_23,
+        Release::V2026_04_08 => &v2026_04_08::V2026_04_08,
+        Release::V2026_08_25 => &v2026_08_25::V2026_08_25,
+    }
+}
