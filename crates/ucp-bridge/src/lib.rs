@@ -74,7 +74,7 @@ use self::{
 };
 use ucp_net::{
     self, Clock, Counters, Failure, Filled, Key, Random, Reach, Served, Shared, Staleness,
-    client::SetupError as ClientError, shared::Capacity,
+    outbound::SetupError as ClientError, shared::Capacity,
 };
 
 /// The key to sign with, if there is one.

@@ -37,12 +37,12 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use ucp_net::outbound::{Certificate, certificates};
 use ucp_store::sample::{SAMPLES, Sample};
 use ucp_trust::{
     address::Reach,
     api_key::ApiKeys,
     client::TrustedProxies,
-    fetch::{Certificate, certificates},
     limit::{Quota, Quotas},
 };
 use url::{Host, Url};

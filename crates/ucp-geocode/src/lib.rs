@@ -27,8 +27,7 @@ use std::{
 
 use async_trait::async_trait;
 use http::header;
-pub use reqwest::Certificate;
-use reqwest::{Client, Response, redirect};
+use reqwest::Client;
 use tokio::sync::Semaphore;
 use ucp_core::{
     Refusal,
@@ -38,12 +37,12 @@ use ucp_core::{
         record::PostalAddress,
     },
 };
-use url::{Host, Url};
+use ucp_net::outbound::{self, BodyError, check_address};
+use url::Url;
+
+pub use ucp_net::outbound::Certificate;
 
 use self::memory::{Memory, Recalled};
-
-/// The name that questions go under.
-const USER_AGENT: &str = concat!("ucp-gateway/", env!("CARGO_PKG_VERSION"));
 
 /// The longest part of an address that is sent, in bytes.
 const LONGEST_PART: usize = 200;
@@ -159,8 +158,11 @@ impl HttpGeocoder {
     /// # Errors
     /// When the endpoint is not of an allowed form, or TLS cannot be set up.
     pub fn new(options: Options) -> Result<Self, SetupError> {
-        judge(&options)?;
-        let client = client(&options).map_err(SetupError::Tls)?;
+        check_address(&options.endpoint, options.plain_http).map_err(|error| match error {
+            outbound::SetupError::Unencrypted => SetupError::Unencrypted,
+            _ => SetupError::Endpoint,
+        })?;
+        let client = outbound::client(options.deadline, &options.roots, |builder| builder).map_err(SetupError::Tls)?;
         let memory = Memory::new(options.remembered).map_err(SetupError::Random)?;
         Ok(Self {
             client,
@@ -193,20 +195,12 @@ impl HttpGeocoder {
         if kind != "application/json" && !kind.ends_with("+json") {
             return Err(Failure::Type);
         }
-        let body = self.body(response).await?;
-        answer::read(&body).map_err(Failure::Unreadable)
-    }
-
-    async fn body(&self, mut response: Response) -> Result<Vec<u8>, Failure> {
         let limit = self.options.max_body;
-        let mut body = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(broken)? {
-            if body.len() + chunk.len() > limit {
-                return Err(Failure::TooLarge(limit));
-            }
-            body.extend_from_slice(&chunk);
-        }
-        Ok(body)
+        let body = outbound::body(response, limit).await.map_err(|error| match error {
+            BodyError::TooLarge => Failure::TooLarge(limit),
+            BodyError::Broken(error) => broken(error),
+        })?;
+        answer::read(&body).map_err(Failure::Unreadable)
     }
 
     /// Logs when the service begins to fail and when it is well again, not every question in between.
@@ -259,42 +253,6 @@ fn question(address: &PostalAddress) -> Option<Vec<(&'static str, String)>> {
     let mut question: Vec<_> = parts.into_iter().filter_map(|(name, text)| Some((name, text?))).collect();
     question.push(("countrycodes", country.to_ascii_lowercase()));
     Some(question)
-}
-
-fn judge(options: &Options) -> Result<(), SetupError> {
-    let endpoint = &options.endpoint;
-    let host = endpoint.host().ok_or(SetupError::Endpoint)?;
-    if !endpoint.username().is_empty() || endpoint.password().is_some() {
-        return Err(SetupError::Endpoint);
-    }
-    let local = match host {
-        Host::Domain(name) => name == "localhost",
-        Host::Ipv4(address) => address.is_loopback(),
-        Host::Ipv6(address) => address.is_loopback(),
-    };
-    match endpoint.scheme() {
-        "https" => Ok(()),
-        "http" if local || options.plain_http => Ok(()),
-        "http" => Err(SetupError::Unencrypted),
-        _ => Err(SetupError::Endpoint),
-    }
-}
-
-fn client(options: &Options) -> reqwest::Result<Client> {
-    Client::builder()
-        .user_agent(USER_AGENT)
-        .redirect(redirect::Policy::none())
-        .no_proxy()
-        .retry(reqwest::retry::never())
-        .http1_only()
-        .referer(false)
-        .connect_timeout(options.deadline)
-        .tls_certs_merge(options.roots.iter().cloned())
-        .no_gzip()
-        .no_brotli()
-        .no_zstd()
-        .no_deflate()
-        .build()
 }
 
 /// An error of the client without the question, which is in the address.

@@ -205,7 +205,7 @@ async fn what_is_no_place_is_not_asked_about() {
 #[test]
 fn endpoints_are_encrypted_unless_they_are_on_this_machine() {
     let judged = |endpoint: &str, plain_http: bool| {
-        judge(&Options { plain_http, ..Options::new(endpoint.parse().expect("an address")) })
+        HttpGeocoder::new(Options { plain_http, ..Options::new(endpoint.parse().expect("an address")) }).map(drop)
     };
     for endpoint in
         ["https://geo.example.com/search", "http://localhost:8080/search", "http://[::1]/", "http://127.0.0.1/"]

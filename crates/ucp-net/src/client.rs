@@ -1,9 +1,7 @@
 //! What sends requests to one upstream over HTTP.
 //!
-//! The other side is believed nothing: what comes is read up to a bound, against the clock, and as it is. Redirects are
-//! not followed, and requests go to the one origin that the client was made for, so that credentials stay where they
-//! belong. Proxies of the environment are not used, and bodies with a content coding are refused: a few bytes of them can
-//! stand for any number.
+//! What holds for every outbound request ([`outbound`]) holds here. What comes is read against the clock, too, and
+//! requests go to the one origin that the client was made for.
 
 use std::{
     error::Error,
@@ -16,22 +14,17 @@ use std::{
 
 use bytes::{Bytes, BytesMut};
 use futures_util::future::BoxFuture;
-use http::{HeaderMap, header};
 use http_body::{Body, Frame, SizeHint};
-use reqwest::{Response, redirect};
+use reqwest::Response;
 use tokio::time::{Instant, timeout_at};
 use tower::Service;
-use url::{Host, Url};
-
-pub use reqwest::Certificate;
+use url::Url;
 
 use super::{
     Clock, Counters, Effort, Exchange, Failure, Received, Unreadable,
     exchange::{Enough, Sent},
+    outbound::{self, Certificate, SetupError, check_address, has_content_coding, is_tls},
 };
-
-/// The name that requests go under.
-const USER_AGENT: &str = concat!("ucp-gateway/", env!("CARGO_PKG_VERSION"));
 
 /// For how long an unused connection is kept: less than servers usually do, so that they seldom close one while a request
 /// is on its way.
@@ -89,20 +82,6 @@ impl Patience {
     }
 }
 
-/// Why there can be no client for an upstream. The texts complete "The upstream …".
-#[derive(Debug, thiserror::Error)]
-pub enum SetupError {
-    /// The address is not one of an HTTP server.
-    #[error("needs an http or https address with a host, without a user or password in it")]
-    Address,
-    /// The address is http to another machine.
-    #[error("is asked without encryption: it needs an https address")]
-    Unencrypted,
-    /// TLS could not be set up.
-    #[error("cannot be reached, because TLS for outbound connections could not be set up")]
-    Tls(#[source] reqwest::Error),
-}
-
 /// What a client is made of.
 pub(super) struct Setup<'a> {
     pub(super) address: &'a Url,
@@ -129,30 +108,13 @@ struct Inner {
 
 impl Client {
     pub(super) fn new(setup: &Setup<'_>, clock: Clock, counters: Arc<Counters>) -> Result<Self, SetupError> {
-        let address = setup.address;
-        let local = match address.host().ok_or(SetupError::Address)? {
-            Host::Domain(name) => name == "localhost",
-            Host::Ipv4(address) => address.is_loopback(),
-            Host::Ipv6(address) => address.is_loopback(),
-        };
-        if !address.username().is_empty() || address.password().is_some() {
-            return Err(SetupError::Address);
-        }
-        match address.scheme() {
-            "https" => {}
-            "http" if local || setup.plain_http => {}
-            "http" => return Err(SetupError::Unencrypted),
-            _ => return Err(SetupError::Address),
-        }
-        let http = builder(setup).build().or_else(|error| {
-            tracing::warn!(
-                error = &error as &dyn Error,
-                "the certificates that this system trusts cannot be used: only configured ones are trusted"
-            );
-            builder(setup).tls_certs_only(setup.roots.to_vec()).build().map_err(SetupError::Tls)
-        })?;
+        check_address(setup.address, setup.plain_http)?;
+        let http = outbound::client(setup.patience.connect, setup.roots, |builder| {
+            builder.pool_idle_timeout(IDLE_CONNECTION).pool_max_idle_per_host(setup.connections)
+        })
+        .map_err(SetupError::Tls)?;
         let Setup { patience, max_body, .. } = *setup;
-        Ok(Self(Arc::new(Inner { http, origin: address.clone(), patience, max_body, clock, counters })))
+        Ok(Self(Arc::new(Inner { http, origin: setup.address.clone(), patience, max_body, clock, counters })))
     }
 }
 
@@ -260,26 +222,6 @@ fn is_same_origin(one: &Url, other: &Url) -> bool {
         && one.port_or_known_default() == other.port_or_known_default()
 }
 
-fn builder(setup: &Setup<'_>) -> reqwest::ClientBuilder {
-    reqwest::Client::builder()
-        .user_agent(USER_AGENT)
-        .redirect(redirect::Policy::none())
-        .no_proxy()
-        // The client would repeat requests behind our back; what may be repeated is decided in one place.
-        .retry(reqwest::retry::never())
-        .http1_only()
-        .referer(false)
-        .pool_idle_timeout(IDLE_CONNECTION)
-        .pool_max_idle_per_host(setup.connections)
-        .connect_timeout(setup.patience.connect)
-        .tls_certs_merge(setup.roots.iter().cloned())
-        // Only matters when another crate of the build switches on a decompression of the client.
-        .no_gzip()
-        .no_brotli()
-        .no_zstd()
-        .no_deflate()
-}
-
 /// A body that notices when it is handed to a connection.
 struct Payload {
     bytes: Option<Bytes>,
@@ -314,23 +256,7 @@ fn failure(error: reqwest::Error, sent: &Sent) -> Failure {
     if !error.is_connect() {
         return Failure::Broken { sent: sent.get() };
     }
-    let mut chain = std::iter::successors(Some(&error as &(dyn Error + 'static)), |&error| cause(error));
-    if chain.any(<dyn Error + 'static>::is::<rustls::Error>) { Failure::Tls } else { Failure::Connect }
-}
-
-/// What an error wraps. An I/O error made of another one passes over that in its `source`.
-fn cause<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
-    match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
-        Some(inner) => Some(inner),
-        None => error.source(),
-    }
-}
-
-fn has_content_coding(headers: &HeaderMap) -> bool {
-    headers
-        .get_all(header::CONTENT_ENCODING)
-        .iter()
-        .any(|coding| !coding.as_bytes().trim_ascii().eq_ignore_ascii_case(b"identity"))
+    if is_tls(&error) { Failure::Tls } else { Failure::Connect }
 }
 
 impl Service<Exchange> for Client {

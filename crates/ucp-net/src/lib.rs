@@ -2,7 +2,7 @@
 //!
 //! An upstream is somebody else's server: it can be slow, overloaded, broken or hostile, and it must not take the gateway
 //! with it. Everything that keeps it at a distance is here, once for every kind of upstream; an adapter says what it wants
-//! ([`Exchange`]), what an answer means ([`Judge`]), and what a read may be answered with instead ([`Freshness`]).
+//! ([`Exchange`]), what an answer means ([`Judge`]), and what a read may be answered with instead ([`Freshness`](ucp_core::operation::Freshness)).
 //!
 //! [`Upstream`] is a stack of tower layers around an HTTP [`client`]. From the caller inwards:
 //!
@@ -18,6 +18,9 @@
 //!
 //! [`Shared`] stands in front of it for reads: equal reads at the same time are one call, and answers are kept for as long
 //! as the kind of read allows. [`Counters`] say what all of it did.
+//!
+//! [`outbound`] is the HTTP client behind all requests of the gateway, those to profiles, webhooks and payment providers
+//! included, and [`lock`] lets changes of one resource wait for each other.
 //!
 //! What holds whatever the upstream does:
 //!
@@ -35,6 +38,8 @@ pub mod deadline;
 pub mod exchange;
 pub mod failure;
 pub mod judge;
+pub mod lock;
+pub mod outbound;
 pub mod rate;
 pub mod retry;
 pub mod shared;

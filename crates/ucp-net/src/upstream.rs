@@ -10,10 +10,11 @@ use super::{
     breaker::{self, Circuit},
     bulkhead::{Bulkhead, Room},
     circuit::Breaking,
-    client::{Certificate, Client, Patience, Setup, SetupError},
+    client::{Client, Patience, Setup},
     deadline::Deadline,
     failure::Blame,
     judge::Judged,
+    outbound::{Certificate, SetupError},
     rate::{Rate, RateLimit},
     retry::{self, Retry},
 };

@@ -4,7 +4,7 @@
 //! checked by the compiler: a [`Call`] has to be identified before it can be authorized, and read before it can be
 //! executed.
 
-use std::{fmt, ops::ControlFlow, panic::AssertUnwindSafe, sync::Arc};
+use std::{fmt, ops::ControlFlow, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use futures_util::FutureExt as _;
 use jiff::Timestamp;
@@ -20,13 +20,14 @@ use ucp_core::{
         ledger::{Change, Committed, Kept, Key},
     },
 };
+use ucp_net::lock::ResourceLocks;
 use ucp_wire::{dialect, encoded::Encoded};
 
 use crate::{
     access::{Access, Admission},
     agent::idempotency_key,
     call::{Call, Fault, Reply},
-    idempotency::{Keyed, Turns, identity, replayed, stored},
+    idempotency::{Keyed, identity, replayed, stored},
     platform::{Platform, Platforms},
 };
 
@@ -38,7 +39,7 @@ struct Inner {
     backend: Backend,
     platforms: Platforms,
     access: Access,
-    turns: Turns,
+    locks: ResourceLocks,
 }
 
 impl fmt::Debug for CallHandler {
@@ -86,7 +87,7 @@ impl CallHandler {
     /// The handler in front of a backend, for the platforms that may call it.
     #[must_use]
     pub fn new(backend: Backend, platforms: Platforms, access: Access) -> Self {
-        Self(Arc::new(Inner { backend, platforms, access, turns: Turns::default() }))
+        Self(Arc::new(Inner { backend, platforms, access, locks: ResourceLocks::default() }))
     }
 
     /// Carries a call out.
@@ -209,9 +210,9 @@ impl Inner {
         let outcome = match (request, &self.backend.shop) {
             (Request::Sale(request), _) if operation.row().effect.writes() => {
                 let write = Write { request, relayed, platform, id, keyed, _admission: admission };
-                let (shop, turns) = (self.backend.shop.clone(), self.turns.clone());
+                let (shop, locks) = (self.backend.shop.clone(), self.locks.clone());
                 // On its own, so that what was begun is brought to its end also when the caller hangs up.
-                let written = tokio::spawn(async move { carry_out(&shop, &turns, write).await });
+                let written = tokio::spawn(async move { carry_out(&shop, &locks, write).await });
                 return written.await.unwrap_or_else(|_| Err(Refusal::internal()));
             }
             (Request::Directory(request), _) => {
@@ -260,12 +261,15 @@ async fn consult(directory: &Directory, request: DirectoryRequest, now: Timestam
     })
 }
 
+/// How long a call waits for another one about the same resource.
+const PATIENCE: Duration = Duration::from_secs(3);
+
 /// How often a change is decided anew because others changed the same thing meanwhile.
 const TRIES: usize = 16;
 
 /// Carries out a call that changes something: once per idempotency key, one after another per resource, and answered only
 /// when the change and the answer are on disk.
-async fn carry_out(shop: &Shop, turns: &Turns, write: Write) -> Result<Encoded, Refusal> {
+async fn carry_out(shop: &Shop, locks: &ResourceLocks, write: Write) -> Result<Encoded, Refusal> {
     let Write { request, relayed, platform, id, keyed, _admission } = write;
     let (operation, caller, ledger): (_, Caller, _) = (request.operation(), platform.caller(), shop.ledger());
     let contended = match &request {
@@ -273,8 +277,13 @@ async fn carry_out(shop: &Shop, turns: &Turns, write: Write) -> Result<Encoded, 
         _ => id.as_ref(),
     };
     let contended = contended.map_or_else(|| keyed.as_ref().map(|keyed| keyed.key.key.as_str()), |id| Some(id));
-    let _turn = match contended {
-        Some(name) => Some(turns.take(format!("{} {name}", caller.owner)).await?),
+    let _lock = match contended {
+        Some(name) => {
+            let lock = locks.lock(format!("{} {name}", caller.owner), PATIENCE).await;
+            Some(lock.ok_or_else(|| {
+                Refusal::unavailable("Another request about the same resource is still being carried out.", 2)
+            })?)
+        }
         None => None,
     };
     for _ in 0..TRIES {

@@ -5,24 +5,14 @@
 //! transport is still a retry (trap T-09). Calls about one resource take turns, so that a retry that comes too early
 //! waits for the answer instead of racing it.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
-
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
-use tokio::sync::OwnedMutexGuard;
 use ucp_core::{
     Code, Operation, Refusal, Release, json,
     purchase::ledger::{Kept, Key},
 };
 use ucp_wire::encoded::{Encoded, RpcError};
-
-/// How long a call waits for another one about the same resource.
-const PATIENCE: Duration = Duration::from_secs(3);
 
 /// A call under an idempotency key.
 #[derive(Clone, Debug)]
@@ -139,45 +129,6 @@ pub(crate) fn replayed(kept: &Kept, identity: &[u8; 32]) -> Result<Encoded, Refu
     Ok(Encoded { document: document.to_owned(), status, rpc_error })
 }
 
-/// Whose turn it is to change a resource.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Turns(Arc<Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>>);
-
-/// A turn; over when it is dropped.
-#[derive(Debug)]
-pub(crate) struct Turn {
-    turns: Turns,
-    name: String,
-    guard: Option<OwnedMutexGuard<()>>,
-}
-
-impl Turns {
-    /// Waits for a turn, though not for long.
-    ///
-    /// # Errors
-    /// [`Code::Unavailable`] when somebody else's takes too long.
-    pub(crate) async fn take(&self, name: String) -> Result<Turn, Refusal> {
-        let lock = Arc::clone(self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(name.clone()).or_default());
-        // Made before waiting, so that a wait that is given up cleans up too.
-        let mut turn = Turn { turns: self.clone(), name, guard: None };
-        let guard = tokio::time::timeout(PATIENCE, lock.lock_owned()).await.map_err(|_| {
-            Refusal::unavailable("Another request about the same resource is still being carried out.", 2)
-        })?;
-        turn.guard = Some(guard);
-        Ok(turn)
-    }
-}
-
-impl Drop for Turn {
-    fn drop(&mut self) {
-        self.guard.take();
-        let mut turns = self.turns.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if turns.get(&self.name).is_some_and(|lock| Arc::strong_count(lock) == 1) {
-            turns.remove(&self.name);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -222,24 +173,6 @@ mod tests {
 
     fn jiff_epoch() -> jiff::Timestamp {
         jiff::Timestamp::UNIX_EPOCH
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn turns_are_taken_one_after_another_and_forgotten() {
-        let turns = Turns::default();
-        let first = turns.take("a".into()).await.expect("a turn");
-        let other = turns.take("b".into()).await.expect("another resource");
-        assert_eq!(turns.take("a".into()).await.expect_err("taken").code, Code::Unavailable);
-        let waiting = tokio::spawn({
-            let turns = turns.clone();
-            async move { turns.take("a".into()).await.map(drop) }
-        });
-        tokio::task::yield_now().await;
-        drop(first);
-        let waited = ucp_testkit::within("a turn", ucp_testkit::PATIENCE, waiting).await;
-        waited.expect("ran").expect("its turn");
-        drop(other);
-        assert!(turns.0.lock().expect("whole").is_empty());
     }
 
     proptest! {

@@ -28,8 +28,8 @@ use url::Url;
 use super::{bot::Bot, documents::Document};
 use ucp_net::{
     Clock, Counters, Effort, Exchange, Failure, Judge, Options, Random, Received, Unreadable, Upstream, Verdict,
-    client::SetupError,
     judge::{by_status, retry_after},
+    outbound::SetupError,
 };
 
 /// The release of the API that the documents are written for.

@@ -18,23 +18,18 @@ use std::{
     time::Duration,
 };
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use http::{HeaderMap, HeaderValue, header};
 use reqwest::{
     Client, ClientBuilder, Response, Url,
     dns::{Addrs, Name, Resolve, Resolving},
-    redirect,
 };
 use tokio::sync::Semaphore;
 use ucp_core::{Code, Refusal};
-
-pub use reqwest::Certificate;
+use ucp_net::outbound::{self, BodyError, Certificate, USER_AGENT, chain, has_content_coding};
 
 use crate::address::{ProfileUrl, Reach, UrlRejection, is_localhost};
-
-/// The name that outbound requests go under.
-pub(crate) const USER_AGENT: &str = concat!("ucp-gateway/", env!("CARGO_PKG_VERSION"));
 
 /// How many names are looked up at once. The system's resolver blocks a thread for as long as it likes.
 const LOOKUPS: usize = 16;
@@ -245,31 +240,6 @@ pub trait Fetch: Send + Sync + 'static {
     fn fetch<'a>(&'a self, url: &'a ProfileUrl) -> BoxFuture<'a, Result<Fetched, FetchError>>;
 }
 
-/// Why no [`Fetcher`] could be made.
-#[derive(Debug, thiserror::Error)]
-pub enum SetupError {
-    /// A file of certificates holds none, or one that cannot be read.
-    #[error("the file holds no PEM certificates that can be read")]
-    Certificates,
-    /// TLS could not be set up.
-    #[error("TLS for outbound connections could not be set up")]
-    Tls(#[source] reqwest::Error),
-}
-
-/// Reads the certificates of a PEM file, for [`FetchOptions::roots`].
-///
-/// # Errors
-/// When there is none in it, or one that is no certificate.
-pub fn certificates(pem: &[u8]) -> Result<Vec<Certificate>, SetupError> {
-    let certificates = Certificate::from_pem_bundle(pem).map_err(|_| SetupError::Certificates)?;
-    // Reading them only takes the wrapping off; what is inside is looked at by who uses them.
-    let usable = Client::builder().tls_certs_only(certificates.iter().cloned()).build().is_ok();
-    if certificates.is_empty() || !usable {
-        return Err(SetupError::Certificates);
-    }
-    Ok(certificates)
-}
-
 /// Fetches documents from the network.
 pub struct Fetcher {
     client: Client,
@@ -287,7 +257,7 @@ impl Fetcher {
     ///
     /// # Errors
     /// When TLS cannot be set up, for instance because one of the roots is no certificate of an authority.
-    pub fn new(options: FetchOptions) -> Result<Self, SetupError> {
+    pub fn new(options: FetchOptions) -> Result<Self, reqwest::Error> {
         let client = client_of(&options, &|builder| builder)?;
         let FetchOptions { reach, deadline, max_body, sign, .. } = options;
         Ok(Self { client, reach, deadline, max_body, sign })
@@ -325,19 +295,11 @@ impl Fetcher {
         Ok(Fetched { body: self.body(url, response).await?, max_age })
     }
 
-    async fn body(&self, url: &ProfileUrl, mut response: Response) -> Result<Bytes, FetchError> {
-        let too_large = FetchError::TooLarge { limit: self.max_body };
-        if response.content_length().is_some_and(|length| length > self.max_body as u64) {
-            return Err(too_large);
-        }
-        let mut body = BytesMut::new();
-        while let Some(chunk) = response.chunk().await.map_err(|error| classify(url, error))? {
-            if body.len() + chunk.len() > self.max_body {
-                return Err(too_large);
-            }
-            body.extend_from_slice(&chunk);
-        }
-        Ok(body.freeze())
+    async fn body(&self, url: &ProfileUrl, response: Response) -> Result<Bytes, FetchError> {
+        outbound::body(response, self.max_body).await.map_err(|error| match error {
+            BodyError::TooLarge => FetchError::TooLarge { limit: self.max_body },
+            BodyError::Broken(error) => classify(url, error),
+        })
     }
 }
 
@@ -351,33 +313,11 @@ impl Fetch for Fetcher {
 pub(crate) fn client_of(
     options: &FetchOptions,
     adapt: &dyn Fn(ClientBuilder) -> ClientBuilder,
-) -> Result<Client, SetupError> {
-    adapt(client(options)).build().or_else(|error| {
-        tracing::warn!(
-            error = &error as &dyn Error,
-            "the certificates that this system trusts cannot be used: only configured ones are trusted"
-        );
-        adapt(client(options)).tls_certs_only(options.roots.clone()).build().map_err(SetupError::Tls)
-    })
-}
-
-fn client(options: &FetchOptions) -> ClientBuilder {
-    Client::builder()
-        .dns_resolver(Guard::new(options))
-        .redirect(redirect::Policy::none())
-        .no_proxy()
-        .retry(reqwest::retry::never())
-        .http1_only()
-        .referer(false)
+) -> Result<Client, reqwest::Error> {
+    outbound::client(options.connect_timeout, &options.roots, |builder| {
         // A profile is fetched once a minute at most: an open connection would only keep memory of ours.
-        .pool_max_idle_per_host(0)
-        .connect_timeout(options.connect_timeout)
-        .tls_certs_merge(options.roots.iter().cloned())
-        // Only matters when another crate of the build switches on a decompression of the client.
-        .no_gzip()
-        .no_brotli()
-        .no_zstd()
-        .no_deflate()
+        adapt(builder.dns_resolver(Guard::new(options)).pool_max_idle_per_host(0))
+    })
 }
 
 /// What an error of the client means. The whole chain goes to the log, without the query of the address.
@@ -395,25 +335,10 @@ pub(crate) fn classify(url: &ProfileUrl, error: reqwest::Error) -> FetchError {
 
 /// The first error of a chain whose type says what happened.
 fn find(error: &(dyn Error + 'static)) -> Option<FetchError> {
-    std::iter::successors(Some(error), |&error| cause(error)).find_map(|error| {
+    chain(error).find_map(|error| {
         let own = error.downcast_ref::<FetchError>().cloned();
         own.or_else(|| error.is::<rustls::Error>().then_some(FetchError::Tls))
     })
-}
-
-/// What an error wraps. An I/O error made of another one passes over that in its `source`.
-fn cause<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
-    match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
-        Some(inner) => Some(inner),
-        None => error.source(),
-    }
-}
-
-fn has_content_coding(headers: &HeaderMap) -> bool {
-    headers
-        .get_all(header::CONTENT_ENCODING)
-        .iter()
-        .any(|coding| !coding.as_bytes().trim_ascii().eq_ignore_ascii_case(b"identity"))
 }
 
 /// For how long a response stays fresh (RFC 9111 section 4.2): `s-maxage` before `max-age`, less its age. What cannot be
@@ -495,35 +420,6 @@ mod tests {
             assert_eq!(refusal.code, code);
             assert_eq!(refusal.retry_after.is_some(), code.retryable(), "{refusal}");
         }
-    }
-
-    #[test]
-    fn only_certificates_are_certificates() {
-        for wrong in ["", "nothing", "-----BEGIN CERTIFICATE-----\noops\n-----END CERTIFICATE-----\n"] {
-            let read = certificates(wrong.as_bytes())
-                .and_then(|roots| Fetcher::new(FetchOptions { roots, ..FetchOptions::default() }).map(|_| ()));
-            assert!(read.is_err(), "{wrong}");
-        }
-    }
-
-    /// Runs itself again as a process that finds no certificates of the system.
-    #[test]
-    fn a_machine_that_trusts_nobody_still_gets_a_fetcher() {
-        const NAME: &str = "fetch::tests::a_machine_that_trusts_nobody_still_gets_a_fetcher";
-        const AGAIN: &str = "UCP_TRUST_TEST_AGAIN";
-        if std::env::var_os(AGAIN).is_some() {
-            assert!(client(&FetchOptions::default()).build().is_err(), "the system has certificates after all");
-            assert!(Fetcher::new(FetchOptions::default()).is_ok());
-            return;
-        }
-        let again = std::env::current_exe().expect("this program");
-        let status = std::process::Command::new(again)
-            .args(["--exact", NAME])
-            .env(AGAIN, "1")
-            .env("SSL_CERT_FILE", "/nowhere/roots.pem")
-            .env("SSL_CERT_DIR", "/nowhere")
-            .status();
-        assert!(status.expect("runs").success());
     }
 
     #[tokio::test]

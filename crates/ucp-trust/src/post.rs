@@ -23,11 +23,12 @@ use reqwest::{
     dns::{Name, Resolve, Resolving},
 };
 use tokio::time::Instant;
+use ucp_net::outbound::USER_AGENT;
 use url::Host;
 
 use crate::{
     address::{ProfileUrl, Reach},
-    fetch::{FetchError, FetchOptions, Guard, SetupError, USER_AGENT, classify, client_of, connectable, seconds},
+    fetch::{FetchError, FetchOptions, Guard, classify, client_of, connectable, seconds},
 };
 
 /// How long a connection stays open without being used.
@@ -71,7 +72,7 @@ impl Poster {
     ///
     /// # Errors
     /// When TLS cannot be set up.
-    pub fn new(options: &FetchOptions) -> Result<Self, SetupError> {
+    pub fn new(options: &FetchOptions) -> Result<Self, reqwest::Error> {
         let pins = Pins::default();
         let lasting = client_of(options, &|builder| {
             builder.dns_resolver(pins.clone()).pool_max_idle_per_host(IDLE_PER_HOST).pool_idle_timeout(IDLE)

@@ -7,8 +7,8 @@ use tokio::time::{Instant, sleep};
 use ucp_net::{
     Effort, Exchange, Failure, Options, Reach, Received, Unreadable, Upstream,
     breaker::Circuit,
-    client::{Certificate, SetupError},
     judge::json,
+    outbound::{Certificate, SetupError},
 };
 use ucp_testkit::{
     Host, PATIENCE,

@@ -3,15 +3,13 @@
 use std::error::Error;
 
 use async_trait::async_trait;
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http::{HeaderMap, Method};
-use reqwest::{Client, redirect};
+use reqwest::Client;
+use ucp_net::outbound::{self, BodyError};
 use url::Url;
 
 use super::{Options, wire::Answer};
-
-/// The name that requests go under.
-const USER_AGENT: &str = concat!("ucp-gateway/", env!("CARGO_PKG_VERSION"));
 
 /// How many bytes of an answer are read.
 const MAX_BODY: usize = 64 * 1024;
@@ -45,33 +43,8 @@ pub(super) struct Http(Client);
 
 impl Http {
     pub(super) fn new(options: &Options) -> Result<Self, reqwest::Error> {
-        match client(options).build() {
-            Ok(client) => Ok(Self(client)),
-            // A machine without any trusted certificates, such as a bare container, still has the configured ones.
-            Err(_) if !options.roots.is_empty() => {
-                client(options).tls_certs_only(options.roots.clone()).build().map(Self)
-            }
-            Err(error) => Err(error),
-        }
+        outbound::client(options.connect_timeout, &options.roots, |builder| builder).map(Self)
     }
-}
-
-fn client(options: &Options) -> reqwest::ClientBuilder {
-    Client::builder()
-        .user_agent(USER_AGENT)
-        .redirect(redirect::Policy::none())
-        .no_proxy()
-        // The client would repeat requests behind our back; `Processor::ask` does, and knows what it may conclude.
-        .retry(reqwest::retry::never())
-        .http1_only()
-        .referer(false)
-        .connect_timeout(options.connect_timeout)
-        .tls_certs_merge(options.roots.iter().cloned())
-        // Only matters when another crate of the build switches on a decompression of the client.
-        .no_gzip()
-        .no_brotli()
-        .no_zstd()
-        .no_deflate()
 }
 
 #[async_trait]
@@ -79,17 +52,16 @@ impl Transport for Http {
     async fn exchange(&self, call: &Call) -> Result<Answer, Failure> {
         let request = self.0.request(call.method.clone(), call.url.clone());
         let request = request.headers(call.headers.clone()).body(call.body.clone());
-        let mut response = request.send().await.map_err(failure)?;
+        let response = request.send().await.map_err(failure)?;
         let status = response.status().as_u16();
-        let mut body = BytesMut::new();
-        while let Some(chunk) = response.chunk().await.map_err(failure)? {
-            if body.len() + chunk.len() > MAX_BODY {
+        let body = outbound::body(response, MAX_BODY).await.map_err(|error| match error {
+            BodyError::Broken(error) => failure(error),
+            BodyError::TooLarge => {
                 tracing::warn!(limit = MAX_BODY, "the payment provider's answer is too large");
-                return Err(Failure::Lost);
+                Failure::Lost
             }
-            body.extend_from_slice(&chunk);
-        }
-        Ok(Answer { status, body: body.freeze() })
+        })?;
+        Ok(Answer { status, body })
     }
 }
 

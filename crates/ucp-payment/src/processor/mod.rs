@@ -62,7 +62,7 @@ use ucp_core::{
     purchase::payment::{Attempt, Declaration, Handler, Settlement, Tender},
 };
 
-pub use reqwest::Certificate;
+pub use ucp_net::outbound::Certificate;
 
 pub use self::endpoint::{Endpoint, UnusableEndpoint};
 use self::{

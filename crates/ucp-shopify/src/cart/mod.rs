@@ -7,7 +7,6 @@
 //! | `quote` | what is there, in the domain's words |
 //! | `messages` | what the shop says about it |
 //! | `shape` | what answers look like |
-//! | `turns` | one after another at each cart |
 //!
 //! Changes are one request, carried out in order and not as a whole. Whatever becomes of it, what is answered is what is in
 //! the cart afterwards: an error of the API does not mean that nothing happened, and nothing is sent twice. The name of a
@@ -18,9 +17,11 @@ mod messages;
 mod plan;
 mod quote;
 mod shape;
-mod turns;
 
-use std::collections::{BTreeMap, HashSet};
+use std::{
+    collections::{BTreeMap, HashSet},
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
@@ -30,13 +31,14 @@ use ucp_core::{
     operation::{DISCOUNT, FULFILLMENT},
     port::{Catalog as _, Completion, SalesCapabilities},
     purchase::{
+        held::Held,
         line_item::MAX_QUANTITY,
         pricer::{Inquiry, Priced, Pricer},
         quote::Purpose,
     },
 };
+use ucp_net::{Effort, Failure, Unreadable, failure::Reach, lock::ResourceLock};
 
-pub(super) use self::turns::Turns;
 use self::{
     messages::Notes,
     plan::{Goal, Plan, Wish},
@@ -48,10 +50,12 @@ use super::{
     client::Problem,
     documents::{self, Document},
 };
-use ucp_net::{Effort, Failure, Unreadable, failure::Reach};
 
 /// How many lines a cart may have: what a query may cost leaves room for no more.
 const MOST_LINES: usize = 40;
+
+/// How long a call waits for another one at the same cart: about as long as a change takes at most.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How often a cart is tried to be made: each time without what the shop refused the time before.
 const MOST_TRIES: usize = 4;
@@ -116,6 +120,17 @@ fn unknown(failure: Failure) -> Refusal {
 }
 
 impl Storefront {
+    /// Waits until nobody else changes a cart: what is changed in it follows from what is in it.
+    ///
+    /// # Errors
+    /// [`Unavailable`](ucp_core::Code::Unavailable) when others take too long.
+    async fn lock(&self, held: &Held) -> Result<ResourceLock, Refusal> {
+        let lock = self.locks().lock(held.reference.clone(), PATIENCE).await;
+        lock.ok_or_else(|| {
+            Refusal::unavailable("Another call is changing the same cart. Nothing was done; repeat the call.", 1)
+        })
+    }
+
     /// The variables that every operation on carts has, for this buyer.
     fn cart_variables(&self, inquiry: &Inquiry<'_>) -> Map<String, Value> {
         let standing = self.standing();
@@ -291,7 +306,7 @@ impl Storefront {
     /// What a platform stated, in the cart that is held for it or in a new one.
     async fn stated(&self, inquiry: &Inquiry<'_>, wish: &mut Wish, notes: &mut Notes) -> Result<Stated, Refusal> {
         if let Some(held) = inquiry.held {
-            let _turn = self.turns().take(&held.reference).await?;
+            let _lock = self.lock(held).await?;
             if let Some(cart) = self.cart(inquiry, &held.reference).await?
                 && let Some(cart) = self.bring(inquiry, wish, cart, notes).await?
             {
@@ -382,7 +397,7 @@ impl Pricer for Storefront {
 
     async fn give_up(&self, inquiry: Inquiry<'_>) -> Result<(), Refusal> {
         let Some(held) = inquiry.held else { return Ok(()) };
-        let _turn = self.turns().take(&held.reference).await?;
+        let _lock = self.lock(held).await?;
         let variables = json!({ "cart": held.reference, "lines": held.lines.values().collect::<Vec<_>>() });
         let told =
             self.client().ask::<Outcomes>(&documents::CART_FORGET, &variables, Effort::Write, &inquiry.caller.visitor);

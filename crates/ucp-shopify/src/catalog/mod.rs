@@ -43,12 +43,11 @@ use ucp_core::{
 
 use super::{
     bot::Bot,
-    cart::Turns,
     client::{self, Client, Problem, Reply, Token},
     documents::Document,
     market::{self, Current, InContext, Standing},
 };
-use ucp_net::{Clock, Counters, Effort, Failure, Key, Random, Shared, shared::Capacity};
+use ucp_net::{Clock, Counters, Effort, Failure, Key, Random, Shared, lock::ResourceLocks, shared::Capacity};
 
 /// How a shop is reached, and how what it says is kept.
 #[derive(Clone)]
@@ -99,7 +98,7 @@ pub enum SetupError {
     Version(String),
     /// There can be no client for it.
     #[error("the shop {0}")]
-    Client(#[from] ucp_net::client::SetupError),
+    Client(#[from] ucp_net::outbound::SetupError),
     /// It does not say where it sells and in which currency.
     #[error("the shop does not say in which countries and currencies it sells")]
     Market(#[source] Failure),
@@ -119,7 +118,7 @@ struct Inner {
     pages: Shared<Arc<find::Listing>>,
     nodes: Shared<Arc<resolve::Slice>>,
     variants: Shared<Arc<resolve::More>>,
-    turns: Turns,
+    locks: ResourceLocks,
 }
 
 impl fmt::Debug for Storefront {
@@ -154,7 +153,7 @@ impl Storefront {
             cursor_key,
             clock,
             tags,
-            turns: Turns::default(),
+            locks: ResourceLocks::default(),
         })))
     }
 
@@ -172,8 +171,8 @@ impl Storefront {
     }
 
     /// The lines in front of its carts.
-    pub(super) fn turns(&self) -> &Turns {
-        &self.0.turns
+    pub(super) fn locks(&self) -> &ResourceLocks {
+        &self.0.locks
     }
 
     /// What happens between the gateway and the shop.

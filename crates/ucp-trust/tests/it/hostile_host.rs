@@ -9,6 +9,7 @@ use std::{
 use base64::Engine as _;
 use tokio::time::{Instant, sleep};
 use ucp_core::{Code, Refusal};
+use ucp_net::outbound::certificates;
 use ucp_testkit::{
     Host,
     host::{Peer, Request},
@@ -16,7 +17,7 @@ use ucp_testkit::{
 use ucp_trust::{
     address::{ProfileUrl, Reach, UrlRejection},
     directory::{Directory, DirectoryOptions},
-    fetch::{FetchError, FetchOptions, Fetched, Fetcher, certificates},
+    fetch::{FetchError, FetchOptions, Fetched, Fetcher},
 };
 
 use crate::addresses::Script;

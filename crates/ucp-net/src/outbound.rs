@@ -1,0 +1,194 @@
+//! The HTTP client behind every outbound request, whoever it goes to.
+//!
+//! The other side is believed nothing. Redirects are not followed, so that credentials stay where they belong. Proxies of
+//! the environment are not used. Nothing is repeated behind the back of the caller, who alone knows what may be. Bodies
+//! with a content coding are refused by those who read them ([`has_content_coding`]): a few bytes of them can stand for
+//! any number. A body is read up to a bound.
+
+use std::{error::Error, io, time::Duration};
+
+use bytes::{Bytes, BytesMut};
+use http::{HeaderMap, header};
+use reqwest::{Client, ClientBuilder, Response, redirect};
+use url::{Host, Url};
+
+pub use reqwest::Certificate;
+
+/// The name that requests go under.
+pub const USER_AGENT: &str = concat!("ucp-gateway/", env!("CARGO_PKG_VERSION"));
+
+/// Why there can be no client for an address. The texts complete "The upstream …".
+#[derive(Debug, thiserror::Error)]
+pub enum SetupError {
+    /// The address is not one of an HTTP server.
+    #[error("needs an http or https address with a host, without a user or password in it")]
+    Address,
+    /// The address is http to another machine.
+    #[error("is asked without encryption: it needs an https address")]
+    Unencrypted,
+    /// TLS could not be set up.
+    #[error("cannot be reached, because TLS for outbound connections could not be set up")]
+    Tls(#[source] reqwest::Error),
+}
+
+/// A file holds no certificates, or one that cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("the file holds no PEM certificates that can be read")]
+pub struct InvalidCertificates;
+
+/// A client that trusts these certificates beside those of the system, with what `adapt` adds.
+///
+/// On a machine without any trusted certificates, such as a bare container, it trusts nobody but `roots`, and a warning
+/// is logged.
+///
+/// # Errors
+/// When TLS cannot be set up, for instance because one of the roots is no certificate of an authority.
+pub fn client(
+    connect_timeout: Duration,
+    roots: &[Certificate],
+    adapt: impl Fn(ClientBuilder) -> ClientBuilder,
+) -> Result<Client, reqwest::Error> {
+    let builder = || {
+        let builder = Client::builder()
+            .user_agent(USER_AGENT)
+            .redirect(redirect::Policy::none())
+            .no_proxy()
+            .retry(reqwest::retry::never())
+            .http1_only()
+            .referer(false)
+            .connect_timeout(connect_timeout)
+            // Only matters when another crate of the build switches on a decompression of the client.
+            .no_gzip()
+            .no_brotli()
+            .no_zstd()
+            .no_deflate();
+        adapt(builder)
+    };
+    builder().tls_certs_merge(roots.iter().cloned()).build().or_else(|error| {
+        tracing::warn!(
+            error = &error as &dyn Error,
+            "the certificates that this system trusts cannot be used: only configured ones are trusted"
+        );
+        builder().tls_certs_only(roots.iter().cloned()).build()
+    })
+}
+
+/// Reads the certificates of a PEM file.
+///
+/// # Errors
+/// When there is none in it, or one that is no certificate.
+pub fn certificates(pem: &[u8]) -> Result<Vec<Certificate>, InvalidCertificates> {
+    let certificates = Certificate::from_pem_bundle(pem).map_err(|_| InvalidCertificates)?;
+    // Reading them only takes the wrapping off; what is inside is looked at by who uses them.
+    let usable = Client::builder().tls_certs_only(certificates.iter().cloned()).build().is_ok();
+    if certificates.is_empty() || !usable {
+        return Err(InvalidCertificates);
+    }
+    Ok(certificates)
+}
+
+/// Checks that credentials may be sent to an address: https, or http on this machine (or anywhere, if `plain_http`).
+///
+/// # Errors
+/// [`SetupError::Address`] or [`SetupError::Unencrypted`].
+pub fn check_address(address: &Url, plain_http: bool) -> Result<(), SetupError> {
+    let local = match address.host().ok_or(SetupError::Address)? {
+        Host::Domain(name) => name == "localhost",
+        Host::Ipv4(address) => address.is_loopback(),
+        Host::Ipv6(address) => address.is_loopback(),
+    };
+    if !address.username().is_empty() || address.password().is_some() {
+        return Err(SetupError::Address);
+    }
+    match address.scheme() {
+        "https" => Ok(()),
+        "http" if local || plain_http => Ok(()),
+        "http" => Err(SetupError::Unencrypted),
+        _ => Err(SetupError::Address),
+    }
+}
+
+/// Why a body was not read to its end.
+#[derive(Debug)]
+pub enum BodyError {
+    /// It is larger than what is read.
+    TooLarge,
+    /// The connection broke.
+    Broken(reqwest::Error),
+}
+
+/// Reads the body of an answer, up to `limit` bytes. Does not end by itself.
+///
+/// # Errors
+/// [`BodyError`].
+pub async fn body(mut response: Response, limit: usize) -> Result<Bytes, BodyError> {
+    if response.content_length().is_some_and(|length| length > limit as u64) {
+        return Err(BodyError::TooLarge);
+    }
+    let mut body = BytesMut::new();
+    while let Some(chunk) = response.chunk().await.map_err(BodyError::Broken)? {
+        if body.len() + chunk.len() > limit {
+            return Err(BodyError::TooLarge);
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body.freeze())
+}
+
+/// Whether a body is encoded, for instance compressed.
+#[must_use]
+pub fn has_content_coding(headers: &HeaderMap) -> bool {
+    headers
+        .get_all(header::CONTENT_ENCODING)
+        .iter()
+        .any(|coding| !coding.as_bytes().trim_ascii().eq_ignore_ascii_case(b"identity"))
+}
+
+/// An error and those that it wraps, the outermost first. An I/O error made of another one passes over that in its
+/// `source`; here it does not.
+pub fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |&error| match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+        Some(inner) => Some(inner as &(dyn Error + 'static)),
+        None => error.source(),
+    })
+}
+
+/// Whether an error comes from TLS.
+#[must_use]
+pub fn is_tls(error: &(dyn Error + 'static)) -> bool {
+    chain(error).any(<dyn Error + 'static>::is::<rustls::Error>)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn only_certificates_are_certificates() {
+        for wrong in ["", "nothing", "-----BEGIN CERTIFICATE-----\noops\n-----END CERTIFICATE-----\n"] {
+            assert!(certificates(wrong.as_bytes()).is_err(), "{wrong}");
+        }
+    }
+
+    /// Runs itself again as a process that finds no certificates of the system.
+    #[test]
+    fn a_machine_that_trusts_nobody_still_gets_a_client() {
+        const NAME: &str = "outbound::tests::a_machine_that_trusts_nobody_still_gets_a_client";
+        const AGAIN: &str = "UCP_NET_TEST_AGAIN";
+        if std::env::var_os(AGAIN).is_some() {
+            assert!(Client::builder().build().is_err(), "the system has certificates after all");
+            assert!(client(SECOND, &[], |builder| builder).is_ok());
+            return;
+        }
+        let again = std::env::current_exe().expect("this program");
+        let status = std::process::Command::new(again)
+            .args(["--exact", NAME])
+            .env(AGAIN, "1")
+            .env("SSL_CERT_FILE", "/nowhere/roots.pem")
+            .env("SSL_CERT_DIR", "/nowhere")
+            .status();
+        assert!(status.expect("runs").success());
+    }
+}
