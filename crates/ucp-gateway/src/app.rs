@@ -85,18 +85,18 @@ impl App {
             backend::open(store, settings, &base, &signing_key).await?;
         let offering = merchants::beside(shop.offering(), &settings.directory);
         let (operations, names) = (&offering.operations, merchants::names(&settings.directory));
-        let home = settings.storefront.as_ref().map(Url::to_string);
+        let home = settings.sections.server.storefront.as_ref().map(|url| url.0.to_string());
         let seal = Seal { keys: Arc::clone(&signing_key), audiences: audiences(public_url) };
         let business = Arc::new(Business::under(&names, &offering, home).sealing(seal));
-        let fetcher = callers::fetcher(&settings.profiles, settings.profiles.reach, &base, &signing_key)?;
-        let directory = callers::directory(&business, fetcher, &settings.profiles);
+        let fetcher = callers::fetcher(settings, settings.reach, &base, &signing_key)?;
+        let directory = callers::directory(&business, fetcher, &settings.sections.profiles);
         callers::register(&directory, &settings.platforms)?;
-        let platforms = Platforms::new(business, callers::policy(settings), settings.profiles.reach, directory);
+        let platforms = Platforms::new(business, callers::policy(settings), settings.reach, directory);
         let gate = Gate::new(callers::rules(settings, public_url, &signing_key), platforms.clone());
         let directory = merchants::open(store.database(), &settings.directory)?;
         let handler = CallHandler::new(Backend { shop, directory }, platforms.clone(), callers::access(settings));
 
-        let error_status = match settings.mcp_error_status {
+        let error_status = match settings.sections.server.mcp_error_status {
             McpErrorStatus::Fitting => ErrorStatus::Fitting,
             McpErrorStatus::Matching => ErrorStatus::Matching,
         };
@@ -120,25 +120,25 @@ impl App {
             router = router.merge(ucp_handoff::router(ucp_handoff::Options {
                 desk: desk.clone(),
                 gate: gate.clone(),
-                home: settings.storefront.as_ref().map(Url::to_string),
+                home: settings.sections.server.storefront.as_ref().map(|url| url.0.to_string()),
                 secure: public_url.scheme() == "https",
                 plain: settings.policy == config::Policy::Development,
             }));
         }
         let router = ucp_rest::surrounded(router);
-        let (router, desk, post) = match (settings.compat, store, desk) {
+        let (router, desk, post) = match (settings.sections.server.compat, store, desk) {
             (Compat::Conformance, Store::Embedded(shop), Some(desk)) => {
                 let (router, desk, post) =
                     compat::conformance(router, &desk, shop, settings, public_url, &signing_key)?;
                 (router, Some(desk), post)
             }
             (_, _, desk) => {
-                let post = webhooks::Post { platforms, reach: settings.profiles.reach, form: Arc::new(form::Usual) };
+                let post = webhooks::Post { platforms, reach: settings.reach, form: Arc::new(form::Usual) };
                 (router, desk, post)
             }
         };
         let books = Books::new(Arc::clone(store.database()));
-        let courier = webhooks::courier(books.clone(), post, &settings.profiles, &signing_key, &base)?;
+        let courier = webhooks::courier(books.clone(), post, settings, &signing_key, &base)?;
         Ok(Self { router, name, keyring, signing_key, publications, desk, books, counters, courier: Some(courier) })
     }
 

@@ -17,7 +17,7 @@ use ucp_trust::{
     address::Reach,
     directory::{Directory, DirectoryOptions},
     fetch::{FetchOptions, Fetcher},
-    limit::{InFlight, RateLimits},
+    limit::{InFlight, Quota, RateLimits},
     profile::PlatformProfile,
     signature::{RequestLine, sign_request},
 };
@@ -26,12 +26,12 @@ use url::Url;
 use crate::{
     address::scheme,
     clock,
-    config::{self, Anonymous, Check, Settings, Signed},
+    config::{self, Anonymous, Check, Settings, Signed, sections::Profiles, value::Number},
 };
 
 /// What fetches profiles, saying who asks, and proving it where there is a key.
 pub(crate) fn fetcher(
-    profiles: &config::Profiles,
+    settings: &Settings,
     reach: Reach,
     base: &str,
     signing_key: &Arc<CurrentKey>,
@@ -48,30 +48,28 @@ pub(crate) fn fetcher(
             tracing::error!(%error, "a request could not be signed");
         }
     };
-    Ok(Fetcher::new(FetchOptions { sign: Some(Arc::new(introduce)), ..fetch_options(profiles, reach) })?)
+    Ok(Fetcher::new(FetchOptions { sign: Some(Arc::new(introduce)), ..fetch_options(settings, reach) })?)
 }
 
 /// How strangers are reached.
-pub(crate) fn fetch_options(profiles: &config::Profiles, reach: Reach) -> FetchOptions {
+pub(crate) fn fetch_options(settings: &Settings, reach: Reach) -> FetchOptions {
+    let profiles = &settings.sections.profiles;
     FetchOptions {
         reach,
-        connect_timeout: profiles.connect_timeout,
-        deadline: profiles.timeout,
-        roots: profiles.extra_roots.iter().flat_map(|root| root.certificates.clone()).collect(),
+        connect_timeout: profiles.connect_timeout_ms.time(),
+        deadline: profiles.timeout_ms.time(),
+        roots: settings.extra_roots.clone(),
         ..FetchOptions::default()
     }
 }
 
 /// The directory of platforms, which fetches the profiles that it does not know.
-pub(crate) fn directory(
-    business: &Arc<Business>,
-    fetcher: Fetcher,
-    profiles: &config::Profiles,
-) -> Directory<Standing> {
+pub(crate) fn directory(business: &Arc<Business>, fetcher: Fetcher, profiles: &Profiles) -> Directory<Standing> {
+    let fetches = Quota::from(profiles.fetches);
     let options = DirectoryOptions {
-        capacity: u64::from(profiles.cache_mb) << 20,
-        fetches_per_second: profiles.fetches.per_second.get(),
-        fetch_burst: profiles.fetches.burst.get(),
+        capacity: profiles.cache_mb.bytes(),
+        fetches_per_second: fetches.per_second.get(),
+        fetch_burst: fetches.burst.get(),
         ..DirectoryOptions::default()
     };
     let business = Arc::clone(business);
@@ -127,9 +125,9 @@ pub(crate) fn rules(settings: &Settings, public_url: &Url, signing_key: &Arc<Cur
         registered: settings.platforms.iter().map(|platform| platform.profile.clone()).collect(),
         api_keys: settings.api_keys(),
         limits: RateLimits::new(&settings.quotas()),
-        in_flight: InFlight::new(settings.max_in_flight.unwrap_or(usize::MAX)),
+        in_flight: InFlight::new(settings.sections.server.max_in_flight.map_or(usize::MAX, Number::count)),
         verifies: access(settings).verifies(),
-        signed_answers: match settings.signatures.responses {
+        signed_answers: match settings.sections.signatures.responses {
             Signed::Completing => SignedAnswers::Concluding,
             Signed::All => SignedAnswers::All,
             Signed::None => SignedAnswers::None,
@@ -157,9 +155,9 @@ pub(crate) fn access(settings: &Settings) -> Access {
     };
     Access {
         anonymous_purchases: settings.policy == config::Policy::Development
-            || settings.anonymous == Anonymous::Everything,
-        browsing: rule(settings.signatures.browsing),
-        purchase: rule(settings.signatures.purchase),
-        order: rule(settings.signatures.order),
+            || settings.sections.callers.anonymous == Anonymous::Everything,
+        browsing: rule(settings.sections.signatures.browsing),
+        purchase: rule(settings.sections.signatures.purchase),
+        order: rule(settings.sections.signatures.order),
     }
 }

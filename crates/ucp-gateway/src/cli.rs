@@ -47,7 +47,8 @@ pub(crate) enum Command {
     Verify(VerifyOptions),
     /// Lay a decision of the gateway open.
     Explain(ExplainOptions),
-    /// Write or check the OpenAPI, OpenRPC and JSON Schema documents of this repository.
+    /// Write or check the documents of this repository that the code generates: OpenAPI, OpenRPC, JSON Schema, and the
+    /// example of the configuration.
     Spec(SpecOptions),
 }
 

@@ -46,8 +46,7 @@ pub(crate) fn open(
     if !settings.merchants && !settings.locations {
         return Ok(None);
     }
-    let cache_bytes = u64::from(settings.cache_mb) << 20;
-    let merchants = Arc::new(Directory::open(database, settings.policy.clone(), cache_bytes)?);
+    let merchants = Arc::new(Directory::open(database, settings.policy.clone(), settings.cache_bytes)?);
     let asked = settings.geocoder.clone().map(|geocoder| geocoder as Arc<dyn Geocoder>);
     let geocoder = Chain::usual(Arc::clone(&merchants) as Arc<dyn Geocoder>, asked, &settings.places);
     Ok(Some(port::Directory { merchants, geocoder: Arc::new(geocoder) }))

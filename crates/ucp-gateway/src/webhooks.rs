@@ -15,7 +15,7 @@ use ucp_webhook::{
     recipient::{Recipient, Recipients},
 };
 
-use crate::{callers::fetch_options, clock, config};
+use crate::{callers::fetch_options, clock, config::Settings};
 
 /// To whom the courier goes, and how it writes.
 pub(crate) struct Post {
@@ -31,7 +31,7 @@ pub(crate) struct Post {
 pub(crate) fn courier(
     books: Books,
     post: Post,
-    profiles: &config::Profiles,
+    settings: &Settings,
     signing_key: &Arc<CurrentKey>,
     base: &str,
 ) -> Result<Courier, Box<dyn std::error::Error>> {
@@ -39,7 +39,7 @@ pub(crate) fn courier(
     Ok(Courier {
         outbox: Arc::new(books),
         recipients: Arc::new(Known(post.platforms)),
-        post: Arc::new(Poster::new(&fetch_options(profiles, post.reach))?),
+        post: Arc::new(Poster::new(&fetch_options(settings, post.reach))?),
         form: post.form,
         agent: HeaderValue::from_str(&format!("profile=\"{base}{PROFILE_PATH}\""))?,
         key: Arc::new(move || signing_key.get()),

@@ -48,9 +48,9 @@ fn every_unknown_key_is_named_with_what_may_have_been_meant() {
         let said = setup.run(command).expect_err("refused");
         for words in [
             "unknown key `server.max_in_fligth`",
-            "line 3; did you mean `server.max_in_flight`?",
+            "line 3, column 1; did you mean `server.max_in_flight`?",
             "unknown key `callers.polcy`",
-            "line 5; did you mean `callers.policy`?",
+            "line 5, column 1; did you mean `callers.policy`?",
             "unknown key `profile`",
             "did you mean `profiles`?",
             "unknown key `platform[0].api_key`",
@@ -106,6 +106,25 @@ fn two_platforms_share_neither_name_nor_profile_nor_key() {
     ] {
         let said = pinned(&[first, second.clone()].concat()).run("check-config").expect_err("refused");
         assert!(said.contains(words) && said.contains("platform[1]"), "{said}");
+    }
+}
+
+#[test]
+fn mistakes_in_several_keys_are_told_at_once_each_with_its_place() {
+    let setup = Setup::new("[server]\nlisten = 3\nmax_connections = 0\nodd = 1\n[data]\ncache_mb = \"x\"\n");
+    for command in ["serve", "check-config"] {
+        let said = setup.run(command).expect_err("refused");
+        for words in [
+            "`server.listen` in ",
+            ", line 2, column 10: invalid type",
+            "`server.max_connections` in ",
+            ", line 3, column 19: invalid value: integer `0`, expected a whole number from 1 to 1000000",
+            "unknown key `server.odd` in ",
+            "`data.cache_mb` in ",
+            ", line 6, column 12: invalid type: string \"x\"",
+        ] {
+            assert!(said.contains(words), "{words}: {said}");
+        }
     }
 }
 

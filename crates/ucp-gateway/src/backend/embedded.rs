@@ -7,6 +7,7 @@ use ucp_core::{
     port::{self, Catalog as _},
     purchase::{desk::Desk, payment::Handler},
 };
+use ucp_net::outbound::Certificate;
 use ucp_payment::{
     Sandbox,
     processor::{self, Processor},
@@ -22,13 +23,13 @@ use crate::{
 
 /// Opens the shop in a data directory, or fills the directory with a sample.
 pub(crate) fn open_shop(data: &Data) -> Result<Shop, StoreError> {
-    let options = Options { cache_bytes: u64::from(data.cache_mb) << 20, ..Options::new(&data.dir) };
-    Shop::open_or_create(&options, || data.sample.opening())
+    let options = Options { cache_bytes: data.cache_mb.bytes(), ..Options::new(&*data.dir) };
+    Shop::open_or_create(&options, || data.sample.0.opening())
 }
 
 /// The shop, ready to be asked at `base`.
 pub(super) fn open(shop: &Shop, settings: &Settings, base: &str) -> Result<Opened, Box<dyn Error>> {
-    let desk = desk(shop, handlers(&settings.payments, &settings.profiles.extra_roots)?, base);
+    let desk = desk(shop, handlers(&settings.payments, &settings.extra_roots)?, base);
     Ok(Opened {
         name: shop.market().name.clone(),
         shop: selling(shop, &desk),
@@ -63,7 +64,7 @@ pub(crate) fn desk(shop: &Shop, handlers: Handlers, base: &str) -> Desk {
 pub(crate) type Handlers = Arc<[Arc<dyn Handler>]>;
 
 /// The payment handlers of the configuration.
-fn handlers(payments: &[config::Payment], roots: &[config::Root]) -> Result<Handlers, Box<dyn std::error::Error>> {
+fn handlers(payments: &[config::Payment], roots: &[Certificate]) -> Result<Handlers, Box<dyn std::error::Error>> {
     let clock: ucp_payment::Clock = Arc::new(clock::timestamp);
     let handler = |payment: &config::Payment| -> Result<Arc<dyn Handler>, Box<dyn std::error::Error>> {
         let declaration = payment.declaration.clone();
@@ -74,7 +75,7 @@ fn handlers(payments: &[config::Payment], roots: &[config::Root]) -> Result<Hand
                 connect_timeout: provider.connect_timeout,
                 request_timeout: provider.timeout,
                 deadline: provider.deadline,
-                roots: roots.iter().flat_map(|root| root.certificates.clone()).collect(),
+                roots: roots.to_vec(),
                 ..processor::Options::new(
                     declaration,
                     provider.endpoint.clone(),

@@ -50,10 +50,11 @@ impl Store {
     /// Opens the data directory, or makes it. Blocks.
     pub(crate) fn open(settings: &Settings) -> Result<Self, StoreError> {
         match &settings.upstream {
-            None => embedded::open_shop(&settings.data).map(Self::Embedded),
+            None => embedded::open_shop(&settings.sections.data).map(Self::Embedded),
             Some(upstream) => {
                 let opening = || Opening::of(unknown_market(upstream));
-                Database::open_or_create(&settings.data.dir, opening).map(|database| Self::Beside(Arc::new(database)))
+                Database::open_or_create(&settings.sections.data.dir, opening)
+                    .map(|database| Self::Beside(Arc::new(database)))
             }
         }
     }
@@ -111,7 +112,7 @@ pub(crate) async fn open(
         (Store::Embedded(shop), _) => embedded::open(shop, settings, base),
         (Store::Beside(database), Some(upstream)) => {
             let place = Place { settings, upstream, base, database, signing_key };
-            match upstream.backend {
+            match settings.sections.upstream.backend {
                 BackendKind::Shopify => shopify::open(&place).await,
                 BackendKind::Ucp => ucp::open(&place).await,
                 BackendKind::Embedded => Err(NO_SHOP.into()),
@@ -151,23 +152,23 @@ impl Opened {
 
 /// How an upstream is reached.
 fn reached(name: &str, place: &Place<'_>) -> ucp_net::Options {
-    let upstream = place.upstream;
-    let usual = ucp_net::Options::new(name, upstream.url.clone());
+    let usual = ucp_net::Options::new(name, place.upstream.url.clone());
+    let upstream = &place.settings.sections.upstream;
     let limits =
         |total: Duration, usual: Limits| Limits { answer: usual.answer.min(total), idle: usual.idle.min(total), total };
     ucp_net::Options {
-        roots: place.settings.profiles.extra_roots.iter().flat_map(|root| root.certificates.clone()).collect(),
+        roots: place.settings.extra_roots.clone(),
         patience: Patience {
-            connect: upstream.connect_timeout,
-            read: limits(upstream.read_timeout, usual.patience.read),
-            write: limits(upstream.write_timeout, usual.patience.write),
-            conclude: limits(upstream.complete_timeout, usual.patience.conclude),
+            connect: upstream.connect_timeout_ms.time(),
+            read: limits(upstream.read_timeout_ms.time(), usual.patience.read),
+            write: limits(upstream.write_timeout_ms.time(), usual.patience.write),
+            conclude: limits(upstream.complete_timeout_ms.time(), usual.patience.conclude),
         },
-        reads: Room::of(upstream.reads_in_flight),
-        writes: Room::of(upstream.writes_in_flight),
+        reads: Room::of(upstream.reads_in_flight.count()),
+        writes: Room::of(upstream.writes_in_flight.count()),
         rate: upstream.per_second.map(|rate| Rate {
-            per_second: rate,
-            burst: rate,
+            per_second: rate.positive(),
+            burst: rate.positive(),
             patience: Duration::from_millis(100),
         }),
         ..usual

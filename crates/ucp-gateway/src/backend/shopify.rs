@@ -14,43 +14,38 @@ use ucp_trust::signature::bot::{DIRECTORY_PATH, DIRECTORY_TYPE, directory};
 use super::{Opened, Place, chance, monotonic, reached};
 use crate::{
     clock,
-    config::{
-        TokenKind,
-        upstream::{self, UpstreamKind},
-    },
+    config::{self, TokenKind},
 };
 
 pub(super) async fn open(place: &Place<'_>) -> Result<Opened, Box<dyn Error>> {
     let Place { upstream, database, .. } = place;
-    let UpstreamKind::Shopify { token_kind, api_version, bot } = &upstream.kind else {
-        return Err("this backend is for Shopify's Storefront API".into());
-    };
-    let token = match (&upstream.token, token_kind) {
+    let section = &place.settings.sections.upstream;
+    let token = match (&upstream.token, section.token_kind) {
         (None, _) => Token::None,
         (Some(token), TokenKind::Private) => Token::private(token.reveal())?,
         (Some(token), TokenKind::Public) => Token::public(token.reveal())?,
     };
     let mut options =
         Options::new(reached("shopify", place), token, database.cursor_key().clone(), monotonic(), chance());
-    options.version.clone_from(api_version);
-    options.bot = identity(place, bot).map(Arc::new);
-    options.capacity = Capacity { bytes: u64::from(upstream.cache_mb) << 20, ..options.capacity };
+    options.version.clone_from(&upstream.api_version);
+    options.bot = identity(place, &upstream.bot).map(Arc::new);
+    options.capacity = Capacity { bytes: section.cache_mb.bytes(), ..options.capacity };
     let storefront = Storefront::connect(options).await?;
     let counters = Arc::clone(storefront.counters());
-    let router = match bot {
-        upstream::Bot::Own => keys(Arc::clone(place.signing_key)),
-        upstream::Bot::Given(_) | upstream::Bot::Unknown => Router::new(),
+    let router = match upstream.bot {
+        config::Bot::Own => keys(Arc::clone(place.signing_key)),
+        config::Bot::Given(_) | config::Bot::Unknown => Router::new(),
     };
     Ok(Opened { router, ..Opened::at_a_desk(place, storefront, counters) })
 }
 
 /// How the shop is told which bot is asking.
-fn identity(place: &Place<'_>, bot: &upstream::Bot) -> Option<Bot> {
+fn identity(place: &Place<'_>, bot: &config::Bot) -> Option<Bot> {
     let now = Arc::new(clock::now);
     match bot {
-        upstream::Bot::Unknown => None,
-        upstream::Bot::Given(signature) => Some(Bot::given(signature.clone(), now)),
-        upstream::Bot::Own => {
+        config::Bot::Unknown => None,
+        config::Bot::Given(signature) => Some(Bot::given(signature.clone(), now)),
+        config::Bot::Own => {
             let signing_key = Arc::clone(place.signing_key);
             let signing = Signing {
                 agent: format!("{}{DIRECTORY_PATH}", place.base),

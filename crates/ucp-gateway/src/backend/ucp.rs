@@ -40,7 +40,7 @@ use url::Url;
 use super::{Opened, Place, chance, monotonic, reached};
 use crate::{
     clock,
-    config::{Transport as Wanted, upstream::UpstreamKind},
+    config::{Transport as Wanted, value::Number},
 };
 
 /// How many notices about orders are taken at once.
@@ -54,22 +54,19 @@ const CACHE_CONTROL: &str = "public, max-age=300";
 
 /// Opens the bridge to the shop, which is asked who it is.
 pub(super) async fn open(place: &Place<'_>) -> Result<Opened, Box<dyn Error>> {
-    let upstream = place.upstream;
-    let UpstreamKind::Ucp { transport, release } = upstream.kind else {
-        return Err("this backend is for shops that speak UCP".into());
-    };
+    let (upstream, section) = (place.upstream, &place.settings.sections.upstream);
     let books = Books::new(Arc::clone(place.database));
     let signing_key = Arc::clone(place.signing_key);
     let options = Options {
         call: call(place),
-        transport: transport.map(|wanted| match wanted {
+        transport: section.transport.map(|wanted| match wanted {
             Wanted::Rest => Transport::Rest,
             Wanted::Mcp => Transport::Mcp,
         }),
-        release,
+        release: upstream.release,
         token: upstream.token.as_ref().map(|token| Token::new(token.reveal())),
-        most_ids: upstream.max_lookup_ids,
-        cache: Capacity { bytes: u64::from(upstream.cache_mb) << 20, ..Capacity::default() },
+        most_ids: section.max_lookup_ids.map(Number::count),
+        cache: Capacity { bytes: section.cache_mb.bytes(), ..Capacity::default() },
         base: place.base.to_owned(),
         key: Arc::new(move || signing_key.get()),
         now: Arc::new(clock::timestamp),

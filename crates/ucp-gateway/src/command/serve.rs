@@ -15,7 +15,7 @@ use crate::{
     app::{App, open_keyring},
     backend::Store,
     clock,
-    config::{self, Policy, ServeOptions, Settings, Signed, Upstream},
+    config::{self, Bot, Policy, ServeOptions, Settings, Signed},
     listener,
 };
 
@@ -33,28 +33,30 @@ const PRUNING_INTERVAL: Duration = Duration::from_secs(600);
 
 pub(crate) fn run(options: &ServeOptions) -> Done {
     let settings = Settings::resolve(options, clock::now())?;
+    let server = &settings.sections.server;
+    let listen = server.listen.0;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     // Before the shop is opened: what cannot be served need not be filled.
-    let listener = runtime.block_on(TcpListener::bind(settings.listen)).map_err(|error| {
-        format!("cannot listen on {}: {error}; choose another address with --listen", settings.listen)
-    })?;
+    let listener = runtime
+        .block_on(TcpListener::bind(listen))
+        .map_err(|error| format!("cannot listen on {listen}: {error}; choose another address with --listen"))?;
     let store = Store::open(&settings)?;
-    let keyring = open_keyring(&settings.data)?;
-    if settings.signatures.responses == Signed::All && keyring.signer().is_none() {
+    let keyring = open_keyring(&settings.sections.data)?;
+    if settings.sections.signatures.responses == Signed::All && keyring.signer().is_none() {
         return Err("answers are to be signed, but there is no key; make one with `ucp-gateway keys generate`".into());
     }
-    let as_bot = settings.upstream.as_ref().is_some_and(Upstream::signs_as_bot);
+    let as_bot = settings.upstream.as_ref().is_some_and(|upstream| matches!(upstream.bot, Bot::Own));
     if as_bot && keyring.signer().is_none_or(|key| key.algorithm().http_name().is_none()) {
         let problem = "requests to the shop are to be signed (`upstream.sign_as_bot`), but there is no key for that; make \
                        one with `ucp-gateway keys generate`";
         return Err(problem.into());
     }
     runtime.block_on(async {
-        let public_url = match &settings.public_url {
-            Some(url) => url.clone(),
+        let public_url = match &server.public_url {
+            Some(url) => url.0.clone(),
             None => reachable(listener.local_addr()?)?,
         };
-        if settings.policy == Policy::Development && !settings.listen.ip().to_canonical().is_loopback() {
+        if settings.policy == Policy::Development && !listen.ip().to_canonical().is_loopback() {
             tracing::warn!("callers from other machines are taken at their word (policy development)");
         }
         let mut app = App::new(&store, &settings, &public_url, keyring).await?;
@@ -92,7 +94,7 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
         let shutdown = shutdown()?;
         // Nobody has to listen.
         drop(welcome(std::io::stdout().lock(), &name, &settings, &base(&public_url), admin_address));
-        listener::serve(listener, router, settings.max_connections, shutdown).await;
+        listener::serve(listener, router, server.max_connections.count(), shutdown).await;
         Ok(ExitCode::SUCCESS)
     })
 }

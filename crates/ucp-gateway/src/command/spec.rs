@@ -6,6 +6,7 @@ use clap::Args;
 use ucp_wire::documents::{DEFAULT_PUBLIC_URL, documents, pretty};
 
 use super::Done;
+use crate::config::schema::example;
 
 #[derive(Debug, Args)]
 pub(crate) struct SpecOptions {
@@ -19,8 +20,9 @@ pub(crate) struct SpecOptions {
 
 pub(crate) fn run(options: &SpecOptions) -> Done {
     let mut differing = 0;
-    for (path, document) in documents(DEFAULT_PUBLIC_URL) {
-        let (file, text) = (options.root.join(&path), pretty(&document));
+    let documents = documents(DEFAULT_PUBLIC_URL).into_iter().map(|(path, document)| (path, pretty(&document)));
+    for (path, text) in documents.chain([("docs/gateway.example.toml".to_owned(), example())]) {
+        let file = options.root.join(&path);
         if fs::read_to_string(&file).is_ok_and(|present| present == text) {
             continue;
         }

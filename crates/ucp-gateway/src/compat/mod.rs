@@ -80,7 +80,10 @@ pub(crate) fn conformance(
     );
     let base = address::base(public_url);
     let desk = Desk { handlers: cards::handlers(&desk.handlers, &settings.payments), ..desk.clone() };
-    let business = Arc::new(Business::new(&Offering::of(OPERATIONS), settings.storefront.as_ref().map(Url::to_string)));
+    let business = Arc::new(Business::new(
+        &Offering::of(OPERATIONS),
+        settings.sections.server.storefront.as_ref().map(|url| url.0.to_string()),
+    ));
     let standing = Arc::clone(&business);
     // The mandate that the suite sends proves nothing: it only looks whether one is in the way.
     let declared = business.declared(RELEASE).iter().filter(|declaration| declaration.name != AP2_MANDATE);
@@ -89,7 +92,7 @@ pub(crate) fn conformance(
     let generous = move |profile: &PlatformProfile| {
         standing.standing(&PlatformProfile { capabilities: declared.clone(), ..profile.clone() })
     };
-    let fetcher = callers::fetcher(&settings.profiles, Reach::Loopback, &base, signing_key)?;
+    let fetcher = callers::fetcher(settings, Reach::Loopback, &base, signing_key)?;
     let directory = Directory::new(fetcher, DirectoryOptions::default(), generous);
     let stand_in = ProfileUrl::parse(STAND_IN, Reach::Public).map_err(|rejection| rejection.to_string())?;
     directory.pin(stand_in, PlatformProfile { version: RELEASE.date().to_owned(), ..PlatformProfile::default() });

@@ -1,10 +1,10 @@
 //! Where the operator's own calls are taken, and what they have to show.
 
-use std::{ffi::OsString, fs, net::SocketAddr, path::Path};
+use std::net::SocketAddr;
 
 use ucp_payment::Secret;
 
-use super::{Environment, Problems};
+use super::{document::Document, sections::Server};
 
 /// Where operators call.
 #[derive(Debug)]
@@ -16,38 +16,20 @@ pub(crate) struct Admin {
 }
 
 /// What is configured; `None` for nothing.
-pub(super) fn resolve(
-    listen: Option<SocketAddr>,
-    file: Option<&Path>,
-    variable: Option<&str>,
-    problems: &mut Problems<'_>,
-    environment: Environment<'_>,
-) -> Option<Admin> {
-    let (key, text) = match (listen, file, variable) {
-        (None, None, None) => return None,
-        (None, ..) => {
-            problems.add("server.admin_listen", "a token means nothing without this");
-            return None;
+pub(super) fn resolve(said: &mut Server, document: &mut Document<'_>) -> Option<Admin> {
+    let (file, variable) = (said.admin_token_file.as_deref(), said.admin_token_env.as_deref());
+    let Some(listen) = said.admin_listen else {
+        if file.is_some() || variable.is_some() {
+            document.add("server.admin_listen", "a token means nothing without this");
         }
-        (_, Some(path), None) => {
-            let path = problems.document.relative(path);
-            let text = fs::read_to_string(&path).map_err(|error| format!("cannot read {}: {error}", path.display()));
-            ("server.admin_token_file", text)
-        }
-        (_, None, Some(variable)) => {
-            let text = match environment(variable).map(OsString::into_string) {
-                Some(Ok(text)) => Ok(text),
-                Some(Err(_)) => Err(format!("the value of `{variable}` is not UTF-8")),
-                None => Err(format!("the environment has no variable `{variable}`")),
-            };
-            ("server.admin_token_env", text)
-        }
-        _ => {
-            let problem = "this needs either `server.admin_token_file` or `server.admin_token_env`".to_owned();
-            ("server.admin_listen", Err(problem))
-        }
+        return None;
     };
-    let token = text.and_then(|text| text.parse::<Secret>().map_err(|error| error.to_string()));
-    let token = token.map_err(|problem| problems.add(key, problem)).ok()?;
-    Some(Admin { listen: listen?, token })
+    if file.is_some() == variable.is_some() {
+        let problem = "this needs either `server.admin_token_file` or `server.admin_token_env`";
+        document.add("server.admin_listen", problem);
+        return None;
+    }
+    let token = document.secret("server.admin_token", file, variable)?;
+    said.admin_token = Some("set".to_owned());
+    Some(Admin { listen, token })
 }

@@ -1,12 +1,11 @@
 //! What flags and the file choose among by a word.
 
-use std::fmt;
-
-use clap::{ValueEnum, builder::PossibleValue};
-use serde::Deserialize;
+use clap::ValueEnum;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// What a caller's profile has to be good for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Policy {
     /// It has to be there and well-formed.
@@ -18,32 +17,35 @@ pub(crate) enum Policy {
 }
 
 /// What callers may use that are nobody in particular.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Anonymous {
     /// The catalog.
+    #[default]
     Browsing,
     /// All operations.
     Everything,
 }
 
 /// What becomes of the signature of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Check {
     /// It is not looked at.
     Off,
     /// It has to be right, if there is one.
+    #[default]
     Verify,
     /// There has to be one that is right.
     Enforce,
 }
 
 /// Which answers are signed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Signed {
     /// Those of operations that place an order.
+    #[default]
     Completing,
     /// All of them.
     All,
@@ -52,20 +54,22 @@ pub(crate) enum Signed {
 }
 
 /// The HTTP status of JSON-RPC errors.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum McpErrorStatus {
     /// The status that says the same as the error, except towards clients that name a version of MCP, which get 200.
+    #[default]
     Fitting,
     /// The status that says the same as the error, whoever calls.
     Matching,
 }
 
 /// What the gateway stands in front of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum BackendKind {
     /// The embedded shop.
+    #[default]
     Embedded,
     /// A shop behind Shopify's Storefront GraphQL API, or one that is compatible.
     Shopify,
@@ -74,17 +78,18 @@ pub(crate) enum BackendKind {
 }
 
 /// What a token of a Shopify-style API is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum TokenKind {
     /// One for servers.
+    #[default]
     Private,
     /// One for browsers.
     Public,
 }
 
 /// How a shop that speaks UCP is asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Transport {
     /// Over REST.
@@ -93,8 +98,13 @@ pub(crate) enum Transport {
     Mcp,
 }
 
-impl fmt::Display for BackendKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.to_possible_value().as_ref().map_or("", PossibleValue::get_name))
-    }
+/// What a payment handler does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum HandlerKind {
+    /// It moves no money, and does what its tokens say.
+    #[default]
+    Sandbox,
+    /// It authorises and captures at a payment service provider.
+    Processor,
 }

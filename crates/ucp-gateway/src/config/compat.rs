@@ -3,11 +3,12 @@
 use std::{fmt, str::FromStr, sync::Arc};
 
 use clap::ValueEnum;
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use subtle::ConstantTimeEq as _;
 
 /// Whose expectations are met.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Compat {
     /// Nobody's but those of UCP.

@@ -8,10 +8,15 @@ use ucp_core::{
     operation::{MERCHANT, RESTAURANT},
 };
 use ucp_geocode::{HttpGeocoder, Options};
+use ucp_net::outbound::Certificate;
 use ucp_store::directory::geocode::Table;
 use url::Url;
 
-use super::{Problems, Root, file};
+use super::{
+    document::Document,
+    sections::{Geocoder, Merchants},
+    value::WebUrl,
+};
 
 /// The names that are the protocol's.
 const RESERVED: &str = "dev.ucp.";
@@ -29,16 +34,12 @@ pub(crate) struct Directory {
     pub(crate) service: Option<OwnName>,
     /// What the operator decided about searches.
     pub(crate) policy: Policy,
-    /// How many megabytes of merchants to keep in memory.
-    pub(crate) cache_mb: u32,
-    /// The table of places, and where it comes from, if it is not the one that comes with the gateway.
+    /// How many bytes of merchants to keep in memory.
+    pub(crate) cache_bytes: u64,
+    /// The table of places.
     pub(crate) places: Arc<Table>,
-    /// The file of the table of places.
-    pub(crate) places_file: Option<std::path::PathBuf>,
     /// The service that is asked where addresses are.
     pub(crate) geocoder: Option<Arc<HttpGeocoder>>,
-    /// How that service is asked.
-    pub(crate) geocoder_options: Option<Options>,
 }
 
 impl Directory {
@@ -50,84 +51,66 @@ impl Directory {
             capability: None,
             service: None,
             policy: Policy::default(),
-            cache_mb: CACHE_MB,
+            cache_bytes: Merchants::default().cache_mb.bytes(),
             places: Arc::new(Table::fixture()),
-            places_file: None,
             geocoder: None,
-            geocoder_options: None,
         }
     }
 }
-
-/// How many megabytes of merchants are kept in memory where nothing is said.
-const CACHE_MB: u32 = 16;
 
 /// Completes what the file says. Where it says nothing, all of it is offered in development and nothing otherwise: the
 /// merchants that come with the gateway are invented.
 pub(super) fn resolve(
-    said: file::Merchants,
-    geocoder: &file::Geocoder,
+    said: &mut Merchants,
+    geocoder: &mut Geocoder,
     development: bool,
-    roots: &[Root],
-    problems: &mut Problems<'_>,
+    roots: &[Certificate],
+    document: &mut Document<'_>,
 ) -> Directory {
     let mut directory = Directory::usual(development);
-    directory.merchants = said.enabled.unwrap_or(development);
-    directory.locations = said.locations.unwrap_or(development);
-    let own = |name: Option<String>, key: &str, usual: &str, problems: &mut Problems<'_>| {
-        let name = name.filter(|name| name != usual)?;
-        if !is_reverse_domain(&name) {
-            problems.add(key, format_args!("expected a reverse-domain name such as com.example.merchant"));
-        } else if !name.starts_with(RESERVED) && (said.spec.is_none() || said.schema.is_none()) {
-            problems.add(
-                key,
-                format_args!("a name of your own needs `merchants.spec` and `merchants.schema` on its domain"),
-            );
-        }
-        Some(OwnName { name, spec: text(said.spec.as_ref()), schema: text(said.schema.as_ref()) })
-    };
-    directory.capability = own(said.capability.clone(), "merchants.capability", MERCHANT, problems);
-    directory.service = own(said.service.clone(), "merchants.service", RESTAURANT, problems);
+    directory.merchants = *said.enabled.get_or_insert(development);
+    directory.locations = *said.locations.get_or_insert(development);
+    directory.capability = own(said, "merchants.capability", &said.capability, MERCHANT, document);
+    directory.service = own(said, "merchants.service", &said.service, RESTAURANT, document);
     directory.policy = Policy {
-        max_radius: said.max_radius_km.map(|most| f64::from(most.0) * METRES_PER_KILOMETRE),
-        restricted_regions: said.restricted_regions,
+        max_radius: said.max_radius_km.map(|most| f64::from(most.get()) * METRES_PER_KILOMETRE),
+        restricted_regions: said.restricted_regions.clone(),
     };
-    for region in &directory.policy.restricted_regions {
-        if !is_region(region) {
-            problems.add(
-                "merchants.restricted_regions",
-                format_args!("`{region}` is neither a country such as US nor a region such as US-CA"),
-            );
-        }
+    for region in said.restricted_regions.iter().filter(|region| !is_region(region)) {
+        let problem = format_args!("`{region}` is neither a country such as US nor a region such as US-CA");
+        document.unfit("merchants.restricted_regions", problem);
     }
-    directory.cache_mb = said.cache_mb.map_or(CACHE_MB, |size| size.0);
+    directory.cache_bytes = said.cache_mb.bytes();
     if let Some(path) = &geocoder.places {
-        let path = problems.document.relative(path);
-        let read = File::open(&path).map_err(|error| error.to_string());
+        let read = File::open(&**path).map_err(|error| error.to_string());
         match read.and_then(|file| Table::read(BufReader::new(file)).map_err(|error| error.to_string())) {
             Ok(table) => directory.places = Arc::new(table),
-            Err(error) => problems.add("geocoder.places", format_args!("{}: {error}", path.display())),
+            Err(error) => document.add("geocoder.places", format_args!("{}: {error}", path.display())),
         }
-        directory.places_file = Some(path);
     }
-    if let Some(file::ServiceUrl(endpoint)) = &geocoder.url {
-        let usual = Options::new(endpoint.clone());
-        let options = Options {
-            deadline: geocoder.timeout_ms.map_or(usual.deadline, file::Milliseconds::duration),
-            roots: roots.iter().flat_map(|root| root.certificates.clone()).collect(),
-            ..usual
-        };
-        match HttpGeocoder::new(options.clone()) {
+    geocoder.names = Some(directory.places.len().to_string());
+    if let Some(WebUrl(endpoint)) = &geocoder.url {
+        let deadline = geocoder.timeout_ms.get_or_insert_default().time();
+        match HttpGeocoder::new(Options { deadline, roots: roots.to_vec(), ..Options::new(endpoint.clone()) }) {
             Ok(asked) => directory.geocoder = Some(Arc::new(asked)),
-            Err(error) => problems.add("geocoder.url", error),
+            Err(error) => document.add("geocoder.url", error),
         }
-        directory.geocoder_options = Some(options);
     }
     directory
 }
 
-fn text(url: Option<&file::ServiceUrl>) -> Option<String> {
-    url.map(|file::ServiceUrl(url): &file::ServiceUrl| Url::to_string(url))
+/// A name of the operator's own, where that is not the usual one.
+fn own(said: &Merchants, key: &str, name: &str, usual: &str, document: &mut Document<'_>) -> Option<OwnName> {
+    if name == usual {
+        return None;
+    }
+    if !is_reverse_domain(name) {
+        document.unfit(key, "expected a reverse-domain name such as com.example.merchant");
+    } else if !name.starts_with(RESERVED) && (said.spec.is_none() || said.schema.is_none()) {
+        document.add(key, "a name of your own needs `merchants.spec` and `merchants.schema` on its domain");
+    }
+    let text = |url: &Option<WebUrl>| url.as_ref().map(|WebUrl(url)| Url::to_string(url));
+    Some(OwnName { name: name.to_owned(), spec: text(&said.spec), schema: text(&said.schema) })
 }
 
 /// Whether this is a country or a region, in ISO 3166 codes.

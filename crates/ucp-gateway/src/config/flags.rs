@@ -3,10 +3,13 @@
 use std::{net::SocketAddr, path::PathBuf};
 
 use clap::{Args, value_parser};
-use ucp_store::sample::{self, SAMPLES, Sample};
 use url::Url;
 
-use super::{BackendKind, Compat, McpErrorStatus, Policy, SimulationSecret};
+use super::{
+    BackendKind, Compat, McpErrorStatus, Policy, SimulationSecret,
+    sections::{Data, Sections, Upstream},
+    value::{FilePath, Listen, Number, SampleName, WebUrl, public_url, sample},
+};
 
 #[derive(Debug, Args)]
 pub(crate) struct ServeOptions {
@@ -58,7 +61,7 @@ pub(crate) struct DataOptions {
     /// The sample that fills the directory when there is no shop in it: `outfitters` or `flower-shop`
     /// [default: outfitters].
     #[arg(long, env = "UCP_GATEWAY_SAMPLE", value_name = "NAME", value_parser = sample)]
-    pub(crate) sample: Option<&'static Sample>,
+    pub(crate) sample: Option<SampleName>,
 }
 
 #[derive(Debug, Default, Args)]
@@ -78,40 +81,51 @@ pub(crate) struct UpstreamOptions {
     pub(crate) upstream_signature_file: Option<PathBuf>,
 }
 
-/// A sample, by its name.
-pub(crate) fn sample(name: &str) -> Result<&'static Sample, String> {
-    sample::named(name).ok_or_else(|| {
-        let known: Vec<_> = SAMPLES.iter().map(|sample| format!("{} ({})", sample.name, sample.summary)).collect();
-        format!("there are {}", known.join(" and "))
-    })
+impl ServeOptions {
+    /// Puts what the flags say over what the file says.
+    pub(super) fn put_over(&self, sections: &mut Sections) {
+        let Sections { server, data, upstream, callers, .. } = sections;
+        put(self.listen.map(Listen), &mut server.listen);
+        put(self.public_url.clone().map(|url| Some(WebUrl(url))), &mut server.public_url);
+        put(self.max_connections.map(Number), &mut server.max_connections);
+        put(self.mcp_error_status, &mut server.mcp_error_status);
+        put(self.compat, &mut server.compat);
+        put(self.policy.map(Some), &mut callers.policy);
+        self.data.put_over(data);
+        self.upstream.put_over(upstream);
+    }
 }
 
-/// A public address: http or https, and nothing behind the path, so that paths can be appended to it.
-pub(crate) fn public_url(text: &str) -> Result<Url, String> {
-    let url = Url::parse(text).map_err(|error| format!("{error}; expected something like https://shop.example.com"))?;
-    if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
-        return Err("expected an https address (or http, for trying it out)".to_owned());
+impl DataOptions {
+    fn put_over(&self, data: &mut Data) {
+        put(self.data_dir.clone().map(FilePath), &mut data.dir);
+        put(self.cache_mb.map(Number), &mut data.cache_mb);
+        put(self.sample, &mut data.sample);
     }
-    if url.query().is_some() || url.fragment().is_some() || !url.username().is_empty() || url.password().is_some() {
-        return Err("expected an address without user, query and fragment".to_owned());
-    }
-    if url.path() != "/" {
-        return Err("expected an address without a path: the profile has to be at the root of the site".to_owned());
-    }
-    Ok(url)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn public_addresses_are_roots() {
-        assert!(public_url("https://shop.example.com").is_ok());
-        for wrong in
-            ["shop.example.com", "ftp://shop.example.com", "https://shop.example.com/x", "https://u@shop.example.com"]
-        {
-            assert!(public_url(wrong).is_err(), "{wrong}");
+impl UpstreamOptions {
+    fn put_over(&self, upstream: &mut Upstream) {
+        put(self.backend, &mut upstream.backend);
+        put(self.upstream_url.clone().map(|url| Some(WebUrl(url))), &mut upstream.url);
+        put(self.upstream_signature_file.clone().map(|path| Some(FilePath(path))), &mut upstream.signature_file);
+        if let Some(path) = &self.upstream_token_file {
+            (upstream.token_file, upstream.token_env) = (Some(FilePath(path.clone())), None);
         }
+    }
+}
+
+/// For commands that take no file.
+impl From<&DataOptions> for Data {
+    fn from(flags: &DataOptions) -> Self {
+        let mut data = Self::default();
+        flags.put_over(&mut data);
+        data
+    }
+}
+
+fn put<T>(flag: Option<T>, key: &mut T) {
+    if let Some(flag) = flag {
+        *key = flag;
     }
 }

@@ -2,7 +2,6 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    ffi::OsString,
     fmt, fs,
     path::{Path, PathBuf},
 };
@@ -13,10 +12,7 @@ use ucp_trust::{
     limit::Quota,
 };
 
-use super::{
-    Environment, Problems,
-    file::{self, Limit},
-};
+use super::{document::Document, sections, value::Limit};
 
 /// How long the name of a platform may be.
 const MAX_NAME: usize = 100;
@@ -55,17 +51,15 @@ impl fmt::Debug for Pinned {
 
 /// Completes what the file says about platforms.
 pub(super) fn resolve(
-    said: Vec<file::Platform>,
+    said: &mut [sections::Platform],
     reach: Reach,
     limit: Option<Quota>,
-    problems: &mut Problems<'_>,
-    environment: Environment<'_>,
+    document: &mut Document<'_>,
 ) -> Vec<Platform> {
     let mut taken = Taken::default();
-    let complete = |(index, said)| {
-        Entry { at: format!("platform[{index}]"), problems }.complete(said, reach, limit, environment, &mut taken)
-    };
-    said.into_iter().enumerate().filter_map(complete).collect()
+    let complete =
+        |(index, said)| Entry { at: format!("platform[{index}]"), document }.complete(said, reach, limit, &mut taken);
+    said.iter_mut().enumerate().filter_map(complete).collect()
 }
 
 /// What no two platforms share.
@@ -81,26 +75,25 @@ struct Taken {
 struct Entry<'a, 'b> {
     /// Where it stands: `platform[0]`.
     at: String,
-    problems: &'a mut Problems<'b>,
+    document: &'a mut Document<'b>,
 }
 
 impl Entry<'_, '_> {
     fn complete(
         mut self,
-        said: file::Platform,
+        said: &mut sections::Platform,
         reach: Reach,
         limit: Option<Quota>,
-        environment: Environment<'_>,
         taken: &mut Taken,
     ) -> Option<Platform> {
-        let name = said.name;
+        let name = said.name.clone();
         if name.is_empty() || name.len() > MAX_NAME || name.chars().any(char::is_control) {
             self.wrong("name", format_args!("expected a name of 1 to {MAX_NAME} printable characters"));
         } else if !taken.names.insert(name.clone()) {
             self.wrong("name", "another platform has the same name");
         }
-        let pinned = said.profile_file.and_then(|path| self.pinned(&path));
-        let api_keys = self.api_keys(said.api_key_hash, said.api_key_file, said.api_key_env, environment);
+        let pinned = said.profile_file.as_deref().and_then(|path| self.pinned(path));
+        let api_keys = self.api_keys(said);
         for (key, hash) in &api_keys {
             if taken.keys.insert(*hash, self.at.clone()).is_some_and(|other| other != self.at) {
                 self.wrong(key, "another platform has the same key");
@@ -116,18 +109,24 @@ impl Entry<'_, '_> {
         if !taken.profiles.insert(profile.as_str().to_owned()) {
             self.wrong("profile", "another platform has the same profile");
         }
-        let api_keys = api_keys.into_iter().map(|(_, hash)| hash).collect();
-        Some(Platform { name, profile, pinned, api_keys, limit: Limit::or(said.limit.as_ref(), limit) })
+        let api_keys: Vec<_> = api_keys.into_iter().map(|(_, hash)| hash).collect();
+        said.api_keys = Some(match api_keys.len() {
+            0 => "none".to_owned(),
+            1 => "set".to_owned(),
+            several => format!("{several} set"),
+        });
+        profile.as_str().clone_into(&mut said.profile);
+        let limit = said.limit.get_or_insert_with(|| Limit::from(limit)).quota();
+        Some(Platform { name, profile, pinned, api_keys, limit })
     }
 
     fn wrong(&mut self, key: &str, problem: impl fmt::Display) {
-        self.problems.add(&format!("{}.{key}", self.at), problem);
+        self.document.add(&format!("{}.{key}", self.at), problem);
     }
 
     fn pinned(&mut self, path: &Path) -> Option<Pinned> {
-        let path = self.problems.document.relative(path);
-        match fs::read(&path) {
-            Ok(bytes) if bytes.len() <= MAX_PROFILE => return Some(Pinned { path, bytes }),
+        match fs::read(path) {
+            Ok(bytes) if bytes.len() <= MAX_PROFILE => return Some(Pinned { path: path.to_owned(), bytes }),
             Ok(_) => self.wrong("profile_file", format_args!("{} is larger than {MAX_PROFILE} bytes", path.display())),
             Err(error) => self.wrong("profile_file", format_args!("cannot read {}: {error}", path.display())),
         }
@@ -135,39 +134,29 @@ impl Entry<'_, '_> {
     }
 
     /// The hashes of all keys, each with the key of the file that led to it.
-    fn api_keys(
-        &mut self,
-        hash: Option<String>,
-        path: Option<PathBuf>,
-        variable: Option<String>,
-        environment: Environment<'_>,
-    ) -> Vec<(&'static str, KeyHash)> {
+    fn api_keys(&mut self, said: &mut sections::Platform) -> Vec<(&'static str, KeyHash)> {
         let mut hashes = Vec::new();
-        if let Some(hash) = hash {
+        if let Some(hash) = said.api_key_hash.take() {
             match hash.parse() {
                 Ok(hash) => hashes.push(("api_key_hash", hash)),
                 Err(error) => self.wrong("api_key_hash", error),
             }
         }
-        if let Some(path) = path {
-            let path = self.problems.document.relative(&path);
-            match fs::read_to_string(&path) {
-                Ok(text) => self.secrets("api_key_file", &text, &mut hashes),
-                Err(error) => self.wrong("api_key_file", format_args!("cannot read {}: {error}", path.display())),
-            }
+        if let Some(path) = &said.api_key_file {
+            self.secrets("api_key_file", self.document.text(path), &mut hashes);
         }
-        if let Some(variable) = variable {
-            match environment(&variable).map(OsString::into_string) {
-                Some(Ok(text)) => self.secrets("api_key_env", &text, &mut hashes),
-                Some(Err(_)) => self.wrong("api_key_env", format_args!("the value of `{variable}` is not UTF-8")),
-                None => self.wrong("api_key_env", format_args!("the environment has no variable `{variable}`")),
-            }
+        if let Some(variable) = &said.api_key_env {
+            self.secrets("api_key_env", self.document.variable(variable), &mut hashes);
         }
         hashes
     }
 
     /// Reads keys or hashes out of a secret: one, or several while keys change. What is wrong there is not repeated.
-    fn secrets(&mut self, key: &'static str, text: &str, hashes: &mut Vec<(&'static str, KeyHash)>) {
+    fn secrets(&mut self, key: &'static str, text: Result<String, String>, hashes: &mut Vec<(&'static str, KeyHash)>) {
+        let text = match text {
+            Ok(text) => text,
+            Err(problem) => return self.wrong(key, problem),
+        };
         if text.trim().is_empty() {
             self.wrong(key, "there is no API key in it");
         }

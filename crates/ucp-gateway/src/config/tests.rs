@@ -6,7 +6,15 @@ use ucp_trust::{
     limit::{Caller, RateLimits},
 };
 
-use super::*;
+use std::path::PathBuf;
+
+use serde_json::Value;
+use ucp_trust::limit::Quota;
+
+use super::{
+    schema::{example, keys, schema},
+    *,
+};
 use crate::{cli::Cli, clock};
 
 /// The configuration that the repository ships.
@@ -85,12 +93,15 @@ fn named(name: &str, rest: &str) -> String {
 #[test]
 fn a_bare_start_needs_nothing() {
     let bare = Settings::resolve(&flags(&[]), clock::now()).expect("settings");
-    assert_eq!(bare.listen, SocketAddr::from(([127, 0, 0, 1], 8080)));
-    let Data { dir, cache_mb, sample } = &bare.data;
-    assert_eq!((dir.to_str(), *cache_mb, sample.name), (Some("./data"), 64, "outfitters"));
+    let Sections { server, data, callers, .. } = &bare.sections;
+    assert_eq!(server.listen.0, SocketAddr::from(([127, 0, 0, 1], 8080)));
+    assert_eq!((data.dir.to_str(), data.cache_mb.get(), data.sample.0.name), (Some("./data"), 64, "outfitters"));
     assert_eq!(bare.payments.len(), 1, "a sandbox");
-    assert_eq!((bare.policy, bare.anonymous, bare.max_connections), (Policy::Development, Anonymous::Browsing, 1_024));
-    assert_eq!((bare.limits.anonymous, bare.max_in_flight), (None, None));
+    assert_eq!(
+        (bare.policy, callers.anonymous, server.max_connections.get()),
+        (Policy::Development, Anonymous::Browsing, 1_024)
+    );
+    assert_eq!((bare.quotas().anonymous, server.max_in_flight), (None, None));
     assert_eq!(bare.to_string(), resolve("", &[]).expect("settings").to_string());
 }
 
@@ -99,10 +110,10 @@ fn beyond_loopback_everything_is_strict() {
     for address in ["0.0.0.0:80", "[::]:80", "198.51.100.1:80"] {
         let settings = Settings::resolve(&flags(&["--listen", address]), clock::now()).expect("settings");
         assert_eq!(settings.policy, Policy::Require, "{address}");
-        assert_eq!(settings.limits.anonymous, Quota::new(50, 100));
-        assert_eq!(settings.limits.signed, Quota::new(100, 200));
-        assert_eq!(settings.limits.keyed, Quota::new(200, 400));
-        assert_eq!(settings.max_in_flight, Some(512));
+        let quotas = settings.quotas();
+        assert_eq!((quotas.anonymous, quotas.signed), (Quota::new(50, 100), Quota::new(100, 200)));
+        assert_eq!(settings.sections.limits.keyed.and_then(Limit::quota), Quota::new(200, 400));
+        assert_eq!(settings.sections.server.max_in_flight.map(value::Number::get), Some(512));
     }
     for address in ["127.0.0.1:80", "127.9.9.9:80", "[::1]:80", "[::ffff:127.0.0.1]:80"] {
         let settings = Settings::resolve(&flags(&["--listen", address]), clock::now()).expect("settings");
@@ -129,8 +140,9 @@ fn a_flag_goes_before_the_file_and_the_file_before_the_default() {
                 [data]\ncache_mb = 9\n[callers]\npolicy = \"lenient\"";
     let settings =
         resolve(file, &["--listen", "127.0.0.1:2", "--cache-mb", "10", "--policy", "require"]).expect("settings");
-    assert_eq!((settings.listen.port(), settings.data.cache_mb, settings.policy), (2, 10, Policy::Require));
-    assert_eq!((settings.max_connections, settings.mcp_error_status), (7, McpErrorStatus::Matching));
+    let Sections { server, data, .. } = &settings.sections;
+    assert_eq!((server.listen.0.port(), data.cache_mb.get(), settings.policy), (2, 10, Policy::Require));
+    assert_eq!((server.max_connections.get(), server.mcp_error_status), (7, McpErrorStatus::Matching));
 }
 
 #[test]
@@ -138,12 +150,13 @@ fn unknown_keys_are_refused_all_at_once_with_what_may_have_been_meant() {
     let text = "max_connections = 3\n[server]\nlisen = \"127.0.0.1:1\"\nmax-connections = 3\n[limits]\n\
                 signed = { per_second = 1, brust = 1 }\n[platfroms]\n[[platform]]\nname = 5\nxyz = 1\n";
     let expected = [
-        "unknown key `max_connections` in gateway.toml, line 1; did you mean `server.max_connections`?",
-        "unknown key `server.lisen` in gateway.toml, line 3; did you mean `server.listen`?",
-        "unknown key `server.max-connections` in gateway.toml, line 4; did you mean `server.max_connections`?",
-        "unknown key `limits.signed.brust` in gateway.toml, line 6; did you mean `limits.signed.burst`?",
-        "unknown key `platfroms` in gateway.toml, line 7; did you mean `platform`?",
-        "unknown key `platform[0].xyz` in gateway.toml, line 10; there are `name`, `profile`, `profile_file`, \
+        "unknown key `max_connections` in gateway.toml, line 1, column 1; did you mean `server.max_connections`?",
+        "unknown key `server.lisen` in gateway.toml, line 3, column 1; did you mean `server.listen`?",
+        "unknown key `server.max-connections` in gateway.toml, line 4, column 1; did you mean `server.max_connections`?",
+        "unknown key `limits.signed.brust` in gateway.toml, line 6, column 28; did you mean `limits.signed.burst`?",
+        "unknown key `platfroms` in gateway.toml, line 7, column 2; did you mean `platform`?",
+        "`platform[0].name` in gateway.toml, line 9, column 8: invalid type: integer `5`, expected a string",
+        "unknown key `platform[0].xyz` in gateway.toml, line 10, column 1; there are `name`, `profile`, `profile_file`, \
          `api_key_hash`, `api_key_file`, `api_key_env`, `limit`",
     ];
     assert_eq!(refused(text).lines().collect::<Vec<_>>(), expected);
@@ -152,45 +165,57 @@ fn unknown_keys_are_refused_all_at_once_with_what_may_have_been_meant() {
 #[test]
 fn values_that_do_not_fit_are_refused_with_key_and_line() {
     for (text, expected) in [
-        ("[server]\n\nlisten = 5", "`server.listen` in gateway.toml, line 3: "),
-        ("[server]\nlisten = \"localhost\"", "`server.listen` in gateway.toml, line 2: invalid socket address"),
+        ("[server]\n\nlisten = 5", "`server.listen` in gateway.toml, line 3, column 10: "),
+        (
+            "[server]\nlisten = \"localhost\"",
+            "`server.listen` in gateway.toml, line 2, column 10: invalid socket address",
+        ),
         (
             "[server]\npublic_url = \"https://a.example/x\"",
-            "`server.public_url` in gateway.toml, line 2: expected an address without",
+            "`server.public_url` in gateway.toml, line 2, column 14: expected an address without",
         ),
         (
             "[server]\nmax_connections = 0",
-            "`server.max_connections` in gateway.toml, line 2: invalid value: integer `0`, expected a whole number from 1 to 1000000",
+            "`server.max_connections` in gateway.toml, line 2, column 19: invalid value: integer `0`, expected a whole number from 1 to 1000000",
         ),
         (
             "[data]\ncache_mb = \"64\"",
-            "`data.cache_mb` in gateway.toml, line 2: invalid type: string \"64\", expected a whole number",
+            "`data.cache_mb` in gateway.toml, line 2, column 12: invalid type: string \"64\", expected a whole number",
         ),
-        ("[data]\ncache_mb = 6.4", "`data.cache_mb` in gateway.toml, line 2: "),
+        ("[data]\ncache_mb = 6.4", "`data.cache_mb` in gateway.toml, line 2, column 12: "),
         (
             "[server]\ntrusted_proxies = [\n\"10.0.0.0/8\",\n\"10.0.0.0/99\"]",
-            "`server.trusted_proxies` in gateway.toml, line 2: invalid value: string \"10.0.0.0/99\", expected a network",
+            "`server.trusted_proxies` in gateway.toml, line 2, column 19: invalid value: string \"10.0.0.0/99\", expected a network",
         ),
         (
             "[callers]\npolicy = \"strict\"",
-            "`callers.policy` in gateway.toml, line 2: unknown variant `strict`, expected one of `require`, `lenient`, `development`",
+            "`callers.policy` in gateway.toml, line 2, column 10: unknown variant `strict`, expected one of `require`, `lenient`, `development`",
         ),
-        ("[limits]\nsigned = { per_second = 5 }", "`limits.signed` in gateway.toml, line 2: missing field `burst`"),
-        ("[limits]\nsigned = { per_second = 5, burst = -1 }", "`limits.signed.burst` in gateway.toml, line 2: "),
+        (
+            "[limits]\nsigned = { per_second = 5 }",
+            "`limits.signed` in gateway.toml, line 2, column 10: missing field `burst`",
+        ),
+        (
+            "[limits]\nsigned = { per_second = 5, burst = -1 }",
+            "`limits.signed.burst` in gateway.toml, line 2, column 36: ",
+        ),
         (
             "[limits]\nsigned = \"much\"",
-            "`limits.signed` in gateway.toml, line 2: invalid value: string \"much\", expected { per_second = …, burst = … } or \"none\"",
+            "`limits.signed` in gateway.toml, line 2, column 10: invalid value: string \"much\", expected { per_second = …, burst = … } or \"none\"",
         ),
-        ("[profiles]\ntimeout_ms = 9", "`profiles.timeout_ms` in gateway.toml, line 2: "),
-        ("\n[[platform]]\nname = \"a\"", "`platform[0]` in gateway.toml, line 2: missing field `profile`"),
+        ("[profiles]\ntimeout_ms = 9", "`profiles.timeout_ms` in gateway.toml, line 2, column 14: "),
+        ("\n[[platform]]\nname = \"a\"", "`platform[0]` in gateway.toml, line 2, column 1: missing field `profile`"),
         (
             "[[platform]]\nname = \"a\"\nprofile = \"\"\n\n[[platform]]",
-            "`platform[1]` in gateway.toml, line 5: missing field `name`",
+            "`platform[1]` in gateway.toml, line 5, column 1: missing field `name`",
         ),
-        ("[platform]\nname = \"a\"", "`platform` in gateway.toml, line 1: invalid type: map, expected a sequence"),
-        ("server = 5", "`server` in gateway.toml, line 1: "),
-        ("[server\n", "gateway.toml, line 1: "),
-        ("[server]\nlisten = \"127.0.0.1:1\"\nlisten = \"127.0.0.1:1\"", "line 3: duplicate key"),
+        (
+            "[platform]\nname = \"a\"",
+            "`platform` in gateway.toml, line 1, column 1: invalid type: map, expected a sequence",
+        ),
+        ("server = 5", "`server` in gateway.toml, line 1, column 10: "),
+        ("[server\n", "gateway.toml, line 1, column 8: "),
+        ("[server]\nlisten = \"127.0.0.1:1\"\nlisten = \"127.0.0.1:1\"", "line 3, column 1: duplicate key"),
     ] {
         let refused = refused(text);
         assert!(refused.contains(expected), "{text}\n{refused}");
@@ -211,8 +236,8 @@ fn limits_are_what_is_said_or_what_the_policy_implies() {
     let own = named("a", "limit = { per_second = 1, burst = 2 }");
     let text = [text, &own, &named("b", "limit = \"none\""), &named("c", "")].concat();
     let settings = resolve(&text, &[]).expect("settings");
-    assert_eq!((settings.limits.anonymous, settings.limits.signed), (Quota::new(50, 100), None));
     let quotas = settings.quotas();
+    assert_eq!((quotas.anonymous, quotas.signed), (Quota::new(50, 100), None));
     assert_eq!(quotas.platforms, [Quota::new(1, 2), None, Quota::new(3, 4)]);
     let limits = RateLimits::new(&quotas);
     assert_eq!((0..9).filter(|_| limits.check(&Caller::Keyed(0)).is_ok()).count(), 2);
@@ -221,12 +246,15 @@ fn limits_are_what_is_said_or_what_the_policy_implies() {
 #[test]
 fn profiles_of_this_machine_need_a_gateway_that_only_this_machine_reaches() {
     let text = "[profiles]\nloopback = true\n[[platform]]\nname = \"a\"\nprofile = \"http://127.0.0.1:8099/profile\"";
-    assert_eq!(resolve(text, &[]).expect("settings").profiles.reach, Reach::Loopback);
+    assert_eq!(resolve(text, &[]).expect("settings").reach, Reach::Loopback);
     let refused = resolve(text, &["--listen", "0.0.0.0:80"]).expect_err("reachable from elsewhere");
-    assert!(refused.starts_with("`profiles.loopback` in gateway.toml, line 2: this is for development"), "{refused}");
+    assert!(
+        refused.starts_with("`profiles.loopback` in gateway.toml, line 2, column 12: this is for development"),
+        "{refused}"
+    );
     let refused = resolve(&text.replace("true", "false"), &[]).expect_err("no https");
     assert!(
-        refused.starts_with("`platform[0].profile` in gateway.toml, line 5: the address names a host"),
+        refused.starts_with("`platform[0].profile` in gateway.toml, line 5, column 11: the address names a host"),
         "{refused}"
     );
 }
@@ -244,14 +272,14 @@ fn files_are_found_beside_the_configuration() {
         case.resolve(&(platform("profile_file = \"a.json\"") + "[data]\ndir = \"shop\""), &[]).expect("settings");
     let pinned = settings.platforms[0].pinned.as_ref().expect("a pinned profile");
     assert_eq!((pinned.path.clone(), &*pinned.bytes), (case.path("a.json"), &b"{}"[..]));
-    assert_eq!(settings.data.dir, case.path("shop"));
+    assert_eq!(settings.sections.data.dir.to_path_buf(), case.path("shop"));
     let refused = case.resolve(&platform("profile_file = \"b.json\""), &[]).expect_err("no file");
     assert!(
-        refused.starts_with("`platform[0].profile_file` in gateway.toml, line 4: cannot read b.json: "),
+        refused.starts_with("`platform[0].profile_file` in gateway.toml, line 4, column 16: cannot read b.json: "),
         "{refused}"
     );
     let refused = case.resolve("[profiles]\nextra_roots = [\"roots.pem\"]", &[]).expect_err("no certificates");
-    assert!(refused.starts_with("`profiles.extra_roots` in gateway.toml, line 2: roots.pem: "), "{refused}");
+    assert!(refused.starts_with("`profiles.extra_roots` in gateway.toml, line 2, column 15: roots.pem: "), "{refused}");
 }
 
 #[test]
@@ -277,12 +305,12 @@ fn secrets_that_are_wrong_are_not_repeated() {
     let mut case = Case::new().with("keys", "hunter2");
     case.environment.extend([("KEY", "hunter2".to_owned()), ("EMPTY", " ".to_owned())]);
     for (rest, expected) in [
-        ("api_key_hash = \"hunter2\"", "line 4: expected `sha256:` and 64 hexadecimal digits"),
-        ("api_key_file = \"keys\"", "line 4: expected an API key of this gateway"),
-        ("api_key_env = \"KEY\"", "line 4: expected an API key of this gateway"),
-        ("api_key_env = \"EMPTY\"", "line 4: there is no API key in it"),
-        ("api_key_env = \"MISSING\"", "line 4: the environment has no variable `MISSING`"),
-        ("api_key_file = \"missing\"", "line 4: cannot read missing: "),
+        ("api_key_hash = \"hunter2\"", "line 4, column 16: expected `sha256:` and 64 hexadecimal digits"),
+        ("api_key_file = \"keys\"", "line 4, column 16: expected an API key of this gateway"),
+        ("api_key_env = \"KEY\"", "line 4, column 15: expected an API key of this gateway"),
+        ("api_key_env = \"EMPTY\"", "line 4, column 15: there is no API key in it"),
+        ("api_key_env = \"MISSING\"", "line 4, column 15: the environment has no variable `MISSING`"),
+        ("api_key_file = \"missing\"", "line 4, column 16: cannot read missing: "),
     ] {
         let refused = case.resolve(&platform(rest), &[]).expect_err(rest);
         assert!(refused.contains(expected) && !refused.contains("hunter2"), "{refused}");
@@ -387,17 +415,17 @@ fn a_bot_signature_is_checked_before_anything_is_asked_and_never_shown() {
         (
             upstream("signature_file = \"half\""),
             &[][..],
-            "`upstream.signature_file` in gateway.toml, line 4: half: Signature-Agent is missing",
+            "`upstream.signature_file` in gateway.toml, line 4, column 18: half: Signature-Agent is missing",
         ),
         (
             upstream("signature_file = \"none\""),
             &[],
-            "`upstream.signature_file` in gateway.toml, line 4: cannot read none: ",
+            "`upstream.signature_file` in gateway.toml, line 4, column 18: cannot read none: ",
         ),
         (
             upstream("signature_file = \"over\""),
             &[],
-            "`upstream.signature_file` in gateway.toml, line 4: the signature in over expired at 2",
+            "`upstream.signature_file` in gateway.toml, line 4, column 18: the signature in over expired at 2",
         ),
         (
             upstream("signature_file = \"over\""),
@@ -407,14 +435,18 @@ fn a_bot_signature_is_checked_before_anything_is_asked_and_never_shown() {
         (
             upstream("signature_file = \"good\"\nsign_as_bot = true"),
             &[],
-            "`upstream.sign_as_bot` in gateway.toml, line 5: either this or `signature_file`",
+            "`upstream.sign_as_bot` in gateway.toml, line 5, column 15: either this or `signature_file`",
         ),
         (
             ucp.clone() + "signature_file = \"none\"",
             &[],
-            "line 5: this means something with the backend `shopify` only",
+            "line 5, column 18: this means something with the backend `shopify` only",
         ),
-        (ucp.clone() + "sign_as_bot = true", &[], "line 5: this means something with the backend `shopify` only"),
+        (
+            ucp.clone() + "sign_as_bot = true",
+            &[],
+            "line 5, column 15: this means something with the backend `shopify` only",
+        ),
         (ucp, &flag, "`upstream.signature_file` in gateway.toml: this means something with the backend `shopify` only"),
     ] {
         let refused = case.resolve(&text, arguments).expect_err(&text);
@@ -423,22 +455,29 @@ fn a_bot_signature_is_checked_before_anything_is_asked_and_never_shown() {
     }
 }
 
+fn signs_as_bot(upstream: &Upstream) -> bool {
+    matches!(upstream.bot, Bot::Own)
+}
+
 #[test]
 fn a_gateway_that_signs_as_a_bot_has_an_address_for_its_keys() {
     let text = "[upstream]\nbackend = \"shopify\"\nurl = \"https://shop.example.com\"\nsign_as_bot = true\n";
-    assert!(refused(text).contains("`upstream.sign_as_bot` in gateway.toml, line 4: this needs `server.public_url`"));
+    assert!(
+        refused(text)
+            .contains("`upstream.sign_as_bot` in gateway.toml, line 4, column 15: this needs `server.public_url`")
+    );
     let plain = refused(&format!("[server]\npublic_url = \"http://gateway.example.com\"\n{text}"));
     assert!(
-        plain.contains("`server.public_url` in gateway.toml, line 2: expected an https address")
+        plain.contains("`server.public_url` in gateway.toml, line 2, column 14: expected an https address")
             && plain.ends_with("for `upstream.sign_as_bot`"),
         "{plain}"
     );
     let settings = resolve(text, &["--public-url", "https://gateway.example.com"]).expect("settings");
-    assert!(settings.upstream.as_ref().is_some_and(Upstream::signs_as_bot));
+    assert!(settings.upstream.as_ref().is_some_and(signs_as_bot));
     let shown = settings.to_string();
     assert!(shown.contains("# signature: none\nsign_as_bot = true\n"), "{shown}");
     let again = resolve(&shown, &[]).expect("what was shown");
-    assert!(again.upstream.is_some_and(|upstream| upstream.signs_as_bot()));
+    assert!(again.upstream.as_ref().is_some_and(signs_as_bot));
 }
 
 #[test]
@@ -447,10 +486,10 @@ fn no_two_platforms_share_what_tells_them_apart() {
     let text = platform(&format!("api_key_hash = \"{hash}\""));
     let refused = refused(&(text.clone() + &text.replace("name = \"a\"", "name = \"b\"") + &platform("")));
     let expected = [
-        "`platform[1].api_key_hash` in gateway.toml, line 8: another platform has the same key",
-        "`platform[1].profile` in gateway.toml, line 7: another platform has the same profile",
-        "`platform[2].name` in gateway.toml, line 10: another platform has the same name",
-        "`platform[2].profile` in gateway.toml, line 11: another platform has the same profile",
+        "`platform[1].api_key_hash` in gateway.toml, line 8, column 16: another platform has the same key",
+        "`platform[1].profile` in gateway.toml, line 7, column 11: another platform has the same profile",
+        "`platform[2].name` in gateway.toml, line 10, column 8: another platform has the same name",
+        "`platform[2].profile` in gateway.toml, line 11, column 11: another platform has the same profile",
     ];
     assert_eq!(refused.lines().collect::<Vec<_>>(), expected);
 }
@@ -500,7 +539,12 @@ fn the_example_states_the_defaults() {
     all = all.replace("admin_token_env = \"UCP_GATEWAY_ADMIN_TOKEN\"\n", "");
     let all = case.resolve(&all, &listen).expect("the example with all keys");
     assert!(strict.admin.is_none() && all.admin.is_some());
-    assert_eq!((all.limits, all.max_in_flight, all.policy), (strict.limits, strict.max_in_flight, strict.policy));
+    let limits = |settings: &Settings| {
+        let Sections { server, limits, .. } = &settings.sections;
+        let keyed = limits.keyed.and_then(Limit::quota);
+        (Quotas { platforms: vec![keyed], ..settings.quotas() }, server.max_in_flight, settings.policy)
+    };
+    assert_eq!(limits(&all), limits(&strict));
     assert_eq!((all.platforms.len(), all.platforms[0].api_keys.len()), (1, 3));
     assert_eq!((strict.payments.len(), all.payments.len()), (0, 1));
     assert!(!strict.directory.merchants && all.directory.merchants && all.directory.geocoder.is_some());
@@ -509,20 +553,94 @@ fn the_example_states_the_defaults() {
 }
 
 #[test]
-fn the_example_has_every_key() {
-    let text = uncommented();
-    let example: toml::Table = text.parse().expect("TOML");
-    for (table, keys) in file::tables() {
-        let mut place = &toml::Value::Table(example.clone());
-        for name in table.split('.').filter(|name| !name.is_empty()) {
-            place = place.get(name).unwrap_or_else(|| panic!("the example has no {table}"));
-            place = place.as_array().map_or(place, |entries| &entries[0]);
-        }
-        assert!(!keys.is_empty(), "{table}");
-        for key in keys {
-            assert!(place.get(key).is_some(), "the example has no `{key}` in [{table}]");
+fn the_example_is_what_the_fields_say() {
+    assert!(EXAMPLE == example(), "run `cargo run -p ucp-gateway -- spec --write`");
+    // Whatever can be set by a flag says so.
+    let command = <ServeOptions as clap::Args>::augment_args(clap::Command::new("serve"));
+    for flag in command.get_arguments().filter(|flag| flag.get_id() != "config") {
+        let [name, variable] = [flag.get_long(), flag.get_env().and_then(std::ffi::OsStr::to_str)];
+        for name in [format!("`--{}`", name.expect("a flag")), format!("`{}`", variable.expect("a variable"))] {
+            assert!(EXAMPLE.contains(&name), "{name}");
         }
     }
+}
+
+/// The tables of a file, each with its schema.
+fn tables_of<'a>(schema: &'a Value, found: &mut Vec<&'a Value>) {
+    for inner in keys(schema).into_iter().flat_map(serde_json::Map::values) {
+        assert!(inner["description"].is_string(), "a key has no documentation: {inner}");
+        tables_of(inner, found);
+    }
+    if keys(schema).is_some() {
+        found.push(schema);
+    }
+}
+
+#[test]
+fn editors_judge_a_file_as_the_gateway_does() {
+    let schema = schema();
+    let mut tables = Vec::new();
+    tables_of(&schema, &mut tables);
+    // All sections, and each rate.
+    assert!(tables.len() > 15, "{}", tables.len());
+    assert!(!schema.to_string().contains("null"), "TOML has no null");
+    let validator = jsonschema::draft202012::options().should_validate_formats(true).build(&schema).expect("a schema");
+    let judge = |text: &str| {
+        let file: toml::Table = text.parse().expect("TOML");
+        validator.is_valid(&serde_json::to_value(file).expect("JSON"))
+    };
+    for good in [EXAMPLE, &uncommented(), ""] {
+        assert!(judge(good), "{good}");
+    }
+    for wrong in [
+        "[server]\nlisen = \"127.0.0.1:1\"",
+        "[server]\nmax_connections = 0",
+        "[profiles]\ntimeout_ms = 9",
+        "[callers]\npolicy = \"strict\"",
+        "[limits]\nsigned = \"much\"",
+        "[limits]\nsigned = { per_second = 5 }",
+        "[upstream]\nrelease = \"2020-01-01\"",
+        "[[platform]]\nname = \"a\"",
+        "[platform]\nname = \"a\"",
+        "[[payment]]\nkind = \"cash\"\nid = \"a\"",
+        "server = 5",
+    ] {
+        assert!(!judge(wrong) && resolve(wrong, &[]).is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn no_mistake_hides_another() {
+    let text = "[server]\nlisten = 3\nmax_connections = \"x\"\ntrusted_proxies = [\"a\", \"b\"]\n\
+                [data]\ncache_mb = -1\nsise = 1\n\
+                [[payment]]\nkind = \"cash\"\n\
+                [[payment]]\nkind = \"sandbox\"\nid = 4\n\
+                [limits]\nsigned = { per_second = 0, burst = 0 }\n";
+    let expected = [
+        "`server.listen` in gateway.toml, line 2, column 10: invalid type: integer `3`, expected socket address",
+        "`server.max_connections` in gateway.toml, line 3, column 19: invalid type: string \"x\", expected a whole number \
+         from 1 to 1000000",
+        "`server.trusted_proxies` in gateway.toml, line 4, column 19: invalid value: string \"a\", expected a network such \
+         as 10.0.0.0/8, or an address",
+        "`server.trusted_proxies` in gateway.toml, line 4, column 19: invalid value: string \"b\", expected a network such \
+         as 10.0.0.0/8, or an address",
+        "`data.cache_mb` in gateway.toml, line 6, column 12: invalid value: integer `-1`, expected a whole number from 0 to \
+         1048576",
+        "unknown key `data.sise` in gateway.toml, line 7, column 1; there are `dir`, `cache_mb`, `sample`",
+        "`payment[0]` in gateway.toml, line 8, column 1: missing field `id`",
+        "`payment[0].kind` in gateway.toml, line 9, column 8: unknown variant `cash`, expected `sandbox` or `processor`",
+        "`payment[1].id` in gateway.toml, line 12, column 6: invalid type: integer `4`, expected a string",
+        "`limits.signed.per_second` in gateway.toml, line 14, column 25: invalid value: integer `0`, expected a whole \
+         number from 1 to 1000000",
+        "`limits.signed.burst` in gateway.toml, line 14, column 36: invalid value: integer `0`, expected a whole number \
+         from 1 to 1000000",
+    ];
+    assert_eq!(refused(text).lines().collect::<Vec<_>>(), expected);
+    // What goes wrong with a well-formed section is told beside that, unless it may follow from it.
+    let missing = platform("api_key_env = \"MISSING\"");
+    assert!(refused(&format!("{missing}[data]\ncache_mb = -1")).contains("no variable `MISSING`"));
+    assert!(!refused(&format!("{missing}limit = 3")).contains("no variable `MISSING`"));
+    assert!(!refused(&format!("{missing}[server]\nlisten = 3")).contains("no variable `MISSING`"));
 }
 
 #[test]

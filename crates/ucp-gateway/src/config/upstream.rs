@@ -1,80 +1,34 @@
 //! The commerce API behind the gateway, where it is not the embedded shop that is served.
 
-use std::{
-    ffi::OsString,
-    fs,
-    num::NonZeroU32,
-    path::Path,
-    time::{Duration, SystemTime},
-};
+use std::{fs, path::Path, time::SystemTime};
 
+use clap::ValueEnum as _;
 use jiff::Timestamp;
 use ucp_core::Release;
 use ucp_payment::Secret;
 use ucp_trust::signature::bot::BotSignature;
 use url::{Host, Url};
 
-use super::{BackendKind, Environment, Problems, TokenKind, Transport, file, flags::UpstreamOptions};
+use super::{
+    choice::BackendKind,
+    document::Document,
+    schema,
+    sections::{self, API_VERSION},
+};
 
 /// A commerce API behind the gateway.
 #[derive(Debug)]
 pub(crate) struct Upstream {
-    /// Which backend asks it.
-    pub(crate) backend: BackendKind,
-    /// What only that backend is told.
-    pub(crate) kind: UpstreamKind,
     /// Where it is.
     pub(crate) url: Url,
     /// What the gateway has to show there.
     pub(crate) token: Option<Secret>,
-    /// How many different identifiers one lookup may name there, where that is known beforehand.
-    pub(crate) max_lookup_ids: Option<usize>,
-    /// How long connecting may take.
-    pub(crate) connect_timeout: Duration,
-    /// How long a read may take.
-    pub(crate) read_timeout: Duration,
-    /// How long a change may take.
-    pub(crate) write_timeout: Duration,
-    /// How long completing a purchase may take.
-    pub(crate) complete_timeout: Duration,
-    /// How many reads are under way at once.
-    pub(crate) reads_in_flight: usize,
-    /// How many changes are under way at once.
-    pub(crate) writes_in_flight: usize,
-    /// How many calls begin per second, if that is limited.
-    pub(crate) per_second: Option<NonZeroU32>,
-    /// How many megabytes of answers are kept in memory.
-    pub(crate) cache_mb: u32,
-}
-
-impl Upstream {
-    /// Whether the gateway signs what it asks there with its own key.
-    pub(crate) fn signs_as_bot(&self) -> bool {
-        matches!(self.kind, UpstreamKind::Shopify { bot: Bot::Own, .. })
-    }
-}
-
-/// What only one of the backends is told about its upstream.
-#[derive(Debug)]
-pub(crate) enum UpstreamKind {
-    /// Shopify's Storefront GraphQL API, or one that is compatible.
-    Shopify {
-        /// What the token is.
-        token_kind: TokenKind,
-        /// The version of the API.
-        api_version: String,
-        /// As which bot it is asked.
-        bot: Bot,
-    },
-    /// UCP.
-    Ucp {
-        /// How it is asked, where that is not left to its profile.
-        transport: Option<Transport>,
-        /// In which release it is asked, where that is not the newest that both sides speak.
-        release: Option<Release>,
-    },
-    /// Nothing.
-    Plain,
+    /// The version of Shopify's API, or of one that is compatible.
+    pub(crate) api_version: String,
+    /// As which bot it is asked.
+    pub(crate) bot: Bot,
+    /// In which release of UCP it is asked, where that is not the newest that both sides speak.
+    pub(crate) release: Option<Release>,
 }
 
 /// As which bot a shop is asked (Web Bot Auth).
@@ -88,85 +42,58 @@ pub(crate) enum Bot {
     Own,
 }
 
-/// The version of the Storefront API that is asked where nothing else is said. The documents are checked against its schema.
-const API_VERSION: &str = "2026-04";
-
 /// What the flags and the file amount to; `None` where the embedded shop is served.
 pub(super) fn resolve(
-    flags: &UpstreamOptions,
-    said: file::Upstream,
+    said: &mut sections::Upstream,
     public_url: Option<&Url>,
-    problems: &mut Problems<'_>,
-    environment: Environment<'_>,
+    document: &mut Document<'_>,
     now: SystemTime,
 ) -> Option<Upstream> {
-    let backend = flags.backend.or(said.backend).unwrap_or(BackendKind::Embedded);
-    if backend == BackendKind::Embedded {
-        if flags.upstream_url.is_some() || said.url.is_some() {
-            problems.add("upstream.url", "the embedded shop has no upstream; choose a `backend` too");
+    let api_version = said.api_version.get_or_insert_with(|| API_VERSION.to_owned()).clone();
+    if !is_api_version(&api_version) {
+        document.unfit("upstream.api_version", "expected a version such as 2026-04");
+    }
+    let release = said.release.as_deref().and_then(Release::from_date);
+    if said.release.is_some() && release.is_none() {
+        let known: Vec<_> = Release::ALL.iter().map(|release| release.date()).collect();
+        document.unfit("upstream.release", format_args!("expected a release: {}", known.join(", ")));
+    }
+    if said.is_embedded() {
+        if said.url.is_some() {
+            document.add("upstream.url", "the embedded shop has no upstream; choose a `backend` too");
         }
         return None;
     }
-    let url = flags.upstream_url.clone().or(said.url.map(|url| url.0));
-    if url.is_none() {
-        problems.add("upstream.backend", "this needs `upstream.url`, or the flag --upstream-url");
+    let url = said.url.as_ref().map(|url| url.0.clone());
+    match url.as_ref().map(fit) {
+        Some(Ok(())) => {}
+        Some(Err(problem)) => document.unfit("upstream.url", problem),
+        None => document.add("upstream.backend", "this needs `upstream.url`, or the flag --upstream-url"),
     }
-    let url = url.filter(|url| match fit(url) {
-        Ok(()) => true,
-        Err(problem) => {
-            problems.add("upstream.url", problem);
-            false
+    if said.token_file.is_some() && said.token_env.is_some() {
+        document.add("upstream.token_env", "either this or `token_file`, not both");
+    }
+    let token = document.secret("upstream.token", said.token_file.as_deref(), said.token_env.as_deref());
+    said.token = Some(if token.is_some() { "set" } else { "none" }.to_owned());
+    let backend = said.backend.to_possible_value();
+    let other = |only: &str| backend.as_ref().is_none_or(|backend| backend.get_name() != only);
+    for (key, only) in schema::only("upstream").filter(|(_, only)| other(only)) {
+        let (flag, key) = (key == "signature_file" && said.signature_file.is_some(), format!("upstream.{key}"));
+        if flag || document.has(&key) {
+            document.add(&key, format_args!("this means something with the backend `{only}` only"));
         }
-    });
-    let token = match flags.upstream_token_file.as_deref() {
-        Some(path) => read(path).map_err(|problem| problems.add("upstream.token_file", problem)).ok(),
-        None => token(said.token_file.as_deref(), said.token_env.as_deref(), problems, environment),
+    }
+    let bot = match said.backend {
+        BackendKind::Shopify => bot(said, public_url, document, now),
+        BackendKind::Ucp | BackendKind::Embedded => Bot::Unknown,
     };
-    let signature_file = flags
-        .upstream_signature_file
-        .clone()
-        .or_else(|| said.signature_file.as_deref().map(|path| problems.document.relative(path)));
-    let mut only = |key: &str, given: bool, wanted: BackendKind, whose: &str| {
-        if given && backend != wanted {
-            problems.add(key, format_args!("this means something with the backend `{whose}` only"));
-        }
-    };
-    only("upstream.token_kind", said.token_kind.is_some(), BackendKind::Shopify, "shopify");
-    only("upstream.api_version", said.api_version.is_some(), BackendKind::Shopify, "shopify");
-    only("upstream.signature_file", signature_file.is_some(), BackendKind::Shopify, "shopify");
-    only("upstream.sign_as_bot", said.sign_as_bot.is_some(), BackendKind::Shopify, "shopify");
-    only("upstream.max_lookup_ids", said.max_lookup_ids.is_some(), BackendKind::Ucp, "ucp");
-    only("upstream.transport", said.transport.is_some(), BackendKind::Ucp, "ucp");
-    only("upstream.release", said.release.is_some(), BackendKind::Ucp, "ucp");
-    let kind = match backend {
-        BackendKind::Ucp => {
-            UpstreamKind::Ucp { transport: said.transport, release: said.release.map(|release| release.0) }
-        }
-        BackendKind::Shopify => UpstreamKind::Shopify {
-            token_kind: said.token_kind.unwrap_or(TokenKind::Private),
-            api_version: said.api_version.map_or_else(|| API_VERSION.to_owned(), |version| version.0),
-            bot: bot(signature_file.as_deref(), said.sign_as_bot == Some(true), public_url, problems, now),
-        },
-        BackendKind::Embedded => UpstreamKind::Plain,
-    };
-    let milliseconds = |said: Option<file::Milliseconds>, usual| {
-        said.map_or(Duration::from_millis(usual), file::Milliseconds::duration)
-    };
-    Some(Upstream {
-        backend,
-        kind,
-        url: url?,
-        token,
-        max_lookup_ids: said.max_lookup_ids.map(|most| most.0 as usize),
-        connect_timeout: milliseconds(said.connect_timeout_ms, 500),
-        read_timeout: milliseconds(said.read_timeout_ms, 3_000),
-        write_timeout: milliseconds(said.write_timeout_ms, 10_000),
-        complete_timeout: milliseconds(said.complete_timeout_ms, 25_000),
-        reads_in_flight: said.reads_in_flight.map_or(32, |most| most.0 as usize),
-        writes_in_flight: said.writes_in_flight.map_or(16, |most| most.0 as usize),
-        per_second: said.per_second.and_then(|rate| NonZeroU32::new(rate.0)),
-        cache_mb: said.cache_mb.map_or(64, |size| size.0),
-    })
+    Some(Upstream { url: url?, token, api_version, bot, release })
+}
+
+/// Whether this is a version of the Storefront API: a year and a month.
+fn is_api_version(text: &str) -> bool {
+    let digits = |text: &str, count| text.len() == count && text.bytes().all(|byte| byte.is_ascii_digit());
+    text == "unstable" || text.split_once('-').is_some_and(|(year, month)| digits(year, 4) && digits(month, 2))
 }
 
 /// Whether credentials and carts may be sent there.
@@ -189,51 +116,33 @@ fn fit(url: &Url) -> Result<(), &'static str> {
     }
 }
 
-fn token(
-    file: Option<&Path>,
-    variable: Option<&str>,
-    problems: &mut Problems<'_>,
-    environment: Environment<'_>,
-) -> Option<Secret> {
-    let (key, token) = match (file, variable) {
-        (None, None) => return None,
-        (Some(path), None) => ("upstream.token_file", read(&problems.document.relative(path))),
-        (None, Some(variable)) => {
-            let text = match environment(variable).map(OsString::into_string) {
-                Some(Ok(text)) => Ok(text),
-                Some(Err(_)) => Err(format!("the value of `{variable}` is not UTF-8")),
-                None => Err(format!("the environment has no variable `{variable}`")),
-            };
-            ("upstream.token_env", text.and_then(parsed))
-        }
-        (Some(_), Some(_)) => ("upstream.token_env", Err("either this or `token_file`, not both".to_owned())),
-    };
-    token.map_err(|problem| problems.add(key, problem)).ok()
-}
-
 /// As which bot the shop is asked: with the signature in a file, as the gateway itself, or as none.
-fn bot(file: Option<&Path>, own: bool, public_url: Option<&Url>, problems: &mut Problems<'_>, now: SystemTime) -> Bot {
-    if let Some(path) = file {
-        if own {
-            problems.add("upstream.sign_as_bot", "either this or `signature_file`, not both");
+fn bot(said: &mut sections::Upstream, public_url: Option<&Url>, document: &mut Document<'_>, now: SystemTime) -> Bot {
+    said.signature = Some("none".to_owned());
+    if let Some(path) = &said.signature_file {
+        if said.sign_as_bot {
+            document.add("upstream.sign_as_bot", "either this or `signature_file`, not both");
         }
         return match bot_signature(path, now) {
-            Ok(signature) => Bot::Given(signature),
+            Ok(signature) => {
+                said.signature = Some(format!("set, until {}", moment(signature.expires())));
+                Bot::Given(signature)
+            }
             Err(problem) => {
-                problems.add("upstream.signature_file", problem);
+                document.add("upstream.signature_file", problem);
                 Bot::Unknown
             }
         };
     }
-    if !own {
+    if !said.sign_as_bot {
         return Bot::Unknown;
     }
     match public_url.map(fit) {
         Some(Ok(())) => {}
-        Some(Err(problem)) => problems.add("server.public_url", format_args!("{problem}, for `upstream.sign_as_bot`")),
+        Some(Err(problem)) => document.add("server.public_url", format_args!("{problem}, for `upstream.sign_as_bot`")),
         None => {
             let problem = "this needs `server.public_url`, under which the shop finds the keys of the gateway";
-            problems.add("upstream.sign_as_bot", problem);
+            document.add("upstream.sign_as_bot", problem);
         }
     }
     Bot::Own
@@ -254,15 +163,6 @@ fn bot_signature(path: &Path, now: SystemTime) -> Result<BotSignature, String> {
 }
 
 /// A time for people to read.
-pub(super) fn moment(time: SystemTime) -> String {
+fn moment(time: SystemTime) -> String {
     Timestamp::try_from(time).map_or_else(|_| "the end of times".to_owned(), |time| time.to_string())
-}
-
-fn read(path: &Path) -> Result<Secret, String> {
-    fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", path.display())).and_then(parsed)
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "the text is a secret, and goes when it has been read")]
-fn parsed(text: String) -> Result<Secret, String> {
-    text.parse::<Secret>().map_err(|error| error.to_string())
 }

@@ -1,0 +1,95 @@
+//! The JSON Schema of the configuration file, and the example file, which is made of it.
+
+use std::fmt::Write as _;
+
+use schemars::SchemaGenerator;
+use serde::Serialize as _;
+use serde_json::{Map, Value};
+use ucp_wire::schema::{Direction, bundle, inlining_generator};
+
+use super::sections::Sections;
+
+/// The JSON Schema of the file, for editors (draft 2020-12).
+pub(crate) fn schema() -> Value {
+    let mut schema = bundle(&mut inlining_generator(Direction::Request), SchemaGenerator::subschema_for::<Sections>);
+    // Of a section, its keys state the defaults.
+    for section in schema["properties"].as_object_mut().into_iter().flat_map(Map::values_mut) {
+        section.as_object_mut().and_then(|section| section.shift_remove("default"));
+    }
+    schema
+}
+
+/// The schema of a table, where this is it, or one of a choice, or that of an array of tables.
+pub(super) fn table(schema: &Value) -> Option<&Value> {
+    let inner = || schema.get("items").and_then(table);
+    let either = || schema.get("anyOf")?.as_array()?.iter().find_map(table);
+    schema.get("properties").map(|_| schema).or_else(inner).or_else(either)
+}
+
+/// The keys of such a table.
+pub(super) fn keys(schema: &Value) -> Option<&Map<String, Value>> {
+    table(schema)?["properties"].as_object()
+}
+
+/// The keys of a section that mean something with one value of its first key only, with that value.
+pub(super) fn only(section: &str) -> impl Iterator<Item = (String, String)> {
+    let keys = keys(&schema()["properties"][section]).cloned().unwrap_or_default().into_iter();
+    keys.filter_map(|(key, schema)| Some((key, schema.get("x-only")?.as_str()?.to_owned())))
+}
+
+/// A value as TOML has it.
+pub(super) fn toml(value: &Value) -> String {
+    let mut text = String::new();
+    match value.serialize(toml::ser::ValueSerializer::new(&mut text)) {
+        Ok(_) => text,
+        Err(error) => unreachable!("values of a TOML file can be written as TOML: {error}"),
+    }
+}
+
+/// How long a line of the example file may be.
+const WIDTH: usize = 120;
+
+/// The example file: every key with its documentation and its default, or commented out with an example.
+pub(crate) fn example() -> String {
+    let mut text = "\
+# The configuration of ucp-gateway, with every key and its default: `ucp-gateway serve --config gateway.toml`.
+# No file is needed. Flags and environment variables go before what it says; `ucp-gateway check-config` shows the result.
+# Keys that are commented out have no default, or one that depends on something else. Paths are relative to this file.
+# `ucp-gateway config schema` prints a JSON Schema of this file, for editors.
+"
+    .to_owned();
+    for (name, section) in keys(&schema()).into_iter().flatten() {
+        let repeated = section["type"] == "array";
+        text.push('\n');
+        comment(&mut text, &section["description"], "");
+        let _ = if repeated { writeln!(text, "# [[{name}]]") } else { writeln!(text, "[{name}]") };
+        for (key, schema) in keys(section).into_iter().flatten() {
+            let range = match (&schema["minimum"], &schema["maximum"]) {
+                (Value::Number(least), Value::Number(most)) => format!("From {least} to {most}."),
+                _ => String::new(),
+            };
+            comment(&mut text, &schema["description"], &range);
+            let (value, usual) = match schema.get("default") {
+                Some(default) => (default, !repeated && schema.get("x-only").is_none()),
+                None => (&schema["examples"][0], false),
+            };
+            let _ = writeln!(text, "{}{key} = {}", if usual { "" } else { "# " }, toml(value));
+        }
+    }
+    text
+}
+
+/// Writes a documentation as comment.
+fn comment(text: &mut String, documentation: &Value, more: &str) {
+    let mut line = "#".to_owned();
+    let documentation = documentation.as_str().unwrap_or_default();
+    for word in documentation.split_whitespace().chain(more.split_whitespace()) {
+        if line.len() + 1 + word.len() > WIDTH {
+            let _ = writeln!(text, "{line}");
+            line.truncate(1);
+        }
+        line.push(' ');
+        line.push_str(word);
+    }
+    let _ = writeln!(text, "{line}");
+}

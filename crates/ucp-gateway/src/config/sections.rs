@@ -1,0 +1,439 @@
+//! The sections of the configuration file. A key is a field here; its documentation is that of the example file and of the
+//! JSON Schema, for operators to read.
+//!
+//! The same structs hold what flags and defaults add to the file, and are what is shown of the settings. A key whose default
+//! depends on others is an `Option`. A key that leads to a secret is not serialised; a [`Remark`] beside it says what there
+//! is.
+//!
+//! | `#[schemars(..)]` | says |
+//! | :-- | :-- |
+//! | `example` | the value in the example file, of a key without a default |
+//! | `extend("x-without")` | what holds without a value, where that is shown |
+//! | `extend("x-only")` | the value of the section's first key with which alone the key means something |
+//! | `extend("writeOnly")` | that the value is shown as a remark |
+
+use std::net::SocketAddr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::{Map, Value};
+use ucp_core::{
+    Release,
+    operation::{MERCHANT, RESTAURANT},
+};
+
+use super::{
+    choice::{Anonymous, BackendKind, Check, HandlerKind, McpErrorStatus, Policy, Signed, TokenKind, Transport},
+    compat::Compat,
+    value::{FilePath, Limit, Listen, Megabytes, Milliseconds, Number, Rate, SampleName, WebUrl},
+};
+
+/// What is said about a secret, or about what a file holds, in its place.
+pub(super) type Remark = Option<String>;
+
+/// The version of the Storefront API that is asked where nothing else is said. The documents are checked against its schema.
+pub(super) const API_VERSION: &str = "2026-04";
+
+/// All sections.
+#[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(title = "The configuration of ucp-gateway")]
+pub(crate) struct Sections {
+    /// How the gateway is reached.
+    pub(crate) server: Server,
+    /// The shop, or what is kept beside the upstream.
+    pub(crate) data: Data,
+    /// A commerce API that the gateway stands in front of, instead of the embedded shop.
+    #[serde(skip_serializing_if = "Upstream::is_embedded")]
+    pub(crate) upstream: Upstream,
+    /// What callers may do that are nobody in particular, and whose profiles are out of reach.
+    pub(crate) callers: Callers,
+    /// How the profiles of platforms are fetched and kept.
+    pub(crate) profiles: Profiles,
+    /// A platform that you know. Its calls never wait for a fetch. Repeat the section for each.
+    pub(crate) platform: Vec<Platform>,
+    /// How much one caller may send: a rate, or "none". These are the defaults; under the policy `development` it is "none".
+    pub(crate) limits: Limits,
+    /// What becomes of signatures.
+    pub(crate) signatures: Signatures,
+    /// How buyers can pay. Repeat the section for each way. Where there is none, a gateway that only this machine can reach
+    /// has a sandbox, and every other one sends buyers to the shop's own page to pay.
+    pub(crate) payment: Vec<Payment>,
+    /// A directory of merchants, beside the shop: `ucp-gateway import --merchants FILE` fills it.
+    pub(crate) merchants: Merchants,
+    /// Where the addresses are that buyers name. Locations of the directory are known by their streets without any of this.
+    pub(crate) geocoder: Geocoder,
+}
+
+#[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Server {
+    /// The address to listen on. (`--listen`, `UCP_GATEWAY_LISTEN`)
+    pub(crate) listen: Listen,
+    /// Where the operator's own calls are taken: orders that move, and webhooks. Off by default. Every call shows a token;
+    /// from other machines, put TLS in front.
+    #[schemars(example = "127.0.0.1:8081", extend("x-without" = "none"))]
+    pub(crate) admin_listen: Option<SocketAddr>,
+    /// A file with the token that the operator's calls show.
+    #[serde(skip_serializing)]
+    #[schemars(example = "/run/secrets/admin-token")]
+    pub(super) admin_token_file: Option<FilePath>,
+    /// An environment variable with the same, instead of the file.
+    #[serde(skip_serializing)]
+    #[schemars(example = &"UCP_GATEWAY_ADMIN_TOKEN")]
+    pub(super) admin_token_env: Option<String>,
+    #[serde(rename = "admin token", skip_deserializing)]
+    pub(super) admin_token: Remark,
+    /// The address under which clients reach the gateway; by default the one it listens on. (`--public-url`,
+    /// `UCP_GATEWAY_PUBLIC_URL`)
+    #[schemars(example = "https://shop.example.com", extend("x-without" = "the address it listens on"))]
+    pub(crate) public_url: Option<WebUrl>,
+    /// The pages of the shop, where a buyer can go on when a platform cannot be served.
+    #[schemars(example = "https://www.example.com/", extend("x-without" = "none"))]
+    pub(crate) storefront: Option<WebUrl>,
+    /// How many connections are served at once; others wait. (`--max-connections`, `UCP_GATEWAY_MAX_CONNECTIONS`)
+    pub(crate) max_connections: Number<1, 1_000_000, 1_024>,
+    /// How many requests run at once; others are turned away with 503. Under the policy `development` there is no limit by
+    /// default.
+    #[schemars(extend("x-without" = "no limit"))]
+    pub(crate) max_in_flight: Option<Number<1, 1_000_000, 512>>,
+    /// The proxies whose X-Forwarded-For or Forwarded is believed: networks such as 10.0.0.0/8, or addresses.
+    pub(super) trusted_proxies: Vec<String>,
+    /// The HTTP status of JSON-RPC errors: "fitting" (200 for clients that name a version of MCP) or "matching".
+    /// (`--mcp-error-status`, `UCP_GATEWAY_MCP_ERROR_STATUS`)
+    pub(crate) mcp_error_status: McpErrorStatus,
+    /// Whose expectations to meet beyond UCP: "none", or "conformance" for those of the protocol's conformance suite, which
+    /// is for testing on this machine only. (`--compat`, `UCP_GATEWAY_COMPAT`; its secret with `--simulation-secret`,
+    /// `UCP_GATEWAY_SIMULATION_SECRET`)
+    pub(crate) compat: Compat,
+}
+
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Data {
+    /// The directory that holds the shop; by default ./data where the gateway is started. (`--data-dir`,
+    /// `UCP_GATEWAY_DATA_DIR`)
+    #[schemars(example = &"data", extend("default" = null))]
+    pub(crate) dir: FilePath,
+    /// How many megabytes of products to keep in memory. (`--cache-mb`, `UCP_GATEWAY_CACHE_MB`)
+    pub(crate) cache_mb: Megabytes<64>,
+    /// What fills the directory when there is no shop in it: "outfitters" or "flower-shop". (`--sample`,
+    /// `UCP_GATEWAY_SAMPLE`)
+    pub(crate) sample: SampleName,
+}
+
+impl Default for Data {
+    fn default() -> Self {
+        Self { dir: FilePath("./data".into()), cache_mb: Number::default(), sample: SampleName::default() }
+    }
+}
+
+#[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Upstream {
+    /// "embedded" (nothing else in this section means anything then), "shopify" (Shopify's Storefront GraphQL API, or one
+    /// that is compatible) or "ucp" (a shop that speaks UCP itself). (`--backend`, `UCP_GATEWAY_BACKEND`)
+    pub(crate) backend: BackendKind,
+    /// Where it is: https, or http on this machine. (`--upstream-url`, `UCP_GATEWAY_UPSTREAM_URL`)
+    #[schemars(example = "https://shop.example.com")]
+    pub(super) url: Option<WebUrl>,
+    /// A file with the token that the gateway has to show there. (`--upstream-token-file`,
+    /// `UCP_GATEWAY_UPSTREAM_TOKEN_FILE`)
+    #[serde(skip_serializing)]
+    #[schemars(example = "/run/secrets/shop-token")]
+    pub(super) token_file: Option<FilePath>,
+    /// An environment variable with the same, instead of the file.
+    #[serde(skip_serializing)]
+    #[schemars(example = &"SHOP_TOKEN")]
+    pub(super) token_env: Option<String>,
+    #[serde(skip_deserializing)]
+    pub(super) token: Remark,
+    /// With "shopify": whether the token is one for servers ("private") or for browsers ("public").
+    #[schemars(extend("x-only" = "shopify"))]
+    pub(crate) token_kind: TokenKind,
+    /// With "shopify": the version of the API, a year and a month; by default the one that the gateway was made for.
+    #[schemars(example = API_VERSION, regex(pattern = r"^(unstable|\d{4}-\d{2})$"), extend("x-only" = "shopify"))]
+    pub(super) api_version: Option<String>,
+    /// With "shopify": the signature with which the merchant lets the gateway in as a bot, from the shop's admin (Online
+    /// Store > Preferences > Crawler access). A file with the header fields Signature-Agent, Signature-Input and Signature, a
+    /// line each. (`--upstream-signature-file`, `UCP_GATEWAY_UPSTREAM_SIGNATURE_FILE`)
+    #[serde(skip_serializing)]
+    #[schemars(example = "/run/secrets/shop-signature", extend("x-only" = "shopify"))]
+    pub(super) signature_file: Option<FilePath>,
+    #[serde(skip_deserializing)]
+    pub(super) signature: Remark,
+    /// With "shopify", instead of that: whether the gateway signs what it asks, as a bot, with its own key.
+    #[schemars(extend("x-only" = "shopify"))]
+    pub(crate) sign_as_bot: bool,
+    /// With "ucp": whether it is asked over "rest" or "mcp"; by default MCP where its profile has both.
+    #[schemars(example = Transport::Mcp, extend("x-only" = "ucp", "x-without" = "what its profile has"))]
+    pub(crate) transport: Option<Transport>,
+    /// With "ucp": the release in which it is asked; by default the newest that both sides speak.
+    #[schemars(
+        example = Release::NEWEST.date(),
+        extend("x-only" = "ucp", "x-without" = "the newest that both sides speak", "enum" = Release::ALL.iter().map(|release| release.date()).collect::<Vec<_>>())
+    )]
+    pub(super) release: Option<String>,
+    /// With "ucp": how many different identifiers one lookup may name there. Larger ones are split. By default what is usual.
+    #[schemars(example = 10, extend("x-only" = "ucp", "x-without" = "what is usual for such an API"))]
+    pub(crate) max_lookup_ids: Option<Number<1, 250>>,
+    /// How long connecting may take, in milliseconds.
+    pub(crate) connect_timeout_ms: Milliseconds<500>,
+    /// How long a read may take, in milliseconds.
+    pub(crate) read_timeout_ms: Milliseconds<3_000>,
+    /// How long a change may take, in milliseconds.
+    pub(crate) write_timeout_ms: Milliseconds<10_000>,
+    /// How long completing a purchase may take, in milliseconds.
+    pub(crate) complete_timeout_ms: Milliseconds<25_000>,
+    /// How many reads are under way at once.
+    pub(crate) reads_in_flight: Number<1, 100_000, 32>,
+    /// How many changes are under way at once.
+    pub(crate) writes_in_flight: Number<1, 100_000, 16>,
+    /// How many calls begin per second. By default there is no limit.
+    #[schemars(example = 100, extend("x-without" = "no limit"))]
+    pub(crate) per_second: Option<Number<1, 1_000_000>>,
+    /// How many megabytes of its answers are kept in memory.
+    pub(crate) cache_mb: Megabytes<64>,
+}
+
+impl Upstream {
+    /// Whether there is none.
+    pub(crate) fn is_embedded(&self) -> bool {
+        self.backend == BackendKind::Embedded
+    }
+}
+
+#[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Callers {
+    /// What becomes of a caller whose profile cannot be fetched: "require" refuses it, "lenient" serves it the catalog,
+    /// "development" serves it everything. The default is "development" when only this machine can reach the gateway: it
+    /// listens on loopback and has no other public address. Otherwise it is "require". (`--policy`, `UCP_GATEWAY_POLICY`)
+    #[schemars(example = Policy::Require)]
+    pub(super) policy: Option<Policy>,
+    /// What callers may use that are nobody in particular, outside development: "browsing" (the catalog) or "everything".
+    pub(crate) anonymous: Anonymous,
+}
+
+#[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Profiles {
+    /// For development: whether profiles may lie on this machine, also over plain http. Needs loopback addresses to listen on
+    /// and as public address.
+    pub(super) loopback: bool,
+    /// How long looking up and connecting to the host of a profile may take, in milliseconds.
+    pub(crate) connect_timeout_ms: Milliseconds<2_000>,
+    /// How long fetching a profile may take altogether, in milliseconds.
+    pub(crate) timeout_ms: Milliseconds<5_000>,
+    /// How many profiles of unknown platforms are fetched, over all callers.
+    pub(crate) fetches: Rate,
+    /// PEM files of authorities to trust beside those of the system.
+    pub(super) extra_roots: Vec<FilePath>,
+    /// How many megabytes of profiles to keep in memory.
+    pub(crate) cache_mb: Number<1, 65_536, 64>,
+}
+
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Platform {
+    /// What you call it.
+    #[schemars(length(min = 1, max = 100), example = "Example Agent")]
+    pub(super) name: String,
+    /// The address of its profile, which is who it is.
+    #[schemars(example = "https://agent.example.com/profile.json")]
+    pub(super) profile: String,
+    /// Its profile, from a file; without it, the profile is fetched when the gateway starts and kept fresh.
+    #[schemars(example = "example-agent.json", extend("x-without" = "the profile is fetched"))]
+    pub(super) profile_file: Option<FilePath>,
+    /// The SHA-256 of its API key, as `ucp-gateway keys api` prints it. Of a key made elsewhere: printf %s "$KEY" | sha256sum
+    #[serde(skip_serializing)]
+    #[schemars(example = "sha256:0000000000000000000000000000000000000000000000000000000000000000")]
+    pub(super) api_key_hash: Option<String>,
+    /// A file with its API key or hash; with several, while the platform changes keys.
+    #[serde(skip_serializing)]
+    #[schemars(example = "/run/secrets/example-agent")]
+    pub(super) api_key_file: Option<FilePath>,
+    /// An environment variable with the same.
+    #[serde(skip_serializing)]
+    #[schemars(example = &"EXAMPLE_AGENT_API_KEY")]
+    pub(super) api_key_env: Option<String>,
+    #[serde(rename = "API keys", skip_deserializing)]
+    pub(super) api_keys: Remark,
+    /// How much it may send, however it is recognised; by default what `limits.keyed` says.
+    #[schemars(example = Rate::of(500, 1_000))]
+    pub(super) limit: Option<Limit>,
+}
+
+#[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Limits {
+    /// Of one network address (of one /64 network of IPv6), for its anonymous requests.
+    pub(super) anonymous: Option<Limit<50, 100>>,
+    /// Of one platform that signs its requests.
+    pub(super) signed: Option<Limit<100, 200>>,
+    /// Of one registered platform.
+    pub(super) keyed: Option<Limit<200, 400>>,
+    /// Of one network address, for signatures that turn out wrong.
+    pub(super) unverified: Option<Limit<20, 40>>,
+}
+
+#[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Signatures {
+    /// What becomes of the signatures of requests for the catalog: "off", "verify" (if there is one) or "enforce".
+    pub(crate) browsing: Check,
+    /// The same, of requests for carts and checkouts.
+    pub(crate) purchase: Check,
+    /// The same, of requests for orders.
+    pub(crate) order: Check,
+    /// Which answers are signed: "completing" (those that place an order), "all" or "none".
+    pub(crate) responses: Signed,
+}
+
+#[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Payment {
+    /// "sandbox" moves no money and does what its tokens say; "processor" authorises and captures at a payment service
+    /// provider.
+    #[schemars(example = HandlerKind::Processor)]
+    pub(super) kind: HandlerKind,
+    /// What platforms name it by, as `handler_id`.
+    #[schemars(length(min = 1, max = 100), example = &"card")]
+    pub(super) id: String,
+    /// The reverse-domain name of what it speaks. A processor needs it, and the three keys that follow.
+    #[schemars(example = "com.example.card")]
+    pub(super) name: Option<String>,
+    /// The version of that.
+    #[schemars(example = "2026-01-01")]
+    pub(super) version: Option<String>,
+    /// Where that is described.
+    #[schemars(example = "https://example.com/card")]
+    pub(super) spec: Option<String>,
+    /// Where the schema of its configuration is.
+    #[schemars(example = "https://example.com/card.json")]
+    pub(super) schema: Option<String>,
+    /// The kinds of instruments that it takes.
+    #[schemars(example = ["card"])]
+    pub(super) instruments: Option<Vec<String>>,
+    /// What platforms need to know to use it. Public.
+    #[schemars(example = serde_json::json!({ "environment": "production" }))]
+    pub(super) config: Option<Map<String, Value>>,
+    /// With "processor": where the provider is.
+    #[schemars(example = "https://psp.example.com/v1", extend("x-only" = "processor"))]
+    pub(super) url: Option<String>,
+    /// With "processor": where the provider was before. Payments made there are asked after here.
+    #[serde(default)]
+    #[schemars(extend("x-only" = "processor"))]
+    pub(super) formerly: Vec<String>,
+    /// With "processor": a file with the API key.
+    #[serde(skip_serializing)]
+    #[schemars(example = "/run/secrets/psp-api-key", extend("x-only" = "processor"))]
+    pub(super) api_key_file: Option<FilePath>,
+    /// With "processor": an environment variable with the same, instead of the file.
+    #[serde(skip_serializing)]
+    #[schemars(example = &"PSP_API_KEY", extend("x-only" = "processor"))]
+    pub(super) api_key_env: Option<String>,
+    /// With "processor": the name of the secret that requests are signed with.
+    #[serde(default = "signing_key_id")]
+    #[schemars(extend("x-only" = "processor"))]
+    pub(super) signing_key_id: String,
+    /// With "processor": a file with that secret.
+    #[serde(skip_serializing)]
+    #[schemars(example = "/run/secrets/psp-signing-secret", extend("x-only" = "processor"))]
+    pub(super) signing_secret_file: Option<FilePath>,
+    /// With "processor": an environment variable with the same, instead of the file.
+    #[serde(skip_serializing)]
+    #[schemars(example = &"PSP_SIGNING_SECRET", extend("x-only" = "processor"))]
+    pub(super) signing_secret_env: Option<String>,
+    #[serde(rename = "API key and signing secret", skip_deserializing)]
+    pub(super) secrets: Remark,
+    /// With "processor": how long connecting may take, in milliseconds.
+    #[serde(default)]
+    #[schemars(extend("x-only" = "processor"))]
+    pub(super) connect_timeout_ms: Milliseconds<3_000>,
+    /// With "processor": how long one request may take altogether, in milliseconds.
+    #[serde(default)]
+    #[schemars(extend("x-only" = "processor"))]
+    pub(super) timeout_ms: Milliseconds<8_000>,
+    /// With "processor": how long a payment may take altogether, in milliseconds.
+    #[serde(default)]
+    #[schemars(extend("x-only" = "processor"))]
+    pub(super) deadline_ms: Milliseconds<20_000>,
+}
+
+fn signing_key_id() -> String {
+    "ucp-gateway".to_owned()
+}
+
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Merchants {
+    /// Whether to offer the draft *Merchant* capability, which is part of no release of UCP. By default only under the policy
+    /// `development`, so that it can be tried out with the invented merchants of the sample.
+    #[schemars(example = true)]
+    pub(super) enabled: Option<bool>,
+    /// Whether to offer Location Search and Location Lookup, which are part of release 2026-08-25. The same default.
+    #[schemars(example = true)]
+    pub(super) locations: Option<bool>,
+    /// What the capability of the draft is called. Names below `dev.ucp.` are reserved to the governing body of UCP: take
+    /// names of your own domain, and say where the specification and the schema are.
+    pub(super) capability: String,
+    /// What the service of the draft is called. The same holds.
+    pub(super) service: String,
+    /// Where the specification of names of your own is.
+    #[schemars(example = "https://www.example.com/directory")]
+    pub(super) spec: Option<WebUrl>,
+    /// Where the schema of names of your own is.
+    #[schemars(example = "https://www.example.com/directory.json")]
+    pub(super) schema: Option<WebUrl>,
+    /// The largest radius that may be asked for, in kilometres; larger ones are refused. By default there is no limit.
+    #[schemars(example = 100, extend("x-without" = "no limit"))]
+    pub(super) max_radius_km: Option<Number<1, 25_000>>,
+    /// Countries (US) and regions (US-CA) whose buyers are shown no merchants.
+    pub(super) restricted_regions: Vec<String>,
+    /// How many megabytes of merchants to keep in memory, beside the index of all of them.
+    pub(super) cache_mb: Megabytes<16>,
+}
+
+impl Default for Merchants {
+    fn default() -> Self {
+        Self {
+            enabled: None,
+            locations: None,
+            capability: MERCHANT.to_owned(),
+            service: RESTAURANT.to_owned(),
+            spec: None,
+            schema: None,
+            max_radius_km: None,
+            restricted_regions: Vec::new(),
+            cache_mb: Number::default(),
+        }
+    }
+}
+
+#[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Geocoder {
+    /// A file of postal codes and towns in the tab-separated format of geonames.org; by default only the places of the sample
+    /// are known.
+    #[schemars(example = "/usr/share/places/allCountries.txt", extend("x-without" = "the places of the sample"))]
+    pub(super) places: Option<FilePath>,
+    #[serde(rename = "names of places", skip_deserializing)]
+    pub(super) names: Remark,
+    /// The search interface of a Nominatim service. It is told the streets, towns and postal codes that buyers are at, over
+    /// TLS; by default nobody is asked.
+    #[serde(serialize_with = "host")]
+    #[schemars(
+        example = "https://geocoder.example.com/search",
+        extend("x-without" = "nobody is asked", "writeOnly" = true)
+    )]
+    pub(super) url: Option<WebUrl>,
+    /// How long asking it may take altogether, in milliseconds; without an answer, an address is looked up in the file.
+    pub(super) timeout_ms: Option<Milliseconds<2_000>>,
+}
+
+/// Only the host: the address may hold a key.
+#[expect(clippy::ref_option, reason = "this is how serde calls it")]
+fn host<S: Serializer>(url: &Option<WebUrl>, serializer: S) -> Result<S::Ok, S::Error> {
+    url.as_ref().and_then(|url| url.0.host_str()).map(|host| format!("at {host:?}")).serialize(serializer)
+}
