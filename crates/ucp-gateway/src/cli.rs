@@ -32,6 +32,9 @@ pub(crate) enum Command {
     Mcp(McpOptions),
     /// Check the configuration as `serve` would read it, and show what it amounts to.
     CheckConfig(ServeOptions),
+    /// Help with writing the configuration file.
+    #[command(subcommand)]
+    Config(ConfigCommand),
     /// Make and list keys: the gateway's own, and API keys for platforms.
     #[command(subcommand)]
     Keys(KeysCommand),
@@ -50,6 +53,12 @@ pub(crate) enum Command {
     /// Write or check the documents of this repository that the code generates: OpenAPI, OpenRPC, JSON Schema, and the
     /// example of the configuration.
     Spec(SpecOptions),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Print the JSON Schema of the configuration file, for editors.
+    Schema,
 }
 
 #[derive(Debug, Subcommand)]

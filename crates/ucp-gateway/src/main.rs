@@ -24,7 +24,7 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
-use crate::cli::{Cli, Command, KeysCommand};
+use crate::cli::{Cli, Command, ConfigCommand, KeysCommand};
 
 /// Answers come and go as texts of many sizes, and a static build would get the slow allocator of musl.
 #[global_allocator]
@@ -39,6 +39,7 @@ fn main() -> ExitCode {
         Command::Terms(options) => command::terms::run(&options),
         Command::Mcp(options) => command::mcp::run(&options),
         Command::CheckConfig(options) => command::check_config::run(&options),
+        Command::Config(ConfigCommand::Schema) => command::config_schema::run(),
         Command::Keys(KeysCommand::Api) => command::api_key::run(),
         Command::Keys(KeysCommand::Own(command)) => command::keys::run(&command),
         Command::Orders(command) => command::orders::run(command),

@@ -128,11 +128,17 @@ fn mistakes_in_several_keys_are_told_at_once_each_with_its_place() {
     }
 }
 
-/// The example is a configuration, and says what holds without one.
+/// The example is a configuration, says what holds without one, and is as editors are told.
 #[test]
 fn the_example_can_be_used_as_it_is() {
+    let printed = binary().args(["config", "schema"]).ends();
+    let schema: serde_json::Value = serde_json::from_slice(&printed.stdout).expect("JSON");
+    assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
     let example = std::fs::read_to_string(repository().join("docs/gateway.example.toml")).expect("the example");
     let bare = binary().arg("check-config").ends();
+    let table: toml::Table = example.parse().expect("TOML");
+    let valid = jsonschema::draft202012::is_valid(&schema, &serde_json::to_value(table).expect("JSON"));
+    assert!(valid, "the example is not as the schema says");
     let with_example = Setup::new(&example).run("check-config").expect("a configuration");
     assert_eq!(with_example, String::from_utf8(bare.stdout).expect("UTF-8"));
     Setup::new(&example).start().search(&serde_json::json!({ "query": "shoes" }));
