@@ -61,10 +61,16 @@ impl<'a> Document<'a> {
 
     /// What the file says, but for what is wrong.
     fn sections(&mut self, text: &str) -> Sections {
-        let (mut table, errors) = DeTable::parse_recoverable(text);
-        // What comes behind a mistake in the syntax may be meant in any way.
-        if let Some(error) = errors.first() {
-            self.refuse(error);
+        let (mut table, mut errors) = DeTable::parse_recoverable(text);
+        // What is beside a mistake in the syntax may be meant in any way.
+        if !errors.is_empty() {
+            let start = |error: &toml::de::Error| error.span().unwrap_or_default().start;
+            errors.sort_by_key(start);
+            // One on a line leads to others on it.
+            errors.dedup_by_key(|error| text.get(..start(error)).unwrap_or_default().matches('\n').count());
+            for error in &errors {
+                self.refuse(error);
+            }
             return Sections::default();
         }
         let schema = schema();
@@ -97,13 +103,13 @@ impl<'a> Document<'a> {
         // These were told already, all of a table at once, or follow from what was.
         if !problem.starts_with("missing field") || !self.malformed.iter().any(|malformed| malformed == section(&path))
         {
-            self.malformed(&path, problem);
+            self.unreadable(&path, problem);
         }
         Some(value)
     }
 
-    /// A value has not the form that it has to have.
-    fn malformed(&mut self, key: &str, problem: impl fmt::Display) {
+    /// A value cannot be read.
+    fn unreadable(&mut self, key: &str, problem: impl fmt::Display) {
         self.malformed.push(section(key).to_owned());
         self.unfit(key, problem);
     }
@@ -277,7 +283,7 @@ impl Walk<'_, '_> {
         let missing: Vec<_> =
             needed.filter(|key| !table.contains_key(*key)).map(|key| format!("missing field `{key}`")).collect();
         if !missing.is_empty() {
-            self.document.malformed(place, missing.join(", "));
+            self.document.unreadable(place, missing.join(", "));
         }
     }
 
@@ -295,7 +301,7 @@ impl Walk<'_, '_> {
                 match folder.join(&**text).into_os_string().into_string() {
                     Ok(beside) => *text = beside.into(),
                     Err(_) => {
-                        self.document.malformed(path, "this is relative to a directory whose name is not UTF-8");
+                        self.document.unreadable(path, "this is relative to a directory whose name is not UTF-8");
                     }
                 }
             }
@@ -303,20 +309,19 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// What may have been meant by an unknown key: one much like it in the same table, or one of its name in another.
+    /// What may have been meant by an unknown key: one much like it in the same table, or else in another one.
     fn hint<'a>(&self, place: &str, key: &str, known: impl Iterator<Item = &'a String> + Clone) -> String {
         let distance = |known: &str| strsim::damerau_levenshtein(known, &key.to_lowercase().replace('-', "_"));
-        let near = known.clone().map(|known| (distance(known), known)).min();
-        if let Some((distance, near)) = near
-            && distance <= (key.len() / 3).max(1)
-        {
-            return format!("did you mean `{}`?", joined(place, near));
+        let near = |(_, known): &(&str, &String)| distance(known) <= (key.len() / 3).max(1);
+        let here = known.clone().map(|known| (place, known)).filter(near);
+        let elsewhere = self.tables.iter().flat_map(|(table, keys)| keys.iter().map(|known| (&**table, known)));
+        let nearest = here.min_by_key(|(_, known)| distance(known));
+        match nearest.or_else(|| elsewhere.filter(near).min_by_key(|(_, known)| distance(known))) {
+            Some((table, near)) => format!("did you mean `{}`?", joined(table, near)),
+            None => {
+                let known: Vec<_> = known.map(|known| format!("`{known}`")).collect();
+                format!("there are {}", known.join(", "))
+            }
         }
-        let elsewhere = self.tables.iter().find(|(_, keys)| keys.iter().any(|known| known == key));
-        if let Some((table, _)) = elsewhere {
-            return format!("did you mean `{}`?", joined(table, key));
-        }
-        let known: Vec<_> = known.map(|known| format!("`{known}`")).collect();
-        format!("there are {}", known.join(", "))
     }
 }

@@ -36,7 +36,7 @@ pub(super) const API_VERSION: &str = "2026-04";
 
 /// All sections.
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
 #[schemars(title = "The configuration of ucp-gateway")]
 pub(crate) struct Sections {
     /// How the gateway is reached.
@@ -66,7 +66,7 @@ pub(crate) struct Sections {
 }
 
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
 pub(crate) struct Server {
     /// The address to listen on. (`--listen`, `UCP_GATEWAY_LISTEN`)
     pub(crate) listen: Listen,
@@ -109,7 +109,7 @@ pub(crate) struct Server {
 }
 
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
 pub(crate) struct Data {
     /// The directory that holds the shop; by default ./data where the gateway is started. (`--data-dir`,
     /// `UCP_GATEWAY_DATA_DIR`)
@@ -129,7 +129,7 @@ impl Default for Data {
 }
 
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
 pub(crate) struct Upstream {
     /// "embedded" (nothing else in this section means anything then), "shopify" (Shopify's Storefront GraphQL API, or one
     /// that is compatible) or "ucp" (a shop that speaks UCP itself). (`--backend`, `UCP_GATEWAY_BACKEND`)
@@ -204,7 +204,7 @@ impl Upstream {
 }
 
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
 pub(crate) struct Callers {
     /// What becomes of a caller whose profile cannot be fetched: "require" refuses it, "lenient" serves it the catalog,
     /// "development" serves it everything. The default is "development" when only this machine can reach the gateway: it
@@ -216,7 +216,7 @@ pub(crate) struct Callers {
 }
 
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
 pub(crate) struct Profiles {
     /// For development: whether profiles may lie on this machine, also over plain http. Needs loopback addresses to listen on
     /// and as public address.
@@ -234,7 +234,7 @@ pub(crate) struct Profiles {
 }
 
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table")]
 pub(crate) struct Platform {
     /// What you call it.
     #[schemars(length(min = 1, max = 100), example = "Example Agent")]
@@ -265,7 +265,7 @@ pub(crate) struct Platform {
 }
 
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
 pub(crate) struct Limits {
     /// Of one network address (of one /64 network of IPv6), for its anonymous requests.
     pub(super) anonymous: Option<Limit<50, 100>>,
@@ -278,7 +278,7 @@ pub(crate) struct Limits {
 }
 
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
 pub(crate) struct Signatures {
     /// What becomes of the signatures of requests for the catalog: "off", "verify" (if there is one) or "enforce".
     pub(crate) browsing: Check,
@@ -291,7 +291,7 @@ pub(crate) struct Signatures {
 }
 
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table")]
 pub(crate) struct Payment {
     /// "sandbox" moves no money and does what its tokens say; "processor" authorises and captures at a payment service
     /// provider.
@@ -366,7 +366,7 @@ fn signing_key_id() -> String {
 }
 
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
 pub(crate) struct Merchants {
     /// Whether to offer the draft *Merchant* capability, which is part of no release of UCP. By default only under the policy
     /// `development`, so that it can be tried out with the invented merchants of the sample.
@@ -412,7 +412,7 @@ impl Default for Merchants {
 }
 
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
 pub(crate) struct Geocoder {
     /// A file of postal codes and towns in the tab-separated format of geonames.org; by default only the places of the sample
     /// are known.

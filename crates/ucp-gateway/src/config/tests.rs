@@ -147,6 +147,7 @@ fn a_flag_goes_before_the_file_and_the_file_before_the_default() {
 
 #[test]
 fn unknown_keys_are_refused_all_at_once_with_what_may_have_been_meant() {
+    assert!(refused("max_conections = 3").ends_with("column 1; did you mean `server.max_connections`?"));
     let text = "max_connections = 3\n[server]\nlisen = \"127.0.0.1:1\"\nmax-connections = 3\n[limits]\n\
                 signed = { per_second = 1, brust = 1 }\n[platfroms]\n[[platform]]\nname = 5\nxyz = 1\n";
     let expected = [
@@ -213,7 +214,7 @@ fn values_that_do_not_fit_are_refused_with_key_and_line() {
             "[platform]\nname = \"a\"",
             "`platform` in gateway.toml, line 1, column 1: invalid type: map, expected a sequence",
         ),
-        ("server = 5", "`server` in gateway.toml, line 1, column 10: "),
+        ("server = 5", "`server` in gateway.toml, line 1, column 10: invalid type: integer `5`, expected a table"),
         ("[server\n", "gateway.toml, line 1, column 8: "),
         ("[server]\nlisten = \"127.0.0.1:1\"\nlisten = \"127.0.0.1:1\"", "line 3, column 1: duplicate key"),
     ] {
@@ -636,6 +637,9 @@ fn no_mistake_hides_another() {
          from 1 to 1000000",
     ];
     assert_eq!(refused(text).lines().collect::<Vec<_>>(), expected);
+    let torn: Vec<_> = refused("[data]\nx = = 3\n[callers]\ny = \"\n").lines().map(str::to_owned).collect();
+    assert_eq!(torn[0], "gateway.toml, line 2, column 5: extra `=`, expected nothing");
+    assert!(torn.len() == 2 && torn[1].starts_with("gateway.toml, line 4, column "), "{torn:?}");
     // What goes wrong with a well-formed section is told beside that, unless it may follow from it.
     let missing = platform("api_key_env = \"MISSING\"");
     assert!(refused(&format!("{missing}[data]\ncache_mb = -1")).contains("no variable `MISSING`"));

@@ -101,7 +101,7 @@ impl<const LEAST: u32, const MOST: u32, const USUAL: u32> JsonSchema for Number<
 
 /// So much per second in the long run, and so much at once after a pause.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "{ per_second = …, burst = … }")]
 pub(crate) struct Rate {
     /// How many per second, in the long run.
     per_second: Number<1, 1_000_000>,
