@@ -20,7 +20,7 @@ use ucp_shopify::documents::{
 
 use self::cost::{Sizes, cost};
 
-const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/storefront/documents");
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/documents");
 
 /// Shopify's schema; `None`, with the reason on the screen, where it is not at hand.
 fn shopify() -> Option<Valid<Schema>> {
