@@ -1,4 +1,4 @@
-//! How the gateway introduces itself there: who asks, and the proof of it.
+//! Identity of the gateway towards the shop: its profile, and signatures that prove it.
 
 use std::time::SystemTime;
 

@@ -1,4 +1,4 @@
-//! What a call asks and what comes of it, in the domain's words.
+//! Requests, answers and outcomes of calls, in the domain's words.
 //!
 //! Requests are of three kinds, by what answers them: the catalog, the sales of the shop, the directory. Their variants are
 //! the rows of the [operation table](crate::operation).
@@ -53,7 +53,7 @@ macro_rules! requests {
             }
         )+
 
-        /// What an operation is asked.
+        /// A request of any kind.
         #[derive(Clone, Debug)]
         pub enum Request {
             $(#[doc = $kind_doc] $kind($kind_request)),+
@@ -73,14 +73,14 @@ operation_table!(requests);
 
 macro_rules! answers {
     ($($(#[doc = $doc:literal])+ $variant:ident($answer:ty),)+) => {
-        /// What an operation answers.
+        /// An answer of any operation.
         #[derive(Debug)]
         pub enum Answer {
             $($(#[doc = $doc])+ $variant($answer)),+
         }
 
         impl Answer {
-            /// What is said beside the answer.
+            /// The messages beside the answer.
             pub fn messages_mut(&mut self) -> &mut Vec<Message> {
                 match self { $(Self::$variant(answer) => &mut answer.messages),+ }
             }
@@ -97,7 +97,7 @@ macro_rules! answers {
 answers! {
     /// A page of products.
     Products(search::Found),
-    /// What identifiers name among the products.
+    /// Products by their identifiers.
     ProductsById(lookup::Resolved),
     /// A product in full.
     Product(detail::Detail),
@@ -113,11 +113,11 @@ answers! {
     Merchant(merchant::detail::Detail),
     /// A page of locations.
     Locations(merchant::location::Found),
-    /// What identifiers name among the locations.
+    /// Locations by their identifiers.
     LocationsById(merchant::location::Resolved),
 }
 
-/// What came of a call that was carried out.
+/// Outcome of a call that was carried out.
 pub type Outcome = outcome::Outcome<Answer>;
 
 impl Outcome {

@@ -209,7 +209,7 @@ mod tests {
             code(json!({ "meta": { "ucp-agent": {} }, "catalog": {} })).expect_err("none"),
             Code::InvalidProfileUrl
         );
-        assert!(code(json!({ "meta": {}, "catalog": {} })).expect("left to the pipeline").profiles.is_empty());
+        assert!(code(json!({ "meta": {}, "catalog": {} })).expect("left to the handler").profiles.is_empty());
     }
 
     #[test]

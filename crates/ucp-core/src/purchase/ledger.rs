@@ -71,7 +71,7 @@ pub struct Key {
 pub struct Kept {
     /// The SHA-256 of what was asked, in canonical form: another request under the same key is a mistake (rule IDM-03).
     pub identity: [u8; 32],
-    /// The answer, as it was encoded; the form is the pipeline's.
+    /// The answer, as it was encoded; in the form of `ucp-service`.
     pub answer: String,
     /// When it was given.
     pub at: Timestamp,
