@@ -73,8 +73,8 @@ use self::{
     told::{Told, Trouble},
 };
 use ucp_net::{
-    self, Clock, Counters, Failure, Filled, Key, Random, Reach, Served, Shared, Staleness,
-    outbound::SetupError as ClientError, shared::Capacity,
+    self, Clock, CoalescingCache, Counters, Failure, Filled, Key, Random, Reach, Served, Staleness,
+    coalescing::Capacity, outbound::SetupError as ClientError,
 };
 
 /// The key to sign with, if there is one.
@@ -156,7 +156,7 @@ struct Inner {
     offering: Offering,
     handlers: Arc<[Declaration]>,
     release: Release,
-    reads: Shared<Arc<Result<Told, Trouble>>>,
+    reads: CoalescingCache<Arc<Result<Told, Trouble>>>,
     /// How many identifiers one look-up may name, as far as that is known.
     most_ids: AtomicUsize,
     /// The keys of platforms with which mandates were negotiated, by their names in addresses of the gateway.
@@ -187,7 +187,7 @@ impl Bridge {
             offering: known.profile.offering.clone(),
             handlers: known.profile.handlers.clone().into(),
             release: known.release,
-            reads: Shared::new(options.cache, weigh, clock, counters),
+            reads: CoalescingCache::new(options.cache, weigh, clock, counters),
             most_ids: AtomicUsize::new(options.most_ids.unwrap_or(usize::MAX)),
             platform_keys: Cache::new(PLATFORMS.0),
             options,

@@ -129,6 +129,39 @@ impl Freshness {
             missing: Duration::from_secs(missing),
         }
     }
+
+    /// How an answer of this age can be used.
+    #[must_use]
+    pub fn usable(&self, age: Duration) -> Usable {
+        if age < self.fresh {
+            Usable::Fresh
+        } else if age < self.fresh.saturating_add(self.while_revalidating) {
+            Usable::WhileRevalidating
+        } else if age < self.fresh.saturating_add(self.on_error) {
+            Usable::OnError
+        } else {
+            Usable::Expired
+        }
+    }
+
+    /// How the answer that there is nothing can be used at this age.
+    #[must_use]
+    pub fn usable_miss(&self, age: Duration) -> Usable {
+        if age < self.missing { Usable::Fresh } else { Usable::Expired }
+    }
+}
+
+/// How an answer can be used that was given a while ago (RFC 5861).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Usable {
+    /// As it is.
+    Fresh,
+    /// As it is, while it is asked for again in the background.
+    WhileRevalidating,
+    /// When asking again fails.
+    OnError,
+    /// No longer.
+    Expired,
 }
 
 /// The capability of finding products.

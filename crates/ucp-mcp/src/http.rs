@@ -4,20 +4,20 @@
 //! its `Origin` or `Host`. Programs send no `Origin`. Answers are plain JSON; a caller that accepts nothing but an event
 //! stream gets the same message as the only event of one.
 
-use std::{panic::AssertUnwindSafe, sync::Arc};
+use std::{any::Any, sync::Arc};
 
 use axum::{Router, body::Body, extract::State, response::Response, routing::post};
-use futures_util::FutureExt as _;
 use http::{
     HeaderMap, HeaderName, HeaderValue, Request, StatusCode, Uri,
     header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, HOST, ORIGIN, RETRY_AFTER, WWW_AUTHENTICATE},
     request::Parts,
 };
+use tower_http::catch_panic::CatchPanicLayer;
 use ucp_core::{Code, Refusal};
 use ucp_service::{
     Gate, body,
     gate::{CHALLENGE, Hosts},
-    header::{self, RequestId},
+    header,
 };
 
 use crate::{
@@ -50,11 +50,16 @@ struct Mount {
 
 /// The endpoint, at `mcp` below `prefix`.
 pub fn router(server: Server, gate: Gate, error_status: ErrorStatus, prefix: &str) -> Router {
-    Router::new().route(&format!("{prefix}/mcp"), post(handle)).with_state(Arc::new(Mount {
-        server,
-        gate,
-        error_status,
-    }))
+    let panicked = server.clone();
+    let endpoint = post(handle).layer(CatchPanicLayer::custom(move |_: Box<dyn Any + Send>| {
+        tracing::error!("the endpoint panicked");
+        let Answer { status, text, .. } = Answer::refused(None, &panicked.fault(Refusal::internal()), None);
+        let mut response = Response::new(Body::from(text.unwrap_or_default()));
+        *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        response.headers_mut().insert(CONTENT_TYPE, JSON);
+        response
+    }));
+    Router::new().route(&format!("{prefix}/mcp"), endpoint).with_state(Arc::new(Mount { server, gate, error_status }))
 }
 
 /// The form an answer takes.
@@ -66,21 +71,14 @@ enum Form {
 
 async fn handle(State(mount): State<Arc<Mount>>, request: Request<Body>) -> Response {
     let (head, body) = request.into_parts();
-    let request_id = match head.extensions.get() {
-        Some(RequestId(id)) => id.clone(),
-        None => header::request_id(&head.headers),
-    };
+    let request_id = header::request_id(&head.extensions).and_then(|id| id.to_str().ok());
     let is_mcp_library = mount.error_status == ErrorStatus::Fitting && names_version(&head.headers);
-    let answered = AssertUnwindSafe(respond(&mount, &head, body, &request_id)).catch_unwind().await;
-    let answered = answered.unwrap_or_else(|_| {
-        tracing::error!("the endpoint panicked");
-        Err(Refusal::internal().into())
-    });
+    let answered = respond(&mount, &head, body).await;
     let (form, mut answer) = answered.unwrap_or_else(|Unheard { id, refusal, unread }| {
         let fault = mount.server.fault(*refusal);
         // A caller that accepts no form at all is told so in JSON.
         let form = form(&head.headers).unwrap_or(Form::Json);
-        let answer = Answer::refused(id.as_ref(), &fault, request_id.to_str().ok());
+        let answer = Answer::refused(id.as_ref(), &fault, request_id);
         (form, Answer { status_is_final: unread, ..answer })
     });
     let unauthorized = answer.status == StatusCode::UNAUTHORIZED.as_u16();
@@ -141,8 +139,8 @@ impl From<Refusal> for Unheard {
     }
 }
 
-async fn respond(mount: &Mount, head: &Parts, body: Body, request_id: &HeaderValue) -> Result<(Form, Answer), Unheard> {
-    let headers = &head.headers;
+async fn respond(mount: &Mount, head: &Parts, body: Body) -> Result<(Form, Answer), Unheard> {
+    let (headers, request_id) = (&head.headers, header::request_id(&head.extensions));
     admit_page(mount.gate.hosts(), headers, &head.uri)?;
     let entry = match mount.gate.enter(head) {
         // Whoever sends too much is not listened to any further.
@@ -164,8 +162,8 @@ async fn respond(mount: &Mount, head: &Parts, body: Body, request_id: &HeaderVal
         idempotency_keys: header::idempotency_keys(headers),
         languages: header::languages(headers),
         admission,
-        request_id: request_id.to_str().ok().map(str::to_owned),
-        trace: header::trace(headers, Some(request_id)),
+        request_id: request_id.and_then(|id| id.to_str().ok()).map(str::to_owned),
+        trace: header::trace(headers, request_id),
     };
     Ok((form, mount.server.answer(&bytes, Some(&mirror), &caller).await))
 }

@@ -16,8 +16,8 @@
 //! | [`judge`] | tells answers from failures | all above see failures alone, whatever their dialect |
 //! | [`client`] | sends, and reads what comes within limits of time and size | |
 //!
-//! [`Shared`] stands in front of it for reads: equal reads at the same time are one call, and answers are kept for as long
-//! as the kind of read allows. [`Counters`] say what all of it did.
+//! [`CoalescingCache`] stands in front of it for reads: equal reads at the same time are one call ([`in_flight`]), and answers
+//! are kept for as long as the kind of read allows. [`Counters`] say what all of it did.
 //!
 //! [`outbound`] is the HTTP client behind all requests of the gateway, those to profiles, webhooks and payment providers
 //! included, and [`lock`] lets changes of one resource wait for each other.
@@ -33,16 +33,17 @@ pub mod breaker;
 pub mod bulkhead;
 mod circuit;
 pub mod client;
+pub mod coalescing;
 pub mod counters;
 pub mod deadline;
 pub mod exchange;
 pub mod failure;
+pub mod in_flight;
 pub mod judge;
 pub mod lock;
 pub mod outbound;
 pub mod rate;
 pub mod retry;
-pub mod shared;
 pub mod upstream;
 
 use std::sync::Arc;
@@ -50,11 +51,11 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 pub use self::{
+    coalescing::{CoalescingCache, Filled, Key, Served, Staleness},
     counters::{Counters, Snapshot},
     exchange::{Effort, Ending, Exchange, Received, Unreadable},
     failure::{Failure, Reach},
     judge::{Judge, Verdict},
-    shared::{Filled, Key, Served, Shared, Staleness},
     upstream::{Options, Upstream},
 };
 

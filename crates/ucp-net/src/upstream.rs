@@ -161,7 +161,7 @@ impl Upstream {
         self.circuit.circuit()
     }
 
-    /// What happened. An adapter counts here too, and hands it to its [`Shared`](super::Shared) reads.
+    /// What happened. An adapter counts here too, and hands it to its [`CoalescingCache`](super::CoalescingCache) reads.
     #[must_use]
     pub fn counters(&self) -> &Arc<Counters> {
         &self.counters

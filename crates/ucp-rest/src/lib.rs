@@ -16,8 +16,8 @@ use std::sync::Arc;
 use axum::{
     Router,
     body::Body,
-    extract::{Path, State, rejection::PathRejection},
-    middleware::{Next, from_fn},
+    extract::{MatchedPath, Path, State, rejection::PathRejection},
+    middleware::map_request,
     response::Response,
     routing::{MethodFilter, on},
 };
@@ -28,11 +28,16 @@ use http::{
     request::Parts,
 };
 use serde_json::{Map, Value};
-use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::{
+    catch_panic::CatchPanicLayer,
+    request_id::{PropagateRequestIdLayer, SetRequestIdLayer},
+    trace::TraceLayer,
+};
+use tracing::Span;
 use ucp_core::{Code, Operation, Refusal, Release, json, operation::Method};
 use ucp_service::{
     Call, CallHandler, Endpoint, Fault, Gate, Reply, body,
-    header::{self, RequestId},
+    header::{self, RandomRequestId},
 };
 use ucp_wire::{dialect, documents};
 
@@ -74,7 +79,7 @@ pub fn router(
 }
 
 /// What stands around all routes of a gateway: answers for paths that lead nowhere and methods that a path does not take,
-/// the identifier of its request on every answer, and an answer where a handler panics.
+/// the identifier of its request on every answer and in every line of the log, and an answer where a handler panics.
 pub fn surrounded(router: Router) -> Router {
     router
         .fallback(async |uri: Uri| {
@@ -94,13 +99,21 @@ pub fn surrounded(router: Router) -> Router {
             tracing::error!("a handler panicked");
             error::answer(Endpoint::Root.release(), &Refusal::internal())
         }))
-        .layer(from_fn(async |mut request: Request<Body>, next: Next| -> Response {
-            let id = header::request_id(request.headers());
-            request.extensions_mut().insert(RequestId(id.clone()));
-            let mut response = next.run(request).await;
-            response.headers_mut().insert(header::REQUEST_ID, id);
-            response
+        .layer(TraceLayer::new_for_http().make_span_with(span).on_request(()).on_response(()).on_failure(()))
+        .layer(PropagateRequestIdLayer::new(header::REQUEST_ID))
+        .layer(SetRequestIdLayer::new(header::REQUEST_ID, RandomRequestId))
+        .layer(map_request(async |mut request: Request<Body>| {
+            header::retain_sane_request_id(request.headers_mut());
+            request
         }))
+}
+
+/// What every line of the log says that a request causes: its identifier, and the route without what stands in its place
+/// holders, which may open a page of a buyer's.
+fn span(request: &Request<Body>) -> Span {
+    let id = header::request_id(request.extensions()).and_then(|id| id.to_str().ok());
+    let route = request.extensions().get().map(MatchedPath::as_str);
+    tracing::error_span!("request", id, method = request.method().as_str(), route)
 }
 
 /// The release that callers of a path speak, as far as the path tells.
@@ -183,7 +196,7 @@ async fn read(
         idempotency_keys: header::idempotency_keys(&head.headers),
         languages: header::languages(&head.headers),
         admission,
-        trace: header::trace(&head.headers, head.extensions.get().map(|RequestId(id)| id)),
+        trace: header::trace(&head.headers, header::request_id(&head.extensions)),
     })
 }
 

@@ -8,6 +8,7 @@ use std::{fmt, ops::ControlFlow, panic::AssertUnwindSafe, sync::Arc, time::Durat
 
 use futures_util::FutureExt as _;
 use jiff::Timestamp;
+use tracing::Instrument as _;
 use ucp_core::{
     Answer, Code, Outcome, Refusal, Request,
     call::{CatalogRequest, DirectoryRequest, SaleRequest},
@@ -212,7 +213,8 @@ impl Inner {
                 let write = Write { request, relayed, platform, id, keyed, _admission: admission };
                 let (shop, locks) = (self.backend.shop.clone(), self.locks.clone());
                 // On its own, so that what was begun is brought to its end also when the caller hangs up.
-                let written = tokio::spawn(async move { carry_out(&shop, &locks, write).await });
+                let written = async move { carry_out(&shop, &locks, write).await };
+                let written = tokio::spawn(written.in_current_span());
                 return written.await.unwrap_or_else(|_| Err(Refusal::internal()));
             }
             (Request::Directory(request), _) => {

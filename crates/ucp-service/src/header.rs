@@ -1,9 +1,10 @@
 //! The HTTP headers that both bindings read.
 
 use http::{
-    HeaderMap, HeaderName, HeaderValue,
+    Extensions, HeaderMap, HeaderName, HeaderValue, Request,
     header::{ACCEPT_LANGUAGE, CONTENT_TYPE},
 };
+use tower_http::request_id::{MakeRequestId, RequestId};
 use ucp_core::{Code, Refusal, port::Trace};
 use uuid::Uuid;
 
@@ -21,23 +22,34 @@ pub const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key
 /// How many languages are read from `Accept-Language`.
 const MAX_LANGUAGES: usize = 16;
 
-/// The identifier of a request, which whoever sees the request first puts into its extensions.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RequestId(pub HeaderValue);
+/// Makes identifiers for requests whose callers state none: random UUIDs.
+#[derive(Clone, Copy, Debug)]
+pub struct RandomRequestId;
 
-/// The caller's identifier for this call if it is a sane one, else a new one.
-#[must_use]
-pub fn request_id(headers: &HeaderMap) -> HeaderValue {
-    let sane = |id: &&HeaderValue| {
+impl MakeRequestId for RandomRequestId {
+    fn make_request_id<B>(&mut self, _: &Request<B>) -> Option<RequestId> {
+        let mut buffer = Uuid::encode_buffer();
+        let id = Uuid::new_v4().hyphenated().encode_lower(&mut buffer);
+        HeaderValue::from_str(id).ok().map(RequestId::new)
+    }
+}
+
+/// Removes the caller's identifier for a request unless it is 1 to 128 ASCII letters, digits and `-_.:`.
+pub fn retain_sane_request_id(headers: &mut HeaderMap) {
+    let sane = headers.get(REQUEST_ID).is_none_or(|id| {
         let bytes = id.as_bytes();
         (1..=128).contains(&bytes.len())
             && bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.:".contains(byte))
-    };
-    headers.get(REQUEST_ID).filter(sane).cloned().unwrap_or_else(|| {
-        let mut buffer = Uuid::encode_buffer();
-        let id = Uuid::new_v4().hyphenated().encode_lower(&mut buffer);
-        HeaderValue::from_str(id).unwrap_or_else(|_| HeaderValue::from_static("unknown"))
-    })
+    });
+    if !sane {
+        headers.remove(REQUEST_ID);
+    }
+}
+
+/// The identifier of a request, which the layers around all routes put into its extensions.
+#[must_use]
+pub fn request_id(extensions: &Extensions) -> Option<&HeaderValue> {
+    extensions.get().map(RequestId::header_value)
 }
 
 /// Where a call belongs in a distributed trace (W3C Trace Context).
@@ -249,9 +261,12 @@ mod tests {
 
     #[test]
     fn request_ids_are_repeated_when_sane() {
-        let read = |value: &str| request_id(&headers(&REQUEST_ID, &[value])).to_str().expect("text").to_owned();
-        assert_eq!(read("abc-1"), "abc-1");
-        assert_ne!(read("a b"), "a b");
-        assert_eq!(read(&"a".repeat(200)).len(), 36);
+        for (stated, sane) in [("abc-1", true), ("a b", false), ("", false), (&"a".repeat(200), false)] {
+            let mut headers = headers(&REQUEST_ID, &[stated]);
+            retain_sane_request_id(&mut headers);
+            assert_eq!(headers.contains_key(REQUEST_ID), sane, "{stated}");
+        }
+        let made = RandomRequestId.make_request_id(&Request::new(())).expect("an identifier");
+        assert_eq!(made.header_value().len(), 36);
     }
 }

@@ -12,22 +12,19 @@
 //!   fetches are nobody else's.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::HashSet,
     future::Future,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak},
+    sync::{Arc, Mutex, PoisonError, RwLock, Weak},
     time::Duration,
 };
 
-use futures_util::{
-    FutureExt,
-    future::{self, BoxFuture, Shared},
-};
 use tokio::{sync::oneshot, time::Instant};
-use ucp_core::{Code, Refusal};
+use ucp_core::{Code, Refusal, operation::Usable};
+use ucp_net::in_flight::{self, InFlight, Pending};
 
 use self::{
     budget::Budget,
-    memory::{Failure, Freshness, Table, table, whole_seconds},
+    memory::{Failure, Table, table, whole_seconds},
 };
 use crate::{
     address::ProfileUrl,
@@ -115,7 +112,7 @@ impl<V> Clone for Directory<V> {
 
 type Derive<V> = Box<dyn Fn(&PlatformProfile) -> V + Send + Sync>;
 type Outcome<V> = Result<Arc<Known<V>>, Refusal>;
-type Landing<V> = Shared<BoxFuture<'static, Outcome<V>>>;
+type Fetches<'a, V> = in_flight::Table<'a, ProfileUrl, Outcome<V>>;
 
 struct Inner<V> {
     options: DirectoryOptions,
@@ -127,19 +124,9 @@ struct Inner<V> {
     forced: Table<Instant>,
     /// Platforms that are registered by address, and so are fetched outside of the budget.
     followed: RwLock<HashSet<ProfileUrl>>,
-    traffic: Mutex<Traffic<V>>,
-}
-
-/// The fetches that are under way.
-struct Traffic<V> {
-    flights: HashMap<ProfileUrl, Flight<V>>,
-    budget: Budget,
-}
-
-struct Flight<V> {
-    landing: Landing<V>,
-    /// Whether it is for a stranger, and counts.
-    counts: bool,
+    fetches: InFlight<ProfileUrl, Outcome<V>>,
+    /// What strangers may still cause.
+    budget: Mutex<Budget>,
 }
 
 impl<V: Weigh + Send + Sync + 'static> Directory<V> {
@@ -155,7 +142,8 @@ impl<V: Weigh + Send + Sync + 'static> Directory<V> {
             failures: table(LEDGER),
             forced: table(LEDGER),
             followed: RwLock::default(),
-            traffic: Mutex::new(Traffic { flights: HashMap::new(), budget }),
+            fetches: InFlight::default(),
+            budget: Mutex::new(budget),
             fetcher: Box::new(fetcher),
             derive: Box::new(derive),
             options,
@@ -189,7 +177,7 @@ impl<V: Weigh + Send + Sync + 'static> Directory<V> {
     /// `url` need not be read as a [`ProfileUrl`] first: only normalised texts of addresses that were judged are found.
     #[must_use]
     pub fn peek(&self, url: &str) -> Option<Arc<Known<V>>> {
-        self.inner.known.get(url).filter(|known| self.inner.freshness(known) == Freshness::Fresh)
+        self.inner.known.get(url).filter(|known| self.inner.usable(known) == Usable::Fresh)
     }
 
     /// What is known of a platform, fetched if need be.
@@ -201,26 +189,26 @@ impl<V: Weigh + Send + Sync + 'static> Directory<V> {
     pub async fn get(&self, url: &ProfileUrl) -> Result<Arc<Known<V>>, Refusal> {
         let inner = &self.inner;
         let known = inner.known.get(url.as_str());
-        let freshness = known.as_ref().map_or(Freshness::Dead, |known| inner.freshness(known));
-        match (known, freshness) {
-            (Some(known), Freshness::Fresh) => Ok(known),
+        let usable = known.as_ref().map_or(Usable::Expired, |known| inner.usable(known));
+        match (known, usable) {
+            (Some(known), Usable::Fresh) => Ok(known),
             (Some(known), _) if inner.is_followed(url) => Ok(known),
             (None, _) if inner.is_followed(url) => Err(inner.not_yet(url)),
-            (Some(known), Freshness::Stale) => {
+            (Some(known), Usable::WhileRevalidating) => {
                 // Without a fetch, now or later, there is still this.
-                let _ = inner.depart(&mut inner.traffic(), url, false);
+                let _ = inner.fetch(&mut inner.fetches.table(), url, false);
                 Ok(known)
             }
-            (Some(known), Freshness::Fallback) => {
-                let landing = inner.depart(&mut inner.traffic(), url, false);
-                match landing {
-                    Ok(landing) => landing.await.or(Ok(known)),
+            (Some(known), Usable::OnError) => {
+                let fetch = inner.fetch(&mut inner.fetches.table(), url, false);
+                match fetch {
+                    Ok(fetch) => outcome(fetch).await.or(Ok(known)),
                     Err(_) => Ok(known),
                 }
             }
-            (_, Freshness::Dead) | (None, _) => {
-                let landing = inner.depart(&mut inner.traffic(), url, false)?;
-                landing.await
+            (_, Usable::Expired) | (None, _) => {
+                let fetch = inner.fetch(&mut inner.fetches.table(), url, false)?;
+                outcome(fetch).await
             }
         }
     }
@@ -238,7 +226,7 @@ impl<V: Weigh + Send + Sync + 'static> Directory<V> {
             let now = Instant::now();
             if failure.until <= now {
                 // What comes of it is for later callers.
-                let _ = inner.depart(&mut inner.traffic(), url, false);
+                let _ = inner.fetch(&mut inner.fetches.table(), url, false);
             }
             return Err(failure.refusal(now));
         }
@@ -259,7 +247,7 @@ impl<V: Weigh + Send + Sync + 'static> Directory<V> {
             return Ok(known);
         }
         match self.inner.force(url) {
-            Some(landing) => landing.await.or(Ok(known)),
+            Some(fetch) => outcome(fetch).await.or(Ok(known)),
             None => Ok(known),
         }
     }
@@ -284,11 +272,6 @@ impl<V: Weigh + Send + Sync + 'static> Directory<V> {
 }
 
 impl<V: Weigh + Send + Sync + 'static> Inner<V> {
-    fn traffic(&self) -> MutexGuard<'_, Traffic<V>> {
-        // Nothing is done under this lock that could leave it half done.
-        self.traffic.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn is_followed(&self, url: &ProfileUrl) -> bool {
         self.followed.read().unwrap_or_else(PoisonError::into_inner).contains(url)
     }
@@ -297,8 +280,8 @@ impl<V: Weigh + Send + Sync + 'static> Inner<V> {
         self.followed.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn freshness(&self, known: &Known<V>) -> Freshness {
-        known.freshness(Instant::now(), &self.options)
+    fn usable(&self, known: &Known<V>) -> Usable {
+        known.usable(Instant::now(), &self.options)
     }
 
     fn keep(&self, known: Known<V>) -> Arc<Known<V>> {
@@ -308,47 +291,41 @@ impl<V: Weigh + Send + Sync + 'static> Inner<V> {
     }
 
     /// Joins the fetch of a profile that is under way, or starts one. `again` when the profile is known and fresh.
-    fn depart(
+    fn fetch(
         self: &Arc<Self>,
-        traffic: &mut Traffic<V>,
+        fetches: &mut Fetches<'_, V>,
         url: &ProfileUrl,
         again: bool,
-    ) -> Result<Landing<V>, Refusal> {
-        if let Some(flight) = traffic.flights.get(url) {
-            return Ok(flight.landing.clone());
+    ) -> Result<Pending<Outcome<V>>, Refusal> {
+        if let Some(fetch) = fetches.get(url) {
+            return Ok(fetch);
         }
-        // One may have landed since the caller looked.
-        let fresh = self.known.peek(url.as_str()).filter(|known| !again && self.freshness(known) == Freshness::Fresh);
+        // One may have ended since the caller looked.
+        let fresh = self.known.peek(url.as_str()).filter(|known| !again && self.usable(known) == Usable::Fresh);
         if let Some(known) = fresh {
-            return Ok(future::ready(Ok(known)).boxed().shared());
+            return Ok(Pending::ended(Ok(known)));
         }
         let now = Instant::now();
         if let Some(failure) = self.failures.get(url.as_str()).filter(|failure| failure.until > now) {
             return Err(failure.refusal(now));
         }
-        let counts = !self.is_followed(url);
-        if counts {
-            self.admit(traffic, url, now)?;
+        if !self.is_followed(url) {
+            self.admit(fetches, url, now)?;
         }
-        let task = tokio::spawn({
-            let (inner, url) = (Arc::clone(self), url.clone());
-            async move {
-                let flight = Departed { inner: &inner, url: &url };
-                flight.inner.visit(flight.url).await
-            }
-        });
-        let landing = task.map(|ended| ended.unwrap_or_else(|_| Err(Refusal::internal()))).boxed().shared();
-        traffic.flights.insert(url.clone(), Flight { landing: landing.clone(), counts });
-        Ok(landing)
+        let (call, pending) = fetches.begin(url);
+        let (inner, url) = (Arc::clone(self), url.clone());
+        call.spawn(|| async move { inner.visit(&url).await });
+        Ok(pending)
     }
 
     /// Whether one more fetch for a stranger is within the limits.
-    fn admit(&self, traffic: &mut Traffic<V>, url: &ProfileUrl, now: Instant) -> Result<(), Refusal> {
-        let counted = traffic.flights.iter().filter(|(_, flight)| flight.counts);
-        let to_origin = counted.clone().filter(|(other, _)| other.origin() == url.origin()).count();
-        let room =
-            counted.count() < self.options.concurrent_fetches && to_origin < self.options.concurrent_fetches_per_origin;
-        let wait = if room { traffic.budget.take(now) } else { Err(Duration::ZERO) };
+    fn admit(&self, fetches: &Fetches<'_, V>, url: &ProfileUrl, now: Instant) -> Result<(), Refusal> {
+        let strangers = fetches.keys().filter(|other| !self.is_followed(other));
+        let to_origin = strangers.clone().filter(|other| other.origin() == url.origin()).count();
+        let room = strangers.count() < self.options.concurrent_fetches
+            && to_origin < self.options.concurrent_fetches_per_origin;
+        let mut budget = self.budget.lock().unwrap_or_else(PoisonError::into_inner);
+        let wait = if room { budget.take(now) } else { Err(Duration::ZERO) };
         wait.map_err(|wait| {
             Refusal::unavailable(
                 "The gateway does not know this platform yet, and fetches as many profiles as it may at the moment.",
@@ -358,18 +335,18 @@ impl<V: Weigh + Send + Sync + 'static> Inner<V> {
     }
 
     /// Starts or joins a fetch although the profile is fresh, if that is allowed.
-    fn force(self: &Arc<Self>, url: &ProfileUrl) -> Option<Landing<V>> {
-        let mut traffic = self.traffic();
-        if let Some(flight) = traffic.flights.get(url) {
-            return Some(flight.landing.clone());
+    fn force(self: &Arc<Self>, url: &ProfileUrl) -> Option<Pending<Outcome<V>>> {
+        let mut fetches = self.fetches.table();
+        if let Some(fetch) = fetches.get(url) {
+            return Some(fetch);
         }
         let now = Instant::now();
         if self.forced.get(url.origin()).is_some_and(|at| now < at + self.options.min_ttl) {
             return None;
         }
-        let landing = self.depart(&mut traffic, url, true).ok()?;
+        let fetch = self.fetch(&mut fetches, url, true).ok()?;
         self.forced.insert(url.origin().into(), now);
-        Some(landing)
+        Some(fetch)
     }
 
     /// Fetches a profile and remembers the outcome.
@@ -438,16 +415,9 @@ impl<V: Weigh + Send + Sync + 'static> Inner<V> {
     }
 }
 
-/// A fetch that is under way, until it ends in whatever way.
-struct Departed<'a, V: Weigh + Send + Sync + 'static> {
-    inner: &'a Arc<Inner<V>>,
-    url: &'a ProfileUrl,
-}
-
-impl<V: Weigh + Send + Sync + 'static> Drop for Departed<'_, V> {
-    fn drop(&mut self) {
-        self.inner.traffic().flights.remove(self.url);
-    }
+/// What a fetch comes to.
+async fn outcome<V>(fetch: Pending<Outcome<V>>) -> Outcome<V> {
+    fetch.outcome().await.unwrap_or_else(|| Err(Refusal::internal()))
 }
 
 /// Keeps a registered platform fresh for as long as it is registered and the directory is there.
@@ -459,9 +429,9 @@ async fn follow<V: Weigh + Send + Sync + 'static>(
     let mut told = Some(told);
     loop {
         let Some(inner) = directory.upgrade().filter(|inner| inner.is_followed(&url)) else { return };
-        let landing = inner.depart(&mut inner.traffic(), &url, true);
-        let outcome = match landing {
-            Ok(landing) => landing.await,
+        let fetch = inner.fetch(&mut inner.fetches.table(), &url, true);
+        let outcome = match fetch {
+            Ok(fetch) => outcome(fetch).await,
             Err(refusal) => Err(refusal),
         };
         let due = inner.due(&url, &outcome);

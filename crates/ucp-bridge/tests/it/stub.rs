@@ -35,7 +35,7 @@ use ucp_core::{
         notary::Notary,
     },
 };
-use ucp_net::shared::Capacity;
+use ucp_net::coalescing::Capacity;
 use ucp_testkit::{Host, host::Peer};
 use ucp_trust::signature::SigningKey;
 use ucp_wire::{dialect::offered, offer::Offer, releases::dialect, site::Site};

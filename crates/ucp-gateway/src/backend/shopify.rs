@@ -5,7 +5,7 @@ use std::{error::Error, sync::Arc};
 
 use axum::{Router, response::IntoResponse as _, routing::get};
 use http::header;
-use ucp_net::shared::Capacity;
+use ucp_net::coalescing::Capacity;
 use ucp_rest::publication::MAX_AGE;
 use ucp_service::signing::CurrentKey;
 use ucp_shopify::{Bot, Storefront, Token, bot::Signing, catalog::Options};

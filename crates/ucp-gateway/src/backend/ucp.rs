@@ -24,7 +24,7 @@ use ucp_core::{
     order::outbox::Letter,
     port::{Relay as _, Shop},
 };
-use ucp_net::shared::Capacity;
+use ucp_net::coalescing::Capacity;
 use ucp_rest::error;
 use ucp_service::{body, gate::Peer, signing::CurrentKey};
 use ucp_store::{Books, relayed};

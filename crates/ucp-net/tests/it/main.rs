@@ -8,8 +8,8 @@
 //!
 //! Nothing here waits for time to pass: the clock of tokio is paused, and goes on when there is nothing else to do.
 
+mod coalescing;
 mod hostile;
-mod shared;
 mod stack;
 
 use std::{

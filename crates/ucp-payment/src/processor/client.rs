@@ -1,18 +1,24 @@
 //! Connections to the provider.
 
-use std::error::Error;
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use http::{HeaderMap, Method};
-use reqwest::Client;
-use ucp_net::outbound::{self, BodyError};
+use tokio::time::Instant;
+use ucp_net::{
+    Effort, Exchange, Failure as Unanswered, Upstream, bulkhead::Room, client::Limits, client::Patience,
+    judge::by_status, outbound::SetupError, retry, upstream,
+};
 use url::Url;
 
 use super::{Options, wire::Answer};
 
-/// How many bytes of an answer are read.
+/// Bytes of an answer that are read at most.
 const MAX_BODY: usize = 64 * 1024;
+
+/// Requests that are under way at once.
+const AT_ONCE: usize = 64;
 
 /// A request. Its body may hold a credential, so it does not print.
 pub(super) struct Call {
@@ -25,7 +31,7 @@ pub(super) struct Call {
 /// Why there is no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Failure {
-    /// There was no connection: nothing was sent.
+    /// Nothing was sent.
     Unsent,
     /// Something may have been sent.
     Lost,
@@ -34,40 +40,45 @@ pub(super) enum Failure {
 /// What carries requests to the provider.
 #[async_trait]
 pub(super) trait Transport: Send + Sync {
-    /// Sends a request once, and reads the whole answer.
-    async fn exchange(&self, call: &Call) -> Result<Answer, Failure>;
+    /// Sends a request once, and reads the whole answer. Ends by `deadline`.
+    async fn exchange(&self, call: Call, deadline: Instant) -> Result<Answer, Failure>;
 }
 
-/// HTTP over the network.
-pub(super) struct Http(Client);
+/// HTTP over the network. A provider that fails again and again is left alone for some seconds.
+pub(super) struct Http(Upstream);
 
 impl Http {
-    pub(super) fn new(options: &Options) -> Result<Self, reqwest::Error> {
-        outbound::client(options.connect_timeout, &options.roots, |builder| builder).map(Self)
+    pub(super) fn new(options: &Options) -> Result<Self, SetupError> {
+        let Options { connect_timeout, request_timeout, ref endpoint, ref roots, .. } = *options;
+        let limits = Limits { answer: request_timeout, idle: request_timeout, total: request_timeout };
+        let options = upstream::Options {
+            roots: roots.clone(),
+            patience: Patience { connect: connect_timeout, read: limits, write: limits, conclude: limits },
+            max_body: MAX_BODY,
+            // The processor repeats a step itself: it alone knows what an answer says about the attempt.
+            retry: retry::Rules { attempts: 1, ..retry::Rules::default() },
+            writes: Room { patience: Duration::from_secs(1), ..Room::of(AT_ONCE) },
+            ..upstream::Options::new("payment provider", endpoint.url().clone())
+        };
+        Upstream::new(&options, by_status, Arc::new(Instant::now), Arc::new(|| 0)).map(Self)
     }
 }
 
 #[async_trait]
 impl Transport for Http {
-    async fn exchange(&self, call: &Call) -> Result<Answer, Failure> {
-        let request = self.0.request(call.method.clone(), call.url.clone());
-        let request = request.headers(call.headers.clone()).body(call.body.clone());
-        let response = request.send().await.map_err(failure)?;
-        let status = response.status().as_u16();
-        let body = outbound::body(response, MAX_BODY).await.map_err(|error| match error {
-            BodyError::Broken(error) => failure(error),
-            BodyError::TooLarge => {
-                tracing::warn!(limit = MAX_BODY, "the payment provider's answer is too large");
-                Failure::Lost
-            }
-        })?;
-        Ok(Answer { status, body })
+    async fn exchange(&self, call: Call, deadline: Instant) -> Result<Answer, Failure> {
+        let Call { method, url, headers, body } = call;
+        let mut exchange = Exchange::new(Effort::Conclude, method, url);
+        (exchange.headers, exchange.body) = (headers, body);
+        let received = match self.0.call(exchange.by(deadline)).await {
+            Ok(received) => received,
+            // Whatever the status: what the answer says about the payment decides.
+            Err(Unanswered::Answered(answered)) => answered.received,
+            // A connection that came about and broke: what the provider read of it is anybody's guess.
+            Err(Unanswered::Broken { .. }) => return Err(Failure::Lost),
+            Err(failure) if failure.never_sent() => return Err(Failure::Unsent),
+            Err(_) => return Err(Failure::Lost),
+        };
+        Ok(Answer { status: received.status.as_u16(), body: received.body })
     }
-}
-
-/// What an error of the client means. Only a connection that never came about is certain to have carried nothing.
-#[expect(clippy::needless_pass_by_value, reason = "fits `map_err`")]
-fn failure(error: reqwest::Error) -> Failure {
-    tracing::warn!(error = &error as &dyn Error, "the exchange with the payment provider failed");
-    if error.is_connect() { Failure::Unsent } else { Failure::Lost }
 }

@@ -56,6 +56,10 @@ impl Endpoint {
         self.0.as_str()
     }
 
+    pub(super) fn url(&self) -> &Url {
+        &self.0
+    }
+
     /// An address below it.
     pub(super) fn join(&self, segments: &[&str]) -> Url {
         let mut url = self.0.clone();

@@ -62,6 +62,7 @@ use ucp_core::{
     purchase::payment::{Attempt, Declaration, Handler, Settlement, Tender},
 };
 
+use ucp_net::outbound;
 pub use ucp_net::outbound::Certificate;
 
 pub use self::endpoint::{Endpoint, UnusableEndpoint};
@@ -145,9 +146,9 @@ pub enum SetupError {
     /// Times or tries that leave no room for a single request.
     #[error("connect timeout, request timeout, deadline and tries have to be more than zero")]
     NoRoom,
-    /// TLS could not be set up.
-    #[error("TLS for connections to the payment provider could not be set up")]
-    Tls(#[source] reqwest::Error),
+    /// The provider cannot be reached at all.
+    #[error("the payment provider {0}")]
+    Unreachable(#[source] outbound::SetupError),
 }
 
 /// A payment service provider as a handler.
@@ -180,7 +181,7 @@ impl Processor {
     /// # Errors
     /// What is wrong with the options.
     pub fn new(options: Options) -> Result<Self, SetupError> {
-        let transport = client::Http::new(&options).map_err(SetupError::Tls)?;
+        let transport = client::Http::new(&options).map_err(SetupError::Unreachable)?;
         Self::over(options, Arc::new(transport))
     }
 
@@ -257,16 +258,15 @@ impl Processor {
                 tokio::time::sleep_until(until.min(Instant::now() + pause)).await;
                 pause *= 2;
             }
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
+            let now = Instant::now();
+            if now >= until {
                 break;
             }
             let call = self.call(step, attempt, body.clone());
-            let sent = tokio::time::timeout(left.min(self.request_timeout), self.transport.exchange(&call)).await;
-            let verdict = match sent {
-                Ok(Ok(answer)) => wire::read(&answer, attempt),
-                Ok(Err(Failure::Unsent)) => Verdict::Unsent,
-                Ok(Err(Failure::Lost)) | Err(_) => Verdict::Unclear,
+            let verdict = match self.transport.exchange(call, until.min(now + self.request_timeout)).await {
+                Ok(answer) => wire::read(&answer, attempt),
+                Err(Failure::Unsent) => Verdict::Unsent,
+                Err(Failure::Lost) => Verdict::Unclear,
             };
             match verdict {
                 Verdict::Stands(_) | Verdict::NotFound => return verdict,

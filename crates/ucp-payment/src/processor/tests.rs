@@ -64,7 +64,13 @@ impl Memory {
 
 #[async_trait]
 impl Transport for Memory {
-    async fn exchange(&self, call: &Call) -> Result<Answer, Failure> {
+    async fn exchange(&self, call: Call, deadline: Instant) -> Result<Answer, Failure> {
+        tokio::time::timeout_at(deadline, self.carry(&call)).await.unwrap_or(Err(Failure::Lost))
+    }
+}
+
+impl Memory {
+    async fn carry(&self, call: &Call) -> Result<Answer, Failure> {
         let weather = self.next_weather();
         tokio::time::sleep(Duration::from_millis(weather.before)).await;
         if weather.cut {

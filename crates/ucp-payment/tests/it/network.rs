@@ -24,15 +24,17 @@ fn impatient(endpoint: &str) -> Processor {
 #[tokio::test]
 async fn faults_of_the_network_are_overcome_or_left_unknown() {
     let psp = fake();
-    let handler = impatient(&psp.url());
     for (step, arrived) in [("authorize", false), ("capture", true)] {
         for fault in ["hang_before", "reset_before", "reset_after", "truncated", "oversized", "garbage", "slow", "late"]
         {
+            // One of its own for each fault: a provider that fails this often is left alone for a while.
+            let handler = impatient(&psp.url());
             let once = attempt(&format!("once-{step}-{fault}"), &psp.url());
             let paid = handler.pay(&once, &tender(&format!("ok+{step}:{fault}"))).await;
             assert_eq!(paid, captured(&once), "{step}:{fault}");
         }
         for fault in ["reset_before", "reset_after", "truncated", "oversized", "redirect", "not_found_page"] {
+            let handler = impatient(&psp.url());
             let always = attempt(&format!("always-{step}-{fault}"), &psp.url());
             let paid = handler.pay(&always, &tender(&format!("ok+{step}:{fault}:3"))).await;
             assert_eq!(paid, Settlement::Unknown, "{step}:{fault}");
@@ -52,6 +54,21 @@ async fn a_port_where_nobody_listens_was_not_asked_to_pay() {
     let attempt = attempt("a", &url);
     assert!(matches!(impatient(&url).pay(&attempt, &tender("ok")).await, Settlement::Declined { .. }));
     assert_eq!(impatient(&url).inquire(&attempt).await, Settlement::Unknown);
+}
+
+#[tokio::test]
+async fn a_provider_that_fails_again_and_again_is_left_alone_and_nothing_is_charged() {
+    let psp = fake();
+    let handler = impatient(&psp.url());
+    let mut broken = Vec::new();
+    for nth in 0..7 {
+        let always = attempt(&format!("always-{nth}"), &psp.url());
+        broken.push(handler.pay(&always, &tender("ok+authorize:reset_before:3")).await);
+    }
+    assert!(broken.iter().all(|settlement| *settlement == Settlement::Unknown), "{broken:?}");
+    let left_alone = attempt("left-alone", &psp.url());
+    assert!(matches!(handler.pay(&left_alone, &tender("ok")).await, Settlement::Declined { .. }));
+    assert!(!psp.psp().report().payments.contains_key("left-alone"), "it was not asked");
 }
 
 #[tokio::test]

@@ -47,7 +47,9 @@ use super::{
     documents::Document,
     market::{self, Current, InContext, Standing},
 };
-use ucp_net::{Clock, Counters, Effort, Failure, Key, Random, Shared, lock::ResourceLocks, shared::Capacity};
+use ucp_net::{
+    Clock, CoalescingCache, Counters, Effort, Failure, Key, Random, coalescing::Capacity, lock::ResourceLocks,
+};
 
 /// How a shop is reached, and how what it says is kept.
 #[derive(Clone)]
@@ -115,9 +117,9 @@ struct Inner {
     clock: Clock,
     /// Whether tags of products may be read.
     tags: AtomicBool,
-    pages: Shared<Arc<find::Listing>>,
-    nodes: Shared<Arc<resolve::Slice>>,
-    variants: Shared<Arc<resolve::More>>,
+    pages: CoalescingCache<Arc<find::Listing>>,
+    nodes: CoalescingCache<Arc<resolve::Slice>>,
+    variants: CoalescingCache<Arc<resolve::More>>,
     locks: ResourceLocks,
 }
 
@@ -145,9 +147,9 @@ impl Storefront {
         let part = |part: u64| Capacity { bytes: capacity.bytes / 4 * part, fills: capacity.fills };
         let counters = || Arc::clone(client.counters());
         Ok(Self(Arc::new(Inner {
-            pages: Shared::new(part(1), |listing| listing.weight, Arc::clone(&clock), counters()),
-            nodes: Shared::new(part(2), |slice| slice.weight, Arc::clone(&clock), counters()),
-            variants: Shared::new(part(1), |more| more.weight, Arc::clone(&clock), counters()),
+            pages: CoalescingCache::new(part(1), |listing| listing.weight, Arc::clone(&clock), counters()),
+            nodes: CoalescingCache::new(part(2), |slice| slice.weight, Arc::clone(&clock), counters()),
+            variants: CoalescingCache::new(part(1), |more| more.weight, Arc::clone(&clock), counters()),
             client,
             market,
             cursor_key,

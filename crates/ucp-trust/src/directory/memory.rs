@@ -4,7 +4,10 @@ use std::{sync::Arc, time::Duration};
 
 use quick_cache::{Weighter, sync::Cache};
 use tokio::time::Instant;
-use ucp_core::Refusal;
+use ucp_core::{
+    Refusal,
+    operation::{Freshness, Usable},
+};
 use url::Url;
 
 use super::{DirectoryOptions, Weigh};
@@ -34,19 +37,6 @@ pub struct Known<V> {
     weight: u64,
 }
 
-/// How well an entry can be used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Freshness {
-    /// As it is.
-    Fresh,
-    /// As it is, while it is fetched again.
-    Stale,
-    /// When it cannot be fetched again.
-    Fallback,
-    /// No longer.
-    Dead,
-}
-
 impl<V: Weigh> Known<V> {
     /// An entry that strangers cannot crowd out: the operator of the gateway asked for it.
     pub(super) fn pinned(url: ProfileUrl, profile: PlatformProfile, derived: V, lifetime: Option<Duration>) -> Self {
@@ -71,14 +61,16 @@ impl<V> Known<V> {
         self.weight == 0
     }
 
-    pub(super) fn freshness(&self, now: Instant, options: &DirectoryOptions) -> Freshness {
-        let Some(fresh_until) = self.fresh_until.filter(|_| !self.is_pinned()) else { return Freshness::Fresh };
-        match now.saturating_duration_since(fresh_until) {
-            Duration::ZERO => Freshness::Fresh,
-            stale if stale <= options.stale_while_revalidate => Freshness::Stale,
-            stale if stale <= options.stale_if_error => Freshness::Fallback,
-            _ => Freshness::Dead,
-        }
+    /// How it can be used now. What is registered is fetched again by its own task.
+    pub(super) fn usable(&self, now: Instant, options: &DirectoryOptions) -> Usable {
+        let Some(fresh_until) = self.fresh_until.filter(|_| !self.is_pinned()) else { return Usable::Fresh };
+        let freshness = Freshness {
+            fresh: fresh_until.saturating_duration_since(self.fetched_at),
+            while_revalidating: options.stale_while_revalidate,
+            on_error: options.stale_if_error,
+            missing: Duration::ZERO,
+        };
+        freshness.usable(now.saturating_duration_since(self.fetched_at))
     }
 }
 

@@ -5,6 +5,7 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering::SeqCst},
 };
 
+use futures_util::{FutureExt as _, future::BoxFuture};
 use serde_json::json;
 use tokio::time::{advance, sleep};
 use ucp_testkit::wait;

@@ -16,7 +16,9 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 use ucp_core::operation::{Freshness, Operation};
-use ucp_net::{Clock, Counters, Failure, Filled, Key, Served, Shared, Snapshot, Staleness, deadline, shared::Capacity};
+use ucp_net::{
+    Clock, CoalescingCache, Counters, Failure, Filled, Key, Served, Snapshot, Staleness, coalescing::Capacity, deadline,
+};
 use ucp_testkit::{PATIENCE, eventually, until, wait, within};
 
 use super::clock;
@@ -30,7 +32,7 @@ const FRESH: Freshness = Freshness {
 
 /// Shared reads of numbers: each fill that succeeds is one more.
 struct Bench {
-    shared: Shared<usize>,
+    shared: CoalescingCache<usize>,
     counters: Arc<Counters>,
     begun: Arc<AtomicUsize>,
     ended: Arc<AtomicUsize>,
@@ -39,7 +41,7 @@ struct Bench {
 impl Bench {
     fn new(capacity: Capacity) -> Self {
         let counters = Arc::new(Counters::default());
-        let shared = Shared::new(capacity, |_| 1_000, clock(), Arc::clone(&counters));
+        let shared = CoalescingCache::new(capacity, |_| 1_000, clock(), Arc::clone(&counters));
         Self { shared, counters, begun: Arc::default(), ended: Arc::default() }
     }
 
@@ -138,7 +140,7 @@ async fn who_misses_the_end_of_a_call_by_a_hair_does_not_repeat_it() {
         })
     };
     let (release, fills) = (Arc::new(Notify::new()), Arc::new(AtomicUsize::new(0)));
-    let shared = Shared::new(Capacity::default(), |_: &usize| 8, clock, Arc::default());
+    let shared = CoalescingCache::new(Capacity::default(), |_: &usize| 8, clock, Arc::default());
     let get = |release: Option<Arc<Notify>>| {
         let (shared, fills) = (shared.clone(), Arc::clone(&fills));
         tokio::spawn(async move {
@@ -200,7 +202,7 @@ async fn failures_and_panics_are_shared_and_not_kept() {
 
 #[tokio::test(start_paused = true)]
 async fn a_fill_that_panics_before_it_begins_is_one_too() {
-    let shared: Shared<usize> = Bench::default().shared;
+    let shared: CoalescingCache<usize> = Bench::default().shared;
     let fill = || -> std::future::Ready<Result<Filled<usize>, Failure>> { panic!("on purpose") };
     let served = shared.get(&Key::of(["a"]), FRESH, fill).await;
     assert!(matches!(served, Err(Failure::Abandoned)));
@@ -293,8 +295,8 @@ async fn a_hundred_thousand_keys_stay_within_the_bytes_that_were_set() {
 #[tokio::test(start_paused = true)]
 async fn what_is_larger_than_the_cache_is_served_and_not_kept() {
     let counters = Arc::new(Counters::default());
-    let shared: Shared<Arc<str>> =
-        Shared::new(Capacity { bytes: 10_000, fills: 8 }, |text| text.len(), clock(), counters);
+    let shared: CoalescingCache<Arc<str>> =
+        CoalescingCache::new(Capacity { bytes: 10_000, fills: 8 }, |text| text.len(), clock(), counters);
     let large: Arc<str> = "x".repeat(100_000).into();
     let fill = move || std::future::ready(Ok(Filled::Found(large)));
     assert_eq!(shared.get(&Key::of(["a"]), FRESH, fill).await.expect("a value").value.len(), 100_000);
@@ -458,7 +460,7 @@ impl Oracle {
 }
 
 async fn run(reads: &[Read]) -> (Vec<Got>, usize) {
-    let (shared, fills): (Shared<usize>, _) = (Bench::default().shared, Arc::new(AtomicUsize::new(0)));
+    let (shared, fills): (CoalescingCache<usize>, _) = (Bench::default().shared, Arc::new(AtomicUsize::new(0)));
     let got = Arc::new(Mutex::new(vec![None; reads.len()]));
     let callers = reads.iter().cloned().enumerate().map(|(index, read)| (index, read, got.clone(), fills.clone()));
     let mut tasks = Vec::new();

@@ -1,4 +1,4 @@
-//! Reads that are shared: equal ones at the same time are one call, and what came back is kept for a while.
+//! Coalesced reads: equal ones at the same time are one call, and what came back is kept for a while (RFC 5861).
 //!
 //! A read is equal to another when their [`Key`]s are: shop, release of its API, operation, language, currency, country,
 //! and the normalised request. What depends on the buyer (a token, eligibility) must not come here at all, nor do carts
@@ -9,28 +9,19 @@
 //! - What went stale is served for a while, and renewed by one call in the background; or, later, when the upstream fails.
 //! - What is kept is bounded by the bytes it takes, and calls under way by their number.
 
-use std::{
-    collections::HashMap,
-    fmt,
-    future::Future,
-    panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{fmt, future::Future, sync::Arc, time::Duration};
 
-use futures_util::FutureExt as _;
 use quick_cache::{
     DefaultHashBuilder, OptionsBuilder, Weighter,
     sync::{Cache, DefaultLifecycle},
 };
-use tokio::{
-    sync::watch,
-    time::{Instant, timeout_at},
-};
-use tracing::Instrument as _;
-use ucp_core::operation::Freshness;
+use tokio::time::{Instant, timeout_at};
+use ucp_core::operation::{Freshness, Usable};
 
-use super::{Clock, Counters, Failure, deadline};
+use super::{
+    Clock, Counters, Failure, deadline,
+    in_flight::{InFlight, Pending},
+};
 
 /// What an entry costs beside key and value, in bytes: its slot and the allocations around it.
 const OVERHEAD: usize = 400;
@@ -95,15 +86,15 @@ pub enum Staleness {
     Failed,
 }
 
-/// The shared reads of one kind of value. Clones are the same ones.
-pub struct Shared<V>(Arc<Inner<V>>);
+/// A cache of one kind of value. Clones are the same one.
+pub struct CoalescingCache<V>(Arc<Inner<V>>);
 
-/// How much is shared.
+/// What a cache holds at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capacity {
-    /// How many bytes are kept.
+    /// Bytes of what is kept.
     pub bytes: u64,
-    /// How many calls are under way at most.
+    /// Calls under way.
     pub fills: usize,
 }
 
@@ -115,15 +106,12 @@ impl Default for Capacity {
 
 struct Inner<V> {
     kept: Cache<Key, Arc<Entry<V>>, InBytes>,
-    flights: Mutex<HashMap<Key, Flight<V>>>,
+    in_flight: InFlight<Key, Result<V, Failure>>,
     most: usize,
     weigh: fn(&V) -> usize,
     clock: Clock,
     counters: Arc<Counters>,
 }
-
-/// Where the result of a call under way will be.
-type Flight<V> = watch::Receiver<Option<Result<V, Failure>>>;
 
 struct Entry<V> {
     value: V,
@@ -132,30 +120,10 @@ struct Entry<V> {
     weight: u64,
 }
 
-/// How an entry can be used.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Use {
-    AsIs,
-    WhileRenewing,
-    OnError,
-    No,
-}
-
 impl<V> Entry<V> {
-    fn usable(&self, freshness: &Freshness, now: Instant) -> Use {
-        let Freshness { fresh, while_revalidating, on_error, missing } = *freshness;
+    fn usable(&self, freshness: &Freshness, now: Instant) -> Usable {
         let age = now.saturating_duration_since(self.since);
-        if age < if self.missing { missing } else { fresh } {
-            Use::AsIs
-        } else if self.missing {
-            Use::No
-        } else if age < fresh.saturating_add(while_revalidating) {
-            Use::WhileRenewing
-        } else if age < fresh.saturating_add(on_error) {
-            Use::OnError
-        } else {
-            Use::No
-        }
+        if self.missing { freshness.usable_miss(age) } else { freshness.usable(age) }
     }
 }
 
@@ -168,25 +136,25 @@ impl<V> Weighter<Key, Arc<Entry<V>>> for InBytes {
     }
 }
 
-impl<V> Clone for Shared<V> {
+impl<V> Clone for CoalescingCache<V> {
     fn clone(&self) -> Self {
         Self(Arc::clone(&self.0))
     }
 }
 
-impl<V> fmt::Debug for Shared<V> {
+impl<V> fmt::Debug for CoalescingCache<V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shared").finish_non_exhaustive()
+        f.debug_struct("CoalescingCache").finish_non_exhaustive()
     }
 }
 
-impl<V: Clone + Send + Sync + 'static> Shared<V> {
+impl<V: Clone + Send + Sync + 'static> CoalescingCache<V> {
     /// Nothing read yet. `weigh` says how many bytes a value takes. A value is cloned for everybody who gets it: use an
     /// `Arc`.
     #[must_use]
     pub fn new(capacity: Capacity, weigh: fn(&V) -> usize, clock: Clock, counters: Arc<Counters>) -> Self {
-        let (kept, flights) = (cache(capacity.bytes), Mutex::default());
-        Self(Arc::new(Inner { kept, flights, most: capacity.fills, weigh, clock, counters }))
+        let (kept, in_flight) = (cache(capacity.bytes), InFlight::default());
+        Self(Arc::new(Inner { kept, in_flight, most: capacity.fills, weigh, clock, counters }))
     }
 
     /// How many bytes are kept, as they are weighed.
@@ -210,13 +178,13 @@ impl<V: Clone + Send + Sync + 'static> Shared<V> {
         let Inner { kept, clock, counters, .. } = &*self.0;
         let known = kept.get(key);
         let now = clock();
-        let usable = known.as_ref().map_or(Use::No, |entry| entry.usable(&freshness, now));
+        let usable = known.as_ref().map_or(Usable::Expired, |entry| entry.usable(&freshness, now));
         match (&known, usable) {
-            (Some(entry), Use::AsIs) => {
+            (Some(entry), Usable::Fresh) => {
                 counters.cached.add();
                 return Ok(serve(entry, now, None));
             }
-            (Some(entry), Use::WhileRenewing) => {
+            (Some(entry), Usable::WhileRevalidating) => {
                 // Whoever is in the way of that is renewing it, or everybody is busy: the next caller tries again.
                 if let Ok(Joined::Began(_)) = self.join(key, &freshness, fill) {
                     counters.refreshed.add();
@@ -231,20 +199,20 @@ impl<V: Clone + Send + Sync + 'static> Shared<V> {
                 counters.cached.add();
                 return Ok(serve(&entry, clock(), None));
             }
-            Ok(Joined::Began(flight)) => {
+            Ok(Joined::Began(call)) => {
                 counters.filled.add();
-                landed(flight).await
+                landed(call).await
             }
-            Ok(Joined::Other(flight)) => {
+            Ok(Joined::Other(call)) => {
                 counters.coalesced.add();
-                landed(flight).await
+                landed(call).await
             }
             Err(failure) => Err(failure),
         };
         match (result, known) {
             (Ok(value), _) => Ok(Served { value, age: Duration::ZERO, stale: None }),
             (Err(failure), Some(entry)) => match entry.usable(&freshness, clock()) {
-                Use::No => Err(failure),
+                Usable::Expired => Err(failure),
                 _ => {
                     counters.stale_failed.add();
                     Ok(serve(&entry, clock(), Some(Staleness::Failed)))
@@ -260,35 +228,29 @@ impl<V: Clone + Send + Sync + 'static> Shared<V> {
         F: FnOnce() -> R + Send,
         R: Future<Output = Result<Filled<V>, Failure>> + Send + 'static,
     {
-        let mut flights = self.0.flights();
-        if let Some(flight) = flights.get(key) {
-            return Ok(Joined::Other(flight.clone()));
+        let inner = &self.0;
+        let mut calls = inner.in_flight.table();
+        if let Some(call) = calls.get(key) {
+            return Ok(Joined::Other(call));
         }
-        // A call that ended after the cache was asked is found there: it is kept before it is taken off the list.
-        let now = (self.0.clock)();
-        if let Some(entry) = self.0.kept.get(key).filter(|entry| entry.usable(freshness, now) == Use::AsIs) {
+        // A call that ended after the cache was asked is found there: it is kept before it is taken off the table.
+        let now = (inner.clock)();
+        if let Some(entry) = inner.kept.get(key).filter(|entry| entry.usable(freshness, now) == Usable::Fresh) {
             return Ok(Joined::Kept(entry));
         }
-        if flights.len() >= self.0.most {
-            self.0.counters.shed.add();
+        if calls.keys().len() >= inner.most {
+            inner.counters.shed.add();
             return Err(Failure::Saturated);
         }
-        let (result, flight) = watch::channel(None);
-        flights.insert(key.clone(), flight.clone());
-        drop(flights);
-        let landing = Landing { shared: Arc::clone(&self.0), key: key.clone(), result };
+        let (call, pending) = calls.begin(key);
+        drop(calls);
+        let (cache, key, keep) = (Arc::clone(inner), key.clone(), *freshness != Freshness::NONE);
         // It begins here, where it can borrow: nothing is copied for what is kept already.
-        let filling = catch_unwind(AssertUnwindSafe(fill));
-        let keep = *freshness != Freshness::NONE;
-        let task = async move {
-            let filled = match filling {
-                Ok(filling) => AssertUnwindSafe(filling).catch_unwind().await,
-                Err(panic) => Err(panic),
-            };
-            landing.land(filled.unwrap_or(Err(Failure::Abandoned)), now, keep);
-        };
-        tokio::spawn(task.in_current_span());
-        Ok(Joined::Began(flight))
+        call.spawn(move || {
+            let filling = fill();
+            async move { cache.keep(key, filling.await, now, keep) }
+        });
+        Ok(Joined::Began(pending))
     }
 }
 
@@ -297,62 +259,35 @@ enum Joined<V> {
     /// Nothing: it was kept meanwhile.
     Kept(Arc<Entry<V>>),
     /// A call of its own.
-    Began(Flight<V>),
+    Began(Pending<Result<V, Failure>>),
     /// Another's.
-    Other(Flight<V>),
+    Other(Pending<Result<V, Failure>>),
 }
 
-impl<V> Inner<V> {
-    fn flights(&self) -> MutexGuard<'_, HashMap<Key, Flight<V>>> {
-        self.flights.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// The end of a call, however it comes.
-struct Landing<V> {
-    shared: Arc<Inner<V>>,
-    key: Key,
-    result: watch::Sender<Option<Result<V, Failure>>>,
-}
-
-impl<V: Clone> Landing<V> {
-    fn land(self, filled: Result<Filled<V>, Failure>, since: Instant, keep: bool) {
-        let result = match filled {
-            Ok(Filled::Found(value)) => Ok((value, keep, false)),
-            Ok(Filled::Missing(value)) => Ok((value, keep, true)),
-            Ok(Filled::Once(value)) => Ok((value, false, false)),
-            Err(failure) => Err(failure),
+impl<V: Clone> Inner<V> {
+    /// Keeps what a fill came back with, if it is to be kept.
+    fn keep(&self, key: Key, filled: Result<Filled<V>, Failure>, since: Instant, keep: bool) -> Result<V, Failure> {
+        let (value, keep, missing) = match filled? {
+            Filled::Found(value) => (value, keep, false),
+            Filled::Missing(value) => (value, keep, true),
+            Filled::Once(value) => (value, false, false),
         };
-        let result = result.map(|(value, keep, missing)| {
-            if keep {
-                let own = (self.shared.weigh)(&value);
-                let weight = (OVERHEAD + self.key.0.len() + own + own / ROUNDED) as u64;
-                let entry = Entry { value: value.clone(), since, missing, weight };
-                self.shared.kept.insert(self.key.clone(), Arc::new(entry));
-            }
-            value
-        });
-        self.result.send_replace(Some(result));
-    }
-}
-
-/// Also when the task is dropped, at the end of the process.
-impl<V> Drop for Landing<V> {
-    fn drop(&mut self) {
-        self.shared.flights().remove(&self.key);
+        if keep {
+            let own = (self.weigh)(&value);
+            let weight = (OVERHEAD + key.0.len() + own + own / ROUNDED) as u64;
+            self.kept.insert(key, Arc::new(Entry { value: value.clone(), since, missing, weight }));
+        }
+        Ok(value)
     }
 }
 
 /// The result of a call, if it comes in time.
-async fn landed<V: Clone>(mut flight: Flight<V>) -> Result<V, Failure> {
-    let landed = async {
-        let result = flight.wait_for(Option::is_some).await.map_err(|_| Failure::Abandoned)?;
-        result.clone().unwrap_or(Err(Failure::Abandoned))
-    };
+async fn landed<V: Clone>(call: Pending<Result<V, Failure>>) -> Result<V, Failure> {
+    let outcome = async { call.outcome().await.unwrap_or(Err(Failure::Abandoned)) };
     match deadline::current() {
         // The fill goes on. Nothing is known about what it sent.
-        Some(deadline) => timeout_at(deadline, landed).await.unwrap_or(Err(Failure::Expired { sent: true })),
-        None => landed.await,
+        Some(deadline) => timeout_at(deadline, outcome).await.unwrap_or(Err(Failure::Expired { sent: true })),
+        None => outcome.await,
     }
 }
 
