@@ -164,6 +164,9 @@ impl App {
         if let Err(refusal) = desk.reconcile(RECONCILED).await {
             tracing::error!(reason = refusal.content, "payments that were interrupted cannot be looked after");
         }
+        if let Err(refusal) = desk.abandon_orphans(RECONCILED).await {
+            tracing::error!(reason = refusal.content, "carts at the shop that nobody names cannot be looked after");
+        }
     }
 
     /// Removes what nobody will ask for any more.

@@ -17,6 +17,7 @@ use ucp_core::{
     purchase::{
         ledger::{Change, Committed, Kept, Key, Ledger, Stored},
         mandate::Mandate,
+        remote_cart_ref::RemoteCartRef,
     },
 };
 
@@ -50,6 +51,8 @@ struct Books {
     stock: BTreeMap<String, u64>,
     mandates: HashMap<String, Mandate>,
     kept: HashMap<Key, Kept>,
+    /// Carts at a shop behind another API that no document names yet, and since when.
+    remote_carts: BTreeMap<String, (Timestamp, RemoteCartRef)>,
     commits: usize,
 }
 
@@ -137,6 +140,13 @@ impl Books {
         });
         if !(cart && checkout && order && enough) {
             return Committed::Stale;
+        }
+        let named = [
+            change.cart.as_ref().and_then(|cart| cart.document.remote_cart.as_ref()),
+            change.checkout.as_ref().and_then(|checkout| checkout.document.remote_cart.as_ref()),
+        ];
+        for remote_cart in named.into_iter().flatten() {
+            self.remote_carts.remove(&remote_cart.reference);
         }
         let presented = mandate.iter().map(|presented| (presented.checkout_id.clone(), presented.mandate.clone()));
         self.mandates.extend(presented);
@@ -280,6 +290,27 @@ impl Ledger for MemoryLedger {
         };
         give_way().await;
         if fate == Fate::FailsAfter { Err(failed()) } else { Ok(committed) }
+    }
+
+    async fn note_remote_cart(&self, cart: &RemoteCartRef, at: Timestamp) -> Result<(), Refusal> {
+        give_way().await;
+        locked(&self.books).remote_carts.insert(cart.reference.clone(), (at, cart.clone()));
+        Ok(())
+    }
+
+    async fn orphaned_remote_carts(&self, before: Timestamp, limit: usize) -> Result<Vec<RemoteCartRef>, Refusal> {
+        self.read(|books| {
+            let mut noted: Vec<_> = books.remote_carts.values().filter(|(at, _)| *at < before).cloned().collect();
+            noted.sort_by_key(|(at, _)| *at);
+            noted.into_iter().take(limit).map(|(_, cart)| cart).collect()
+        })
+        .await
+    }
+
+    async fn forget_remote_cart(&self, cart: &RemoteCartRef) -> Result<(), Refusal> {
+        give_way().await;
+        locked(&self.books).remote_carts.remove(&cart.reference);
+        Ok(())
     }
 
     async fn unsettled(&self, before: Timestamp, limit: usize) -> Result<Vec<Stored<Checkout>>, Refusal> {

@@ -49,7 +49,7 @@ impl Shop {
             catalog: Arc::clone(&shelf) as Arc<dyn Catalog>,
             ledger: Arc::clone(&ledger) as Arc<dyn Ledger>,
             terms: Arc::new(terms),
-            pricer: None,
+            remote_carts: None,
             handlers: Arc::new([Arc::clone(&handler) as Arc<dyn Handler>]),
             pages: "https://shop.example".into(),
             clock: clock.port(),

@@ -33,6 +33,7 @@ use ucp_core::{
         ledger::{Change, Committed, Kept, Key, Ledger, Stored},
         mandate::{Evidence, Mandate},
         notary::Notary,
+        remote_cart_ref::RemoteCartRef,
     },
 };
 use ucp_net::coalescing::Capacity;
@@ -296,6 +297,18 @@ impl Ledger for Untouched {
 
     async fn commit(&self, _: Change, _: Option<(Key, Kept)>) -> Result<Committed, Refusal> {
         panic!("the pipeline keeps answers")
+    }
+
+    async fn note_remote_cart(&self, _: &RemoteCartRef, _: Timestamp) -> Result<(), Refusal> {
+        panic!("the shop keeps its carts")
+    }
+
+    async fn orphaned_remote_carts(&self, _: Timestamp, _: usize) -> Result<Vec<RemoteCartRef>, Refusal> {
+        panic!("the shop keeps its carts")
+    }
+
+    async fn forget_remote_cart(&self, _: &RemoteCartRef) -> Result<(), Refusal> {
+        panic!("the shop keeps its carts")
     }
 
     async fn unsettled(&self, _: Timestamp, _: usize) -> Result<Vec<Stored<checkout::Checkout>>, Refusal> {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     message::Message,
     money::Currency,
-    purchase::{discount::Discounts, draft::Draft, held::Held, line_item::LineItem, totals::Total},
+    purchase::{discount::Discounts, draft::Draft, line_item::LineItem, remote_cart_ref::RemoteCartRef, totals::Total},
 };
 
 /// A cart, as it is kept.
@@ -39,7 +39,8 @@ pub struct Cart {
     pub messages: Vec<Message>,
     /// What the shop behind it holds for it, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub held: Option<Held>,
+    #[serde(rename = "held")]
+    pub remote_cart: Option<RemoteCartRef>,
     /// Whether it was canceled.
     pub canceled: bool,
     /// When it was made.

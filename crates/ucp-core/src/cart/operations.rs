@@ -11,8 +11,8 @@ use crate::{
         desk::{Desk, no_cart, not_found, nothing_to_buy},
         draft::Draft,
         ledger::{Change, Stored},
-        pricer::{Inquiry, Priced},
         quote::{Previous, Purpose},
+        remote_cart::{PriceQuote, PriceRequest},
     },
 };
 
@@ -65,7 +65,8 @@ impl Desk {
         };
         let draft = Self::negotiated(request.draft, Purpose::Cart, caller);
         let previous = cart.previous();
-        let Some(priced) = self.price(Purpose::Cart, &draft, caller, &previous, cart.held.as_ref()).await? else {
+        let Some(priced) = self.price(Purpose::Cart, &draft, caller, &previous, cart.remote_cart.as_ref()).await?
+        else {
             return Ok(Decision::unchanged(not_found("cart", &request.id)));
         };
         let priced = self.priced_cart(draft, priced);
@@ -88,13 +89,10 @@ impl Desk {
         let Some(Stored { document: cart, version }) = self.cart(caller, &request.id).await? else {
             return Ok(Decision::unchanged(not_found("cart", &request.id)));
         };
-        if let (Some(pricer), Some(held)) = (&self.pricer, &cart.held) {
-            let previous = cart.previous();
-            let inquiry =
-                Inquiry { purpose: Purpose::Cart, draft: &cart.draft, caller, previous: &previous, held: Some(held) };
-            pricer.give_up(inquiry).await?;
+        if let (Some(shop), Some(remote_cart)) = (&self.remote_carts, &cart.remote_cart) {
+            shop.abandon(remote_cart, &caller.visitor).await?;
         }
-        let canceled = Cart { canceled: true, held: None, ..cart.clone() };
+        let canceled = Cart { canceled: true, remote_cart: None, ..cart.clone() };
         let mut view = self.view_cart(cart, false);
         view.continue_url = None;
         Ok(Decision {
@@ -112,16 +110,16 @@ impl Desk {
 
     /// A cart as the shop behind it has it now, if it still does.
     async fn looked_at(&self, caller: &Caller, cart: Cart) -> Result<Option<Cart>, Refusal> {
-        let Some(pricer) = &self.pricer else { return Ok(Some(cart)) };
+        let Some(shop) = &self.remote_carts else { return Ok(Some(cart)) };
         let previous = cart.previous();
-        let inquiry = Inquiry {
+        let request = PriceRequest {
             purpose: Purpose::Cart,
             draft: &cart.draft,
             caller,
             previous: &previous,
-            held: cart.held.as_ref(),
+            remote_cart: cart.remote_cart.as_ref(),
         };
-        let Some(priced) = pricer.look(inquiry).await? else { return Ok(None) };
+        let Some(priced) = shop.fetch(request).await? else { return Ok(None) };
         Ok(Some(Cart {
             id: cart.id,
             owner: cart.owner,
@@ -133,9 +131,9 @@ impl Desk {
     }
 
     /// A cart of a draft and its price, which is nobody's yet.
-    fn priced_cart(&self, draft: Draft, priced: Priced) -> Cart {
+    fn priced_cart(&self, draft: Draft, priced: PriceQuote) -> Cart {
         let now = self.now();
-        let Priced { quote, held, .. } = priced;
+        let PriceQuote { quote, remote_cart, .. } = priced;
         Cart {
             id: String::new(),
             owner: String::new(),
@@ -147,7 +145,7 @@ impl Desk {
             totals: quote.totals,
             discounts: quote.discounts,
             messages: quote.messages,
-            held,
+            remote_cart,
             canceled: false,
             created_at: now,
             expires_at: Self::expiry(now, self.terms.lifetimes.cart_seconds),
@@ -157,7 +155,7 @@ impl Desk {
     fn view_cart(&self, cart: Cart, created: bool) -> View {
         let messages: Vec<Message> = cart.messages.clone();
         View {
-            continue_url: self.continue_url(&cart.token, cart.held.as_ref()),
+            continue_url: self.continue_url(&cart.token, cart.remote_cart.as_ref()),
             links: self.links(),
             created,
             messages,

@@ -26,10 +26,10 @@ use crate::{
         discount::Discounts,
         draft::Draft,
         fulfillment::Fulfillment,
-        held::Held,
         line_item::LineItem,
         mandate::{Evidence, Mandate},
         payment::{Declaration, Tender},
+        remote_cart_ref::RemoteCartRef,
         totals::Total,
     },
 };
@@ -83,7 +83,8 @@ pub struct Checkout {
     pub evidence: Option<Evidence>,
     /// What the shop behind it holds for it, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub held: Option<Held>,
+    #[serde(rename = "held")]
+    pub remote_cart: Option<RemoteCartRef>,
     /// When it was made.
     pub created_at: Timestamp,
     /// When it is given up, unless it is concluded before.

@@ -14,9 +14,9 @@ use crate::{
         desk::{Desk, no_cart, not_found, nothing_to_buy},
         draft::{Draft, LineDraft},
         ledger::{Change, Stored},
-        pricer::{Inquiry, Priced},
         pricing::missing,
         quote::{Previous, Purpose},
+        remote_cart::{PriceQuote, PriceRequest},
         totals::{TotalKind, amount_of},
     },
 };
@@ -88,7 +88,7 @@ impl Desk {
             mandated: caller.has(AP2_MANDATE),
             approval: None,
             evidence: None,
-            held: None,
+            remote_cart: None,
             created_at: now,
             expires_at: now,
         };
@@ -147,11 +147,8 @@ impl Desk {
         let (mut checkout, version) = (self.as_of_now(stored.document), stored.version);
         match checkout.state.cancel() {
             Ok(canceled) => {
-                if let (Some(pricer), Some(held)) = (&self.pricer, checkout.held.take()) {
-                    let previous = checkout.previous();
-                    let (purpose, draft) = (Purpose::Checkout, &checkout.draft);
-                    let inquiry = Inquiry { purpose, draft, caller, previous: &previous, held: Some(&held) };
-                    pricer.give_up(inquiry).await?;
+                if let (Some(shop), Some(remote_cart)) = (&self.remote_carts, checkout.remote_cart.take()) {
+                    shop.abandon(&remote_cart, &caller.visitor).await?;
                 }
                 checkout.state = canceled;
                 checkout.messages.clear();
@@ -163,16 +160,18 @@ impl Desk {
 
     /// An open checkout as the shop behind it has it now. One that the shop no longer has was bought or given up there.
     async fn looked_at_checkout(&self, caller: &Caller, mut checkout: Checkout) -> Result<Checkout, Refusal> {
-        let Some(pricer) = self.pricer.as_ref().filter(|_| checkout.status().is_open()) else { return Ok(checkout) };
+        let Some(shop) = self.remote_carts.as_ref().filter(|_| checkout.status().is_open()) else {
+            return Ok(checkout);
+        };
         let (previous, draft) = (checkout.previous(), checkout.draft.clone());
-        let inquiry = Inquiry {
+        let request = PriceRequest {
             purpose: Purpose::Checkout,
             draft: &draft,
             caller,
             previous: &previous,
-            held: checkout.held.as_ref(),
+            remote_cart: checkout.remote_cart.as_ref(),
         };
-        match pricer.look(inquiry).await? {
+        match shop.fetch(request).await? {
             Some(priced) => {
                 let expires_at = checkout.expires_at;
                 self.reprice(&mut checkout, draft, priced).map_err(|illegal| unreachable_transition(&illegal))?;
@@ -187,7 +186,7 @@ impl Desk {
     /// over: another one in its place could be paid for a second time.
     pub(crate) async fn restate(&self, caller: &Caller, checkout: &mut Checkout, draft: Draft) -> Result<(), Refusal> {
         let previous = checkout.previous();
-        let priced = self.price(Purpose::Checkout, &draft, caller, &previous, checkout.held.as_ref()).await?;
+        let priced = self.price(Purpose::Checkout, &draft, caller, &previous, checkout.remote_cart.as_ref()).await?;
         let restated = match priced {
             Some(priced) => self.reprice(checkout, draft, priced),
             None => conclude(checkout),
@@ -213,12 +212,12 @@ impl Desk {
     }
 
     /// Gives an open checkout other contents at a new price, and judges where it stands then.
-    pub(crate) fn reprice(&self, checkout: &mut Checkout, draft: Draft, priced: Priced) -> Result<(), Illegal> {
-        let Priced { quote, held, .. } = priced;
+    pub(crate) fn reprice(&self, checkout: &mut Checkout, draft: Draft, priced: PriceQuote) -> Result<(), Illegal> {
+        let PriceQuote { quote, remote_cart, .. } = priced;
         let mut messages = quote.messages;
         messages.extend(missing(&draft, &self.terms));
         // A shop behind another API says itself why the buyer has to come.
-        if self.pricer.is_none() && self.handlers.is_empty() && amount_of(&quote.totals, TotalKind::Total) != 0 {
+        if self.remote_carts.is_none() && self.handlers.is_empty() && amount_of(&quote.totals, TotalKind::Total) != 0 {
             messages.push(Message::error(
                 "payment_unavailable",
                 "This shop takes payments on its own page only.",
@@ -246,7 +245,7 @@ impl Desk {
         checkout.discounts = quote.discounts;
         checkout.fulfillment = quote.fulfillment;
         checkout.messages = messages;
-        checkout.held = held;
+        checkout.remote_cart = remote_cart;
         checkout.expires_at = Self::expiry(self.now(), self.terms.lifetimes.checkout_seconds);
         Ok(())
     }
@@ -269,7 +268,7 @@ impl Desk {
     pub(crate) fn view_checkout(&self, checkout: Checkout, created: bool) -> View {
         let open_ended = !checkout.status().is_terminal();
         View {
-            continue_url: self.continue_url(&checkout.token, checkout.held.as_ref()).filter(|_| open_ended),
+            continue_url: self.continue_url(&checkout.token, checkout.remote_cart.as_ref()).filter(|_| open_ended),
             permalink_url: checkout.state.order().map(|order| self.permalink(&order.token)),
             handlers: self.declarations(),
             links: self.links(),

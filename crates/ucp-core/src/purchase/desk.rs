@@ -8,17 +8,17 @@
 use std::{collections::HashMap, fmt, sync::Arc};
 
 use async_trait::async_trait;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::{
     caller::{Caller, Visitor},
     draft::Draft,
-    held::Held,
     ledger::Ledger,
     payment::{Declaration, Handler},
-    pricer::{Inquiry, Priced, Pricer},
     pricing::quote,
     quote::{Facts, Good, Previous, Purpose},
+    remote_cart::{PriceQuote, PriceRequest, RemoteCart},
+    remote_cart_ref::RemoteCartRef,
     terms::Terms,
 };
 use crate::{
@@ -33,6 +33,9 @@ use crate::{
     port::{Catalog, Decision, Match, Named, Sales, SalesCapabilities, Target},
 };
 
+/// After how long a cart at the shop is an orphan if no document names it: longer than any call takes.
+pub const ORPHANED_AFTER: SignedDuration = SignedDuration::from_mins(10);
+
 /// What a desk needs.
 #[derive(Clone)]
 pub struct Desk {
@@ -44,8 +47,8 @@ pub struct Desk {
     pub terms: Arc<Terms>,
     /// How buyers can pay.
     pub handlers: Arc<[Arc<dyn Handler>]>,
-    /// Who prices drafts, where it is not the shop's own terms that do.
-    pub pricer: Option<Arc<dyn Pricer>>,
+    /// The carts of a shop behind another API, which prices drafts in place of the shop's own terms.
+    pub remote_carts: Option<Arc<dyn RemoteCart>>,
     /// Where the pages for buyers are: an absolute address without trailing slash.
     pub pages: String,
     /// The time.
@@ -80,9 +83,9 @@ impl Desk {
 
     /// Where a buyer can go on with a cart or a checkout: on the page that the shop behind it has, if it has one, or else
     /// on ours.
-    pub(crate) fn continue_url(&self, token: &str, held: Option<&Held>) -> Option<String> {
-        match self.pricer {
-            Some(_) => held.and_then(|held| held.continue_url.clone()),
+    pub(crate) fn continue_url(&self, token: &str, remote_cart: Option<&RemoteCartRef>) -> Option<String> {
+        match self.remote_carts {
+            Some(_) => remote_cart.and_then(|remote_cart| remote_cart.continue_url.clone()),
             None => Some(format!("{}/continue/{token}", self.pages)),
         }
     }
@@ -121,21 +124,55 @@ impl Desk {
 
     /// What a draft costs, and whether anything of it can be bought at all; `None` when a shop behind another API has concluded
     /// it.
+    ///
+    /// Behind another API this writes: the shop's cart is brought to the draft. A cart that is made by it is noted, until a
+    /// document that names it is committed: one that no document comes to name is [abandoned](Self::abandon_orphans).
     pub(crate) async fn price(
         &self,
         purpose: Purpose,
         draft: &Draft,
         caller: &Caller,
         previous: &Previous,
-        held: Option<&Held>,
-    ) -> Result<Option<Priced>, Refusal> {
-        if let Some(pricer) = &self.pricer {
-            return pricer.price(Inquiry { purpose, draft, caller, previous, held }).await;
+        remote_cart: Option<&RemoteCartRef>,
+    ) -> Result<Option<PriceQuote>, Refusal> {
+        if let Some(shop) = &self.remote_carts {
+            let priced = shop.sync(PriceRequest { purpose, draft, caller, previous, remote_cart }).await?;
+            if let Some(made) = priced.as_ref().and_then(|priced| priced.remote_cart.as_ref())
+                && remote_cart.is_none_or(|before| before.reference != made.reference)
+            {
+                self.ledger.note_remote_cart(made, self.now()).await?;
+            }
+            return Ok(priced);
         }
         let facts = self.facts(draft, &caller.visitor).await?;
         let quote = quote(purpose, draft, &facts, &self.terms, caller, previous)?;
         let purchasable = facts.goods.iter().flatten().any(|good| good.available && good.stock != Some(0));
-        Ok(Some(Priced { quote, purchasable, held: None }))
+        Ok(Some(PriceQuote { quote, purchasable, remote_cart: None }))
+    }
+
+    /// Abandons the shop's carts that no document came to name, because a crash, a failure or another writer came between
+    /// them and the commit: of all that were made [`ORPHANED_AFTER`] ago, or of `limit` of them. Returns how many.
+    ///
+    /// # Errors
+    /// What the ledger fails with, or the shop for one of the carts, which is tried again later. All others were tried.
+    pub async fn abandon_orphans(&self, limit: usize) -> Result<usize, Refusal> {
+        let Some(shop) = &self.remote_carts else { return Ok(0) };
+        let before = self.now().saturating_sub(ORPHANED_AFTER).unwrap_or(Timestamp::MIN);
+        let (mut abandoned, mut failure) = (0, None);
+        for orphan in self.ledger.orphaned_remote_carts(before, limit).await? {
+            match shop.abandon(&orphan, &Visitor::default()).await {
+                Ok(()) => {
+                    self.ledger.forget_remote_cart(&orphan).await?;
+                    abandoned += 1;
+                }
+                Err(refusal) => {
+                    // Behind the others, which it must not keep waiting.
+                    self.ledger.note_remote_cart(&orphan, self.now()).await?;
+                    failure = Some(refusal);
+                }
+            }
+        }
+        failure.map_or(Ok(abandoned), Err)
     }
 
     /// What the shop knows about the goods of a draft, in one currency: the one the buyer's circumstances choose, if
@@ -212,7 +249,7 @@ impl Desk {
 #[async_trait]
 impl Sales for Desk {
     fn capabilities(&self) -> SalesCapabilities {
-        self.pricer.as_ref().map_or(SalesCapabilities::ALL, |pricer| pricer.capabilities())
+        self.remote_carts.as_ref().map_or(SalesCapabilities::ALL, |shop| shop.capabilities())
     }
 
     fn ledger(&self) -> &dyn Ledger {
@@ -251,7 +288,7 @@ pub(crate) fn not_found(what: &str, id: &str) -> Outcome {
     Outcome::nothing_under(id, Message::error("not_found", content, Severity::Unrecoverable))
 }
 
-/// The refusal where a shop behind another API has made nothing although nothing was held there.
+/// The refusal where a shop behind another API made no cart although it had none yet.
 pub(crate) fn no_cart() -> Refusal {
     Refusal::unavailable("The shop made no cart.", 1)
 }

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::mandate::Presented;
+use super::{mandate::Presented, remote_cart_ref::RemoteCartRef};
 use crate::{Refusal, cart::Cart, checkout::Checkout, order::Order};
 
 /// A stored document and its version.
@@ -125,6 +125,16 @@ pub trait Ledger: Send + Sync {
 
     /// Commits a change, and the answer to keep with it. Returns once both are on disk.
     async fn commit(&self, change: Change, keep: Option<(Key, Kept)>) -> Result<Committed, Refusal>;
+
+    /// Notes that a shop behind another API has made a cart which no document names yet. Returns once that is on disk. A
+    /// commit of a document that names the cart removes the note with it.
+    async fn note_remote_cart(&self, cart: &RemoteCartRef, at: Timestamp) -> Result<(), Refusal>;
+
+    /// Carts that were noted before a time and that no document names, the oldest first; at most `limit`.
+    async fn orphaned_remote_carts(&self, before: Timestamp, limit: usize) -> Result<Vec<RemoteCartRef>, Refusal>;
+
+    /// Removes the note of a cart that the shop has given up.
+    async fn forget_remote_cart(&self, cart: &RemoteCartRef) -> Result<(), Refusal>;
 
     /// Checkouts with a payment attempt whose end is not known, begun before a time; at most `limit`.
     async fn unsettled(&self, before: Timestamp, limit: usize) -> Result<Vec<Stored<Checkout>>, Refusal>;

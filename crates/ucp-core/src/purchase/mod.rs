@@ -15,7 +15,7 @@
 //! | [`mandate`], [`notary`] | proofs of what a buyer agreed to, and the port behind which they are verified |
 //! | [`caller`] | whose cart it is, and what was negotiated with its platform |
 //! | [`desk`] | the ports and terms that the operations of an embedded shop share |
-//! | [`pricer`], [`held`] | the port of a shop behind another API that prices, and its names for what is ours |
+//! | [`remote_cart`], [`remote_cart_ref`] | the port of a shop behind another API that prices, and its names for what is ours |
 //! | [`ledger`] | the port behind which carts, checkouts and orders are kept |
 //!
 //! Amounts are integer minor units. Whatever is stated by a platform is a wish; prices, titles, totals and states are the
@@ -28,14 +28,14 @@ pub mod desk;
 pub mod discount;
 pub mod draft;
 pub mod fulfillment;
-pub mod held;
 pub mod ledger;
 pub mod line_item;
 pub mod mandate;
 pub mod notary;
 pub mod payment;
-pub mod pricer;
 pub mod pricing;
 pub mod quote;
+pub mod remote_cart;
+pub mod remote_cart_ref;
 pub mod terms;
 pub mod totals;

@@ -52,7 +52,7 @@ pub(crate) fn desk(shop: &Shop, handlers: Handlers, base: &str) -> Desk {
         catalog: Arc::new(shop.clone()),
         ledger: Arc::new(Books::new(Arc::clone(shop.database()))),
         terms: shop.database().terms(),
-        pricer: None,
+        remote_carts: None,
         handlers,
         pages: base.to_owned(),
         clock: Arc::new(clock::timestamp),

@@ -21,7 +21,7 @@ use ucp_core::{
     catalog::market::Market,
     money::Currency,
     port::{self, Catalog},
-    purchase::{desk::Desk, payment::Declaration, pricer::Pricer, terms::Terms},
+    purchase::{desk::Desk, payment::Declaration, remote_cart::RemoteCart, terms::Terms},
 };
 use ucp_net::{
     self, Counters,
@@ -126,14 +126,14 @@ const NO_SHOP: &str = "there is no shop to serve";
 
 impl Opened {
     /// A shop behind another API that gives facts, and a desk at which it prices what is bought. Buyers pay on its page.
-    fn at_a_desk<S: Catalog + Pricer + 'static>(place: &Place<'_>, shop: S, counters: Arc<Counters>) -> Self {
+    fn at_a_desk<S: Catalog + RemoteCart + 'static>(place: &Place<'_>, shop: S, counters: Arc<Counters>) -> Self {
         let shop = Arc::new(shop);
         let desk = Desk {
             catalog: Arc::clone(&shop) as _,
             ledger: Arc::new(Books::new(Arc::clone(place.database))),
             terms: Arc::new(Terms::default()),
             handlers: Arc::new([]),
-            pricer: Some(Arc::clone(&shop) as _),
+            remote_carts: Some(Arc::clone(&shop) as _),
             pages: place.base.to_owned(),
             clock: Arc::new(clock::timestamp),
             random: Arc::new(|| uuid::Uuid::new_v4().into_bytes()),

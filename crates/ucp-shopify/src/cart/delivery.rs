@@ -11,8 +11,8 @@ use ucp_core::purchase::{
     buyer::PostalAddress,
     draft::{Draft, MethodDraft},
     fulfillment::{Destination, Method, MethodKind},
-    pricer::Inquiry,
     quote::Previous,
+    remote_cart::PriceRequest,
 };
 
 use super::shape::{Cart, DeliveryOption, Group};
@@ -26,8 +26,8 @@ impl Cart {
     /// The options to be selected so that groups travel as a platform chose; groups go by their places, and options by their
     /// handles. What travels in another way than the platform speaks of takes the first that there is of its own; goods are
     /// picked up without asking where there is but one place.
-    pub(super) fn selections(&self, inquiry: &Inquiry<'_>) -> Vec<Value> {
-        let Inquiry { draft, previous, caller, .. } = *inquiry;
+    pub(super) fn selections(&self, request: &PriceRequest<'_>) -> Vec<Value> {
+        let PriceRequest { draft, previous, caller, .. } = *request;
         let Some(method) = methods(draft).first() else { return Vec::new() };
         let wanted = kind_of(method, previous);
         let ways = if caller.multi_group { Vec::new() } else { together(self.groups(), wanted) };

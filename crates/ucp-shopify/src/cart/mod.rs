@@ -31,10 +31,11 @@ use ucp_core::{
     operation::{DISCOUNT, FULFILLMENT},
     port::{Catalog as _, Completion, SalesCapabilities},
     purchase::{
-        held::Held,
+        caller::Visitor,
         line_item::MAX_QUANTITY,
-        pricer::{Inquiry, Priced, Pricer},
         quote::Purpose,
+        remote_cart::{PriceQuote, PriceRequest, RemoteCart},
+        remote_cart_ref::RemoteCartRef,
     },
 };
 use ucp_net::{Effort, Failure, Unreadable, failure::Reach, lock::ResourceLock};
@@ -86,8 +87,8 @@ enum Came {
 }
 
 /// Refuses what no shop could price.
-fn check(inquiry: &Inquiry<'_>) -> Result<(), Refusal> {
-    let lines = &inquiry.draft.line_items;
+fn check(request: &PriceRequest<'_>) -> Result<(), Refusal> {
+    let lines = &request.draft.line_items;
     if lines.len() > MOST_LINES {
         return Err(Refusal::invalid("$.line_items", "This shop takes no carts with so many lines.")
             .accepting(format!("at most {MOST_LINES} lines; one line can be of several")));
@@ -124,40 +125,45 @@ impl Storefront {
     ///
     /// # Errors
     /// [`Unavailable`](ucp_core::Code::Unavailable) when others take too long.
-    async fn lock(&self, held: &Held) -> Result<ResourceLock, Refusal> {
-        let lock = self.locks().lock(held.reference.clone(), PATIENCE).await;
+    async fn lock(&self, remote_cart: &RemoteCartRef) -> Result<ResourceLock, Refusal> {
+        let lock = self.locks().lock(remote_cart.reference.clone(), PATIENCE).await;
         lock.ok_or_else(|| {
             Refusal::unavailable("Another call is changing the same cart. Nothing was done; repeat the call.", 1)
         })
     }
 
     /// The variables that every operation on carts has, for this buyer.
-    fn cart_variables(&self, inquiry: &Inquiry<'_>) -> Map<String, Value> {
+    fn cart_variables(&self, request: &PriceRequest<'_>) -> Map<String, Value> {
         let standing = self.standing();
-        let context = standing.in_context(&standing.market.presentation(&inquiry.draft.context.of_catalog()));
+        let context = standing.in_context(&standing.market.presentation(&request.draft.context.of_catalog()));
         match json!(context) {
             Value::Object(variables) => variables,
             _ => Map::new(),
         }
     }
 
-    fn wish(&self, inquiry: &Inquiry<'_>) -> Wish {
-        let presentation = self.market().presentation(&inquiry.draft.context.of_catalog());
-        Wish::of(inquiry, presentation.country.as_deref())
+    fn wish(&self, request: &PriceRequest<'_>) -> Wish {
+        let presentation = self.market().presentation(&request.draft.context.of_catalog());
+        Wish::of(request, presentation.country.as_deref())
     }
 
     /// A new cart; `None` when nothing of what is wanted can be put into one. What the shop refuses is left out, and said so:
     /// it would refuse everything else with it.
-    async fn create(&self, inquiry: &Inquiry<'_>, wish: &mut Wish, notes: &mut Notes) -> Result<Option<Cart>, Refusal> {
+    async fn create(
+        &self,
+        request: &PriceRequest<'_>,
+        wish: &mut Wish,
+        notes: &mut Notes,
+    ) -> Result<Option<Cart>, Refusal> {
         let mut heard = Notes::default();
         for _ in 0..MOST_TRIES {
             let (input, goods) = wish.input();
             if goods.is_empty() {
                 return Ok(None);
             }
-            let mut variables = self.cart_variables(inquiry);
+            let mut variables = self.cart_variables(request);
             variables.insert("input".to_owned(), input);
-            let visitor = &inquiry.caller.visitor;
+            let visitor = &request.caller.visitor;
             let asked = self.client().ask::<Created>(&documents::CART_CREATE, &variables, Effort::Write, visitor);
             let reply = asked.await?;
             let told = reply.data.and_then(|data| data.created).unwrap_or_default();
@@ -180,10 +186,10 @@ impl Storefront {
     }
 
     /// The cart of this name as it is; `None` when there is none.
-    async fn cart(&self, inquiry: &Inquiry<'_>, reference: &str) -> Result<Option<Cart>, Failure> {
-        let mut variables = self.cart_variables(inquiry);
+    async fn cart(&self, request: &PriceRequest<'_>, reference: &str) -> Result<Option<Cart>, Failure> {
+        let mut variables = self.cart_variables(request);
         variables.insert("cart".to_owned(), reference.into());
-        let visitor = &inquiry.caller.visitor;
+        let visitor = &request.caller.visitor;
         let reply = self.client().ask::<Found>(&documents::CART, &variables, Effort::Read, visitor).await?;
         let failed = !reply.errors.is_empty();
         match reply.data()?.cart {
@@ -199,7 +205,7 @@ impl Storefront {
     /// [`Unavailable`](ucp_core::Code::Unavailable) when nobody knows what is there.
     async fn change(
         &self,
-        inquiry: &Inquiry<'_>,
+        request: &PriceRequest<'_>,
         cart: Cart,
         plan: &Plan,
         notes: &mut Notes,
@@ -208,10 +214,10 @@ impl Storefront {
             return Ok(Changed { cart: Some(cart), came: Came::Through });
         }
         let document: Document = documents::cart_changes(&plan.changes);
-        let mut variables = self.cart_variables(inquiry);
+        let mut variables = self.cart_variables(request);
         variables.extend(plan.variables.clone());
         variables.insert("cart".to_owned(), cart.id.as_str().into());
-        let reply = self.client().ask::<Outcomes>(&document, &variables, Effort::Write, &inquiry.caller.visitor).await;
+        let reply = self.client().ask::<Outcomes>(&document, &variables, Effort::Write, &request.caller.visitor).await;
         let came = match reply {
             Ok(reply) => match reply.data {
                 None => Came::Rejected(reply.errors),
@@ -239,21 +245,21 @@ impl Storefront {
                 Came::Perhaps
             }
         };
-        Ok(Changed { cart: self.cart(inquiry, &cart.id).await.map_err(unknown)?, came })
+        Ok(Changed { cart: self.cart(request, &cart.id).await.map_err(unknown)?, came })
     }
 
     /// Brings a cart to what is wanted: what is in it, then how it travels, which depends on the first.
     async fn bring(
         &self,
-        inquiry: &Inquiry<'_>,
+        request: &PriceRequest<'_>,
         wish: &mut Wish,
         cart: Cart,
         notes: &mut Notes,
     ) -> Result<Option<Cart>, Refusal> {
         let nothing = BTreeMap::new();
-        let known = inquiry.held.map_or(&nothing, |held| &held.lines);
+        let known = request.remote_cart.map_or(&nothing, |remote_cart| &remote_cart.lines);
         let plan = wish.plan(&cart, known);
-        let mut changed = self.change(inquiry, cart, &plan, notes).await?;
+        let mut changed = self.change(request, cart, &plan, notes).await?;
         if let (Came::Rejected(errors), Some(cart)) = (&changed.came, &changed.cart)
             && no_such_country(errors)
             && wish.plan(cart, known) == plan
@@ -261,7 +267,7 @@ impl Storefront {
         {
             notes.say(undeliverable());
             let plan = wish.plan(cart, known);
-            changed = self.change(inquiry, cart.clone(), &plan, notes).await?;
+            changed = self.change(request, cart.clone(), &plan, notes).await?;
         }
         let Changed { cart: Some(cart), came } = changed else { return Ok(None) };
         match came {
@@ -277,50 +283,55 @@ impl Storefront {
         // What was refused together with other goods takes them along; they are wanted without it.
         wish.refused.extend(notes.refused_goods().cloned());
         let plan = if wish.refused.is_empty() { Plan::default() } else { wish.plan(&cart, known).of_lines() };
-        let Changed { cart: Some(cart), came } = self.change(inquiry, cart, &plan, notes).await? else {
+        let Changed { cart: Some(cart), came } = self.change(request, cart, &plan, notes).await? else {
             return Ok(None);
         };
         if !matches!(came, Came::Through) {
             notes.broken();
             return Ok(Some(cart));
         }
-        self.deliver(inquiry, cart, notes).await
+        self.deliver(request, cart, notes).await
     }
 
     /// Lets goods travel as the platform chose.
-    async fn deliver(&self, inquiry: &Inquiry<'_>, cart: Cart, notes: &mut Notes) -> Result<Option<Cart>, Refusal> {
-        if !inquiry.caller.has(FULFILLMENT) {
+    async fn deliver(
+        &self,
+        request: &PriceRequest<'_>,
+        cart: Cart,
+        notes: &mut Notes,
+    ) -> Result<Option<Cart>, Refusal> {
+        if !request.caller.has(FULFILLMENT) {
             return Ok(Some(cart));
         }
-        let plan = cart.deliver(inquiry);
-        let Changed { cart, came } = self.change(inquiry, cart, &plan, notes).await?;
+        let plan = cart.deliver(request);
+        let Changed { cart, came } = self.change(request, cart, &plan, notes).await?;
         if let Some(cart) = &cart
             && !matches!(came, Came::Through)
-            && !cart.deliver(inquiry).changes.is_empty()
+            && !cart.deliver(request).changes.is_empty()
         {
             notes.broken();
         }
         Ok(cart)
     }
 
-    /// What a platform stated, in the cart that is held for it or in a new one.
-    async fn stated(&self, inquiry: &Inquiry<'_>, wish: &mut Wish, notes: &mut Notes) -> Result<Stated, Refusal> {
-        if let Some(held) = inquiry.held {
-            let _lock = self.lock(held).await?;
-            if let Some(cart) = self.cart(inquiry, &held.reference).await?
-                && let Some(cart) = self.bring(inquiry, wish, cart, notes).await?
+    /// What a platform stated, in the cart that is remote_cart for it or in a new one.
+    async fn stated(&self, request: &PriceRequest<'_>, wish: &mut Wish, notes: &mut Notes) -> Result<Stated, Refusal> {
+        if let Some(remote_cart) = request.remote_cart {
+            let _lock = self.lock(remote_cart).await?;
+            if let Some(cart) = self.cart(request, &remote_cart.reference).await?
+                && let Some(cart) = self.bring(request, wish, cart, notes).await?
             {
                 return Ok(Stated::There(Box::new(cart)));
             }
-            if inquiry.purpose == Purpose::Checkout {
+            if request.purpose == Purpose::Checkout {
                 return Ok(Stated::Concluded);
             }
             // What the shop has given up is made anew: the platform has stated all of it.
-            *wish = self.wish(inquiry);
+            *wish = self.wish(request);
             *notes = Notes::default();
         }
-        let made = match self.create(inquiry, wish, notes).await? {
-            Some(cart) => self.deliver(inquiry, cart, notes).await?,
+        let made = match self.create(request, wish, notes).await? {
+            Some(cart) => self.deliver(request, cart, notes).await?,
             None => None,
         };
         Ok(made.map_or(Stated::Nothing, |cart| Stated::There(Box::new(cart))))
@@ -361,18 +372,18 @@ fn undeliverable() -> Message {
 }
 
 #[async_trait]
-impl Pricer for Storefront {
+impl RemoteCart for Storefront {
     fn capabilities(&self) -> SalesCapabilities {
         SalesCapabilities { completion: Completion::HandOff, orders: false, extensions: &[FULFILLMENT, DISCOUNT] }
     }
 
-    async fn price(&self, inquiry: Inquiry<'_>) -> Result<Option<Priced>, Refusal> {
-        check(&inquiry)?;
-        let mut wish = self.wish(&inquiry);
+    async fn sync(&self, request: PriceRequest<'_>) -> Result<Option<PriceQuote>, Refusal> {
+        check(&request)?;
+        let mut wish = self.wish(&request);
         let mut notes = Notes::default();
-        let stated = self.stated(&inquiry, &mut wish, &mut notes).await?;
-        let wish = self.wish(&inquiry);
-        let reading = Reading::new(&inquiry, &wish, self.client().counters());
+        let stated = self.stated(&request, &mut wish, &mut notes).await?;
+        let wish = self.wish(&request);
+        let reading = Reading::new(&request, &wish, self.client().counters());
         match stated {
             Stated::There(cart) => Ok(Some(reading.priced(&cart, notes)?)),
             Stated::Nothing => reading.nothing(notes, &self.market()).map(Some),
@@ -380,27 +391,26 @@ impl Pricer for Storefront {
         }
     }
 
-    async fn look(&self, inquiry: Inquiry<'_>) -> Result<Option<Priced>, Refusal> {
-        let wish = self.wish(&inquiry);
+    async fn fetch(&self, request: PriceRequest<'_>) -> Result<Option<PriceQuote>, Refusal> {
+        let wish = self.wish(&request);
         let reading = |cart: Option<&Cart>| {
-            let reading = Reading::new(&inquiry, &wish, self.client().counters());
+            let reading = Reading::new(&request, &wish, self.client().counters());
             match cart {
                 Some(cart) => Ok(reading.priced(cart, Notes::looked())?),
                 None => reading.nothing(Notes::default(), &self.market()),
             }
         };
         // There was nothing to make a cart of.
-        let Some(held) = inquiry.held else { return reading(None).map(Some) };
-        let Some(cart) = self.cart(&inquiry, &held.reference).await? else { return Ok(None) };
+        let Some(remote_cart) = request.remote_cart else { return reading(None).map(Some) };
+        let Some(cart) = self.cart(&request, &remote_cart.reference).await? else { return Ok(None) };
         reading(Some(&cart)).map(Some)
     }
 
-    async fn give_up(&self, inquiry: Inquiry<'_>) -> Result<(), Refusal> {
-        let Some(held) = inquiry.held else { return Ok(()) };
-        let _lock = self.lock(held).await?;
-        let variables = json!({ "cart": held.reference, "lines": held.lines.values().collect::<Vec<_>>() });
-        let told =
-            self.client().ask::<Outcomes>(&documents::CART_FORGET, &variables, Effort::Write, &inquiry.caller.visitor);
+    async fn abandon(&self, remote_cart: &RemoteCartRef, visitor: &Visitor) -> Result<(), Refusal> {
+        let _lock = self.lock(remote_cart).await?;
+        let variables =
+            json!({ "cart": remote_cart.reference, "lines": remote_cart.lines.values().collect::<Vec<_>>() });
+        let told = self.client().ask::<Outcomes>(&documents::CART_FORGET, &variables, Effort::Write, visitor);
         let mut outcomes = told.await?.data.unwrap_or_default();
         // What is known of the buyer has to go; lines without a buyer are nobody's.
         let Some(forgotten) = outcomes.remove("forgotten").flatten() else {

@@ -15,8 +15,8 @@ use ucp_core::{
         buyer::PostalAddress,
         draft::Draft,
         fulfillment::MethodKind,
-        pricer::Inquiry,
         quote::{Previous, Purpose},
+        remote_cart::PriceRequest,
     },
 };
 
@@ -120,9 +120,9 @@ pub(super) struct Target<'a> {
 }
 
 impl Wish {
-    /// What an inquiry states. `country` is the one that prices are shown for.
-    pub(super) fn of(inquiry: &Inquiry<'_>, country: Option<&str>) -> Self {
-        let Inquiry { purpose, draft, caller, previous, .. } = *inquiry;
+    /// What an request states. `country` is the one that prices are shown for.
+    pub(super) fn of(request: &PriceRequest<'_>, country: Option<&str>) -> Self {
+        let PriceRequest { purpose, draft, caller, previous, .. } = *request;
         let (own, foreign): (Vec<_>, Vec<_>) = draft.line_items.iter().partition(|line| is_id(&line.item, VARIANT));
         let line = |line: &ucp_core::purchase::draft::LineDraft| WishedLine {
             id: line.id.clone(),
@@ -318,9 +318,9 @@ impl Cart {
     }
 
     /// What has to be changed so that groups travel as a platform chose.
-    pub(super) fn deliver(&self, inquiry: &Inquiry<'_>) -> Plan {
+    pub(super) fn deliver(&self, request: &PriceRequest<'_>) -> Plan {
         let mut plan = Plan::default();
-        let selections = self.selections(inquiry);
+        let selections = self.selections(request);
         if !selections.is_empty() {
             plan.add(CartChange::Delivery, json!(selections));
         }

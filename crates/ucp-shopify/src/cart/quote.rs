@@ -20,10 +20,10 @@ use ucp_core::{
     purchase::{
         discount::{self, Applied, Discounts},
         fulfillment::MethodKind,
-        held::Held,
         line_item::{Item, LineItem},
-        pricer::{Inquiry, Priced},
         quote::{Purpose, Quote},
+        remote_cart::{PriceQuote, PriceRequest},
+        remote_cart_ref::RemoteCartRef,
         totals::{Total, TotalKind, Totals},
     },
 };
@@ -39,7 +39,7 @@ use ucp_net::{Counters, Failure, Unreadable};
 
 /// A cart as it is, for whoever asked.
 pub(super) struct Reading<'a> {
-    inquiry: &'a Inquiry<'a>,
+    request: &'a PriceRequest<'a>,
     wish: &'a Wish,
     counters: &'a Counters,
     /// How many parts of totals were rounded.
@@ -61,8 +61,8 @@ struct Lines<'a> {
 }
 
 impl<'a> Reading<'a> {
-    pub(super) fn new(inquiry: &'a Inquiry<'a>, wish: &'a Wish, counters: &'a Counters) -> Self {
-        Self { inquiry, wish, counters, rounded: Cell::new(0) }
+    pub(super) fn new(request: &'a PriceRequest<'a>, wish: &'a Wish, counters: &'a Counters) -> Self {
+        Self { request, wish, counters, rounded: Cell::new(0) }
     }
 }
 
@@ -71,10 +71,10 @@ impl Reading<'_> {
     ///
     /// # Errors
     /// [`Unreadable::Unexpected`] where an amount is none.
-    pub(super) fn priced(&self, cart: &Cart, notes: Notes) -> Result<Priced, Failure> {
-        let Inquiry { purpose, draft, caller, held, .. } = *self.inquiry;
+    pub(super) fn priced(&self, cart: &Cart, notes: Notes) -> Result<PriceQuote, Failure> {
+        let PriceRequest { purpose, draft, caller, remote_cart, .. } = *self.request;
         let currency = cart.cost.total_amount.currency().map_err(|_| self.unexpected("a currency"))?;
-        let known = held.map(|held| &held.lines);
+        let known = remote_cart.map(|remote_cart| &remote_cart.lines);
         let lines = self.lines(cart, known);
         let mut costs = Vec::with_capacity(lines.lines.len());
         for (_, line) in &lines.lines {
@@ -136,8 +136,8 @@ impl Reading<'_> {
             messages,
             reviews,
         };
-        let held = Held { reference: cart.id.clone(), lines: names, continue_url: page };
-        Ok(Priced { quote, purchasable, held: Some(held) })
+        let remote_cart = RemoteCartRef { reference: cart.id.clone(), lines: names, continue_url: page };
+        Ok(PriceQuote { quote, purchasable, remote_cart: Some(remote_cart) })
     }
 
     /// Lines by our names: those the platform wants, in its order, then what else is there. A line that is there with a
@@ -156,7 +156,7 @@ impl Reading<'_> {
 
         // A cart that was made anew has other names for the same lines: those that were wanted by their ids keep them, and so
         // do those of the same goods.
-        let previous = &self.inquiry.previous.line_items;
+        let previous = &self.request.previous.line_items;
         let held = |id: &str| known.contains_key(id) || previous.iter().any(|line| line.id == id);
         let mut taken: HashSet<&str> = HashSet::new();
         let mut ids: Vec<(usize, Option<usize>, Option<&str>)> =
@@ -171,7 +171,7 @@ impl Reading<'_> {
             let mut same = previous.iter().filter(|line| line.item.id == *item).map(|line| line.id.as_str());
             *id = same.find(|id| taken.insert(id));
         }
-        let mut ever = self.inquiry.previous.lines_ever;
+        let mut ever = self.request.previous.lines_ever;
         let name = |(place, _, id): (usize, Option<usize>, Option<&str>)| {
             let id = id.map_or_else(
                 || {
@@ -247,7 +247,7 @@ impl Reading<'_> {
         let whole = whole.min(goods(lines));
         let off_delivery = off_delivery.min(delivery);
         // A cart is an estimate without delivery.
-        let estimate = self.inquiry.purpose == Purpose::Cart;
+        let estimate = self.request.purpose == Purpose::Cart;
         let travel = delivery - off_delivery;
         let off = if estimate { whole } else { whole + off_delivery };
         let parts = i128::try_from(lines.len() + charges.len() + cart.discount_allocations.len()).unwrap_or(i128::MAX);
@@ -387,8 +387,8 @@ impl Reading<'_> {
     ///
     /// # Errors
     /// A sum beyond all bounds, which nothing is not.
-    pub(super) fn nothing(&self, notes: Notes, market: &Market) -> Result<Priced, Refusal> {
-        let Inquiry { purpose, draft, caller, .. } = *self.inquiry;
+    pub(super) fn nothing(&self, notes: Notes, market: &Market) -> Result<PriceQuote, Refusal> {
+        let PriceRequest { purpose, draft, caller, .. } = *self.request;
         let mut messages = notes.about(&[], None, self.wish);
         if purpose == Purpose::Checkout {
             messages.extend(nothing_there(&messages));
@@ -396,7 +396,7 @@ impl Reading<'_> {
         let quote = Quote {
             currency: market.currency,
             line_items: Vec::new(),
-            lines_ever: self.inquiry.previous.lines_ever,
+            lines_ever: self.request.previous.lines_ever,
             totals: Totals::of(0).and_then(Totals::finish).map_err(|_| Refusal::internal())?,
             discounts: caller
                 .has(DISCOUNT)
@@ -406,7 +406,7 @@ impl Reading<'_> {
             messages,
             reviews: Vec::new(),
         };
-        Ok(Priced { quote, purchasable: false, held: None })
+        Ok(PriceQuote { quote, purchasable: false, remote_cart: None })
     }
 }
 

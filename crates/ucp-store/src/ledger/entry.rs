@@ -95,6 +95,13 @@ impl Entry {
         if let Some(checkout) = &self.checkout {
             write_checkout(db, checkout)?;
         }
+        let named = [
+            self.cart.as_ref().and_then(|cart| cart.document.remote_cart.as_ref()),
+            self.checkout.as_ref().and_then(|checkout| checkout.document.remote_cart.as_ref()),
+        ];
+        for remote_cart in named.into_iter().flatten() {
+            unnote_remote_cart(db, &remote_cart.reference)?;
+        }
         if let Some(order) = &self.order {
             write_order(db, order)?;
             notices::queue(db, &self.notice, &order.document, order.version, &order.text)?;
@@ -110,6 +117,11 @@ impl Entry {
         }
         Ok(Committed::Done)
     }
+}
+
+/// Removes the note of a cart at a shop behind another API.
+pub(super) fn unnote_remote_cart(db: &Connection, reference: &str) -> rusqlite::Result<()> {
+    db.prepare_cached("DELETE FROM remote_carts WHERE reference = ?")?.execute((reference,)).map(drop)
 }
 
 /// The error of a statement that should have changed one row and did not.

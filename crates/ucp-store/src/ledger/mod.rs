@@ -27,7 +27,10 @@ use ucp_core::{
     cart::Cart,
     checkout::Checkout,
     order::Order,
-    purchase::ledger::{Change, Committed, Kept, Key, Ledger, Stored},
+    purchase::{
+        ledger::{Change, Committed, Kept, Key, Ledger, Stored},
+        remote_cart_ref::RemoteCartRef,
+    },
 };
 
 use self::entry::Entry;
@@ -151,6 +154,30 @@ impl Ledger for Books {
             Err(WriteError::Database(error)) if is_stale(&error) => Ok(Committed::Stale),
             Err(error) => Err(unwritable(&error)),
         }
+    }
+
+    async fn note_remote_cart(&self, cart: &RemoteCartRef, at: Timestamp) -> Result<(), Refusal> {
+        let document = serde_json::to_string(cart).map_err(|error| unwritable(&error))?;
+        let (reference, at) = (cart.reference.clone(), nanoseconds(at));
+        self.write(move |db| {
+            db.prepare_cached("INSERT OR REPLACE INTO remote_carts (reference, document, at) VALUES (?, ?, ?)")?
+                .execute((&reference, &document, at))?;
+            Ok(())
+        })
+        .await
+    }
+
+    async fn orphaned_remote_carts(&self, before: Timestamp, limit: usize) -> Result<Vec<RemoteCartRef>, Refusal> {
+        let sql = "SELECT 0, document FROM remote_carts WHERE at < ? ORDER BY at LIMIT ?";
+        let (before, limit) = (nanoseconds(before), i64::try_from(limit).unwrap_or(i64::MAX));
+        let noted: Vec<Stored<RemoteCartRef>> =
+            self.read(move |db| db.prepare_cached(sql)?.query_map((before, limit), stored)?.collect()).await?;
+        Ok(noted.into_iter().map(|stored| stored.document).collect())
+    }
+
+    async fn forget_remote_cart(&self, cart: &RemoteCartRef) -> Result<(), Refusal> {
+        let reference = cart.reference.clone();
+        self.write(move |db| Ok(entry::unnote_remote_cart(db, &reference)?)).await
     }
 
     async fn unsettled(&self, before: Timestamp, limit: usize) -> Result<Vec<Stored<Checkout>>, Refusal> {

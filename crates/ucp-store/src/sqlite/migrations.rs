@@ -19,6 +19,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0007_mandates.sql"),
     include_str!("migrations/0008_relayed.sql"),
     include_str!("migrations/0009_relayed_ages.sql"),
+    include_str!("migrations/0010_remote_carts.sql"),
 ];
 
 /// Brings the database to the newest schema.

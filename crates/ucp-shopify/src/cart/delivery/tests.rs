@@ -35,9 +35,14 @@ fn travels(cart: &Cart, multi_group: bool, method: Option<MethodDraft>) -> Optio
     let caller = Caller { multi_group, ..platform("https://platform.example/profile", &[]) };
     let fulfillment = method.map(|method| FulfillmentDraft { methods: vec![method] });
     let (draft, previous) = (Draft { fulfillment, ..Draft::default() }, Previous::default());
-    let inquiry =
-        Inquiry { purpose: Purpose::Checkout, draft: &draft, caller: &caller, previous: &previous, held: None };
-    cart.deliver(&inquiry).variables.remove("delivery")
+    let request = PriceRequest {
+        purpose: Purpose::Checkout,
+        draft: &draft,
+        caller: &caller,
+        previous: &previous,
+        remote_cart: None,
+    };
+    cart.deliver(&request).variables.remove("delivery")
 }
 
 fn select(group: &str, option: &str) -> Value {

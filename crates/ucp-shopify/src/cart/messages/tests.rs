@@ -2,8 +2,8 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use ucp_core::purchase::{
     draft::Draft,
-    pricer::Inquiry,
     quote::{Previous, Purpose},
+    remote_cart::PriceRequest,
 };
 use ucp_testkit::shop::{draft, platform};
 
@@ -40,7 +40,10 @@ fn cart(lines: &[(&str, &str, u64)]) -> Cart {
 
 fn wish(draft: &Draft) -> Wish {
     let (caller, previous) = (platform("https://platform.example/profile", &[]), Previous::default());
-    Wish::of(&Inquiry { purpose: Purpose::Cart, draft, caller: &caller, previous: &previous, held: None }, None)
+    Wish::of(
+        &PriceRequest { purpose: Purpose::Cart, draft, caller: &caller, previous: &previous, remote_cart: None },
+        None,
+    )
 }
 
 /// What is said about a cart of which so many were wanted of each kind of goods: codes and paths.

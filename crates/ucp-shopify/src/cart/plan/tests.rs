@@ -375,7 +375,7 @@ fn nothing_of_a_plan_can_be_read_in_a_log() {
 
 /// What a platform states, and what was answered before.
 fn inquired(purpose: Purpose, caller: &Caller, draft: &Draft, previous: &Previous) -> Wish {
-    Wish::of(&Inquiry { purpose, draft, caller, previous, held: None }, Some("DE"))
+    Wish::of(&PriceRequest { purpose, draft, caller, previous, remote_cart: None }, Some("DE"))
 }
 
 fn street(text: &str) -> PostalAddress {

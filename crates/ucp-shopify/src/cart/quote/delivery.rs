@@ -8,7 +8,7 @@ use ucp_core::{
     purchase::{
         buyer::PostalAddress,
         fulfillment::{self, AvailableMethod, Fulfillment, Method, MethodKind},
-        pricer::Inquiry,
+        remote_cart::PriceRequest,
         totals::Totals,
     },
 };
@@ -44,8 +44,8 @@ impl Reading<'_> {
         if shipped.is_empty() {
             return Ok(None);
         }
-        let previous = self.inquiry.previous;
-        let stated = methods(self.inquiry.draft).first();
+        let previous = self.request.previous;
+        let stated = methods(self.request.draft).first();
         let wanted = stated.map_or(MethodKind::Shipping, |method| kind_of(method, previous));
         let offers = |wanted: MethodKind| groups.iter().any(|group| group.of_kind(wanted).next().is_some());
         let mut destinations = Vec::new();
@@ -79,7 +79,7 @@ impl Reading<'_> {
             own.filter_map(|line| names.get(line.id.as_str()).map(|id| (*id).to_owned())).collect()
         };
         let mut own = Vec::with_capacity(groups.len());
-        if self.inquiry.caller.multi_group {
+        if self.request.caller.multi_group {
             for (place, group) in groups.iter().enumerate() {
                 let options = group.of_kind(wanted).map(|option| self.option(option, currency));
                 let options = options.collect::<Result<Vec<_>, _>>()?;
@@ -128,7 +128,7 @@ impl Reading<'_> {
 
     /// What a platform chose and is not there to be chosen.
     pub(super) fn not_offered(&self, shown: &Method) -> Vec<Message> {
-        let Inquiry { draft, previous, .. } = *self.inquiry;
+        let PriceRequest { draft, previous, .. } = *self.request;
         let Some(stated) = methods(draft).first() else { return Vec::new() };
         let wrong = |code: &str, content: &str, path: String| {
             Message::error(code, content, Severity::Recoverable).at(format!("$.fulfillment.methods[0].{path}"))

@@ -71,28 +71,28 @@ struct Asked {
     draft: Draft,
     caller: Caller,
     previous: Previous,
-    held: Option<Held>,
+    remote_cart: Option<RemoteCartRef>,
 }
 
 impl Asked {
     fn of(purpose: Purpose, lines: &[(&str, u64)]) -> Self {
         let caller = platform("https://platform.example/profile", &[]);
-        Self { purpose, draft: draft(lines), caller, previous: Previous::default(), held: None }
+        Self { purpose, draft: draft(lines), caller, previous: Previous::default(), remote_cart: None }
     }
 
-    fn inquiry(&self) -> Inquiry<'_> {
-        let Self { purpose, draft, caller, previous, held } = self;
-        Inquiry { purpose: *purpose, draft, caller, previous, held: held.as_ref() }
+    fn request(&self) -> PriceRequest<'_> {
+        let Self { purpose, draft, caller, previous, remote_cart } = self;
+        PriceRequest { purpose: *purpose, draft, caller, previous, remote_cart: remote_cart.as_ref() }
     }
 
-    fn read(&self, cart: &Value, notes: Notes) -> Result<Priced, Failure> {
+    fn read(&self, cart: &Value, notes: Notes) -> Result<PriceQuote, Failure> {
         let cart = serde_json::from_value(cart.clone()).map_err(|_| Failure::Unreadable(Unreadable::Unexpected))?;
-        let (inquiry, counters) = (self.inquiry(), Counters::default());
-        let wish = Wish::of(&inquiry, None);
-        Reading::new(&inquiry, &wish, &counters).priced(&cart, notes)
+        let (request, counters) = (self.request(), Counters::default());
+        let wish = Wish::of(&request, None);
+        Reading::new(&request, &wish, &counters).priced(&cart, notes)
     }
 
-    fn priced(&self, cart: &Value) -> Priced {
+    fn priced(&self, cart: &Value) -> PriceQuote {
         self.read(cart, Notes::default()).expect("priced")
     }
 }
@@ -311,7 +311,7 @@ fn lines_keep_their_names_even_in_another_cart() {
         let lines = [(ids[0], MUG), (ids[1], TEE)].map(|(id, item)| line(id, item, 1, "1.0", "1.0", "USD"));
         cart(lines.to_vec(), "2.0", "USD")
     };
-    let ids = |priced: &Priced| -> Vec<(String, String)> {
+    let ids = |priced: &PriceQuote| -> Vec<(String, String)> {
         priced.quote.line_items.iter().map(|line| (line.id.clone(), line.item.id.clone())).collect()
     };
     // In the order of the platform, and then whatever else is there.
@@ -319,7 +319,7 @@ fn lines_keep_their_names_even_in_another_cart() {
     let expected = [("li_1".to_owned(), TEE.to_owned()), ("li_2".to_owned(), MUG.to_owned())];
     assert_eq!((ids(&first), first.quote.lines_ever), (expected.to_vec(), 2));
     asked.previous = Previous { line_items: first.quote.line_items.clone(), lines_ever: 2, fulfillment: None };
-    asked.held = first.held.clone();
+    asked.remote_cart = first.remote_cart.clone();
     assert_eq!(ids(&asked.priced(&shown(["a", "b"]))), expected);
     // The shop has given the cart up: another one has other names for the same lines.
     assert_eq!(ids(&asked.priced(&shown(["x", "y"]))), expected);
@@ -343,7 +343,7 @@ fn the_secret_of_a_cart_is_in_nothing_but_what_is_kept() {
     let priced = Asked::of(Purpose::Checkout, &[(MUG, 1)]).priced(&shown);
     assert!(!format!("{priced:?}").contains("canary"));
     assert!(!format!("{:?}", serde_json::from_value::<Cart>(shown).expect("a cart")).contains("canary"));
-    assert_eq!(priced.held.expect("held").reference, SECRET);
+    assert_eq!(priced.remote_cart.expect("remote_cart").reference, SECRET);
 }
 
 #[test]
@@ -363,7 +363,7 @@ fn a_page_that_nobody_may_open_is_none_to_go_on_with() {
     ] {
         shown["checkoutUrl"] = url.into();
         let priced = asked.priced(&shown);
-        let page = priced.held.expect("held").continue_url;
+        let page = priced.remote_cart.expect("remote_cart").continue_url;
         assert_eq!(page.as_deref(), opened.then_some(url));
         assert_eq!(codes(&priced.quote.messages).contains(&"payment_unavailable"), !opened, "{url}");
         assert_eq!(codes(&priced.quote.reviews).contains(&"payment_on_shop_page"), opened, "{url}");
@@ -518,10 +518,10 @@ fn nothing_costs_nothing_and_cannot_be_bought() {
         (Purpose::Checkout, &[("oil", 1)], &["item_unavailable"]),
     ] {
         let asked = Asked::of(purpose, lines);
-        let (inquiry, counters) = (asked.inquiry(), Counters::default());
-        let wish = Wish::of(&inquiry, None);
-        let priced = Reading::new(&inquiry, &wish, &counters).nothing(Notes::default(), &market).expect("nothing");
-        assert!(!priced.purchasable && priced.held.is_none());
+        let (request, counters) = (asked.request(), Counters::default());
+        let wish = Wish::of(&request, None);
+        let priced = Reading::new(&request, &wish, &counters).nothing(Notes::default(), &market).expect("nothing");
+        assert!(!priced.purchasable && priced.remote_cart.is_none());
         assert_eq!(totals(&priced.quote), [(TotalKind::Subtotal, 0), (TotalKind::Total, 0)]);
         assert_eq!(codes(&priced.quote.messages), said);
     }

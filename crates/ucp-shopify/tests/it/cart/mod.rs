@@ -76,7 +76,7 @@ impl Counter {
         let storefront = Storefront::connect(options).await.expect("the shop says where it sells");
         let mut shop = Shop::new(Terms::default());
         shop.desk.catalog = Arc::new(storefront.clone());
-        shop.desk.pricer = Some(Arc::new(storefront.clone()));
+        shop.desk.remote_carts = Some(Arc::new(storefront.clone()));
         shop.desk.handlers = Arc::new([]);
         Self { shop, storefront, caller: platform("https://platform.example/profile", &[]), log }
     }

@@ -40,7 +40,7 @@ impl Counter {
         .await;
         let mut shop = Shop::new(Terms::default());
         shop.desk.catalog = Arc::new(storefront.clone());
-        shop.desk.pricer = Some(Arc::new(storefront));
+        shop.desk.remote_carts = Some(Arc::new(storefront));
         shop.desk.handlers = Arc::new([]);
         Some(Self { shop, upstream, caller: platform("https://platform.example/profile", &[]) })
     }

@@ -43,6 +43,37 @@ async fn documents_come_back_as_they_were_with_growing_versions() {
 }
 
 #[tokio::test]
+async fn carts_at_a_shop_behind_another_api_are_orphans_until_a_document_names_them() {
+    let directory = tempfile::tempdir().expect("directory");
+    let remote = |reference: &str| RemoteCartRef { reference: reference.into(), ..RemoteCartRef::default() };
+    let orphans = async |books: &Books, before, limit| {
+        let found = books.orphaned_remote_carts(now() + hours(before), limit).await.expect("reads");
+        found.into_iter().map(|cart| cart.reference).collect::<Vec<_>>()
+    };
+    {
+        let books = books(directory.path(), &[]);
+        for (nth, reference) in ["of a cart", "of a checkout", "of nobody", "of nobody else"].into_iter().enumerate() {
+            let at = now() + hours(i64::try_from(nth).expect("small"));
+            books.note_remote_cart(&remote(reference), at).await.expect("notes");
+        }
+        let cart = Cart { remote_cart: Some(remote("of a cart")), ..cart(ALICE, "cart_1") };
+        let checkout = Checkout { remote_cart: Some(remote("of a checkout")), ..checkout(ALICE, "chk_1", None) };
+        let change = Change { cart: at(cart, 0), checkout: at(checkout, 0), ..Change::default() };
+        assert_eq!(books.commits(change.clone()).await, Committed::Done);
+        books.note_remote_cart(&remote("of a cart"), now()).await.expect("notes");
+        assert_eq!(books.commits(change).await, Committed::Stale, "the version is another by now");
+    }
+    // After a restart.
+    let books = books(directory.path(), &[]);
+    assert_eq!(orphans(&books, 9, 9).await, ["of a cart", "of nobody", "of nobody else"]);
+    assert_eq!(orphans(&books, 9, 1).await, ["of a cart"]);
+    assert_eq!(orphans(&books, 3, 9).await, ["of a cart", "of nobody"]);
+    books.note_remote_cart(&remote("of a cart"), now() + hours(5)).await.expect("notes");
+    books.forget_remote_cart(&remote("of nobody")).await.expect("forgets");
+    assert_eq!(orphans(&books, 9, 9).await, ["of nobody else", "of a cart"]);
+}
+
+#[tokio::test]
 async fn tokens_open_what_they_belong_to_and_nothing_else() {
     let directory = tempfile::tempdir().expect("directory");
     let books = books(directory.path(), &[]);

@@ -82,7 +82,7 @@ fn cart(owner: &str, id: &str) -> Cart {
         totals: Vec::new(),
         discounts: None,
         messages: Vec::new(),
-        held: None,
+        remote_cart: None,
         canceled: false,
         created_at: now(),
         expires_at: now() + hours(24),
@@ -109,7 +109,7 @@ fn checkout(owner: &str, id: &str, cart_id: Option<&str>) -> Checkout {
         mandated: false,
         approval: None,
         evidence: None,
-        held: None,
+        remote_cart: None,
         created_at,
         expires_at: created_at + hours(6),
     }

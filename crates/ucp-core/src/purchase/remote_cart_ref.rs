@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// neither shown nor printed.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Held {
+pub struct RemoteCartRef {
     /// What the shop calls it.
     pub reference: String,
     /// What the shop calls its lines, by their identifiers here.
@@ -18,8 +18,8 @@ pub struct Held {
     pub continue_url: Option<String>,
 }
 
-impl fmt::Debug for Held {
+impl fmt::Debug for RemoteCartRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Held").field("lines", &self.lines.len()).finish_non_exhaustive()
+        f.debug_struct("RemoteCartRef").field("lines", &self.lines.len()).finish_non_exhaustive()
     }
 }

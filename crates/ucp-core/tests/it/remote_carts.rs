@@ -1,0 +1,166 @@
+//! Carts at a shop behind another API, and commits that do not come about.
+
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+};
+
+use async_trait::async_trait;
+use jiff::SignedDuration;
+use ucp_core::{
+    Outcome, Refusal,
+    call::SaleRequest,
+    cart,
+    operation::ById,
+    port::{Completion, SalesCapabilities},
+    purchase::{
+        caller::Visitor,
+        desk::{Desk, ORPHANED_AFTER},
+        pricing,
+        quote::{Facts, Good},
+        remote_cart::{PriceQuote, PriceRequest, RemoteCart},
+        remote_cart_ref::RemoteCartRef,
+        terms::Terms,
+    },
+};
+use ucp_testkit::{Fate, Shop, draft, platform};
+
+/// A shop behind another API that sells everything for a dollar.
+#[derive(Default)]
+struct Remote {
+    carts: Mutex<BTreeSet<String>>,
+    made: AtomicUsize,
+    unreachable: AtomicBool,
+}
+
+impl Remote {
+    fn carts(&self) -> BTreeSet<String> {
+        self.carts.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+#[async_trait]
+impl RemoteCart for Remote {
+    fn capabilities(&self) -> SalesCapabilities {
+        SalesCapabilities { completion: Completion::HandOff, orders: false, extensions: &[] }
+    }
+
+    async fn sync(&self, request: PriceRequest<'_>) -> Result<Option<PriceQuote>, Refusal> {
+        let reference = request.remote_cart.map_or_else(
+            || format!("remote {}", self.made.fetch_add(1, Ordering::Relaxed)),
+            |cart| cart.reference.clone(),
+        );
+        self.carts.lock().unwrap_or_else(PoisonError::into_inner).insert(reference.clone());
+        let good = |id: &str| Good {
+            id: id.to_owned(),
+            product_id: id.to_owned(),
+            title: id.to_owned(),
+            price: ucp_core::money::Amount::new(100).expect("an amount"),
+            image_url: None,
+            available: true,
+            stock: None,
+            weight_grams: 0,
+            needs_fulfillment: false,
+        };
+        let currency = "USD".parse().expect("a currency");
+        let facts = Facts {
+            currency,
+            own_currency: currency,
+            goods: request.draft.line_items.iter().map(|line| Some(good(&line.item))).collect(),
+            now: jiff::Timestamp::UNIX_EPOCH,
+        };
+        let PriceRequest { purpose, draft, caller, previous, .. } = request;
+        let quote = pricing::quote(purpose, draft, &facts, &Terms::default(), caller, previous)?;
+        let remote_cart = Some(RemoteCartRef { reference, ..RemoteCartRef::default() });
+        Ok(Some(PriceQuote { quote, purchasable: true, remote_cart }))
+    }
+
+    async fn fetch(&self, request: PriceRequest<'_>) -> Result<Option<PriceQuote>, Refusal> {
+        self.sync(request).await
+    }
+
+    async fn abandon(&self, cart: &RemoteCartRef, _: &Visitor) -> Result<(), Refusal> {
+        if self.unreachable.load(Ordering::Relaxed) {
+            return Err(Refusal::unavailable("The shop cannot be told.", 1));
+        }
+        self.carts.lock().unwrap_or_else(PoisonError::into_inner).remove(&cart.reference);
+        Ok(())
+    }
+}
+
+fn shop() -> (Shop, Arc<Remote>) {
+    let (mut shop, remote) = (Shop::new(Terms::default()), Arc::new(Remote::default()));
+    shop.desk = Desk { remote_carts: Some(Arc::clone(&remote) as _), ..shop.desk };
+    (shop, remote)
+}
+
+fn create() -> SaleRequest {
+    SaleRequest::CreateCart(cart::Create { draft: draft(&[("a", 1)]) })
+}
+
+/// Lets the time pass after which a cart without an owner is an orphan.
+fn wait(shop: &Shop) {
+    shop.clock.advance(ORPHANED_AFTER + SignedDuration::from_secs(1));
+}
+
+#[tokio::test]
+async fn a_cart_that_a_document_names_stays_and_ends_with_it() {
+    let (shop, remote) = shop();
+    let alice = platform("alice", &[]);
+    let Ok(Outcome::Answer(ucp_core::Answer::Cart(view))) = shop.call(&alice, create()).await else { panic!("a cart") };
+    wait(&shop);
+    assert_eq!(shop.desk.abandon_orphans(10).await.expect("looks"), 0);
+    assert_eq!(remote.carts().len(), 1);
+    let cancel = SaleRequest::CancelCart(ById { id: view.cart.id.clone() });
+    shop.call(&alice, cancel).await.expect("cancels");
+    assert!(remote.carts().is_empty());
+}
+
+#[tokio::test]
+async fn a_crash_between_the_cart_at_the_shop_and_the_commit_leaves_nothing_behind() {
+    let (shop, remote) = shop();
+    let alice = platform("alice", &[]);
+    shop.ledger.decide_fates(|_| Fate::FailsBefore);
+    for _ in 0..3 {
+        shop.call(&alice, create()).await.expect_err("nothing was committed");
+    }
+    shop.ledger.recover();
+    assert_eq!((remote.carts().len(), shop.ledger.carts().len()), (3, 0));
+    assert_eq!(shop.desk.abandon_orphans(10).await.expect("looks"), 0, "a call may still be about to commit");
+    wait(&shop);
+    assert_eq!(shop.desk.abandon_orphans(2).await.expect("looks"), 2);
+    assert_eq!(shop.desk.abandon_orphans(2).await.expect("looks"), 1);
+    assert!(remote.carts().is_empty());
+    assert_eq!(shop.desk.abandon_orphans(2).await.expect("looks"), 0);
+}
+
+#[tokio::test]
+async fn a_commit_that_fails_after_all_was_written_leaves_its_cart_alone() {
+    let (shop, remote) = shop();
+    shop.ledger.decide_fates(|_| Fate::FailsAfter);
+    shop.call(&platform("alice", &[]), create()).await.expect_err("nobody was told");
+    shop.ledger.recover();
+    wait(&shop);
+    assert_eq!(shop.desk.abandon_orphans(10).await.expect("looks"), 0);
+    assert_eq!((remote.carts().len(), shop.ledger.carts().len()), (1, 1));
+}
+
+#[tokio::test]
+async fn a_shop_that_cannot_be_told_is_told_later_and_keeps_no_other_cart_waiting() {
+    let (shop, remote) = shop();
+    let alice = platform("alice", &[]);
+    shop.ledger.decide_fates(|_| Fate::FailsBefore);
+    shop.call(&alice, create()).await.expect_err("nothing was committed");
+    wait(&shop);
+    remote.unreachable.store(true, Ordering::Relaxed);
+    shop.desk.abandon_orphans(1).await.expect_err("the shop cannot be told");
+    remote.unreachable.store(false, Ordering::Relaxed);
+    shop.call(&alice, create()).await.expect_err("nothing was committed");
+    wait(&shop);
+    assert_eq!(shop.desk.abandon_orphans(1).await.expect("looks"), 1);
+    assert_eq!(shop.desk.abandon_orphans(1).await.expect("looks"), 1);
+    assert!(remote.carts().is_empty());
+}
