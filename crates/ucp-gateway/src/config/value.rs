@@ -15,7 +15,7 @@ use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
     de::{self, MapAccess, Visitor, value::MapAccessDeserializer},
 };
-use ucp_store::sample::{self, SAMPLES, Sample};
+use ucp_shop::sample::{self, SAMPLES, Sample};
 use ucp_trust::limit::Quota;
 use url::Url;
 
