@@ -39,7 +39,6 @@ pub(crate) struct Directory {
     /// What the draft's service is called, where that is not the draft's own name.
     pub(crate) service: Option<OwnName>,
     /// How it is searched.
-    #[cfg_attr(not(feature = "directory"), expect(dead_code, reason = "there is nothing to search"))]
     pub(crate) search: Search,
 }
 

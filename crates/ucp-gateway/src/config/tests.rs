@@ -95,10 +95,10 @@ fn a_bare_start_needs_nothing() {
     let bare = Settings::resolve(&flags(&[]), clock::now()).expect("settings");
     let Sections { server, data, callers, .. } = &bare.sections;
     assert_eq!(server.listen.0, SocketAddr::from(([127, 0, 0, 1], 8080)));
-    assert_eq!((data.dir.to_str(), data.cache_mb.get(), data.sample.0.name), (Some("./data"), 64, "outfitters"));
+    assert_eq!((data.dir.to_str(), data.cache_mb.0, data.sample.0.name), (Some("./data"), 64, "outfitters"));
     assert_eq!(bare.payments.len(), 1, "a sandbox");
     assert_eq!(
-        (bare.policy, callers.anonymous, server.max_connections.get()),
+        (bare.policy, callers.anonymous, server.max_connections.0),
         (Policy::Development, Anonymous::Browsing, 1_024)
     );
     assert_eq!((bare.quotas().anonymous, server.max_in_flight), (None, None));
@@ -141,8 +141,8 @@ fn a_flag_goes_before_the_file_and_the_file_before_the_default() {
     let settings =
         resolve(file, &["--listen", "127.0.0.1:2", "--cache-mb", "10", "--policy", "require"]).expect("settings");
     let Sections { server, data, .. } = &settings.sections;
-    assert_eq!((server.listen.0.port(), data.cache_mb.get(), settings.policy), (2, 10, Policy::Require));
-    assert_eq!((server.max_connections.get(), server.mcp_error_status), (7, McpErrorStatus::Matching));
+    assert_eq!((server.listen.0.port(), data.cache_mb.0, settings.policy), (2, 10, Policy::Require));
+    assert_eq!((server.max_connections.0, server.mcp_error_status), (7, McpErrorStatus::Matching));
 }
 
 #[test]

@@ -45,7 +45,7 @@ impl Search {
     ) -> Self {
         let mut search = Self::usual();
         search.policy = Policy {
-            max_radius: said.max_radius_km.map(|most| f64::from(most.get()) * METRES_PER_KILOMETRE),
+            max_radius: said.max_radius_km.map(|most| f64::from(most.0) * METRES_PER_KILOMETRE),
             restricted_regions: said.restricted_regions.clone(),
         };
         for region in said.restricted_regions.iter().filter(|region| !is_region(region)) {
