@@ -330,6 +330,61 @@ mod starting {
         ["shop.db", "shop.db-wal", "shop.db-shm"].map(|name| fs::read(data.join(name)).ok())
     }
 
+    /// Every command that opens the store.
+    fn commands(data: &Path) -> [Command; 9] {
+        let of = |arguments: &[&str]| {
+            let mut command = binary();
+            command.args(arguments).arg("--data-dir").arg(data);
+            command
+        };
+        let goods = data.join("goods.jsonl");
+        fs::write(&goods, product("prod_new").to_string()).expect("a file");
+        let merchants = repository().join("crates/ucp-directory/sample/merchants.jsonl");
+        let path = |path: &Path| path.to_str().expect("a path").to_owned();
+        [
+            serve(data, "127.0.0.1:0"),
+            of(&["mcp", "--stdio"]),
+            of(&["import", &path(&goods)]),
+            of(&["import", "--merchants", &path(&merchants)]),
+            of(&["terms"]),
+            of(&["orders", "list"]),
+            of(&["orders", "ship", "ord_1"]),
+            of(&["webhooks", "list"]),
+            of(&["webhooks", "resend", "all"]),
+        ]
+    }
+
+    /// What every command says of a database that none of them opens, and that none of them changes.
+    fn refused_by_all(data: &Path) -> String {
+        let before = database(data);
+        let mut lines: Vec<_> = commands(data).iter_mut().map(fails).collect();
+        assert!(before == database(data), "what may be worth rescuing is kept");
+        lines.dedup();
+        assert_eq!(lines.len(), 1, "all commands say the same: {lines:#?}");
+        lines.remove(0)
+    }
+
+    #[test]
+    fn a_data_directory_of_a_newer_gateway_is_refused_with_both_versions() {
+        let data = sample_shop();
+        let set = |version: i64| {
+            let database = rusqlite::Connection::open(data.path().join("shop.db")).expect("the database");
+            let known: i64 = database.pragma_query_value(None, "user_version", |row| row.get(0)).expect("a number");
+            database.pragma_update(None, "user_version", version).expect("written");
+            known
+        };
+        let known = set(1_000);
+        let line = refused_by_all(data.path());
+        let file = data.path().join("shop.db");
+        let said = format!(
+            "ucp-gateway: the database {} has schema version 1000, but this version of the gateway only knows {known};",
+            file.display()
+        );
+        assert!(line.starts_with(&said), "{line}");
+        set(known);
+        drop(Gateway::on(data.path(), &[]));
+    }
+
     /// Also where the log beside it could stand in for it: whoever overwrites a database rarely thinks of its log.
     #[test]
     fn a_database_that_is_none_is_named_and_left_alone() {
@@ -340,38 +395,12 @@ mod starting {
         gateway.kill();
         let [_, log, _] = database(killed.path());
         assert!(log.is_some_and(|log| log.len() > 32), "a gateway that was killed leaves a log with something in it");
-        let merchants = repository().join("crates/ucp-store/sample/merchants.jsonl");
-        let commands = |data: &Path| {
-            let of = |arguments: &[&str]| {
-                let mut command = binary();
-                command.args(arguments).arg("--data-dir").arg(data);
-                command
-            };
-            let goods = data.join("goods.jsonl");
-            fs::write(&goods, product("prod_new").to_string()).expect("a file");
-            let path = |path: &Path| path.to_str().expect("a path").to_owned();
-            [
-                serve(data, "127.0.0.1:0"),
-                of(&["mcp", "--stdio"]),
-                of(&["import", &path(&goods)]),
-                of(&["import", "--merchants", &path(&merchants)]),
-                of(&["terms"]),
-                of(&["orders", "list"]),
-                of(&["orders", "ship", "ord_1"]),
-                of(&["webhooks", "list"]),
-                of(&["webhooks", "resend", "all"]),
-            ]
-        };
         for template in [&stopped, &killed] {
             for content in [b"garbage".repeat(1_000), b"SQLite format 3\0".to_vec(), vec![0xff; 4_096]] {
                 let data = crate::harness::folder();
                 crate::harness::copy(template.path(), data.path());
                 fs::write(data.path().join("shop.db"), &content).expect("written");
-                let before = database(data.path());
-                let mut lines: Vec<_> = commands(data.path()).iter_mut().map(fails).collect();
-                assert!(before == database(data.path()), "what may be worth rescuing is kept");
-                lines.dedup();
-                let [line] = &lines[..] else { panic!("all commands say the same: {lines:#?}") };
+                let line = refused_by_all(data.path());
                 let file = data.path().join("shop.db");
                 let said =
                     format!("ucp-gateway: {} is not an SQLite database: it must begin with the header", file.display());

@@ -9,7 +9,7 @@
 //! | :-- | :-- |
 //! | [`profile`] | what the shop says about itself |
 //! | [`platform`] | what the gateway says about itself there |
-//! | [`owners`] | to whom carts, checkouts and orders belong that the shop keeps |
+//! | `owners` | to whom carts, checkouts and orders belong that the shop keeps |
 //! | [`webhook`] | what the shop tells about orders |
 //! | `known` | finding the shop, and what is known of it |
 //! | `peer` | asking it |
@@ -32,7 +32,7 @@ mod introduction;
 mod known;
 mod mandates;
 mod mcp;
-pub mod owners;
+mod owners;
 mod peer;
 pub mod platform;
 pub mod profile;
@@ -58,7 +58,10 @@ use ucp_core::{
     Code, Operation, Refusal, Release,
     catalog::lookup,
     operation::{AP2_MANDATE, Class, Effect, Offering, Resource},
-    port::{Carried, MAX_IDS, Relay, Relayed, Written},
+    port::{
+        Carried, MAX_IDS, Relay, Relayed, Written,
+        owners::{Owner, Owners},
+    },
     purchase::{caller::Caller, ledger::Ledger, payment::Declaration},
 };
 use ucp_trust::signature::SigningKey;
@@ -67,7 +70,7 @@ use ucp_wire::relay;
 use self::{
     batch::LEAST,
     mandates::PLATFORMS,
-    owners::{Owner, Owners, nothing},
+    owners::nothing,
     peer::{Now, Peer, Question},
     profile::{ProfileError, Transport},
     told::{Told, Trouble},

@@ -8,15 +8,14 @@ use std::time::{Duration, SystemTime};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName};
 use serde_json::{Map, Value};
-use ucp_core::{Code, Operation, Refusal};
+use ucp_core::{
+    Code, Operation, Refusal,
+    port::owners::{Kind, Owned, Owner},
+};
 use ucp_trust::signature::{Component, Message, RequestLine, Signed, Start};
 use ucp_wire::relay;
 
-use super::{
-    Bridge, digest_id,
-    owners::{Kind, LONGER, Owned, Owner},
-    portable,
-};
+use super::{Bridge, digest_id, owners::LONGER, portable};
 
 const WEBHOOK_ID: HeaderName = HeaderName::from_static("webhook-id");
 const WEBHOOK_TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");

@@ -6,6 +6,7 @@
 mod backend;
 mod body;
 mod catalog;
+pub mod owners;
 mod relay;
 mod sales;
 

@@ -23,7 +23,7 @@ use ucp_core::{
 };
 use ucp_net::Counters;
 use ucp_payment::Secret;
-use ucp_store::Books;
+use ucp_sqlite::SqliteStore;
 
 use crate::{
     clock,
@@ -76,7 +76,7 @@ impl From<NotTaken> for Failure {
 }
 
 /// The routes, behind the token.
-pub(crate) fn router(books: Books, counters: Option<Arc<Counters>>, token: Secret) -> Router {
+pub(crate) fn router(store: SqliteStore, counters: Option<Arc<Counters>>, token: Secret) -> Router {
     let upstream = async move || match &counters {
         Some(counters) => Ok(Document(json!(counters.snapshot()))),
         None => Err(Failure(StatusCode::NOT_FOUND, "the shop is the embedded one, and has no upstream".to_owned())),
@@ -94,7 +94,7 @@ pub(crate) fn router(books: Books, counters: Option<Arc<Counters>>, token: Secre
                 "there is nothing here; see `/orders`, `/webhooks` and `/upstream`".to_owned(),
             )
         })
-        .with_state(Arc::new(books))
+        .with_state(store)
         .layer(DefaultBodyLimit::max(MAX_BODY))
         .layer(middleware::from_fn_with_state(token, guard))
 }
@@ -116,17 +116,17 @@ async fn guard(State(token): State<Secret>, request: Request, next: Next) -> Res
     response
 }
 
-async fn list(State(books): State<Arc<Books>>) -> Answer {
-    let orders = books.newest_orders(LISTED).await?;
+async fn list(State(store): State<SqliteStore>) -> Answer {
+    let orders = store.newest_orders(LISTED).await?;
     Ok(Document(orders.iter().map(orders::shown).collect()))
 }
 
-async fn show(State(books): State<Arc<Books>>, Path(id): Path<String>) -> Answer {
-    let order = books.any_order(&id).await?;
+async fn show(State(store): State<SqliteStore>, Path(id): Path<String>) -> Answer {
+    let order = store.any_order(&id).await?;
     Ok(Document(orders::shown(&order.ok_or(NotTaken::NoSuchOrder(id))?)))
 }
 
-async fn step(State(books): State<Arc<Books>>, Path((id, step)): Path<(String, String)>, body: Bytes) -> Answer {
+async fn step(State(store): State<SqliteStore>, Path((id, step)): Path<(String, String)>, body: Bytes) -> Answer {
     let details = if body.is_empty() {
         Details::default()
     } else {
@@ -135,15 +135,15 @@ async fn step(State(books): State<Arc<Books>>, Path((id, step)): Path<(String, S
         serde_json::from_value(document).map_err(|error| wrong(error.to_string()))?
     };
     let step = Step::of(&step, details).map_err(|problem| Failure(StatusCode::BAD_REQUEST, problem))?;
-    Ok(Document(orders::shown(&orders::take(&books, &id, &step, clock::timestamp).await?)))
+    Ok(Document(orders::shown(&orders::take(&store, &id, &step, clock::timestamp).await?)))
 }
 
-async fn webhooks(State(books): State<Arc<Books>>) -> Answer {
-    Ok(Document(json!(books.notices(LISTED).await?)))
+async fn webhooks(State(store): State<SqliteStore>) -> Answer {
+    Ok(Document(json!(store.notices(LISTED).await?)))
 }
 
-async fn resend(State(books): State<Arc<Books>>, Path(id): Path<String>) -> Answer {
-    if books.resend(&id, clock::timestamp()).await? {
+async fn resend(State(store): State<SqliteStore>, Path(id): Path<String>) -> Answer {
+    if store.resend(&id, clock::timestamp()).await? {
         return Ok(Document(json!({ "id": id, "state": "waiting" })));
     }
     Err(Failure(StatusCode::NOT_FOUND, format!("there is no webhook `{id}`; see `/webhooks`")))

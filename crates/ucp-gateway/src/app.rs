@@ -24,7 +24,8 @@ use ucp_service::{
     platform::{Business, Platforms, Policy},
     signing::CurrentKey,
 };
-use ucp_store::{Books, Shop, StoreError};
+use ucp_shop::Shop;
+use ucp_sqlite::{SqliteStore, StoreError};
 use ucp_trust::{
     address::{ProfileUrl, Reach},
     directory::{Directory, DirectoryOptions},
@@ -60,7 +61,7 @@ pub(crate) struct App {
     publications: Publications,
     /// Where the embedded shop sells.
     desk: Option<Desk>,
-    books: Books,
+    sqlite: SqliteStore,
     /// What happens between the gateway and a shop that is elsewhere.
     counters: Option<Arc<Counters>>,
     /// Tells platforms about their orders.
@@ -93,7 +94,7 @@ impl App {
         callers::register(&directory, &settings.platforms)?;
         let platforms = Platforms::new(business, callers::policy(settings), settings.reach, directory);
         let gate = Gate::new(callers::rules(settings, public_url, &signing_key), platforms.clone());
-        let directory = merchants::open(store.database(), &settings.directory)?;
+        let directory = merchants::open(store.sqlite(), &settings.directory)?;
         let handler = CallHandler::new(Backend { shop, directory }, platforms.clone(), callers::access(settings));
 
         let error_status = match settings.sections.server.mcp_error_status {
@@ -137,14 +138,14 @@ impl App {
                 (router, desk, post)
             }
         };
-        let books = Books::new(Arc::clone(store.database()));
-        let courier = webhooks::courier(books.clone(), post, settings, &signing_key, &base)?;
-        Ok(Self { router, name, keyring, signing_key, publications, desk, books, counters, courier: Some(courier) })
+        let sqlite = store.sqlite().clone();
+        let courier = webhooks::courier(sqlite.clone(), post, settings, &signing_key, &base)?;
+        Ok(Self { router, name, keyring, signing_key, publications, desk, sqlite, counters, courier: Some(courier) })
     }
 
-    /// The books of the shop.
-    pub(crate) fn books(&self) -> &Books {
-        &self.books
+    /// Where orders and notices are kept.
+    pub(crate) fn sqlite(&self) -> &SqliteStore {
+        &self.sqlite
     }
 
     /// What happens between the gateway and a shop that is elsewhere.
@@ -171,7 +172,7 @@ impl App {
 
     /// Removes what nobody will ask for any more.
     pub(crate) async fn prune(&self) {
-        if let Err(refusal) = self.books.prune(clock::timestamp()).await {
+        if let Err(refusal) = self.sqlite.prune(clock::timestamp()).await {
             tracing::error!(reason = refusal.content, "what is out of date cannot be removed");
         }
     }
@@ -251,8 +252,10 @@ pub(crate) fn desktop_server(shop: &Shop) -> Result<Server, StoreError> {
     );
     let (url, handlers) = (ucp_wire::documents::DEFAULT_PUBLIC_URL, desk.declarations());
     let publication = Publication::new(Endpoint::Root, &offering, &Names::default(), url, &[], &handlers);
-    let backend =
-        Backend { shop: embedded::selling(shop, &desk), directory: merchants::open(shop.database(), &settings)? };
+    let backend = Backend {
+        shop: embedded::selling(shop, &desk),
+        directory: merchants::open(shop.database().store(), &settings)?,
+    };
     let handler = CallHandler::new(backend, platforms, Access::OPEN);
     Ok(Server::new(handler, Endpoint::Root, &offering.operations, publication.openrpc().bytes(), true))
 }

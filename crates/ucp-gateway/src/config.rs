@@ -46,6 +46,10 @@ use ucp_net::outbound::{Certificate, certificates};
 use ucp_trust::{address::Reach, api_key::ApiKeys, client::TrustedProxies, limit::Quotas};
 use url::{Host, Url};
 
+#[cfg(feature = "directory")]
+pub(crate) use self::directory::Search;
+#[cfg(not(feature = "directory"))]
+pub(crate) use self::directory::WITHOUT;
 pub(crate) use self::{
     admin::Admin,
     choice::{Anonymous, BackendKind, Check, McpErrorStatus, Policy, Signed, TokenKind, Transport},

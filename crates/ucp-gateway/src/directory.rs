@@ -1,19 +1,14 @@
 //! The directory of merchants beside the shop: which of its operations are mounted, under which names, and who knows where
 //! addresses are.
 
-use std::sync::Arc;
-
 use ucp_core::{
     Operation,
-    merchant::port::Geocoder,
     negotiation::Names,
     operation::{COMMON, MERCHANT, Offering, RESTAURANT},
     port,
 };
-use ucp_store::{
-    Database, StoreError,
-    directory::{Directory, geocode::Chain},
-};
+use ucp_shop::{Opening, sample::Sample};
+use ucp_sqlite::{SqliteStore, StoreError};
 
 use crate::config;
 
@@ -38,16 +33,36 @@ pub(crate) fn names(settings: &config::Directory) -> Names {
     names
 }
 
+/// What a new shop with a data set starts with: its goods, and the merchants that go with it.
+pub(crate) fn sample(sample: &Sample) -> Opening {
+    let opening = sample.opening();
+    #[cfg(feature = "directory")]
+    if sample.merchants {
+        return Opening { beside: ucp_directory::sample::fill, ..opening };
+    }
+    opening
+}
+
 /// Opens the directory, if anything of it is mounted. Blocks until all merchants are read.
-pub(crate) fn open(
-    database: &Arc<Database>,
-    settings: &config::Directory,
-) -> Result<Option<port::Directory>, StoreError> {
+#[cfg(feature = "directory")]
+pub(crate) fn open(store: &SqliteStore, settings: &config::Directory) -> Result<Option<port::Directory>, StoreError> {
+    use std::sync::Arc;
+
+    use ucp_core::merchant::port::Geocoder;
+    use ucp_directory::{Directory, geocode::Chain};
+
     if !settings.merchants && !settings.locations {
         return Ok(None);
     }
-    let merchants = Arc::new(Directory::open(database, settings.policy.clone(), settings.cache_bytes)?);
-    let asked = settings.geocoder.clone().map(|geocoder| geocoder as Arc<dyn Geocoder>);
-    let geocoder = Chain::usual(Arc::clone(&merchants) as Arc<dyn Geocoder>, asked, &settings.places);
+    let config::Search { policy, cache_bytes, places, geocoder } = &settings.search;
+    let merchants = Arc::new(Directory::open(store, policy.clone(), *cache_bytes)?);
+    let asked = geocoder.clone().map(|geocoder| geocoder as Arc<dyn Geocoder>);
+    let geocoder = Chain::usual(Arc::clone(&merchants) as Arc<dyn Geocoder>, asked, places);
     Ok(Some(port::Directory { merchants, geocoder: Arc::new(geocoder) }))
+}
+
+/// No directory: nothing of it can be configured in a binary without the feature.
+#[cfg(not(feature = "directory"))]
+pub(crate) fn open(_: &SqliteStore, _: &config::Directory) -> Result<Option<port::Directory>, StoreError> {
+    Ok(None)
 }

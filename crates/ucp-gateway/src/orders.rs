@@ -17,7 +17,7 @@ use ucp_core::{
         totals::{TotalKind, amount_of},
     },
 };
-use ucp_store::Books;
+use ucp_sqlite::SqliteStore;
 use url::Url;
 
 /// How often a step is decided again because somebody else changed the order meanwhile.
@@ -147,19 +147,19 @@ impl Step {
 
 /// Takes a step with an order. Yields the order as it is then.
 pub(crate) async fn take(
-    books: &Books,
+    store: &SqliteStore,
     id: &str,
     step: &Step,
     now: fn() -> Timestamp,
 ) -> Result<Stored<Order>, NotTaken> {
     for _ in 0..TRIES {
-        let order = books.any_order(id).await.map_err(NotTaken::Unavailable)?;
+        let order = store.any_order(id).await.map_err(NotTaken::Unavailable)?;
         let Stored { mut document, version } = order.ok_or_else(|| NotTaken::NoSuchOrder(id.to_owned()))?;
         let stock = step.apply(&mut document, now())?;
         let taken = Stored { document, version: version + 1 };
         let stored = Stored { document: taken.document.clone(), version };
         let change = Change { order: Some(stored), stock, ..Change::default() };
-        if books.commit(change, None).await.map_err(NotTaken::Unavailable)? == Committed::Done {
+        if store.commit(change, None).await.map_err(NotTaken::Unavailable)? == Committed::Done {
             return Ok(taken);
         }
     }

@@ -7,7 +7,7 @@ use http::HeaderValue;
 use ucp_core::{Refusal, purchase::desk::permalink};
 use ucp_rest::publication::PROFILE_PATH;
 use ucp_service::{platform::Platforms, signing::CurrentKey};
-use ucp_store::Books;
+use ucp_sqlite::SqliteStore;
 use ucp_trust::{address::Reach, post::Poster};
 use ucp_webhook::{
     courier::Courier,
@@ -29,7 +29,7 @@ pub(crate) struct Post {
 
 /// The courier of a shop that is reached under `base`.
 pub(crate) fn courier(
-    books: Books,
+    store: SqliteStore,
     post: Post,
     settings: &Settings,
     signing_key: &Arc<CurrentKey>,
@@ -37,7 +37,7 @@ pub(crate) fn courier(
 ) -> Result<Courier, Box<dyn std::error::Error>> {
     let (pages, signing_key) = (base.to_owned(), Arc::clone(signing_key));
     Ok(Courier {
-        outbox: Arc::new(books),
+        outbox: Arc::new(store),
         recipients: Arc::new(Known(post.platforms)),
         post: Arc::new(Poster::new(&fetch_options(settings, post.reach))?),
         form: post.form,

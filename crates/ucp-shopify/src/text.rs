@@ -1,7 +1,7 @@
 //! Texts and addresses that come from a merchant, or from whoever writes into the merchant's shop.
 
 use ucp_core::text::{clean, is_invisible};
-use ucp_html::to_text;
+use ucp_import::html::to_text;
 use url::{Host, Url};
 
 /// The longest name, label or title, in characters.

@@ -24,7 +24,7 @@ use ucp_core::{
     Refusal, Release,
     order::{
         View,
-        outbox::{Attempted, Claim, Content, Outbox, State, Wanted},
+        outbox::{Attempted, Claim, Content, Outbox, Payload, State, Wanted},
     },
 };
 use ucp_trust::{
@@ -278,7 +278,7 @@ impl Courier {
 
     /// Delivers a notice. The outer error is one of the outbox.
     async fn deliver(&self, content: &Content, key: Option<&SigningKey>) -> Result<Result<(), Failure>, Refusal> {
-        let Content { notice, order, letter, .. } = content;
+        let Content { notice, payload, .. } = content;
         let passing = |problem| Ok(Err(Failure::Passing(problem, None)));
         let recipient = match self.recipients.find(&notice.owner).await {
             Ok(recipient) => recipient,
@@ -289,14 +289,11 @@ impl Courier {
             Ok(url) => url,
             Err(rejection) => return passing(format!("the webhook address {rejection}")),
         };
-        let letter = match letter {
-            Some(letter) => letter.clone(),
-            None => {
-                let view = View {
-                    permalink_url: (self.permalink)(&order.token),
-                    order: Box::new(order.clone()),
-                    messages: Vec::new(),
-                };
+        let letter = match payload {
+            Payload::Letter(letter) => letter.clone(),
+            Payload::Order(order) => {
+                let view =
+                    View { permalink_url: (self.permalink)(&order.token), order: order.clone(), messages: Vec::new() };
                 let Some(letter) = self.form.write(notice, view, &recipient) else {
                     return Ok(Err(Failure::Unwanted));
                 };

@@ -11,11 +11,11 @@ use std::{
 use http::{HeaderMap, HeaderValue, header::CONTENT_TYPE};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
-use ucp_bridge::{Token, owners::Kind, profile::Transport};
+use ucp_bridge::{Token, profile::Transport};
 use ucp_core::{
     Code, Operation, Release,
     operation::Offering,
-    port::{Relay as _, Trace},
+    port::{Relay as _, Trace, owners::Kind},
 };
 use ucp_testkit::wait;
 use ucp_trust::signature::{Message, RequestLine, Scheme, Signed, SigningKey, Start, sign_response};

@@ -1,8 +1,8 @@
 //! Shops with sessions, streams and manners of their own; and shops with none.
 
 use serde_json::{Value, json};
-use ucp_bridge::{owners::Kind, profile::Transport};
-use ucp_core::{Code, Operation, Release};
+use ucp_bridge::profile::Transport;
+use ucp_core::{Code, Operation, Release, port::owners::Kind};
 
 use super::stub::{Act, Got, Stub, ask, bridge, call, document, opened, options, own, tool, ucp};
 

@@ -7,11 +7,11 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use ucp_bridge::{Bridge, owners::Kind, platform, profile::Transport};
+use ucp_bridge::{Bridge, platform, profile::Transport};
 use ucp_core::{
     Code, Operation, Release,
     operation::{AP2_MANDATE, Offering},
-    port::{Carried, Relay as _, Relayed},
+    port::{Carried, Relay as _, Relayed, owners::Kind},
     purchase::caller::Caller,
 };
 use ucp_trust::{

@@ -16,18 +16,17 @@ use http::{HeaderMap, Method};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio::time::Instant;
-use ucp_bridge::{
-    Bridge, Options, SetupError,
-    owners::{Kind, Owned, Owner, Owners},
-    profile::Transport,
-};
+use ucp_bridge::{Bridge, Options, SetupError, profile::Transport};
 use ucp_core::{
     Operation, Refusal, Release, cart, checkout,
     message::Message,
     negotiation::Active,
     operation::Offering,
     order,
-    port::{Carried, Relay as _, Relayed, Trace},
+    port::{
+        Carried, Relay as _, Relayed, Trace,
+        owners::{Kind, Owned, Owner, Owners},
+    },
     purchase::{
         caller::{Caller, Visitor},
         ledger::{Change, Committed, Kept, Key, Ledger, Stored},

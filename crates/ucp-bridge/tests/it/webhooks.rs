@@ -5,13 +5,12 @@ use std::time::{Duration, SystemTime};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Value, json};
-use ucp_bridge::{
-    Bridge,
-    owners::{Kind, Owner},
-    profile::Transport,
-    webhook::Notice,
+use ucp_bridge::{Bridge, profile::Transport, webhook::Notice};
+use ucp_core::{
+    Code, Refusal, Release,
+    operation::Offering,
+    port::owners::{Kind, Owner},
 };
-use ucp_core::{Code, Refusal, Release, operation::Offering};
 use ucp_testkit::wait;
 use ucp_trust::signature::{RequestLine, Scheme, SigningKey, sign_request};
 

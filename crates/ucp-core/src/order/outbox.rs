@@ -1,7 +1,8 @@
 //! The port behind which platforms are told about their orders (rules WHK-01 to WHK-04).
 //!
 //! Whatever stores an order queues a notice in the same commit, so that none is lost and none is about something that
-//! never happened. A notice carries the order as it was then. Those of one order go out one after the other: a later one
+//! never happened. A notice carries the order as it was then, or what a shop elsewhere has
+//! written about it. Those of one order go out one after the other: a later one
 //! waits until the earlier one is settled. What was sent the first time is kept and sent again, byte by byte, under the
 //! same identifier.
 //!
@@ -98,10 +99,17 @@ pub struct Content {
     pub notice: Notice,
     /// Since when it is tried: the time until it expires is counted from here.
     pub since: Timestamp,
-    /// The order, as it was then.
-    pub order: Order,
-    /// What was sent before; `None` before the first try.
-    pub letter: Option<Letter>,
+    /// What it says.
+    pub payload: Payload,
+}
+
+/// What a notice says.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Payload {
+    /// The order as it was then. Before the first try.
+    Order(Box<Order>),
+    /// What was sent before, or what a shop elsewhere has written.
+    Letter(Letter),
 }
 
 /// What came of a try.

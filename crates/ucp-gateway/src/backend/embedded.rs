@@ -13,18 +13,20 @@ use ucp_payment::{
     processor::{self, Processor},
     sandbox,
 };
-use ucp_store::{Books, Options, Shop, StoreError};
+use ucp_shop::{Options, Shop};
+use ucp_sqlite::StoreError;
 
 use super::Opened;
 use crate::{
     clock,
     config::{self, Data, Settings, payment::Kind},
+    directory,
 };
 
 /// Opens the shop in a data directory, or fills the directory with a sample.
 pub(crate) fn open_shop(data: &Data) -> Result<Shop, StoreError> {
     let options = Options { cache_bytes: data.cache_mb.bytes(), ..Options::new(&*data.dir) };
-    Shop::open_or_create(&options, || data.sample.0.opening())
+    Shop::open_or_create(&options, || directory::sample(data.sample.0))
 }
 
 /// The shop, ready to be asked at `base`.
@@ -50,7 +52,7 @@ pub(crate) fn selling(shop: &Shop, desk: &Desk) -> port::Shop {
 pub(crate) fn desk(shop: &Shop, handlers: Handlers, base: &str) -> Desk {
     Desk {
         catalog: Arc::new(shop.clone()),
-        ledger: Arc::new(Books::new(Arc::clone(shop.database()))),
+        ledger: Arc::new(shop.database().store().clone()),
         terms: shop.database().terms(),
         remote_carts: None,
         handlers,

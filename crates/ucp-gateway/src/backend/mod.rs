@@ -18,8 +18,6 @@ use std::{error::Error, sync::Arc, time::Duration};
 use axum::Router;
 use ucp_bridge::Bridge;
 use ucp_core::{
-    catalog::market::Market,
-    money::Currency,
     port::{self, Catalog},
     purchase::{desk::Desk, payment::Declaration, remote_cart::RemoteCart, terms::Terms},
 };
@@ -30,7 +28,8 @@ use ucp_net::{
     rate::Rate,
 };
 use ucp_service::signing::CurrentKey;
-use ucp_store::{Books, Database, Opening, Shop, StoreError};
+use ucp_shop::Shop;
+use ucp_sqlite::{SqliteStore, StoreError};
 
 use crate::{
     clock,
@@ -43,7 +42,7 @@ pub(crate) enum Store {
     /// The shop that is served.
     Embedded(Shop),
     /// What is kept beside a shop that is elsewhere.
-    Beside(Arc<Database>),
+    Beside(SqliteStore),
 }
 
 impl Store {
@@ -51,35 +50,16 @@ impl Store {
     pub(crate) fn open(settings: &Settings) -> Result<Self, StoreError> {
         match &settings.upstream {
             None => embedded::open_shop(&settings.sections.data).map(Self::Embedded),
-            Some(upstream) => {
-                let opening = || Opening::of(unknown_market(upstream));
-                Database::open_or_create(&settings.sections.data.dir, opening)
-                    .map(|database| Self::Beside(Arc::new(database)))
-            }
+            Some(_) => SqliteStore::open_or_create(&settings.sections.data.dir).map(Self::Beside),
         }
     }
 
-    /// The database.
-    pub(crate) fn database(&self) -> &Arc<Database> {
+    /// The SQLite store.
+    pub(crate) fn sqlite(&self) -> &SqliteStore {
         match self {
-            Self::Embedded(shop) => shop.database(),
-            Self::Beside(database) => database,
+            Self::Embedded(shop) => shop.database().store(),
+            Self::Beside(store) => store,
         }
-    }
-}
-
-/// What a shop speaks and trades in that will say so itself.
-fn unknown_market(upstream: &Upstream) -> Market {
-    Market {
-        name: upstream.url.host_str().unwrap_or_default().to_owned(),
-        currency: Currency::USD,
-        currencies: Vec::new(),
-        language: "en".to_owned(),
-        languages: Vec::new(),
-        countries: std::collections::BTreeMap::new(),
-        by_country: false,
-        rates: std::collections::BTreeMap::new(),
-        links: Vec::new(),
     }
 }
 
@@ -110,8 +90,8 @@ pub(crate) async fn open(
 ) -> Result<Opened, Box<dyn Error>> {
     match (store, &settings.upstream) {
         (Store::Embedded(shop), _) => embedded::open(shop, settings, base),
-        (Store::Beside(database), Some(upstream)) => {
-            let place = Place { settings, upstream, base, database, signing_key };
+        (Store::Beside(sqlite), Some(upstream)) => {
+            let place = Place { settings, upstream, base, sqlite, signing_key };
             match settings.sections.upstream.backend {
                 BackendKind::Shopify => shopify::open(&place).await,
                 BackendKind::Ucp => ucp::open(&place).await,
@@ -130,7 +110,7 @@ impl Opened {
         let shop = Arc::new(shop);
         let desk = Desk {
             catalog: Arc::clone(&shop) as _,
-            ledger: Arc::new(Books::new(Arc::clone(place.database))),
+            ledger: Arc::new(place.sqlite.clone()),
             terms: Arc::new(Terms::default()),
             handlers: Arc::new([]),
             remote_carts: Some(Arc::clone(&shop) as _),
@@ -195,7 +175,7 @@ struct Place<'a> {
     /// The address of the gateway, without trailing slash.
     base: &'a str,
     /// What is kept beside it.
-    database: &'a Arc<Database>,
+    sqlite: &'a SqliteStore,
     /// What the gateway signs with.
     signing_key: &'a Arc<CurrentKey>,
 }

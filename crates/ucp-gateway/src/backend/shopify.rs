@@ -18,7 +18,7 @@ use crate::{
 };
 
 pub(super) async fn open(place: &Place<'_>) -> Result<Opened, Box<dyn Error>> {
-    let Place { upstream, database, .. } = place;
+    let Place { upstream, sqlite, .. } = place;
     let section = &place.settings.sections.upstream;
     let token = match (&upstream.token, section.token_kind) {
         (None, _) => Token::None,
@@ -26,7 +26,7 @@ pub(super) async fn open(place: &Place<'_>) -> Result<Opened, Box<dyn Error>> {
         (Some(token), TokenKind::Public) => Token::public(token.reveal())?,
     };
     let mut options =
-        Options::new(reached("shopify", place), token, database.cursor_key().clone(), monotonic(), chance());
+        Options::new(reached("shopify", place), token, sqlite.cursor_key().clone(), monotonic(), chance());
     options.version.clone_from(&upstream.api_version);
     options.bot = identity(place, &upstream.bot).map(Arc::new);
     options.capacity = Capacity { bytes: section.cache_mb.bytes(), ..options.capacity };

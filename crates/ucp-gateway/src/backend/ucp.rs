@@ -3,7 +3,6 @@
 
 use std::{error::Error, net::IpAddr, sync::Arc, time::Duration};
 
-use async_trait::async_trait;
 use axum::{
     Router,
     extract::{Path, Request, State},
@@ -11,10 +10,8 @@ use axum::{
     routing::{get, post},
 };
 use http::header;
-use jiff::Timestamp;
 use ucp_bridge::{
     Bridge, Options, Token,
-    owners::{Kind, Owned, Owner, Owners},
     platform::{ORDERS_PATH, beside, profile, profile_path},
     profile::Transport,
     webhook::Notice,
@@ -27,7 +24,7 @@ use ucp_core::{
 use ucp_net::coalescing::Capacity;
 use ucp_rest::error;
 use ucp_service::{body, gate::Peer, signing::CurrentKey};
-use ucp_store::{Books, relayed};
+use ucp_sqlite::{Forwarded, SqliteStore};
 use ucp_trust::{
     client::{ClientAddress, TrustedProxies},
     jwk::PublicKey,
@@ -55,7 +52,6 @@ const CACHE_CONTROL: &str = "public, max-age=300";
 /// Opens the bridge to the shop, which is asked who it is.
 pub(super) async fn open(place: &Place<'_>) -> Result<Opened, Box<dyn Error>> {
     let (upstream, section) = (place.upstream, &place.settings.sections.upstream);
-    let books = Books::new(Arc::clone(place.database));
     let signing_key = Arc::clone(place.signing_key);
     let options = Options {
         call: call(place),
@@ -70,15 +66,15 @@ pub(super) async fn open(place: &Place<'_>) -> Result<Opened, Box<dyn Error>> {
         base: place.base.to_owned(),
         key: Arc::new(move || signing_key.get()),
         now: Arc::new(clock::timestamp),
-        ledger: Arc::new(books.clone()),
-        owners: Arc::new(Remembered(books.clone())),
+        ledger: Arc::new(place.sqlite.clone()),
+        owners: Arc::new(place.sqlite.clone()),
     };
     let bridge = Bridge::open(options, monotonic(), chance()).await?;
     let handlers = bridge.payment_handlers();
     let quotas = place.settings.quotas();
     let desk = Arc::new(Desk {
         bridge: bridge.clone(),
-        books,
+        sqlite: place.sqlite.clone(),
         base: Url::parse(place.base)?,
         signing_key: Arc::clone(place.signing_key),
         trusted_proxies: place.settings.trusted_proxies.clone(),
@@ -113,36 +109,10 @@ fn call(place: &Place<'_>) -> ucp_net::Options {
     call
 }
 
-/// Owners, in the books.
-struct Remembered(Books);
-
-#[async_trait]
-impl Owners for Remembered {
-    async fn owned(&self, kind: Kind, id: &str) -> Result<Option<Owned>, Refusal> {
-        let found = self.0.relayed_owned(kind.as_str(), id).await?;
-        Ok(found.map(|(relayed::Owner { platform, release, mandates }, until)| Owned {
-            owner: Owner { platform, release, mandates },
-            until,
-        }))
-    }
-
-    async fn claim(&self, kind: Kind, id: &str, owner: &Owner, until: Timestamp) -> Result<Owner, Refusal> {
-        let Owner { platform, release, mandates } = owner.clone();
-        let claimant = relayed::Owner { platform, release, mandates };
-        let relayed::Owner { platform, release, mandates } =
-            self.0.relayed_claim(kind.as_str(), id, &claimant, until).await?;
-        Ok(Owner { platform, release, mandates })
-    }
-
-    async fn extend(&self, kind: Kind, id: &str, until: Timestamp) -> Result<(), Refusal> {
-        self.0.relayed_extend(kind.as_str(), id, until).await
-    }
-}
-
 /// What the shop finds at the gateway.
 struct Desk {
     bridge: Bridge,
-    books: Books,
+    sqlite: SqliteStore,
     base: Url,
     signing_key: Arc<CurrentKey>,
     trusted_proxies: TrustedProxies,
@@ -203,8 +173,8 @@ impl Desk {
         let at = clock::timestamp();
         let document = relay::notice(dialect(owner.release), body, &Occasion { id: &id, at });
         let letter = Letter { release: owner.release, body: document.into_bytes() };
-        let new =
-            self.books.forward(relayed::Forwarded { id: id.clone(), owner: owner.platform, order, letter, at }).await?;
+        let forwarded = Forwarded { id: id.clone(), owner: owner.platform, order_id: order, letter, at };
+        let new = self.sqlite.forward(forwarded).await?;
         tracing::debug!(webhook.id = id, new, "the shop told about an order");
         Ok(())
     }

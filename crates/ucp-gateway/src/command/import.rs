@@ -3,6 +3,7 @@
 //! Good rows are kept, bad rows are reported with their line; products are written in batches, each whole or not at all.
 //! A gateway that serves the same directory notices by itself.
 
+#[cfg(feature = "directory")]
 mod merchants;
 
 use std::{
@@ -21,10 +22,11 @@ use ucp_core::{
     catalog::{market::Market, record::Record},
     money::Currency,
 };
-use ucp_store::{
-    Database, Opening, Put,
+use ucp_shop::{
+    Database, Opening,
     import::{BadRow, Format, Import, Verdict},
 };
+use ucp_sqlite::Put;
 
 use super::{Done, chain};
 
@@ -104,9 +106,22 @@ impl Tally {
 
 pub(crate) fn run(options: &ImportOptions) -> Done {
     match (&options.merchants, &options.file) {
-        (Some(file), _) => merchants::run(options, file),
+        (Some(file), _) => merchants::run(options, file, options.lenient),
         (None, Some(file)) => products(options, file),
         (None, None) => Err("there is no file to import".into()),
+    }
+}
+
+/// Nothing can be imported into a directory that is not there.
+#[cfg(not(feature = "directory"))]
+mod merchants {
+    use std::path::Path;
+
+    use super::{Done, ImportOptions};
+    use crate::config::WITHOUT;
+
+    pub(super) fn run(_: &ImportOptions, _: &Path, _: bool) -> Done {
+        Err(format!("--merchants: {WITHOUT}").into())
     }
 }
 

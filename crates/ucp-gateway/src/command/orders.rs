@@ -1,6 +1,6 @@
 //! `orders`: looking at orders, and moving them along. A gateway may run on the same directory meanwhile.
 
-use std::{path::PathBuf, process::ExitCode, sync::Arc};
+use std::{path::PathBuf, process::ExitCode};
 
 use clap::{Args, Subcommand};
 use ucp_core::{
@@ -11,7 +11,7 @@ use ucp_core::{
         totals::{TotalKind, amount_of},
     },
 };
-use ucp_store::{Books, Database};
+use ucp_sqlite::SqliteStore;
 
 use super::Done;
 use crate::{
@@ -116,8 +116,8 @@ pub(crate) fn run(command: OrdersCommand) -> Done {
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
     match command {
         OrdersCommand::List(ListOptions { limit, place }) => {
-            let orders =
-                runtime.block_on(books(&place)?.newest_orders(limit.into())).map_err(|refusal| refusal.content)?;
+            let store = SqliteStore::open(&place.data_dir)?;
+            let orders = runtime.block_on(store.newest_orders(limit.into())).map_err(|refusal| refusal.content)?;
             if place.json {
                 let orders: Vec<_> = orders.iter().map(orders::shown).collect();
                 println!("{}", serde_json::to_string_pretty(&orders)?);
@@ -126,11 +126,11 @@ pub(crate) fn run(command: OrdersCommand) -> Done {
             }
         }
         OrdersCommand::Show(ShowOptions { id, mandate, place }) => {
-            let books = books(&place)?;
-            let order = runtime.block_on(books.any_order(&id)).map_err(|refusal| refusal.content)?;
+            let store = SqliteStore::open(&place.data_dir)?;
+            let order = runtime.block_on(store.any_order(&id)).map_err(|refusal| refusal.content)?;
             let order = order.ok_or_else(|| orders::NotTaken::NoSuchOrder(id.clone()))?;
             if mandate {
-                let mandate = runtime.block_on(books.mandate(&order.document)).map_err(|refusal| refusal.content)?;
+                let mandate = runtime.block_on(store.mandate(&order.document)).map_err(|refusal| refusal.content)?;
                 let mandate = mandate.ok_or_else(|| format!("no mandate is kept for the order `{id}`"))?;
                 println!("{}", mandate.reveal());
             } else {
@@ -151,10 +151,6 @@ pub(crate) fn run(command: OrdersCommand) -> Done {
     Ok(ExitCode::SUCCESS)
 }
 
-fn books(place: &PlaceOptions) -> Result<Books, Box<dyn std::error::Error>> {
-    Ok(Books::new(Arc::new(Database::open(&place.data_dir)?)))
-}
-
 fn take(
     runtime: &tokio::runtime::Runtime,
     name: &str,
@@ -163,7 +159,7 @@ fn take(
 ) -> Result<(), Box<dyn std::error::Error>> {
     let StepOptions { id, lines, place } = options;
     let step = Step::of(name, more(Details::of_lines(lines)))?;
-    let order = runtime.block_on(orders::take(&books(&place)?, &id, &step, clock::timestamp))?;
+    let order = runtime.block_on(orders::take(&SqliteStore::open(&place.data_dir)?, &id, &step, clock::timestamp))?;
     show(&order, &place)
 }
 

@@ -67,7 +67,7 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
                     format!("cannot listen on {listen}: {error}; choose another address as `server.admin_listen`")
                 })?;
                 let (address, router) =
-                    (listener.local_addr()?, admin::router(app.books().clone(), app.counters(), token.clone()));
+                    (listener.local_addr()?, admin::router(app.sqlite().clone(), app.counters(), token.clone()));
                 // Ends with the process: each step is one transaction.
                 tokio::spawn(listener::serve(listener, router, ADMIN_CONNECTIONS, std::future::pending()));
                 Some(address)

@@ -4,7 +4,7 @@ use std::{fs, path::PathBuf, process::ExitCode};
 
 use clap::Args;
 use ucp_core::purchase::terms::Terms;
-use ucp_store::Database;
+use ucp_shop::Database;
 
 use super::Done;
 

@@ -1,10 +1,10 @@
 //! `webhooks`: what platforms are told about their orders. A gateway may run on the same directory meanwhile.
 
-use std::{path::PathBuf, process::ExitCode, sync::Arc};
+use std::{path::PathBuf, process::ExitCode};
 
 use clap::{Args, Subcommand};
 use ucp_core::order::outbox::Outbox as _;
-use ucp_store::{Books, Database};
+use ucp_sqlite::SqliteStore;
 
 use super::Done;
 use crate::clock;
@@ -41,11 +41,10 @@ pub(crate) struct ResendOptions {
 
 pub(crate) fn run(command: &WebhooksCommand) -> Done {
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
-    let books = |data_dir| Ok::<_, ucp_store::StoreError>(Books::new(Arc::new(Database::open(data_dir)?)));
     match command {
         WebhooksCommand::List(ListOptions { limit, json, data_dir }) => {
-            let books = books(data_dir)?;
-            let notices = runtime.block_on(books.notices((*limit).into())).map_err(|refusal| refusal.content)?;
+            let store = SqliteStore::open(data_dir)?;
+            let notices = runtime.block_on(store.notices((*limit).into())).map_err(|refusal| refusal.content)?;
             if *json {
                 println!("{}", serde_json::to_string_pretty(&notices)?);
             } else {
@@ -64,7 +63,7 @@ pub(crate) fn run(command: &WebhooksCommand) -> Done {
             }
         }
         WebhooksCommand::Resend(ResendOptions { id, data_dir }) => {
-            let known = runtime.block_on(books(data_dir)?.resend(id, clock::timestamp()));
+            let known = runtime.block_on(SqliteStore::open(data_dir)?.resend(id, clock::timestamp()));
             if !known.map_err(|refusal| refusal.content)? {
                 return Err(
                     format!("there is no webhook `{id}`; `ucp-gateway webhooks list` shows those there are").into()

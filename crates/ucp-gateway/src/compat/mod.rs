@@ -36,7 +36,7 @@ use ucp_service::{
     platform::{Business, Platforms, Policy},
     signing::CurrentKey,
 };
-use ucp_store::Shop;
+use ucp_shop::Shop;
 use ucp_trust::{
     address::{ProfileUrl, Reach},
     directory::{Directory, DirectoryOptions},

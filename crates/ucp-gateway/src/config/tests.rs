@@ -95,10 +95,10 @@ fn a_bare_start_needs_nothing() {
     let bare = Settings::resolve(&flags(&[]), clock::now()).expect("settings");
     let Sections { server, data, callers, .. } = &bare.sections;
     assert_eq!(server.listen.0, SocketAddr::from(([127, 0, 0, 1], 8080)));
-    assert_eq!((data.dir.to_str(), data.cache_mb.get(), data.sample.0.name), (Some("./data"), 64, "outfitters"));
+    assert_eq!((data.dir.to_str(), data.cache_mb.0, data.sample.0.name), (Some("./data"), 64, "outfitters"));
     assert_eq!(bare.payments.len(), 1, "a sandbox");
     assert_eq!(
-        (bare.policy, callers.anonymous, server.max_connections.get()),
+        (bare.policy, callers.anonymous, server.max_connections.0),
         (Policy::Development, Anonymous::Browsing, 1_024)
     );
     assert_eq!((bare.quotas().anonymous, server.max_in_flight), (None, None));
@@ -141,8 +141,8 @@ fn a_flag_goes_before_the_file_and_the_file_before_the_default() {
     let settings =
         resolve(file, &["--listen", "127.0.0.1:2", "--cache-mb", "10", "--policy", "require"]).expect("settings");
     let Sections { server, data, .. } = &settings.sections;
-    assert_eq!((server.listen.0.port(), data.cache_mb.get(), settings.policy), (2, 10, Policy::Require));
-    assert_eq!((server.max_connections.get(), server.mcp_error_status), (7, McpErrorStatus::Matching));
+    assert_eq!((server.listen.0.port(), data.cache_mb.0, settings.policy), (2, 10, Policy::Require));
+    assert_eq!((server.max_connections.0, server.mcp_error_status), (7, McpErrorStatus::Matching));
 }
 
 #[test]
@@ -504,6 +504,7 @@ fn uncommented() -> String {
 }
 
 #[test]
+#[cfg_attr(not(feature = "directory"), ignore = "the example asks for the directory")]
 fn the_example_states_the_defaults() {
     let bare = Settings::resolve(&flags(&[]), clock::now()).expect("settings").to_string();
     assert_eq!(resolve(EXAMPLE, &[]).expect("the example").to_string(), bare);
@@ -548,8 +549,12 @@ fn the_example_states_the_defaults() {
     assert_eq!(limits(&all), limits(&strict));
     assert_eq!((all.platforms.len(), all.platforms[0].api_keys.len()), (1, 3));
     assert_eq!((strict.payments.len(), all.payments.len()), (0, 1));
-    assert!(!strict.directory.merchants && all.directory.merchants && all.directory.geocoder.is_some());
-    assert_eq!(all.directory.places.len(), 2);
+    #[cfg(feature = "directory")]
+    {
+        let search = &all.directory.search;
+        assert!(!strict.directory.merchants && all.directory.merchants && search.geocoder.is_some());
+        assert_eq!(search.places.len(), 2);
+    }
     assert!(strict.upstream.is_none() && all.upstream.is_some_and(|upstream| upstream.token.is_some()));
 }
 
@@ -659,4 +664,18 @@ fn what_is_shown_can_be_read_again() {
     let shown = case.resolve(&text, &[]).expect("settings").to_string();
     assert_eq!(case.resolve(&shown, &[]).expect("what was shown").to_string(), shown);
     assert!(shown.contains("order = \"enforce\"") && shown.contains("\"10.0.0.0/8\", \"::1/128\""), "{shown}");
+}
+
+/// A binary without the directory runs, and says why it serves none where one is asked for.
+#[cfg(not(feature = "directory"))]
+#[test]
+fn a_directory_that_was_not_built_is_not_served_and_asking_for_it_is_told() {
+    let bare = resolve("[merchants]\ncapability = \"dev.ucp.x\"\n", &[]).expect("settings");
+    assert!(!bare.directory.merchants && !bare.directory.locations);
+    let all = "[merchants]\nenabled = true\nlocations = true\n[geocoder]\nurl = \"https://geo.example.com/\"\nplaces = \"p\"\n";
+    let error = resolve(all, &[]).expect_err("there is none").to_string();
+    for key in ["merchants.enabled", "merchants.locations", "geocoder.url", "geocoder.places"] {
+        let told = |line: &str| line.contains(key) && line.contains("built without the feature `directory`");
+        assert!(error.lines().any(told), "{key}: {error}");
+    }
 }

@@ -15,7 +15,7 @@ use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
     de::{self, MapAccess, Visitor, value::MapAccessDeserializer},
 };
-use ucp_store::sample::{self, SAMPLES, Sample};
+use ucp_shop::sample::{self, SAMPLES, Sample};
 use ucp_trust::limit::Quota;
 use url::Url;
 
@@ -31,17 +31,12 @@ pub(crate) type Milliseconds<const USUAL: u32> = Number<10, 60_000, USUAL>;
 pub(crate) type Megabytes<const USUAL: u32> = Number<0, 1_048_576, USUAL>;
 
 impl<const LEAST: u32, const MOST: u32, const USUAL: u32> Number<LEAST, MOST, USUAL> {
-    /// The number.
-    pub(crate) const fn get(self) -> u32 {
-        self.0
-    }
-
-    /// The same as a number of things.
+    /// The number, of things.
     pub(crate) const fn count(self) -> usize {
         self.0 as usize
     }
 
-    /// The same where none is not possible.
+    /// The number, where none is not possible.
     pub(crate) fn positive(self) -> NonZeroU32 {
         NonZeroU32::new(self.0).unwrap_or(NonZeroU32::MIN)
     }

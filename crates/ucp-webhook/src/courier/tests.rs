@@ -85,7 +85,8 @@ impl Memory {
             next_at: Some(start()),
             problem: None,
         };
-        let content = Content { notice, since: start() - AGE, order: order(owner, order_id), letter: None };
+        let content =
+            Content { notice, since: start() - AGE, payload: Payload::Order(Box::new(order(owner, order_id))) };
         all.push(Kept { content, claim: None });
         self.queued.notify_one();
     }
@@ -145,7 +146,7 @@ impl Outbox for Memory {
     }
 
     async fn keep(&self, id: &str, claimant: &str, letter: &Letter) -> Result<bool, Refusal> {
-        Ok(self.own(id, claimant, |one| one.content.letter = Some(letter.clone())).is_some())
+        Ok(self.own(id, claimant, |one| one.content.payload = Payload::Letter(letter.clone())).is_some())
     }
 
     async fn record(&self, id: &str, claimant: &str, attempted: Attempted) -> Result<bool, Refusal> {

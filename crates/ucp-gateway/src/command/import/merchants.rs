@@ -5,19 +5,21 @@
 
 use std::{path::Path, sync::atomic::Ordering};
 
-use ucp_store::{
-    Database, Opening, Put,
-    directory::import::{Import, Row, Tolerance},
+use ucp_directory::{
+    import::{Import, Row, Tolerance},
+    merchants::put_blocking,
 };
+use ucp_shop::{Database, Opening};
+use ucp_sqlite::Put;
 
 use super::{Done, ImportOptions, Tally, Wanted, progress_bar, report};
 
 /// How many merchants are written at once.
 const BATCH: usize = 500;
 
-pub(super) fn run(options: &ImportOptions, file: &Path) -> Done {
+pub(super) fn run(options: &ImportOptions, file: &Path, lenient: bool) -> Done {
     let wanted = Wanted::read(options)?;
-    let tolerance = if options.lenient { Tolerance::Lenient } else { Tolerance::Strict };
+    let tolerance = if lenient { Tolerance::Lenient } else { Tolerance::Strict };
     // First of all: no shop is made for a file that nothing can come from.
     let import = Import::open(file, tolerance).map_err(|error| format!("{}: {error}", file.display()))?;
     let database = Database::open_or_create(&options.data_dir, || Opening::of(wanted.market()))?;
@@ -38,7 +40,7 @@ pub(super) fn run(options: &ImportOptions, file: &Path) -> Done {
         }
         if batch.len() == BATCH || rows.peek().is_none() {
             let (lines, merchants): (Vec<_>, Vec<_>) = batch.drain(..).map(|row| (row.line, row.merchant)).unzip();
-            for (line, outcome) in lines.into_iter().zip(database.put_merchants_blocking(merchants)?) {
+            for (line, outcome) in lines.into_iter().zip(put_blocking(database.store(), merchants)?) {
                 match outcome {
                     Ok(Put::Created) => tally.created += 1,
                     Ok(Put::Updated) => tally.updated += 1,

@@ -1,0 +1,176 @@
+//! Where addresses are.
+//!
+//! A [`Chain`] asks one source after the other, the most exact one first: the directory's own locations by their street
+//! ([`Known`]), then the middles of postal codes, then those of towns ([`PostalCodes`], [`Localities`]). A source that
+//! needs the network, such as an [`HttpGeocoder`], is one more link. What none of them knows stays unknown: a search is never widened instead.
+//!
+//! Addresses are those of buyers. Nothing here logs or keeps one, and errors do not repeat any.
+
+pub mod http;
+pub mod table;
+
+use std::{
+    collections::HashMap,
+    hash::{BuildHasher as _, RandomState},
+    sync::Arc,
+};
+
+use async_trait::async_trait;
+use ucp_core::{
+    Refusal,
+    merchant::{
+        address::Place,
+        geo::Point,
+        port::{Geocoder, Resolved},
+        record::{Geo, Merchant, PostalAddress, Precision},
+    },
+    text::words,
+};
+
+pub use self::{
+    http::HttpGeocoder,
+    table::{Table, TableError},
+};
+
+/// How far apart two locations at one address may be, in metres, for the address to be a place.
+const SAME_ADDRESS: f64 = 250.0;
+
+/// Sources that are asked in turn.
+#[derive(Clone, Default)]
+pub struct Chain {
+    links: Vec<Arc<dyn Geocoder>>,
+}
+
+impl Chain {
+    /// Asks these sources in this order.
+    #[must_use]
+    pub fn new(links: Vec<Arc<dyn Geocoder>>) -> Self {
+        Self { links }
+    }
+
+    /// The chain that needs no network: known streets, postal codes, towns; and before the last two whatever `exact` has
+    /// to say, for instance a geocoder that is asked over the network.
+    #[must_use]
+    pub fn usual(known: Arc<dyn Geocoder>, exact: Option<Arc<dyn Geocoder>>, table: &Arc<Table>) -> Self {
+        let coarse: [Arc<dyn Geocoder>; 2] =
+            [Arc::new(PostalCodes(Arc::clone(table))), Arc::new(Localities(Arc::clone(table)))];
+        Self::new(std::iter::once(known).chain(exact).chain(coarse).collect())
+    }
+}
+
+impl std::fmt::Debug for Chain {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Chain").field("links", &self.links.len()).finish()
+    }
+}
+
+#[async_trait]
+impl Geocoder for Chain {
+    /// A source that fails is passed over. Only where no other one knows the address either is its failure reported:
+    /// asking again may help then.
+    async fn resolve(&self, address: &PostalAddress) -> Result<Option<Resolved>, Refusal> {
+        let mut failed = None;
+        for link in &self.links {
+            match link.resolve(address).await {
+                Ok(Some(resolved)) => return Ok(Some(resolved)),
+                Ok(None) => {}
+                Err(refusal) => failed = Some(refusal),
+            }
+        }
+        failed.map_or(Ok(None), Err)
+    }
+}
+
+/// Knows the middles of postal codes.
+#[derive(Clone, Debug)]
+pub struct PostalCodes(pub Arc<Table>);
+
+#[async_trait]
+impl Geocoder for PostalCodes {
+    async fn resolve(&self, address: &PostalAddress) -> Result<Option<Resolved>, Refusal> {
+        let point = self.0.postal_code(&Place::of(address));
+        Ok(point.map(|point| Resolved { point, precision: Precision::PostalCode }))
+    }
+}
+
+/// Knows the middles of towns. A country or a region alone is too coarse to measure from.
+#[derive(Clone, Debug)]
+pub struct Localities(pub Arc<Table>);
+
+#[async_trait]
+impl Geocoder for Localities {
+    async fn resolve(&self, address: &PostalAddress) -> Result<Option<Resolved>, Refusal> {
+        let point = self.0.locality(&Place::of(address));
+        Ok(point.map(|point| Resolved { point, precision: Precision::Locality }))
+    }
+}
+
+/// The streets at which public locations of a directory stand, under digests that need little memory.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    hasher: RandomState,
+    /// `None` where locations of one address lie apart, so that one of them is wrong.
+    points: HashMap<u64, Option<Point>>,
+}
+
+impl Known {
+    /// Where an address is, if a location is known to stand there.
+    #[must_use]
+    pub fn find(&self, address: &PostalAddress) -> Option<Resolved> {
+        let point = keys(address).iter().find_map(|key| *self.points.get(&self.hasher.hash_one(key))?)?;
+        Some(Resolved { point, precision: Precision::Street })
+    }
+}
+
+/// Collects the addresses of locations.
+#[derive(Debug, Default)]
+pub struct KnownBuilder(Known);
+
+impl KnownBuilder {
+    /// Adds a merchant's public locations that say exactly where they are.
+    pub fn add(&mut self, merchant: &Merchant) {
+        for location in merchant.locations.iter().filter(|location| location.public) {
+            let exact = |geo: &Geo| geo.precision.is_none_or(|precision| precision == Precision::Street);
+            let point = location.point().filter(|_| location.geo.as_ref().is_some_and(exact));
+            let (Some(address), Some(point)) = (&location.address, point) else { continue };
+            for key in keys(address) {
+                self.0
+                    .points
+                    .entry(self.0.hasher.hash_one(key))
+                    .and_modify(|known| *known = known.filter(|known| known.distance(point) <= SAME_ADDRESS))
+                    .or_insert(Some(point));
+            }
+        }
+    }
+
+    /// Everything that was added.
+    #[must_use]
+    pub fn finish(self) -> Known {
+        self.0
+    }
+}
+
+#[async_trait]
+impl Geocoder for Known {
+    async fn resolve(&self, address: &PostalAddress) -> Result<Option<Resolved>, Refusal> {
+        Ok(self.find(address))
+    }
+}
+
+/// The names under which a street address is known: its street in a postal code, and in a town.
+fn keys(address: &PostalAddress) -> Vec<String> {
+    let street = words(address.street_address.as_deref().unwrap_or_default()).join(" ");
+    let Place { country: Some(country), region, locality, postal_code } = Place::of(address) else {
+        return Vec::new();
+    };
+    // A street without a number is no address.
+    if !street.contains(char::is_numeric) {
+        return Vec::new();
+    }
+    let by_code = postal_code.map(|code| format!("{street}\t{country}\t{code}"));
+    let by_town = region.zip(locality).map(|(region, town)| format!("{street}\t{country}\t{region}\t{town}"));
+    by_code.into_iter().chain(by_town).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,286 @@
+//! The directory of merchants beside a shop: in the same store, and found by an index in memory.
+//!
+//! | module | holds |
+//! | :-- | :-- |
+//! | [`Directory`] | the merchants port: the index, documents, and the watch for changes |
+//! | [`import`] | reading a file of merchants |
+//! | [`geocode`] | where addresses are, offline or by asking a service |
+//! | [`merchants`] | the tables of merchants: all that an import needs |
+//! | [`sample`] | the merchants of a sample shop |
+//!
+//! The database is the truth; index, documents and known addresses follow it, whoever changes it.
+
+pub mod geocode;
+pub mod import;
+pub mod merchants;
+pub mod sample;
+mod watch;
+mod workers;
+
+#[cfg(test)]
+mod tests;
+
+use std::{
+    error::Error,
+    sync::{Arc, PoisonError, RwLock},
+};
+
+use async_trait::async_trait;
+use quick_cache::{Weighter, sync::Cache};
+use rusqlite::Connection;
+use ucp_core::{
+    Refusal,
+    catalog::cursor::CursorKey,
+    merchant::{
+        index::{Index, IndexBuilder},
+        port::{Geocoder, Hit, LocationHit, Merchants, Page, Policy, Query, Resolved},
+        record::{Merchant, PostalAddress},
+    },
+};
+use ucp_sqlite::{SqliteStore, StoreError, watcher::Watcher};
+
+use self::{
+    geocode::{Known, KnownBuilder},
+    watch::watch,
+    workers::Workers,
+};
+
+/// How many times as much memory a merchant takes as its document has bytes, roughly.
+const EXPANSION: u64 = 4;
+
+/// The usual length of a document in bytes.
+const USUAL: u64 = 1_024;
+
+/// An open directory. Cloning it is cheap and yields the same directory.
+#[derive(Clone)]
+pub struct Directory {
+    inner: Arc<Inner>,
+    workers: Arc<Workers>,
+    // Last, so that the watcher stops when the last handle goes, not when the last search does.
+    watcher: Arc<Watcher>,
+}
+
+impl std::fmt::Debug for Directory {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let snapshot = self.inner.snapshot();
+        f.debug_struct("Directory")
+            .field("merchants", &snapshot.index.merchants())
+            .field("locations", &snapshot.index.locations())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Directory {
+    /// Opens the directory in a store. Up to `cache_bytes` of merchants are kept in memory, roughly.
+    ///
+    /// Blocks until all merchants are read.
+    ///
+    /// # Errors
+    /// Why they cannot be.
+    pub fn open(store: &SqliteStore, policy: Policy, cache_bytes: u64) -> Result<Self, StoreError> {
+        let connection = store.connect()?;
+        let inner = Arc::new(Inner {
+            store: store.clone(),
+            policy,
+            cache_bytes,
+            snapshot: RwLock::new(Arc::new(Snapshot::empty())),
+        });
+        let watcher = watch(Arc::clone(&inner), connection)?;
+        let workers = Workers::start(store)?;
+        Ok(Self { inner, workers: Arc::new(workers), watcher: Arc::new(watcher) })
+    }
+
+    /// Waits until the directory has looked at everything that is in the database now, instead of until it does so by
+    /// itself.
+    pub async fn refresh(&self) {
+        // A watcher that has stopped refreshes nothing any more.
+        drop(self.watcher.request().await);
+    }
+
+    /// What a search finds, on a thread that may take its time. The documents of what was found are about to be asked
+    /// for: that they are read on the same way saves a second one.
+    async fn search<T: Send + 'static>(
+        &self,
+        query: &Query,
+        find: fn(&Index, &Query) -> Result<Page<T>, Refusal>,
+        merchant: fn(&T) -> &str,
+    ) -> Result<Page<T>, Refusal> {
+        let (query, inner) = (query.clone(), Arc::clone(&self.inner));
+        self.workers
+            .run(move |connection| {
+                let snapshot = inner.snapshot();
+                let page = find(&snapshot.index, &query)?;
+                let missing = |id: &&str| snapshot.remembered(id).is_none();
+                let ids: Vec<_> = page.hits.iter().map(merchant).filter(missing).collect();
+                if !ids.is_empty() {
+                    read(connection, |db| ids.iter().try_for_each(|id| snapshot.merchant(db, id).map(drop)))?;
+                }
+                Ok(page)
+            })
+            .await
+    }
+
+    /// Reads from the database, on a thread that may take its time.
+    async fn read<T: Send + 'static>(
+        &self,
+        from: impl FnOnce(&Snapshot, &Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let inner = Arc::clone(&self.inner);
+        self.workers
+            .run(move |connection| {
+                let snapshot = inner.snapshot();
+                read(connection, |db| from(&snapshot, db))
+            })
+            .await
+    }
+}
+
+/// Reads in a transaction, so that everything that is seen belongs together.
+fn read<T>(connection: &mut Connection, read: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, Refusal> {
+    let reading = || {
+        let transaction = connection.transaction()?;
+        let value = read(&transaction)?;
+        transaction.finish()?;
+        Ok(value)
+    };
+    reading().map_err(|error: rusqlite::Error| {
+        tracing::error!(error = &error as &dyn Error, "the directory cannot be read");
+        Refusal::unavailable("The directory cannot be read at the moment.", 5)
+    })
+}
+
+#[async_trait]
+impl Merchants for Directory {
+    fn policy(&self) -> &Policy {
+        &self.inner.policy
+    }
+
+    fn cursor_key(&self) -> &CursorKey {
+        self.inner.store.cursor_key()
+    }
+
+    async fn find(&self, query: &Query) -> Result<Page<Hit>, Refusal> {
+        self.search(query, Index::find, |hit| &hit.merchant).await
+    }
+
+    async fn find_locations(&self, query: &Query) -> Result<Page<LocationHit>, Refusal> {
+        self.search(query, Index::find_locations, |hit| &hit.merchant).await
+    }
+
+    async fn fetch(&self, ids: &[&str]) -> Result<Vec<Option<Arc<Merchant>>>, Refusal> {
+        let snapshot = self.inner.snapshot();
+        let remembered: Vec<_> = ids.iter().map(|id| snapshot.remembered(id)).collect();
+        if remembered.iter().all(Option::is_some) {
+            return Ok(remembered);
+        }
+        let ids: Vec<_> = ids.iter().map(|id| (*id).to_owned()).collect();
+        self.read(move |snapshot, db| ids.iter().map(|id| snapshot.merchant(db, id)).collect()).await
+    }
+
+    async fn fetch_by_location(&self, ids: &[&str]) -> Result<Vec<Vec<Arc<Merchant>>>, Refusal> {
+        let ids: Vec<_> = ids.iter().map(|id| (*id).to_owned()).collect();
+        self.read(move |snapshot, db| {
+            ids.iter()
+                .map(|location| {
+                    let owners = merchants::owners(db, location)?;
+                    let merchants = owners.iter().map(|id| snapshot.merchant(db, id));
+                    merchants.filter_map(Result::transpose).collect()
+                })
+                .collect()
+        })
+        .await
+    }
+}
+
+/// Knows the addresses of the directory's public locations.
+#[async_trait]
+impl Geocoder for Directory {
+    async fn resolve(&self, address: &PostalAddress) -> Result<Option<Resolved>, Refusal> {
+        Ok(self.inner.snapshot().known.find(address))
+    }
+}
+
+struct Inner {
+    store: SqliteStore,
+    policy: Policy,
+    cache_bytes: u64,
+    snapshot: RwLock<Arc<Snapshot>>,
+}
+
+impl Inner {
+    fn snapshot(&self) -> Arc<Snapshot> {
+        Arc::clone(&self.snapshot.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Reads the whole directory anew.
+    fn load(&self, db: &Connection) -> rusqlite::Result<()> {
+        let snapshot = Snapshot::read(db, self.cache_bytes)?;
+        tracing::debug!(
+            merchants = snapshot.index.merchants(),
+            locations = snapshot.index.locations(),
+            "the directory was read"
+        );
+        *self.snapshot.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(snapshot);
+        Ok(())
+    }
+}
+
+/// What is derived from one state of the directory. Documents are read when they are asked for, and may be newer.
+struct Snapshot {
+    index: Index,
+    known: Known,
+    documents: Cache<String, Document, Weights>,
+}
+
+/// A merchant with the length of its text in the database.
+#[derive(Clone)]
+struct Document {
+    merchant: Arc<Merchant>,
+    length: u64,
+}
+
+/// Weighs documents by the memory they take, roughly.
+#[derive(Clone)]
+struct Weights;
+
+impl Weighter<String, Document> for Weights {
+    fn weight(&self, id: &String, document: &Document) -> u64 {
+        id.len() as u64 + document.length * EXPANSION
+    }
+}
+
+impl Snapshot {
+    fn empty() -> Self {
+        Self::new(IndexBuilder::default().finish(), Known::default(), 0)
+    }
+
+    fn new(index: Index, known: Known, cache_bytes: u64) -> Self {
+        let usual = usize::try_from(cache_bytes / (USUAL * EXPANSION)).unwrap_or(usize::MAX);
+        Self { index, known, documents: Cache::with_weighter(usual, cache_bytes, Weights) }
+    }
+
+    fn read(db: &Connection, cache_bytes: u64) -> rusqlite::Result<Self> {
+        let (mut index, mut known) = (IndexBuilder::default(), KnownBuilder::default());
+        merchants::for_each(db, |merchant| {
+            index.add(merchant);
+            known.add(merchant);
+        })?;
+        Ok(Self::new(index.finish(), known.finish(), cache_bytes))
+    }
+
+    fn remembered(&self, id: &str) -> Option<Arc<Merchant>> {
+        self.documents.get(id).map(|document| document.merchant)
+    }
+
+    /// A merchant from memory, or else from the database; it is in memory then.
+    fn merchant(&self, db: &Connection, id: &str) -> rusqlite::Result<Option<Arc<Merchant>>> {
+        if let Some(merchant) = self.remembered(id) {
+            return Ok(Some(merchant));
+        }
+        let Some((merchant, length)) = merchants::fetch(db, id)? else { return Ok(None) };
+        let merchant = Arc::new(merchant);
+        let document = Document { merchant: Arc::clone(&merchant), length: length as u64 };
+        self.documents.insert(id.to_owned(), document);
+        Ok(Some(merchant))
+    }
+}

@@ -1,0 +1,71 @@
+//! The background thread that notices changes to the directory, whoever makes them.
+
+use std::{error::Error, sync::Arc, time::Instant};
+
+use rusqlite::Connection;
+use ucp_sqlite::{StoreError, WriteError, watcher::Watcher};
+
+use crate::{Inner, merchants};
+
+/// Reading the directory anew may take one of so many parts of the time, while somebody keeps changing it.
+const SHARE: u32 = 4;
+
+/// Reads the directory, and starts the thread that reads it again when it changes.
+pub(super) fn watch(inner: Arc<Inner>, connection: Connection) -> Result<Watcher, StoreError> {
+    let mut watch = Watch { inner, connection, seen: None, revision: None, rest_until: None, complaint: None };
+    watch.refresh().map_err(WriteError::from)?;
+    Watcher::start("directory-watcher", move |asked| watch.look(asked))
+}
+
+/// What the thread knows.
+struct Watch {
+    inner: Arc<Inner>,
+    connection: Connection,
+    /// What SQLite says about the state of the database; changes with every commit of anyone else.
+    seen: Option<i64>,
+    /// The last change to the directory that was read.
+    revision: Option<i64>,
+    /// When it may be read again without anybody asking for it.
+    rest_until: Option<Instant>,
+    /// What was last logged, so that a lasting trouble is logged once.
+    complaint: Option<String>,
+}
+
+impl Watch {
+    fn look(&mut self, asked: bool) {
+        if !asked && self.rest_until.is_some_and(|until| Instant::now() < until) {
+            return;
+        }
+        match self.refresh() {
+            Ok(()) => self.complaint = None,
+            Err(error) => self.complain(&error),
+        }
+    }
+
+    fn refresh(&mut self) -> rusqlite::Result<()> {
+        let seen: i64 = self.connection.pragma_query_value(None, "data_version", |row| row.get(0))?;
+        if self.seen == Some(seen) {
+            return Ok(());
+        }
+        let started = Instant::now();
+        let transaction = self.connection.transaction()?;
+        let newest = merchants::newest_revision(&transaction)?;
+        if self.revision != Some(newest) {
+            self.inner.load(&transaction)?;
+        }
+        transaction.finish()?;
+        if self.revision != Some(newest) {
+            self.rest_until = Some(Instant::now() + started.elapsed() * SHARE);
+        }
+        (self.revision, self.seen) = (Some(newest), Some(seen));
+        Ok(())
+    }
+
+    fn complain(&mut self, error: &rusqlite::Error) {
+        let text = error.to_string();
+        if self.complaint.as_ref() != Some(&text) {
+            tracing::error!(error = error as &dyn Error, "the directory cannot be refreshed");
+            self.complaint = Some(text);
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! How the directory of merchants is searched: what the operator decided about it, and who knows where addresses are.
+
+use std::{fs::File, io::BufReader, sync::Arc};
+
+use ucp_core::merchant::{geo::METRES_PER_KILOMETRE, port::Policy};
+use ucp_directory::geocode::{HttpGeocoder, Table, http::Options};
+use ucp_net::outbound::Certificate;
+
+use crate::config::{
+    document::Document,
+    sections::{Geocoder, Merchants},
+    value::WebUrl,
+};
+
+/// How the directory is searched.
+#[derive(Debug)]
+pub(crate) struct Search {
+    /// What the operator decided about searches.
+    pub(crate) policy: Policy,
+    /// How many bytes of merchants to keep in memory.
+    pub(crate) cache_bytes: u64,
+    /// The table of places.
+    pub(crate) places: Arc<Table>,
+    /// The service that is asked where addresses are.
+    pub(crate) geocoder: Option<Arc<HttpGeocoder>>,
+}
+
+impl Search {
+    /// What holds where nothing is said.
+    pub(super) fn usual() -> Self {
+        Self {
+            policy: Policy::default(),
+            cache_bytes: Merchants::default().cache_mb.bytes(),
+            places: Arc::new(Table::fixture()),
+            geocoder: None,
+        }
+    }
+
+    /// Completes what the file says.
+    pub(super) fn resolve(
+        said: &Merchants,
+        geocoder: &mut Geocoder,
+        roots: &[Certificate],
+        document: &mut Document<'_>,
+    ) -> Self {
+        let mut search = Self::usual();
+        search.policy = Policy {
+            max_radius: said.max_radius_km.map(|most| f64::from(most.0) * METRES_PER_KILOMETRE),
+            restricted_regions: said.restricted_regions.clone(),
+        };
+        for region in said.restricted_regions.iter().filter(|region| !is_region(region)) {
+            let problem = format_args!("`{region}` is neither a country such as US nor a region such as US-CA");
+            document.unfit("merchants.restricted_regions", problem);
+        }
+        search.cache_bytes = said.cache_mb.bytes();
+        if let Some(path) = &geocoder.places {
+            let read = File::open(&**path).map_err(|error| error.to_string());
+            match read.and_then(|file| Table::read(BufReader::new(file)).map_err(|error| error.to_string())) {
+                Ok(table) => search.places = Arc::new(table),
+                Err(error) => document.add("geocoder.places", format_args!("{}: {error}", path.display())),
+            }
+        }
+        geocoder.names = Some(search.places.len().to_string());
+        if let Some(WebUrl(endpoint)) = &geocoder.url {
+            let deadline = geocoder.timeout_ms.get_or_insert_default().time();
+            match HttpGeocoder::new(Options { deadline, roots: roots.to_vec(), ..Options::new(endpoint.clone()) }) {
+                Ok(asked) => search.geocoder = Some(Arc::new(asked)),
+                Err(error) => document.add("geocoder.url", error),
+            }
+        }
+        search
+    }
+}
+
+/// Whether this is a country or a region, in ISO 3166 codes.
+fn is_region(code: &str) -> bool {
+    let country = |code: &str| code.len() == 2 && code.bytes().all(|byte| byte.is_ascii_uppercase());
+    match code.split_once('-') {
+        None => country(code),
+        Some((own, region)) => {
+            country(own) && (1..=3).contains(&region.len()) && region.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        }
+    }
+}

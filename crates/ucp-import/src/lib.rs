@@ -1,0 +1,152 @@
+//! Files that merchants state things in, products or themselves: what reading them has in common.
+//!
+//! | module | holds |
+//! | :-- | :-- |
+//! | [`jsonl`] | JSON Lines, each line on its own |
+//! | [`html`] | plain text from HTML |
+//!
+//! Whatever cannot be used is left out and reported as a [`BadRow`], with its line, its member and the reason.
+
+pub mod html;
+pub mod jsonl;
+
+use std::{
+    fmt,
+    io::{self, Read},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use ucp_core::text::{clean, is_invisible};
+
+/// The longest reason that is reported; cells and members of a bad file can be of any length.
+const LONGEST_REASON: usize = 400;
+
+/// Why a product or a merchant is not imported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Verdict {
+    /// The merchant does not offer it: a draft, say.
+    Skipped,
+    /// Something about it is wrong.
+    Faulty,
+    /// The file could not be read any further; nothing follows.
+    Unreadable,
+}
+
+/// A product or a merchant that is left out, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadRow {
+    /// Whose fault it is, if anybody's.
+    pub verdict: Verdict,
+    /// The line of the file, counted from 1. In a CSV file, the line on which the row starts.
+    pub line: u64,
+    /// The member as `JSONPath`, or the name of the column.
+    pub place: Option<String>,
+    /// What is wrong, for people.
+    pub reason: String,
+}
+
+impl BadRow {
+    /// A fault on a line.
+    #[must_use]
+    pub fn faulty(line: u64, place: Option<String>, reason: impl AsRef<str>) -> Self {
+        Self {
+            verdict: Verdict::Faulty,
+            line,
+            place: place.map(|place| printable(&place)),
+            reason: printable(reason.as_ref()),
+        }
+    }
+
+    /// A product that is not offered.
+    #[must_use]
+    pub fn skipped(line: u64, place: impl Into<String>, reason: impl AsRef<str>) -> Self {
+        Self { verdict: Verdict::Skipped, ..Self::faulty(line, Some(place.into()), reason) }
+    }
+
+    /// The end of what can be read.
+    #[must_use]
+    pub fn unreadable(line: u64, reason: impl AsRef<str>) -> Self {
+        Self { verdict: Verdict::Unreadable, ..Self::faulty(line, None, reason) }
+    }
+}
+
+impl fmt::Display for BadRow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: ", self.line)?;
+        if let Some(place) = &self.place {
+            write!(f, "{place}: ")?;
+        }
+        f.write_str(&self.reason)
+    }
+}
+
+/// `text` fit for a terminal: short, on one line, without control or direction characters.
+#[must_use]
+pub fn printable(text: &str) -> String {
+    let mut line: String = clean(text).split_whitespace().collect::<Vec<_>>().join(" ");
+    if let Some((cut, _)) = line.char_indices().nth(LONGEST_REASON) {
+        line.truncate(cut);
+        line.push('…');
+    }
+    line
+}
+
+/// A reader that counts.
+pub struct Counted<R> {
+    /// The reader.
+    pub reader: R,
+    /// Bytes that were read so far.
+    pub bytes: Arc<AtomicU64>,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.reader.read(buffer)?;
+        self.bytes.fetch_add(read as u64, Ordering::Relaxed);
+        Ok(read)
+    }
+}
+
+/// Whether an address may stand in a catalog: on the web, and nothing that a client would run.
+#[must_use]
+pub fn is_web_address(address: &str) -> bool {
+    let scheme = address.split_once("://").map(|(scheme, rest)| (scheme.to_ascii_lowercase(), rest));
+    let on_the_web =
+        matches!(&scheme, Some((scheme, rest)) if (scheme == "https" || scheme == "http") && !rest.is_empty());
+    on_the_web && !address.chars().any(|letter| letter.is_whitespace() || letter.is_control() || is_invisible(letter))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_are_fit_for_a_terminal() {
+        let bad = BadRow::faulty(1, Some("a\u{1b}[2J".to_owned()), format!("x\n\u{202e}\u{7}{}", "é".repeat(5000)));
+        let text = bad.to_string();
+        assert!(
+            text.chars().count() < 450 && !text.chars().any(|letter| letter.is_control() || is_invisible(letter)),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn addresses_are_on_the_web() {
+        for (address, good) in [
+            ("https://example.com/a", true),
+            ("HTTP://example.com", true),
+            ("javascript:alert(1)", false),
+            ("javascript://example.com/%0aalert(1)", false),
+            ("data:text/html,x", false),
+            ("https://", false),
+            ("https://example.com/a b", false),
+            ("https://example.com/\u{202e}", false),
+            ("/relative", false),
+        ] {
+            assert_eq!(is_web_address(address), good, "{address}");
+        }
+    }
+}

@@ -1,0 +1,289 @@
+//! What was read from the database lately, kept in the form in which callers get it.
+//!
+//! An entry never outlives the data it was made from: whoever fills the cache says when it read, and what was read
+//! before a [change](Cache::change) is not taken in after it. Names and products are cached apart from each other, so
+//! that a reader can see a name of before a change with a product of after it; it therefore has to check that the
+//! product still carries the name.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use quick_cache::{
+    DefaultHashBuilder, OptionsBuilder, Weighter,
+    sync::{Cache as Bounded, DefaultLifecycle},
+};
+use ucp_core::{
+    catalog::product::{Product, Variant},
+    money::Currency,
+};
+
+use crate::products::Found;
+
+/// Longer identifiers are looked up every time.
+const LONGEST_NAME: usize = 256;
+
+/// How many bytes of identifiers are kept: those that name something, and those that do not.
+const NAMES: u64 = 8 << 20;
+const NOTHINGS: u64 = 1 << 20;
+
+/// What a cached name costs beside its text.
+const NAME_OVERHEAD: usize = 96;
+
+/// A product as one kind of caller sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Key {
+    /// Its place in the shop's order.
+    pub(crate) seq: i64,
+    /// The position of the language in the market.
+    pub(crate) language: u16,
+    /// The currency asked for.
+    pub(crate) currency: Currency,
+}
+
+#[derive(Clone)]
+struct Entry {
+    product: Arc<Product>,
+    /// How many bytes the document of the product has.
+    length: usize,
+    /// How many renderings the weight counts.
+    renderings: usize,
+}
+
+impl Entry {
+    /// What the product occupies: its structures, its texts, and as many bytes again for each release that it was rendered
+    /// for.
+    fn weight(&self) -> u64 {
+        let structures = size_of::<Product>() + self.product.variants.len() * (size_of::<Variant>() + 256);
+        (structures + (1 + self.renderings) * self.length) as u64
+    }
+}
+
+#[derive(Clone)]
+struct Weight;
+
+impl Weighter<Key, Entry> for Weight {
+    fn weight(&self, _: &Key, entry: &Entry) -> u64 {
+        entry.weight()
+    }
+}
+
+impl Weighter<Box<str>, Arc<[Found]>> for Weight {
+    fn weight(&self, name: &Box<str>, found: &Arc<[Found]>) -> u64 {
+        (name.len() + NAME_OVERHEAD + size_of_val::<[Found]>(found)) as u64
+    }
+}
+
+impl Weighter<Box<str>, ()> for Weight {
+    fn weight(&self, name: &Box<str>, (): &()) -> u64 {
+        (name.len() + NAME_OVERHEAD) as u64
+    }
+}
+
+/// When something was read, in terms of changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ReadAt(u64);
+
+/// The caches of one shop.
+pub(crate) struct Cache {
+    products: Bounded<Key, Entry, Weight>,
+    names: Bounded<Box<str>, Arc<[Found]>, Weight>,
+    nothings: Bounded<Box<str>, (), Weight>,
+    /// How many changes there were. Held for reading while the cache is filled, for writing while it is emptied.
+    changes: RwLock<u64>,
+}
+
+impl std::fmt::Debug for Cache {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Cache").field("products", &self.products.len()).field("bytes", &self.products.weight()).finish()
+    }
+}
+
+impl Cache {
+    /// A cache that holds about `bytes` of products.
+    pub(crate) fn new(bytes: u64) -> Self {
+        Self {
+            products: bounded(bytes, 8 << 10),
+            names: bounded(NAMES, 128),
+            nothings: bounded(NOTHINGS, 128),
+            changes: RwLock::new(0),
+        }
+    }
+
+    /// To be called before reading what will be [kept](Self::keep_product).
+    pub(crate) fn now(&self) -> ReadAt {
+        ReadAt(*self.changes.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn product(&self, key: &Key) -> Option<Arc<Product>> {
+        let Entry { product, renderings, .. } = self.products.get(key)?;
+        if product.renderings.count() > renderings {
+            self.reweigh(key);
+        }
+        Some(product)
+    }
+
+    /// Counts what answers have added to a product since it was taken in.
+    fn reweigh(&self, key: &Key) {
+        // Nothing changes meanwhile, so that nothing outdated comes back.
+        let _unchanged = self.changes.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(entry) = self.products.get(key) {
+            self.products.insert(*key, Entry { renderings: entry.product.renderings.count(), ..entry });
+        }
+    }
+
+    /// What a name is known to name; an empty list if it is known to name nothing.
+    pub(crate) fn name(&self, name: &str) -> Option<Arc<[Found]>> {
+        if name.len() > LONGEST_NAME {
+            return None;
+        }
+        self.names.get(name).or_else(|| self.nothings.get(name).map(|()| Arc::default()))
+    }
+
+    /// Keeps a product whose document has `length` bytes.
+    pub(crate) fn keep_product(&self, read_at: ReadAt, key: Key, product: &Arc<Product>, length: usize) {
+        // The first answer will render it.
+        let entry = Entry { product: Arc::clone(product), length, renderings: product.renderings.count().max(1) };
+        self.keep(read_at, || self.products.insert(key, entry));
+    }
+
+    pub(crate) fn keep_name(&self, read_at: ReadAt, name: &str, found: &[Found]) {
+        if name.len() > LONGEST_NAME {
+            return;
+        }
+        self.keep(read_at, || {
+            if found.is_empty() {
+                self.nothings.insert(name.into(), ());
+            } else {
+                self.names.insert(name.into(), found.into());
+            }
+        });
+    }
+
+    fn keep(&self, read_at: ReadAt, insert: impl FnOnce()) {
+        let changes = self.changes.read().unwrap_or_else(PoisonError::into_inner);
+        if *changes == read_at.0 {
+            insert();
+        }
+    }
+
+    /// Forgets what a change to the products at `seqs` (or to any number of products) has outdated.
+    pub(crate) fn change(&self, seqs: Option<&[i64]>) {
+        let mut changes = self.changes.write().unwrap_or_else(PoisonError::into_inner);
+        *changes += 1;
+        match seqs {
+            Some(seqs) => self.products.retain(|key, _| seqs.binary_search(&key.seq).is_err()),
+            None => self.products.clear(),
+        }
+        // Which names a product had before is not known here, and names are quick to find again.
+        self.names.clear();
+        self.nothings.clear();
+    }
+}
+
+fn bounded<K: Eq + std::hash::Hash, V: Clone>(bytes: u64, entry: u64) -> Bounded<K, V, Weight>
+where
+    Weight: Weighter<K, V>,
+{
+    // Few shards: an entry can be no larger than its shard, and one product may be large.
+    let options = OptionsBuilder::new()
+        .shards(4)
+        .weight_capacity(bytes)
+        .estimated_items_capacity(usize::try_from(bytes / entry).unwrap_or(usize::MAX).max(64))
+        .build();
+    match options {
+        Ok(options) => {
+            Bounded::with_options(options, Weight, DefaultHashBuilder::default(), DefaultLifecycle::default())
+        }
+        Err(_) => Bounded::with_weighter(64, bytes, Weight),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use ucp_core::{Release, catalog::record::Record, port::Target, rendering::Rendering};
+
+    use super::*;
+
+    fn product(id: &str) -> Arc<Product> {
+        let record: Record = serde_json::from_value(json!({
+            "id": id, "title": id, "description": {"plain": id},
+            "variants": [{"id": format!("{id}-v"), "price": {"amount": 1, "currency": "USD"}}],
+        }))
+        .expect("a record");
+        let currency = "USD".parse().expect("a currency");
+        Arc::new(record.present(&ucp_core::catalog::market::Presentation {
+            language: "en".into(),
+            currency,
+            country: None,
+        }))
+    }
+
+    fn key(seq: i64) -> Key {
+        Key { seq, language: 0, currency: "USD".parse().expect("a currency") }
+    }
+
+    const FOUND: Found = Found { seq: 1, target: Target::Product };
+
+    #[test]
+    fn what_was_read_before_a_change_is_not_kept_after_it() {
+        let cache = Cache::new(1 << 20);
+        let before = cache.now();
+        cache.keep_product(before, key(1), &product("a"), 100);
+        cache.keep_product(before, key(2), &product("b"), 100);
+        cache.keep_name(before, "a", &[FOUND]);
+        cache.keep_name(before, "x", &[]);
+        assert!(cache.product(&key(1)).is_some() && cache.product(&key(2)).is_some());
+        assert_eq!(cache.name("a").as_deref(), Some(&[FOUND][..]));
+        assert_eq!(cache.name("x").as_deref(), Some(&[][..]));
+
+        cache.change(Some(&[1]));
+        assert!(cache.product(&key(1)).is_none() && cache.product(&key(2)).is_some());
+        assert!(cache.name("a").is_none() && cache.name("x").is_none());
+        cache.keep_product(before, key(1), &product("a"), 100);
+        cache.keep_name(before, "a", &[FOUND]);
+        cache.keep_name(before, "x", &[]);
+        assert!(cache.product(&key(1)).is_none() && cache.name("a").is_none() && cache.name("x").is_none());
+
+        cache.keep_product(cache.now(), key(1), &product("a"), 100);
+        cache.change(None);
+        assert!(cache.product(&key(1)).is_none() && cache.product(&key(2)).is_none());
+    }
+
+    #[test]
+    fn products_weigh_more_with_each_release_they_are_asked_for_in() {
+        let cache = Cache::new(1 << 20);
+        for seq in 0..1_000 {
+            cache.keep_product(cache.now(), key(seq), &product(&seq.to_string()), 1_000);
+        }
+        let (kept, weight) = (cache.products.len(), cache.products.weight());
+        for release in Release::ALL {
+            for product in (0..1_000).filter_map(|seq| cache.product(&key(seq))) {
+                product.renderings.get_or_render(*release, || Rendering::new("x".into(), "".into(), 0));
+            }
+        }
+        let rendered = (0..1_000).filter_map(|seq| cache.product(&key(seq))).count();
+        assert!(rendered < kept, "{rendered} of {kept} are left");
+        assert!(cache.products.weight() <= 1 << 20 && cache.products.weight() > weight / 2);
+        // What was outdated in between does not come back.
+        let stale = (0..1_000).find(|seq| cache.product(&key(*seq)).is_some()).expect("one is left");
+        cache.change(Some(&[stale]));
+        cache.reweigh(&key(stale));
+        assert!(cache.product(&key(stale)).is_none());
+    }
+
+    #[test]
+    fn the_cache_is_bounded_whatever_is_asked_for() {
+        let cache = Cache::new(1 << 20);
+        let (now, product) = (cache.now(), product("a"));
+        for seq in 0..10_000 {
+            cache.keep_product(now, key(seq), &product, 10_000);
+            cache.keep_name(now, &format!("{seq}{}", "x".repeat(200)), &[]);
+            cache.keep_name(now, &format!("y{seq}{}", "x".repeat(200)), &[FOUND; 20]);
+        }
+        assert!(
+            cache.products.weight() <= 1 << 20 && cache.nothings.weight() <= NOTHINGS && cache.names.weight() <= NAMES
+        );
+        cache.keep_name(now, &"z".repeat(LONGEST_NAME + 1), &[]);
+        assert!(cache.name(&"z".repeat(LONGEST_NAME + 1)).is_none());
+    }
+}

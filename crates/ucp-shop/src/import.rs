@@ -1,0 +1,330 @@
+//! Reading a merchant's own catalog: JSON Lines of UCP products, and Shopify's product CSV export.
+//!
+//! An [`Import`] is an iterator over products. Each item is a whole product that passed [`Record::check`], with the line
+//! it starts on, or a [`BadRow`] that says where and why a product is left out. A product is never yielded in part: one
+//! bad row leaves out its whole product and nothing else. Memory stays bounded by the largest single product.
+//!
+//! Nothing here writes: what becomes of the products is the caller's business. Identifiers depend on the file's content
+//! alone, so that importing the same catalog again updates the same products.
+
+pub mod jsonl;
+pub mod shopify;
+
+use std::{
+    collections::HashMap,
+    fmt,
+    fs::File,
+    io::{self, BufRead as _, BufReader, Read},
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use ucp_core::catalog::{market::Market, record::Record};
+pub use ucp_import::{BadRow, Verdict};
+use ucp_import::{Counted, is_web_address};
+
+/// How much of a file is looked at to recognise its format.
+const SNIFFED: usize = 4096;
+
+/// What a file of products is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// One UCP product a line, with the additions of [`Record`].
+    Jsonl,
+    /// Shopify's product export, with the column names of any year.
+    ShopifyCsv,
+}
+
+impl Format {
+    /// Recognises a format by the end of the file's name, or else by its first bytes.
+    #[must_use]
+    pub fn detect(file_name: Option<&str>, start: &[u8]) -> Option<Self> {
+        let extension =
+            file_name.and_then(|name| name.rsplit_once('.')).map(|(_, extension)| extension.to_ascii_lowercase());
+        match extension.as_deref() {
+            Some("jsonl" | "ndjson" | "jsonlines") => return Some(Self::Jsonl),
+            Some("csv") => return Some(Self::ShopifyCsv),
+            _ => {}
+        }
+        let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
+        if start.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{') {
+            return Some(Self::Jsonl);
+        }
+        let header = start.split(|byte| matches!(byte, b'\n' | b'\r')).next().unwrap_or_default();
+        shopify::recognises(header).then_some(Self::ShopifyCsv)
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Jsonl => "JSON Lines",
+            Self::ShopifyCsv => "Shopify CSV",
+        })
+    }
+}
+
+/// Why a file cannot be imported at all.
+#[derive(Debug, thiserror::Error)]
+pub enum Unimportable {
+    /// The file cannot be opened or read.
+    #[error("the file cannot be read")]
+    Io(#[from] io::Error),
+    /// Neither the name nor the first bytes tell the format.
+    #[error("the format is not recognised: it is neither JSON Lines (`.jsonl`) nor a Shopify product export (`.csv`)")]
+    UnknownFormat,
+    /// A CSV file without columns that no product can do without.
+    #[error("not a Shopify product export: no column {missing}; the columns are {found}")]
+    MissingColumns {
+        /// The columns that are missing, each with its names.
+        missing: String,
+        /// The columns that the file has.
+        found: String,
+    },
+    /// The header of a CSV file cannot be read.
+    #[error("the header cannot be read: {0}")]
+    Header(String),
+}
+
+/// What the readers of the single formats yield: a product with the line it starts on, or why there is none.
+pub type Item = Result<(u64, Record), BadRow>;
+
+/// A catalog being read: an iterator over its products.
+pub struct Import {
+    rows: Box<dyn Iterator<Item = Item> + Send>,
+    format: Format,
+    bytes: Arc<AtomicU64>,
+    total: Option<u64>,
+    seen: HashMap<String, u64>,
+    ended: bool,
+}
+
+impl Import {
+    /// Reads a file, in the format that it is recognised to have unless one is given.
+    ///
+    /// # Errors
+    /// When the file cannot be read, its format is not recognised or its header is not that of a product export.
+    pub fn open(path: &Path, format: Option<Format>, market: &Market) -> Result<Self, Unimportable> {
+        let file = File::open(path)?;
+        let metadata = file.metadata()?;
+        let mut import = Self::read(file, path.file_name().and_then(|name| name.to_str()), format, market)?;
+        import.total = metadata.is_file().then_some(metadata.len());
+        Ok(import)
+    }
+
+    /// Reads from anything, such as standard input. `name` helps to recognise the format.
+    ///
+    /// # Errors
+    /// As for [`open`](Self::open).
+    pub fn read(
+        reader: impl Read + Send + 'static,
+        name: Option<&str>,
+        format: Option<Format>,
+        market: &Market,
+    ) -> Result<Self, Unimportable> {
+        let bytes = Arc::new(AtomicU64::new(0));
+        let mut buffered = BufReader::with_capacity(64 * 1024, Counted { reader, bytes: Arc::clone(&bytes) });
+        let start = buffered.fill_buf()?;
+        let start = &start[..start.len().min(SNIFFED)];
+        let format = format.or_else(|| Format::detect(name, start)).ok_or(Unimportable::UnknownFormat)?;
+        let rows: Box<dyn Iterator<Item = Item> + Send> = match format {
+            Format::Jsonl => Box::new(jsonl::Products::new(buffered, market.clone())),
+            Format::ShopifyCsv => Box::new(shopify::Products::new(buffered, market.clone())?),
+        };
+        Ok(Self { rows, format, bytes, total: None, seen: HashMap::new(), ended: false })
+    }
+
+    /// The format that is read.
+    #[must_use]
+    pub const fn format(&self) -> Format {
+        self.format
+    }
+
+    /// How many bytes have been read so far.
+    #[must_use]
+    pub fn bytes_read(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// A reader of [`bytes_read`](Self::bytes_read) that outlives the borrow of the iterator.
+    #[must_use]
+    pub fn progress(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.bytes)
+    }
+
+    /// How many bytes there are, where that is known.
+    #[must_use]
+    pub const fn bytes_total(&self) -> Option<u64> {
+        self.total
+    }
+}
+
+impl fmt::Debug for Import {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Import")
+            .field("format", &self.format)
+            .field("bytes", &self.bytes)
+            .field("total", &self.total)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Iterator for Import {
+    type Item = Item;
+
+    fn next(&mut self) -> Option<Item> {
+        if self.ended {
+            return None;
+        }
+        Some(match self.rows.next()? {
+            Ok((line, record)) => match self.seen.get(&record.id) {
+                Some(first) => Err(BadRow::faulty(
+                    line,
+                    None,
+                    format!("the product `{}` was already on line {first} of this file", record.id),
+                )),
+                None => {
+                    self.seen.insert(record.id.clone(), line);
+                    Ok((line, record))
+                }
+            },
+            Err(bad) => {
+                self.ended = bad.verdict == Verdict::Unreadable;
+                Err(bad)
+            }
+        })
+    }
+}
+
+/// Every address in a record, with its place.
+fn addresses(record: &Record) -> impl Iterator<Item = (String, &str)> {
+    let of_product = record.url.iter().map(|url| ("$.url".to_owned(), url.as_str()));
+    let media = record
+        .media
+        .iter()
+        .enumerate()
+        .map(|(position, media)| (format!("$.media[{position}].url"), media.url.as_str()));
+    let of_variants = record.variants.iter().enumerate().flat_map(|(position, variant)| {
+        let at = move |member: String| format!("$.variants[{position}].{member}");
+        let url = variant.url.iter().map(move |url| (at("url".to_owned()), url.as_str()));
+        let media = variant
+            .media
+            .iter()
+            .enumerate()
+            .map(move |(place, media)| (at(format!("media[{place}].url")), media.url.as_str()));
+        let links = variant.seller.iter().flat_map(|seller| seller.links.iter().enumerate());
+        url.chain(media)
+            .chain(links.map(move |(place, link)| (at(format!("seller.links[{place}].url")), link.url.as_str())))
+    });
+    of_product.chain(media).chain(of_variants)
+}
+
+/// The last checks that a product of any format has to pass.
+fn finish(record: Record, line: u64, market: &Market) -> Item {
+    let record = record.check(market).map_err(|fault| BadRow::faulty(line, Some(fault.path), fault.reason))?;
+    if let Some((place, _)) = addresses(&record).find(|(_, address)| !is_web_address(address)) {
+        return Err(BadRow::faulty(line, Some(place), "must be an address that starts with `https://` or `http://`"));
+    }
+    Ok((line, record))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const JSON: &str = r#"{"id":"p1","title":"Mug","description":{"plain":"A mug."},"variants":[{"id":"v1","price":{"amount":900,"currency":"USD"}}]}"#;
+    const CSV: &str = "Handle,Title,Variant Price\nmug,Mug,9.00\n";
+
+    fn market() -> Market {
+        serde_json::from_str(r#"{"name":"Example","currency":"USD","language":"en"}"#).expect("a market")
+    }
+
+    fn import(file: impl Into<Vec<u8>>, name: Option<&str>) -> Result<Import, Unimportable> {
+        Import::read(Cursor::new(file.into()), name, None, &market())
+    }
+
+    #[test]
+    fn formats_are_recognised_by_name_or_content() {
+        for (name, start, format) in [
+            (Some("a.jsonl"), "", Some(Format::Jsonl)),
+            (Some("a.NDJSON"), "Handle,Title", Some(Format::Jsonl)),
+            (Some("a.b.csv"), "{", Some(Format::ShopifyCsv)),
+            (Some("products"), " \n{\"id\"", Some(Format::Jsonl)),
+            (None, "\u{feff}{", Some(Format::Jsonl)),
+            (Some("a.txt"), "\u{feff}Title,URL handle,Price\r\n", Some(Format::ShopifyCsv)),
+            (None, "id,name\n", None),
+            (None, "", None),
+        ] {
+            assert_eq!(Format::detect(name, start.as_bytes()), format, "{name:?} {start}");
+        }
+        assert!(matches!(import("PK\u{3}\u{4}", Some("a.xlsx")), Err(Unimportable::UnknownFormat)));
+    }
+
+    #[test]
+    fn progress_is_known() {
+        let mut products = import(format!("{JSON}\n"), None).expect("recognised");
+        let progress = products.progress();
+        assert_eq!((products.format(), products.bytes_total()), (Format::Jsonl, None));
+        assert!(products.next().expect("a product").is_ok());
+        assert!(products.next().is_none());
+        assert_eq!(products.bytes_read(), JSON.len() as u64 + 1);
+        assert_eq!(progress.load(Ordering::Relaxed), products.bytes_read());
+    }
+
+    #[test]
+    fn files_have_a_length() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("catalog.csv");
+        std::fs::write(&path, CSV).expect("written");
+        let import = Import::open(&path, None, &market()).expect("opened");
+        assert_eq!((import.bytes_total(), import.format()), (Some(CSV.len() as u64), Format::ShopifyCsv));
+        assert_eq!(import.filter(Result::is_ok).count(), 1);
+        let missing = directory.path().join("missing.csv");
+        assert!(matches!(Import::open(&missing, None, &market()), Err(Unimportable::Io(_))));
+    }
+
+    #[test]
+    fn a_product_is_taken_once_from_a_file() {
+        let items: Vec<_> = import(format!("{JSON}\n\n{JSON}"), None).expect("recognised").collect();
+        assert!(items[0].is_ok());
+        assert_eq!(
+            items[1].as_ref().expect_err("twice").to_string(),
+            "line 3: the product `p1` was already on line 1 of this file"
+        );
+    }
+
+    #[test]
+    fn a_file_that_breaks_off_says_so() {
+        struct Broken;
+        impl Read for Broken {
+            fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+                Err(io::Error::other("the disk is gone"))
+            }
+        }
+        let both = [(format!("{JSON}\n"), Format::Jsonl), (CSV.to_owned(), Format::ShopifyCsv)];
+        for (start, format) in both {
+            let reader = Cursor::new(start).chain(Broken);
+            let items: Vec<_> = Import::read(reader, None, Some(format), &market()).expect("opened").collect();
+            let last = items.last().expect("an item").as_ref().expect_err("broken");
+            assert_eq!(last.verdict, Verdict::Unreadable, "{format}");
+            assert!(last.reason.contains("the disk is gone"), "{}", last.reason);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_file_is_refused_or_read(bytes in proptest::collection::vec(any::<u8>(), 0..300), jsonl in any::<bool>()) {
+            let format = if jsonl { Format::Jsonl } else { Format::ShopifyCsv };
+            if let Ok(import) = Import::read(Cursor::new(bytes), None, Some(format), &market()) {
+                import.for_each(drop);
+            }
+        }
+    }
+}

@@ -1,0 +1,512 @@
+//! The search index: derived from the database, and never believed against it.
+//!
+//! The last commit says in its payload which database it was made from, how far it had read, and how documents were
+//! made. An index that is missing, unreadable, incomplete, of another database, of another make or from the future is
+//! thrown away and built anew; one that is merely behind reads on from where it was. Only
+//! [`maintain`](Index::maintain) writes, under the index's file lock; a process that finds the lock taken follows what
+//! the other one writes. The lock dies with its process.
+//!
+//! | module | holds |
+//! | :-- | :-- |
+//! | [`schema`] | what is indexed of a product |
+//! | [`text`] | from texts to terms |
+//! | [`statistics`] | frozen statistics, so that scores do not shift between pages |
+//! | [`query`] | what a text asks for, and how well a product answers it |
+//! | [`search`] | one page of results: filters, order, positions |
+
+mod query;
+mod schema;
+pub(crate) mod search;
+mod statistics;
+mod text;
+
+use std::{
+    fs, io,
+    num::NonZero,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, PoisonError, RwLock,
+        atomic::{AtomicBool, Ordering},
+        mpsc,
+    },
+    time::{Duration, Instant},
+};
+
+use rusqlite::Connection;
+use serde::{Deserialize, Serialize};
+use tantivy::{
+    Directory as _, IndexReader, IndexSettings, IndexWriter, ReloadPolicy, TantivyDocument, TantivyError, Term,
+    directory::{INDEX_WRITER_LOCK, MmapDirectory, error::LockError},
+    index::IndexMeta,
+    indexer::{IndexWriterOptions, LogMergePolicy},
+};
+use ucp_core::catalog::market::Market;
+use ucp_sqlite::revision;
+
+pub(crate) use self::search::{SearchError, Snapshot};
+use self::{schema::Fields, statistics::Statistics};
+use crate::products;
+
+/// The name of the index in the data directory.
+const DIRECTORY: &str = "index";
+
+/// How many epochs of statistics are kept for callers who are paging.
+const KEPT_EPOCHS: usize = 3;
+
+/// How much each indexing thread collects before it writes a segment.
+const BUDGET_PER_THREAD: usize = 48 << 20;
+
+/// From how many products on indexing is spread over threads.
+const MANY: i64 = 500;
+
+/// How long a shop that has doubled must have been quiet before the statistics are renewed.
+const QUIET: Duration = Duration::from_secs(10);
+
+/// Why the index could not be brought up to date. The next attempt may succeed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum IndexError {
+    /// Another process is writing the index.
+    #[error("another process is writing the search index")]
+    Busy,
+    /// The index failed.
+    #[error("the search index failed")]
+    Tantivy(#[source] TantivyError),
+    /// The database could not be read.
+    #[error("the database could not be read for the search index")]
+    Database(#[from] rusqlite::Error),
+    /// The file system failed.
+    #[error("the files of the search index could not be written")]
+    Io(#[from] io::Error),
+    /// The operating system gave no random numbers.
+    #[error("the operating system gave no random numbers")]
+    Random(#[source] getrandom::Error),
+}
+
+impl From<TantivyError> for IndexError {
+    fn from(error: TantivyError) -> Self {
+        match error {
+            TantivyError::LockFailure(LockError::LockBusy, _) => Self::Busy,
+            other => Self::Tantivy(other),
+        }
+    }
+}
+
+/// What a commit says about itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Payload {
+    /// The database it was made from.
+    identity: String,
+    /// How its documents were made.
+    fingerprint: String,
+    /// The last change to the database that is in it.
+    revision: i64,
+    /// The last product that is in it, in the shop's order.
+    last: i64,
+    /// The statistics that it can be searched with, the newest first.
+    epochs: Vec<u64>,
+}
+
+/// An index that can be read and is what it should be.
+struct Opened {
+    index: tantivy::Index,
+    reader: IndexReader,
+    payload: Payload,
+    statistics: Vec<Arc<Statistics>>,
+}
+
+/// What maintenance remembers from one time to the next.
+#[derive(Default)]
+struct Maintenance {
+    opened: Option<Opened>,
+    changed: Option<Instant>,
+}
+
+/// The search index of one shop.
+pub(crate) struct Index {
+    directory: PathBuf,
+    identity: String,
+    fields: Arc<Fields>,
+    current: RwLock<Option<Arc<Snapshot>>>,
+    maintenance: Mutex<Maintenance>,
+    distrusted: AtomicBool,
+}
+
+impl std::fmt::Debug for Index {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Index").field("directory", &self.directory).finish_non_exhaustive()
+    }
+}
+
+impl Index {
+    /// The index beside the database of `identity`. It can be searched once it was [maintained](Self::maintain).
+    pub(crate) fn new(data_dir: &Path, identity: &str, market: &Market) -> Self {
+        Self {
+            directory: data_dir.join(DIRECTORY),
+            identity: identity.to_owned(),
+            fields: Arc::new(Fields::new(market)),
+            current: RwLock::default(),
+            maintenance: Mutex::default(),
+            distrusted: AtomicBool::new(false),
+        }
+    }
+
+    /// The index as of the last maintenance, if it is usable.
+    pub(crate) fn snapshot(&self) -> Option<Arc<Snapshot>> {
+        self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// To be called after a failed search: the next maintenance looks for damage.
+    pub(crate) fn distrust(&self) {
+        self.distrusted.store(true, Ordering::Relaxed);
+    }
+
+    /// Brings the index up to date with the database behind `db`, or builds it if there is none to go on from.
+    pub(crate) fn maintain(&self, db: &Connection) -> Result<(), IndexError> {
+        let mut maintenance = self.maintenance.lock().unwrap_or_else(PoisonError::into_inner);
+        let result = self.maintain_with(&mut maintenance, db);
+        if result.is_err() {
+            // Whatever state this is, the next attempt starts from what is on disk.
+            maintenance.opened = None;
+        }
+        result
+    }
+
+    fn maintain_with(&self, maintenance: &mut Maintenance, db: &Connection) -> Result<(), IndexError> {
+        let damaged =
+            self.distrusted.swap(false, Ordering::Relaxed) && maintenance.opened.as_ref().is_some_and(is_damaged);
+        let kept = maintenance.opened.take().filter(|_| !damaged);
+        let is_new = kept.is_none();
+        let found = match kept {
+            Some(opened) => Ok(opened),
+            None if damaged => Err("it is damaged".to_owned()),
+            None => self.open(),
+        };
+        // From here on, everything is read from one state of the database. It has all that was in the database when
+        // the index was opened, so that an index that knows more is not from this database's past.
+        let db = db.unchecked_transaction()?;
+        let newest = revision::newest_revision(&db)?;
+        let found = found.and_then(|opened| match opened.payload.revision <= newest {
+            true => Ok(opened),
+            false => Err("it is ahead of the database".to_owned()),
+        });
+        let mut opened = match found {
+            Ok(opened) => opened,
+            Err(reason) => {
+                // Not searched any longer: it may be what is wrong.
+                self.publish(None)?;
+                maintenance.changed = Some(Instant::now());
+                self.build(&db, newest, &reason)?
+            }
+        };
+        if is_new {
+            self.publish(Some(&opened))?;
+        }
+        if opened.payload.revision < newest {
+            opened = self.catch_up(opened, &db, newest)?;
+            maintenance.changed = Some(Instant::now());
+        }
+        // Not in the middle of an import, whose end will tell more.
+        let is_quiet = is_new || maintenance.changed.is_none_or(|changed| changed.elapsed() > QUIET);
+        if is_quiet && has_doubled(&opened) {
+            opened = self.renew(opened)?;
+        }
+        maintenance.opened = Some(opened);
+        Ok(())
+    }
+
+    /// Lets searches use `opened`.
+    fn publish(&self, opened: Option<&Opened>) -> Result<(), IndexError> {
+        let snapshot = opened
+            .map(|opened| Snapshot::new(opened.reader.searcher(), Arc::clone(&self.fields), opened.statistics.clone()))
+            .transpose()?;
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) = snapshot.map(Arc::new);
+        Ok(())
+    }
+
+    /// Opens what is on disk, or says why it is of no use.
+    fn open(&self) -> Result<Opened, String> {
+        if !self.directory.join("meta.json").exists() {
+            return Err("there is none".to_owned());
+        }
+        let unreadable = |error: TantivyError| format!("it cannot be opened ({error})");
+        let index = tantivy::Index::open_in_dir(&self.directory).map_err(unreadable)?;
+        let payload = payload(&index.load_metas().map_err(unreadable)?).ok_or("it is incomplete")?;
+        if payload.identity != self.identity {
+            return Err("it belongs to another database".to_owned());
+        }
+        if payload.fingerprint != self.fields.fingerprint || index.schema() != self.fields.schema {
+            return Err("it was made in another way".to_owned());
+        }
+        let statistics: Vec<_> = payload
+            .epochs
+            .iter()
+            .map(|epoch| Statistics::read(&self.directory, *epoch).map(Arc::new))
+            .collect::<Result<_, _>>()
+            .map_err(|error| format!("its statistics cannot be read ({error})"))?;
+        if statistics.is_empty() {
+            return Err("it has no statistics".to_owned());
+        }
+        let reader = reader(&index).map_err(unreadable)?;
+        Ok(Opened { index, reader, payload, statistics })
+    }
+
+    /// Builds the index from nothing.
+    fn build(&self, db: &Connection, newest: i64, reason: &str) -> Result<Opened, IndexError> {
+        fs::create_dir_all(&self.directory)?;
+        let directory = MmapDirectory::open(&self.directory).map_err(TantivyError::from)?;
+        let lock = match directory.acquire_lock(&INDEX_WRITER_LOCK) {
+            Ok(lock) => lock,
+            Err(LockError::LockBusy) => return Err(IndexError::Busy),
+            Err(LockError::IoError(error)) => return Err(io::Error::new(error.kind(), error.to_string()).into()),
+        };
+        let start = Instant::now();
+        tracing::info!(reason, "building the search index");
+        clear(&self.directory)?;
+        let index = tantivy::Index::create(directory, self.fields.schema.clone(), IndexSettings::default())?;
+        // The writer takes the lock itself. Should another process be quicker, it builds the index in our place.
+        drop(lock);
+        let last = last(db)?;
+        let mut writer = self.writer(&index, revision::count_since(db, 0)?)?;
+        let count = self.add(&writer, db, 0, 0)?;
+        writer.commit()?;
+
+        let searcher = reader(&index)?.searcher();
+        let epoch = new_epoch()?;
+        let statistics = Arc::new(Statistics::count(epoch, &searcher, &self.fields.counted())?);
+        statistics.write(&self.directory)?;
+        let payload = Payload {
+            identity: self.identity.clone(),
+            fingerprint: self.fields.fingerprint.clone(),
+            revision: newest,
+            last,
+            epochs: vec![epoch],
+        };
+        commit(&mut writer, &payload)?;
+        writer.wait_merging_threads()?;
+        tracing::info!(products = count, elapsed = ?start.elapsed(), "built the search index");
+        let reader = reader(&index)?;
+        Ok(Opened { index, reader, payload, statistics: vec![statistics] })
+    }
+
+    /// Adds what has changed in the database since the last commit.
+    fn catch_up(&self, opened: Opened, db: &Connection, newest: i64) -> Result<Opened, IndexError> {
+        let changed = revision::count_since(db, opened.payload.revision)?;
+        let Some((mut writer, mut opened)) = self.lock(opened, changed)? else {
+            return Err(IndexError::Busy);
+        };
+        if opened.payload.revision < newest {
+            let Payload { revision, last: known, .. } = opened.payload;
+            let count = self.add(&writer, db, revision, known)?;
+            opened.payload.revision = newest;
+            opened.payload.last = last(db)?;
+            commit(&mut writer, &opened.payload)?;
+            tracing::debug!(products = count, revision = newest, "updated the search index");
+            opened.reader.reload()?;
+        }
+        self.publish(Some(&opened))?;
+        writer.wait_merging_threads()?;
+        opened.reader.reload()?;
+        self.publish(Some(&opened))?;
+        Ok(opened)
+    }
+
+    /// Counts terms anew. Callers who are paging go on with the older statistics.
+    fn renew(&self, opened: Opened) -> Result<Opened, IndexError> {
+        let Some((mut writer, mut opened)) = self.lock(opened, 0)? else {
+            return Err(IndexError::Busy);
+        };
+        if has_doubled(&opened) {
+            let epoch = new_epoch()?;
+            let statistics = Statistics::count(epoch, &opened.reader.searcher(), &self.fields.counted())?;
+            statistics.write(&self.directory)?;
+            opened.statistics.insert(0, Arc::new(statistics));
+            opened.statistics.truncate(KEPT_EPOCHS);
+            opened.payload.epochs = opened.statistics.iter().map(|statistics| statistics.epoch).collect();
+            commit(&mut writer, &opened.payload)?;
+            Statistics::tidy(&self.directory, &opened.payload.epochs);
+            opened.reader.reload()?;
+            tracing::info!(
+                products = opened.reader.searcher().num_docs(),
+                "renewed the statistics of the search index"
+            );
+        }
+        self.publish(Some(&opened))?;
+        writer.wait_merging_threads()?;
+        Ok(opened)
+    }
+
+    /// A writer of about so many products for `opened` as it is on disk now; `None` if another process has it.
+    fn lock(&self, opened: Opened, products: i64) -> Result<Option<(IndexWriter, Opened)>, IndexError> {
+        let writer = match self.writer(&opened.index, products) {
+            Ok(writer) => writer,
+            Err(IndexError::Busy) => {
+                // The other one is doing what is to be done; take what it has done so far.
+                if let Ok(theirs) = self.open() {
+                    self.publish(Some(&theirs))?;
+                }
+                return Ok(None);
+            }
+            Err(error) => return Err(error),
+        };
+        if payload(&opened.index.load_metas()?).as_ref() == Some(&opened.payload) {
+            return Ok(Some((writer, opened)));
+        }
+        // Another process was here since. Under the lock, nothing moves any more.
+        match self.open() {
+            Ok(opened) => Ok(Some((writer, opened))),
+            Err(reason) => {
+                tracing::warn!(reason, "another process left the search index in disorder");
+                Ok(None)
+            }
+        }
+    }
+
+    fn writer(&self, index: &tantivy::Index, products: i64) -> Result<IndexWriter, IndexError> {
+        let threads = if products < MANY { 1 } else { parallelism() };
+        let options = IndexWriterOptions::builder()
+            .num_worker_threads(threads)
+            .memory_budget_per_thread(BUDGET_PER_THREAD)
+            .num_merge_threads(1)
+            .build();
+        let writer = index.writer_with_options(options)?;
+        let mut policy = LogMergePolicy::default();
+        policy.set_min_num_segments(4);
+        policy.set_del_docs_ratio_before_merge(0.3);
+        writer.set_merge_policy(Box::new(policy));
+        Ok(writer)
+    }
+
+    /// Indexes the products that changed after `since`; those up to `known` in the shop's order may be
+    /// in the index already.
+    fn add(&self, writer: &IndexWriter, db: &Connection, since: i64, known: i64) -> Result<i64, IndexError> {
+        let add = |seq: i64, document: &str, sold_out: &str| -> Result<(), IndexError> {
+            let document: TantivyDocument = self.fields.document(seq, &products::parse(document, Some(sold_out))?);
+            if seq <= known {
+                writer.delete_term(Term::from_field_u64(self.fields.seq, seq.cast_unsigned()));
+            }
+            writer.add_document(document)?;
+            Ok(())
+        };
+        let sold_out = products::SOLD_OUT;
+        let mut statement =
+            db.prepare(&format!("SELECT seq, document, {sold_out} FROM products WHERE revision > ? ORDER BY seq"))?;
+        // `db` is in a transaction: what is counted is what is read.
+        let changed = revision::count_since(db, since)?;
+        let mut rows = statement.query([since])?;
+        if changed < MANY {
+            while let Some(row) = rows.next()? {
+                let text = |column| Ok::<_, rusqlite::Error>(row.get_ref(column)?.as_str().unwrap_or_default());
+                add(row.get(0)?, text(1)?, text(2)?)?;
+            }
+            return Ok(changed);
+        }
+        // Reading and stemming takes longer than indexing, and can be shared.
+        std::thread::scope(|scope| {
+            let (sender, receiver) = mpsc::sync_channel::<(i64, String, String)>(64);
+            // Owned by the workers alone: once they have all failed, sending fails too.
+            let receiver = Arc::new(Mutex::new(receiver));
+            let add = &add;
+            let workers: Vec<_> = (0..parallelism())
+                .map(|_| {
+                    let receiver = Arc::clone(&receiver);
+                    scope.spawn(move || {
+                        loop {
+                            let next = receiver.lock().unwrap_or_else(PoisonError::into_inner).recv();
+                            match next {
+                                Ok((seq, document, sold_out)) => add(seq, &document, &sold_out)?,
+                                Err(_) => return Ok::<_, IndexError>(()),
+                            }
+                        }
+                    })
+                })
+                .collect();
+            drop(receiver);
+            let mut read = || -> rusqlite::Result<()> {
+                while let Some(row) = rows.next()? {
+                    if sender.send((row.get(0)?, row.get(1)?, row.get(2)?)).is_err() {
+                        break;
+                    }
+                }
+                Ok(())
+            };
+            let read = read();
+            drop(sender);
+            for worker in workers {
+                worker.join().map_err(|_| IndexError::Io(io::Error::other("an indexing thread failed")))??;
+            }
+            read?;
+            Ok(changed)
+        })
+    }
+
+    /// Looks for damage that opening the index does not show.
+    pub(crate) fn verify(&self) {
+        let maintenance = self.maintenance.lock().unwrap_or_else(PoisonError::into_inner);
+        if maintenance.opened.as_ref().is_some_and(is_damaged) {
+            self.distrust();
+        }
+    }
+}
+
+/// Whether the statistics are of a shop of less than half the size.
+fn has_doubled(opened: &Opened) -> bool {
+    opened.statistics.first().is_some_and(|statistics| opened.reader.searcher().num_docs() > statistics.docs * 2)
+}
+
+fn is_damaged(opened: &Opened) -> bool {
+    match opened.index.validate_checksum() {
+        Ok(damaged) if damaged.is_empty() => false,
+        Ok(damaged) => {
+            tracing::error!(files = ?damaged, "the search index is damaged");
+            true
+        }
+        Err(error) => {
+            tracing::error!(error = &error as &dyn std::error::Error, "the search index cannot be read");
+            true
+        }
+    }
+}
+
+fn payload(meta: &IndexMeta) -> Option<Payload> {
+    serde_json::from_str(meta.payload.as_deref()?).ok()
+}
+
+fn reader(index: &tantivy::Index) -> Result<IndexReader, TantivyError> {
+    index.reader_builder().reload_policy(ReloadPolicy::Manual).doc_store_cache_num_blocks(0).try_into()
+}
+
+fn commit(writer: &mut IndexWriter, payload: &Payload) -> Result<(), IndexError> {
+    let text = serde_json::to_string(payload).map_err(io::Error::other)?;
+    let mut commit = writer.prepare_commit()?;
+    commit.set_payload(&text);
+    commit.commit()?;
+    Ok(())
+}
+
+/// The last product in the shop's order.
+fn last(db: &Connection) -> rusqlite::Result<i64> {
+    db.query_row("SELECT coalesce(max(seq), 0) FROM products", (), |row| row.get(0))
+}
+
+fn new_epoch() -> Result<u64, IndexError> {
+    getrandom::u64().map(|number| number.max(1)).map_err(IndexError::Random)
+}
+
+fn parallelism() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZero::get).min(4)
+}
+
+/// Removes everything but the lock files: a lock on a file that is gone excludes nobody.
+fn clear(directory: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(directory)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "lock") {
+            continue;
+        }
+        match if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) } {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,28 @@
+//! The embedded shop: a catalog in a data directory.
+//!
+//! | module | holds |
+//! | :-- | :-- |
+//! | [`Shop`] | the catalog port: cache, search, and the watch for changes |
+//! | [`Database`] | the products themselves, in the SQLite store: all that an import needs |
+//! | [`import`] | reading a merchant's files |
+//! | [`sample`] | the goods of the shop that a first start creates |
+//! | `products` | the tables of products |
+//! | `index` | the search index, derived from the database |
+//! | `cache` | what was asked for lately |
+//!
+//! The database is the truth. Cache and index follow it, whoever changes it: products that another process imports into
+//! the directory of a running shop appear in it within a second.
+
+mod cache;
+mod database;
+pub mod import;
+mod index;
+mod products;
+pub mod sample;
+mod shop;
+
+pub use database::{Database, Opening};
+pub use shop::{Options, Shop};
+
+#[cfg(test)]
+mod tests;

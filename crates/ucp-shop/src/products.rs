@@ -1,0 +1,270 @@
+//! Products in the database: storing them, and finding them by identifier or position.
+//!
+//! A document says what the merchant stated; how many there are is kept [apart](stock), and changes without it. A variant
+//! of which there are none left is read as sold out.
+
+use std::{
+    collections::{BTreeSet, HashSet},
+    fmt,
+};
+
+use rusqlite::{Connection, OptionalExtension as _, Row, types::Type};
+use ucp_core::{
+    catalog::{
+        market::Market,
+        product::Availability,
+        record::{Record, VariantRecord},
+    },
+    port::Target,
+};
+use ucp_sqlite::{
+    Put, Rejected, WriteError,
+    revision::{newest_revision, touch},
+    stock,
+};
+
+/// The longest identifier that products may carry, in bytes. Longer ones name nothing, without a look.
+pub(crate) const MAX_IDENTIFIER: usize = 1_024;
+
+/// How many products and variants one alias can name.
+pub(crate) const MAX_MATCHES: i64 = 20;
+
+/// What is said of variants that are sold out.
+const OUT_OF_STOCK: &str = "out_of_stock";
+
+/// What kind of name an identifier is, in the order of precedence. The numbers are those in the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    ProductId = 0,
+    VariantId = 1,
+    ProductHandle = 2,
+    VariantHandle = 3,
+    Sku = 4,
+    Barcode = 5,
+}
+
+/// One name of a product or of the variant at a position.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Name<'a> {
+    value: &'a str,
+    kind: Kind,
+    position: i64,
+}
+
+fn names(record: &Record) -> BTreeSet<Name<'_>> {
+    let mut names = BTreeSet::from([Name { value: &record.id, kind: Kind::ProductId, position: -1 }]);
+    names.extend(record.handle.as_deref().map(|value| Name { value, kind: Kind::ProductHandle, position: -1 }));
+    for (position, variant) in (0..).zip(&record.variants) {
+        let mut name = |kind, value| {
+            names.insert(Name { value, kind, position });
+        };
+        name(Kind::VariantId, variant.id.as_str());
+        variant.handle.iter().for_each(|handle| name(Kind::VariantHandle, handle));
+        variant.sku.iter().for_each(|sku| name(Kind::Sku, sku));
+        variant.barcodes.iter().for_each(|barcode| name(Kind::Barcode, &barcode.value));
+    }
+    names.retain(|name| !name.value.is_empty());
+    names
+}
+
+/// A product that is fit to be stored, in the form in which it is.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    /// Without counts.
+    record: Record,
+    document: String,
+    /// How many there are of the variants that are counted.
+    counts: Vec<(String, u64)>,
+}
+
+impl Prepared {
+    /// Checks a product against everything that does not depend on other products.
+    pub(crate) fn new(record: Record, market: &Market) -> Result<Self, Rejected> {
+        let mut record = record.check(market)?;
+        let counts = counts(&mut record);
+        if let Some(name) = names(&record).iter().find(|name| name.value.len() > MAX_IDENTIFIER) {
+            let start: String = name.value.chars().take(40).collect();
+            return Err(Rejected {
+                reason: format!("the identifier `{start}…` is longer than {MAX_IDENTIFIER} bytes"),
+            });
+        }
+        let document = serde_json::to_string(&record)
+            .map_err(|error| Rejected { reason: format!("cannot be written as JSON ({error})") })?;
+        Ok(Self { record, document, counts })
+    }
+}
+
+/// Takes what is in stock out of a product. Whether a counted variant is sold out is from then on said by its count
+/// alone: one that is stated to be `out_of_stock` is not so for ever.
+fn counts(record: &mut Record) -> Vec<(String, u64)> {
+    let counted = |variant: &mut VariantRecord| {
+        let count = variant.inventory.take()?;
+        if variant.availability.status.as_deref() == Some(OUT_OF_STOCK) {
+            variant.availability = Availability { available: true, status: Some("in_stock".to_owned()) };
+        }
+        Some((variant.id.clone(), count))
+    };
+    record.variants.iter_mut().filter_map(counted).collect()
+}
+
+/// Stores products inside the transaction that `db` is in. Whether a product is rejected is decided before anything of
+/// it is written.
+pub(crate) fn put(
+    db: &Connection,
+    prepared: Vec<Result<Prepared, Rejected>>,
+) -> Result<Vec<Result<Put, Rejected>>, WriteError> {
+    let revision = newest_revision(db)? + 1;
+    prepared
+        .into_iter()
+        .map(|prepared| match prepared {
+            Ok(prepared) => put_one(db, &prepared, revision).map_err(WriteError::from),
+            Err(rejected) => Ok(Err(rejected)),
+        })
+        .collect()
+}
+
+fn put_one(db: &Connection, prepared: &Prepared, revision: i64) -> rusqlite::Result<Result<Put, Rejected>> {
+    let Prepared { record, document, counts } = prepared;
+    let stored: Option<(i64, String)> = db
+        .prepare_cached("SELECT seq, document FROM products WHERE id = ?")?
+        .query_row([&record.id], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    if let Some((seq, stored)) = &stored
+        && stored == document
+    {
+        let counted = stock::count(db, *seq, counts)?;
+        if counted.availability_changed {
+            touch(db, *seq, revision)?;
+        }
+        return Ok(Ok(if counted.changed { Put::Updated } else { Put::Unchanged }));
+    }
+    let names = names(record);
+    if let Some(rejected) = conflict(db, &names, stored.as_ref().map(|(seq, _)| *seq))? {
+        return Ok(Err(rejected));
+    }
+    let mut insert =
+        db.prepare_cached("INSERT INTO identifiers (value, kind, product, position) VALUES (?, ?, ?, ?)")?;
+    let Some((seq, before)) = stored else {
+        db.prepare_cached("INSERT INTO products (id, revision, document) VALUES (?, ?, ?)")?
+            .execute((&record.id, revision, document))?;
+        let seq = db.last_insert_rowid();
+        for name in &names {
+            insert.execute((name.value, name.kind as i64, seq, name.position))?;
+        }
+        stock::count(db, seq, counts)?;
+        return Ok(Ok(Put::Created));
+    };
+    db.prepare_cached("UPDATE products SET revision = ?, document = ? WHERE seq = ?")?
+        .execute((revision, document, seq))?;
+    let before = parse(&before, None)?;
+    let old = self::names(&before);
+    let mut delete =
+        db.prepare_cached("DELETE FROM identifiers WHERE value = ? AND kind = ? AND product = ? AND position = ?")?;
+    for name in old.difference(&names) {
+        delete.execute((name.value, name.kind as i64, seq, name.position))?;
+    }
+    for name in names.difference(&old) {
+        insert.execute((name.value, name.kind as i64, seq, name.position))?;
+    }
+    stock::count(db, seq, counts)?;
+    Ok(Ok(Put::Updated))
+}
+
+/// Names that have to be unique, but belong to another product.
+fn conflict(db: &Connection, names: &BTreeSet<Name<'_>>, seq: Option<i64>) -> rusqlite::Result<Option<Rejected>> {
+    let mut ids =
+        db.prepare_cached("SELECT product FROM identifiers WHERE value = ? AND kind <= 1 AND product <> ? LIMIT 1")?;
+    let mut handles =
+        db.prepare_cached("SELECT product FROM identifiers WHERE value = ? AND kind = 2 AND product <> ? LIMIT 1")?;
+    let own = seq.unwrap_or(-1);
+    for name in names {
+        let (statement, what) = match name.kind {
+            Kind::ProductId => (&mut ids, "the id"),
+            Kind::VariantId => (&mut ids, "the variant id"),
+            Kind::ProductHandle => (&mut handles, "the handle"),
+            _ => continue,
+        };
+        let owner: Option<i64> = statement.query_row((name.value, own), |row| row.get(0)).optional()?;
+        if let Some(owner) = owner {
+            let owner: String = db.query_row("SELECT id FROM products WHERE seq = ?", [owner], |row| row.get(0))?;
+            let reason = format!("{what} `{}` belongs to product `{owner}` already", name.value);
+            return Ok(Some(Rejected { reason }));
+        }
+    }
+    Ok(None)
+}
+
+/// What an identifier names: where it is, in a form that takes no part of the product along.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Found {
+    /// The product's place in the shop's order.
+    pub(crate) seq: i64,
+    /// The part of it.
+    pub(crate) target: Target,
+}
+
+/// What `value` names: an id wins over all else, aliases name everything that carries them.
+pub(crate) fn resolve(db: &Connection, value: &str) -> rusqlite::Result<Vec<Found>> {
+    if value.len() > MAX_IDENTIFIER {
+        return Ok(Vec::new());
+    }
+    let id = db
+        .prepare_cached(
+            "SELECT product, position FROM identifiers WHERE value = ? AND kind <= 1 ORDER BY kind LIMIT 1",
+        )?
+        .query_row([value], |row| found(row, false))
+        .optional()?;
+    if let Some(found) = id {
+        return Ok(vec![found]);
+    }
+    db.prepare_cached(
+        "SELECT DISTINCT product, position FROM identifiers WHERE value = ? AND kind > 1 ORDER BY product, position LIMIT ?",
+    )?
+    .query_map((value, MAX_MATCHES), |row| found(row, true))?
+    .collect()
+}
+
+fn found(row: &Row<'_>, alias: bool) -> rusqlite::Result<Found> {
+    let target = match (usize::try_from(row.get::<_, i64>(1)?), alias) {
+        (Ok(position), false) => Target::Variant(position),
+        (Ok(position), true) => Target::VariantAlias(position),
+        (Err(_), false) => Target::Product,
+        (Err(_), true) => Target::ProductHandle,
+    };
+    Ok(Found { seq: row.get(0)?, target })
+}
+
+/// Selects, beside the columns of `products`, the identifiers of the variants that are sold out, for [`parse`].
+pub(crate) const SOLD_OUT: &str =
+    "(SELECT json_group_array(variant) FROM stock WHERE product = products.seq AND quantity = 0)";
+
+/// The product at `seq`, with the length of its document.
+pub(crate) fn load(db: &Connection, seq: i64) -> rusqlite::Result<Option<(Record, usize)>> {
+    db.prepare_cached(&format!("SELECT document, {SOLD_OUT} FROM products WHERE seq = ?"))?
+        .query_row([seq], |row| {
+            let document = row.get_ref(0)?.as_str().map_err(unreadable)?;
+            Ok((parse(document, Some(row.get_ref(1)?.as_str().map_err(unreadable)?))?, document.len()))
+        })
+        .optional()
+}
+
+/// Reads a stored document. Of the variants in the JSON array `sold_out`, those that could otherwise be bought cannot.
+pub(crate) fn parse(document: &str, sold_out: Option<&str>) -> rusqlite::Result<Record> {
+    let mut record: Record = serde_json::from_str(document).map_err(unreadable)?;
+    if let Some(sold_out) = sold_out.filter(|variants| *variants != "[]") {
+        let sold_out: HashSet<String> = serde_json::from_str(sold_out).map_err(unreadable)?;
+        let variants = record.variants.iter_mut().filter(|variant| sold_out.contains(&variant.id));
+        for variant in variants.filter(|variant| variant.availability.available) {
+            variant.availability = Availability { available: false, status: Some(OUT_OF_STOCK.to_owned()) };
+        }
+    }
+    Ok(record)
+}
+
+fn unreadable(error: impl fmt::Display) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(
+        0,
+        Type::Text,
+        format!("a product's document is unreadable: {error}").into(),
+    )
+}

@@ -1,0 +1,421 @@
+//! The embedded shop: the [`Catalog`] of a [`Database`].
+//!
+//! What is asked for often is answered from memory; everything else costs one trip to the blocking pool. A background
+//! thread watches the database, also for what other processes write, and then renews cache and index. Answers between
+//! a change and its notice, a quarter of a second at most, are those of before.
+
+use std::{error::Error, path::PathBuf, sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use rusqlite::Connection;
+use tokio::sync::Semaphore;
+use ucp_core::{
+    Refusal,
+    catalog::{
+        cursor::CursorKey,
+        market::{Market, Presentation},
+        product::Product,
+        record::Record,
+    },
+    port::{Catalog, Match, Named, Page, Query, Target},
+    purchase::caller::Visitor,
+};
+use ucp_sqlite::{
+    Put, Rejected, StoreError, WriteError, revision,
+    watcher::{WATCH, Watcher},
+};
+
+use crate::{
+    cache::{Cache, Key, ReadAt},
+    database::{Database, Opening},
+    index::{Index, IndexError, SearchError},
+    products::{self, Found, MAX_IDENTIFIER},
+};
+
+/// How long opening waits for another process that is building the index.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Up to how many changed products are forgotten one by one; beyond that, all are.
+const FEW: usize = 1_000;
+
+/// How a shop is opened.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Where its files are.
+    pub data_dir: PathBuf,
+    /// How many bytes of products are kept in memory, roughly.
+    pub cache_bytes: u64,
+}
+
+impl Options {
+    /// The usual ones.
+    #[must_use]
+    pub fn new(data_dir: impl Into<PathBuf>) -> Self {
+        Self { data_dir: data_dir.into(), cache_bytes: 64 << 20 }
+    }
+}
+
+/// An open shop. Cloning it is cheap and yields the same shop.
+#[derive(Clone, Debug)]
+pub struct Shop {
+    inner: Arc<Inner>,
+    // Last, so that the watcher stops when the last handle goes, not when the last search does.
+    watcher: Arc<Watcher>,
+}
+
+impl Shop {
+    /// Opens the shop in the data directory.
+    ///
+    /// Blocks until the search index is up to date, which takes time only if there is much that it does not know.
+    ///
+    /// # Errors
+    /// [`StoreError::Missing`] if there is none; otherwise why it cannot be opened. A search index that cannot be used
+    /// is no error: everything but searching works without it, and the shop keeps trying.
+    pub fn open(options: &Options) -> Result<Self, StoreError> {
+        Self::on(Database::open(&options.data_dir)?, options)
+    }
+
+    /// Opens the shop in the data directory, or creates it with what `fill` says if there is none. See
+    /// [`Database::open_or_create`].
+    ///
+    /// # Errors
+    /// Why it can neither be opened nor created.
+    pub fn open_or_create(options: &Options, fill: impl FnOnce() -> Opening) -> Result<Self, StoreError> {
+        Self::on(Database::open_or_create(&options.data_dir, fill)?, options)
+    }
+
+    fn on(database: Database, options: &Options) -> Result<Self, StoreError> {
+        let connection = database.store().connect()?;
+        let parallel = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) * 2;
+        let inner = Arc::new(Inner {
+            index: Index::new(&options.data_dir, database.identity(), &database.market),
+            cache: Cache::new(options.cache_bytes),
+            searches: Arc::new(Semaphore::new(parallel)),
+            reads: Arc::new(Semaphore::new(parallel)),
+            database: Arc::new(database),
+        });
+        let watcher = watch(Arc::clone(&inner), connection)?;
+        Ok(Self { inner, watcher: Arc::new(watcher) })
+    }
+
+    /// Stores products, as [`Database::put`] does. When this returns, they can be looked up and found; found a little
+    /// later if another process is writing the search index just then.
+    ///
+    /// # Errors
+    /// Nothing was stored, because the database failed.
+    pub async fn put(&self, records: Vec<Record>) -> Result<Vec<Result<Put, Rejected>>, WriteError> {
+        let outcomes = self.inner.database.put(records).await?;
+        self.refresh().await;
+        Ok(outcomes)
+    }
+
+    /// Waits until the shop has looked at everything that is in the database now, instead of until it does so by itself.
+    pub async fn refresh(&self) {
+        // A watcher that has stopped refreshes nothing any more.
+        drop(self.watcher.request().await);
+    }
+
+    /// The database, for work on other tables.
+    #[must_use]
+    pub fn database(&self) -> &Arc<Database> {
+        &self.inner.database
+    }
+}
+
+#[derive(Debug)]
+struct Inner {
+    database: Arc<Database>,
+    cache: Cache,
+    index: Index,
+    /// How many searches run at once.
+    searches: Arc<Semaphore>,
+    /// How many other reads of the database run at once.
+    reads: Arc<Semaphore>,
+}
+
+#[async_trait]
+impl Catalog for Shop {
+    fn market(&self) -> Arc<Market> {
+        self.inner.database.market()
+    }
+
+    fn cursor_key(&self) -> &CursorKey {
+        self.inner.database.store().cursor_key()
+    }
+
+    async fn find(&self, query: &Query, _: &Visitor) -> Result<Page, Refusal> {
+        let (inner, query) = (Arc::clone(&self.inner), query.clone());
+        let found = blocking(&self.inner.searches, move || inner.find(&query)).await;
+        if found.is_err() {
+            self.inner.index.distrust();
+        }
+        found.unwrap_or_else(|Failed| Err(Refusal::internal()))
+    }
+
+    async fn resolve(&self, ids: &[&str], presentation: &Presentation, _: &Visitor) -> Result<Vec<Named>, Refusal> {
+        let mut resolved: Vec<_> = ids.iter().map(|id| self.inner.resolve_cached(id, presentation)).collect();
+        let missing: Vec<String> =
+            ids.iter().zip(&resolved).filter(|(_, found)| found.is_none()).map(|(id, _)| (*id).to_owned()).collect();
+        if !missing.is_empty() {
+            let (inner, presentation) = (Arc::clone(&self.inner), presentation.clone());
+            let read = blocking(&self.inner.reads, move || inner.resolve(&missing, &presentation)).await;
+            let mut read = read.unwrap_or_else(|Failed| Err(Refusal::internal()))?.into_iter();
+            for empty in resolved.iter_mut().filter(|found| found.is_none()) {
+                *empty = read.next();
+            }
+        }
+        Ok(resolved.into_iter().map(|found| Named::Found(found.unwrap_or_default())).collect())
+    }
+}
+
+/// A blocking task panicked or was shut down.
+struct Failed;
+
+/// Runs `work` on the blocking pool, once it is its turn.
+async fn blocking<T: Send + 'static>(
+    turns: &Arc<Semaphore>,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Failed> {
+    let turn = Arc::clone(turns).acquire_owned().await.map_err(|_| Failed)?;
+    tokio::task::spawn_blocking(move || {
+        let done = work();
+        // Kept until the work is done, also when nobody waits for it any more.
+        drop(turn);
+        done
+    })
+    .await
+    .map_err(|error| {
+        tracing::error!(error = &error as &dyn Error, "a read of the shop failed");
+        Failed
+    })
+}
+
+impl Inner {
+    /// The key under which a caller's view of a product is cached.
+    fn key(&self, seq: i64, presentation: &Presentation) -> Key {
+        let market = &self.database.market;
+        let language = if market.language == presentation.language {
+            0
+        } else {
+            // Languages that the market does not have are shown in its own.
+            market.languages.iter().position(|language| *language == presentation.language).map_or(0, |at| at + 1)
+        };
+        Key { seq, language: u16::try_from(language).unwrap_or_default(), currency: presentation.currency }
+    }
+
+    /// What an identifier names, if that is in memory.
+    fn resolve_cached(&self, id: &str, presentation: &Presentation) -> Option<Vec<Match>> {
+        if id.len() > MAX_IDENTIFIER {
+            return Some(Vec::new());
+        }
+        let found = self.cache.name(id)?;
+        found
+            .iter()
+            .map(|Found { seq, target }| {
+                let product = self.cache.product(&self.key(*seq, presentation))?;
+                // Name and product were read apart from each other.
+                carries(&product, *target, id).then_some(Match { product, target: *target })
+            })
+            .collect()
+    }
+
+    /// What identifiers name, from one state of the database.
+    fn resolve(&self, ids: &[String], presentation: &Presentation) -> Result<Vec<Vec<Match>>, Refusal> {
+        let read_at = self.cache.now();
+        let read = self.database.store().readers().read(|db| {
+            ids.iter()
+                .map(|id| {
+                    let found = products::resolve(db, id)?;
+                    self.cache.keep_name(read_at, id, &found);
+                    let mut matches = Vec::with_capacity(found.len());
+                    for Found { seq, target } in found {
+                        if let Some(product) = self.load(db, read_at, seq, presentation)? {
+                            matches.push((seq, Match { product, target }));
+                        }
+                    }
+                    // What the cache had may be of another state than what the names are of.
+                    for (seq, found) in &mut matches {
+                        if !carries(&found.product, found.target, id)
+                            && let Some(product) = self.read(db, read_at, *seq, presentation)?
+                        {
+                            found.product = product;
+                        }
+                    }
+                    matches.retain(|(_, found)| carries(&found.product, found.target, id));
+                    Ok(matches.into_iter().map(|(_, found)| found).collect())
+                })
+                .collect()
+        });
+        read.map_err(|error| unreadable(&error))
+    }
+
+    fn find(&self, query: &Query) -> Result<Page, Refusal> {
+        let Some(snapshot) = self.index.snapshot() else {
+            return Err(Refusal::unavailable("The shop's search is being prepared.", 2));
+        };
+        let hits = snapshot.search(query).map_err(|error| match error {
+            SearchError::Position(refusal) => refusal,
+            SearchError::Index(error) => {
+                tracing::error!(error = &error as &dyn Error, "a search failed");
+                self.index.distrust();
+                Refusal::unavailable("The shop cannot be searched at the moment.", 5)
+            }
+        })?;
+        let read_at = self.cache.now();
+        let cached: Vec<_> =
+            hits.seqs.iter().map(|seq| self.cache.product(&self.key(*seq, &query.presentation))).collect();
+        let products = if cached.iter().all(Option::is_some) {
+            cached.into_iter().flatten().collect()
+        } else {
+            let read = self.database.store().readers().read(|db| {
+                let load = |(seq, cached): (&i64, Option<Arc<Product>>)| match cached {
+                    Some(product) => Ok(Some(product)),
+                    None => self.read(db, read_at, *seq, &query.presentation),
+                };
+                hits.seqs.iter().zip(cached).filter_map(|hit| load(hit).transpose()).collect()
+            });
+            read.map_err(|error| unreadable(&error))?
+        };
+        Ok(Page { products, next: hits.next, total: Some(hits.total), messages: Vec::new() })
+    }
+
+    /// A product from the cache, or else from the database.
+    fn load(
+        &self,
+        db: &Connection,
+        read_at: ReadAt,
+        seq: i64,
+        presentation: &Presentation,
+    ) -> rusqlite::Result<Option<Arc<Product>>> {
+        match self.cache.product(&self.key(seq, presentation)) {
+            Some(product) => Ok(Some(product)),
+            None => self.read(db, read_at, seq, presentation),
+        }
+    }
+
+    /// A product from the database, which is then in the cache.
+    fn read(
+        &self,
+        db: &Connection,
+        read_at: ReadAt,
+        seq: i64,
+        presentation: &Presentation,
+    ) -> rusqlite::Result<Option<Arc<Product>>> {
+        let Some((record, length)) = products::load(db, seq)? else {
+            return Ok(None);
+        };
+        let product = Arc::new(record.present(presentation));
+        self.cache.keep_product(read_at, self.key(seq, presentation), &product, length);
+        Ok(Some(product))
+    }
+}
+
+/// Whether the part of a product that `target` names goes by `id`.
+fn carries(product: &Product, target: Target, id: &str) -> bool {
+    match target {
+        Target::Product => product.id == id,
+        Target::ProductHandle => product.handle.as_deref() == Some(id),
+        Target::Variant(position) => product.variants.get(position).is_some_and(|variant| variant.id == id),
+        Target::VariantAlias(position) => product.variants.get(position).is_some_and(|variant| {
+            variant.sku.as_deref() == Some(id)
+                || variant.handle.as_deref() == Some(id)
+                || variant.barcodes.iter().any(|barcode| barcode.value == id)
+        }),
+    }
+}
+
+fn unreadable(error: &rusqlite::Error) -> Refusal {
+    tracing::error!(error = error as &dyn Error, "the shop's database cannot be read");
+    Refusal::unavailable("The shop's catalog cannot be read at the moment.", 5)
+}
+
+/// Refreshes the shop for the first time, and starts the thread that does so again when it changes.
+fn watch(inner: Arc<Inner>, connection: Connection) -> Result<Watcher, StoreError> {
+    let mut state = Watch { inner, connection, seen: None, revision: None, complaint: None, verified: false };
+    // Before the first call, and in this thread: a caller who is asynchronous should not wait for it elsewhere.
+    state.start();
+    Watcher::start("shop-watcher", move |_| state.look())
+}
+
+/// What the background thread knows.
+struct Watch {
+    inner: Arc<Inner>,
+    connection: Connection,
+    /// What SQLite says about the state of the database; changes with every commit of anyone else.
+    seen: Option<i64>,
+    /// The last change that the cache knows of.
+    revision: Option<i64>,
+    /// What was last logged about the index, so that a lasting trouble is logged once.
+    complaint: Option<String>,
+    /// Whether the index was looked through since the shop was opened.
+    verified: bool,
+}
+
+impl Watch {
+    /// The first refresh. Another process may be building the index: then it is waited for, within reason.
+    fn start(&mut self) {
+        let started = std::time::Instant::now();
+        self.refresh();
+        while self.inner.index.snapshot().is_none() && self.complaint.is_none() && started.elapsed() < PATIENCE {
+            std::thread::sleep(WATCH);
+            self.refresh();
+        }
+    }
+
+    fn look(&mut self) {
+        if !self.verified {
+            self.verified = true;
+            self.inner.index.verify();
+        }
+        self.refresh();
+    }
+
+    fn refresh(&mut self) {
+        if let Err(error) = self.refresh_cache() {
+            // Nothing is known about what has changed.
+            self.inner.cache.change(None);
+            self.complain(&error);
+            return;
+        }
+        match self.inner.index.maintain(&self.connection) {
+            Ok(()) => self.complaint = None,
+            // The other process will have done it soon.
+            Err(IndexError::Busy) => {}
+            Err(error) => self.complain(&error),
+        }
+    }
+
+    fn refresh_cache(&mut self) -> rusqlite::Result<()> {
+        let seen: i64 = self.connection.pragma_query_value(None, "data_version", |row| row.get(0))?;
+        if self.seen == Some(seen) {
+            return Ok(());
+        }
+        let newest = revision::newest_revision(&self.connection)?;
+        if self.revision != Some(newest) {
+            let mut changed = match self.revision {
+                Some(revision) => revision::changed_since(&self.connection, revision, FEW)?,
+                None => None,
+            };
+            if let Some(changed) = &mut changed {
+                changed.sort_unstable();
+            }
+            self.inner.cache.change(changed.as_deref());
+            self.revision = Some(newest);
+        }
+        self.seen = Some(seen);
+        Ok(())
+    }
+
+    fn complain(&mut self, error: &dyn Error) {
+        let mut text = error.to_string();
+        let mut source = error.source();
+        while let Some(cause) = source {
+            text = format!("{text}: {cause}");
+            source = cause.source();
+        }
+        if self.complaint.as_ref() != Some(&text) {
+            tracing::error!(error = text, "the shop cannot be refreshed");
+            self.complaint = Some(text);
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! What is in stock, and what that means for the catalog.
+
+use proptest::prelude::*;
+use ucp_core::purchase::ledger::{Change, Committed, Ledger as _, Movement};
+use ucp_sqlite::{SqliteStore, revision::newest_revision};
+use ucp_testkit::{PATIENCE, until};
+
+use super::*;
+use crate::Database;
+
+/// A product with a variant for each count; those without are not counted.
+fn product(id: &str, counts: &[Option<u64>]) -> Record {
+    let variants: Vec<_> = (0..)
+        .zip(counts)
+        .map(|(number, count): (u32, _)| {
+            let mut variant = json!({
+                "id": format!("{id}-{number}"), "price": {"amount": 100, "currency": "USD"},
+                "options": [{"name": "Number", "label": number.to_string()}],
+            });
+            if let Some(count) = count {
+                variant["inventory"] = (*count).into();
+            }
+            variant
+        })
+        .collect();
+    record(json!({"id": id, "title": id, "description": {"plain": id}, "variants": variants}))
+}
+
+fn movement(variant: &str, quantity: i64) -> Movement {
+    Movement { variant: variant.into(), quantity }
+}
+
+fn takes(goods: &[(&str, i64)]) -> Change {
+    Change { stock: goods.iter().map(|(variant, count)| movement(variant, -count)).collect(), ..Change::default() }
+}
+
+async fn commit(store: &SqliteStore, change: Change) -> Committed {
+    store.commit(change, None).await.expect("commits")
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    /// Goods move, by position of the variant.
+    Move(Vec<(usize, i64)>),
+    /// The product is imported with these counts.
+    Import(Vec<Option<u64>>),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        3 => prop::collection::vec((0..4_usize, -4..5_i64), 1..6).prop_map(Step::Move),
+        1 => prop::collection::vec(prop::option::weighted(0.7, 0..6_u64), 1..4).prop_map(Step::Import),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+    #[test]
+    fn counts_are_those_of_a_model(steps in prop::collection::vec(step(), 1..25)) {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("runtime");
+        let directory = tempfile::tempdir().expect("directory");
+        let mut model = vec![Some(2), None, Some(0)];
+        let goods = [product("a", &model), product("b", &[Some(1)])];
+        let database = Database::open_or_create(directory.path(), || opening(&goods)).expect("opens");
+        let store = database.store();
+        let mut revision = 1;
+        for step in steps {
+            let sold_out = |model: &[Option<u64>]| model.iter().map(|count| *count == Some(0)).collect::<Vec<_>>();
+            let before = model.clone();
+            match &step {
+                Step::Move(movements) => {
+                    let mut moved: Vec<Option<i64>> =
+                        model.iter().map(|count| count.map(|count| i64::try_from(count).expect("small"))).collect();
+                    for (variant, quantity) in movements {
+                        if let Some(Some(count)) = moved.get_mut(*variant) {
+                            *count += quantity;
+                        }
+                    }
+                    let possible = moved.iter().flatten().all(|count| *count >= 0);
+                    if possible {
+                        model = moved.iter().map(|count| count.map(i64::unsigned_abs)).collect();
+                    }
+                    let stock = movements.iter().map(|(variant, by)| movement(&format!("a-{variant}"), *by)).collect();
+                    let committed = runtime.block_on(commit(store, Change { stock, ..Change::default() }));
+                    prop_assert_eq!(committed, if possible { Committed::Done } else { Committed::Stale });
+                }
+                Step::Import(counts) => {
+                    let put = database.put_blocking(vec![product("a", counts)]).expect("puts");
+                    let same = if *counts == model { Put::Unchanged } else { Put::Updated };
+                    prop_assert_eq!(&put, &[Ok(same)]);
+                    model.clone_from(counts);
+                }
+            }
+            let ids: Vec<_> = (0..4).map(|number| format!("a-{number}")).collect();
+            let ids: Vec<_> = ids.iter().map(String::as_str).collect();
+            let counts = runtime.block_on(store.stock(&ids)).expect("reads");
+            prop_assert_eq!(&counts[..model.len()], &model[..], "after {:?}", step);
+            prop_assert!(counts[model.len()..].iter().all(Option::is_none));
+            // The catalog is told when something is sold out or comes back, and only then.
+            let newest = store.readers().read(newest_revision).expect("reads");
+            let other_variants = before.len() != model.len();
+            prop_assert_eq!(newest > revision, other_variants || sold_out(&before) != sold_out(&model), "{:?}", step);
+            revision = newest;
+        }
+        prop_assert_eq!(runtime.block_on(store.stock(&["b-0"])).expect("reads"), [Some(1)]);
+    }
+}
+
+async fn is_available(shop: &Shop, variant: &str) -> bool {
+    let found = named(shop, &[variant], &presentation("en", "USD")).await;
+    let ucp_core::port::Target::Variant(position) = found[0][0].target else { panic!("{found:?}") };
+    let availability = &found[0][0].product.variants[position].availability;
+    assert_eq!(availability.status.as_deref() == Some("out_of_stock"), !availability.available);
+    availability.available
+}
+
+/// The products that are found when only those are wanted that can be bought.
+async fn available(shop: &Shop) -> Vec<String> {
+    let query = Query { criteria: Criteria { available: true, ..Criteria::default() }, ..query(None) };
+    shop.find(&query, &Visitor::default())
+        .await
+        .expect("finds")
+        .products
+        .iter()
+        .map(|product| product.id.clone())
+        .collect()
+}
+
+#[tokio::test]
+async fn what_is_sold_out_is_not_available_until_some_come_back() {
+    let directory = tempfile::tempdir().expect("directory");
+    let records = [product("a", &[Some(1)]), product("b", &[Some(0), Some(1)]), product("c", &[None])];
+    let here = open_with(directory.path(), &records);
+    let there = Shop::open(&Options::new(directory.path())).expect("opens");
+    let store = there.database().store();
+    assert_eq!(available(&here).await, ["a", "b", "c"]);
+    assert!(is_available(&here, "a-0").await && !is_available(&here, "b-0").await && is_available(&here, "b-1").await);
+
+    let shown = async |expected: [bool; 3], found: &[&str]| {
+        // Those who did not write it notice by themselves.
+        for shop in [&here, &there] {
+            until(&format!("the stock {expected:?}"), PATIENCE, async || {
+                let [a, b, c] = ["a-0", "b-0", "b-1"].map(|id| is_available(shop, id));
+                let shown = [a.await, b.await, c.await];
+                (shown == expected && available(shop).await == found).then_some(())
+            })
+            .await;
+        }
+    };
+    assert_eq!(commit(store, takes(&[("a-0", 1), ("b-1", 1)])).await, Committed::Done);
+    shown([false, false, false], &["c"]).await;
+    assert_eq!(commit(store, takes(&[("b-0", -2)])).await, Committed::Done);
+    shown([false, true, false], &["b", "c"]).await;
+    here.put(vec![product("a", &[None])]).await.expect("puts");
+    shown([true, true, false], &["a", "b", "c"]).await;
+    assert_eq!(store.stock(&["a-0"]).await.expect("reads"), [None]);
+}
+
+#[tokio::test]
+async fn an_import_sets_what_it_counts() {
+    let directory = tempfile::tempdir().expect("directory");
+    let database = Database::open_or_create(directory.path(), || opening(&[])).expect("opens");
+    let store = database.store();
+    let put = async |record: Record| database.put(vec![record]).await.expect("puts").remove(0);
+    let counts = async || store.stock(&["a-0", "a-1"]).await.expect("reads");
+    assert_eq!(put(product("a", &[Some(5), None])).await, Ok(Put::Created));
+    assert_eq!(counts().await, [Some(5), None]);
+    assert_eq!(put(product("a", &[Some(5), None])).await, Ok(Put::Unchanged));
+    assert_eq!(commit(store, takes(&[("a-0", 2)])).await, Committed::Done);
+    assert_eq!(put(product("a", &[Some(5), None])).await, Ok(Put::Updated));
+    assert_eq!(counts().await, [Some(5), None]);
+    assert_eq!(put(product("a", &[None, Some(0)])).await, Ok(Put::Updated));
+    assert_eq!(counts().await, [None, Some(0)]);
+    // A variant that is no longer there is not counted either, and another product may take its name.
+    assert_eq!(put(product("a", &[Some(1)])).await, Ok(Put::Updated));
+    assert_eq!(counts().await, [Some(1), None]);
+    let mut heir = product("b", &[Some(9)]);
+    heir.variants[0].id = "a-1".into();
+    assert_eq!(put(heir).await, Ok(Put::Created));
+    assert_eq!(counts().await, [Some(1), Some(9)]);
+    // A product that is rejected leaves its counts alone.
+    let mut bad = product("a", &[Some(77)]);
+    bad.title.clear();
+    assert!(put(bad).await.is_err());
+    assert_eq!(counts().await, [Some(1), Some(9)]);
+    // Counts are no part of the document.
+    let read = |db: &rusqlite::Connection| {
+        db.query_row("SELECT group_concat(document) FROM products", (), |row| row.get::<_, String>(0))
+    };
+    let documents = store.readers().read(read).expect("reads");
+    assert!(!documents.contains("inventory"), "{documents}");
+}
+
+#[tokio::test]
+async fn goods_that_are_stated_to_be_sold_out_are_not_so_for_ever() {
+    let directory = tempfile::tempdir().expect("directory");
+    let mut record = product("a", &[Some(0), Some(0)]);
+    for (variant, status) in record.variants.iter_mut().zip(["out_of_stock", "discontinued"]) {
+        variant.availability = serde_json::from_value(json!({"available": false, "status": status})).expect("one");
+    }
+    let shop = open_with(directory.path(), &[record]);
+    let store = shop.database().store();
+    assert!(!is_available(&shop, "a-0").await);
+    assert_eq!(commit(store, takes(&[("a-0", -1), ("a-1", -1)])).await, Committed::Done);
+    shop.refresh().await;
+    assert!(is_available(&shop, "a-0").await);
+    let found = named(&shop, &["a-1"], &presentation("en", "USD")).await;
+    let availability = &found[0][0].product.variants[1].availability;
+    assert_eq!((availability.available, availability.status.as_deref()), (false, Some("discontinued")));
+}

@@ -1,0 +1,220 @@
+//! What a commit writes, and how it is written.
+
+use std::collections::BTreeMap;
+
+use rusqlite::{Connection, OptionalExtension as _};
+use ucp_core::{
+    cart::Cart,
+    checkout::Checkout,
+    order::Order,
+    purchase::{
+        ledger::{Change, Committed, Kept, Key, Stored},
+        mandate::Presented,
+    },
+};
+
+use crate::{
+    error::WriteError,
+    notices::{self, Message, NewNotice},
+    stock,
+    time::{nanoseconds, timestamp},
+};
+
+/// A change in the form in which it is written, so that the writer has nothing left to do but write.
+#[derive(Debug)]
+pub(super) struct Entry {
+    cart: Option<Sheet<Cart>>,
+    checkout: Option<Sheet<Checkout>>,
+    order: Option<Sheet<Order>>,
+    /// The identifier of the notice about the order.
+    notice: String,
+    /// By how much counts change, each variant once.
+    stock: BTreeMap<String, i64>,
+    mandate: Option<Presented>,
+    keep: Option<(Key, Kept)>,
+}
+
+/// A document, the version it was made of, and its JSON.
+#[derive(Debug)]
+struct Sheet<T> {
+    document: T,
+    version: i64,
+    text: String,
+}
+
+impl<T: serde::Serialize> Sheet<T> {
+    fn new(stored: Stored<T>) -> serde_json::Result<Self> {
+        let Stored { document, version } = stored;
+        let text = serde_json::to_string(&document)?;
+        Ok(Self { document, version: i64::try_from(version).unwrap_or(i64::MAX), text })
+    }
+}
+
+impl Entry {
+    pub(super) fn new(change: Change, keep: Option<(Key, Kept)>) -> serde_json::Result<Self> {
+        let Change { cart, checkout, order, stock: movements, mandate } = change;
+        let mut stock: BTreeMap<String, i64> = BTreeMap::new();
+        for movement in movements {
+            let quantity = stock.entry(movement.variant).or_default();
+            *quantity = quantity.saturating_add(movement.quantity);
+        }
+        stock.retain(|_, quantity| *quantity != 0);
+        Ok(Self {
+            cart: cart.map(Sheet::new).transpose()?,
+            checkout: checkout.map(Sheet::new).transpose()?,
+            order: order.map(Sheet::new).transpose()?,
+            notice: uuid::Uuid::new_v4().to_string(),
+            stock,
+            mandate,
+            keep,
+        })
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        let Self { cart, checkout, order, notice: _, stock, mandate, keep } = self;
+        let documents = cart.is_some() || checkout.is_some() || order.is_some() || mandate.is_some();
+        !documents && stock.is_empty() && keep.is_none()
+    }
+
+    /// Whether a platform is to be told about it.
+    pub(super) const fn tells(&self) -> bool {
+        self.order.is_some()
+    }
+
+    /// Writes everything into the transaction that `db` is in. An error means that the transaction must not be committed,
+    /// also where it only means that the change is out of date.
+    pub(super) fn write(&self, db: &Connection) -> Result<Committed, WriteError> {
+        // A retry is recognised before anything else: what it was made of is out of date for sure.
+        if let Some((key, _)) = &self.keep
+            && let Some(kept) = kept(db, key)?
+        {
+            return Ok(Committed::Kept(kept));
+        }
+        if let Some(cart) = &self.cart {
+            write_cart(db, cart)?;
+        }
+        if let Some(checkout) = &self.checkout {
+            write_checkout(db, checkout)?;
+        }
+        let named = [
+            self.cart.as_ref().and_then(|cart| cart.document.remote_cart.as_ref()),
+            self.checkout.as_ref().and_then(|checkout| checkout.document.remote_cart.as_ref()),
+        ];
+        for remote_cart in named.into_iter().flatten() {
+            unnote_remote_cart(db, &remote_cart.reference)?;
+        }
+        if let Some(order) = &self.order {
+            write_order(db, order)?;
+            let Sheet { document, version, text } = order;
+            let notice = NewNotice {
+                id: &self.notice,
+                order_id: &document.id,
+                owner: &document.owner,
+                order_version: version + 1,
+                at: document.changed_at(),
+            };
+            notices::queue(db, &notice, &Message::Order(text))?;
+        }
+        for (variant, quantity) in &self.stock {
+            stock::move_goods(db, variant, *quantity)?;
+        }
+        if let Some(presented) = &self.mandate {
+            write_mandate(db, presented)?;
+        }
+        if let Some((key, kept)) = &self.keep {
+            keep(db, key, kept)?;
+        }
+        Ok(Committed::Done)
+    }
+}
+
+/// Removes the note of a cart at a shop behind another API.
+pub(super) fn unnote_remote_cart(db: &Connection, reference: &str) -> rusqlite::Result<()> {
+    db.prepare_cached("DELETE FROM remote_carts WHERE reference = ?")?.execute((reference,)).map(drop)
+}
+
+/// The error of a statement that should have changed one row and did not.
+fn once(changed: usize) -> rusqlite::Result<()> {
+    if changed == 1 { Ok(()) } else { Err(rusqlite::Error::StatementChangedRows(changed)) }
+}
+
+fn write_cart(db: &Connection, Sheet { document: cart, version, text }: &Sheet<Cart>) -> rusqlite::Result<()> {
+    let expires_at = nanoseconds(cart.expires_at);
+    once(if *version == 0 {
+        db.prepare_cached(
+            "INSERT INTO carts (id, owner, token, version, expires_at, document) VALUES (?, ?, ?, 1, ?, ?)",
+        )?
+        .execute((&cart.id, &cart.owner, &cart.token, expires_at, text))?
+    } else {
+        db.prepare_cached(
+            "UPDATE carts SET version = version + 1, expires_at = ?, document = ? \
+             WHERE id = ? AND owner = ? AND version = ?",
+        )?
+        .execute((expires_at, text, &cart.id, &cart.owner, version))?
+    })
+}
+
+fn write_checkout(
+    db: &Connection,
+    Sheet { document: checkout, version, text }: &Sheet<Checkout>,
+) -> rusqlite::Result<()> {
+    let Checkout { id, owner, token, cart_id, state, expires_at, .. } = checkout;
+    let attempted_at = state.attempt().map(|attempt| nanoseconds(attempt.begun_at));
+    let row = (state.status().as_str(), cart_id, attempted_at, nanoseconds(*expires_at), text);
+    once(if *version == 0 {
+        db.prepare_cached(
+            "INSERT INTO checkouts (status, cart_id, attempted_at, expires_at, document, id, owner, token, version) \
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1)",
+        )?
+        .execute((row.0, row.1, row.2, row.3, row.4, id, owner, token))?
+    } else {
+        db.prepare_cached(
+            "UPDATE checkouts SET status = ?, cart_id = ?, attempted_at = ?, expires_at = ?, document = ?, \
+             version = version + 1 WHERE id = ? AND owner = ? AND version = ?",
+        )?
+        .execute((row.0, row.1, row.2, row.3, row.4, id, owner, version))?
+    })
+}
+
+fn write_order(db: &Connection, Sheet { document: order, version, text }: &Sheet<Order>) -> rusqlite::Result<()> {
+    once(if *version == 0 {
+        db.prepare_cached(
+            "INSERT INTO orders (id, owner, token, version, checkout_id, document) VALUES (?, ?, ?, 1, ?, ?)",
+        )?
+        .execute((&order.id, &order.owner, &order.token, &order.checkout_id, text))?
+    } else {
+        db.prepare_cached(
+            "UPDATE orders SET version = version + 1, document = ? WHERE id = ? AND owner = ? AND version = ?",
+        )?
+        .execute((text, &order.id, &order.owner, version))?
+    })
+}
+
+fn write_mandate(db: &Connection, Presented { checkout_id, mandate }: &Presented) -> rusqlite::Result<()> {
+    db.prepare_cached(
+        "INSERT INTO mandates (checkout_id, mandate) VALUES (?, ?) \
+         ON CONFLICT (checkout_id) DO UPDATE SET mandate = excluded.mandate",
+    )?
+    .execute((checkout_id, mandate.reveal()))
+    .map(drop)
+}
+
+/// The answer under a key.
+pub(super) fn kept(db: &Connection, key: &Key) -> rusqlite::Result<Option<Kept>> {
+    db.prepare_cached(
+        "SELECT identity, answer, at FROM kept WHERE key = ? AND resource = ? AND operation = ? AND owner = ?",
+    )?
+    .query_row((&key.key, &key.resource, key.operation, &key.owner), |row| {
+        Ok(Kept { identity: row.get(0)?, answer: row.get(1)?, at: timestamp(row.get(2)?) })
+    })
+    .optional()
+}
+
+fn keep(db: &Connection, key: &Key, kept: &Kept) -> rusqlite::Result<()> {
+    let row = (&key.owner, key.operation, &key.resource, &key.key, kept.identity, &kept.answer, nanoseconds(kept.at));
+    db.prepare_cached(
+        "INSERT INTO kept (owner, operation, resource, key, identity, answer, at) VALUES (?, ?, ?, ?, ?, ?, ?)",
+    )?
+    .execute(row)
+    .map(drop)
+}

@@ -1,0 +1,171 @@
+//! The [`Ledger`] of a [`SqliteStore`].
+//!
+//! | module | holds |
+//! | :-- | :-- |
+//! | [`entry`] | what a commit writes, and how it is written |
+//! | [`operator`] | orders as the shop sees them, whoever placed them |
+//!
+//! A commit is one job of the one [writer](crate::Writer): versions are compared, goods are taken and the answer is
+//! kept inside of the same transaction, so that it does not matter how many threads and processes try at once. Nothing
+//! is held in memory: what is read was in the database when it was asked for, whoever wrote it.
+
+mod entry;
+mod operator;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use rusqlite::{OptionalExtension as _, Params, Row, ffi, types::Type};
+use serde::de::DeserializeOwned;
+use ucp_core::{
+    Refusal,
+    cart::Cart,
+    checkout::Checkout,
+    order::Order,
+    purchase::{
+        ledger::{Change, Committed, Kept, Key, Ledger, Stored},
+        remote_cart_ref::RemoteCartRef,
+    },
+};
+
+use self::entry::Entry;
+use crate::{
+    error::WriteError,
+    stock,
+    store::{SqliteStore, unwritable},
+    time::nanoseconds,
+};
+
+impl SqliteStore {
+    /// Reads a document with its version.
+    async fn document<T: DeserializeOwned + Send + 'static>(
+        &self,
+        sql: &'static str,
+        parameters: impl Params + Clone + Send + 'static,
+    ) -> Result<Option<Stored<T>>, Refusal> {
+        self.read(move |db| db.prepare_cached(sql)?.query_row(parameters.clone(), stored).optional()).await
+    }
+}
+
+#[async_trait]
+impl Ledger for SqliteStore {
+    async fn cart(&self, owner: &str, id: &str) -> Result<Option<Stored<Cart>>, Refusal> {
+        let sql = "SELECT version, document FROM carts WHERE id = ? AND owner = ?";
+        self.document(sql, (id.to_owned(), owner.to_owned())).await
+    }
+
+    async fn checkout(&self, owner: &str, id: &str) -> Result<Option<Stored<Checkout>>, Refusal> {
+        let sql = "SELECT version, document FROM checkouts WHERE id = ? AND owner = ?";
+        self.document(sql, (id.to_owned(), owner.to_owned())).await
+    }
+
+    async fn checkout_of_cart(&self, owner: &str, cart: &str) -> Result<Option<Stored<Checkout>>, Refusal> {
+        let sql = "SELECT version, document FROM checkouts WHERE cart_id = ? AND owner = ? ORDER BY seq DESC LIMIT 1";
+        self.document(sql, (cart.to_owned(), owner.to_owned())).await
+    }
+
+    async fn order(&self, owner: &str, id: &str) -> Result<Option<Stored<Order>>, Refusal> {
+        let sql = "SELECT version, document FROM orders WHERE id = ? AND owner = ?";
+        self.document(sql, (id.to_owned(), owner.to_owned())).await
+    }
+
+    async fn cart_by_token(&self, token: &str) -> Result<Option<Stored<Cart>>, Refusal> {
+        self.document("SELECT version, document FROM carts WHERE token = ?", (token.to_owned(),)).await
+    }
+
+    async fn checkout_by_token(&self, token: &str) -> Result<Option<Stored<Checkout>>, Refusal> {
+        self.document("SELECT version, document FROM checkouts WHERE token = ?", (token.to_owned(),)).await
+    }
+
+    async fn order_by_token(&self, token: &str) -> Result<Option<Stored<Order>>, Refusal> {
+        self.document("SELECT version, document FROM orders WHERE token = ?", (token.to_owned(),)).await
+    }
+
+    async fn stock(&self, variants: &[&str]) -> Result<Vec<Option<u64>>, Refusal> {
+        let variants: Vec<String> = variants.iter().map(|variant| (*variant).to_owned()).collect();
+        self.read(move |db| variants.iter().map(|variant| stock::quantity(db, variant)).collect()).await
+    }
+
+    async fn kept(&self, key: &Key) -> Result<Option<Kept>, Refusal> {
+        let key = key.clone();
+        self.read(move |db| entry::kept(db, &key)).await
+    }
+
+    async fn commit(&self, change: Change, keep: Option<(Key, Kept)>) -> Result<Committed, Refusal> {
+        let entry = Entry::new(change, keep).map_err(|error| {
+            // What it is about is nobody's business.
+            tracing::error!(category = ?error.classify(), "a document of the shop's books cannot be written as JSON");
+            Refusal::internal()
+        })?;
+        if entry.is_empty() {
+            return Ok(Committed::Done);
+        }
+        let tells = entry.tells();
+        match self.writer().call(move |db| entry.write(db)).await {
+            Ok(committed) => {
+                if tells && committed == Committed::Done {
+                    self.bell().notify_one();
+                }
+                Ok(committed)
+            }
+            Err(WriteError::Database(error)) if is_stale(&error) => Ok(Committed::Stale),
+            Err(error) => Err(unwritable(&error)),
+        }
+    }
+
+    async fn note_remote_cart(&self, cart: &RemoteCartRef, at: Timestamp) -> Result<(), Refusal> {
+        let document = serde_json::to_string(cart).map_err(|error| unwritable(&error))?;
+        let (reference, at) = (cart.reference.clone(), nanoseconds(at));
+        self.write(move |db| {
+            db.prepare_cached("INSERT OR REPLACE INTO remote_carts (reference, document, at) VALUES (?, ?, ?)")?
+                .execute((&reference, &document, at))?;
+            Ok(())
+        })
+        .await
+    }
+
+    async fn orphaned_remote_carts(&self, before: Timestamp, limit: usize) -> Result<Vec<RemoteCartRef>, Refusal> {
+        let sql = "SELECT 0, document FROM remote_carts WHERE at < ? ORDER BY at LIMIT ?";
+        let (before, limit) = (nanoseconds(before), i64::try_from(limit).unwrap_or(i64::MAX));
+        let noted: Vec<Stored<RemoteCartRef>> =
+            self.read(move |db| db.prepare_cached(sql)?.query_map((before, limit), stored)?.collect()).await?;
+        Ok(noted.into_iter().map(|stored| stored.document).collect())
+    }
+
+    async fn forget_remote_cart(&self, cart: &RemoteCartRef) -> Result<(), Refusal> {
+        let reference = cart.reference.clone();
+        self.write(move |db| Ok(entry::unnote_remote_cart(db, &reference)?)).await
+    }
+
+    async fn unsettled(&self, before: Timestamp, limit: usize) -> Result<Vec<Stored<Checkout>>, Refusal> {
+        let sql = "SELECT version, document FROM checkouts WHERE attempted_at < ? ORDER BY attempted_at LIMIT ?";
+        let (before, limit) = (nanoseconds(before), i64::try_from(limit).unwrap_or(i64::MAX));
+        self.read(move |db| db.prepare_cached(sql)?.query_map((before, limit), stored)?.collect()).await
+    }
+}
+
+/// Reads `version, document`.
+fn stored<T: DeserializeOwned>(row: &Row<'_>) -> rusqlite::Result<Stored<T>> {
+    let version = row.get::<_, i64>(0)?.unsigned_abs();
+    let text = row.get_ref(1)?.as_str()?;
+    // What serde says may quote the document.
+    let document = serde_json::from_str(text).map_err(|error| {
+        let place = format!("unreadable JSON ({:?}) at column {}", error.classify(), error.column());
+        rusqlite::Error::FromSqlConversionFailure(1, Type::Text, place.into())
+    })?;
+    Ok(Stored { document, version })
+}
+
+/// Whether a commit failed because of what others have committed: a row that is not there in this version, an identifier
+/// that is, or a count that would fall below zero.
+fn is_stale(error: &rusqlite::Error) -> bool {
+    match error {
+        rusqlite::Error::StatementChangedRows(_) => true,
+        rusqlite::Error::SqliteFailure(ffi::Error { extended_code, .. }, _) => {
+            matches!(*extended_code, ffi::SQLITE_CONSTRAINT_UNIQUE | ffi::SQLITE_CONSTRAINT_CHECK)
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests;

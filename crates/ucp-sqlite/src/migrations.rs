@@ -1,0 +1,250 @@
+//! Schema migrations: numbered SQL files, applied in order.
+//!
+//! `PRAGMA user_version` counts the files that have been applied. Each file runs in one transaction together with the
+//! new count, and takes the write lock before it looks, so that two processes that start at once apply it once.
+
+use std::path::Path;
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use crate::error::StoreError;
+
+const MIGRATIONS: &[&str] = &[
+    include_str!("migrations/0001_shop.sql"),
+    include_str!("migrations/0002_purchases.sql"),
+    include_str!("migrations/0003_merchants.sql"),
+    include_str!("migrations/0004_outbox.sql"),
+    include_str!("migrations/0005_tokens.sql"),
+    include_str!("migrations/0006_claims.sql"),
+    include_str!("migrations/0007_mandates.sql"),
+    include_str!("migrations/0008_relayed.sql"),
+    include_str!("migrations/0009_relayed_ages.sql"),
+    include_str!("migrations/0010_without_a_shop.sql"),
+    include_str!("migrations/0011_remote_carts.sql"),
+];
+
+/// Brings the database to the newest schema.
+pub(crate) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
+    migrate_with(connection, path, MIGRATIONS)
+}
+
+fn migrate_with(connection: &mut Connection, path: &Path, migrations: &[&str]) -> Result<(), StoreError> {
+    let open = |source| StoreError::Open { path: path.to_owned(), source };
+    let supported = i64::try_from(migrations.len()).unwrap_or(i64::MAX);
+    loop {
+        // The common case takes no lock.
+        if version(connection).map_err(open)? == supported {
+            return Ok(());
+        }
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(open)?;
+        let found = version(&transaction).map_err(open)?;
+        if found > supported || found < 0 {
+            return Err(StoreError::Newer { path: path.to_owned(), found, supported });
+        }
+        let Some(sql) = usize::try_from(found).ok().and_then(|applied| migrations.get(applied)) else {
+            return Ok(());
+        };
+        let version = found + 1;
+        transaction
+            .execute_batch(sql)
+            .and_then(|()| transaction.pragma_update(None, "user_version", version))
+            .and_then(|()| transaction.commit())
+            .map_err(|source| StoreError::Migration { path: path.to_owned(), version, source })?;
+    }
+}
+
+fn version(connection: &Connection) -> rusqlite::Result<i64> {
+    connection.pragma_query_value(None, "user_version", |row| row.get(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn migrations_apply_once_and_in_order() {
+        let mut connection = Connection::open_in_memory().expect("database");
+        let path = Path::new("test.db");
+        let two = ["CREATE TABLE a (x INTEGER)", "CREATE TABLE b (x INTEGER); INSERT INTO a VALUES (1)"];
+        migrate_with(&mut connection, path, &two[..1]).expect("first");
+        migrate_with(&mut connection, path, &two).expect("second");
+        migrate_with(&mut connection, path, &two).expect("again");
+        let rows: i64 = connection.query_row("SELECT count(*) FROM a", (), |row| row.get(0)).expect("rows");
+        assert_eq!((rows, version(&connection).expect("version")), (1, 2));
+        migrate(&mut Connection::open_in_memory().expect("database"), path).expect("the real ones");
+    }
+
+    #[test]
+    fn a_failed_migration_leaves_everything_as_it_was() {
+        let mut connection = Connection::open_in_memory().expect("database");
+        let broken = ["CREATE TABLE a (x INTEGER)", "CREATE TABLE b (x INTEGER); nonsense"];
+        let error = migrate_with(&mut connection, Path::new("test.db"), &broken).expect_err("nonsense");
+        assert!(matches!(error, StoreError::Migration { version: 2, .. }), "{error}");
+        assert_eq!(version(&connection).expect("version"), 1);
+        assert!(connection.prepare("SELECT * FROM b").is_err());
+    }
+
+    #[test]
+    fn a_shop_of_the_first_version_gets_books() {
+        let mut connection = Connection::open_in_memory().expect("database");
+        let path = Path::new("test.db");
+        migrate_with(&mut connection, path, &MIGRATIONS[..1]).expect("version 1");
+        let shop = "INSERT INTO shop VALUES (1, 'x', '{}', zeroblob(32))";
+        connection.execute(shop, ()).expect("a shop");
+        let foreign = r#"{"id":"a","variants":[{"id":"v","price":{"amount":12.50,"x":1e3},"inventory":{"here":[1]},"digital":"yes","é":"é"},{"id":"w","weight_grams":"2 kg"}],"inventory":"kept"}"#;
+        let plain = r#"{"id":"b",  "variants":[{"id":"x"}]}"#;
+        for (id, document) in [("a", foreign), ("b", plain)] {
+            let insert = "INSERT INTO products (id, revision, document) VALUES (?, 7, ?)";
+            connection.execute(insert, (id, document)).expect("a product");
+        }
+        migrate(&mut connection, path).expect("the newest version");
+        let text = |sql: &str| connection.query_row(sql, (), |row| row.get::<_, String>(0)).expect("a text");
+        assert_eq!(text("SELECT terms FROM shop"), "{}");
+        // Members that were nobody's business would now be misread.
+        assert_eq!(
+            text("SELECT document FROM products WHERE id = 'a'"),
+            r#"{"id":"a","variants":[{"id":"v","price":{"amount":12.50,"x":1e3},"é":"é"},{"id":"w"}],"inventory":"kept"}"#
+        );
+        assert_eq!(text("SELECT document FROM products WHERE id = 'b'"), plain);
+        assert_eq!(text("SELECT CAST(max(revision) AS TEXT) FROM products"), "7");
+    }
+
+    #[test]
+    fn notices_that_were_queued_before_there_were_claims_are_nobodys() {
+        let mut connection = Connection::open_in_memory().expect("database");
+        let path = Path::new("test.db");
+        migrate_with(&mut connection, path, &MIGRATIONS[..5]).expect("version 5");
+        for (id, order, state, next_at) in
+            [("a", "o1", "delivered", None), ("b", "o1", "waiting", Some(0)), ("c", "o1", "waiting", None)]
+        {
+            let insert = "INSERT INTO outbox (id, order_id, owner, order_version, occurred_at, document, state, next_at, \
+                 since, body) VALUES (?, ?, 'p', 1, 7, '{}', ?, ?, 7, x'00ff')";
+            connection.execute(insert, (id, order, state, next_at)).expect("a notice");
+        }
+        migrate(&mut connection, path).expect("the newest version");
+        let sql = "SELECT group_concat(id || ':' || state || ':' || ifnull(next_at, '') || ':' || hex(body) || ':' || \
+             ifnull(claimant, '-') || ':' || ifnull(claimed_until, '-'), ' ') FROM outbox ORDER BY seq";
+        let all: String = connection.query_row(sql, (), |row| row.get(0)).expect("a text");
+        assert_eq!(all, "a:delivered::00FF:-:- b:waiting:0:00FF:-:- c:waiting::00FF:-:-");
+    }
+
+    #[test]
+    fn a_shop_that_has_sold_keeps_its_books_and_gets_tokens() {
+        let mut connection = Connection::open_in_memory().expect("database");
+        let path = Path::new("test.db");
+        migrate_with(&mut connection, path, &MIGRATIONS[..4]).expect("version 4");
+        let insert = |sql: &str, document: &str| connection.execute(sql, (document,)).expect("a row");
+        let document = |token: &str| format!(r#"{{"id":"x",  "token":"{token}","note":"é\u0000"}}"#);
+        for n in 1..=300 {
+            insert(
+                &format!("INSERT INTO carts VALUES ({n}, 'cart_{n}', 'https://a.example/', 3, 77, ?)"),
+                &document(&format!("c{n}")),
+            );
+            let checkout = format!("({n}, 'chk_{n}', 'https://a.example/', 2, 'completed', 'cart_{n}', NULL, 88, ?)");
+            insert(&format!("INSERT INTO checkouts VALUES {checkout}"), &document(&format!("k{n}")));
+            let order = format!("({n}, 'ord_{n}', 'https://a.example/', 9, 'chk_{n}', ?)");
+            insert(&format!("INSERT INTO orders VALUES {order}"), &document(&format!("o{n}")));
+        }
+        insert(
+            "INSERT INTO checkouts VALUES (301, 'chk_301', 'https://a.example/', 1, 'complete_in_progress', NULL, 5, 6, ?)",
+            &document("open"),
+        );
+        insert(
+            "INSERT INTO outbox (id, order_id, owner, order_version, occurred_at, document, since) VALUES ('n', 'ord_1', 'o', 1, 2, ?, 3)",
+            "{}",
+        );
+        let books = |connection: &Connection| -> Vec<String> {
+            let rows = |sql: &str| -> Vec<String> {
+                let mut statement = connection.prepare(sql).expect("a statement");
+                let rows = statement.query_map((), |row| row.get(0)).expect("rows");
+                rows.collect::<Result<_, _>>().expect("texts")
+            };
+            let all = [
+                "SELECT concat_ws('|', seq, id, owner, version, expires_at, document) FROM carts ORDER BY seq",
+                "SELECT concat_ws('|', seq, id, owner, version, status, cart_id, attempted_at, expires_at, document) \
+                 FROM checkouts ORDER BY seq",
+                "SELECT concat_ws('|', seq, id, owner, version, checkout_id, document) FROM orders ORDER BY seq",
+                "SELECT concat_ws('|', seq, id, order_id, state, document) FROM outbox",
+            ];
+            all.into_iter().flat_map(rows).collect()
+        };
+        let before = books(&connection);
+        assert_eq!(before.len(), 902);
+        migrate(&mut connection, path).expect("the newest version");
+        assert_eq!(books(&connection), before, "nothing of it was changed");
+        for (table, prefix, last) in [("carts", "c", 300), ("checkouts", "k", 300), ("orders", "o", 300)] {
+            for n in [1, last] {
+                let sql = format!("SELECT seq FROM {table} WHERE token = '{prefix}{n}'");
+                assert_eq!(connection.query_row(&sql, (), |row| row.get::<_, i64>(0)).expect("a row"), n, "{table}");
+                let plan = format!("EXPLAIN QUERY PLAN {sql}");
+                let plan = connection.query_row(&plan, (), |row| row.get::<_, String>(3)).expect("a plan");
+                assert!(plan.contains(&format!("{table}_by_token")), "{plan}");
+            }
+            let missing = format!("SELECT count(*) FROM {table} WHERE token IS NULL");
+            assert_eq!(connection.query_row(&missing, (), |row| row.get::<_, i64>(0)).expect("a count"), 0);
+        }
+        let twice = "UPDATE orders SET token = 'o1' WHERE seq = 2";
+        assert!(connection.execute(twice, ()).is_err(), "a token opens one page");
+    }
+
+    #[test]
+    fn a_store_beside_a_shop_elsewhere_keeps_its_owners_its_notices_and_its_key() {
+        let mut connection = Connection::open_in_memory().expect("database");
+        let path = Path::new("test.db");
+        migrate_with(&mut connection, path, &MIGRATIONS[..9]).expect("version 9");
+        connection
+            .execute_batch(
+                "INSERT INTO shop VALUES (1, 'x', '{\"name\":\"shop.example\"}', x'0102' || zeroblob(30), '{}'); \
+                 INSERT INTO relayed VALUES ('order', 'o1', 'p', '2026-01-23', 7, 1); \
+                 INSERT INTO outbox (id, order_id, owner, order_version, occurred_at, document, since, release, body) \
+                 VALUES ('forwarded', 'o1', 'p', 1, 7, '{\"id\":\"o1\",\"checkout_id\":\"\"}', 7, '2026-01-23', x'7b7d'), \
+                 ('own', 'o2', 'p', 1, 7, '{\"id\":\"o2\",\"checkout_id\":\"c\"}', 7, NULL, NULL), \
+                 ('sent', 'o3', 'p', 1, 7, '{\"id\":\"o3\",\"checkout_id\":\"c\"}', 7, '2026-01-23', x'7b7d');",
+            )
+            .expect("rows");
+        migrate(&mut connection, path).expect("the newest version");
+        let text = |sql: &str| connection.query_row(sql, (), |row| row.get::<_, String>(0)).expect("a text");
+        assert_eq!(text("SELECT hex(key) FROM cursor_key"), "0102".to_owned() + &"00".repeat(30));
+        assert_eq!(
+            text(
+                "SELECT group_concat(id || ':' || ifnull(document, '-') || ':' || ifnull(hex(body), '-'), ' ') FROM outbox"
+            ),
+            "forwarded:-:7B7D own:{\"id\":\"o2\",\"checkout_id\":\"c\"}:- \
+             sent:{\"id\":\"o3\",\"checkout_id\":\"c\"}:7B7D"
+        );
+        assert_eq!(
+            text("SELECT concat_ws('|', kind, id, owner, release, at, mandates) FROM owners"),
+            "order|o1|p|2026-01-23|7|1"
+        );
+        assert_eq!(text("SELECT market FROM shop"), "{\"name\":\"shop.example\"}");
+    }
+
+    #[test]
+    fn mandates_go_with_what_came_to_nothing() {
+        let mut connection = Connection::open_in_memory().expect("database");
+        migrate(&mut connection, Path::new("test.db")).expect("the newest version");
+        for (id, status) in [("sold", "completed"), ("left", "canceled")] {
+            let row = (id, status);
+            connection
+                .execute(
+                    "INSERT INTO checkouts (id, owner, token, version, status, expires_at, document) \
+                     VALUES (?1, 'o', ?1, 1, ?2, 0, '{}')",
+                    row,
+                )
+                .expect("a checkout");
+            connection.execute("INSERT INTO mandates VALUES (?, 'm')", (id,)).expect("a mandate");
+        }
+        connection.execute("DELETE FROM checkouts", ()).expect("pruned");
+        let left = "SELECT group_concat(checkout_id) FROM mandates";
+        assert_eq!(connection.query_row(left, (), |row| row.get::<_, String>(0)).expect("one"), "sold");
+    }
+
+    #[test]
+    fn a_newer_database_is_refused() {
+        let mut connection = Connection::open_in_memory().expect("database");
+        connection.pragma_update(None, "user_version", 99).expect("set");
+        let error = migrate(&mut connection, Path::new("/data/shop.db")).expect_err("newer");
+        let text = error.to_string();
+        assert!(text.contains("/data/shop.db") && text.contains("99") && text.contains("newer gateway"), "{text}");
+    }
+}

@@ -1,0 +1,215 @@
+//! What platforms are still to be told: the [`Outbox`] of a [`SqliteStore`].
+//!
+//! A notice is queued by the commit that stores the order, in its savepoint. Of the waiting ones of an order only the first
+//! has a time at which it is tried, which is what keeps them in order; [`advance`] moves that on. Nothing is held in memory.
+//!
+//! Looking for what is due is a read, and claiming it a write that looks once more: of two processes that found the same
+//! notice, one gets it. A claim is part of the row, so that whoever dies leaves nothing that somebody would have to tidy up.
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use rusqlite::{Connection, OptionalExtension as _, Row, types::Type};
+use ucp_core::{
+    Refusal, Release,
+    order::outbox::{Attempted, Claim, Content, Due, Letter, Notice, Outbox, Payload, State, Wanted},
+};
+
+use crate::{
+    error::WriteError,
+    notices::advance,
+    store::SqliteStore,
+    time::{nanoseconds, timestamp},
+};
+
+/// The columns that [`notice`] reads.
+const COLUMNS: &str = "id, order_id, owner, order_version, occurred_at, state, attempts, next_at, problem";
+
+#[async_trait]
+impl Outbox for SqliteStore {
+    async fn due(&self, now: Timestamp, wanted: Wanted<'_>) -> Result<Vec<Due>, Refusal> {
+        // From one owner to the next through the index: how much waits for each does not matter.
+        const SQL: &str = "\
+            WITH RECURSIVE owners (owner) AS ( \
+                SELECT min(owner) FROM outbox WHERE next_at IS NOT NULL \
+                UNION ALL \
+                SELECT (SELECT min(owner) FROM outbox WHERE next_at IS NOT NULL AND owner > owners.owner) \
+                FROM owners WHERE owners.owner IS NOT NULL \
+            ), found AS ( \
+                SELECT outbox.id, outbox.owner, outbox.next_at, outbox.seq, \
+                row_number() OVER (PARTITION BY outbox.owner ORDER BY outbox.next_at, outbox.seq) AS turn \
+                FROM owners JOIN outbox ON outbox.seq IN ( \
+                    SELECT seq FROM outbox AS one WHERE one.owner = owners.owner AND one.next_at <= ?1 \
+                    AND ifnull(one.claimed_until, 0) <= ?1 ORDER BY one.next_at LIMIT ?2) \
+                WHERE owners.owner NOT IN (SELECT value FROM json_each(?4)) \
+            ) \
+            SELECT id, owner FROM found ORDER BY turn, next_at, seq LIMIT ?3";
+        let except = serde_json::Value::from(wanted.except).to_string();
+        let bounds = (nanoseconds(now), signed(wanted.per_owner), signed(wanted.limit), except);
+        let due = |row: &Row<'_>| Ok(Due { id: row.get(0)?, owner: row.get(1)? });
+        self.read(move |db| db.prepare_cached(SQL)?.query_map(bounds.clone(), due)?.collect()).await
+    }
+
+    async fn claim(&self, ids: Vec<String>, now: Timestamp, claim: &Claim) -> Result<Vec<Content>, Refusal> {
+        let sql = format!(
+            "UPDATE outbox SET claimant = ?1, claimed_until = ?2 WHERE id = ?3 AND state = 'waiting' AND next_at <= ?4 \
+             AND ifnull(claimed_until, 0) <= ?4 AND NOT EXISTS ( \
+                 SELECT 1 FROM outbox AS other WHERE other.order_id = outbox.order_id AND other.state = 'waiting' \
+                 AND other.claimed_until > ?4) \
+             RETURNING {COLUMNS}, since, document, release, body"
+        );
+        let (now, until, claimant) = (nanoseconds(now), nanoseconds(claim.until), claim.claimant.clone());
+        let claimed = self
+            .write(move |db| {
+                let mut statement = db.prepare_cached(&sql)?;
+                let mut one = |id: &String| statement.query_row((&claimant, until, id, now), Sheet::read).optional();
+                Ok(ids.iter().filter_map(|id| one(id).transpose()).collect::<rusqlite::Result<Vec<_>>>()?)
+            })
+            .await?;
+        // Read here, because others wait for the thread that writes.
+        Ok(claimed.into_iter().filter_map(Sheet::content).collect())
+    }
+
+    async fn extend(&self, ids: Vec<String>, claim: &Claim) -> Result<(), Refusal> {
+        let (until, claimant) = (nanoseconds(claim.until), claim.claimant.clone());
+        self.write(move |db| {
+            let mut statement =
+                db.prepare_cached("UPDATE outbox SET claimed_until = ? WHERE id = ? AND claimant = ?")?;
+            ids.iter().try_for_each(|id| statement.execute((until, id, &claimant)).map(drop)).map_err(WriteError::from)
+        })
+        .await
+    }
+
+    async fn keep(&self, id: &str, claimant: &str, letter: &Letter) -> Result<bool, Refusal> {
+        let (id, claimant, letter) = (id.to_owned(), claimant.to_owned(), letter.clone());
+        let sql = "UPDATE outbox SET release = ?, body = ? WHERE id = ? AND claimant = ? AND body IS NULL";
+        self.write(move |db| {
+            Ok(db.prepare_cached(sql)?.execute((letter.release.date(), &letter.body, &id, &claimant))? == 1)
+        })
+        .await
+    }
+
+    async fn record(&self, id: &str, claimant: &str, attempted: Attempted) -> Result<bool, Refusal> {
+        let (id, claimant) = (id.to_owned(), claimant.to_owned());
+        self.write(move |db| record(db, &id, &claimant, &attempted)).await
+    }
+
+    async fn queued(&self) {
+        self.bell().notified().await;
+    }
+
+    async fn notices(&self, limit: usize) -> Result<Vec<Notice>, Refusal> {
+        let sql = format!("SELECT {COLUMNS} FROM outbox ORDER BY seq DESC LIMIT ?");
+        self.read(move |db| db.prepare_cached(&sql)?.query_map((signed(limit),), notice)?.collect()).await
+    }
+
+    async fn resend(&self, id: &str, now: Timestamp) -> Result<bool, Refusal> {
+        let (id, now) = (id.to_owned(), nanoseconds(now));
+        let known = self
+            .write(move |db| {
+                // One that waits for its turn goes on waiting for it, and one that is claimed is being sent.
+                let order: Option<String> = db
+                    .prepare_cached(
+                        "UPDATE outbox SET since = ?1, settled_at = NULL, \
+                         next_at = CASE WHEN state = 'waiting' AND next_at IS NULL THEN NULL ELSE ?1 END, \
+                         state = 'waiting' WHERE id = ?2 RETURNING order_id",
+                    )?
+                    .query_row((now, &id), |row| row.get(0))
+                    .optional()?;
+                order.as_ref().map(|order| advance(db, order)).transpose()?;
+                Ok(order.is_some())
+            })
+            .await?;
+        self.bell().notify_one();
+        Ok(known)
+    }
+}
+
+/// Whether it was recorded.
+fn record(db: &Connection, id: &str, claimant: &str, attempted: &Attempted) -> Result<bool, WriteError> {
+    let order: Option<String> = match attempted {
+        Attempted::Again { at, problem } => db
+            .prepare_cached(
+                "UPDATE outbox SET attempts = attempts + 1, claimant = NULL, claimed_until = NULL, next_at = ?, \
+                 problem = ? WHERE id = ? AND state = 'waiting' AND claimant = ? RETURNING order_id",
+            )?
+            .query_row((nanoseconds(*at), problem, id, claimant), |row| row.get(0)),
+        Attempted::Settled { state, at, problem } => db
+            .prepare_cached(
+                "UPDATE outbox SET attempts = attempts + 1, claimant = NULL, claimed_until = NULL, next_at = NULL, \
+                 state = ?, settled_at = ?, problem = ? WHERE id = ? AND state = 'waiting' AND claimant = ? \
+                 RETURNING order_id",
+            )?
+            .query_row((state.as_str(), nanoseconds(*at), problem, id, claimant), |row| row.get(0)),
+    }
+    .optional()?;
+    order.as_ref().map(|order| advance(db, order)).transpose()?;
+    Ok(order.is_some())
+}
+
+fn notice(row: &Row<'_>) -> rusqlite::Result<Notice> {
+    let stated: String = row.get(5)?;
+    let occurred_at = timestamp(row.get(4)?);
+    let state = State::ALL.into_iter().find(|state| state.as_str() == stated);
+    Ok(Notice {
+        id: row.get(0)?,
+        order_id: row.get(1)?,
+        owner: row.get(2)?,
+        order_version: row.get::<_, i64>(3)?.unsigned_abs(),
+        occurred_at,
+        state: state.ok_or_else(|| unreadable(5, "an unknown state"))?,
+        attempts: u32::try_from(row.get::<_, i64>(6)?).unwrap_or(u32::MAX),
+        // One that has just become the first of its order is due at once, which is written as 0.
+        next_at: row.get::<_, Option<i64>>(7)?.map(|at| timestamp(at).max(occurred_at)),
+        problem: row.get(8)?,
+    })
+}
+
+/// A row with all that it takes to send it.
+struct Sheet {
+    notice: Notice,
+    since: Timestamp,
+    /// JSON of the order.
+    document: Option<String>,
+    letter: Option<Letter>,
+}
+
+impl Sheet {
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let letter = match (row.get::<_, Option<String>>(11)?, row.get(12)?) {
+            (Some(release), Some(body)) => {
+                let release = Release::from_date(&release).ok_or_else(|| unreadable(11, "an unknown release"))?;
+                Some(Letter { release, body })
+            }
+            _ => None,
+        };
+        Ok(Self { notice: notice(row)?, since: timestamp(row.get(9)?), document: row.get(10)?, letter })
+    }
+
+    /// What is in the row. One that cannot be read is claimed for nothing, and keeps back no other.
+    fn content(self) -> Option<Content> {
+        let Self { notice, since, document, letter } = self;
+        let payload = match letter {
+            Some(letter) => Ok(Payload::Letter(letter)),
+            None => serde_json::from_str(&document.unwrap_or_default()).map(Payload::Order),
+        };
+        match payload {
+            Ok(payload) => Some(Content { notice, since, payload }),
+            Err(error) => {
+                // What serde says may quote the document.
+                tracing::error!(webhook.id = notice.id, category = ?error.classify(), "an order in the outbox is unreadable");
+                None
+            }
+        }
+    }
+}
+
+fn unreadable(column: usize, why: &'static str) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(column, Type::Text, why.into())
+}
+
+fn signed(number: usize) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,282 @@
+//! What a shop elsewhere keeps for this gateway: to whom it belongs, and what its owner is to be told.
+//!
+//! Only names are kept here. The carts, checkouts and orders are the shop's.
+//!
+//! A name is kept for as long as what it names is alive, and for a good while after that: carts and checkouts for 30 days,
+//! orders for three years, counted from when they were last heard of. Of carts and checkouts there are a million each at most,
+//! and the oldest make room; orders cost money, and are not crowded out.
+
+use async_trait::async_trait;
+use jiff::{SignedDuration, Timestamp};
+use rusqlite::{Connection, OptionalExtension as _};
+use ucp_core::{
+    Refusal, Release,
+    order::outbox::Letter,
+    port::owners::{Kind, Owned, Owner, Owners},
+};
+
+use crate::{
+    notices::{Message, NewNotice, queue},
+    store::{BATCH, SqliteStore},
+    time::{nanoseconds, timestamp},
+};
+
+/// How long carts and checkouts are remembered that are not alive any more.
+const REMEMBERED_FOR: SignedDuration = SignedDuration::from_hours(30 * 24);
+
+/// How long orders are remembered that nobody heard of any more.
+const ORDERS_FOR: SignedDuration = SignedDuration::from_hours(3 * 365 * 24);
+
+/// How many carts are remembered at most, and how many checkouts.
+pub(crate) const MOST: u32 = 1_000_000;
+
+/// A letter about an order that a shop elsewhere has written.
+#[derive(Clone, Debug)]
+pub struct Forwarded {
+    /// The identifier of the notice: a UUID. What has been queued under it is not queued again.
+    pub id: String,
+    /// The platform that is told.
+    pub owner: String,
+    /// The order that it is about.
+    pub order_id: String,
+    /// What it says.
+    pub letter: Letter,
+    /// When it came.
+    pub at: Timestamp,
+}
+
+fn owned(db: &Connection, kind: Kind, id: &str) -> rusqlite::Result<Option<Owned>> {
+    db.prepare_cached("SELECT owner, release, mandates, at FROM owners WHERE kind = ? AND id = ?")?
+        .query_row((kind.as_str(), id), |row| {
+            let release: String = row.get(1)?;
+            // A release that is not known any more was one of the oldest.
+            let release = Release::from_date(&release).unwrap_or(Release::ALL[0]);
+            let owner = Owner { platform: row.get(0)?, release, mandates: row.get(2)? };
+            Ok(Owned { owner, until: timestamp(row.get(3)?) })
+        })
+        .optional()
+}
+
+#[async_trait]
+impl Owners for SqliteStore {
+    async fn owned(&self, kind: Kind, id: &str) -> Result<Option<Owned>, Refusal> {
+        let id = id.to_owned();
+        self.read(move |db| owned(db, kind, &id)).await
+    }
+
+    async fn claim(&self, kind: Kind, id: &str, owner: &Owner, until: Timestamp) -> Result<Owner, Refusal> {
+        let (id, claimant) = (id.to_owned(), owner.clone());
+        self.write(move |db| {
+            let Owner { platform, release, mandates } = &claimant;
+            let row = (kind.as_str(), &id, platform, release.date(), mandates, nanoseconds(until));
+            db.prepare_cached(
+                "INSERT OR IGNORE INTO owners (kind, id, owner, release, mandates, at) VALUES (?, ?, ?, ?, ?, ?)",
+            )?
+            .execute(row)?;
+            Ok(owned(db, kind, &id)?.map_or(claimant, |owned| owned.owner))
+        })
+        .await
+    }
+
+    async fn extend(&self, kind: Kind, id: &str, until: Timestamp) -> Result<(), Refusal> {
+        let id = id.to_owned();
+        self.write(move |db| {
+            db.prepare_cached("UPDATE owners SET at = max(at, ?) WHERE kind = ? AND id = ?")?.execute((
+                nanoseconds(until),
+                kind.as_str(),
+                &id,
+            ))?;
+            Ok(())
+        })
+        .await
+    }
+}
+
+impl SqliteStore {
+    /// Forgets what is not alive any more, and the oldest where there are more than `most` of a kind. Yields how many.
+    pub(crate) async fn prune_owners(&self, now: Timestamp, most: u32) -> Result<u64, Refusal> {
+        let mut removed = 0;
+        for (kind, age, bounded) in [
+            (Kind::Cart, REMEMBERED_FOR, true),
+            (Kind::Checkout, REMEMBERED_FOR, true),
+            (Kind::Order, ORDERS_FOR, false),
+        ] {
+            let before = nanoseconds(now.saturating_sub(age).unwrap_or(Timestamp::MIN));
+            removed += self.forget(kind, before, None).await?;
+            if bounded {
+                let count = move |db: &Connection| {
+                    db.prepare_cached("SELECT count(*) FROM owners WHERE kind = ?")?
+                        .query_row((kind.as_str(),), |row| row.get(0))
+                };
+                let kept: i64 = self.read(count).await?;
+                removed += self.forget(kind, i64::MAX, Some(kept - i64::from(most))).await?;
+            }
+        }
+        Ok(removed)
+    }
+
+    /// Forgets those of a kind that were alive until before an instant, in nanoseconds since 1970, in small steps; only so
+    /// many of them, where that is said.
+    async fn forget(&self, kind: Kind, before: i64, many: Option<i64>) -> Result<u64, Refusal> {
+        let (mut forgotten, mut left) = (0, many.unwrap_or(i64::MAX));
+        while left > 0 {
+            let step = left.min(BATCH);
+            let delete = move |db: &Connection| {
+                let sql = "DELETE FROM owners WHERE kind = ?1 AND id IN \
+                           (SELECT id FROM owners WHERE kind = ?1 AND at < ?2 ORDER BY at LIMIT ?3)";
+                Ok(db.prepare_cached(sql)?.execute((kind.as_str(), before, step))? as u64)
+            };
+            let batch = self.write(delete).await?;
+            forgotten += batch;
+            left -= step;
+            if batch < step.unsigned_abs() {
+                break;
+            }
+        }
+        Ok(forgotten)
+    }
+
+    /// Queues a letter for the platform that it is for. Whether it is a new one. Returns once it is on disk.
+    ///
+    /// # Errors
+    /// [`Unavailable`](ucp_core::Code::Unavailable) if the database cannot be written.
+    pub async fn forward(&self, forwarded: Forwarded) -> Result<bool, Refusal> {
+        let new = self
+            .write(move |db| {
+                let Forwarded { id, owner, order_id, letter, at } = forwarded;
+                let known = db.prepare_cached("SELECT 1 FROM outbox WHERE id = ?")?.exists((&id,))?;
+                if known {
+                    return Ok(false);
+                }
+                let versions = "SELECT ifnull(max(order_version), 0) FROM outbox WHERE order_id = ?";
+                let version: i64 = db.prepare_cached(versions)?.query_row((&order_id,), |row| row.get(0))?;
+                let order_version = version + 1;
+                let notice = NewNotice { id: &id, order_id: &order_id, owner: &owner, order_version, at };
+                queue(db, &notice, &Message::Letter(&letter))?;
+                Ok(true)
+            })
+            .await?;
+        if new {
+            self.bell().notify_one();
+        }
+        Ok(new)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn store(dir: &tempfile::TempDir) -> SqliteStore {
+        SqliteStore::open_or_create(dir.path()).expect("a store")
+    }
+
+    fn owner(name: &str) -> Owner {
+        Owner { platform: name.to_owned(), release: Release::V2026_01_23, mandates: name == "a" }
+    }
+
+    fn days(days: i64) -> Timestamp {
+        Timestamp::UNIX_EPOCH + SignedDuration::from_hours(24 * days)
+    }
+
+    #[tokio::test]
+    async fn the_first_who_claims_something_has_it_for_good() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let open = store(&dir);
+        assert_eq!(open.owned(Kind::Cart, "c").await.expect("read"), None);
+        let claim = |store: &SqliteStore, name: &str| {
+            let (store, owner) = (store.clone(), owner(name));
+            async move { store.claim(Kind::Cart, "c", &owner, days(3)).await.expect("written") }
+        };
+        assert_eq!(claim(&open, "a").await, owner("a"));
+        assert_eq!(claim(&open, "b").await, owner("a"));
+        assert_eq!(open.owned(Kind::Checkout, "c").await.expect("read"), None, "another kind of thing");
+        drop(open);
+        let kept = store(&dir).owned(Kind::Cart, "c").await.expect("read");
+        assert_eq!(kept, Some(Owned { owner: owner("a"), until: days(3) }), "after a restart");
+    }
+
+    #[tokio::test]
+    async fn what_is_not_alive_any_more_is_forgotten_in_time() {
+        const ALL: [(Kind, &str, i64); 6] = [
+            (Kind::Cart, "short", 1),
+            (Kind::Cart, "extended", 1),
+            (Kind::Cart, "long", 40),
+            (Kind::Checkout, "short", 1),
+            (Kind::Order, "old", 1),
+            (Kind::Order, "new", 1_000),
+        ];
+        let dir = tempfile::tempdir().expect("a directory");
+        let store = store(&dir);
+        for (kind, id, until) in ALL {
+            store.claim(kind, id, &owner("a"), days(until)).await.expect("written");
+        }
+        store.extend(Kind::Cart, "extended", days(20)).await.expect("written");
+        store.extend(Kind::Cart, "long", days(2)).await.expect("written");
+        store.extend(Kind::Cart, "nothing", days(20)).await.expect("written");
+        let left = async |at: i64| {
+            store.prune(days(at)).await.expect("prunes");
+            let mut left = Vec::new();
+            for (kind, id, _) in ALL {
+                if store.owned(kind, id).await.expect("read").is_some() {
+                    left.push(format!("{} {id}", kind.as_str()));
+                }
+            }
+            left.join(", ")
+        };
+        assert_eq!(left(31).await, "cart short, cart extended, cart long, checkout short, order old, order new");
+        assert_eq!(left(32).await, "cart extended, cart long, order old, order new");
+        assert_eq!(left(51).await, "cart long, order old, order new", "it was extended");
+        assert_eq!(left(71).await, "order old, order new", "nothing is made shorter");
+        assert_eq!(left(1_096).await, "order old, order new");
+        assert_eq!(left(1_097).await, "order new");
+        assert_eq!(left(3_000).await, "");
+    }
+
+    #[tokio::test]
+    async fn of_carts_and_checkouts_the_oldest_make_room_and_orders_stay() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let store = store(&dir);
+        // More than is removed in one step.
+        let (many, most) = (BATCH + 50, 20);
+        for n in 0..many {
+            for kind in [Kind::Cart, Kind::Checkout, Kind::Order] {
+                store.claim(kind, &n.to_string(), &owner("a"), days(n)).await.expect("written");
+            }
+        }
+        let removed = store.prune_owners(days(1), most).await.expect("prunes");
+        assert_eq!(removed, 2 * (many.unsigned_abs() - u64::from(most)));
+        let there = async |kind, n: i64| store.owned(kind, &n.to_string()).await.expect("read").is_some();
+        for kind in [Kind::Cart, Kind::Checkout] {
+            assert!(!there(kind, many - 21).await && there(kind, many - 20).await && there(kind, many - 1).await);
+        }
+        assert!(there(Kind::Order, 0).await);
+        assert_eq!(store.prune_owners(days(1), most).await.expect("prunes"), 0);
+    }
+
+    #[tokio::test]
+    async fn letters_are_queued_once_and_in_order() {
+        use ucp_core::order::outbox::{Claim, Outbox, Payload, Wanted};
+        let dir = tempfile::tempdir().expect("a directory");
+        let store = store(&dir);
+        let letter = |id: &str, body: &str| Forwarded {
+            id: id.to_owned(),
+            owner: "https://platform.example/p".to_owned(),
+            order_id: "o".to_owned(),
+            letter: Letter { release: Release::V2026_04_08, body: body.as_bytes().to_vec() },
+            at: Timestamp::UNIX_EPOCH,
+        };
+        assert!(store.forward(letter("1", "one")).await.expect("written"));
+        assert!(!store.forward(letter("1", "again")).await.expect("written"));
+        assert!(store.forward(letter("2", "two")).await.expect("written"));
+        let now = Timestamp::from_second(60).expect("a time");
+        let due = store.due(now, Wanted { per_owner: 8, limit: 8, except: &[] }).await.expect("read");
+        assert_eq!(due.iter().map(|due| &*due.id).collect::<Vec<_>>(), ["1"], "one after the other");
+        let claim = Claim { claimant: "me".into(), until: Timestamp::MAX };
+        let content = Outbox::claim(&store, vec!["1".into()], now, &claim).await.expect("claimed");
+        let Some(Payload::Letter(letter)) = content.into_iter().next().map(|content| content.payload) else {
+            panic!("nothing was written");
+        };
+        assert_eq!((letter.release, &*letter.body), (Release::V2026_04_08, &b"one"[..]));
+    }
+}

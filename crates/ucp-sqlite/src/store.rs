@@ -1,0 +1,347 @@
+//! The database file of a data directory.
+//!
+//! One SQLite file in WAL mode. One [thread writes](crate::writer), a few connections [read](Readers); any number of processes
+//! may share the file. Every commit is flushed before it is reported.
+
+use std::{
+    error::Error,
+    fs,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use rusqlite::{Connection, ErrorCode, OptionalExtension as _, TransactionBehavior};
+use tokio::sync::Notify;
+use ucp_core::{Refusal, catalog::cursor::CursorKey};
+
+use crate::{
+    error::{StoreError, WriteError},
+    header, migrations,
+    writer::Writer,
+};
+
+/// The name of the database file in the data directory.
+const FILE: &str = "shop.db";
+
+/// How long a statement waits for other processes.
+const BUSY: Duration = Duration::from_secs(30);
+
+/// How long to wait before trying again to open what somebody else is opening.
+const RETRY: Duration = Duration::from_millis(10);
+
+/// How many rows are removed at once. Others want to write too.
+pub(crate) const BATCH: i64 = 200;
+
+/// How many connections are kept open for readers.
+const KEPT_READERS: usize = 4;
+
+/// The store of a data directory. Cloning it is cheap and yields the same store.
+///
+/// It opens without a shop: a gateway in front of a shop elsewhere keeps its documents here too.
+#[derive(Clone, Debug)]
+pub struct SqliteStore(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    path: PathBuf,
+    cursor_key: CursorKey,
+    writer: Writer,
+    readers: Readers,
+    impatient_readers: Readers,
+    /// Rung when this process has queued a notice.
+    queued: Notify,
+}
+
+impl SqliteStore {
+    /// Opens the store in `data_dir`.
+    ///
+    /// # Errors
+    /// [`StoreError::Missing`] if there is none, [`StoreError::Newer`] if a newer gateway wrote it; otherwise why it cannot be
+    /// opened.
+    pub fn open(data_dir: &Path) -> Result<Self, StoreError> {
+        let path = data_dir.join(FILE);
+        header::check(&path)?;
+        if !path.exists() {
+            return Err(StoreError::Missing { path });
+        }
+        Self::at(path)
+    }
+
+    /// Opens the store in `data_dir`, or creates an empty one if there is none.
+    ///
+    /// # Errors
+    /// Why it can neither be opened nor created.
+    pub fn open_or_create(data_dir: &Path) -> Result<Self, StoreError> {
+        fs::create_dir_all(data_dir).map_err(|source| StoreError::Directory { path: data_dir.to_owned(), source })?;
+        let path = data_dir.join(FILE);
+        header::check(&path)?;
+        Self::at(path)
+    }
+
+    fn at(path: PathBuf) -> Result<Self, StoreError> {
+        let (connection, cursor_key) = patiently(|| {
+            let open = |source| StoreError::Open { path: path.clone(), source };
+            let mut connection = connect(&path).map_err(open)?;
+            migrations::migrate(&mut connection, &path)?;
+            let key = cursor_key(&connection, open)?;
+            Ok((connection, key))
+        })?;
+        Ok(Self(Arc::new(Inner {
+            cursor_key,
+            writer: Writer::start(connection)?,
+            readers: Readers::new(path.clone(), BUSY),
+            impatient_readers: Readers::new(path.clone(), Duration::ZERO),
+            queued: Notify::new(),
+            path,
+        })))
+    }
+
+    /// The database file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.0.path
+    }
+
+    /// The key under which page positions are sealed.
+    #[must_use]
+    pub fn cursor_key(&self) -> &CursorKey {
+        &self.0.cursor_key
+    }
+
+    /// The thread that writes.
+    #[must_use]
+    pub fn writer(&self) -> &Writer {
+        &self.0.writer
+    }
+
+    /// Connections that read.
+    #[must_use]
+    pub fn readers(&self) -> &Readers {
+        &self.0.readers
+    }
+
+    /// Opens a connection of one's own, for reading.
+    ///
+    /// # Errors
+    /// Why the database cannot be opened.
+    pub fn connect(&self) -> Result<Connection, StoreError> {
+        self.0.readers.open().map_err(|source| StoreError::Open { path: self.0.path.clone(), source })
+    }
+
+    /// Writes in a transaction of its own, on this thread and beside the writer: what is to be there before anything is
+    /// served. An error of `write` leaves nothing behind.
+    ///
+    /// # Errors
+    /// Those of `write`, or why the database cannot be written.
+    pub fn transaction<T>(&self, write: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        let open = |source| StoreError::Open { path: self.0.path.clone(), source };
+        let mut connection = connect(&self.0.path).map_err(open)?;
+        let begun = connection.transaction_with_behavior(TransactionBehavior::Immediate);
+        let transaction = begun.map_err(WriteError::from)?;
+        let written = write(&transaction)?;
+        transaction.commit().map_err(WriteError::from)?;
+        Ok(written)
+    }
+
+    /// Reads on this thread, or on another one if the database makes it wait. Each statement sees the newest state.
+    ///
+    /// Reads take microseconds, less than it takes to hand them to another thread, and a database in WAL mode keeps no reader
+    /// waiting; should it do so once, the read moves to a thread that may wait.
+    pub(crate) async fn read<T: Send + 'static>(
+        &self,
+        read: impl Fn(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        match self.0.impatient_readers.query(&read) {
+            Err(error) if is_busy(&error) => {
+                let store = self.clone();
+                let read = tokio::task::spawn_blocking(move || store.readers().query(read)).await;
+                read.map_err(|error| unreadable(&error))?.map_err(|error| unreadable(&error))
+            }
+            read => read.map_err(|error| unreadable(&error)),
+        }
+    }
+
+    /// Writes. Returns once it is on disk.
+    pub(crate) async fn write<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&Connection) -> Result<T, WriteError> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        self.0.writer.call(job).await.map_err(|error| unwritable(&error))
+    }
+
+    /// Rings when this process has queued a notice about an order.
+    pub(crate) fn bell(&self) -> &Notify {
+        &self.0.queued
+    }
+}
+
+fn is_busy(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
+}
+
+fn unreadable(error: &(dyn Error + 'static)) -> Refusal {
+    tracing::error!(error, "the shop's books cannot be read");
+    Refusal::unavailable("The shop's books cannot be read at the moment.", 5)
+}
+
+/// The answer to a caller whose write failed; the cause is logged.
+pub(crate) fn unwritable(error: &(dyn Error + 'static)) -> Refusal {
+    tracing::error!(error, "the shop's books cannot be written");
+    Refusal::unavailable("The shop's books cannot be written at the moment.", 5)
+}
+
+/// The key of page positions, which whoever opens the database first makes.
+fn cursor_key(connection: &Connection, open: impl Fn(rusqlite::Error) -> StoreError) -> Result<CursorKey, StoreError> {
+    let stored = || connection.query_row("SELECT key FROM cursor_key", (), |row| row.get(0)).map(CursorKey::new);
+    if let Some(key) = stored().optional().map_err(&open)? {
+        return Ok(key);
+    }
+    let mut key = [0; 32];
+    getrandom::fill(&mut key).map_err(StoreError::Random)?;
+    connection.execute("INSERT OR IGNORE INTO cursor_key (id, key) VALUES (1, ?)", [key]).map_err(WriteError::from)?;
+    stored().map_err(open)
+}
+
+/// Opens a database that another process may be opening too. SQLite waits for locks by itself, but not for the one under
+/// which a new file becomes a WAL database: there it gives up at once.
+fn patiently<T>(open: impl Fn() -> Result<T, StoreError>) -> Result<T, StoreError> {
+    let started = Instant::now();
+    loop {
+        match open() {
+            Err(StoreError::Open { source, .. })
+                if source.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && started.elapsed() < BUSY =>
+            {
+                std::thread::sleep(RETRY);
+            }
+            opened => return opened,
+        }
+    }
+}
+
+fn connect(path: &Path) -> rusqlite::Result<Connection> {
+    let connection = Connection::open(path)?;
+    connection.busy_timeout(BUSY)?;
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    // In the times when much is written, copying it into the database every four mebibytes takes longer than writing it.
+    connection.pragma_update(None, "wal_autocheckpoint", 4_000)?;
+    // The writer touches identifiers all over their index.
+    connection.pragma_update(None, "cache_size", -16_384)?;
+    Ok(connection)
+}
+
+/// Connections that read, opened as they are needed.
+#[derive(Debug)]
+pub struct Readers {
+    path: PathBuf,
+    /// How long they wait for others.
+    patience: Duration,
+    idle: Mutex<Vec<Connection>>,
+}
+
+impl Readers {
+    const fn new(path: PathBuf, patience: Duration) -> Self {
+        Self { path, patience, idle: Mutex::new(Vec::new()) }
+    }
+
+    /// Runs `read` in a transaction, so that everything it sees belongs together.
+    ///
+    /// # Errors
+    /// Those of `read`, or why the database cannot be read.
+    pub fn read<T>(&self, read: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> rusqlite::Result<T> {
+        self.lend(|connection| {
+            let transaction = connection.transaction()?;
+            let value = read(&transaction)?;
+            transaction.finish()?;
+            Ok(value)
+        })
+    }
+
+    /// Runs `query` outside of a transaction: each of its statements sees the newest state.
+    fn query<T>(&self, query: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> rusqlite::Result<T> {
+        self.lend(|connection| query(connection))
+    }
+
+    fn lend<T>(&self, borrow: impl FnOnce(&mut Connection) -> rusqlite::Result<T>) -> rusqlite::Result<T> {
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut connection = match idle {
+            Some(connection) => connection,
+            None => self.open()?,
+        };
+        let value = borrow(&mut connection)?;
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        if idle.len() < KEPT_READERS {
+            idle.push(connection);
+        }
+        Ok(value)
+    }
+
+    fn open(&self) -> rusqlite::Result<Connection> {
+        let connection = Connection::open(&self.path)?;
+        connection.busy_timeout(self.patience)?;
+        connection.pragma_update(None, "query_only", true)?;
+        connection.pragma_update(None, "cache_size", -8_192)?;
+        Ok(connection)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn version(directory: &Path) -> i64 {
+        let connection = Connection::open(directory.join(FILE)).expect("a database");
+        connection.pragma_query_value(None, "user_version", |row| row.get(0)).expect("a number")
+    }
+
+    #[test]
+    fn a_data_directory_of_a_newer_gateway_is_refused_with_both_versions_and_left_alone() {
+        let directory = tempfile::tempdir().expect("a directory");
+        drop(SqliteStore::open_or_create(directory.path()).expect("creates"));
+        let known = version(directory.path());
+        let newer = Connection::open(directory.path().join(FILE)).expect("a database");
+        newer.pragma_update(None, "user_version", known + 1).expect("a newer gateway writes");
+        drop(newer);
+        let before = fs::read(directory.path().join(FILE)).expect("reads");
+        let errors = [SqliteStore::open(directory.path()), SqliteStore::open_or_create(directory.path())]
+            .map(|opened| opened.expect_err("newer"));
+        for error in errors {
+            let StoreError::Newer { found, supported, .. } = &error else { panic!("{error}") };
+            assert_eq!((*found, *supported), (known + 1, known));
+            let text = error.to_string();
+            assert!(
+                text.contains(&format!("version {}", known + 1)) && text.contains(&format!("knows {known}")),
+                "{text}"
+            );
+        }
+        assert!(fs::read(directory.path().join(FILE)).expect("reads") == before);
+    }
+
+    #[test]
+    fn the_key_of_page_positions_is_made_once() {
+        use ucp_core::catalog::cursor::Binding;
+        let (directory, other) = (tempfile::tempdir().expect("a directory"), tempfile::tempdir().expect("a directory"));
+        let open = |directory: &tempfile::TempDir| SqliteStore::open_or_create(directory.path()).expect("opens");
+        let binding = Binding::of(&1);
+        let sealed = open(&directory).cursor_key().seal(binding, b"here");
+        assert_eq!(open(&directory).cursor_key().open(binding, &sealed).expect("opens"), b"here");
+        assert!(open(&other).cursor_key().open(binding, &sealed).is_err());
+    }
+
+    #[test]
+    fn a_transaction_that_fails_leaves_nothing() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let store = SqliteStore::open_or_create(directory.path()).expect("creates");
+        let insert = |db: &Connection| {
+            let product = "INSERT INTO products (id, revision, document) VALUES ('p', 1, '{}')";
+            db.execute(product, ()).map(drop).map_err(|error| WriteError::from(error).into())
+        };
+        let products = || store.readers().read(crate::revision::newest_revision).expect("reads");
+        let failed = store.transaction(|db| insert(db).and(Err::<(), _>(WriteError::Panicked.into())));
+        assert!(matches!(failed, Err(StoreError::Write(WriteError::Panicked))));
+        assert_eq!(products(), 0);
+        store.transaction(insert).expect("writes");
+        assert_eq!(products(), 1);
+    }
+}

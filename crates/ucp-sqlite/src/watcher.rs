@@ -1,0 +1,81 @@
+//! A background thread that looks for changes by itself, and at once when it is asked to.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Arc, Condvar, Mutex, PoisonError},
+    thread::JoinHandle,
+    time::Duration,
+};
+
+use tokio::sync::oneshot;
+
+use crate::error::StoreError;
+
+/// How often it looks for changes.
+pub const WATCH: Duration = Duration::from_millis(250);
+
+/// The thread, as long as somebody holds this.
+#[derive(Debug)]
+pub struct Watcher {
+    wishes: Arc<(Mutex<Wishes>, Condvar)>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug, Default)]
+struct Wishes {
+    /// Who waits for the next look to be over.
+    waiting: Vec<oneshot::Sender<()>>,
+    stop: bool,
+}
+
+impl Watcher {
+    /// Starts a thread of this name. `look` looks for changes, and learns whether somebody asked for it; a panic of one
+    /// look does not end the watch.
+    ///
+    /// # Errors
+    /// [`StoreError::Thread`] if there is no thread to be had.
+    pub fn start(name: &'static str, mut look: impl FnMut(bool) + Send + 'static) -> Result<Self, StoreError> {
+        let wishes: Arc<(Mutex<Wishes>, Condvar)> = Arc::default();
+        let theirs = Arc::clone(&wishes);
+        let run = move || {
+            while let Some(waiting) = next(&theirs) {
+                if catch_unwind(AssertUnwindSafe(|| look(!waiting.is_empty()))).is_err() {
+                    tracing::error!(name, "looking for changes failed");
+                }
+                for waiting in waiting {
+                    // Who has stopped waiting misses nothing.
+                    let _ = waiting.send(());
+                }
+            }
+        };
+        let thread = std::thread::Builder::new().name(name.into()).spawn(run).map_err(StoreError::Thread)?;
+        Ok(Self { wishes, thread: Some(thread) })
+    }
+
+    /// Asks for a look now; what is returned tells when it is over.
+    #[must_use]
+    pub fn request(&self) -> oneshot::Receiver<()> {
+        let (sender, receiver) = oneshot::channel();
+        self.wishes.0.lock().unwrap_or_else(PoisonError::into_inner).waiting.push(sender);
+        self.wishes.1.notify_all();
+        receiver
+    }
+}
+
+/// Waits until it is time to look; `None` when there is nothing to look for any more.
+fn next(wishes: &(Mutex<Wishes>, Condvar)) -> Option<Vec<oneshot::Sender<()>>> {
+    let guard = wishes.0.lock().unwrap_or_else(PoisonError::into_inner);
+    let idle = |wishes: &mut Wishes| wishes.waiting.is_empty() && !wishes.stop;
+    let (mut guard, _) = wishes.1.wait_timeout_while(guard, WATCH, idle).unwrap_or_else(PoisonError::into_inner);
+    (!guard.stop).then(|| std::mem::take(&mut guard.waiting))
+}
+
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        self.wishes.0.lock().unwrap_or_else(PoisonError::into_inner).stop = true;
+        self.wishes.1.notify_all();
+        if let Some(thread) = self.thread.take() {
+            drop(thread.join());
+        }
+    }
+}

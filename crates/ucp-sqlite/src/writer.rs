@@ -1,0 +1,254 @@
+//! The one thread that writes.
+//!
+//! Writes queue up for it, and up to [`GROUP`] of them share one commit, because a commit costs a flush to disk and a
+//! write does not. Each write has its own savepoint: one that fails leaves nothing behind and disturbs no other. Nobody
+//! is told of success before the commit is on disk.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::mpsc,
+    thread::JoinHandle,
+};
+
+use rusqlite::{Connection, TransactionBehavior};
+use tokio::sync::oneshot;
+
+use crate::error::{StoreError, WriteError};
+
+/// How many writes share a commit at most.
+const GROUP: usize = 128;
+
+/// Tells the caller of a write how it ended, once it is known whether the commit succeeded.
+type Deliver = Box<dyn FnOnce(Result<(), WriteError>)>;
+
+/// A write: runs on a connection inside a transaction, or learns why it cannot.
+type Job = Box<dyn FnOnce(Result<&Connection, WriteError>) -> Deliver + Send>;
+
+/// Hands writes to the writing thread. Dropping it waits until everything queued is written.
+#[derive(Debug)]
+pub struct Writer {
+    jobs: Option<mpsc::Sender<Job>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Writer {
+    /// Starts the thread on its own connection.
+    pub(crate) fn start(mut connection: Connection) -> Result<Self, StoreError> {
+        let (jobs, queue) = mpsc::channel::<Job>();
+        let run = move || {
+            while let Ok(first) = queue.recv() {
+                let group: Vec<_> = std::iter::once(first).chain(queue.try_iter().take(GROUP - 1)).collect();
+                commit(&mut connection, group);
+            }
+        };
+        let thread = std::thread::Builder::new().name("shop-writer".into()).spawn(run).map_err(StoreError::Thread)?;
+        Ok(Self { jobs: Some(jobs), thread: Some(thread) })
+    }
+
+    /// Runs `job` inside a transaction, and returns once that is on disk.
+    ///
+    /// # Errors
+    /// What `job` or the commit failed with; nothing is written then.
+    pub async fn call<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&Connection) -> Result<T, WriteError> + Send + 'static,
+    ) -> Result<T, WriteError> {
+        self.submit(job).await.unwrap_or(Err(WriteError::Stopped))
+    }
+
+    /// The same for callers outside an async runtime.
+    ///
+    /// # Errors
+    /// As [`call`](Self::call).
+    pub fn call_blocking<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&Connection) -> Result<T, WriteError> + Send + 'static,
+    ) -> Result<T, WriteError> {
+        self.submit(job).blocking_recv().unwrap_or(Err(WriteError::Stopped))
+    }
+
+    fn submit<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&Connection) -> Result<T, WriteError> + Send + 'static,
+    ) -> oneshot::Receiver<Result<T, WriteError>> {
+        let (sender, receiver) = oneshot::channel();
+        let job: Job = Box::new(move |connection| {
+            let result = connection.and_then(|connection| isolated(connection, job));
+            // A caller that has gone away misses only the news.
+            Box::new(move |committed| drop(sender.send(result.and_then(|value| committed.map(|()| value)))))
+        });
+        if let Some(jobs) = &self.jobs {
+            // A thread that is gone drops the job and with it the sender: the receiver reports `Stopped`.
+            drop(jobs.send(job));
+        }
+        receiver
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.jobs.take();
+        if let Some(thread) = self.thread.take() {
+            drop(thread.join());
+        }
+    }
+}
+
+/// Carries out a group of writes, in one transaction unless a failure ends it early.
+fn commit(connection: &mut Connection, group: Vec<Job>) {
+    let mut jobs = group.into_iter();
+    while jobs.len() > 0 {
+        let transaction = match connection.transaction_with_behavior(TransactionBehavior::Immediate) {
+            Ok(transaction) => transaction,
+            Err(error) => {
+                let error = WriteError::from(error);
+                tracing::error!(error = &error as &dyn std::error::Error, "the shop's database takes no writes");
+                for job in jobs {
+                    job(Err(error.clone()))(Err(error.clone()));
+                }
+                return;
+            }
+        };
+        let mut deliveries = Vec::with_capacity(jobs.len());
+        // Some failures, a full disk for one, take the whole transaction along with everything that was written in it.
+        // What came later would then be committed write by write, and reported as failed.
+        while !transaction.is_autocommit()
+            && let Some(job) = jobs.next()
+        {
+            deliveries.push(job(Ok(&transaction)));
+        }
+        let committed = if transaction.is_autocommit() {
+            Err(WriteError::RolledBack)
+        } else {
+            transaction.commit().map_err(WriteError::from)
+        };
+        if let Err(error) = &committed {
+            tracing::error!(error = error as &dyn std::error::Error, "a commit to the shop's database failed");
+        }
+        for deliver in deliveries {
+            deliver(committed.clone());
+        }
+    }
+}
+
+/// Runs `job` in a savepoint of its own.
+fn isolated<T>(
+    connection: &Connection,
+    job: impl FnOnce(&Connection) -> Result<T, WriteError>,
+) -> Result<T, WriteError> {
+    let run = |sql| connection.prepare_cached(sql)?.execute(()).map(drop);
+    run("SAVEPOINT job")?;
+    let result = catch_unwind(AssertUnwindSafe(|| job(connection))).unwrap_or(Err(WriteError::Panicked));
+    // What cannot be undone on its own is undone together with all else.
+    if result.is_err() && run("ROLLBACK TO job").is_err() && !connection.is_autocommit() {
+        run("ROLLBACK")?;
+    }
+    if connection.is_autocommit() {
+        return result.and(Err(WriteError::RolledBack));
+    }
+    run("RELEASE job")?;
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::oneshot::error::TryRecvError;
+    use ucp_testkit::{PATIENCE, eventually};
+
+    use super::*;
+
+    /// Waits for the answer to a write.
+    fn answer<T>(mut pending: oneshot::Receiver<T>) -> T {
+        eventually("the answer to a write", PATIENCE, || match pending.try_recv() {
+            Err(TryRecvError::Empty) => None,
+            answer => Some(answer.expect("an answer")),
+        })
+    }
+
+    fn count(writer: &Writer) -> i64 {
+        writer.call_blocking(|db| Ok(db.query_row("SELECT count(*) FROM t", (), |row| row.get(0))?)).expect("count")
+    }
+
+    #[test]
+    fn a_failing_write_leaves_nothing_and_disturbs_no_other() {
+        let connection = Connection::open_in_memory().expect("database");
+        connection.execute_batch("CREATE TABLE t (x INTEGER)").expect("table");
+        let writer = Writer::start(connection).expect("writer");
+        let insert = |db: &Connection| db.execute("INSERT INTO t VALUES (1)", ()).map_err(WriteError::from);
+        let pending: Vec<_> = (0..100)
+            .map(|number| {
+                writer.submit(move |db| {
+                    insert(db)?;
+                    match number % 3 {
+                        0 => Ok(number),
+                        1 => Ok(db.execute("nonsense", ())?),
+                        _ => panic!("on purpose"),
+                    }
+                })
+            })
+            .collect();
+        for (number, pending) in pending.into_iter().enumerate() {
+            match (number % 3, answer(pending)) {
+                (0, Ok(value)) => assert_eq!(value, number),
+                (1, Err(WriteError::Database(_))) | (2, Err(WriteError::Panicked)) => {}
+                (_, other) => panic!("{number}: {other:?}"),
+            }
+        }
+        assert_eq!(count(&writer), 34);
+    }
+
+    #[test]
+    fn a_failure_that_undoes_the_commit_is_told_to_all_whom_it_concerns() {
+        let connection = Connection::open_in_memory().expect("database");
+        connection.execute_batch("CREATE TABLE t (x INTEGER)").expect("table");
+        let writer = Writer::start(connection).expect("writer");
+        // While the first one runs, the others queue up and become one group.
+        let (begin, begun) = mpsc::channel::<()>();
+        let (release, held) = mpsc::channel::<()>();
+        let first = writer.submit(move |_| {
+            begin.send(()).expect("somebody waits");
+            Ok(held.recv().is_err())
+        });
+        begun.recv_timeout(PATIENCE).expect("the first has begun");
+        let pending: Vec<_> = (0..9)
+            .map(|number| {
+                writer.submit(move |db| {
+                    db.execute("INSERT INTO t VALUES (1)", ())?;
+                    if number == 4 {
+                        // What SQLite does by itself when a disk is full.
+                        db.execute_batch("ROLLBACK")?;
+                        return Err(rusqlite::Error::QueryReturnedNoRows.into());
+                    }
+                    Ok(number)
+                })
+            })
+            .collect();
+        drop(release);
+        answer(first).expect("the first");
+        for (number, pending) in pending.into_iter().enumerate() {
+            match (number, answer(pending)) {
+                (0..4, Err(WriteError::RolledBack)) | (4, Err(WriteError::Database(_))) => {}
+                (5.., Ok(value)) => assert_eq!(value, number),
+                (_, other) => panic!("{number}: {other:?}"),
+            }
+        }
+        assert_eq!(count(&writer), 4);
+    }
+
+    #[test]
+    fn dropping_the_writer_writes_what_is_queued() {
+        let directory = tempfile::tempdir().expect("directory");
+        let path = directory.path().join("w.db");
+        let connection = Connection::open(&path).expect("database");
+        connection.execute_batch("CREATE TABLE t (x INTEGER)").expect("table");
+        let writer = Writer::start(connection).expect("writer");
+        for _ in 0..50 {
+            drop(writer.submit(|db| Ok(db.execute("INSERT INTO t VALUES (1)", ())?)));
+        }
+        drop(writer);
+        let rows: i64 = Connection::open(&path)
+            .and_then(|connection| connection.query_row("SELECT count(*) FROM t", (), |row| row.get(0)))
+            .expect("rows");
+        assert_eq!(rows, 50);
+    }
+}
