@@ -16,7 +16,7 @@ mod backends;
 mod bad_input;
 mod catalog;
 mod circles;
-mod compat;
+mod conformance;
 mod container;
 mod discovery;
 mod documents;

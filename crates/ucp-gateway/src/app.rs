@@ -33,14 +33,14 @@ use ucp_trust::{
     jwk::PublicKey,
     keyring::{Keyring, KeyringError},
 };
-use ucp_webhook::{courier::Courier, form};
+use ucp_webhook::courier::Courier;
 use url::Url;
 
 use crate::{
     address::{audiences, base},
     backend::{self, Opened, Store, embedded},
-    callers, clock, compat,
-    config::{self, Compat, Data, McpErrorStatus, Settings},
+    callers, clock,
+    config::{self, Data, McpErrorStatus, Settings},
     directory as merchants, docs, webhooks,
 };
 
@@ -89,7 +89,7 @@ impl App {
         let home = settings.sections.server.storefront.as_ref().map(|url| url.0.to_string());
         let seal = Seal { keys: Arc::clone(&signing_key), audiences: audiences(public_url) };
         let business = Arc::new(Business::under(&names, &offering, home).sealing(seal));
-        let fetcher = callers::fetcher(settings, settings.reach, &base, &signing_key)?;
+        let fetcher = callers::fetcher(settings, &base, &signing_key)?;
         let directory = callers::directory(&business, fetcher, &settings.sections.profiles);
         callers::register(&directory, &settings.platforms)?;
         let platforms = Platforms::new(business, callers::policy(settings), settings.reach, directory);
@@ -127,19 +127,8 @@ impl App {
             }));
         }
         let router = ucp_rest::surrounded(router);
-        let (router, desk, post) = match (settings.sections.server.compat, store, desk) {
-            (Compat::Conformance, Store::Embedded(shop), Some(desk)) => {
-                let (router, desk, post) =
-                    compat::conformance(router, &desk, shop, settings, public_url, &signing_key)?;
-                (router, Some(desk), post)
-            }
-            (_, _, desk) => {
-                let post = webhooks::Post { platforms, reach: settings.reach, form: Arc::new(form::Usual) };
-                (router, desk, post)
-            }
-        };
         let sqlite = store.sqlite().clone();
-        let courier = webhooks::courier(sqlite.clone(), post, settings, &signing_key, &base)?;
+        let courier = webhooks::courier(sqlite.clone(), platforms, settings, &signing_key, &base)?;
         Ok(Self { router, name, keyring, signing_key, publications, desk, sqlite, counters, courier: Some(courier) })
     }
 

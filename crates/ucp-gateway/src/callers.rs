@@ -14,7 +14,6 @@ use ucp_service::{
     standing::Standing,
 };
 use ucp_trust::{
-    address::Reach,
     directory::{Directory, DirectoryOptions},
     fetch::{FetchOptions, Fetcher},
     limit::{InFlight, Quota, RateLimits},
@@ -32,7 +31,6 @@ use crate::{
 /// What fetches profiles, saying who asks, and proving it where there is a key.
 pub(crate) fn fetcher(
     settings: &Settings,
-    reach: Reach,
     base: &str,
     signing_key: &Arc<CurrentKey>,
 ) -> Result<Fetcher, Box<dyn std::error::Error>> {
@@ -48,14 +46,14 @@ pub(crate) fn fetcher(
             tracing::error!(%error, "a request could not be signed");
         }
     };
-    Ok(Fetcher::new(FetchOptions { sign: Some(Arc::new(introduce)), ..fetch_options(settings, reach) })?)
+    Ok(Fetcher::new(FetchOptions { sign: Some(Arc::new(introduce)), ..fetch_options(settings) })?)
 }
 
 /// How strangers are reached.
-pub(crate) fn fetch_options(settings: &Settings, reach: Reach) -> FetchOptions {
+pub(crate) fn fetch_options(settings: &Settings) -> FetchOptions {
     let profiles = &settings.sections.profiles;
     FetchOptions {
-        reach,
+        reach: settings.reach,
         connect_timeout: profiles.connect_timeout_ms.time(),
         deadline: profiles.timeout_ms.time(),
         roots: settings.extra_roots.clone(),

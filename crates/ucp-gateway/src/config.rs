@@ -5,7 +5,6 @@
 //! | [`sections`] | the sections of the file: every key, with its documentation and its default |
 //! | [`mod@value`] | the forms that values have |
 //! | [`choice`] | what flags and the file choose among by a word |
-//! | [`mod@compat`] | whose expectations are met beyond UCP |
 //! | [`mod@flags`] | the flags, each of which can be set in the environment too |
 //! | [`mod@schema`] | the JSON Schema of the file, and the example file |
 //! | [`document`] | the file as it was written: where each key stands, and what is wrong |
@@ -21,7 +20,6 @@
 
 mod admin;
 mod choice;
-mod compat;
 mod directory;
 mod document;
 mod flags;
@@ -53,7 +51,6 @@ pub(crate) use self::directory::WITHOUT;
 pub(crate) use self::{
     admin::Admin,
     choice::{Anonymous, BackendKind, Check, McpErrorStatus, Policy, Signed, TokenKind, Transport},
-    compat::{Compat, SimulationSecret},
     directory::Directory,
     flags::{DataOptions, ServeOptions},
     payment::Payment,
@@ -86,8 +83,6 @@ pub(crate) struct Settings {
     pub(crate) payments: Vec<Payment>,
     /// The directory of merchants.
     pub(crate) directory: Directory,
-    /// What whoever simulates the course of an order has to show.
-    pub(crate) simulation_secret: Option<SimulationSecret>,
 }
 
 /// Why there are no settings: everything that is wrong, a line each.
@@ -125,15 +120,6 @@ impl Settings {
             document.unfit("server.storefront", "expected an https address");
         }
         let private = is_private(server.listen.0, public_url);
-        let conformance = server.compat == Compat::Conformance;
-        if conformance && !private {
-            let problem =
-                "this is for testing, and needs `server.listen` and `server.public_url` to be loopback addresses";
-            document.add("server.compat", problem);
-        }
-        if !conformance && flags.simulation_secret.is_some() {
-            document.add("server.compat", "a simulation secret means something with `conformance` only");
-        }
         let by_reach = if private { Policy::Development } else { Policy::Require };
         let policy = *callers.policy.get_or_insert(by_reach);
         let development = policy == Policy::Development;
@@ -159,9 +145,6 @@ impl Settings {
         let platforms = platform::resolve(platform, reach, keyed, &mut document);
         let payments = payment::resolve(payment, development, private, &mut document);
         let upstream = upstream::resolve(upstream, public_url, &mut document, now);
-        if conformance && upstream.is_some() {
-            document.add("server.compat", "the suite needs the embedded shop");
-        }
         // Its merchants belong to the sample.
         let sampled = development && upstream.is_none();
         let directory = directory::resolve(merchants, geocoder, sampled, &extra_roots, &mut document);
@@ -175,7 +158,6 @@ impl Settings {
             platforms,
             payments,
             directory,
-            simulation_secret: flags.simulation_secret.clone(),
             sections,
         };
         document.settle(settings)

@@ -11,7 +11,6 @@ mod callers;
 mod cli;
 mod clock;
 mod command;
-mod compat;
 mod config;
 mod directory;
 mod docs;

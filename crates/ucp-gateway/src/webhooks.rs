@@ -8,29 +8,18 @@ use ucp_core::{Refusal, purchase::desk::permalink};
 use ucp_rest::publication::PROFILE_PATH;
 use ucp_service::{platform::Platforms, signing::CurrentKey};
 use ucp_sqlite::SqliteStore;
-use ucp_trust::{address::Reach, post::Poster};
+use ucp_trust::post::Poster;
 use ucp_webhook::{
     courier::Courier,
-    form::Form,
     recipient::{Recipient, Recipients},
 };
 
 use crate::{callers::fetch_options, clock, config::Settings};
 
-/// To whom the courier goes, and how it writes.
-pub(crate) struct Post {
-    /// The platforms.
-    pub(crate) platforms: Platforms,
-    /// Which addresses of theirs are sent to.
-    pub(crate) reach: Reach,
-    /// How they are written to.
-    pub(crate) form: Arc<dyn Form>,
-}
-
 /// The courier of a shop that is reached under `base`.
 pub(crate) fn courier(
     store: SqliteStore,
-    post: Post,
+    platforms: Platforms,
     settings: &Settings,
     signing_key: &Arc<CurrentKey>,
     base: &str,
@@ -38,9 +27,8 @@ pub(crate) fn courier(
     let (pages, signing_key) = (base.to_owned(), Arc::clone(signing_key));
     Ok(Courier {
         outbox: Arc::new(store),
-        recipients: Arc::new(Known(post.platforms)),
-        post: Arc::new(Poster::new(&fetch_options(settings, post.reach))?),
-        form: post.form,
+        recipients: Arc::new(Known(platforms)),
+        post: Arc::new(Poster::new(&fetch_options(settings))?),
         agent: HeaderValue::from_str(&format!("profile=\"{base}{PROFILE_PATH}\""))?,
         key: Arc::new(move || signing_key.get()),
         permalink: Arc::new(move |token| permalink(&pages, token)),

@@ -100,7 +100,7 @@ impl Access {
     ///
     /// # Errors
     /// [`Code::SignatureMissing`] or [`Code::Unauthorized`].
-    pub fn check(self, class: Class, principal: &Principal) -> Result<(), Refusal> {
+    pub(crate) fn check(self, class: Class, principal: &Principal) -> Result<(), Refusal> {
         match principal {
             Principal::Local | Principal::Signed(_) => Ok(()),
             _ if self.rule(class) == SignatureRule::Enforce => {

@@ -88,9 +88,7 @@ impl Business {
         Self { seal: Some(seal), ..self }
     }
 
-    /// What is declared in a release.
-    #[must_use]
-    pub fn declared(&self, release: Release) -> &[Declaration] {
+    fn declared(&self, release: Release) -> &[Declaration] {
         &self.declared[release.ordinal()]
     }
 

@@ -21,7 +21,7 @@ use tokio::{
     time::MissedTickBehavior,
 };
 use ucp_core::{
-    Refusal, Release,
+    Refusal,
     order::{
         View,
         outbox::{Attempted, Claim, Content, Outbox, Payload, State, Wanted},
@@ -35,7 +35,7 @@ use ucp_trust::{
 };
 
 use self::traffic::{AT_ONCE, Landing, PER_PLATFORM, Traffic};
-use crate::{form::Form, letter, recipient::Recipients};
+use crate::{letter, recipient::Recipients};
 
 /// How many notices are looked at when some can be sent.
 const LOOKED_AT: usize = 2 * AT_ONCE;
@@ -96,11 +96,9 @@ pub struct Courier {
     pub recipients: Arc<dyn Recipients>,
     /// How they are reached.
     pub post: Arc<dyn Post>,
-    /// How they are written to.
-    pub form: Arc<dyn Form>,
     /// The `UCP-Agent` of this business.
     pub agent: HeaderValue,
-    /// What signs. Without a key nothing is sent that has to be signed.
+    /// What signs. Without a key nothing is sent.
     pub key: Key,
     /// The page of an order, by its token.
     pub permalink: Arc<dyn Fn(&str) -> String + Send + Sync>,
@@ -127,8 +125,6 @@ enum Failure {
     Gone,
     /// It may work another time, after a pause that the platform may have asked for.
     Passing(String, Option<Duration>),
-    /// It is not tried again.
-    Final(String),
     /// Somebody else sends it by now.
     Lost,
 }
@@ -144,9 +140,8 @@ impl Courier {
         let mut extend = tokio::time::interval(EXTENDED_EVERY);
         extend.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            let key = (courier.key)();
-            if key.is_some() || courier.needs_no_key() {
-                courier.depart(key.as_ref(), &mut flights, &mut traffic).await;
+            if let Some(key) = (courier.key)() {
+                courier.depart(&key, &mut flights, &mut traffic).await;
             } else if !warned {
                 warned = courier.warn().await;
             }
@@ -175,18 +170,8 @@ impl Courier {
         Claim { claimant: self.claimant.clone(), until }
     }
 
-    /// Whether there are letters that go out without a signature.
-    fn needs_no_key(&self) -> bool {
-        Release::ALL.iter().any(|release| !self.form.manner(*release).signed)
-    }
-
     /// Starts as many as there is room for.
-    async fn depart(
-        self: &Arc<Self>,
-        key: Option<&Arc<SigningKey>>,
-        flights: &mut JoinSet<Landing>,
-        traffic: &mut Traffic,
-    ) {
+    async fn depart(self: &Arc<Self>, key: &Arc<SigningKey>, flights: &mut JoinSet<Landing>, traffic: &mut Traffic) {
         let room = traffic.room();
         if room == 0 {
             return;
@@ -200,8 +185,8 @@ impl Courier {
         let ids = due.into_iter().map(|due| due.id).collect();
         for content in self.outbox.claim(ids, now, &claim).await.unwrap_or_default() {
             let (id, owner) = (content.notice.id.clone(), content.notice.owner.clone());
-            let (courier, key) = (Arc::clone(self), key.cloned());
-            let flight: Id = flights.spawn(async move { courier.attempt(content, key.as_deref()).await }).id();
+            let (courier, key) = (Arc::clone(self), Arc::clone(key));
+            let flight: Id = flights.spawn(async move { courier.attempt(content, &key).await }).id();
             traffic.depart(flight, id, owner);
         }
     }
@@ -220,7 +205,7 @@ impl Courier {
     }
 
     /// Tries to deliver a notice, and records what came of it.
-    async fn attempt(&self, content: Content, key: Option<&SigningKey>) -> Landing {
+    async fn attempt(&self, content: Content, key: &SigningKey) -> Landing {
         let id = content.notice.id.clone();
         match self.try_one(content, key).await {
             Ok(landing) => landing,
@@ -232,7 +217,7 @@ impl Courier {
         }
     }
 
-    async fn try_one(&self, content: Content, key: Option<&SigningKey>) -> Result<Landing, Refusal> {
+    async fn try_one(&self, content: Content, key: &SigningKey) -> Result<Landing, Refusal> {
         let Content { notice, since, .. } = &content;
         let (id, owner) = (&*notice.id, &*notice.owner);
         let delivered = self.deliver(&content, key).await?;
@@ -247,15 +232,6 @@ impl Courier {
             Err(Failure::Lost) => {
                 tracing::info!(webhook.id = id, "a webhook is sent by another gateway by now");
                 return Ok(Landing::Neither);
-            }
-            Err(Failure::Final(problem)) => {
-                tracing::info!(
-                    webhook.id = id,
-                    platform = owner,
-                    problem,
-                    "a webhook was not delivered, and will not be"
-                );
-                (settled(State::Expired, Some(problem)), Landing::Failed)
             }
             Err(Failure::Passing(problem, wish)) => {
                 let pause = pause(notice.attempts, (self.random)(), wish);
@@ -277,7 +253,7 @@ impl Courier {
     }
 
     /// Delivers a notice. The outer error is one of the outbox.
-    async fn deliver(&self, content: &Content, key: Option<&SigningKey>) -> Result<Result<(), Failure>, Refusal> {
+    async fn deliver(&self, content: &Content, key: &SigningKey) -> Result<Result<(), Failure>, Refusal> {
         let Content { notice, payload, .. } = content;
         let passing = |problem| Ok(Err(Failure::Passing(problem, None)));
         let recipient = match self.recipients.find(&notice.owner).await {
@@ -294,9 +270,7 @@ impl Courier {
             Payload::Order(order) => {
                 let view =
                     View { permalink_url: (self.permalink)(&order.token), order: order.clone(), messages: Vec::new() };
-                let Some(letter) = self.form.write(notice, view, &recipient) else {
-                    return Ok(Err(Failure::Unwanted));
-                };
+                let letter = letter::write(notice, view, &recipient);
                 // Whatever becomes of this try, the next one sends the same.
                 if !self.outbox.keep(&notice.id, &self.claimant, &letter).await? {
                     return Ok(Err(Failure::Lost));
@@ -304,21 +278,13 @@ impl Courier {
                 letter
             }
         };
-        let manner = self.form.manner(letter.release);
-        if manner.signed && key.is_none() {
-            return passing("it has to be signed, and there is no key".to_owned());
-        }
         let headers = match letter::headers(notice, &letter, &url, &self.agent, key, (self.clock)()) {
             Ok(headers) => headers,
             Err(error) => return passing(format!("it cannot be signed: {error}")),
         };
-        let delivered = match self.post.post(&url, headers, letter.body.into()).await {
+        Ok(match self.post.post(&url, headers, letter.body.into()).await {
             Ok(answered) => judge(answered),
             Err(error) => Err(Failure::Passing(explain(&error), None)),
-        };
-        Ok(match delivered {
-            Err(Failure::Passing(problem, _)) if manner.once => Err(Failure::Final(problem)),
-            delivered => delivered,
         })
     }
 }

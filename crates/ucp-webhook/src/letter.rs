@@ -1,8 +1,11 @@
-//! With what a notice is sent: who says so, and the proof of it.
+//! How a notice is written, and with what it is sent: who says so, and the proof of it.
 
 use http::{HeaderMap, HeaderName, HeaderValue, header::CONTENT_TYPE};
 use jiff::Timestamp;
-use ucp_core::order::outbox::{Letter, Notice};
+use ucp_core::order::{
+    View,
+    outbox::{Letter, Notice},
+};
 use ucp_trust::{
     address::ProfileUrl,
     signature::{
@@ -13,13 +16,26 @@ use ucp_trust::{
         sign_request,
     },
 };
-use ucp_wire::{dialect::Seal, releases::dialect};
+use ucp_wire::{
+    dialect::{Occasion, Seal},
+    releases::dialect,
+};
+
+use crate::recipient::Recipient;
 
 const UCP_AGENT: HeaderName = HeaderName::from_static("ucp-agent");
 const WEBHOOK_ID: HeaderName = HeaderName::from_static("webhook-id");
 const WEBHOOK_TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
 
-/// The header fields of a letter to an address, signed if there is a key. `agent` is the `UCP-Agent` of this business.
+/// The letter to a recipient about an order: the order, in the recipient's release.
+#[must_use]
+pub fn write(notice: &Notice, view: View, recipient: &Recipient) -> Letter {
+    let occasion = Occasion { id: &notice.id, at: notice.occurred_at };
+    let body = dialect(recipient.release).notice(view, &recipient.active, &occasion).into_bytes();
+    Letter { release: recipient.release, body }
+}
+
+/// The header fields of a letter to an address, with its signature. `agent` is the `UCP-Agent` of this business.
 ///
 /// # Errors
 /// When the key cannot sign it.
@@ -28,7 +44,7 @@ pub fn headers(
     letter: &Letter,
     url: &ProfileUrl,
     agent: &HeaderValue,
-    key: Option<&SigningKey>,
+    key: &SigningKey,
     now: Timestamp,
 ) -> Result<HeaderMap, SignError> {
     let mut headers = HeaderMap::new();
@@ -37,7 +53,6 @@ pub fn headers(
     let id = HeaderValue::from_str(&notice.id);
     headers.insert(WEBHOOK_ID, id.map_err(|_| SignError::Incomplete("the notice has no identifier".to_owned()))?);
     headers.insert(WEBHOOK_TIMESTAMP, notice.occurred_at.as_second().into());
-    let Some(key) = key else { return Ok(headers) };
     match dialect(letter.release).seal() {
         Seal::Message => {
             let url = url.url();

@@ -3,8 +3,7 @@
 //! | module | holds |
 //! | :-- | :-- |
 //! | [`courier`] | who is told next, and what comes of it |
-//! | [`form`] | how a notice is written: as an order in the platform's release |
-//! | [`letter`] | with what it is sent: who says so, and the proof of it |
+//! | [`letter`] | what is sent: the order in the platform's release, and the proof of who says so |
 //! | [`recipient`] | who is told: platforms, as they are known at the moment |
 //!
 //! Each notice arrives at least once, and those of one order in their order. Nothing is remembered here but what is under
@@ -12,6 +11,5 @@
 //! one. However much waits for a platform that does not answer, it holds one connection, and the others are told meanwhile.
 
 pub mod courier;
-pub mod form;
 pub mod letter;
 pub mod recipient;

@@ -5,7 +5,6 @@ mod access;
 mod bridge;
 mod catalog;
 mod command_line;
-mod conformance;
 mod documents;
 mod founding;
 mod handoff;
@@ -69,7 +68,6 @@ pub(crate) fn scenes() -> Vec<Scene> {
         scene("bridge-rest", bridge::over_rest),
         scene("bridge-mcp", bridge::over_mcp),
         scene("bridge-old", bridge::older_shop),
-        scene("conformance", conformance::play),
         scene("storefront", storefront::play),
     ]
 }

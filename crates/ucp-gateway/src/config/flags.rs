@@ -6,7 +6,7 @@ use clap::{Args, value_parser};
 use url::Url;
 
 use super::{
-    BackendKind, Compat, McpErrorStatus, Policy, SimulationSecret,
+    BackendKind, McpErrorStatus, Policy,
     sections::{Data, Sections, Upstream},
     value::{FilePath, Listen, Number, SampleName, WebUrl, public_url, sample},
 };
@@ -41,12 +41,6 @@ pub(crate) struct ServeOptions {
     /// gateway, else require].
     #[arg(long, env = "UCP_GATEWAY_POLICY", value_name = "WHICH")]
     pub(crate) policy: Option<Policy>,
-    /// Whose expectations to meet beyond UCP, for testing on this machine [default: none].
-    #[arg(long, env = "UCP_GATEWAY_COMPAT", value_name = "WHICH")]
-    pub(crate) compat: Option<Compat>,
-    /// With `--compat conformance`: what whoever simulates the course of an order has to show.
-    #[arg(long, env = "UCP_GATEWAY_SIMULATION_SECRET", value_name = "SECRET", hide_env_values = true)]
-    pub(crate) simulation_secret: Option<SimulationSecret>,
 }
 
 #[derive(Debug, Args)]
@@ -89,7 +83,6 @@ impl ServeOptions {
         put(self.public_url.clone().map(|url| Some(WebUrl(url))), &mut server.public_url);
         put(self.max_connections.map(Number), &mut server.max_connections);
         put(self.mcp_error_status, &mut server.mcp_error_status);
-        put(self.compat, &mut server.compat);
         put(self.policy.map(Some), &mut callers.policy);
         self.data.put_over(data);
         self.upstream.put_over(upstream);

@@ -24,7 +24,6 @@ use ucp_core::{
 
 use super::{
     choice::{Anonymous, BackendKind, Check, HandlerKind, McpErrorStatus, Policy, Signed, TokenKind, Transport},
-    compat::Compat,
     value::{FilePath, Limit, Listen, Megabytes, Milliseconds, Number, Rate, SampleName, WebUrl},
 };
 
@@ -102,10 +101,6 @@ pub(crate) struct Server {
     /// The HTTP status of JSON-RPC errors: "fitting" (200 for clients that name a version of MCP) or "matching".
     /// (`--mcp-error-status`, `UCP_GATEWAY_MCP_ERROR_STATUS`)
     pub(crate) mcp_error_status: McpErrorStatus,
-    /// Whose expectations to meet beyond UCP: "none", or "conformance" for those of the protocol's conformance suite, which
-    /// is for testing on this machine only. (`--compat`, `UCP_GATEWAY_COMPAT`; its secret with `--simulation-secret`,
-    /// `UCP_GATEWAY_SIMULATION_SECRET`)
-    pub(crate) compat: Compat,
 }
 
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]

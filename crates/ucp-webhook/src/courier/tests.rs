@@ -11,7 +11,10 @@ use std::{
 use proptest::prelude::*;
 use serde_json::Value;
 use tokio::sync::Notify;
-use ucp_core::order::outbox::{Due, Letter, Notice, State};
+use ucp_core::{
+    Release,
+    order::outbox::{Due, Letter, Notice, State},
+};
 use ucp_testkit::{shop::order, within};
 use ucp_trust::{
     jwk::Algorithm,
@@ -19,10 +22,7 @@ use ucp_trust::{
 };
 
 use super::{traffic::FAILING_AT_ONCE, *};
-use crate::{
-    form::{Manner, Usual},
-    recipient::Recipient,
-};
+use crate::recipient::Recipient;
 
 /// How old notices are when they are tried first, so that three days pass soon.
 const AGE: SignedDuration = SignedDuration::from_hours(66);
@@ -283,7 +283,6 @@ impl Place {
             outbox: Arc::clone(&self.outbox) as Arc<dyn Outbox>,
             recipients: Arc::new(Named),
             post: Arc::clone(&self.receivers) as Arc<dyn Post>,
-            form: Arc::new(Usual),
             agent: HeaderValue::from_static("profile=\"https://shop.example/.well-known/ucp\""),
             key: Arc::new(move || Some(Arc::clone(&key))),
             permalink: Arc::new(|token| format!("https://shop.example/order/{token}")),
@@ -564,36 +563,6 @@ async fn a_claim_holds_for_as_long_as_the_work_goes_on() {
     first.abort();
     second.abort();
     assert_eq!(place.got().len(), 1, "the other one did not interfere");
-}
-
-/// A form that needs no key and knows one try, and writes about the first version only.
-struct Plain;
-
-impl Form for Plain {
-    fn write(&self, notice: &Notice, _: View, recipient: &Recipient) -> Option<Letter> {
-        (notice.order_version == 1).then(|| Letter { release: recipient.release, body: b"plain".to_vec() })
-    }
-
-    fn manner(&self, release: Release) -> Manner {
-        if release == Release::V2026_01_11 { Manner { signed: false, once: true } } else { Manner::USUAL }
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_form_of_ones_own_may_go_without_a_key_and_be_tried_once() {
-    let place = Place::new(vec![status(500)], &[]);
-    for _ in 0..2 {
-        place.outbox.queue("old", "o1");
-    }
-    place.outbox.queue("old", "o2");
-    place.outbox.queue("alice", "o3");
-    let running = tokio::spawn(Courier { key: Arc::new(|| None), form: Arc::new(Plain), ..place.courier() }.run());
-    tokio::time::sleep(Duration::from_secs(60)).await;
-    running.abort();
-    assert_eq!(place.states(), [State::Expired, State::Unwanted, State::Delivered, State::Waiting]);
-    let got = place.got();
-    assert_eq!(got.len(), 2);
-    assert!(got.iter().all(|got| &*got.body == b"plain" && !got.headers.contains_key("request-signature")));
 }
 
 #[tokio::test(start_paused = true)]

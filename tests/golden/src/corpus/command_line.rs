@@ -55,7 +55,6 @@ pub(crate) fn play(stage: &mut Stage<'_>) -> Done {
         &["serve", "--public-url", "https://a.example/x"],
         &["serve", "--public-url", "https://a.example/?x"],
         &["serve", "--max-connections", "0"],
-        &["serve", "--compat", "x"],
         &["serve", "--backend", "x"],
         &["serve", "--backend", "ucp"],
         &["serve", "--backend", "shopify"],
@@ -63,7 +62,6 @@ pub(crate) fn play(stage: &mut Stage<'_>) -> Done {
         &["serve", "--backend", "ucp", "--upstream-url", "http://shop.example.com"],
         &["serve", "--config", "missing.toml"],
         &["serve", "--upstream-url", "https://a.example"],
-        &["serve", "--simulation-secret", "x"],
         &["serve", "--cache-mb", "many"],
         &["check-config", "--config", "missing.toml"],
         &["explain"],
@@ -226,9 +224,6 @@ pub(crate) fn configuration(stage: &mut Stage<'_>) -> Done {
             "upstream-odd",
             "[upstream]\nbackend = \"ucp\"\nurl = \"https://shop.example.com\"\ntransport = \"fax\"\nrelease = \"2031-01-01\"\n",
         ),
-        ("compat", "[server]\ncompat = \"everyone\"\n"),
-        ("compat-good", "[server]\ncompat = \"conformance\"\n"),
-        ("compat-reachable", "[server]\nlisten = \"0.0.0.0:0\"\ncompat = \"conformance\"\n"),
         ("admin", "[server]\nadmin_listen = \"127.0.0.1:0\"\n"),
         ("admin-good", "[server]\nadmin_listen = \"127.0.0.1:0\"\nadmin_token_env = \"HUNTER\"\n"),
         ("error-status", "[server]\nmcp_error_status = \"matching\"\n"),
@@ -239,7 +234,7 @@ pub(crate) fn configuration(stage: &mut Stage<'_>) -> Done {
     for (label, content) in [
         ("unknown", "[server]\nodd = 1\n"),
         ("unsigned", "[signatures]\nresponses = \"all\"\n"),
-        ("public", "[server]\npublic_url = \"https://shop.example.com\"\ncompat = \"conformance\"\n"),
+        ("public", "[server]\npublic_url = \"https://shop.example.com\"\n[profiles]\nloopback = true\n"),
     ] {
         let data = stage.place("data").display().to_string();
         let setup = Setup::new(content).arguments(&["--listen", "127.0.0.1:0", "--data-dir", &data]);

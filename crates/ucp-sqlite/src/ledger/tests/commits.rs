@@ -46,7 +46,7 @@ async fn documents_come_back_as_they_were_with_growing_versions() {
 async fn carts_at_a_shop_behind_another_api_are_orphans_until_a_document_names_them() {
     let directory = tempfile::tempdir().expect("directory");
     let remote = |reference: &str| RemoteCartRef { reference: reference.into(), ..RemoteCartRef::default() };
-    let orphans = async |books: &Books, before, limit| {
+    let orphans = async |books: &SqliteStore, before, limit| {
         let found = books.orphaned_remote_carts(now() + hours(before), limit).await.expect("reads");
         found.into_iter().map(|cart| cart.reference).collect::<Vec<_>>()
     };

@@ -1,53 +1,70 @@
-//! The mode for the conformance suite: what it expects beyond the protocol, and that nothing of it is there without.
+//! The shim for the conformance suite (`tests/conformance`): what the suite expects beyond the protocol is answered in front
+//! of a gateway, and by the gateway itself as the protocol says.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::{
+    net::{SocketAddr, TcpListener},
+    sync::{
+        LazyLock,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 
+use conformance_shim::Options;
 use serde_json::{Value, json};
-use tempfile::TempDir;
+use tokio::runtime::Runtime;
 use ucp_testkit::server::Answer;
 
 use crate::{
-    harness::{Ends as _, Gateway, Lent, Runs, Shared, binary, elements, eventually},
+    harness::{Gateway, Lent, Runs, Shared, elements, flower_shop, repository},
     platforms::host::{Host, Page},
     purchase::webhooks::receiver::Receiver,
-    setup::Setup,
-    wire::Response,
+    setup::{Configured, Setup},
+    signatures::keys,
+    wire::{Connection, Response, request},
 };
 
 const SECRET: &str = "for-the-suite-only";
 
-/// A flower shop, and a platform that declares nothing but that it wants to hear of orders.
+const ADMIN_TOKEN: &str = "0123456789abcdef0123456789abcdef01234567";
+
+/// A flower shop behind a shim, and a platform that declares nothing but that it wants to hear of orders.
 struct Stage {
-    gateway: Gateway,
+    gateway: Configured,
+    shim: SocketAddr,
     agent: String,
     _host: Host,
-    _data: TempDir,
 }
 
 impl Stage {
-    fn open(arguments: &[&str]) -> Self {
-        Self::hearing(crate::harness::folder(), &json!({}), arguments)
+    fn open(secret: Option<&str>) -> Self {
+        Self::hearing(&json!({}), secret)
     }
 
-    /// The same on a data directory, with a configuration of the capability that says where orders are heard of.
-    fn hearing(data: TempDir, config: &Value, arguments: &[&str]) -> Self {
+    /// The same with a configuration of the capability that says where orders are heard of.
+    fn hearing(config: &Value, secret: Option<&str>) -> Self {
         let host = Host::start();
         let order = json!({ "name": "dev.ucp.shopping.order", "version": "2026-01-11", "config": config });
         let profile = host
             .put("/profile.json", Page::json(&json!({ "ucp": { "version": "2026-01-11", "capabilities": [order] } })));
-        let gateway = Gateway::on(data.path(), &[&["--sample", "flower-shop"], arguments].concat());
-        Self { gateway, agent: format!("profile=\"{profile}\""), _host: host, _data: data }
+        let configuration = std::fs::read_to_string(repository().join("tests/conformance/gateway.toml"));
+        let data = flower_shop();
+        keys(&["generate"], data.path());
+        let gateway = Setup::new(&configuration.expect("a configuration"))
+            .variable("UCP_GATEWAY_ADMIN_TOKEN", ADMIN_TOKEN)
+            .start_on(data);
+        let shim = shim(&gateway, secret);
+        Self { gateway, shim, agent: format!("profile=\"{profile}\""), _host: host }
     }
 
     /// One for all tests.
-    fn conformance() -> Lent<Self> {
+    fn shared() -> Lent<Self> {
         static SHARED: Shared<Stage> = Shared::new();
-        SHARED.get(|| Self::open(&["--compat", "conformance", "--simulation-secret", SECRET]))
+        SHARED.get(|| Self::open(Some(SECRET)))
     }
 
     fn send(&self, method: &str, path: &str, body: &Value, more: &[(&str, &str)]) -> Response {
         static NEXT: AtomicU64 = AtomicU64::new(1);
-        let key = format!("compat-{}", NEXT.fetch_add(1, Ordering::Relaxed));
+        let key = format!("suite-{}", NEXT.fetch_add(1, Ordering::Relaxed));
         self.send_under(&key, method, path, body, more)
     }
 
@@ -56,7 +73,9 @@ impl Stage {
         let own = own.iter().filter(|(name, _)| more.iter().all(|(other, _)| other != name)).copied();
         let headers: Vec<_> = own.chain(more.iter().copied()).collect();
         let body = if body.is_null() { String::new() } else { body.to_string() };
-        self.gateway.send(method, path, &headers, body.as_bytes())
+        let mut connection = Connection::open(self.shim);
+        connection.write(&request(method, path, &headers, body.as_bytes()));
+        connection.read().unwrap_or_else(|| panic!("{method} {path} gets an answer: {}", self.gateway.stderr()))
     }
 
     /// What becomes of a request that is carried out.
@@ -94,6 +113,26 @@ impl Runs for Stage {
     fn gateways(&self) -> Vec<&Gateway> {
         vec![&self.gateway]
     }
+}
+
+/// Starts a shim in front of a gateway. It ends with the process.
+fn shim(gateway: &Gateway, secret: Option<&str>) -> SocketAddr {
+    static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().expect("a runtime"));
+    let admin = gateway.welcome.iter().find_map(|line| line.trim_start().strip_prefix("admin")).expect("an address");
+    let options = Options {
+        gateway: format!("http://{}", gateway.address).parse().expect("an address"),
+        admin: admin.trim().parse().expect("an address"),
+        admin_token: ADMIN_TOKEN.to_owned(),
+        simulation_secret: secret.map(str::to_owned),
+    };
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    listener.set_nonblocking(true).expect("an option of every socket");
+    let address = listener.local_addr().expect("an address");
+    RUNTIME.spawn(async move {
+        let listener = tokio::net::TcpListener::from_std(listener).expect("a listener");
+        conformance_shim::serve(listener, options).await.expect("it serves");
+    });
+    address
 }
 
 const CHECKOUTS: &str = "/checkout-sessions";
@@ -141,11 +180,11 @@ fn complete(checkout: &Value) -> String {
 
 #[test]
 fn the_root_presents_the_first_release_with_what_the_suite_looks_for() {
-    let stage = Stage::conformance();
-    let profile = stage.gateway.get("/.well-known/ucp").json();
+    let stage = Stage::shared();
+    let profile = stage.done("GET", "/.well-known/ucp", &Value::Null);
     assert_eq!(profile["ucp"]["version"], "2026-01-11");
     let rest = &profile["ucp"]["services"]["dev.ucp.shopping"]["rest"];
-    assert_eq!(rest["endpoint"], format!("http://{}", stage.gateway.address));
+    assert_eq!(rest["endpoint"], format!("http://{}", stage.shim));
     let named = |list: &Value, member: &str| -> Vec<String> {
         elements(list).iter().map(|entry| entry[member].as_str().expect("a name").to_owned()).collect()
     };
@@ -157,15 +196,11 @@ fn the_root_presents_the_first_release_with_what_the_suite_looks_for() {
     let mut handlers = named(&profile["payment"]["handlers"], "id");
     handlers.sort();
     assert_eq!(handlers, ["google_pay", "mock_payment_handler", "shop_pay"]);
-    // Everyone else finds what is always there.
-    assert_eq!(stage.gateway.get("/ucp/2026-08-25/.well-known/ucp").json()["ucp"]["version"], "2026-08-25");
-    assert!(stage.gateway.stderr().contains("conformance"), "the mode is warned of: {}", stage.gateway.stderr());
-    assert!(!stage.gateway.stderr().contains(SECRET));
 }
 
 #[test]
 fn everything_is_active_whatever_a_platform_declares_and_whatever_it_calls_itself() {
-    let stage = Stage::conformance();
+    let stage = Stage::shared();
     let request = wanted(json!({ "discounts": { "codes": ["10OFF"] }, "fulfillment": sent("US") }));
     let checkout = stage.done("POST", CHECKOUTS, &request);
     assert_eq!(checkout["discounts"]["applied"][0]["code"], "10OFF");
@@ -182,7 +217,7 @@ fn everything_is_active_whatever_a_platform_declares_and_whatever_it_calls_itsel
 
 #[test]
 fn what_cannot_be_bought_is_refused_as_a_whole() {
-    let stage = Stage::conformance();
+    let stage = Stage::shared();
     let of =
         |item: &str, quantity: u64| wanted(json!({ "line_items": [{ "item": { "id": item }, "quantity": quantity }] }));
     stage.refused("POST", CHECKOUTS, &of("gardenias", 1), 400, "Insufficient stock");
@@ -195,7 +230,7 @@ fn what_cannot_be_bought_is_refused_as_a_whole() {
 
 #[test]
 fn a_purchase_is_completed_or_refused() {
-    let stage = Stage::conformance();
+    let stage = Stage::shared();
     let homeless = stage.done("POST", CHECKOUTS, &wanted(json!({})));
     stage.refused(
         "POST",
@@ -228,7 +263,7 @@ fn a_purchase_is_completed_or_refused() {
 
 #[test]
 fn a_buyer_stays_and_new_addresses_are_remembered() {
-    let stage = Stage::conformance();
+    let stage = Stage::shared();
     let checkout = stage.done("POST", CHECKOUTS, &wanted(json!({ "buyer": { "email": "newcomer@example.com" } })));
     let address = json!({ "street_address": "5 Elm St", "address_locality": "Here", "address_country": "US" });
     let deliver = |method: Value| wanted(json!({ "fulfillment": { "methods": [method] } }));
@@ -252,7 +287,7 @@ fn a_buyer_stays_and_new_addresses_are_remembered() {
 
 #[test]
 fn orders_can_be_looked_at_and_added_to() {
-    let stage = Stage::conformance();
+    let stage = Stage::shared();
     let order_path = format!("/orders/{}", stage.order());
     let mut order = stage.done("GET", &order_path, &Value::Null);
     let line = order["line_items"][0].clone();
@@ -306,7 +341,7 @@ fn orders_can_be_looked_at_and_added_to() {
 
 #[test]
 fn shipping_is_simulated_for_those_who_know_the_secret() {
-    let stage = Stage::conformance();
+    let stage = Stage::shared();
     let id = stage.order();
     let simulation = format!("/testing/simulate-shipping/{id}");
     for wrong in [&[][..], &[("Simulation-Secret", "for-the-suite-onlY")], &[("Simulation-Secret", "")]] {
@@ -331,14 +366,13 @@ fn shipping_is_simulated_for_those_who_know_the_secret() {
 fn the_suite_is_told_of_its_orders_in_its_own_form_without_a_key_and_once() {
     // The first one fails, and what is told later must not be mixed up with it.
     let receiver = Receiver::start([Answer::status(500)]);
-    let data = crate::harness::folder();
-    let mode = ["--compat", "conformance", "--simulation-secret", SECRET];
-    let stage = Stage::hearing(data, &json!({ "webhook_url": receiver.url() }), &mode);
+    let stage = Stage::hearing(&json!({ "webhook_url": receiver.url() }), Some(SECRET));
     let failed = stage.order();
     receiver.after(1);
     let checkout = stage.ready(&json!({ "email": "somebody@example.com" }));
     let completed = stage.done("POST", &complete(&checkout), &paying("success_token"));
     let order = completed["order"]["id"].as_str().expect("an order");
+    receiver.after(2);
     let path = format!("/orders/{order}");
     let mut changed = stage.done("GET", &path, &Value::Null);
     changed["adjustments"] = json!([{
@@ -347,19 +381,10 @@ fn the_suite_is_told_of_its_orders_in_its_own_form_without_a_key_and_once() {
     stage.done("PUT", &path, &changed);
     let simulation = format!("/testing/simulate-shipping/{order}");
     assert_eq!(stage.send("POST", &simulation, &Value::Null, &[("Simulation-Secret", SECRET)]).status, 200);
-    let webhooks = eventually("all is settled", std::time::Duration::from_secs(60), || {
-        std::thread::sleep(std::time::Duration::from_millis(200));
-        let mut command = binary();
-        command.args(["webhooks", "list", "--json", "--data-dir"]).arg(stage._data.path());
-        let list: Value = serde_json::from_slice(&command.ends().stdout).expect("JSON");
-        Some(list.clone()).filter(|list| elements(list).iter().all(|one| one["state"] != "waiting"))
-    });
-    let states: Vec<_> = elements(&webhooks).iter().rev().map(|one| one["state"].clone()).collect();
-    assert_eq!(states, ["expired", "delivered", "unwanted", "delivered"], "{webhooks}");
-    let deliveries = receiver.deliveries();
+    let deliveries = receiver.after(3);
     assert!(deliveries.iter().all(|delivery| !delivery.headers.contains_key("request-signature")));
     let [first, placed, shipped] = [0, 1, 2].map(|number| deliveries[number].json());
-    assert_eq!((deliveries.len(), &first["order"]["id"]), (3, &json!(failed)));
+    assert_eq!((deliveries.len(), &first["order"]["id"]), (3, &json!(failed)), "nobody is told of the refund");
     for (body, event) in [(&placed, "order_placed"), (&shipped, "order_shipped")] {
         assert_eq!(body["event_type"], event);
         assert_eq!((&body["checkout_id"], &body["order"]["id"]), (&checkout["id"], &json!(order)));
@@ -370,16 +395,20 @@ fn the_suite_is_told_of_its_orders_in_its_own_form_without_a_key_and_once() {
 
 #[test]
 fn nothing_opens_the_simulation_when_there_is_no_secret() {
-    let stage = Stage::open(&["--compat", "conformance"]);
-    for header in [&[][..], &[("Simulation-Secret", "")], &[("Simulation-Secret", "none")]] {
-        assert_eq!(stage.send("POST", "/testing/simulate-shipping/ord_x", &Value::Null, header).status, 403);
+    for secret in [None, Some("")] {
+        let stage = Stage::open(secret);
+        for header in [&[][..], &[("Simulation-Secret", "")], &[("Simulation-Secret", "none")]] {
+            assert_eq!(stage.send("POST", "/testing/simulate-shipping/ord_x", &Value::Null, header).status, 403);
+        }
     }
 }
 
 #[test]
-fn nothing_of_it_is_there_without_the_switch() {
-    let stage = Stage::open(&[]);
-    let stage = Stage { agent: format!("profile=\"{}\"", crate::harness::PROFILE), ..stage };
+fn the_gateway_itself_answers_as_the_protocol_says() {
+    let stage = Stage::open(None);
+    let agent = format!("profile=\"{}\"", crate::harness::PROFILE);
+    // Nothing of the shim is on the way.
+    let stage = Stage { shim: stage.gateway.address, agent, ..stage };
     assert_eq!(stage.gateway.get("/.well-known/ucp").json()["ucp"]["version"], "2026-08-25");
     let testing =
         stage.send("POST", "/testing/simulate-shipping/ord_x", &Value::Null, &[("Simulation-Secret", SECRET)]);
@@ -409,22 +438,4 @@ fn nothing_of_it_is_there_without_the_switch() {
     let order = format!("/orders/{}", paid["order"]["id"].as_str().expect("an order"));
     assert_eq!(stage.send("PUT", &order, &json!({}), &[]).status, 405);
     assert_eq!(stage.send("GET", &first(&order), &Value::Null, &[]).status, 404);
-}
-
-#[test]
-fn it_refuses_to_start_where_others_could_reach_it() {
-    let secret = ["--simulation-secret", SECRET];
-    for (configuration, arguments) in [
-        ("[server]\nlisten = \"0.0.0.0:0\"\ncompat = \"conformance\"", &[][..]),
-        ("[server]\npublic_url = \"https://shop.example.com\"", &["--compat", "conformance"]),
-        ("[server]\ncompat = \"none\"", &secret),
-        ("[server]\ncompat = \"everyone\"", &[]),
-    ] {
-        let refused = Setup::new(configuration).arguments(arguments).run("serve").expect_err(configuration);
-        assert!(refused.contains("server.compat"), "{refused}");
-        assert!(!refused.contains(SECRET), "{refused}");
-    }
-    let shown = Setup::new("").arguments(&["--compat", "conformance"]).arguments(&secret).run("check-config");
-    let shown = shown.expect("settings");
-    assert!(shown.contains("compat = \"conformance\"") && !shown.contains(SECRET), "{shown}");
 }
