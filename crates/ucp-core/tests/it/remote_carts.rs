@@ -9,7 +9,6 @@ use std::{
 };
 
 use async_trait::async_trait;
-use jiff::SignedDuration;
 use ucp_core::{
     Outcome, Refusal,
     call::SaleRequest,
@@ -26,7 +25,10 @@ use ucp_core::{
         terms::Terms,
     },
 };
-use ucp_testkit::{Fate, Shop, draft, platform};
+use ucp_testkit::{
+    Fate, Shop,
+    shop::{draft, platform},
+};
 
 /// A shop behind another API that sells everything for a dollar.
 #[derive(Default)]
@@ -103,7 +105,7 @@ fn create() -> SaleRequest {
 
 /// Lets the time pass after which a cart without an owner is an orphan.
 fn wait(shop: &Shop) {
-    shop.clock.advance(ORPHANED_AFTER + SignedDuration::from_secs(1));
+    shop.clock.advance(u32::try_from(ORPHANED_AFTER.as_secs()).expect("some minutes") + 1);
 }
 
 #[tokio::test]

@@ -113,7 +113,7 @@ fn beyond_loopback_everything_is_strict() {
         let quotas = settings.quotas();
         assert_eq!((quotas.anonymous, quotas.signed), (Quota::new(50, 100), Quota::new(100, 200)));
         assert_eq!(settings.sections.limits.keyed.and_then(Limit::quota), Quota::new(200, 400));
-        assert_eq!(settings.sections.server.max_in_flight.map(value::Number::get), Some(512));
+        assert_eq!(settings.sections.server.max_in_flight.map(|number| number.0), Some(512));
     }
     for address in ["127.0.0.1:80", "127.9.9.9:80", "[::1]:80", "[::ffff:127.0.0.1]:80"] {
         let settings = Settings::resolve(&flags(&["--listen", address]), clock::now()).expect("settings");

@@ -1,5 +1,6 @@
 //! Documents, versions, owners, keys and age.
 
+use ucp_core::purchase::remote_cart_ref::RemoteCartRef;
 use ucp_testkit::{PATIENCE, until};
 
 use super::*;
@@ -46,31 +47,31 @@ async fn documents_come_back_as_they_were_with_growing_versions() {
 async fn carts_at_a_shop_behind_another_api_are_orphans_until_a_document_names_them() {
     let directory = tempfile::tempdir().expect("directory");
     let remote = |reference: &str| RemoteCartRef { reference: reference.into(), ..RemoteCartRef::default() };
-    let orphans = async |books: &SqliteStore, before, limit| {
-        let found = books.orphaned_remote_carts(now() + hours(before), limit).await.expect("reads");
+    let orphans = async |store: &SqliteStore, before, limit| {
+        let found = store.orphaned_remote_carts(now() + hours(before), limit).await.expect("reads");
         found.into_iter().map(|cart| cart.reference).collect::<Vec<_>>()
     };
     {
-        let books = books(directory.path(), &[]);
+        let store = open(directory.path(), &[]);
         for (nth, reference) in ["of a cart", "of a checkout", "of nobody", "of nobody else"].into_iter().enumerate() {
             let at = now() + hours(i64::try_from(nth).expect("small"));
-            books.note_remote_cart(&remote(reference), at).await.expect("notes");
+            store.note_remote_cart(&remote(reference), at).await.expect("notes");
         }
         let cart = Cart { remote_cart: Some(remote("of a cart")), ..cart(ALICE, "cart_1") };
         let checkout = Checkout { remote_cart: Some(remote("of a checkout")), ..checkout(ALICE, "chk_1", None) };
         let change = Change { cart: at(cart, 0), checkout: at(checkout, 0), ..Change::default() };
-        assert_eq!(books.commits(change.clone()).await, Committed::Done);
-        books.note_remote_cart(&remote("of a cart"), now()).await.expect("notes");
-        assert_eq!(books.commits(change).await, Committed::Stale, "the version is another by now");
+        assert_eq!(store.commits(change.clone()).await, Committed::Done);
+        store.note_remote_cart(&remote("of a cart"), now()).await.expect("notes");
+        assert_eq!(store.commits(change).await, Committed::Stale, "the version is another by now");
     }
     // After a restart.
-    let books = books(directory.path(), &[]);
-    assert_eq!(orphans(&books, 9, 9).await, ["of a cart", "of nobody", "of nobody else"]);
-    assert_eq!(orphans(&books, 9, 1).await, ["of a cart"]);
-    assert_eq!(orphans(&books, 3, 9).await, ["of a cart", "of nobody"]);
-    books.note_remote_cart(&remote("of a cart"), now() + hours(5)).await.expect("notes");
-    books.forget_remote_cart(&remote("of nobody")).await.expect("forgets");
-    assert_eq!(orphans(&books, 9, 9).await, ["of nobody else", "of a cart"]);
+    let store = open(directory.path(), &[]);
+    assert_eq!(orphans(&store, 9, 9).await, ["of a cart", "of nobody", "of nobody else"]);
+    assert_eq!(orphans(&store, 9, 1).await, ["of a cart"]);
+    assert_eq!(orphans(&store, 3, 9).await, ["of a cart", "of nobody"]);
+    store.note_remote_cart(&remote("of a cart"), now() + hours(5)).await.expect("notes");
+    store.forget_remote_cart(&remote("of nobody")).await.expect("forgets");
+    assert_eq!(orphans(&store, 9, 9).await, ["of nobody else", "of a cart"]);
 }
 
 #[tokio::test]
