@@ -4,7 +4,7 @@
 //! Each code carries its HTTP status and its JSON-RPC code, so that every transport renders the same verdict. What a
 //! business answers about its own goods is not a refusal but an [`Outcome`](crate::Outcome) with messages.
 
-use std::fmt;
+use std::{error::Error, fmt, sync::Arc};
 
 macro_rules! codes {
     ($($(#[doc = $doc:literal])+ $variant:ident = $name:literal, $status:literal, $rpc:literal, retry $retry:literal;)+) => {
@@ -118,9 +118,10 @@ impl fmt::Display for Code {
     }
 }
 
-/// A call that was not carried out, and why.
+/// A call that was not carried out, and why. The error of every port, too.
 ///
-/// Everything in it is for the caller's eyes. What went wrong inside is logged where it happened, never put here.
+/// Everything in it is for the caller's eyes but the [`cause`](Error::source): that is for the operator, and logged in one
+/// place, where the call has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// The kind of failure.
@@ -135,12 +136,34 @@ pub struct Refusal {
     pub continue_url: Option<String>,
     /// After how many seconds a retry makes sense.
     pub retry_after: Option<u32>,
+    /// What went wrong inside.
+    pub cause: Option<Cause>,
 }
+
+/// What went wrong inside the gateway or behind it. No answer tells it, and it makes no two refusals different.
+#[derive(Clone, Debug)]
+pub struct Cause(Arc<dyn Error + Send + Sync>);
+
+impl PartialEq for Cause {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Cause {}
 
 impl Refusal {
     /// A refusal of this kind that says `content`.
     pub fn new(code: Code, content: impl Into<String>) -> Self {
-        Self { code, content: content.into(), path: None, accepted: None, continue_url: None, retry_after: None }
+        Self {
+            code,
+            content: content.into(),
+            path: None,
+            accepted: None,
+            continue_url: None,
+            retry_after: None,
+            cause: None,
+        }
     }
 
     /// A request of the wrong shape at `path`.
@@ -148,7 +171,7 @@ impl Refusal {
         Self::new(Code::InvalidRequest, content).at(path)
     }
 
-    /// A failure of the gateway itself. Log the cause before you make one.
+    /// A failure of the gateway itself, to be told [because](Self::because) of something.
     #[must_use]
     pub fn internal() -> Self {
         Self::new(
@@ -169,6 +192,13 @@ impl Refusal {
         self
     }
 
+    /// The same, with what went wrong inside: an error, or a text for the log.
+    #[must_use]
+    pub fn because(mut self, cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        self.cause = Some(Cause(cause.into().into()));
+        self
+    }
+
     /// The same, saying what would have been accepted.
     #[must_use]
     pub fn accepting(mut self, accepted: impl Into<String>) -> Self {
@@ -183,13 +213,27 @@ impl fmt::Display for Refusal {
     }
 }
 
-impl std::error::Error for Refusal {}
+impl Error for Refusal {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.cause.as_ref().map(|Cause(cause)| &**cause as _)
+    }
+}
 
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
 
     use super::*;
+
+    #[test]
+    fn a_cause_is_for_the_log_alone() {
+        let refusal = Refusal::unavailable("Later.", 5);
+        let caused = refusal.clone().because("the disk is full");
+        assert_eq!(caused, refusal);
+        assert_eq!(caused.to_string(), refusal.to_string());
+        assert_eq!(caused.source().map(ToString::to_string).as_deref(), Some("the disk is full"));
+        assert!(refusal.source().is_none());
+    }
 
     #[test]
     fn the_registry_names_each_failure_once_and_documents_it() {

@@ -20,10 +20,7 @@ mod workers;
 #[cfg(test)]
 mod tests;
 
-use std::{
-    error::Error,
-    sync::{Arc, PoisonError, RwLock},
-};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use async_trait::async_trait;
 use quick_cache::{Weighter, sync::Cache};
@@ -144,8 +141,7 @@ fn read<T>(connection: &mut Connection, read: impl FnOnce(&Connection) -> rusqli
         Ok(value)
     };
     reading().map_err(|error: rusqlite::Error| {
-        tracing::error!(error = &error as &dyn Error, "the directory cannot be read");
-        Refusal::unavailable("The directory cannot be read at the moment.", 5)
+        Refusal::unavailable("The directory cannot be read at the moment.", 5).because(error)
     })
 }
 

@@ -71,12 +71,10 @@ impl Workers {
                 let _ = sender.send(outcome);
             }
         };
-        let jobs = self.jobs.as_ref().ok_or_else(Refusal::internal)?;
-        jobs.send(Box::new(job)).map_err(|_| Refusal::internal())?;
-        done.await.unwrap_or_else(|_| {
-            tracing::error!("a read of the directory failed");
-            Err(Refusal::internal())
-        })
+        let stopped = || Refusal::internal().because("the threads of the directory have stopped");
+        let jobs = self.jobs.as_ref().ok_or_else(stopped)?;
+        jobs.send(Box::new(job)).map_err(|_| stopped())?;
+        done.await.unwrap_or_else(|_| Err(Refusal::internal().because("a read of the directory panicked")))
     }
 }
 

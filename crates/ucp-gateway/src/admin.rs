@@ -3,7 +3,7 @@
 //!
 //! Every call shows the token. Answers are never cached, and say what was wrong.
 
-use std::sync::Arc;
+use std::{error::Error, sync::Arc};
 
 use axum::{
     Router,
@@ -60,6 +60,7 @@ impl IntoResponse for Failure {
 
 impl From<Refusal> for Failure {
     fn from(refusal: Refusal) -> Self {
+        tracing::error!(error = &refusal as &dyn Error, "a call of the operator failed");
         Self(StatusCode::SERVICE_UNAVAILABLE, refusal.content)
     }
 }

@@ -1,6 +1,9 @@
 //! The composition: a backend, the gate and the handler of calls in front of it, and the bindings in front of those.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    error::Error,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use axum::Router;
 use futures_util::future::BoxFuture;
@@ -152,17 +155,20 @@ impl App {
     pub(crate) async fn reconcile(&self) {
         let Some(desk) = &self.desk else { return };
         if let Err(refusal) = desk.reconcile(RECONCILED).await {
-            tracing::error!(reason = refusal.content, "payments that were interrupted cannot be looked after");
+            tracing::error!(error = &refusal as &dyn Error, "payments that were interrupted cannot be looked after");
         }
         if let Err(refusal) = desk.abandon_orphans(RECONCILED).await {
-            tracing::error!(reason = refusal.content, "carts at the shop that nobody names cannot be looked after");
+            tracing::error!(
+                error = &refusal as &dyn Error,
+                "carts at the shop that nobody names cannot be looked after"
+            );
         }
     }
 
     /// Removes what nobody will ask for any more.
     pub(crate) async fn prune(&self) {
         if let Err(refusal) = self.sqlite.prune(clock::timestamp()).await {
-            tracing::error!(reason = refusal.content, "what is out of date cannot be removed");
+            tracing::error!(error = &refusal as &dyn Error, "what is out of date cannot be removed");
         }
     }
 

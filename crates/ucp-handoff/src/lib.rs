@@ -21,7 +21,7 @@ mod page;
 mod purchase;
 mod receipt;
 
-use std::sync::Arc;
+use std::{error::Error as _, sync::Arc};
 
 use axum::{
     Router,
@@ -202,6 +202,9 @@ async fn opened(shop: &Options, token: Token, frame: &Frame) -> Result<(String, 
 }
 
 fn refused(frame: &Frame, way: &Way, refusal: &Refusal) -> Answer {
+    if let Some(cause) = refusal.source() {
+        tracing::error!(code = %refusal.code, error = cause, "a page for a buyer failed");
+    }
     let (status, content) = match refusal.code {
         Code::InvalidRequest => (StatusCode::UNPROCESSABLE_ENTITY, refusal.content.to_string()),
         Code::Unavailable => (

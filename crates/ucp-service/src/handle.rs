@@ -4,7 +4,7 @@
 //! checked by the compiler: a [`Call`] has to be identified before it can be authorized, and read before it can be
 //! executed.
 
-use std::{fmt, ops::ControlFlow, panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{error::Error as _, fmt, ops::ControlFlow, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use futures_util::FutureExt as _;
 use jiff::Timestamp;
@@ -99,10 +99,14 @@ impl CallHandler {
     pub async fn handle(&self, call: Call) -> Result<Reply, Fault> {
         let (operation, release) = (call.operation.row().name, call.endpoint.release());
         let handled = AssertUnwindSafe(self.0.handle(call)).catch_unwind().await;
-        handled.unwrap_or_else(|_| {
-            tracing::error!(operation, "a call panicked");
-            Err(Fault { refusal: Refusal::internal(), release })
-        })
+        let handled = handled
+            .unwrap_or_else(|_| Err(Fault { refusal: Refusal::internal().because("the call panicked"), release }));
+        if let Err(Fault { refusal, .. }) = &handled
+            && let Some(cause) = refusal.source()
+        {
+            tracing::error!(operation, code = %refusal.code, error = cause, "a call failed");
+        }
+        handled
     }
 }
 
@@ -215,12 +219,11 @@ impl Inner {
                 // On its own, so that what was begun is brought to its end also when the caller hangs up.
                 let written = async move { carry_out(&shop, &locks, write).await };
                 let written = tokio::spawn(written.in_current_span());
-                return written.await.unwrap_or_else(|_| Err(Refusal::internal()));
+                return written.await.unwrap_or_else(|_| Err(Refusal::internal().because("the change panicked")));
             }
             (Request::Directory(request), _) => {
                 let directory = self.backend.directory.as_ref().ok_or_else(|| {
-                    tracing::error!("there is no directory, but its operations are mounted");
-                    Refusal::internal()
+                    Refusal::internal().because("there is no directory, but its operations are mounted")
                 })?;
                 Outcome::Answer(consult(directory, request, self.backend.shop.now()).await?)
             }
@@ -321,10 +324,7 @@ async fn carry_out(shop: &Shop, locks: &ResourceLocks, write: Write) -> Result<E
 
 /// What a shop answers that speaks UCP itself.
 async fn relay_to(relay: &dyn Relay, platform: &Platform, relayed: Option<Relayed>) -> Result<Encoded, Refusal> {
-    let relayed = relayed.ok_or_else(|| {
-        tracing::error!("what the caller said was not kept");
-        Refusal::internal()
-    })?;
+    let relayed = relayed.ok_or_else(|| Refusal::internal().because("what the caller said was not kept"))?;
     let operation = relayed.operation;
     let carried = relay.carry(&platform.caller(), relayed).await?;
     Ok(platform.relayed(operation, &carried))

@@ -59,8 +59,7 @@ impl Seal {
     /// There is no key, or it does not work: an answer without is never given.
     pub(crate) fn put_on(&self, encoded: Encoded) -> Result<Encoded, Refusal> {
         let failed = |reason: &dyn fmt::Display| {
-            tracing::error!(%reason, "a checkout could not be signed");
-            Refusal::internal()
+            Refusal::internal().because(format!("a checkout could not be signed: {reason}"))
         };
         let signer = self.signer().ok_or_else(unsigned)?;
         let checkout: Value = serde_json::from_str(&encoded.document).map_err(|error| failed(&error))?;
@@ -71,8 +70,8 @@ impl Seal {
 
 /// Nothing is said about a checkout that has to be signed, because there is no key.
 pub(crate) fn unsigned() -> Refusal {
-    tracing::error!("a checkout has to be signed, and there is no key; make one with `ucp-gateway keys generate`");
     Refusal::unavailable("This business cannot sign its answers about this checkout at the moment.", 60)
+        .because("a checkout has to be signed, and there is no key; make one with `ucp-gateway keys generate`")
 }
 
 /// The checkout that an outcome shows.

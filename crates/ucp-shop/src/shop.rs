@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use rusqlite::Connection;
 use tokio::sync::Semaphore;
 use ucp_core::{
-    Refusal,
+    Code, Refusal,
     catalog::{
         cursor::CursorKey,
         market::{Market, Presentation},
@@ -146,10 +146,11 @@ impl Catalog for Shop {
     async fn find(&self, query: &Query, _: &Visitor) -> Result<Page, Refusal> {
         let (inner, query) = (Arc::clone(&self.inner), query.clone());
         let found = blocking(&self.inner.searches, move || inner.find(&query)).await;
-        if found.is_err() {
+        // A search that panicked may do so again.
+        if found.as_ref().is_err_and(|refusal| refusal.code == Code::InternalError) {
             self.inner.index.distrust();
         }
-        found.unwrap_or_else(|Failed| Err(Refusal::internal()))
+        found
     }
 
     async fn resolve(&self, ids: &[&str], presentation: &Presentation, _: &Visitor) -> Result<Vec<Named>, Refusal> {
@@ -159,7 +160,7 @@ impl Catalog for Shop {
         if !missing.is_empty() {
             let (inner, presentation) = (Arc::clone(&self.inner), presentation.clone());
             let read = blocking(&self.inner.reads, move || inner.resolve(&missing, &presentation)).await;
-            let mut read = read.unwrap_or_else(|Failed| Err(Refusal::internal()))?.into_iter();
+            let mut read = read?.into_iter();
             for empty in resolved.iter_mut().filter(|found| found.is_none()) {
                 *empty = read.next();
             }
@@ -168,26 +169,22 @@ impl Catalog for Shop {
     }
 }
 
-/// A blocking task panicked or was shut down.
-struct Failed;
-
 /// Runs `work` on the blocking pool, once it is its turn.
+///
+/// # Errors
+/// What it fails with, or [`InternalError`](Code::InternalError) when it panics or the process is shutting down.
 async fn blocking<T: Send + 'static>(
     turns: &Arc<Semaphore>,
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, Failed> {
-    let turn = Arc::clone(turns).acquire_owned().await.map_err(|_| Failed)?;
-    tokio::task::spawn_blocking(move || {
+    work: impl FnOnce() -> Result<T, Refusal> + Send + 'static,
+) -> Result<T, Refusal> {
+    let turn = Arc::clone(turns).acquire_owned().await.map_err(|closed| Refusal::internal().because(closed))?;
+    let work = tokio::task::spawn_blocking(move || {
         let done = work();
         // Kept until the work is done, also when nobody waits for it any more.
         drop(turn);
         done
-    })
-    .await
-    .map_err(|error| {
-        tracing::error!(error = &error as &dyn Error, "a read of the shop failed");
-        Failed
-    })
+    });
+    work.await.unwrap_or_else(|failed| Err(Refusal::internal().because(failed)))
 }
 
 impl Inner {
@@ -246,7 +243,7 @@ impl Inner {
                 })
                 .collect()
         });
-        read.map_err(|error| unreadable(&error))
+        read.map_err(unreadable)
     }
 
     fn find(&self, query: &Query) -> Result<Page, Refusal> {
@@ -256,9 +253,8 @@ impl Inner {
         let hits = snapshot.search(query).map_err(|error| match error {
             SearchError::Position(refusal) => refusal,
             SearchError::Index(error) => {
-                tracing::error!(error = &error as &dyn Error, "a search failed");
                 self.index.distrust();
-                Refusal::unavailable("The shop cannot be searched at the moment.", 5)
+                Refusal::unavailable("The shop cannot be searched at the moment.", 5).because(error)
             }
         })?;
         let read_at = self.cache.now();
@@ -274,7 +270,7 @@ impl Inner {
                 };
                 hits.seqs.iter().zip(cached).filter_map(|hit| load(hit).transpose()).collect()
             });
-            read.map_err(|error| unreadable(&error))?
+            read.map_err(unreadable)?
         };
         Ok(Page { products, next: hits.next, total: Some(hits.total), messages: Vec::new() })
     }
@@ -324,9 +320,8 @@ fn carries(product: &Product, target: Target, id: &str) -> bool {
     }
 }
 
-fn unreadable(error: &rusqlite::Error) -> Refusal {
-    tracing::error!(error = error as &dyn Error, "the shop's database cannot be read");
-    Refusal::unavailable("The shop's catalog cannot be read at the moment.", 5)
+fn unreadable(error: rusqlite::Error) -> Refusal {
+    Refusal::unavailable("The shop's catalog cannot be read at the moment.", 5).because(error)
 }
 
 /// Refreshes the shop for the first time, and starts the thread that does so again when it changes.

@@ -156,9 +156,9 @@ impl SqliteStore {
             Err(error) if is_busy(&error) => {
                 let store = self.clone();
                 let read = tokio::task::spawn_blocking(move || store.readers().query(read)).await;
-                read.map_err(|error| unreadable(&error))?.map_err(|error| unreadable(&error))
+                read.map_err(unreadable)?.map_err(unreadable)
             }
-            read => read.map_err(|error| unreadable(&error)),
+            read => read.map_err(unreadable),
         }
     }
 
@@ -167,7 +167,7 @@ impl SqliteStore {
         &self,
         job: impl FnOnce(&Connection) -> Result<T, WriteError> + Send + 'static,
     ) -> Result<T, Refusal> {
-        self.0.writer.call(job).await.map_err(|error| unwritable(&error))
+        self.0.writer.call(job).await.map_err(unwritable)
     }
 
     /// Rings when this process has queued a notice about an order.
@@ -180,15 +180,13 @@ fn is_busy(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
 
-fn unreadable(error: &(dyn Error + 'static)) -> Refusal {
-    tracing::error!(error, "the shop's books cannot be read");
-    Refusal::unavailable("The shop's books cannot be read at the moment.", 5)
+fn unreadable(error: impl Error + Send + Sync + 'static) -> Refusal {
+    Refusal::unavailable("The shop's books cannot be read at the moment.", 5).because(error)
 }
 
-/// The answer to a caller whose write failed; the cause is logged.
-pub(crate) fn unwritable(error: &(dyn Error + 'static)) -> Refusal {
-    tracing::error!(error, "the shop's books cannot be written");
-    Refusal::unavailable("The shop's books cannot be written at the moment.", 5)
+/// The refusal of a call whose write failed.
+pub(crate) fn unwritable(error: impl Error + Send + Sync + 'static) -> Refusal {
+    Refusal::unavailable("The shop's books cannot be written at the moment.", 5).because(error)
 }
 
 /// The key of page positions, which whoever opens the database first makes.

@@ -10,7 +10,7 @@
 
 mod traffic;
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{error::Error, fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -178,12 +178,12 @@ impl Courier {
         }
         let (now, claim) = ((self.clock)(), self.claim());
         let wanted = Wanted { per_owner: PER_PLATFORM.min(room), limit: LOOKED_AT, except: &traffic.full() };
-        let due = traffic.choose(self.outbox.due(now, wanted).await.unwrap_or_default());
+        let due = traffic.choose(found(self.outbox.due(now, wanted).await));
         if due.is_empty() {
             return;
         }
         let ids = due.into_iter().map(|due| due.id).collect();
-        for content in self.outbox.claim(ids, now, &claim).await.unwrap_or_default() {
+        for content in found(self.outbox.claim(ids, now, &claim).await) {
             let (id, owner) = (content.notice.id.clone(), content.notice.owner.clone());
             let (courier, key) = (Arc::clone(self), Arc::clone(key));
             let flight: Id = flights.spawn(async move { courier.attempt(content, &key).await }).id();
@@ -211,7 +211,11 @@ impl Courier {
             Ok(landing) => landing,
             Err(refusal) => {
                 // The claim ends by itself, and it is due as if it had not been tried.
-                tracing::error!(webhook.id = id, reason = refusal.content, "what came of a webhook cannot be recorded");
+                tracing::error!(
+                    webhook.id = id,
+                    error = &refusal as &dyn Error,
+                    "what came of a webhook cannot be recorded"
+                );
                 Landing::Neither
             }
         }
@@ -287,6 +291,14 @@ impl Courier {
             Err(error) => Err(Failure::Passing(explain(&error), None)),
         })
     }
+}
+
+/// What was found in the outbox: nothing where it fails, until it is looked into the next time.
+fn found<T: Default>(looked: Result<T, Refusal>) -> T {
+    looked.unwrap_or_else(|refusal| {
+        tracing::error!(error = &refusal as &dyn Error, "webhooks that wait cannot be looked for");
+        T::default()
+    })
 }
 
 /// What an answer means.

@@ -93,8 +93,7 @@ impl Ledger for SqliteStore {
     async fn commit(&self, change: Change, keep: Option<(Key, Kept)>) -> Result<Committed, Refusal> {
         let entry = Entry::new(change, keep).map_err(|error| {
             // What it is about is nobody's business.
-            tracing::error!(category = ?error.classify(), "a document of the shop's books cannot be written as JSON");
-            Refusal::internal()
+            Refusal::internal().because(format!("a document cannot be written as JSON ({:?})", error.classify()))
         })?;
         if entry.is_empty() {
             return Ok(Committed::Done);
@@ -108,12 +107,12 @@ impl Ledger for SqliteStore {
                 Ok(committed)
             }
             Err(WriteError::Database(error)) if is_stale(&error) => Ok(Committed::Stale),
-            Err(error) => Err(unwritable(&error)),
+            Err(error) => Err(unwritable(error)),
         }
     }
 
     async fn note_remote_cart(&self, cart: &RemoteCartRef, at: Timestamp) -> Result<(), Refusal> {
-        let document = serde_json::to_string(cart).map_err(|error| unwritable(&error))?;
+        let document = serde_json::to_string(cart).map_err(unwritable)?;
         let (reference, at) = (cart.reference.clone(), nanoseconds(at));
         self.write(move |db| {
             db.prepare_cached("INSERT OR REPLACE INTO remote_carts (reference, document, at) VALUES (?, ?, ?)")?
