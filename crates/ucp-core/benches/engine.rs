@@ -11,7 +11,6 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use serde_json::{Value, json};
 use ucp_core::{
     catalog::{
-        cursor::{Binding, CursorKey},
         featured::{Words, featured},
         filter::Criteria,
         market::Presentation,
@@ -122,23 +121,12 @@ fn reading(criterion: &mut Criterion) {
     });
 }
 
-fn paging(criterion: &mut Criterion) {
-    let key = CursorKey::new([7; 32]);
-    let query = ("blue running shoes", Criteria::default(), presentation());
-    let binding = Binding::of(&query);
-    let cursor = key.seal(binding, &[1; 22]);
-    let mut group = criterion.benchmark_group("cursor");
-    group.bench_function("bind", |bencher| bencher.iter(|| Binding::of(black_box(&query))));
-    group.bench_function("seal", |bencher| bencher.iter(|| key.seal(binding, black_box(&[1; 22]))));
-    group.bench_function("open", |bencher| bencher.iter(|| key.open(binding, black_box(&cursor))));
-}
-
 criterion_group! {
     name = benches;
     config = Criterion::default()
         .sample_size(20)
         .warm_up_time(Duration::from_millis(300))
         .measurement_time(Duration::from_secs(1));
-    targets = options, presenting, reading, paging
+    targets = options, presenting, reading
 }
 criterion_main!(benches);

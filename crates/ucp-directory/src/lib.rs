@@ -27,7 +27,6 @@ use quick_cache::{Weighter, sync::Cache};
 use rusqlite::Connection;
 use ucp_core::{
     Refusal,
-    catalog::cursor::CursorKey,
     merchant::{
         index::{Index, IndexBuilder},
         port::{Geocoder, Hit, LocationHit, Merchants, Page, Policy, Query, Resolved},
@@ -76,12 +75,7 @@ impl Directory {
     /// Why they cannot be.
     pub fn open(store: &SqliteStore, policy: Policy, cache_bytes: u64) -> Result<Self, StoreError> {
         let connection = store.connect()?;
-        let inner = Arc::new(Inner {
-            store: store.clone(),
-            policy,
-            cache_bytes,
-            snapshot: RwLock::new(Arc::new(Snapshot::empty())),
-        });
+        let inner = Arc::new(Inner { policy, cache_bytes, snapshot: RwLock::new(Arc::new(Snapshot::empty())) });
         let watcher = watch(Arc::clone(&inner), connection)?;
         let workers = Workers::start(store)?;
         Ok(Self { inner, workers: Arc::new(workers), watcher: Arc::new(watcher) })
@@ -151,10 +145,6 @@ impl Merchants for Directory {
         &self.inner.policy
     }
 
-    fn cursor_key(&self) -> &CursorKey {
-        self.inner.store.cursor_key()
-    }
-
     async fn find(&self, query: &Query) -> Result<Page<Hit>, Refusal> {
         self.search(query, Index::find, |hit| &hit.merchant).await
     }
@@ -197,7 +187,6 @@ impl Geocoder for Directory {
 }
 
 struct Inner {
-    store: SqliteStore,
     policy: Policy,
     cache_bytes: u64,
     snapshot: RwLock<Arc<Snapshot>>,

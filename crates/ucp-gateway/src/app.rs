@@ -11,6 +11,7 @@ use serde_json::Value;
 use ucp_bridge::{Bridge, platform};
 use ucp_core::{
     Release,
+    catalog::cursor::Cursors,
     negotiation::Names,
     operation::{AP2_MANDATE, Offering},
     port::{Backend, SalesCapabilities},
@@ -31,6 +32,7 @@ use ucp_shop::Shop;
 use ucp_sqlite::{SqliteStore, StoreError};
 use ucp_trust::{
     address::{ProfileUrl, Reach},
+    cursor::SealedCursors,
     directory::{Directory, DirectoryOptions},
     fetch::{Fetch, FetchError, Fetched},
     jwk::PublicKey,
@@ -98,7 +100,11 @@ impl App {
         let platforms = Platforms::new(business, callers::policy(settings), settings.reach, directory);
         let gate = Gate::new(callers::rules(settings, public_url, &signing_key), platforms.clone());
         let directory = merchants::open(store.sqlite(), &settings.directory)?;
-        let handler = CallHandler::new(Backend { shop, directory }, platforms.clone(), callers::access(settings));
+        let handler = CallHandler::new(
+            Backend { shop, directory, cursors: cursors(store.sqlite()) },
+            platforms.clone(),
+            callers::access(settings),
+        );
 
         let error_status = match settings.sections.server.mcp_error_status {
             McpErrorStatus::Fitting => ErrorStatus::Fitting,
@@ -250,9 +256,15 @@ pub(crate) fn desktop_server(shop: &Shop) -> Result<Server, StoreError> {
     let backend = Backend {
         shop: embedded::selling(shop, &desk),
         directory: merchants::open(shop.database().store(), &settings)?,
+        cursors: cursors(shop.database().store()),
     };
     let handler = CallHandler::new(backend, platforms, Access::OPEN);
     Ok(Server::new(handler, Endpoint::Root, &offering.operations, publication.openrpc().bytes(), true))
+}
+
+/// The cursors of a shop.
+fn cursors(store: &SqliteStore) -> Arc<dyn Cursors> {
+    Arc::new(SealedCursors::new(store.cursor_secret().clone()))
 }
 
 /// A process that serves the one that started it has nothing to fetch.

@@ -12,7 +12,7 @@ use tracing::Instrument as _;
 use ucp_core::{
     Answer, Code, Outcome, Refusal, Request,
     call::{CatalogRequest, DirectoryRequest, SaleRequest},
-    catalog::{detail::detail, lookup::lookup, search::search},
+    catalog::{cursor::Cursors, detail::detail, lookup::lookup, search::search},
     merchant,
     message::{Message, Severity},
     port::{Backend, Catalog, Directory, Relay, Relayed, Shop},
@@ -225,11 +225,11 @@ impl Inner {
                 let directory = self.backend.directory.as_ref().ok_or_else(|| {
                     Refusal::internal().because("there is no directory, but its operations are mounted")
                 })?;
-                Outcome::Answer(consult(directory, request, self.backend.shop.now()).await?)
+                Outcome::Answer(consult(directory, &*self.backend.cursors, request, self.backend.shop.now()).await?)
             }
             (_, Shop::Relayed(relay)) => return relay_to(&**relay, &platform, relayed).await,
             (Request::Catalog(request), Shop::Facts { catalog, .. }) => {
-                browse(&**catalog, request, &platform.visitor).await?
+                browse(&**catalog, &*self.backend.cursors, request, &platform.visitor).await?
             }
             (Request::Sale(request), Shop::Facts { sales, .. }) => {
                 sales.decide(&platform.caller(), request).await?.outcome
@@ -240,25 +240,37 @@ impl Inner {
 }
 
 /// What the catalog answers.
-async fn browse(catalog: &dyn Catalog, request: CatalogRequest, visitor: &Visitor) -> Result<Outcome, Refusal> {
+async fn browse(
+    catalog: &dyn Catalog,
+    cursors: &dyn Cursors,
+    request: CatalogRequest,
+    visitor: &Visitor,
+) -> Result<Outcome, Refusal> {
     Ok(match request {
-        CatalogRequest::SearchCatalog(request) => Outcome::Answer(search(catalog, &request, visitor).await?.into()),
+        CatalogRequest::SearchCatalog(request) => {
+            Outcome::Answer(search(catalog, cursors, &request, visitor).await?.into())
+        }
         CatalogRequest::LookupCatalog(request) => Outcome::Answer(lookup(catalog, &request, visitor).await?.into()),
         CatalogRequest::GetProduct(request) => detail(catalog, &request, visitor).await?.map(Answer::from),
     })
 }
 
 /// What the directory answers about merchants and their locations as of `now`.
-async fn consult(directory: &Directory, request: DirectoryRequest, now: Timestamp) -> Result<Answer, Refusal> {
+async fn consult(
+    directory: &Directory,
+    cursors: &dyn Cursors,
+    request: DirectoryRequest,
+    now: Timestamp,
+) -> Result<Answer, Refusal> {
     let Directory { merchants, geocoder } = directory;
     let (merchants, geocoder) = (&**merchants, &**geocoder);
     Ok(match request {
         DirectoryRequest::SearchMerchants(request) => {
-            merchant::search::search(merchants, geocoder, &request, now).await?.into()
+            merchant::search::search(merchants, cursors, geocoder, &request, now).await?.into()
         }
         DirectoryRequest::GetMerchant(request) => merchant::detail::detail(merchants, &request, now).await?.into(),
         DirectoryRequest::SearchLocations(request) => {
-            merchant::location::search(merchants, &request, now).await?.into()
+            merchant::location::search(merchants, cursors, &request, now).await?.into()
         }
         DirectoryRequest::LookupLocations(request) => {
             merchant::location::lookup(merchants, &request, now).await?.into()

@@ -12,7 +12,6 @@ use tokio::sync::Semaphore;
 use ucp_core::{
     Code, Refusal,
     catalog::{
-        cursor::CursorKey,
         market::{Market, Presentation},
         product::Product,
         record::Record,
@@ -137,10 +136,6 @@ struct Inner {
 impl Catalog for Shop {
     fn market(&self) -> Arc<Market> {
         self.inner.database.market()
-    }
-
-    fn cursor_key(&self) -> &CursorKey {
-        self.inner.database.store().cursor_key()
     }
 
     async fn find(&self, query: &Query, _: &Visitor) -> Result<Page, Refusal> {

@@ -13,7 +13,7 @@ use std::{
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension as _, TransactionBehavior};
 use tokio::sync::Notify;
-use ucp_core::{Refusal, catalog::cursor::CursorKey};
+use ucp_core::{Refusal, catalog::cursor::CursorSecret};
 
 use crate::{
     error::{StoreError, WriteError},
@@ -45,7 +45,7 @@ pub struct SqliteStore(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     path: PathBuf,
-    cursor_key: CursorKey,
+    cursor_secret: CursorSecret,
     writer: Writer,
     readers: Readers,
     impatient_readers: Readers,
@@ -80,15 +80,15 @@ impl SqliteStore {
     }
 
     fn at(path: PathBuf) -> Result<Self, StoreError> {
-        let (connection, cursor_key) = patiently(|| {
+        let (connection, cursor_secret) = patiently(|| {
             let open = |source| StoreError::Open { path: path.clone(), source };
             let mut connection = connect(&path).map_err(open)?;
             migrations::migrate(&mut connection, &path)?;
-            let key = cursor_key(&connection, open)?;
+            let key = cursor_secret(&connection, open)?;
             Ok((connection, key))
         })?;
         Ok(Self(Arc::new(Inner {
-            cursor_key,
+            cursor_secret,
             writer: Writer::start(connection)?,
             readers: Readers::new(path.clone(), BUSY),
             impatient_readers: Readers::new(path.clone(), Duration::ZERO),
@@ -105,8 +105,8 @@ impl SqliteStore {
 
     /// The key under which page positions are sealed.
     #[must_use]
-    pub fn cursor_key(&self) -> &CursorKey {
-        &self.0.cursor_key
+    pub fn cursor_secret(&self) -> &CursorSecret {
+        &self.0.cursor_secret
     }
 
     /// The thread that writes.
@@ -190,8 +190,11 @@ pub(crate) fn unwritable(error: impl Error + Send + Sync + 'static) -> Refusal {
 }
 
 /// The key of page positions, which whoever opens the database first makes.
-fn cursor_key(connection: &Connection, open: impl Fn(rusqlite::Error) -> StoreError) -> Result<CursorKey, StoreError> {
-    let stored = || connection.query_row("SELECT key FROM cursor_key", (), |row| row.get(0)).map(CursorKey::new);
+fn cursor_secret(
+    connection: &Connection,
+    open: impl Fn(rusqlite::Error) -> StoreError,
+) -> Result<CursorSecret, StoreError> {
+    let stored = || connection.query_row("SELECT key FROM cursor_key", (), |row| row.get(0)).map(CursorSecret::new);
     if let Some(key) = stored().optional().map_err(&open)? {
         return Ok(key);
     }
@@ -318,13 +321,11 @@ mod tests {
 
     #[test]
     fn the_key_of_page_positions_is_made_once() {
-        use ucp_core::catalog::cursor::Binding;
         let (directory, other) = (tempfile::tempdir().expect("a directory"), tempfile::tempdir().expect("a directory"));
         let open = |directory: &tempfile::TempDir| SqliteStore::open_or_create(directory.path()).expect("opens");
-        let binding = Binding::of(&1);
-        let sealed = open(&directory).cursor_key().seal(binding, b"here");
-        assert_eq!(open(&directory).cursor_key().open(binding, &sealed).expect("opens"), b"here");
-        assert!(open(&other).cursor_key().open(binding, &sealed).is_err());
+        let secret = |path| *open(path).cursor_secret().reveal();
+        assert_eq!(secret(&directory), secret(&directory));
+        assert_ne!(secret(&directory), secret(&other));
     }
 
     #[test]

@@ -6,11 +6,11 @@ use std::{
 };
 
 use async_trait::async_trait;
-use serde_json::json;
+use serde_json::{Value, json};
 use ucp_core::{
-    Refusal,
+    Code, Refusal,
     catalog::{
-        cursor::CursorKey,
+        cursor::Cursors,
         market::{Market, Presentation},
         record::{Record, VariantRecord},
     },
@@ -23,7 +23,6 @@ use crate::{give_way, locked};
 /// A [`Catalog`] of given goods: products of one variant each, in US dollars.
 pub struct Shelf {
     market: Arc<Market>,
-    key: CursorKey,
     goods: Mutex<Vec<Record>>,
     closed: Mutex<bool>,
 }
@@ -42,7 +41,6 @@ impl Default for Shelf {
         });
         Self {
             market: Arc::new(serde_json::from_value(market).expect("a market")),
-            key: CursorKey::new([7; 32]),
             goods: Mutex::default(),
             closed: Mutex::default(),
         }
@@ -94,10 +92,6 @@ impl Catalog for Shelf {
         Arc::clone(&self.market)
     }
 
-    fn cursor_key(&self) -> &CursorKey {
-        &self.key
-    }
-
     async fn find(&self, query: &Query, _: &Visitor) -> Result<Page, Refusal> {
         self.open().await?;
         let goods = locked(&self.goods);
@@ -121,5 +115,20 @@ impl Catalog for Shelf {
             Named::Found(found.collect())
         };
         Ok(ids.iter().map(named).collect())
+    }
+}
+
+/// Cursors that say the query and the position in plain text.
+#[derive(Clone, Copy, Debug)]
+pub struct PlainCursors;
+
+impl Cursors for PlainCursors {
+    fn seal(&self, query: &str, position: &[u8]) -> String {
+        format!("{} in {query}", Value::from(position))
+    }
+
+    fn open(&self, query: &str, cursor: &str) -> Result<Vec<u8>, Refusal> {
+        let position = cursor.strip_suffix(&format!(" in {query}")).and_then(|text| serde_json::from_str(text).ok());
+        position.ok_or_else(|| Refusal::new(Code::InvalidCursor, "No cursor of this query.").at("$.pagination.cursor"))
     }
 }

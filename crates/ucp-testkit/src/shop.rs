@@ -22,7 +22,7 @@ use ucp_core::{
     },
 };
 
-use crate::{Clock, MemoryLedger, ScriptedHandler, Shelf, random};
+use crate::{Clock, MemoryLedger, ScriptedHandler, Shelf, random, shelf::PlainCursors};
 
 /// Everything a shop consists of. Its ports can be told what to do, its [desk](Self::desk) is what is tested.
 #[derive(Clone, Debug)]
@@ -80,7 +80,11 @@ impl Shop {
     #[must_use]
     pub fn backend(&self) -> Backend {
         let catalog = Arc::clone(&self.shelf) as Arc<dyn Catalog>;
-        Backend { shop: port::Shop::Facts { catalog, sales: Arc::new(self.desk.clone()) }, directory: None }
+        Backend {
+            shop: port::Shop::Facts { catalog, sales: Arc::new(self.desk.clone()) },
+            directory: None,
+            cursors: Arc::new(PlainCursors),
+        }
     }
 }
 

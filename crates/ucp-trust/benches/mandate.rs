@@ -1,4 +1,4 @@
-//! What AP2 costs beside the signatures themselves: `cargo bench -p ucp-trust`.
+//! What AP2 costs beside the signatures themselves, and what cursors cost: `cargo bench -p ucp-trust`.
 //!
 //! A checkout of ten line items, some five kilobytes. A mandate holds three signatures of ES256, so that verifying it costs
 //! at least three times what one does.
@@ -14,7 +14,9 @@ use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use criterion::{Criterion, criterion_group, criterion_main};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
+use ucp_core::catalog::cursor::{CursorSecret, Cursors as _};
 use ucp_trust::{
+    cursor::SealedCursors,
     jwk::Algorithm,
     mandate::{Expected, authorize, canonical, verify, verify_authorization},
     signature::SigningKey,
@@ -113,5 +115,13 @@ fn mandates(criterion: &mut Criterion) {
     });
 }
 
-criterion_group!(benches, mandates);
+fn cursors(criterion: &mut Criterion) {
+    let cursors = SealedCursors::new(CursorSecret::new([7; 32]));
+    let query = r#"(Some("blue running shoes"), Criteria, Presentation { language: "en", currency: USD })"#;
+    let cursor = cursors.seal(query, &[1; 22]);
+    criterion.bench_function("cursor: seal", |bencher| bencher.iter(|| cursors.seal(query, black_box(&[1; 22]))));
+    criterion.bench_function("cursor: open", |bencher| bencher.iter(|| cursors.open(query, black_box(&cursor))));
+}
+
+criterion_group!(benches, mandates, cursors);
 criterion_main!(benches);

@@ -11,6 +11,7 @@
 //! | [`signature`] | HTTP Message Signatures (RFC 9421), as UCP profiles them |
 //! | [`keyring`] | the keys of this gateway |
 //! | [`mandate`] | AP2: the business's authorization of a checkout, and the buyer's mandate for it |
+//! | [`cursor`] | page positions that only the gateway can make |
 //! | [`api_key`] | keys that platforms were given |
 //! | [`limit`] | how much a caller may send |
 //! | [`client`] | the network address a request comes from |
@@ -18,6 +19,7 @@
 pub mod address;
 pub mod api_key;
 pub mod client;
+pub mod cursor;
 pub mod directory;
 pub mod fetch;
 pub mod jwk;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{
     Context,
-    cursor::Binding,
+    cursor::Cursors,
     featured::{Words, featured},
     filter::{Criteria, Filters},
     lookup::{ListedVariant, Listing},
@@ -54,7 +54,12 @@ pub struct Found {
 ///
 /// # Errors
 /// A request without words and filters (rule CSR-01), a cursor of another query, or whatever the backend reports.
-pub async fn search(catalog: &dyn Catalog, request: &Request, visitor: &Visitor) -> Result<Found, Refusal> {
+pub async fn search(
+    catalog: &dyn Catalog,
+    cursors: &dyn Cursors,
+    request: &Request,
+    visitor: &Visitor,
+) -> Result<Found, Refusal> {
     let text = request.query.as_deref().map(str::trim).filter(|query| !query.is_empty());
     if text.is_none() && request.filters.is_empty() {
         return Err(Refusal::invalid("$", "A search needs words or filters.")
@@ -66,8 +71,8 @@ pub async fn search(catalog: &dyn Catalog, request: &Request, visitor: &Visitor)
     let criteria = applied(criteria, catalog.capabilities().price_filter, &mut messages);
 
     // Everything that decides about the results, and nothing else: the page size may change between pages.
-    let binding = Binding::of(&(text, &criteria, &presentation));
-    let after = request.cursor.as_deref().map(|cursor| catalog.cursor_key().open(binding, cursor)).transpose()?;
+    let bound = format!("{:?}", (text, &criteria, &presentation));
+    let after = request.cursor.as_deref().map(|cursor| cursors.open(&bound, cursor)).transpose()?;
     let limit = request.limit.unwrap_or(DEFAULT_LIMIT).clamp(1, MAX_LIMIT);
     let query = Query { text: text.map(str::to_owned), criteria, presentation, limit, after };
     let page = catalog.find(&query, visitor).await?;
@@ -80,7 +85,7 @@ pub async fn search(catalog: &dyn Catalog, request: &Request, visitor: &Visitor)
     };
     Ok(Found {
         products: page.products.into_iter().filter_map(listing).collect(),
-        cursor: page.next.map(|position| catalog.cursor_key().seal(binding, &position)),
+        cursor: page.next.map(|position| cursors.seal(&bound, &position)),
         total: page.total,
         messages,
     })

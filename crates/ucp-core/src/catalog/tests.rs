@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::{
     Context,
-    cursor::CursorKey,
+    cursor::tests::PlainCursors,
     detail::{self, detail},
     featured::{Words, featured},
     filter::{Criteria, Filters, PriceFilter},
@@ -32,7 +32,6 @@ use crate::{
 struct Shop {
     market: Market,
     records: Vec<Record>,
-    key: CursorKey,
 }
 
 impl Shop {
@@ -45,10 +44,6 @@ impl Shop {
 impl Catalog for Shop {
     fn market(&self) -> Arc<Market> {
         Arc::new(self.market.clone())
-    }
-
-    fn cursor_key(&self) -> &CursorKey {
-        &self.key
     }
 
     /// Every product in order; the position is how many there were before.
@@ -117,7 +112,7 @@ fn shop() -> Shop {
     });
     let records = [shoe, mug]
         .map(|record| serde_json::from_value::<Record>(record).expect("a record").check(&market).expect("usable"));
-    Shop { market, records: records.into(), key: CursorKey::new([3; 32]) }
+    Shop { market, records: records.into() }
 }
 
 fn choice(name: &str, id: Option<&str>, label: &str) -> SelectedOption {
@@ -313,17 +308,21 @@ fn lookup_counts_different_identifiers() {
 #[test]
 fn a_search_needs_something_to_go_by_and_pages_through_it() {
     for query in [None, Some("  ".to_owned())] {
-        let refusal =
-            now(search(&shop(), &search::Request { query, ..search::Request::default() }, &Visitor::default()))
-                .expect_err("refused");
+        let refusal = now(search(
+            &shop(),
+            &PlainCursors,
+            &search::Request { query, ..search::Request::default() },
+            &Visitor::default(),
+        ))
+        .expect_err("refused");
         assert_eq!(refusal.code, Code::InvalidRequest);
     }
     let first = search::Request { query: Some("x".into()), limit: Some(1), ..search::Request::default() };
-    let found = now(search(&shop(), &first, &Visitor::default())).expect("carried out");
+    let found = now(search(&shop(), &PlainCursors, &first, &Visitor::default())).expect("carried out");
     assert_eq!((found.products[0].product.id.as_str(), found.total), ("shoe", Some(2)));
     // The page size may change on the way; the query may not.
     let second = search::Request { cursor: found.cursor.clone(), limit: Some(usize::MAX), ..first };
-    let rest = now(search(&shop(), &second, &Visitor::default())).expect("carried out");
+    let rest = now(search(&shop(), &PlainCursors, &second, &Visitor::default())).expect("carried out");
     assert_eq!((rest.products[0].product.id.as_str(), rest.cursor), ("mug", None));
     for other in [
         search::Request { query: Some("y".into()), ..second.clone() },
@@ -331,7 +330,10 @@ fn a_search_needs_something_to_go_by_and_pages_through_it() {
         search::Request { context: Context { currency: Some("EUR".into()), ..Context::default() }, ..second.clone() },
         search::Request { cursor: Some("bogus".into()), ..second },
     ] {
-        assert_eq!(now(search(&shop(), &other, &Visitor::default())).expect_err("refused").code, Code::InvalidCursor);
+        assert_eq!(
+            now(search(&shop(), &PlainCursors, &other, &Visitor::default())).expect_err("refused").code,
+            Code::InvalidCursor
+        );
     }
 }
 
@@ -444,10 +446,6 @@ impl Catalog for Sparing {
         self.0.market()
     }
 
-    fn cursor_key(&self) -> &CursorKey {
-        self.0.cursor_key()
-    }
-
     async fn find(&self, query: &Query, visitor: &Visitor) -> Result<Page, Refusal> {
         self.0.find(query, visitor).await
     }
@@ -522,17 +520,17 @@ fn a_price_filter_that_nobody_applies_is_told() {
     };
     for (currency, query) in [(None, None), (None, Some("x")), (Some("EUR"), None), (Some("CHF"), None)] {
         let request = cheap(currency, query);
-        let found = now(search(&Sparing(shop()), &request, &Visitor::default())).expect("carried out");
+        let found = now(search(&Sparing(shop()), &PlainCursors, &request, &Visitor::default())).expect("carried out");
         // Everything that the other filters let through, and why.
         assert_eq!(found.products.len(), 2, "{request:?}");
         assert_eq!(codes(&found.messages), ["price_filter_ignored"], "{request:?}");
         // Where it is applied, nothing is so cheap, and nothing has to be said about it.
-        let found = now(search(&shop(), &request, &Visitor::default())).expect("carried out");
+        let found = now(search(&shop(), &PlainCursors, &request, &Visitor::default())).expect("carried out");
         assert_eq!(found.products.len(), if currency == Some("CHF") { 2 } else { 0 }, "{request:?}");
     }
     let request =
         search::Request { filters: Filters { available: Some(true), ..Filters::default() }, ..cheap(None, None) };
-    let found = now(search(&Sparing(shop()), &request, &Visitor::default())).expect("carried out");
+    let found = now(search(&Sparing(shop()), &PlainCursors, &request, &Visitor::default())).expect("carried out");
     assert!(found.messages.is_empty());
 }
 

@@ -20,7 +20,7 @@ use super::{
     record::{Location, Merchant, is_reverse_domain},
     search::{known, restriction, within_bounds},
 };
-use crate::{Refusal, catalog::cursor::Binding, message::Message};
+use crate::{Refusal, catalog::cursor::Cursors, message::Message};
 
 /// How many different identifiers of one lookup are looked up.
 pub const MAX_IDS: usize = 100;
@@ -144,7 +144,12 @@ pub struct Resolved {
 /// # Errors
 /// Demands that the directory cannot judge or that mean nothing, a page size of 0, a cursor of another query, or whatever
 /// the directory reports.
-pub async fn search(merchants: &dyn Merchants, request: &SearchRequest, now: Timestamp) -> Result<Found, Refusal> {
+pub async fn search(
+    merchants: &dyn Merchants,
+    cursors: &dyn Cursors,
+    request: &SearchRequest,
+    now: Timestamp,
+) -> Result<Found, Refusal> {
     let criteria = request.demands.criteria(merchants.policy())?;
     let limit = match request.limit {
         Some(0) => {
@@ -157,16 +162,19 @@ pub async fn search(merchants: &dyn Merchants, request: &SearchRequest, now: Tim
         return Ok(Found { locations: Vec::new(), cursor: None, total: Some(0), messages: vec![reason] });
     }
     let text = request.query.as_deref().map(str::trim).filter(|text| !text.is_empty());
-    let binding = Binding::of(&(
-        "locations",
-        text,
-        criteria.open_at,
-        criteria.within.map(Circle::bits),
-        &criteria.amenities,
-        request.context.place().members(),
-        &request.context.intent,
-    ));
-    let turn = Turn::open(merchants.cursor_key(), binding, request.cursor.as_deref(), now)?;
+    let bound = format!(
+        "{:?}",
+        (
+            "locations",
+            text,
+            criteria.open_at,
+            criteria.within.map(Circle::bits),
+            &criteria.amenities,
+            request.context.place().members(),
+            &request.context.intent,
+        )
+    );
+    let turn = Turn::open(cursors, &bound, request.cursor.as_deref(), now)?;
     let asked_of = criteria.open_at.unwrap_or(turn.instant);
     let preference = request.context.preference();
     let query = Query { text: text.map(str::to_owned), criteria, preference, limit, after: turn.after.clone() };
@@ -189,7 +197,7 @@ pub async fn search(merchants: &dyn Merchants, request: &SearchRequest, now: Tim
     Ok(Found {
         messages: occasions(&locations, asked_of),
         locations,
-        cursor: page.next.map(|position| turn.seal(merchants.cursor_key(), binding, &position)),
+        cursor: page.next.map(|position| turn.seal(cursors, &bound, &position)),
         total: page.total,
     })
 }

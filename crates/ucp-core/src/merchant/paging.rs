@@ -5,10 +5,7 @@
 
 use jiff::Timestamp;
 
-use crate::{
-    Code, Refusal,
-    catalog::cursor::{Binding, CursorKey},
-};
+use crate::{Code, Refusal, catalog::cursor::Cursors};
 
 /// How many entries a page holds when the caller names no number.
 pub const DEFAULT_LIMIT: usize = 10;
@@ -26,13 +23,13 @@ pub(super) struct Turn {
 impl Turn {
     /// The page that a cursor leads to, or the first page, as of `now`.
     pub(super) fn open(
-        key: &CursorKey,
-        binding: Binding,
+        cursors: &dyn Cursors,
+        query: &str,
         cursor: Option<&str>,
         now: Timestamp,
     ) -> Result<Self, Refusal> {
         let Some(cursor) = cursor else { return Ok(Self { instant: now, after: None }) };
-        let opened = key.open(binding, cursor)?;
+        let opened = cursors.open(query, cursor)?;
         let read = || {
             let (instant, position) = opened.split_first_chunk()?;
             let instant = Timestamp::from_nanosecond(i128::from_be_bytes(*instant)).ok()?;
@@ -46,30 +43,31 @@ impl Turn {
     }
 
     /// The cursor of the page after this one, which starts at `position`.
-    pub(super) fn seal(&self, key: &CursorKey, binding: Binding, position: &[u8]) -> String {
-        key.seal(binding, &[&self.instant.as_nanosecond().to_be_bytes(), position].concat())
+    pub(super) fn seal(&self, cursors: &dyn Cursors, query: &str, position: &[u8]) -> String {
+        cursors.seal(query, &[&self.instant.as_nanosecond().to_be_bytes(), position].concat())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalog::cursor::tests::PlainCursors;
 
     #[test]
     fn later_pages_are_judged_at_the_instant_of_the_first() {
-        let (key, binding) = (CursorKey::new([7; 32]), Binding::of(&"query"));
+        let (key, query) = (PlainCursors, "query");
         let at = |instant: &str| instant.parse::<Timestamp>().expect("an instant");
         let (first, later) = (at("2026-11-21T01:59:59.123456789Z"), at("2026-11-21T02:00:00Z"));
-        let turn = Turn::open(&key, binding, None, first).expect("the first page");
-        let cursor = turn.seal(&key, binding, b"here");
-        let next = Turn::open(&key, binding, Some(&cursor), later).expect("the next page");
+        let turn = Turn::open(&key, query, None, first).expect("the first page");
+        let cursor = turn.seal(&key, query, b"here");
+        let next = Turn::open(&key, query, Some(&cursor), later).expect("the next page");
         assert_eq!(next, Turn { instant: first, after: Some(b"here".to_vec()) });
 
-        let foreign = key.seal(binding, b"short");
+        let foreign = key.seal(query, b"short");
         for cursor in [foreign.as_str(), "", "????"] {
-            let refusal = Turn::open(&key, binding, Some(cursor), later).expect_err("refused");
+            let refusal = Turn::open(&key, query, Some(cursor), later).expect_err("refused");
             assert_eq!((refusal.code, refusal.path.as_deref()), (Code::InvalidCursor, Some("$.pagination.cursor")));
         }
-        assert!(Turn::open(&key, Binding::of(&"another"), Some(&cursor), later).is_err());
+        assert!(Turn::open(&key, "another", Some(&cursor), later).is_err());
     }
 }

@@ -15,19 +15,13 @@ use super::{
     geo::Point,
     record::{Location, Merchant, Method, PostalAddress, Precision},
 };
-use crate::{
-    Refusal,
-    catalog::{cursor::CursorKey, filter::CategoryPath},
-};
+use crate::{Refusal, catalog::filter::CategoryPath};
 
 /// A directory of merchants.
 #[async_trait]
 pub trait Merchants: Send + Sync {
     /// What the operator of the directory decided.
     fn policy(&self) -> &Policy;
-
-    /// The key under which page positions of this directory are sealed. It outlives restarts.
-    fn cursor_key(&self) -> &CursorKey;
 
     /// One page of the merchants that a query finds.
     ///

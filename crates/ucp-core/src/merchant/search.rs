@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     Refusal,
-    catalog::{cursor::Binding, filter::CategoryPath},
+    catalog::{cursor::Cursors, filter::CategoryPath},
     message::{Message, Severity},
 };
 
@@ -136,6 +136,7 @@ impl Found {
 /// directory and the geocoder report.
 pub async fn search(
     merchants: &dyn Merchants,
+    cursors: &dyn Cursors,
     geocoder: &dyn Geocoder,
     request: &Request,
     now: Timestamp,
@@ -165,8 +166,8 @@ pub async fn search(
     }
 
     let text = Some(request.query.trim()).filter(|text| !text.is_empty());
-    let binding = binding(text, filters, &criteria, &request.context);
-    let turn = Turn::open(merchants.cursor_key(), binding, request.cursor.as_deref(), now)?;
+    let bound = bound(text, filters, &criteria, &request.context);
+    let turn = Turn::open(cursors, &bound, request.cursor.as_deref(), now)?;
     criteria.open_at = (filters.open_now == Some(true)).then_some(turn.instant);
     let preference = request.context.preference();
     let query = Query { text: text.map(str::to_owned), criteria, preference, limit, after: turn.after.clone() };
@@ -184,7 +185,7 @@ pub async fn search(
     }
     Ok(Found {
         merchants: listings,
-        cursor: page.next.map(|position| turn.seal(merchants.cursor_key(), binding, &position)),
+        cursor: page.next.map(|position| turn.seal(cursors, &bound, &position)),
         total: page.total,
         messages,
     })
@@ -349,17 +350,20 @@ pub(super) fn holiday(merchant: &Merchant, of: Option<&[String]>, instant: Times
 }
 
 /// Everything that decides about the results but for the instant, which the cursor carries itself.
-fn binding(text: Option<&str>, filters: &Filters, criteria: &Criteria, context: &Context) -> Binding {
+fn bound(text: Option<&str>, filters: &Filters, criteria: &Criteria, context: &Context) -> String {
     let Filters { open_now, fulfillment_method, .. } = filters;
-    Binding::of(&(
-        "merchants",
-        text,
-        &criteria.category,
-        *open_now == Some(true),
-        fulfillment_method,
-        criteria.within.map(Circle::bits),
-        criteria.place.as_ref().map(Place::members),
-        context.place().members(),
-        &context.intent,
-    ))
+    format!(
+        "{:?}",
+        (
+            "merchants",
+            text,
+            &criteria.category,
+            *open_now == Some(true),
+            fulfillment_method,
+            criteria.within.map(Circle::bits),
+            criteria.place.as_ref().map(Place::members),
+            context.place().members(),
+            &context.intent,
+        )
+    )
 }

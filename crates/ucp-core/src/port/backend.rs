@@ -6,6 +6,7 @@ use jiff::Timestamp;
 
 use super::{catalog::Catalog, relay::Relay, sales::Sales};
 use crate::{
+    catalog::cursor::Cursors,
     merchant::port::{Geocoder, Merchants},
     operation::Offering,
     purchase::ledger::Ledger,
@@ -18,6 +19,8 @@ pub struct Backend {
     pub shop: Shop,
     /// Merchants and their locations, where there is a directory of them.
     pub directory: Option<Directory>,
+    /// What callers are handed to go on with the next page.
+    pub cursors: Arc<dyn Cursors>,
 }
 
 /// Where goods are found and bought.

@@ -7,7 +7,6 @@ use async_trait::async_trait;
 use crate::{
     Refusal,
     catalog::{
-        cursor::CursorKey,
         filter::Criteria,
         market::{Market, Presentation},
         product::Product,
@@ -55,9 +54,6 @@ pub trait Catalog: Send + Sync {
 
     /// What the shop speaks and trades in.
     fn market(&self) -> Arc<Market>;
-
-    /// The key under which page positions of this shop are sealed. It outlives restarts.
-    fn cursor_key(&self) -> &CursorKey;
 
     /// One page of the products that a query finds.
     ///

@@ -18,15 +18,14 @@ use crate::{
 };
 
 pub(super) async fn open(place: &Place<'_>) -> Result<Opened, Box<dyn Error>> {
-    let Place { upstream, sqlite, .. } = place;
+    let Place { upstream, .. } = place;
     let section = &place.settings.sections.upstream;
     let token = match (&upstream.token, section.token_kind) {
         (None, _) => Token::None,
         (Some(token), TokenKind::Private) => Token::private(token.reveal())?,
         (Some(token), TokenKind::Public) => Token::public(token.reveal())?,
     };
-    let mut options =
-        Options::new(reached("shopify", place), token, sqlite.cursor_key().clone(), monotonic(), chance());
+    let mut options = Options::new(reached("shopify", place), token, monotonic(), chance());
     options.version.clone_from(&upstream.api_version);
     options.bot = identity(place, &upstream.bot).map(Arc::new);
     options.capacity = Capacity { bytes: section.cache_mb.bytes(), ..options.capacity };

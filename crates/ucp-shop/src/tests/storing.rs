@@ -170,15 +170,3 @@ fn unusable_files_are_reported_with_their_place() {
     let error = Database::open(directory.path()).expect_err("no database");
     assert!(error.to_string().contains("shop.db"), "{error}");
 }
-
-#[tokio::test]
-async fn cursor_keys_outlive_restarts() {
-    use ucp_core::catalog::cursor::Binding;
-    let directory = tempfile::tempdir().expect("directory");
-    let binding = Binding::of(&1);
-    let sealed = open(directory.path()).cursor_key().seal(binding, b"here");
-    let again = open(directory.path());
-    assert_eq!(again.cursor_key().open(binding, &sealed).expect("opens"), b"here");
-    let elsewhere = tempfile::tempdir().expect("directory");
-    assert!(open(elsewhere.path()).cursor_key().open(binding, &sealed).is_err());
-}

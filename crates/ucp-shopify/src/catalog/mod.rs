@@ -32,7 +32,6 @@ use serde::{Serialize, de::DeserializeOwned};
 use ucp_core::{
     Refusal,
     catalog::{
-        cursor::CursorKey,
         market::{Market, Presentation},
         product::Product,
     },
@@ -62,8 +61,6 @@ pub struct Options {
     pub token: Token,
     /// As which bot it asks, if it says so.
     pub bot: Option<Arc<Bot>>,
-    /// The key under which page positions are sealed.
-    pub cursor_key: CursorKey,
     /// How much is kept.
     pub capacity: Capacity,
     /// The time.
@@ -75,9 +72,9 @@ pub struct Options {
 impl Options {
     /// The usual options for a shop, which is not told about a bot.
     #[must_use]
-    pub fn new(upstream: ucp_net::Options, token: Token, cursor_key: CursorKey, clock: Clock, random: Random) -> Self {
+    pub fn new(upstream: ucp_net::Options, token: Token, clock: Clock, random: Random) -> Self {
         let (version, capacity) = (client::VERSION.to_owned(), Capacity::default());
-        Self { upstream, version, token, bot: None, cursor_key, capacity, clock, random }
+        Self { upstream, version, token, bot: None, capacity, clock, random }
     }
 }
 
@@ -113,7 +110,6 @@ pub struct Storefront(Arc<Inner>);
 struct Inner {
     client: Client,
     market: Arc<Current>,
-    cursor_key: CursorKey,
     clock: Clock,
     /// Whether tags of products may be read.
     tags: AtomicBool,
@@ -135,7 +131,7 @@ impl Storefront {
     /// # Errors
     /// When the options do not fit, or the shop does not say so.
     pub async fn connect(options: Options) -> Result<Self, SetupError> {
-        let Options { upstream, version, token, bot, cursor_key, capacity, clock, random } = options;
+        let Options { upstream, version, token, bot, capacity, clock, random } = options;
         let digits = |part: &str, length| part.len() == length && part.bytes().all(|byte| byte.is_ascii_digit());
         if !version.split_once('-').is_some_and(|(year, month)| digits(year, 4) && digits(month, 2)) {
             return Err(SetupError::Version(version));
@@ -152,7 +148,6 @@ impl Storefront {
             variants: CoalescingCache::new(part(1), |more| more.weight, Arc::clone(&clock), counters()),
             client,
             market,
-            cursor_key,
             clock,
             tags,
             locks: ResourceLocks::default(),
@@ -253,10 +248,6 @@ impl Catalog for Storefront {
 
     fn market(&self) -> Arc<Market> {
         Arc::clone(&self.standing().market)
-    }
-
-    fn cursor_key(&self) -> &CursorKey {
-        &self.0.cursor_key
     }
 
     async fn find(&self, query: &Query, visitor: &Visitor) -> Result<Page, Refusal> {

@@ -11,7 +11,7 @@ use crate::{
 };
 
 fn refused(request: &search::Request) -> Refusal {
-    run(search::search(&directory(), &Map::default(), request, at(EVENING))).expect_err("refused")
+    run(search::search(&directory(), &PlainCursors, &Map::default(), request, at(EVENING))).expect_err("refused")
 }
 
 #[test]
@@ -93,7 +93,8 @@ fn a_radius_of_too_many_metres_reaches_around_the_earth() {
     let reached = |miles: f64| {
         let filters = Filters { location: near("94105", miles), ..Filters::default() };
         let request = search::Request { filters, context: american(), ..search::Request::default() };
-        run(search::search(&directory(), &Map::default(), &request, at(EVENING))).map(|found| found.total)
+        run(search::search(&directory(), &PlainCursors, &Map::default(), &request, at(EVENING)))
+            .map(|found| found.total)
     };
     assert_eq!(reached(f64::MAX), reached(20_000.0));
     assert!(reached(f64::NAN).is_err() && reached(f64::INFINITY).is_err() && reached(-1.0).is_err());
@@ -107,7 +108,7 @@ fn the_country_of_the_address_goes_before_that_of_the_context() {
         let address = filters.location.as_mut().and_then(|filter| filter.address.as_mut()).expect("an address");
         address.address_country = country.map(str::to_owned);
         let request = search::Request { filters, context: american(), ..search::Request::default() };
-        run(search::search(&directory(), &map, &request, at(EVENING))).expect("an answer");
+        run(search::search(&directory(), &PlainCursors, &map, &request, at(EVENING))).expect("an answer");
     };
     ask(None);
     ask(Some(" "));
@@ -166,7 +167,7 @@ fn what_cannot_be_meant_is_refused_with_its_place() {
     let ask = |miles| {
         let filters = Filters { location: near("94105", miles), ..Filters::default() };
         let request = search::Request { filters, ..search::Request::default() };
-        run(search::search(&capped, &Map::default(), &request, at(EVENING)))
+        run(search::search(&capped, &PlainCursors, &Map::default(), &request, at(EVENING)))
     };
     assert_eq!(ask(8.0).expect_err("too far").path.as_deref(), Some("$.filters.location.radius.value"));
     assert!(ask(6.0).is_ok());
@@ -184,7 +185,8 @@ fn pages_follow_each_other_as_of_the_first() {
     assert_eq!((names(&first), first.total), (vec!["mch_diner"], Some(2)));
     request.cursor = first.cursor;
     // Long after both have closed.
-    let later = run(search::search(&directory, &Map::default(), &request, at("2026-11-23T20:00:00Z"))).expect("a page");
+    let later = run(search::search(&directory, &PlainCursors, &Map::default(), &request, at("2026-11-23T20:00:00Z")))
+        .expect("a page");
     assert_eq!((names(&later), &later.cursor), (vec!["mch_abc123"], &None));
 
     // The page size may change, nothing else may.
@@ -215,7 +217,7 @@ fn places_and_radii_tell_queries_apart() {
         let filters = Filters { location, ..Filters::default() };
         let request =
             search::Request { filters, cursor, context: american(), limit: Some(1), ..search::Request::default() };
-        run(search::search(&directory, &Map::default(), &request, at(EVENING)))
+        run(search::search(&directory, &PlainCursors, &Map::default(), &request, at(EVENING)))
     };
     let cursor = ask(near("94105", 8.0), None).expect("a page").cursor;
     assert!(cursor.is_some() && ask(near("94105", 8.0), cursor.clone()).is_ok());
@@ -239,7 +241,9 @@ fn a_page_holds_ten_unless_asked_otherwise() {
 fn holidays_and_restricted_regions_are_told() {
     let request = search::Request { query: "owl".into(), ..search::Request::default() };
     let on = |instant: &str| {
-        run(search::search(&directory(), &Map::default(), &request, at(instant))).expect("an answer").messages
+        run(search::search(&directory(), &PlainCursors, &Map::default(), &request, at(instant)))
+            .expect("an answer")
+            .messages
     };
     assert_eq!(on(EVENING), []);
     // Christmas begins when it does in San Francisco.

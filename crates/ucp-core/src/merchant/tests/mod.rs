@@ -22,13 +22,12 @@ use super::{
     record::{Merchant, PostalAddress, Precision},
     search::{self, Filters, LocationFilter, Radius, Unit},
 };
-use crate::{Refusal, catalog::cursor::CursorKey, message::Message};
+use crate::{Refusal, catalog::cursor::tests::PlainCursors, message::Message};
 
 struct Directory {
     merchants: Vec<Arc<Merchant>>,
     index: Index,
     policy: Policy,
-    key: CursorKey,
 }
 
 impl Directory {
@@ -38,7 +37,7 @@ impl Directory {
         let merchants: Vec<_> = documents.into_iter().map(read).map(Arc::new).collect();
         let mut builder = IndexBuilder::default();
         merchants.iter().for_each(|merchant| builder.add(merchant));
-        Self { merchants, index: builder.finish(), policy: Policy::default(), key: CursorKey::new([7; 32]) }
+        Self { merchants, index: builder.finish(), policy: Policy::default() }
     }
 }
 
@@ -46,10 +45,6 @@ impl Directory {
 impl Merchants for Directory {
     fn policy(&self) -> &Policy {
         &self.policy
-    }
-
-    fn cursor_key(&self) -> &CursorKey {
-        &self.key
     }
 
     async fn find(&self, query: &Query) -> Result<Page<Hit>, Refusal> {
@@ -158,7 +153,7 @@ fn american() -> Context {
 }
 
 fn found(directory: &Directory, request: &search::Request) -> search::Found {
-    run(search::search(directory, &Map::default(), request, at(EVENING))).expect("an answer")
+    run(search::search(directory, &PlainCursors, &Map::default(), request, at(EVENING))).expect("an answer")
 }
 
 fn names(found: &search::Found) -> Vec<&str> {

@@ -5,7 +5,7 @@ use crate::Code;
 
 fn placed(demands: Demands) -> Result<Vec<String>, Refusal> {
     let request = location::SearchRequest { demands, limit: Some(1_000), ..location::SearchRequest::default() };
-    let answer = run(location::search(&directory(), &request, at(EVENING)))?;
+    let answer = run(location::search(&directory(), &PlainCursors, &request, at(EVENING)))?;
     Ok(answer.locations.iter().map(|listed| listed.location().id.clone()).collect())
 }
 
@@ -64,7 +64,7 @@ fn demands_that_cannot_be_judged_are_refused() {
         assert_eq!(placed(demands).expect_err(instant).path.as_deref(), Some("$.filters.hours.open_at"), "{instant}");
     }
     let empty = location::SearchRequest { limit: Some(0), ..location::SearchRequest::default() };
-    assert!(run(location::search(&directory(), &empty, at(EVENING))).is_err());
+    assert!(run(location::search(&directory(), &PlainCursors, &empty, at(EVENING))).is_err());
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn locations_are_paged_through() {
         location::SearchRequest { limit: Some(1), context: american(), ..location::SearchRequest::default() };
     let mut seen = Vec::new();
     loop {
-        let page = run(location::search(&directory(), &request, at(EVENING))).expect("a page");
+        let page = run(location::search(&directory(), &PlainCursors, &request, at(EVENING))).expect("a page");
         assert_eq!((page.total, page.locations.len()), (Some(3), 1));
         seen.extend(page.locations.iter().map(|listed| listed.location().id.clone()));
         assert!(seen.len() <= 3, "no end of pages: {seen:?}");
@@ -83,7 +83,7 @@ fn locations_are_paged_through() {
         }
         let other = location::SearchRequest { query: Some("pizza".into()), ..request.clone() };
         assert_eq!(
-            run(location::search(&directory(), &other, at(EVENING))).expect_err("another query").code,
+            run(location::search(&directory(), &PlainCursors, &other, at(EVENING))).expect_err("another query").code,
             Code::InvalidCursor
         );
     }
@@ -97,7 +97,8 @@ fn what_has_gone_since_it_was_found_is_not_shown() {
     hidden.locations[0].public = false;
     directory.merchants[0] = Arc::new(hidden);
     directory.merchants.remove(1);
-    let answer = run(location::search(&directory, &location::SearchRequest::default(), at(EVENING))).expect("a page");
+    let answer = run(location::search(&directory, &PlainCursors, &location::SearchRequest::default(), at(EVENING)))
+        .expect("a page");
     let ids: Vec<_> = answer.locations.iter().map(|listed| listed.location().id.as_str()).collect();
     assert_eq!(ids, ["loc_oakland"]);
     let answer = found(&directory, &search::Request { query: "late".into(), ..search::Request::default() });

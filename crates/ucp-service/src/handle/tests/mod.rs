@@ -8,15 +8,12 @@ use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use ucp_core::{
     Code, Operation, Release,
-    catalog::{
-        cursor::CursorKey,
-        market::{Market, Presentation},
-    },
+    catalog::market::{Market, Presentation},
     operation::{CART, CATALOG_LOOKUP, CATALOG_SEARCH, CHECKOUT, ORDER, Offering},
     port::{self, Catalog, Named, Page, Query},
     purchase::{caller::Visitor, terms::Terms},
 };
-use ucp_testkit::Shop;
+use ucp_testkit::{Shop, shelf::PlainCursors};
 use ucp_trust::{
     address::{ProfileUrl, Reach},
     directory::{Directory, DirectoryOptions},
@@ -34,17 +31,12 @@ use crate::{
 /// A shop that knows nothing, and fails in the ways a shop can.
 struct Broken {
     market: Arc<Market>,
-    key: CursorKey,
 }
 
 #[async_trait::async_trait]
 impl Catalog for Broken {
     fn market(&self) -> Arc<Market> {
         Arc::clone(&self.market)
-    }
-
-    fn cursor_key(&self) -> &CursorKey {
-        &self.key
     }
 
     async fn find(&self, _: &Query, _: &Visitor) -> Result<Page, Refusal> {
@@ -103,9 +95,9 @@ fn network() -> Network {
 fn broken_shop() -> Backend {
     let market = json!({ "name": "Broken", "currency": "USD", "language": "en" });
     let market = Arc::new(serde_json::from_value(market).expect("a market"));
-    let catalog = Arc::new(Broken { market, key: CursorKey::new([1; 32]) });
+    let catalog = Arc::new(Broken { market });
     let sales = Arc::new(Shop::new(Terms::default()).desk.clone());
-    Backend { shop: port::Shop::Facts { catalog, sales }, directory: None }
+    Backend { shop: port::Shop::Facts { catalog, sales }, directory: None, cursors: Arc::new(PlainCursors) }
 }
 
 /// A handler that several calls can go through.

@@ -13,9 +13,7 @@ use tokio::time::Instant;
 use ucp_core::{
     Answer, Outcome, Refusal,
     call::SaleRequest,
-    cart,
-    catalog::cursor::CursorKey,
-    checkout,
+    cart, checkout,
     message::Message,
     operation::ById,
     purchase::{
@@ -72,7 +70,7 @@ impl Counter {
         upstream.patience.write.total = Duration::from_secs(30);
         change(&mut upstream);
         let (clock, random) = (Arc::new(Instant::now), Arc::new(|| 0));
-        let options = Options::new(upstream, Token::None, CursorKey::new([5; 32]), clock, random);
+        let options = Options::new(upstream, Token::None, clock, random);
         let storefront = Storefront::connect(options).await.expect("the shop says where it sells");
         let mut shop = Shop::new(Terms::default());
         shop.desk.catalog = Arc::new(storefront.clone());

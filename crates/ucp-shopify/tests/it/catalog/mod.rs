@@ -21,7 +21,6 @@ use ucp_core::{
     Refusal,
     catalog::{
         Context,
-        cursor::CursorKey,
         detail::{self, Detail, detail},
         filter::Filters,
         lookup::{self, Listing, Resolved, lookup},
@@ -31,6 +30,7 @@ use ucp_core::{
     purchase::caller::Visitor,
 };
 use ucp_shopify::{SetupError, Storefront, Token, catalog::Options};
+use ucp_testkit::shelf::PlainCursors;
 
 use self::stub::Stub;
 
@@ -62,7 +62,7 @@ impl Shop {
         upstream.patience.connect = Duration::from_secs(20);
         upstream.patience.read.answer = Duration::from_secs(20);
         upstream.patience.read.total = Duration::from_secs(30);
-        let mut options = Options::new(upstream, Token::None, CursorKey::new([5; 32]), clock, Arc::new(|| 0));
+        let mut options = Options::new(upstream, Token::None, clock, Arc::new(|| 0));
         adapt(&mut options);
         Ok(Self { storefront: Storefront::connect(options).await?, ahead })
     }
@@ -77,7 +77,7 @@ impl Shop {
     }
 
     async fn search(&self, request: &search::Request) -> Result<Found, Refusal> {
-        search(&self.storefront, request, &Visitor::default()).await
+        search(&self.storefront, &PlainCursors, request, &Visitor::default()).await
     }
 
     async fn lookup(&self, ids: &[String]) -> Result<Resolved, Refusal> {

@@ -13,7 +13,6 @@ use ucp_core::{
     Code,
     catalog::{
         Context,
-        cursor::CursorKey,
         detail::{self, Detail, detail},
         filter::{Filters, PriceFilter},
         lookup::{self, lookup},
@@ -27,6 +26,7 @@ use ucp_core::{
     purchase::caller::Visitor,
 };
 use ucp_shopify::{Storefront, Token, catalog::Options};
+use ucp_testkit::shelf::PlainCursors;
 use url::Url;
 
 const PRIVATE: &str = "private-token-of-the-test-shop";
@@ -53,7 +53,7 @@ async fn behind_with(address: &str, token: Token, change: impl FnOnce(&mut ucp_n
     let mut upstream = ucp_net::Options::new("test shop", Url::parse(address).expect("an address"));
     change(&mut upstream);
     let (clock, random) = (Arc::new(Instant::now), Arc::new(|| 0));
-    let options = Options::new(upstream, token, CursorKey::new([1; 32]), clock, random);
+    let options = Options::new(upstream, token, clock, random);
     Storefront::connect(options).await.expect("the shop says where it sells")
 }
 
@@ -173,7 +173,7 @@ async fn searches_find_filter_and_page() {
     let visitor = Visitor::default();
     let mut seen = BTreeSet::new();
     let mut request = search::Request { query: Some("shirt".into()), limit: Some(3), ..Default::default() };
-    let first = search(&shop, &request, &visitor).await.expect("carried out");
+    let first = search(&shop, &PlainCursors, &request, &visitor).await.expect("carried out");
     let total = first.total.expect("a total");
     let mut page = first;
     loop {
@@ -184,23 +184,24 @@ async fn searches_find_filter_and_page() {
         }
         let Some(cursor) = page.cursor else { break };
         request.cursor = Some(cursor);
-        page = search(&shop, &request, &visitor).await.expect("carried out");
+        page = search(&shop, &PlainCursors, &request, &visitor).await.expect("carried out");
     }
     assert_eq!(seen.len() as u64, total);
     assert!(total > 6, "{total}");
 
     // More than one page of the upstream's makes one of ours.
     let browse = |filters, limit| search::Request { filters, limit: Some(limit), ..Default::default() };
-    let everything = search(&shop, &browse(Filters { available: Some(false), ..Default::default() }, 50), &visitor)
-        .await
-        .expect("carried out");
+    let everything =
+        search(&shop, &PlainCursors, &browse(Filters { available: Some(false), ..Default::default() }, 50), &visitor)
+            .await
+            .expect("carried out");
     assert_eq!(everything.products.len(), 50);
 
     let cheap = PriceFilter { min: Amount::new(500), max: Amount::new(1_300) };
     for query in [None, Some("mug".to_owned())] {
         let filters = Filters { price: Some(cheap), available: Some(true), ..Default::default() };
         let request = search::Request { query, filters, limit: Some(50), ..Default::default() };
-        let found = search(&shop, &request, &visitor).await.expect("carried out");
+        let found = search(&shop, &PlainCursors, &request, &visitor).await.expect("carried out");
         assert!(
             found.products.iter().any(|listing| listing.product.id == product(1005)),
             "{:?}",
@@ -225,7 +226,7 @@ async fn categories_are_types_or_a_taxonomy() {
     let mut counts = Vec::new();
     for query in [None, Some("poster".to_owned())] {
         let request = search::Request { query, filters: posters.clone(), limit: Some(50), ..Default::default() };
-        let found = search(&shop, &request, &visitor).await.expect("carried out");
+        let found = search(&shop, &PlainCursors, &request, &visitor).await.expect("carried out");
         for listing in &found.products {
             assert!(
                 listing.product.categories.iter().any(|category| category.value == "Posters"),
@@ -238,6 +239,7 @@ async fn categories_are_types_or_a_taxonomy() {
     assert!(counts.iter().all(|count| *count > 0), "{counts:?}");
     let all = search(
         &shop,
+        &PlainCursors,
         &search::Request { query: Some("shirt".into()), limit: Some(50), ..Default::default() },
         &visitor,
     )
@@ -256,7 +258,7 @@ async fn categories_are_types_or_a_taxonomy() {
     for id in [leaf.as_str(), leaf.rsplit_once('-').expect("a level above").0] {
         let filters = Filters { categories: Some(vec![id.into()]), ..Default::default() };
         let request = search::Request { query: Some("shirt".into()), filters, limit: Some(50), ..Default::default() };
-        let found = search(&shop, &request, &visitor).await.expect("carried out");
+        let found = search(&shop, &PlainCursors, &request, &visitor).await.expect("carried out");
         assert!(!found.products.is_empty(), "{id}");
     }
 }
@@ -337,6 +339,7 @@ async fn combinations_that_do_not_exist_are_given_up() {
     let (axis, value) = felt.expect("a value without a variant");
     let all = opened(
         &shop,
+        &PlainCursors,
         detail::Request { id: product(1002), selected: choices(&[("No such option", "x")]), ..Default::default() },
     )
     .await;
@@ -344,6 +347,7 @@ async fn combinations_that_do_not_exist_are_given_up() {
     let name = fabric.product.options[axis].name.clone();
     let relaxed = opened(
         &shop,
+        &PlainCursors,
         detail::Request { id: product(1002), selected: choices(&[(&name, "Felt")]), ..Default::default() },
     )
     .await;
@@ -352,6 +356,7 @@ async fn combinations_that_do_not_exist_are_given_up() {
 
     let green = opened(
         &shop,
+        &PlainCursors,
         detail::Request { id: product(1003), selected: choices(&[("Color", "Green")]), ..Default::default() },
     )
     .await;
