@@ -7,7 +7,7 @@ use ucp_core::{
         outbox::{Letter, Notice},
     },
 };
-use ucp_wire::{dialect::Occasion, releases::dialect};
+use ucp_wire::{codec, dialect::Occasion, releases::dialect};
 
 use crate::recipient::Recipient;
 
@@ -41,7 +41,7 @@ pub struct Usual;
 impl Form for Usual {
     fn write(&self, notice: &Notice, view: View, recipient: &Recipient) -> Option<Letter> {
         let occasion = Occasion { id: &notice.id, at: notice.occurred_at };
-        let body = dialect(recipient.release).notice(view, &recipient.active, &occasion).into_bytes();
+        let body = codec::notice(dialect(recipient.release), view, &recipient.active, &occasion).into_bytes();
         Some(Letter { release: recipient.release, body })
     }
 
