@@ -95,9 +95,18 @@ fn inline(schema: &mut Value, definitions: &Map<String, Value>) {
     match schema {
         Value::Object(members) => {
             if let Some(Value::Object(definition)) = referred(members).and_then(|name| definitions.get(name)) {
-                let mut whole = definition.clone();
-                whole.extend(mem::take(members).into_iter().filter(|(name, _)| name != "$ref"));
-                *members = whole;
+                let optional = members.keys().next().is_some_and(|first| first != "$ref");
+                let (mut whole, mut beside) = (definition.clone(), mem::take(members));
+                beside.shift_remove("$ref");
+                // As generators do, which tell choices that may be left out behind what stands beside them.
+                if optional && (whole.contains_key("anyOf") || whole.contains_key("oneOf")) {
+                    whole.retain(|name, _| !beside.contains_key(name));
+                    beside.extend(whole);
+                    *members = beside;
+                } else {
+                    whole.extend(beside);
+                    *members = whole;
+                }
             }
             for (name, member) in members {
                 inline(member, definitions);
