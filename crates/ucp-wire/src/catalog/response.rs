@@ -128,7 +128,7 @@ fn signalled<'a>(axis: &'a product::ProductOption, signals: &[Signal]) -> Detail
     DetailOption { name: &axis.name, values: axis.values.iter().zip(signals).map(value).collect() }
 }
 
-fn rendering<'a>(product: &'a product::Product) -> &'a Rendering {
+fn rendering(product: &product::Product) -> &Rendering {
     product.rendering.get_or_init(|| {
         let options = if product.options.is_empty() {
             Box::default()
