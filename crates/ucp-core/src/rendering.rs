@@ -1,12 +1,10 @@
 //! Serialised forms of a product, kept beside it.
 //!
 //! Writing a product as JSON costs more than anything else a catalog answer does. A product that is asked for twice is
-//! therefore serialised once per release, in parts, and answers are spliced together from the parts. The parts are made
-//! by the release's module in the wire crate; this module only keeps them and drops them with the product.
+//! therefore serialised once, in parts, and answers are spliced together from the parts. The parts are made by the wire
+//! crate, in the newest release; this module only keeps them and drops them with the product.
 
 use std::sync::OnceLock;
-
-use crate::release::Release;
 
 /// The JSON texts from which any answer about one product can be put together.
 #[derive(Debug)]
@@ -29,22 +27,5 @@ impl Rendering {
     /// time it is asked for. A listing shows one variant of a product that may have thousands.
     pub fn variant(&self, position: usize, render: impl FnOnce() -> Box<str>) -> &str {
         self.variants[position].get_or_init(render)
-    }
-}
-
-/// One rendering per release, each made when first needed.
-#[derive(Debug, Default)]
-pub struct Renderings([OnceLock<Rendering>; Release::COUNT]);
-
-impl Renderings {
-    /// The rendering for `release`, made by `render` if this is the first time it is asked for.
-    pub fn get_or_render(&self, release: Release, render: impl FnOnce() -> Rendering) -> &Rendering {
-        self.0[release.ordinal()].get_or_init(render)
-    }
-
-    /// For how many releases there is a rendering.
-    #[must_use]
-    pub fn count(&self) -> usize {
-        self.0.iter().filter(|rendering| rendering.get().is_some()).count()
     }
 }

@@ -200,7 +200,7 @@ impl Inner {
             key: key.map(str::to_owned),
             trace,
         });
-        let mut request = dialect::read(dialect(platform.release), operation, id.as_deref(), payload, &languages)?;
+        let mut request = ucp_wire::read(dialect(platform.release), operation, id.as_deref(), payload, &languages)?;
         if let Request::Sale(SaleRequest::CompleteCheckout(complete)) = &mut request {
             complete.call = keyed.as_ref().map(|keyed| keyed.key.key.clone());
         }

@@ -136,7 +136,7 @@ impl Notary for Witness {
         now: Timestamp,
     ) -> Result<Evidence, Message> {
         let outcome = Outcome::Answer(Answer::Checkout(checkout));
-        let encoded = self.dialect.encode(Operation::GetCheckout, &outcome, &self.active);
+        let encoded = ucp_wire::encode(self.dialect, Operation::GetCheckout, &outcome, &self.active);
         let session: Value = serde_json::from_str(&encoded.document).unwrap_or_default();
         let keys = self.known.as_ref().map_or(&[][..], |known| &known.profile.keys);
         let verdict = match (self.judge(mandate, keys, &session, now), &self.known) {

@@ -150,7 +150,7 @@ impl Platform {
             Some(note) => outcome.noting(note.clone()),
             None => outcome,
         };
-        let encoded = dialect(self.release).encode(operation, &outcome, &self.active);
+        let encoded = ucp_wire::encode(dialect(self.release), operation, &outcome, &self.active);
         if !mandate::is_signed(&outcome, &self.active) {
             return Ok(encoded);
         }

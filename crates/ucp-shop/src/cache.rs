@@ -44,16 +44,13 @@ struct Entry {
     product: Arc<Product>,
     /// How many bytes the document of the product has.
     length: usize,
-    /// How many renderings the weight counts.
-    renderings: usize,
 }
 
 impl Entry {
-    /// What the product occupies: its structures, its texts, and as many bytes again for each release that it was rendered
-    /// for.
+    /// What the product occupies: its structures, its texts, and as many bytes again for the texts that answers are made of.
     fn weight(&self) -> u64 {
         let structures = size_of::<Product>() + self.product.variants.len() * (size_of::<Variant>() + 256);
-        (structures + (1 + self.renderings) * self.length) as u64
+        (structures + 2 * self.length) as u64
     }
 }
 
@@ -114,20 +111,7 @@ impl Cache {
     }
 
     pub(crate) fn product(&self, key: &Key) -> Option<Arc<Product>> {
-        let Entry { product, renderings, .. } = self.products.get(key)?;
-        if product.renderings.count() > renderings {
-            self.reweigh(key);
-        }
-        Some(product)
-    }
-
-    /// Counts what answers have added to a product since it was taken in.
-    fn reweigh(&self, key: &Key) {
-        // Nothing changes meanwhile, so that nothing outdated comes back.
-        let _unchanged = self.changes.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some(entry) = self.products.get(key) {
-            self.products.insert(*key, Entry { renderings: entry.product.renderings.count(), ..entry });
-        }
+        self.products.get(key).map(|entry| entry.product)
     }
 
     /// What a name is known to name; an empty list if it is known to name nothing.
@@ -140,8 +124,7 @@ impl Cache {
 
     /// Keeps a product whose document has `length` bytes.
     pub(crate) fn keep_product(&self, read_at: ReadAt, key: Key, product: &Arc<Product>, length: usize) {
-        // The first answer will render it.
-        let entry = Entry { product: Arc::clone(product), length, renderings: product.renderings.count().max(1) };
+        let entry = Entry { product: Arc::clone(product), length };
         self.keep(read_at, || self.products.insert(key, entry));
     }
 
@@ -200,7 +183,7 @@ where
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use ucp_core::{Release, catalog::record::Record, port::Target, rendering::Rendering};
+    use ucp_core::{catalog::record::Record, port::Target};
 
     use super::*;
 
@@ -250,25 +233,16 @@ mod tests {
     }
 
     #[test]
-    fn products_weigh_more_with_each_release_they_are_asked_for_in() {
+    fn products_weigh_what_answers_will_add_to_them() {
         let cache = Cache::new(1 << 20);
+        let product = product("a");
+        let weight = |length: usize| Entry { product: Arc::clone(&product), length }.weight();
+        assert_eq!(weight(1_000) - weight(0), 2_000);
         for seq in 0..1_000 {
-            cache.keep_product(cache.now(), key(seq), &product(&seq.to_string()), 1_000);
+            cache.keep_product(cache.now(), key(seq), &product, 1_000);
         }
-        let (kept, weight) = (cache.products.len(), cache.products.weight());
-        for release in Release::ALL {
-            for product in (0..1_000).filter_map(|seq| cache.product(&key(seq))) {
-                product.renderings.get_or_render(*release, || Rendering::new("x".into(), "".into(), 0));
-            }
-        }
-        let rendered = (0..1_000).filter_map(|seq| cache.product(&key(seq))).count();
-        assert!(rendered < kept, "{rendered} of {kept} are left");
-        assert!(cache.products.weight() <= 1 << 20 && cache.products.weight() > weight / 2);
-        // What was outdated in between does not come back.
-        let stale = (0..1_000).find(|seq| cache.product(&key(*seq)).is_some()).expect("one is left");
-        cache.change(Some(&[stale]));
-        cache.reweigh(&key(stale));
-        assert!(cache.product(&key(stale)).is_none());
+        assert!(cache.products.len() < 1_000);
+        assert!(cache.products.weight() <= 1 << 20 && cache.products.weight() > 1 << 19);
     }
 
     #[test]

@@ -17,6 +17,7 @@ use ucp_trust::{
     },
 };
 use ucp_wire::{
+    codec,
     dialect::{Occasion, Seal},
     releases::dialect,
 };
@@ -31,7 +32,7 @@ const WEBHOOK_TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp
 #[must_use]
 pub fn write(notice: &Notice, view: View, recipient: &Recipient) -> Letter {
     let occasion = Occasion { id: &notice.id, at: notice.occurred_at };
-    let body = dialect(recipient.release).notice(view, &recipient.active, &occasion).into_bytes();
+    let body = codec::notice(dialect(recipient.release), view, &recipient.active, &occasion).into_bytes();
     Letter { release: recipient.release, body }
 }
 

@@ -6,24 +6,25 @@ use jiff::Timestamp;
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value};
 use ucp_core::{
-    Answer, Operation, Outcome, Refusal, Release, Request,
+    Operation, Refusal, Release,
+    message::Message,
     negotiation::{Active, Names, OwnName},
     operation::Offering,
-    order,
 };
 
 use crate::{
     encoded::{Encoded, Refused},
+    envelope::{ErrorResponse, Success},
     offer::Offer,
     purchase::shape::Authorization,
-    refusal,
+    refusal, request,
     schema::{self, Shapes},
     site::Site,
-    splice::json,
-    step::Step,
+    splice::{json, object},
+    upgrade::Upgrade,
 };
 
-/// One release of the protocol: its shapes, and how they are read and written.
+/// One release of the protocol: its shapes, and what is particular about reading and writing them.
 pub trait Dialect: fmt::Debug + Sync {
     /// The release this is.
     fn release(&self) -> Release;
@@ -45,32 +46,32 @@ pub trait Dialect: fmt::Debug + Sync {
     }
 
     /// Rewrites the older spellings that callers of this release may use into its own.
-    fn normalize(&self, operation: Operation, payload: &mut Value);
+    fn normalize(&self, operation: Operation, payload: &mut Value) {
+        request::normalize(operation, payload);
+    }
 
-    /// The domain's words for a payload that conforms to the request shape.
-    ///
-    /// `id` is the resource the transport names. `languages` are the tags the transport names beside the payload, in order of preference; the payload's own come
-    /// first.
-    ///
-    /// # Errors
-    /// [`InvalidRequest`](ucp_core::Code::InvalidRequest) for what a schema cannot say.
-    fn decode(
+    /// Writes an answer that there is nothing to return. `id` is the identifier that leads to nothing, `conflict` says
+    /// that the resource is past what was asked.
+    fn no_resource(
         &self,
         operation: Operation,
-        id: Option<&str>,
-        payload: Value,
-        languages: &[String],
-    ) -> Result<Request, Refusal>;
-
-    /// An outcome as callers of this release get it. `active` is what was negotiated with the caller; the answer
-    /// declares the part of it that belongs to the operation.
-    fn encode(&self, operation: Operation, outcome: &Outcome, active: &Active) -> Encoded;
+        active: &Active,
+        messages: &[Message],
+        continue_url: Option<&str>,
+        _id: Option<&str>,
+        conflict: bool,
+    ) -> Encoded {
+        let document = json(&ErrorResponse::new(self.release(), operation, active, messages, continue_url));
+        Encoded { document, status: if conflict { 409 } else { 200 }, rpc_error: None }
+    }
 
     /// The `ucp` member of an answer that carries what was asked for, without what belongs to this one answer.
-    fn metadata(&self, operation: Operation, active: &Active) -> Map<String, Value>;
+    fn metadata(&self, operation: Operation, active: &Active) -> Map<String, Value> {
+        object(&Success::new(self.release(), operation, active))
+    }
 
-    /// How its documents differ from those of the release before.
-    fn step(&self) -> &'static Step;
+    /// The differences between its documents and those of the next release; `None` for the newest.
+    fn upgrade(&self) -> Option<&'static Upgrade>;
 
     /// Whether an answer without a resource is an error of its transport: a status of 400 or more on REST, a JSON-RPC error
     /// on MCP.
@@ -88,14 +89,9 @@ pub trait Dialect: fmt::Debug + Sync {
         false
     }
 
-    /// An order as the platform is told about it (rules WHK-01 to WHK-03): the order as it is answered. What else there is
-    /// to say stands in header fields.
-    fn notice(&self, view: order::View, active: &Active, _: &Occasion<'_>) -> String {
-        self.encode(Operation::GetOrder, &Outcome::Answer(Answer::Order(view)), active).document
-    }
-
-    /// The same for an order that is written already.
-    fn noticed(&self, document: String, _: &Occasion<'_>) -> String {
+    /// An order as the platform is told about it: `document` is the order as it is answered. What else there is to say
+    /// stands in header fields.
+    fn notice(&self, document: String, _: &Occasion<'_>) -> String {
         document
     }
 
@@ -204,24 +200,4 @@ pub fn authorized(mut document: String, merchant_authorization: &str) -> String 
         document.push('}');
     }
     document
-}
-
-/// Reads a payload: older spellings rewritten, validated against the request shape, put into the domain's words.
-///
-/// # Errors
-/// The first thing that is wrong with it, with its path.
-pub fn read(
-    dialect: &dyn Dialect,
-    operation: Operation,
-    id: Option<&str>,
-    mut payload: Value,
-    languages: &[String],
-) -> Result<Request, Refusal> {
-    let shapes = dialect.shapes(operation).ok_or_else(|| {
-        let (release, name) = (dialect.release(), operation.row().name);
-        Refusal::new(ucp_core::Code::UnknownMethod, format!("Release {release} has no operation `{name}`."))
-    })?;
-    dialect.normalize(operation, &mut payload);
-    shapes.check_request(&payload)?;
-    dialect.decode(operation, id, payload, languages)
 }

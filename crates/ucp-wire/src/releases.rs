@@ -2,15 +2,25 @@
 
 use ucp_core::Release;
 
-use crate::{dialect::Dialect, v2026_01_11, v2026_01_23, v2026_04_08, v2026_08_25};
+use crate::{
+    dialect::Dialect, upgrade::Upgrade, v2026_01_11::V2026_01_11, v2026_01_23::V2026_01_23, v2026_04_08::V2026_04_08,
+    v2026_08_25::V2026_08_25,
+};
 
 /// The module of a release.
 #[must_use]
 pub fn dialect(release: Release) -> &'static dyn Dialect {
     match release {
-        Release::V2026_01_11 => &v2026_01_11::V2026_01_11,
-        Release::V2026_01_23 => &v2026_01_23::V2026_01_23,
-        Release::V2026_04_08 => &v2026_04_08::V2026_04_08,
-        Release::V2026_08_25 => &v2026_08_25::V2026_08_25,
+        Release::V2026_01_11 => &V2026_01_11,
+        Release::V2026_01_23 => &V2026_01_23,
+        Release::V2026_04_08 => &V2026_04_08,
+        Release::V2026_08_25 => &V2026_08_25,
     }
+}
+
+/// The differences between the releases from `older` to `newer`, in this order.
+pub(crate) fn upgrades(older: Release, newer: Release) -> impl DoubleEndedIterator<Item = &'static Upgrade> {
+    Release::ALL[older.ordinal()..newer.ordinal().max(older.ordinal())]
+        .iter()
+        .filter_map(|release| dialect(*release).upgrade())
 }

@@ -1,4 +1,4 @@
-//! Requests of every operation, in the domain's words.
+//! Requests of every operation, in the newest release.
 
 use serde_json::Value;
 use ucp_core::{
@@ -8,17 +8,22 @@ use ucp_core::{
     operation::ById,
 };
 
-use crate::{
-    catalog::request as catalog,
-    merchant::request as merchant,
-    purchase::{Form, request as purchase},
-};
+use crate::{catalog::request as catalog, merchant::request as merchant, purchase::request as purchase};
+
+/// Rewrites the spellings of the founding documents, which are taken in every release.
+pub(crate) fn normalize(operation: Operation, payload: &mut Value) {
+    match operation {
+        Operation::SearchCatalog | Operation::LookupCatalog | Operation::GetProduct => catalog::modernize(payload),
+        Operation::SearchMerchants | Operation::GetMerchant => merchant::modernize(payload),
+        _ => catalog::modernize_context(payload),
+    }
+}
 
 /// A payload that conforms to the request shape of its operation, in the domain's words.
 ///
 /// # Errors
 /// [`InvalidRequest`](ucp_core::Code::InvalidRequest) for what a schema cannot say.
-pub(crate) fn decode<F: Form>(
+pub(crate) fn decode(
     operation: Operation,
     id: Option<&str>,
     payload: Value,
@@ -27,30 +32,23 @@ pub(crate) fn decode<F: Form>(
     let id = |payload: &Value| purchase::identifier(operation, id, payload);
     let by_id = |payload: &Value| Ok::<_, Refusal>(ById { id: id(payload)? });
     Ok(match operation {
-        Operation::SearchCatalog => {
-            CatalogRequest::SearchCatalog(catalog::search::<F::Context>(payload, languages)?).into()
-        }
-        Operation::LookupCatalog => {
-            CatalogRequest::LookupCatalog(catalog::lookup::<F::Context>(payload, languages)?).into()
-        }
-        Operation::GetProduct => CatalogRequest::GetProduct(catalog::product::<F::Context>(payload, languages)?).into(),
+        Operation::SearchCatalog => CatalogRequest::SearchCatalog(catalog::search(payload, languages)?).into(),
+        Operation::LookupCatalog => CatalogRequest::LookupCatalog(catalog::lookup(payload, languages)?).into(),
+        Operation::GetProduct => CatalogRequest::GetProduct(catalog::product(payload, languages)?).into(),
         Operation::CreateCart => {
-            SaleRequest::CreateCart(cart::Create { draft: purchase::cart::<F>(payload, languages)? }).into()
+            SaleRequest::CreateCart(cart::Create { draft: purchase::cart(payload, languages)? }).into()
         }
         Operation::GetCart => SaleRequest::GetCart(by_id(&payload)?).into(),
         Operation::UpdateCart => {
             let id = id(&payload)?;
-            SaleRequest::UpdateCart(cart::Update { id, draft: purchase::cart::<F>(payload, languages)? }).into()
+            SaleRequest::UpdateCart(cart::Update { id, draft: purchase::cart(payload, languages)? }).into()
         }
         Operation::CancelCart => SaleRequest::CancelCart(by_id(&payload)?).into(),
-        Operation::CreateCheckout => {
-            SaleRequest::CreateCheckout(purchase::create_checkout::<F>(payload, languages)?).into()
-        }
+        Operation::CreateCheckout => SaleRequest::CreateCheckout(purchase::create_checkout(payload, languages)?).into(),
         Operation::GetCheckout => SaleRequest::GetCheckout(by_id(&payload)?).into(),
         Operation::UpdateCheckout => {
             let id = id(&payload)?;
-            SaleRequest::UpdateCheckout(checkout::Update { id, draft: purchase::checkout::<F>(payload, languages)? })
-                .into()
+            SaleRequest::UpdateCheckout(checkout::Update { id, draft: purchase::checkout(payload, languages)? }).into()
         }
         Operation::CompleteCheckout => {
             let id = id(&payload)?;
@@ -67,10 +65,10 @@ pub(crate) fn decode<F: Form>(
             DirectoryRequest::GetMerchant(merchant::get_merchant(id(&payload)?, payload, languages)?).into()
         }
         Operation::SearchLocations => {
-            DirectoryRequest::SearchLocations(merchant::search_locations::<F::Context>(payload, languages)?).into()
+            DirectoryRequest::SearchLocations(merchant::search_locations(payload, languages)?).into()
         }
         Operation::LookupLocations => {
-            DirectoryRequest::LookupLocations(merchant::lookup_locations::<F::Context>(payload, languages)?).into()
+            DirectoryRequest::LookupLocations(merchant::lookup_locations(payload, languages)?).into()
         }
     })
 }

@@ -1,16 +1,23 @@
-//! JSON Schemas derived from the wire types, and validation against them.
+//! JSON Schemas of requests and answers, and validation against them.
 //!
-//! One type gives the parser, the schema clients read and the validator, so that the three cannot disagree. Schemas are
-//! draft 2020-12 and self-contained. Optional members are left out when absent, never `null`, as UCP has it.
+//! In the newest release one type gives the parser, the schema clients read and the validator, so that the three cannot
+//! disagree; the schemas of older releases are files. Schemas are draft 2020-12 and self-contained. Optional members are left out when absent, never `null`, as UCP has it.
+
+use std::{
+    collections::HashMap,
+    mem,
+    sync::{Arc, OnceLock},
+};
 
 use jsonschema::{
     Validator,
     error::{TypeKind, ValidationErrorKind},
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings, transform::transform_subschemas};
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use ucp_core::{
-    Code, Refusal,
+    Code, Operation, Refusal,
     json::{path_of_pointer, push_name},
     operation::Effect,
 };
@@ -25,27 +32,102 @@ const LEFT_TO_DOMAIN: &str = "x-left-to-domain";
 /// The shapes of one operation in one release.
 #[derive(Debug)]
 pub struct Shapes {
-    request: Option<RequestShape>,
-    answer: fn(&mut SchemaGenerator) -> Schema,
-    no_resource: fn(&mut SchemaGenerator) -> Schema,
+    request: Option<Shape>,
+    answer: Shape,
+    no_resource: Shape,
+    validator: OnceLock<Validator>,
 }
 
-/// What an operation reads.
-#[derive(Debug)]
-struct RequestShape {
-    schema: fn(&mut SchemaGenerator) -> Schema,
-    validator: Validator,
+/// A shape, and where its schema comes from.
+#[derive(Clone, Debug)]
+enum Shape {
+    /// A type.
+    Derived(fn(&mut SchemaGenerator) -> Schema),
+    /// The definition of this name among those of a release.
+    Stated(String, Arc<Map<String, Value>>),
+}
+
+impl Shape {
+    /// The schema, as the generator refers to it.
+    fn schema(&self, generator: &mut SchemaGenerator) -> Schema {
+        let (name, definitions) = match self {
+            Self::Derived(derive) => return derive(generator),
+            Self::Stated(name, definitions) => (name, definitions),
+        };
+        let mut schema = json!({ "$ref": format!("{DEFINITIONS}{name}") });
+        if generator.settings().inline_subschemas {
+            inline(&mut schema, definitions);
+        } else {
+            define(&schema, definitions, generator.definitions_mut());
+        }
+        Schema::try_from(schema).unwrap_or_default()
+    }
+}
+
+/// Where references to definitions lead.
+const DEFINITIONS: &str = "#/$defs/";
+
+/// The name of the definition that a schema refers to.
+fn referred(schema: &Map<String, Value>) -> Option<&str> {
+    schema.get("$ref")?.as_str()?.strip_prefix(DEFINITIONS)
+}
+
+/// Adds the definitions that a schema refers to, and those that these refer to.
+fn define(schema: &Value, definitions: &Map<String, Value>, defined: &mut Map<String, Value>) {
+    match schema {
+        Value::Object(members) => {
+            if let Some(name) = referred(members)
+                && !defined.contains_key(name)
+                && let Some(definition) = definitions.get(name)
+            {
+                defined.insert(name.to_owned(), definition.clone());
+                define(definition, definitions, defined);
+            }
+            members.values().for_each(|member| define(member, definitions, defined));
+        }
+        Value::Array(elements) => elements.iter().for_each(|element| define(element, definitions, defined)),
+        _ => {}
+    }
+}
+
+/// Puts definitions in the place of references to them; what stands beside a reference overrules.
+fn inline(schema: &mut Value, definitions: &Map<String, Value>) {
+    match schema {
+        Value::Object(members) => {
+            if let Some(Value::Object(definition)) = referred(members).and_then(|name| definitions.get(name)) {
+                let optional = members.keys().next().is_some_and(|first| first != "$ref");
+                let (mut whole, mut beside) = (definition.clone(), mem::take(members));
+                beside.shift_remove("$ref");
+                // As generators do, which tell choices that may be left out behind what stands beside them.
+                if optional && (whole.contains_key("anyOf") || whole.contains_key("oneOf")) {
+                    whole.retain(|name, _| !beside.contains_key(name));
+                    beside.extend(whole);
+                    *members = beside;
+                } else {
+                    whole.extend(beside);
+                    *members = whole;
+                }
+            }
+            for (name, member) in members {
+                inline(member, definitions);
+                // As generators do, whose `items` are written schemas: the description first.
+                if name == "items"
+                    && let Ok(schema) = Schema::try_from(member.take())
+                {
+                    *member = json!(schema);
+                }
+            }
+        }
+        Value::Array(elements) => elements.iter_mut().for_each(|element| inline(element, definitions)),
+        _ => {}
+    }
 }
 
 impl Shapes {
     /// The shapes of an operation that reads `Q` and answers `A`, or `N` when there is nothing to return.
     #[must_use]
     pub fn of<Q: JsonSchema, A: JsonSchema, N: JsonSchema>() -> Self {
-        let mut settings = settings(Direction::Request);
-        settings.transforms.insert(0, Box::new(leave_to_domain));
-        let schema = bundle(&mut settings.into_generator(), SchemaGenerator::subschema_for::<Q>);
-        let request = RequestShape { schema: SchemaGenerator::subschema_for::<Q>, validator: validator(&schema) };
-        Self { request: Some(request), ..Self::without_request::<A, N>() }
+        Self { request: Some(Shape::Derived(SchemaGenerator::subschema_for::<Q>)), ..Self::without_request::<A, N>() }
     }
 
     /// The shapes of an operation that takes no payload and answers `A`, or `N` when there is nothing to return.
@@ -53,25 +135,26 @@ impl Shapes {
     pub fn without_request<A: JsonSchema, N: JsonSchema>() -> Self {
         Self {
             request: None,
-            answer: SchemaGenerator::subschema_for::<A>,
-            no_resource: SchemaGenerator::subschema_for::<N>,
+            answer: Shape::Derived(SchemaGenerator::subschema_for::<A>),
+            no_resource: Shape::Derived(SchemaGenerator::subschema_for::<N>),
+            validator: OnceLock::new(),
         }
     }
 
     /// The schema of the request payload, as the generator refers to it; `None` for an operation that takes none.
     pub fn request(&self, generator: &mut SchemaGenerator) -> Option<Schema> {
-        self.request.as_ref().map(|request| (request.schema)(generator))
+        self.request.as_ref().map(|request| request.schema(generator))
     }
 
     /// The schema of the answer that there is nothing, as the generator refers to it.
     pub fn no_resource(&self, generator: &mut SchemaGenerator) -> Schema {
-        (self.no_resource)(generator)
+        self.no_resource.schema(generator)
     }
 
     /// The schema of the answer: what was asked for, or why there is nothing. Its root is an object for the sake of MCP
     /// clients, which take no other output schema (trap T-29).
     pub fn response(&self, generator: &mut SchemaGenerator) -> Schema {
-        let (answer, no_resource) = ((self.answer)(generator), (self.no_resource)(generator));
+        let (answer, no_resource) = (self.answer.schema(generator), self.no_resource.schema(generator));
         schemars::json_schema!({ "type": "object", "oneOf": [answer, no_resource] })
     }
 
@@ -80,11 +163,57 @@ impl Shapes {
     /// # Errors
     /// [`Code::InvalidRequest`] for the first violation.
     pub fn check_request(&self, payload: &Value) -> Result<(), Refusal> {
-        match &self.request {
-            Some(request) => request.validator.validate(payload).map_err(|error| refusal(&error)),
-            None => Ok(()),
-        }
+        let Some(request) = &self.request else { return Ok(()) };
+        let validator = self.validator.get_or_init(|| {
+            let mut settings = settings(Direction::Request);
+            settings.transforms.insert(0, Box::new(leave_to_domain));
+            validator(&bundle(&mut settings.into_generator(), |generator| request.schema(generator)))
+        });
+        validator.validate(payload).map_err(|error| refusal(&error))
     }
+}
+
+/// Schemas of a release as a file states them.
+#[derive(Deserialize)]
+struct File {
+    /// By the name of an operation, the definitions of its request, if it takes one, and of its answer.
+    operations: Map<String, Value>,
+    #[serde(rename = "$defs")]
+    definitions: Map<String, Value>,
+}
+
+/// The files of a release: the first one tells the operations, and its definitions overrule those of the others.
+fn files(texts: &[&str]) -> (Map<String, Value>, Arc<Map<String, Value>>) {
+    let (mut operations, mut definitions) = (Map::new(), Map::new());
+    for text in texts.iter().rev() {
+        let file: File =
+            serde_json::from_str(text).unwrap_or_else(|error| unreachable!("the files of releases are JSON: {error}"));
+        operations = file.operations;
+        definitions.extend(file.definitions);
+    }
+    (operations, Arc::new(definitions))
+}
+
+/// The shapes of a release as files state them.
+pub(crate) fn stated(texts: &[&str]) -> HashMap<Operation, Shapes> {
+    let (operations, definitions) = files(texts);
+    let shape = |name: &Value| name.as_str().map(|name| Shape::Stated(name.to_owned(), Arc::clone(&definitions)));
+    let no_resource = Shape::Stated("ErrorResponse".to_owned(), Arc::clone(&definitions));
+    let shapes = operations.iter().filter_map(|(name, shapes)| {
+        let shapes = Shapes {
+            request: shape(&shapes[0]),
+            answer: shape(&shapes[1])?,
+            no_resource: no_resource.clone(),
+            validator: OnceLock::new(),
+        };
+        Some((Operation::named(name)?, shapes))
+    });
+    shapes.collect()
+}
+
+/// The definition of this name in the files of a release, as the generator refers to it.
+pub(crate) fn named(name: &str, texts: &[&str], generator: &mut SchemaGenerator) -> Schema {
+    Shape::Stated(name.to_owned(), files(texts).1).schema(generator)
 }
 
 /// Which way a document travels.
@@ -121,8 +250,7 @@ pub fn bundle(generator: &mut SchemaGenerator, root: impl FnOnce(&mut SchemaGene
     let root = root(generator);
     let mut definitions = generator.take_definitions(true);
     let mut schema = Map::from_iter([("$schema".to_owned(), Value::from(DRAFT))]);
-    let referred = root.get("$ref").and_then(Value::as_str).and_then(|reference| reference.strip_prefix("#/$defs/"));
-    let mut resolved = match referred.and_then(|name| definitions.shift_remove(name)) {
+    let mut resolved = match root.as_object().and_then(referred).and_then(|name| definitions.shift_remove(name)) {
         Some(definition) => Schema::try_from(definition).unwrap_or_default(),
         None => root.clone(),
     };

@@ -1,43 +1,230 @@
 //! Release 2026-01-11: checkouts, with lists where later releases have maps.
+//!
+//! In the next one payment handlers stand in the envelope by name, what is shown of a card has a place of its own, and a
+//! purchase is completed with a list of instruments.
+//!
+//! The founding document of checkouts over MCP stands between the two releases: it names this one and maps capabilities
+//! and handlers by name in `ucp`. Its callers call operations as JSON-RPC methods, which the binding of the next one does
+//! not, so that what is answered to a direct call is written as that document has it.
 
-use std::{marker::PhantomData, sync::LazyLock};
+use std::{collections::HashMap, slice, sync::LazyLock};
 
 use serde_json::{Map, Value, json};
-use ucp_core::Release;
+use ucp_core::{Operation, Release, Request, call::SaleRequest, negotiation::Active};
 
 use crate::{
     dialect::{Dialect, advertised, services},
-    founding::{
-        self, Founding,
-        purchase::{self, First},
-    },
-    merchant::MerchantShapes,
     offer::Offer,
-    purchase::PurchaseShapes,
-    site::{OPENAPI, OPENRPC, Site},
-    step::Step,
+    pre_catalog::{self, CARD, PreCatalog, SCHEMAS, modernize_payment},
+    purchase::payment::Handlers,
+    schema::{self, Shapes},
+    site::{OPENAPI, OPENRPC, Site, published_at},
+    splice::object as object_of,
+    upgrade::{Kept, Upgrade, Way, each_object, insert_before, object},
 };
 
 /// Release 2026-01-11.
-pub static V2026_01_11: Founding<First> = Founding {
+pub static V2026_01_11: PreCatalog = PreCatalog {
     release: RELEASE,
     offers: &OFFERS,
-    purchase: &PURCHASE,
-    merchants: &MERCHANTS,
+    shapes: &SHAPES,
     methods: true,
-    direct: purchase::direct,
+    metadata,
+    direct,
     profile,
-    step: &Step::NONE,
-    form: PhantomData,
+    upgrade: &UPGRADE,
 };
-
-static PURCHASE: LazyLock<PurchaseShapes> = LazyLock::new(PurchaseShapes::of::<First>);
-
-static MERCHANTS: LazyLock<MerchantShapes> = LazyLock::new(MerchantShapes::of::<First>);
 
 const RELEASE: Release = Release::V2026_01_11;
 
-static OFFERS: [Offer; 10] = founding::offers(RELEASE);
+static OFFERS: [Offer; 10] = pre_catalog::offers(RELEASE);
+
+static SHAPES: LazyLock<HashMap<Operation, Shapes>> =
+    LazyLock::new(|| schema::stated(&[include_str!("v2026_01_11/schemas.json"), SCHEMAS[0], SCHEMAS[1]]));
+
+static UPGRADE: Upgrade = Upgrade {
+    request: Way { up: request_up, down: request_down },
+    answer: Way { up: answer_up, down: answer_down },
+    kept: Kept { request: keep_stated, answer: |_, _| {} },
+};
+
+/// The `ucp` member of an answer, with capabilities one after the other.
+fn metadata(operation: Operation, active: &Active) -> Map<String, Value> {
+    let named = |(name, version)| json!({ "name": name, "version": version });
+    let capabilities: Value = active.relevant_to(operation.row().capability).map(named).collect();
+    Map::from_iter([("version".to_owned(), RELEASE.date().into()), ("capabilities".to_owned(), capabilities)])
+}
+
+/// Callers may say most of it in either way, so that reading them has made this step already.
+fn request_up(operation: Operation, payload: &mut Map<String, Value>) {
+    let instruments = object(payload, "payment").and_then(|payment| payment.get_mut("instruments")?.as_array_mut());
+    if let Some([Value::Object(only)]) = instruments.map(Vec::as_mut_slice)
+        && operation == Operation::CompleteCheckout
+    {
+        only.entry("selected").or_insert(Value::Bool(true));
+    }
+}
+
+fn request_down(operation: Operation, payload: &mut Map<String, Value>) {
+    if operation != Operation::CompleteCheckout {
+        return flatten_payment(payload);
+    }
+    let Some(Value::Object(mut payment)) = payload.shift_remove("payment") else { return };
+    each_object(&mut payment, "instruments", flatten_card);
+    let Some(Value::Array(instruments)) = payment.shift_remove("instruments") else { return };
+    let chosen = instruments.iter().position(|instrument| instrument["selected"] == true).unwrap_or_default();
+    if let Some(mut instrument) = instruments.into_iter().nth(chosen) {
+        if let Some(members) = instrument.as_object_mut() {
+            members.shift_remove("selected");
+        }
+        payload.insert("payment_data".to_owned(), instrument);
+    }
+}
+
+fn answer_up(operation: Operation, answer: &mut Map<String, Value>) {
+    let handlers = object(answer, "payment").and_then(|payment| payment.shift_remove("handlers"));
+    modernize_payment(operation, answer);
+    if object(answer, "payment").is_some_and(|payment| payment.is_empty()) {
+        answer.shift_remove("payment");
+    }
+    let Some(Value::Array(handlers)) = handlers else { return };
+    let mut named = Map::new();
+    for handler in handlers {
+        let Value::Object(mut handler) = handler else { continue };
+        let Some(Value::String(name)) = handler.shift_remove("name") else { continue };
+        if let Some(schema) = handler.shift_remove("config_schema") {
+            handler.insert("schema".to_owned(), schema);
+        }
+        if let Some(entries) = named.entry(name).or_insert_with(|| json!([])).as_array_mut() {
+            entries.push(Value::Object(handler));
+        }
+    }
+    if let Some(ucp) = object(answer, "ucp") {
+        ucp.entry("payment_handlers").or_insert(Value::Object(named));
+    }
+}
+
+fn answer_down(_: Operation, answer: &mut Map<String, Value>) {
+    let named = object(answer, "ucp").and_then(|ucp| ucp.shift_remove("payment_handlers"));
+    flatten_payment(answer);
+    let Some(Value::Object(named)) = named else { return };
+    let handlers = Value::from(listed(named));
+    match object(answer, "payment") {
+        Some(payment) => {
+            payment.shift_insert(0, "handlers".to_owned(), handlers);
+        }
+        None => {
+            let payment = json!({ "handlers": handlers });
+            insert_before(answer, "payment", payment, &["messages", "links", "continue_url", "expires_at"]);
+        }
+    }
+}
+
+/// Payment handlers one after the other, from lists by name.
+fn listed(named: Map<String, Value>) -> Vec<Value> {
+    let mut handlers = Vec::new();
+    for (name, entries) in named {
+        let Value::Array(entries) = entries else { continue };
+        for entry in entries {
+            let Value::Object(mut handler) = entry else { continue };
+            insert_before(&mut handler, "name", name.as_str().into(), &["version"]);
+            let schema = handler.shift_remove("schema").unwrap_or_default();
+            let card = || Value::from(published_at(RELEASE, "schemas/shopping/types/card_payment_instrument.json"));
+            let kinds = handler.shift_remove("available_instruments").unwrap_or_default();
+            let of = |kind: &Value| if kind["type"] == "card" { card() } else { schema.clone() };
+            let schemas: Value = kinds.as_array().into_iter().flatten().map(of).collect();
+            insert_before(&mut handler, "config_schema", schema, &["config"]);
+            if !handler.contains_key("instrument_schemas") {
+                insert_before(&mut handler, "instrument_schemas", schemas, &["config"]);
+            }
+            handlers.push(Value::Object(handler));
+        }
+    }
+    handlers
+}
+
+/// Says which instrument is chosen beside them, and leaves those out that are no cards.
+fn flatten_payment(document: &mut Map<String, Value>) {
+    let Some(payment) = object(document, "payment") else { return };
+    let mut selected = None;
+    each_object(payment, "instruments", |instrument| {
+        if instrument.shift_remove("selected") == Some(Value::Bool(true)) && selected.is_none() {
+            selected = instrument.get("id").cloned();
+        }
+        flatten_card(instrument);
+    });
+    if let Some(instruments) = payment.get_mut("instruments").and_then(Value::as_array_mut) {
+        instruments.retain(|instrument| {
+            instrument["type"] == "card" && instrument["brand"].is_string() && instrument["last_digits"].is_string()
+        });
+        if instruments.is_empty() {
+            payment.shift_remove("instruments");
+        }
+    }
+    if let Some(selected) = selected {
+        insert_before(payment, "selected_instrument_id", selected, &["instruments"]);
+    }
+}
+
+/// Puts what is shown of a card beside its type, as far as it is of the form that the release has for it.
+fn flatten_card(instrument: &mut Map<String, Value>) {
+    if instrument.get("type").and_then(Value::as_str) != Some("card") {
+        return;
+    }
+    let Some(Value::Object(mut display)) = instrument.shift_remove("display") else { return };
+    for (old, new) in CARD {
+        let fits = |shown: &Value| match old {
+            "expiry_month" | "expiry_year" => shown.is_i64(),
+            "rich_card_art" => shown.as_str().is_some_and(|address| address.starts_with("https://")),
+            _ => shown.is_string(),
+        };
+        if let Some(shown) = display.shift_remove(new).filter(fits) {
+            insert_before(instrument, old, shown, &["billing_address", "credential"]);
+        }
+    }
+}
+
+/// Whether the only instrument that pays was called the chosen one.
+fn keep_stated(payload: &Value, request: &mut Request) {
+    if let Request::Sale(SaleRequest::CompleteCheckout(request)) = request
+        && let [only] = request.tenders.as_mut_slice()
+    {
+        only.instrument.selected = payload["payment"]["instruments"][0]["selected"].as_bool();
+    }
+}
+
+/// A checkout of 2026-01-11 as the founding document has it. Other documents stay as they are, and so do those that were
+/// signed: what the platform gets is what the signature is about.
+fn direct(document: String) -> String {
+    let Ok(mut answer) = serde_json::from_str::<Value>(&document) else { return document };
+    if answer.get("ap2").is_some() {
+        return document;
+    }
+    let Some(listed) = answer["ucp"]["capabilities"].as_array() else { return document };
+    let capabilities: Map<_, _> = listed
+        .iter()
+        .filter_map(|entry| Some((entry["name"].as_str()?.to_owned(), json!([{ "version": entry["version"] }]))))
+        .collect();
+    let mut handlers = Map::new();
+    for handler in answer["payment"]["handlers"].as_array().into_iter().flatten() {
+        let Some(name) = handler["name"].as_str() else { continue };
+        let entry = json!({
+            "id": handler["id"],
+            "version": handler["version"],
+            "spec": handler["spec"],
+            "schema": handler["config_schema"],
+            "config": handler["config"],
+        });
+        if let Some(entries) = handlers.entry(name).or_insert_with(|| json!([])).as_array_mut() {
+            entries.push(entry);
+        }
+    }
+    answer["ucp"]["capabilities"] = Value::Object(capabilities);
+    if answer.get("payment").is_some() {
+        answer["ucp"]["payment_handlers"] = Value::Object(handlers);
+    }
+    answer.to_string()
+}
 
 /// A profile with one object per service, capabilities as an array, and payment handlers beside `ucp`.
 fn profile(dialect: &dyn Dialect, site: &Site<'_>) -> Value {
@@ -70,6 +257,8 @@ fn profile(dialect: &dyn Dialect, site: &Site<'_>) -> Value {
         entry
     };
     let capabilities: Vec<_> = advertised(dialect, site).map(capability).collect();
+    let handlers: Vec<_> =
+        site.handlers.iter().flat_map(|handler| listed(object_of(&Handlers::from(slice::from_ref(handler))))).collect();
     let mut profile = Map::from_iter([
         (
             "ucp".to_owned(),
@@ -79,7 +268,7 @@ fn profile(dialect: &dyn Dialect, site: &Site<'_>) -> Value {
                 "capabilities": capabilities,
             }),
         ),
-        ("payment".to_owned(), json!({ "handlers": purchase::handlers(site.handlers) })),
+        ("payment".to_owned(), json!({ "handlers": handlers })),
     ]);
     if !site.keys.is_empty() {
         profile.insert("signing_keys".to_owned(), site.keys.into());

@@ -1,47 +1,33 @@
 //! Release 2026-04-08: the first one with a catalog.
+//!
+//! In the next one consent is given per purpose with its origin, destinations say what they are, texts about deliveries
+//! may have several forms, and measures are integers.
 
-mod step;
+use std::{collections::HashMap, sync::LazyLock};
 
-use std::sync::LazyLock;
-
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use ucp_core::{
-    Operation, Outcome, Refusal, Release, Request,
-    catalog::product::{Product, UnitPrice},
-    message::Message,
-    negotiation::Active,
+    Answer, Operation, Release, Request,
+    catalog::{lookup::Listing, product},
     operation::{
         AP2_MANDATE, BUYER_CONSENT, CART, CATALOG_LOOKUP, CATALOG_SEARCH, CHECKOUT, DISCOUNT, FULFILLMENT, MERCHANT,
         ORDER,
     },
-    purchase::{
-        buyer::Consent,
-        payment::{Declaration, Instrument},
-    },
+    purchase::{buyer::Consent, draft::Draft},
 };
 
 use crate::{
-    catalog::{
-        CatalogShapes, Form, request, response,
-        shape::{LookupVariant, ProductMembers, VariantMembers},
-    },
+    catalog::unit_price::{UnitPrice, older},
     dialect::Dialect,
-    encoded::Encoded,
-    envelope::{self, CheckoutSuccess, ErrorResponse, Success},
-    merchant::{self, MerchantShapes},
     offer::{MANDATE_FORMATS, Offer},
     profile,
     purchase::{
-        self, PurchaseShapes,
-        consent::{Answers, AnswersRequest},
-        payment::Payment,
-        request::{CompleteCheckoutRequest, CreateCheckoutRequest},
+        consent::{Answers, AnswersRequest, Decisions, DecisionsRequest},
+        request::draft,
     },
-    request::decode,
-    schema::Shapes,
+    schema::{self, Shapes},
     site::Site,
-    splice::{members, object},
-    step::Step,
+    upgrade::{Kept, Upgrade, Way, each_destination, each_option, each_variant, insert_before, object},
 };
 
 /// Release 2026-04-08.
@@ -68,70 +54,8 @@ const OFFERS: &[Offer] = &[
     Offer::root(MERCHANT, VERSION, "specification/merchant", "schemas/menu/merchant.json"),
 ];
 
-static CATALOG: LazyLock<CatalogShapes> = LazyLock::new(CatalogShapes::of::<V2026_04_08>);
-
-static PURCHASE: LazyLock<PurchaseShapes> = LazyLock::new(PurchaseShapes::of::<V2026_04_08>);
-
-static MERCHANT_SHAPES: LazyLock<MerchantShapes> = LazyLock::new(MerchantShapes::of::<V2026_04_08>);
-
-impl Form for V2026_04_08 {
-    type Context = request::Context;
-    type Metadata = Success<'static>;
-    type Message = Message;
-    type NoResource = ErrorResponse<'static>;
-    type Product = ProductMembers<'static>;
-    type Variant = VariantMembers<'static, UnitPrice>;
-    type LookupVariant = LookupVariant<Self::Variant>;
-
-    fn variant(&self, product: &Product, position: usize) -> Box<str> {
-        members(&response::variant(product, position, Some))
-    }
-}
-
-impl purchase::Form for V2026_04_08 {
-    type Context = request::Context;
-    type ConsentRequest = AnswersRequest;
-    type CreateRequest = CreateCheckoutRequest<Self::Context, Self::ConsentRequest>;
-    type CompleteRequest = CompleteCheckoutRequest;
-    type Metadata<'a> = Success<'a>;
-    type CheckoutMetadata<'a> = CheckoutSuccess<'a>;
-    type Consent<'a> = Answers<'a>;
-    type Description<'a> = &'a str;
-    type Payment<'a> = Payment<'a>;
-    type Message<'a> = &'a Message;
-    type NoResource = ErrorResponse<'static>;
-
-    const CARTS: bool = true;
-    const TYPED_DESTINATIONS: bool = false;
-
-    fn metadata(operation: Operation, active: &Active) -> Success<'_> {
-        Success::new(Release::V2026_04_08, operation, active)
-    }
-
-    fn checkout_metadata<'a>(
-        operation: Operation,
-        active: &'a Active,
-        handlers: &'a [Declaration],
-    ) -> CheckoutSuccess<'a> {
-        CheckoutSuccess::new(Release::V2026_04_08, operation, active, handlers)
-    }
-
-    fn consent(consent: &Consent) -> Answers<'_> {
-        consent.into()
-    }
-
-    fn description(text: &str) -> Self::Description<'_> {
-        text
-    }
-
-    fn payment<'a>(_: &'a [Declaration], instruments: &'a [Instrument]) -> Option<Payment<'a>> {
-        Payment::of(instruments)
-    }
-
-    fn message(message: &Message) -> &Message {
-        message
-    }
-}
+static SHAPES: LazyLock<HashMap<Operation, Shapes>> =
+    LazyLock::new(|| schema::stated(&[include_str!("v2026_04_08/schemas.json")]));
 
 impl Dialect for V2026_04_08 {
     fn release(&self) -> Release {
@@ -143,40 +67,147 @@ impl Dialect for V2026_04_08 {
     }
 
     fn shapes(&self, operation: Operation) -> Option<&'static Shapes> {
-        CATALOG.named(operation).or_else(|| PURCHASE.named(operation)).or_else(|| MERCHANT_SHAPES.named(operation))
+        SHAPES.get(&operation)
     }
 
-    fn normalize(&self, operation: Operation, payload: &mut Value) {
-        match operation {
-            Operation::SearchCatalog | Operation::LookupCatalog | Operation::GetProduct => request::modernize(payload),
-            Operation::SearchMerchants | Operation::GetMerchant => merchant::request::modernize(payload),
-            _ => request::modernize_context(payload),
-        }
-    }
-
-    fn decode(
-        &self,
-        operation: Operation,
-        id: Option<&str>,
-        payload: Value,
-        languages: &[String],
-    ) -> Result<Request, Refusal> {
-        decode::<Self>(operation, id, payload, languages)
-    }
-
-    fn encode(&self, operation: Operation, outcome: &Outcome, active: &Active) -> Encoded {
-        envelope::encode(self, operation, outcome, active)
-    }
-
-    fn metadata(&self, operation: Operation, active: &Active) -> Map<String, Value> {
-        object(&Success::new(Release::V2026_04_08, operation, active))
-    }
-
-    fn step(&self) -> &'static Step {
-        &step::STEP
+    fn upgrade(&self) -> Option<&'static Upgrade> {
+        Some(&UPGRADE)
     }
 
     fn profile(&self, site: &Site<'_>) -> Value {
         profile::profile(self, site, &["signing_keys"])
     }
+}
+
+static UPGRADE: Upgrade = Upgrade {
+    request: Way { up: request_up, down: request_down },
+    answer: Way { up: answer_up, down: answer_down },
+    kept: Kept { request: keep_stated, answer: keep_answered },
+};
+
+/// What destinations are, by the kind of the method.
+const ADDRESS: &str = "shipping_address";
+const PLACE: &str = "business_location";
+
+fn request_up(_: Operation, payload: &mut Map<String, Value>) {
+    consent_up(payload);
+    type_destinations(payload);
+}
+
+fn request_down(_: Operation, payload: &mut Map<String, Value>) {
+    consent_down(payload);
+    untype_destinations(payload);
+}
+
+fn answer_up(_: Operation, answer: &mut Map<String, Value>) {
+    consent_up(answer);
+    type_destinations(answer);
+    each_option(answer, |option| {
+        if let Some(description) = option.get_mut("description").filter(|description| description.is_string()) {
+            *description = json!({ "plain": description.take() });
+        }
+    });
+    each_variant(answer, |variant| {
+        rewrite(variant, "unit_price", |stated| {
+            let stated: product::UnitPrice = serde_json::from_value(stated).ok()?;
+            serde_json::to_value(UnitPrice::exact(&stated)?).ok()
+        });
+    });
+}
+
+fn answer_down(_: Operation, answer: &mut Map<String, Value>) {
+    consent_down(answer);
+    untype_destinations(answer);
+    each_option(answer, |option| {
+        rewrite(option, "description", |description| match description {
+            Value::Object(mut forms) => ["plain", "markdown"].iter().find_map(|form| forms.shift_remove(*form)),
+            text => Some(text),
+        });
+    });
+    each_variant(answer, |variant| rewrite(variant, "unit_price", |stated| older(&stated)));
+}
+
+/// Consent as it was stated: also for purposes that the next release has no names for.
+fn keep_stated(payload: &Value, request: &mut Request) {
+    let Some(Draft { buyer: Some(buyer), .. }) = draft(request) else { return };
+    if let Some(stated) = payload["buyer"].get("consent") {
+        buyer.consent = serde_json::from_value::<AnswersRequest>(stated.clone()).ok().map(Into::into);
+    }
+}
+
+/// Consent as it is kept, and unit prices as merchants state them, which are not always whole steps of one unit.
+fn keep_answered(answer: &Answer, body: &mut Map<String, Value>) {
+    let buyer = match answer {
+        Answer::Cart(view) => view.cart.draft.buyer.as_ref(),
+        Answer::Checkout(view) => view.checkout.draft.buyer.as_ref(),
+        _ => None,
+    };
+    if let Some(kept) = buyer.and_then(|buyer| buyer.consent.as_ref())
+        && let Some(consent) = object(body, "buyer").and_then(|buyer| buyer.get_mut("consent"))
+    {
+        *consent = json!(Answers::from(kept));
+    }
+    let mut prices = unit_prices(answer).into_iter();
+    each_variant(body, |variant| {
+        if let Some(Some(price)) = prices.next() {
+            insert_before(variant, "unit_price", json!(price), &["availability"]);
+        }
+    });
+}
+
+/// The unit prices of the variants in an answer, in their order.
+fn unit_prices(answer: &Answer) -> Vec<Option<&product::UnitPrice>> {
+    fn listed(listing: &Listing) -> impl Iterator<Item = Option<&product::UnitPrice>> {
+        listing.variants.iter().map(|listed| listing.product.variants[listed.position].unit_price.as_ref())
+    }
+    match answer {
+        Answer::Products(found) => found.products.iter().flat_map(listed).collect(),
+        Answer::ProductsById(resolved) => resolved.products.iter().flat_map(listed).collect(),
+        Answer::Product(detail) => {
+            detail.variants.iter().map(|position| detail.product.variants[*position].unit_price.as_ref()).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Says a member otherwise, or leaves it out where that is not possible.
+fn rewrite(members: &mut Map<String, Value>, name: &str, otherwise: impl FnOnce(Value) -> Option<Value>) {
+    let Some(value) = members.get_mut(name) else { return };
+    match otherwise(value.take()) {
+        Some(rewritten) => *value = rewritten,
+        None => {
+            members.shift_remove(name);
+        }
+    }
+}
+
+fn consent_up(document: &mut Map<String, Value>) {
+    let Some(buyer) = object(document, "buyer") else { return };
+    rewrite(buyer, "consent", |stated| {
+        let consent: Consent = serde_json::from_value::<AnswersRequest>(stated).ok()?.into();
+        serde_json::to_value(Decisions::from(&consent)).ok()
+    });
+}
+
+fn consent_down(document: &mut Map<String, Value>) {
+    let Some(buyer) = object(document, "buyer") else { return };
+    rewrite(buyer, "consent", |stated| {
+        let consent: Consent = serde_json::from_value::<DecisionsRequest>(stated).ok()?.into();
+        serde_json::to_value(Answers::from(&consent)).ok()
+    });
+}
+
+fn type_destinations(document: &mut Map<String, Value>) {
+    each_destination(document, |method, destination| {
+        let kind = if method == Some("pickup") { PLACE } else { ADDRESS };
+        destination.entry("type").or_insert_with(|| kind.into());
+    });
+}
+
+fn untype_destinations(document: &mut Map<String, Value>) {
+    each_destination(document, |_, destination| {
+        if destination.get("type").is_some_and(|kind| kind == ADDRESS || kind == PLACE) {
+            destination.shift_remove("type");
+        }
+    });
 }

@@ -4,13 +4,15 @@
 //! product is priced in the same currency and has one value on every option axis; these are invariants that the record
 //! checks before it is stored.
 
+use std::sync::OnceLock;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value};
 
 use crate::{
     money::{Price, PriceRange},
-    rendering::Renderings,
+    rendering::Rendering,
 };
 
 /// A text in one or more formats; at least one is present.
@@ -307,8 +309,8 @@ pub struct Product {
     pub metadata: Option<Map<String, Value>>,
     /// Members that no rule speaks about, carried as they came.
     pub extra: Map<String, Value>,
-    /// The product as JSON, one text per release.
-    pub renderings: Renderings,
+    /// The product as JSON, made when it is first asked for.
+    pub rendering: OnceLock<Rendering>,
 }
 
 impl Product {

@@ -5,7 +5,10 @@
 //! `weight_grams`, `digital`. This is the line format of `ucp-gateway import` and the form in which the embedded shop
 //! keeps products. A record that passed [`Record::check`] presents without failing.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    sync::OnceLock,
+};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -17,10 +20,7 @@ use super::{
         SelectedOption, Seller, UnitPrice, Variant,
     },
 };
-use crate::{
-    money::{Amount, Currency, Price, PriceRange},
-    rendering::Renderings,
-};
+use crate::money::{Amount, Currency, Price, PriceRange};
 
 /// A product as a merchant states it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -467,7 +467,7 @@ impl Record {
             tags: self.tags.clone(),
             metadata: self.metadata.clone(),
             extra: self.extra.clone(),
-            renderings: Renderings::default(),
+            rendering: OnceLock::new(),
         }
     }
 }

@@ -4,7 +4,10 @@
 //! log and a count. That is a product without a name or without a variant; a variant without an identifier of its own,
 //! without a price in the product's currency, or without a value on each option.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::OnceLock,
+};
 
 use serde_json::Map;
 use ucp_core::{
@@ -12,7 +15,6 @@ use ucp_core::{
         Availability, Barcode, Category, Combination, Description, Media, OptionValue, Product, ProductOption, Variant,
     },
     money::{Currency, Price, PriceRange},
-    rendering::Renderings,
 };
 use url::Url;
 
@@ -116,7 +118,7 @@ pub(super) fn with_variants(product: &Product, more: impl IntoIterator<Item = Va
         tags: product.tags.clone(),
         metadata: product.metadata.clone(),
         extra: product.extra.clone(),
-        renderings: Renderings::default(),
+        rendering: OnceLock::new(),
     }
 }
 
@@ -234,7 +236,7 @@ impl Builder<'_> {
                 .and_then(text::line)
                 .map(|vendor| Map::from_iter([("vendor".to_owned(), vendor.into())])),
             extra: Map::new(),
-            renderings: Renderings::default(),
+            rendering: OnceLock::new(),
         };
         Ok(Built { product, unknown })
     }

@@ -1,7 +1,6 @@
 //! What platforms ask of the catalog.
 //!
-//! Requests have had this shape since 2026-04-08. `C` is what a release lets platforms say about the buyer's
-//! circumstances. The spellings of this project's founding documents, which are older, are taken in every release.
+//! The spellings of this project's founding documents, which are older, are taken in every release.
 
 use schemars::JsonSchema;
 use serde::{
@@ -15,33 +14,28 @@ use ucp_core::{
     money::Amount,
 };
 
-/// What a release lets platforms say about the buyer's circumstances.
-pub(crate) trait Circumstances: DeserializeOwned + JsonSchema + Default + Into<Context> {}
-
-impl<C: DeserializeOwned + JsonSchema + Default + Into<Context>> Circumstances for C {}
-
 /// A search, in the domain's words.
 ///
 /// # Errors
 /// What the schema does not see.
-pub(crate) fn search<C: Circumstances>(payload: Value, languages: &[String]) -> Result<search::Request, Refusal> {
-    Ok(parsed::<SearchRequest<C>>(payload)?.into_domain(languages))
+pub(crate) fn search(payload: Value, languages: &[String]) -> Result<search::Request, Refusal> {
+    Ok(parsed::<SearchRequest>(payload)?.into_domain(languages))
 }
 
 /// A lookup, in the domain's words.
 ///
 /// # Errors
 /// What the schema does not see.
-pub(crate) fn lookup<C: Circumstances>(payload: Value, languages: &[String]) -> Result<lookup::Request, Refusal> {
-    Ok(parsed::<LookupRequest<C>>(payload)?.into_domain(languages))
+pub(crate) fn lookup(payload: Value, languages: &[String]) -> Result<lookup::Request, Refusal> {
+    Ok(parsed::<LookupRequest>(payload)?.into_domain(languages))
 }
 
 /// What a product page is asked, in the domain's words.
 ///
 /// # Errors
 /// What the schema does not see.
-pub(crate) fn product<C: Circumstances>(payload: Value, languages: &[String]) -> Result<detail::Request, Refusal> {
-    Ok(parsed::<ProductRequest<C>>(payload)?.into_domain(languages))
+pub(crate) fn product(payload: Value, languages: &[String]) -> Result<detail::Request, Refusal> {
+    Ok(parsed::<ProductRequest>(payload)?.into_domain(languages))
 }
 
 /// A payload as its wire type. What the schema accepts parses, so that a failure here is one the schema cannot see.
@@ -89,14 +83,15 @@ pub(crate) fn rename(object: &mut Map<String, Value>, old: &str, new: &str) {
     ]),
     example = json!({ "query": "blue running shoes", "filters": { "price": { "max": 15000 } }, "pagination": { "limit": 3 } })
 )]
-pub(crate) struct SearchRequest<C> {
+pub(crate) struct SearchRequest {
     /// The words to look for.
     #[serde(default)]
     #[schemars(length(max = 4_096))]
     query: Option<String>,
     /// The buyer's circumstances.
     #[serde(default)]
-    context: Option<C>,
+    #[schemars(with = "Option<ContextRequest>")]
+    context: Option<Context>,
     #[expect(dead_code, reason = "part of the shape; never decides about an answer")]
     #[serde(default)]
     signals: Option<Signals>,
@@ -114,7 +109,7 @@ pub(crate) struct SearchRequest<C> {
 /// What to look up.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "LookupRequest", example = json!({ "ids": ["prod_abc123", "TMX-GRN-11"], "context": { "currency": "EUR" } }))]
-pub(crate) struct LookupRequest<C> {
+pub(crate) struct LookupRequest {
     /// Product ids, variant ids, SKUs, handles and barcodes, in any mixture; at most 100 different ones.
     #[schemars(length(min = 1))]
     ids: Vec<String>,
@@ -123,7 +118,8 @@ pub(crate) struct LookupRequest<C> {
     filters: Option<SearchFilters>,
     /// The buyer's circumstances.
     #[serde(default)]
-    context: Option<C>,
+    #[schemars(with = "Option<ContextRequest>")]
+    context: Option<Context>,
     #[expect(dead_code, reason = "part of the shape; never decides about an answer")]
     #[serde(default)]
     signals: Option<Signals>,
@@ -138,7 +134,7 @@ pub(crate) struct LookupRequest<C> {
     rename = "GetProductRequest",
     example = json!({ "id": "prod_abc123", "selected": [{ "name": "Color", "label": "Blue" }], "preferences": ["Color", "Size"] })
 )]
-pub(crate) struct ProductRequest<C> {
+pub(crate) struct ProductRequest {
     /// A product id or a variant id.
     id: String,
     /// The buyer's choices so far, at most one per option. A variant id overrules them.
@@ -154,7 +150,8 @@ pub(crate) struct ProductRequest<C> {
     filters: Option<SearchFilters>,
     /// The buyer's circumstances.
     #[serde(default)]
-    context: Option<C>,
+    #[schemars(with = "Option<ContextRequest>")]
+    context: Option<Context>,
     #[expect(dead_code, reason = "part of the shape; never decides about an answer")]
     #[serde(default)]
     signals: Option<Signals>,
@@ -187,6 +184,33 @@ pub(crate) struct Context {
     /// Claims about benefits the buyer is entitled to. Unknown ones are ignored.
     #[serde(default)]
     pub(crate) eligibility: Option<Vec<Claim>>,
+}
+
+/// The buyer's circumstances, as hints: they choose language and currency where the shop has them.
+#[expect(dead_code, reason = "states a shape and is never built")]
+#[derive(Debug, JsonSchema)]
+#[schemars(rename = "Context")]
+pub(crate) struct ContextRequest {
+    #[serde(flatten)]
+    hints: Context,
+    /// A place of the business that the buyer prefers, by the business's identifier.
+    #[serde(default)]
+    location: Option<String>,
+    /// The payment handlers that the buyer prefers, the most wanted first.
+    #[serde(default)]
+    payment: Option<Vec<PreferredHandler>>,
+}
+
+/// A payment handler that the buyer prefers.
+#[expect(dead_code, reason = "states a shape and is never built")]
+#[derive(Debug, JsonSchema)]
+struct PreferredHandler {
+    /// Its reverse-domain name.
+    #[schemars(regex(pattern = r"^[a-z](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9_-]*[a-z0-9_])?)+$"))]
+    handler: String,
+    /// The types of instruments that the buyer prefers there, the most wanted first.
+    #[serde(default)]
+    types: Option<Vec<String>>,
 }
 
 /// A claim, by reverse-domain name.
@@ -264,8 +288,8 @@ pub(crate) fn limit<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option
 }
 
 impl Context {
-    fn into_domain(this: Option<impl Into<Self>>, languages: &[String]) -> catalog::Context {
-        let this = this.map(Into::into).unwrap_or_default();
+    fn into_domain(this: Option<Self>, languages: &[String]) -> catalog::Context {
+        let this = this.unwrap_or_default();
         catalog::Context {
             country: this.address_country,
             languages: this.language.into_iter().chain(languages.iter().cloned()).collect(),
@@ -286,7 +310,7 @@ impl SearchFilters {
     }
 }
 
-impl<C: Circumstances> SearchRequest<C> {
+impl SearchRequest {
     fn into_domain(self, languages: &[String]) -> search::Request {
         let pagination = self.pagination.unwrap_or_default();
         search::Request {
@@ -299,7 +323,7 @@ impl<C: Circumstances> SearchRequest<C> {
     }
 }
 
-impl<C: Circumstances> LookupRequest<C> {
+impl LookupRequest {
     fn into_domain(self, languages: &[String]) -> lookup::Request {
         lookup::Request {
             ids: self.ids,
@@ -309,7 +333,7 @@ impl<C: Circumstances> LookupRequest<C> {
     }
 }
 
-impl<C: Circumstances> ProductRequest<C> {
+impl ProductRequest {
     fn into_domain(self, languages: &[String]) -> detail::Request {
         detail::Request {
             id: self.id,

@@ -8,42 +8,43 @@ use ucp_core::{
         search::Found,
         selection::Signal,
     },
+    message::Message,
     rendering::Rendering,
 };
 
 use super::{
-    Form,
     shape::{
         DetailOption, DetailOptionValue, InputCorrelation, OptionValue, Pagination, ProductMembers, ProductOption,
         VariantMembers,
     },
+    unit_price::UnitPrice,
 };
-use crate::splice::{Document, json};
+use crate::splice::{Document, json, members};
 
 /// About how long a variant is.
 const VARIANT: usize = 1_024;
 
 /// Adds the members of an answer to `search_catalog`.
-pub(crate) fn search(form: &impl Form, root: &mut Document, found: &Found) {
-    listings(form, root, &found.products);
+pub(crate) fn search(root: &mut Document, found: &Found) {
+    listings(root, &found.products);
     root.name("pagination").value(&Pagination {
         cursor: found.cursor.as_deref(),
         has_next_page: found.cursor.is_some(),
         total_count: found.total,
     });
-    form.notes(root, &found.messages);
+    notes(root, &found.messages);
 }
 
 /// Adds the members of an answer to `lookup_catalog`.
-pub(crate) fn lookup(form: &impl Form, root: &mut Document, resolved: &Resolved) {
-    listings(form, root, &resolved.products);
-    form.notes(root, &resolved.messages);
+pub(crate) fn lookup(root: &mut Document, resolved: &Resolved) {
+    listings(root, &resolved.products);
+    notes(root, &resolved.messages);
 }
 
 /// Adds the members of an answer to `get_product`.
-pub(crate) fn get_product(form: &impl Form, root: &mut Document, detail: &Detail) {
+pub(crate) fn get_product(root: &mut Document, detail: &Detail) {
     let product = &*detail.product;
-    let rendering = rendering(form, product);
+    let rendering = rendering(product);
     root.name("product").object(|object| {
         object.raw(&rendering.members);
         if !product.options.is_empty() {
@@ -54,53 +55,59 @@ pub(crate) fn get_product(form: &impl Form, root: &mut Document, detail: &Detail
         }
         object.name("variants").array(|variants| {
             for position in &detail.variants {
-                variants.object(|object| object.raw(variant_members(form, product, rendering, *position)));
+                variants.object(|object| object.raw(variant_members(product, rendering, *position)));
             }
         });
     });
-    form.notes(root, &detail.messages);
+    notes(root, &detail.messages);
 }
 
 /// About how long a list of products will be, rather too much than too little.
-pub(crate) fn expected_listings(form: &impl Form, listings: &[Listing]) -> usize {
+pub(crate) fn expected_listings(listings: &[Listing]) -> usize {
     let listed = |listing: &Listing| {
-        let rendering = rendering(form, &listing.product);
+        let rendering = rendering(&listing.product);
         rendering.members.len() + rendering.options.len() + listing.variants.len() * VARIANT
     };
     listings.iter().map(listed).sum()
 }
 
 /// About how long a product in full will be, rather too much than too little.
-pub(crate) fn expected_detail(form: &impl Form, detail: &Detail) -> usize {
-    let rendering = rendering(form, &detail.product);
+pub(crate) fn expected_detail(detail: &Detail) -> usize {
+    let rendering = rendering(&detail.product);
     // Signals are longer than the values they stand beside.
     let variant = detail
         .variants
         .first()
-        .map_or(0, |position| variant_members(form, &detail.product, rendering, *position).len() + VARIANT / 16);
+        .map_or(0, |position| variant_members(&detail.product, rendering, *position).len() + VARIANT / 16);
     rendering.members.len() + 4 * rendering.options.len() + detail.variants.len() * variant
 }
 
-fn listings(form: &impl Form, root: &mut Document, listings: &[Listing]) {
-    root.name("products").array(|products| listings.iter().for_each(|listing| listed(form, products, listing)));
+fn listings(root: &mut Document, listings: &[Listing]) {
+    root.name("products").array(|products| listings.iter().for_each(|listing| listed(products, listing)));
 }
 
-fn listed(form: &impl Form, products: &mut Document, listing: &Listing) {
-    let rendering = rendering(form, &listing.product);
+fn listed(products: &mut Document, listing: &Listing) {
+    let rendering = rendering(&listing.product);
     products.object(|object| {
         object.raw(&rendering.members);
         object.raw(&rendering.options);
         object.name("variants").array(|variants| {
             for ListedVariant { position, inputs } in &listing.variants {
                 variants.object(|object| {
-                    object.raw(variant_members(form, &listing.product, rendering, *position));
+                    object.raw(variant_members(&listing.product, rendering, *position));
                     if !inputs.is_empty() {
-                        form.correlate(object, &inputs.iter().map(correlation).collect::<Vec<_>>());
+                        object.name("inputs").value(&inputs.iter().map(correlation).collect::<Vec<_>>());
                     }
                 });
             }
         });
     });
+}
+
+fn notes(root: &mut Document, messages: &[Message]) {
+    if !messages.is_empty() {
+        root.name("messages").value(messages);
+    }
 }
 
 fn correlation(input: &Input) -> InputCorrelation<'_> {
@@ -121,24 +128,19 @@ fn signalled<'a>(axis: &'a product::ProductOption, signals: &[Signal]) -> Detail
     DetailOption { name: &axis.name, values: axis.values.iter().zip(signals).map(value).collect() }
 }
 
-fn rendering<'a>(form: &impl Form, product: &'a product::Product) -> &'a Rendering {
-    product.renderings.get_or_render(form.release(), || {
+fn rendering(product: &product::Product) -> &Rendering {
+    product.rendering.get_or_init(|| {
         let options = if product.options.is_empty() {
             Box::default()
         } else {
             format!("\"options\":{}", json(&options(product))).into()
         };
-        Rendering::new(form.product(product), options, product.variants.len())
+        Rendering::new(members(&product_members(product)), options, product.variants.len())
     })
 }
 
-fn variant_members<'a>(
-    form: &impl Form,
-    product: &product::Product,
-    rendering: &'a Rendering,
-    position: usize,
-) -> &'a str {
-    rendering.variant(position, || form.variant(product, position))
+fn variant_members<'a>(product: &product::Product, rendering: &'a Rendering, position: usize) -> &'a str {
+    rendering.variant(position, || members(&variant(product, position)))
 }
 
 fn options(product: &product::Product) -> Vec<ProductOption<'_>> {
@@ -157,7 +159,7 @@ fn options(product: &product::Product) -> Vec<ProductOption<'_>> {
 }
 
 /// What is the same in every answer about a product.
-pub(crate) fn product(product: &product::Product) -> ProductMembers<'_> {
+fn product_members(product: &product::Product) -> ProductMembers<'_> {
     ProductMembers {
         id: &product.id,
         handle: product.handle.as_deref(),
@@ -175,12 +177,8 @@ pub(crate) fn product(product: &product::Product) -> ProductMembers<'_> {
     }
 }
 
-/// The variant at `position`, its price for a standard quantity written by `unit_price`.
-pub(crate) fn variant<'a, U>(
-    product: &'a product::Product,
-    position: usize,
-    unit_price: impl FnOnce(&'a product::UnitPrice) -> Option<U>,
-) -> VariantMembers<'a, U> {
+/// The variant at `position`.
+fn variant(product: &product::Product, position: usize) -> VariantMembers<'_> {
     let variant = &product.variants[position];
     VariantMembers {
         id: &variant.id,
@@ -193,7 +191,7 @@ pub(crate) fn variant<'a, U>(
         categories: &variant.categories,
         price: variant.price,
         list_price: variant.list_price,
-        unit_price: variant.unit_price.as_ref().and_then(unit_price),
+        unit_price: variant.unit_price.as_ref().and_then(UnitPrice::exact),
         availability: &variant.availability,
         options: product.selection_of(position).into(),
         media: &variant.media,

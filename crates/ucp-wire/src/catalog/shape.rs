@@ -1,9 +1,7 @@
 //! The shapes of answers about the catalog.
 //!
 //! Some of these types are written out ([`ProductMembers`], [`VariantMembers`]); the ones that compose them only state a
-//! shape, because answers are spliced from serialised parts. What differs between releases is a parameter: `S` is the
-//! protocol metadata, `N` a message, `P` the members of a product, `V` those of a variant, `U` the price of a standard
-//! quantity.
+//! shape, because answers are spliced from serialised parts.
 #![expect(dead_code, reason = "composing types state shapes and are never built")]
 
 use std::borrow::Cow;
@@ -13,43 +11,47 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use ucp_core::{
     catalog::product::{Availability, Barcode, Category, Description, Media, Rating, SelectedOption, Seller},
+    message::Message,
     money::{Price, PriceRange},
 };
+
+use super::unit_price::UnitPrice;
+use crate::envelope::Success;
 
 /// Products that match a search.
 #[derive(Debug, JsonSchema)]
 #[schemars(rename = "SearchResponse")]
-pub(crate) struct SearchResponse<S, P, N> {
-    pub(crate) ucp: S,
+pub(crate) struct SearchResponse {
+    pub(crate) ucp: Success<'static>,
     /// The products, the best match first.
-    pub(crate) products: Vec<P>,
+    pub(crate) products: Vec<Product>,
     pub(crate) pagination: Pagination<'static>,
     /// Notes.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) messages: Option<Vec<N>>,
+    pub(crate) messages: Option<Vec<Message>>,
 }
 
 /// Products that the identifiers of a request name.
 #[derive(Debug, JsonSchema)]
 #[schemars(rename = "LookupResponse")]
-pub(crate) struct LookupResponse<S, P, N> {
-    pub(crate) ucp: S,
+pub(crate) struct LookupResponse {
+    pub(crate) ucp: Success<'static>,
     /// Each product once.
-    pub(crate) products: Vec<P>,
+    pub(crate) products: Vec<LookupProduct>,
     /// Notes; `not_found` with the identifier as content for each one that names nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) messages: Option<Vec<N>>,
+    pub(crate) messages: Option<Vec<Message>>,
 }
 
 /// A product in full.
 #[derive(Debug, JsonSchema)]
 #[schemars(rename = "GetProductResponse")]
-pub(crate) struct ProductResponse<S, P, N> {
-    pub(crate) ucp: S,
-    pub(crate) product: P,
+pub(crate) struct ProductResponse {
+    pub(crate) ucp: Success<'static>,
+    pub(crate) product: DetailProduct,
     /// Notes.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) messages: Option<Vec<N>>,
+    pub(crate) messages: Option<Vec<Message>>,
 }
 
 /// Which page this is.
@@ -108,7 +110,7 @@ pub(crate) struct ProductMembers<'a> {
 /// A variant: one combination of option values that can be bought.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Variant")]
-pub(crate) struct VariantMembers<'a, U> {
+pub(crate) struct VariantMembers<'a> {
     /// The identifier of the variant; what carts and checkouts take.
     pub(crate) id: &'a str,
     /// The merchant's stock keeping unit.
@@ -138,7 +140,7 @@ pub(crate) struct VariantMembers<'a, U> {
     pub(crate) list_price: Option<Price>,
     /// What a standard quantity of it costs.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) unit_price: Option<U>,
+    pub(crate) unit_price: Option<UnitPrice<'a>>,
     /// Whether it can be bought.
     pub(crate) availability: &'a Availability,
     /// Its value on every option.
@@ -166,37 +168,37 @@ pub(crate) struct VariantMembers<'a, U> {
 /// A product with its featured variant.
 #[derive(Debug, JsonSchema)]
 #[schemars(rename = "Product")]
-pub(crate) struct Product<P, V> {
+pub(crate) struct Product {
     #[serde(flatten)]
-    pub(crate) members: P,
+    pub(crate) members: ProductMembers<'static>,
     /// The options along which its variants differ.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) options: Option<Vec<ProductOption<'static>>>,
     /// The featured variant.
     #[schemars(length(min = 1))]
-    pub(crate) variants: Vec<V>,
+    pub(crate) variants: Vec<VariantMembers<'static>>,
 }
 
 /// A product with the variants that identifiers of the request led to.
 #[derive(Debug, JsonSchema)]
 #[schemars(rename = "LookupProduct")]
-pub(crate) struct LookupProduct<P, V> {
+pub(crate) struct LookupProduct {
     #[serde(flatten)]
-    pub(crate) members: P,
+    pub(crate) members: ProductMembers<'static>,
     /// The options along which its variants differ.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) options: Option<Vec<ProductOption<'static>>>,
     /// The variants that identifiers led to.
     #[schemars(length(min = 1))]
-    pub(crate) variants: Vec<V>,
+    pub(crate) variants: Vec<LookupVariant>,
 }
 
 /// A variant, and which identifiers led to it.
 #[derive(Debug, JsonSchema)]
 #[schemars(rename = "LookupVariant")]
-pub(crate) struct LookupVariant<V> {
+pub(crate) struct LookupVariant {
     #[serde(flatten)]
-    pub(crate) members: V,
+    pub(crate) members: VariantMembers<'static>,
     /// The identifiers of the request that led to this variant.
     #[schemars(length(min = 1))]
     pub(crate) inputs: Vec<InputCorrelation<'static>>,
@@ -215,9 +217,9 @@ pub(crate) struct InputCorrelation<'a> {
 /// A product with signals on its option values, relative to `selected`.
 #[derive(Debug, JsonSchema)]
 #[schemars(rename = "DetailProduct")]
-pub(crate) struct DetailProduct<P, V> {
+pub(crate) struct DetailProduct {
     #[serde(flatten)]
-    pub(crate) members: P,
+    pub(crate) members: ProductMembers<'static>,
     /// The options, with what choosing each value would lead to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) options: Option<Vec<DetailOption<'static>>>,
@@ -226,7 +228,7 @@ pub(crate) struct DetailProduct<P, V> {
     pub(crate) selected: Option<Vec<SelectedOption>>,
     /// The variants that match the effective selection, the featured one first.
     #[schemars(length(min = 1))]
-    pub(crate) variants: Vec<V>,
+    pub(crate) variants: Vec<VariantMembers<'static>>,
 }
 
 /// An option along which variants differ.

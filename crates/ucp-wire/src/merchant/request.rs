@@ -17,7 +17,7 @@ use ucp_core::{
     purchase::buyer,
 };
 
-use crate::catalog::request::{self as catalog, Circumstances, Signals};
+use crate::catalog::request::{self as catalog, ContextRequest, Signals};
 
 /// A category none of whose parts is blank: of each something is neither `>` nor white space, as Unicode has it.
 const CATEGORY: &str = concat!(
@@ -185,15 +185,15 @@ struct MerchantPagination {
     "distance": { "center": { "latitude": 37.7898, "longitude": -122.3942 }, "max": 5000 },
     "filters": { "hours": { "open_at": "2026-11-20T18:30:00-08:00" } },
 }))]
-#[serde(bound = "C: DeserializeOwned")]
-pub(crate) struct LocationSearchRequest<C> {
+pub(crate) struct LocationSearchRequest {
     /// The words to look for.
     #[serde(default)]
     #[schemars(length(max = 4_096))]
     query: Option<String>,
     /// The buyer's circumstances.
     #[serde(default)]
-    context: Option<C>,
+    #[schemars(with = "Option<ContextRequest>")]
+    context: Option<catalog::Context>,
     #[expect(dead_code, reason = "part of the shape; never decides about an answer")]
     #[serde(default)]
     signals: Option<Signals>,
@@ -215,8 +215,7 @@ pub(crate) struct LocationSearchRequest<C> {
 /// What locations to look up. What is demanded beside the identifiers narrows what they name.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "LocationLookupRequest", example = json!({ "ids": ["loc_night_owl_soma"] }))]
-#[serde(bound = "C: DeserializeOwned")]
-pub(crate) struct LocationLookupRequest<C> {
+pub(crate) struct LocationLookupRequest {
     /// Identifiers of locations; at most 100 different ones are looked up.
     #[schemars(length(min = 1))]
     ids: Vec<String>,
@@ -232,7 +231,8 @@ pub(crate) struct LocationLookupRequest<C> {
     filters: Option<LocationFilter>,
     /// The buyer's circumstances.
     #[serde(default)]
-    context: Option<C>,
+    #[schemars(with = "Option<ContextRequest>")]
+    context: Option<catalog::Context>,
     #[expect(dead_code, reason = "part of the shape; never decides about an answer")]
     #[serde(default)]
     signals: Option<Signals>,
@@ -339,11 +339,8 @@ pub(crate) fn get_merchant(id: String, payload: Value, languages: &[String]) -> 
 ///
 /// # Errors
 /// What the schema does not see.
-pub(crate) fn search_locations<C: Circumstances>(
-    payload: Value,
-    languages: &[String],
-) -> Result<location::SearchRequest, Refusal> {
-    let stated: LocationSearchRequest<C> = parsed(payload)?;
+pub(crate) fn search_locations(payload: Value, languages: &[String]) -> Result<location::SearchRequest, Refusal> {
+    let stated: LocationSearchRequest = parsed(payload)?;
     let LocationPagination { cursor, limit } = stated.pagination.unwrap_or_default();
     Ok(location::SearchRequest {
         query: stated.query,
@@ -358,11 +355,8 @@ pub(crate) fn search_locations<C: Circumstances>(
 ///
 /// # Errors
 /// What the schema does not see.
-pub(crate) fn lookup_locations<C: Circumstances>(
-    payload: Value,
-    languages: &[String],
-) -> Result<location::LookupRequest, Refusal> {
-    let stated: LocationLookupRequest<C> = parsed(payload)?;
+pub(crate) fn lookup_locations(payload: Value, languages: &[String]) -> Result<location::LookupRequest, Refusal> {
+    let stated: LocationLookupRequest = parsed(payload)?;
     Ok(location::LookupRequest {
         ids: stated.ids,
         demands: demands(stated.distance, stated.serves, stated.filters),
@@ -404,8 +398,8 @@ fn names(here: Map<String, Value>, within: Map<String, Value>, inner: &str) -> V
     here.into_iter().map(|(name, _)| name).chain(within).collect()
 }
 
-fn context<C: Circumstances>(context: Option<C>, languages: &[String]) -> merchant::Context {
-    let stated: catalog::Context = context.map(Into::into).unwrap_or_default();
+fn context(stated: Option<catalog::Context>, languages: &[String]) -> merchant::Context {
+    let stated = stated.unwrap_or_default();
     merchant::Context {
         country: stated.address_country,
         region: stated.address_region,

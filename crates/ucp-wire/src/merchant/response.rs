@@ -1,9 +1,8 @@
-//! Merchants and locations as callers of a release get them.
+//! Writing merchants and locations.
 
 use ucp_core::{
-    Operation,
+    Operation, Release,
     merchant::{detail, listing::Listing, location, record, search},
-    message::Message,
     negotiation::Active,
 };
 
@@ -11,60 +10,52 @@ use super::shape::{
     Geo, GetMerchantResponse, Location, LocationInput, LocationLookupResponse, LocationSearchResponse, LookupLocation,
     Merchant, MerchantSearchResponse,
 };
-use crate::{catalog::shape::Pagination, purchase::Form, splice::json};
+use crate::{catalog::shape::Pagination, envelope::Success, splice::json};
 
 /// A page of merchants. `active` is what was negotiated with the caller.
-pub(crate) fn search_merchants<F: Form>(operation: Operation, found: &search::Found, active: &Active) -> String {
+pub(crate) fn search_merchants(operation: Operation, found: &search::Found, active: &Active) -> String {
     json(&MerchantSearchResponse {
-        ucp: F::metadata(operation, active),
+        ucp: Success::new(Release::NEWEST, operation, active),
         merchants: found.merchants.iter().map(merchant).collect(),
         pagination: pagination(found.cursor.as_deref(), found.total),
-        messages: messages::<F>(&found.messages),
+        messages: &found.messages,
     })
 }
 
 /// One merchant.
-pub(crate) fn get_merchant<F: Form>(operation: Operation, detail: &detail::Detail, active: &Active) -> String {
+pub(crate) fn get_merchant(operation: Operation, detail: &detail::Detail, active: &Active) -> String {
     json(&GetMerchantResponse {
-        ucp: F::metadata(operation, active),
+        ucp: Success::new(Release::NEWEST, operation, active),
         merchant: detail.merchant.as_ref().map(merchant),
-        messages: messages::<F>(&detail.messages),
+        messages: &detail.messages,
     })
 }
 
 /// A page of locations.
-pub(crate) fn search_locations<F: Form>(operation: Operation, found: &location::Found, active: &Active) -> String {
+pub(crate) fn search_locations(operation: Operation, found: &location::Found, active: &Active) -> String {
     json(&LocationSearchResponse {
-        ucp: F::metadata(operation, active),
+        ucp: Success::new(Release::NEWEST, operation, active),
         locations: found.locations.iter().map(|listed| place(listed.location(), listed.name())).collect(),
         pagination: pagination(found.cursor.as_deref(), found.total),
-        messages: messages::<F>(&found.messages),
+        messages: &found.messages,
     })
 }
 
 /// The locations that identifiers name.
-pub(crate) fn lookup_locations<F: Form>(
-    operation: Operation,
-    resolved: &location::Resolved,
-    active: &Active,
-) -> String {
+pub(crate) fn lookup_locations(operation: Operation, resolved: &location::Resolved, active: &Active) -> String {
     json(&LocationLookupResponse {
-        ucp: F::metadata(operation, active),
+        ucp: Success::new(Release::NEWEST, operation, active),
         locations: resolved
             .locations
             .iter()
             .map(|found| LookupLocation { location: place(found.location(), found.name()), inputs: inputs(found) })
             .collect(),
-        messages: messages::<F>(&resolved.messages),
+        messages: &resolved.messages,
     })
 }
 
 fn inputs(listed: &location::Listed) -> Vec<LocationInput<'_>> {
     listed.inputs.iter().map(|id| LocationInput { id }).collect()
-}
-
-fn messages<F: Form>(messages: &[Message]) -> Vec<F::Message<'_>> {
-    messages.iter().map(F::message).collect()
 }
 
 fn pagination(cursor: Option<&str>, total_count: Option<u64>) -> Pagination<'_> {

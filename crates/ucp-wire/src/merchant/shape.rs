@@ -1,4 +1,4 @@
-//! The shapes of answers about merchants and locations. `S` is the protocol metadata of a release, `N` a message of it.
+//! The shapes of answers about merchants and locations.
 
 use std::collections::BTreeMap;
 
@@ -11,61 +11,62 @@ use ucp_core::{
         hours::{DailyHours, ExceptionHours},
         record::{Amenity, CombinedMethod, FulfillmentConfig, PostalAddress},
     },
+    message::Message,
     purchase::buyer,
 };
 
-use crate::catalog::shape::Pagination;
+use crate::{catalog::shape::Pagination, envelope::Success};
 
 /// Merchants that a search found.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "MerchantSearchResponse")]
-pub(crate) struct MerchantSearchResponse<'a, S, N> {
-    pub(crate) ucp: S,
+pub(crate) struct MerchantSearchResponse<'a> {
+    pub(crate) ucp: Success<'a>,
     /// The merchants, the best match first.
     pub(crate) merchants: Vec<Merchant<'a>>,
     pub(crate) pagination: Pagination<'a>,
     /// Notes.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) messages: Vec<N>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub(crate) messages: &'a [Message],
 }
 
 /// A merchant, or why there is none to show.
 #[derive(Debug, Serialize, JsonSchema)]
 // What some releases answer where nothing can be returned has a status, and would fit otherwise.
 #[schemars(rename = "GetMerchantResponse", extend("not" = { "required": ["status"] }))]
-pub(crate) struct GetMerchantResponse<'a, S, N> {
-    pub(crate) ucp: S,
+pub(crate) struct GetMerchantResponse<'a> {
+    pub(crate) ucp: Success<'a>,
     /// The merchant; absent where there is none to show.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) merchant: Option<Merchant<'a>>,
     /// Notes, such as `NOT_FOUND`.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) messages: Vec<N>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub(crate) messages: &'a [Message],
 }
 
 /// Locations that a search found.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "LocationSearchResponse")]
-pub(crate) struct LocationSearchResponse<'a, S, N> {
-    pub(crate) ucp: S,
+pub(crate) struct LocationSearchResponse<'a> {
+    pub(crate) ucp: Success<'a>,
     /// The locations, the best match first.
     pub(crate) locations: Vec<Location<'a>>,
     pub(crate) pagination: Pagination<'a>,
     /// Notes.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) messages: Vec<N>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub(crate) messages: &'a [Message],
 }
 
 /// Locations that identifiers name.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "LocationLookupResponse")]
-pub(crate) struct LocationLookupResponse<'a, S, N> {
-    pub(crate) ucp: S,
+pub(crate) struct LocationLookupResponse<'a> {
+    pub(crate) ucp: Success<'a>,
     /// Each location once.
     pub(crate) locations: Vec<LookupLocation<'a>>,
     /// Notes.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) messages: Vec<N>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub(crate) messages: &'a [Message],
 }
 
 /// A merchant of a directory.

@@ -6,7 +6,7 @@ use ucp_core::call::DirectoryRequest;
 use ucp_core::{Operation, Release, Request, merchant::port::Policy};
 
 use crate::{
-    dialect::read,
+    codec::read,
     releases::dialect,
     schema::{self, Direction},
 };

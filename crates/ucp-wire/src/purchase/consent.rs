@@ -13,6 +13,8 @@ use ucp_core::{
     purchase::buyer::{Consent, Purpose},
 };
 
+use crate::splice::object;
+
 /// The purposes that both forms know.
 const ANALYTICS: &str = "dev.ucp.consent.analytics";
 const PREFERENCES: &str = "dev.ucp.consent.preferences";
@@ -108,7 +110,7 @@ impl<'a> From<&'a Consent> for Answers<'a> {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "ConsentRequest", extend("propertyNames" = { "pattern": REVERSE_DOMAIN }))]
 #[serde(transparent)]
-pub(crate) struct DecisionsRequest(BTreeMap<String, DecisionRequest>);
+pub(crate) struct DecisionsRequest(#[schemars(with = "BTreeMap<String, DecisionRequest>")] BTreeMap<String, Purpose>);
 
 /// Who says what the buyer decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -120,7 +122,8 @@ enum Source {
 }
 
 /// A decision about a purpose.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[expect(dead_code, reason = "states a shape and is never built")]
+#[derive(Debug, JsonSchema)]
 #[schemars(rename = "ConsentPurposeRequest")]
 struct DecisionRequest {
     /// Whether the buyer agreed.
@@ -141,7 +144,8 @@ struct DecisionRequest {
 }
 
 /// A decision about a part of a purpose.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[expect(dead_code, reason = "states a shape and is never built")]
+#[derive(Debug, JsonSchema)]
 #[schemars(rename = "ConsentSegmentRequest")]
 struct SegmentRequest {
     /// Whether the buyer agreed.
@@ -190,67 +194,33 @@ struct Segment<'a> {
 }
 
 /// What is known of a decision beside the decision, as [`Purpose::extra`] keeps it.
-#[derive(Default, Serialize, Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(default)]
 struct Kept {
-    #[serde(skip_serializing_if = "Option::is_none")]
     source: Option<Source>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     description: Option<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     links: Vec<Link>,
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     segments: BTreeMap<String, KeptSegment>,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
 struct KeptSegment {
     granted: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     source: Option<Source>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     description: Option<String>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     links: Vec<Link>,
-}
-
-impl From<DecisionRequest> for Purpose {
-    fn from(stated: DecisionRequest) -> Self {
-        let segment = |SegmentRequest { granted, source, description, links }| KeptSegment {
-            granted,
-            source,
-            description,
-            links: links.unwrap_or_default(),
-        };
-        let segments = stated.segments.unwrap_or_default();
-        let kept = Kept {
-            source: stated.source,
-            description: stated.description,
-            links: stated.links.unwrap_or_default(),
-            segments: segments.into_iter().map(|(name, stated)| (name, segment(stated))).collect(),
-        };
-        let extra = match serde_json::to_value(kept) {
-            Ok(Value::Object(members)) => members,
-            _ => Map::new(),
-        };
-        Self { granted: stated.granted, extra }
-    }
 }
 
 impl From<DecisionsRequest> for Consent {
     fn from(DecisionsRequest(mut stated): DecisionsRequest) -> Self {
-        let mut known = |name: &str| stated.remove(name).map(Purpose::from);
-        let consent = Self {
-            analytics: known(ANALYTICS),
-            preferences: known(PREFERENCES),
-            marketing: known(MARKETING),
-            sale_of_data: known(SALE_OF_DATA),
-            extra: Map::new(),
-        };
-        let others = stated.into_iter().filter_map(|(name, decision)| {
-            serde_json::to_value(Purpose::from(decision)).ok().map(|decision| (name, decision))
-        });
-        Self { extra: others.collect(), ..consent }
+        Self {
+            analytics: stated.remove(ANALYTICS),
+            preferences: stated.remove(PREFERENCES),
+            marketing: stated.remove(MARKETING),
+            sale_of_data: stated.remove(SALE_OF_DATA),
+            extra: object(&stated),
+        }
     }
 }
 

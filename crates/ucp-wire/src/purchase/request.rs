@@ -12,9 +12,11 @@ use serde::{
 };
 use serde_json::{Map, Number, Value, json};
 use ucp_core::{
-    Operation, Refusal, checkout,
+    Operation, Refusal, Request,
+    call::SaleRequest,
+    checkout,
     purchase::{
-        buyer::{Buyer, Consent},
+        buyer::Buyer,
         draft::{Circumstances, DestinationDraft, Draft, FulfillmentDraft, GroupDraft, LineDraft, MethodDraft},
         line_item::MAX_QUANTITY,
         mandate::Mandate,
@@ -22,27 +24,30 @@ use ucp_core::{
     },
 };
 
-use super::{Form, address::AddressRequest, consent::is_reverse_domain, payment::PaymentRequest};
-use crate::catalog::request::{self as catalog, Signals};
+use super::{
+    address::AddressRequest,
+    consent::{DecisionsRequest, is_reverse_domain},
+    payment::PaymentRequest,
+};
+use crate::catalog::request::{self as catalog, ContextRequest, Signals};
 
 /// A cart's contents.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[expect(dead_code, reason = "states a shape and is never built")]
+#[derive(Debug, JsonSchema)]
 #[schemars(
     rename = "CartRequest",
     example = json!({ "line_items": [{ "item": { "id": "var_small" }, "quantity": 2 }], "context": { "address_country": "US" } })
 )]
-#[serde(bound = "C: DeserializeOwned, K: DeserializeOwned")]
-pub(crate) struct CartRequest<C, K> {
+pub(crate) struct CartRequest {
     /// Everything that is to be in the cart.
     #[schemars(length(max = 1_000))]
     line_items: Vec<LineItemRequest>,
     /// The buyer.
     #[serde(default)]
-    buyer: Option<BuyerRequest<K>>,
+    buyer: Option<BuyerRequest>,
     /// The buyer's circumstances.
     #[serde(default)]
-    context: Option<C>,
-    #[expect(dead_code, reason = "part of the shape; never decides about an answer")]
+    context: Option<ContextRequest>,
     #[serde(default)]
     signals: Option<Signals>,
     #[serde(default)]
@@ -53,7 +58,8 @@ pub(crate) struct CartRequest<C, K> {
 }
 
 /// What to buy.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[expect(dead_code, reason = "states a shape and is never built")]
+#[derive(Debug, JsonSchema)]
 #[schemars(
     rename = "CheckoutRequest",
     example = json!({
@@ -65,18 +71,16 @@ pub(crate) struct CartRequest<C, K> {
         }] }] },
     })
 )]
-#[serde(bound = "C: DeserializeOwned, K: DeserializeOwned")]
-pub(crate) struct CheckoutRequest<C, K> {
+pub(crate) struct CheckoutRequest {
     /// Everything that is to be bought.
     #[schemars(length(max = 1_000))]
     line_items: Vec<LineItemRequest>,
     /// The buyer.
     #[serde(default)]
-    buyer: Option<BuyerRequest<K>>,
+    buyer: Option<BuyerRequest>,
     /// The buyer's circumstances.
     #[serde(default)]
-    context: Option<C>,
-    #[expect(dead_code, reason = "part of the shape; never decides about an answer")]
+    context: Option<ContextRequest>,
     #[serde(default)]
     signals: Option<Signals>,
     #[serde(default)]
@@ -93,14 +97,14 @@ pub(crate) struct CheckoutRequest<C, K> {
 }
 
 /// What to buy: line items, or the contents of a cart.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[expect(dead_code, reason = "states a shape and is never built")]
+#[derive(Debug, JsonSchema)]
 #[schemars(
     rename = "CreateCheckoutRequest",
     extend("anyOf" = [{ "required": ["line_items"] }, { "required": ["cart_id"] }]),
     example = json!({ "line_items": [{ "item": { "id": "var_small" }, "quantity": 2 }], "buyer": { "email": "jane@example.com" } })
 )]
-#[serde(bound = "C: DeserializeOwned, K: DeserializeOwned")]
-pub(crate) struct CreateCheckoutRequest<C, K> {
+pub(crate) struct CreateCheckoutRequest {
     /// The cart to buy; its contents overrule `line_items`, `buyer` and `context`.
     #[serde(default)]
     #[schemars(length(max = 1_024))]
@@ -111,11 +115,10 @@ pub(crate) struct CreateCheckoutRequest<C, K> {
     line_items: Vec<LineItemRequest>,
     /// The buyer.
     #[serde(default)]
-    buyer: Option<BuyerRequest<K>>,
+    buyer: Option<BuyerRequest>,
     /// The buyer's circumstances.
     #[serde(default)]
-    context: Option<C>,
-    #[expect(dead_code, reason = "part of the shape; never decides about an answer")]
+    context: Option<ContextRequest>,
     #[serde(default)]
     signals: Option<Signals>,
     #[serde(default)]
@@ -132,7 +135,8 @@ pub(crate) struct CreateCheckoutRequest<C, K> {
 }
 
 /// What pays.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[expect(dead_code, reason = "states a shape and is never built")]
+#[derive(Debug, JsonSchema)]
 #[schemars(
     rename = "CompleteCheckoutRequest",
     example = json!({ "payment": { "instruments": [{
@@ -142,26 +146,22 @@ pub(crate) struct CreateCheckoutRequest<C, K> {
 )]
 pub(crate) struct CompleteCheckoutRequest {
     /// The instruments, with what pays.
-    #[expect(dead_code, reason = "part of the shape; read on its own")]
     payment: PaymentRequest,
-    #[expect(dead_code, reason = "part of the shape; never decides about an answer")]
     #[serde(default)]
     signals: Option<Signals>,
-    #[expect(dead_code, reason = "part of the shape; what was stated before stays")]
     #[serde(default)]
     attribution: Option<AttributionRequest>,
     /// The buyer's agreement.
-    #[expect(dead_code, reason = "part of the shape; read on its own")]
     #[serde(default)]
     ap2: Option<Ap2Request>,
 }
 
 /// The buyer's agreement (extension `ap2_mandate`).
-#[derive(Debug, Deserialize, JsonSchema)]
+#[expect(dead_code, reason = "states a shape and is never built")]
+#[derive(Debug, JsonSchema)]
 #[schemars(rename = "Ap2Request")]
-pub(crate) struct Ap2Request {
+struct Ap2Request {
     /// The SD-JWT with key binding by which the buyer agrees to the checkout as it was answered.
-    #[expect(dead_code, reason = "part of the shape; read on its own")]
     #[serde(default)]
     #[schemars(length(max = MAX_MANDATE))]
     checkout_mandate: Option<String>,
@@ -205,9 +205,7 @@ fn quantity<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error>
 
 /// The buyer.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[schemars(rename = "BuyerRequest")]
-#[serde(bound = "K: DeserializeOwned")]
-struct BuyerRequest<K> {
+struct BuyerRequest {
     /// Given name.
     #[serde(default)]
     #[schemars(length(max = 1_024))]
@@ -226,13 +224,13 @@ struct BuyerRequest<K> {
     phone_number: Option<String>,
     /// What the buyer agreed to.
     #[serde(default)]
-    consent: Option<K>,
+    consent: Option<DecisionsRequest>,
     #[serde(flatten)]
     extra: Map<String, Value>,
 }
 
-impl<K: Into<Consent>> From<BuyerRequest<K>> for Buyer {
-    fn from(stated: BuyerRequest<K>) -> Self {
+impl From<BuyerRequest> for Buyer {
+    fn from(stated: BuyerRequest) -> Self {
         Self {
             first_name: stated.first_name,
             last_name: stated.last_name,
@@ -343,18 +341,20 @@ impl From<FulfillmentDestinationRequest> for DestinationDraft {
     }
 }
 
-/// What all requests state that have lines.
-struct Stated<C, K> {
+/// The members of all requests that have lines.
+#[derive(Deserialize)]
+struct Stated {
+    #[serde(default)]
     line_items: Vec<LineItemRequest>,
-    buyer: Option<BuyerRequest<K>>,
-    context: Option<C>,
+    buyer: Option<BuyerRequest>,
+    context: Option<catalog::Context>,
     attribution: Option<AttributionRequest>,
     discounts: Option<DiscountsRequest>,
     fulfillment: Option<FulfillmentRequest>,
     payment: Option<PaymentRequest>,
 }
 
-impl<C: catalog::Circumstances, K: Into<Consent>> Stated<C, K> {
+impl Stated {
     /// The domain's words for it. `context` is the circumstances as they came.
     fn draft(self, context: Option<Map<String, Value>>, languages: &[String]) -> Draft {
         let line = |line: LineItemRequest| LineDraft {
@@ -373,7 +373,7 @@ impl<C: catalog::Circumstances, K: Into<Consent>> Stated<C, K> {
             selected_destination_id: method.selected_destination_id,
             groups: method.groups.into_iter().map(group).collect(),
         };
-        let circumstances = circumstances(self.context.map(Into::into).unwrap_or_default(), languages);
+        let circumstances = circumstances(self.context.unwrap_or_default(), languages);
         let context_stated = context.map(|mut stated| {
             if stated.contains_key("eligibility") {
                 stated.insert("eligibility".to_owned(), circumstances.eligibility.clone().into());
@@ -418,65 +418,45 @@ fn circumstances(context: catalog::Context, languages: &[String]) -> Circumstanc
     }
 }
 
-/// What is to be in a cart.
+/// The contents of a cart. Members that only checkouts have are left alone.
 ///
 /// # Errors
 /// What the schema does not see.
-pub(crate) fn cart<F: Form>(payload: Value, languages: &[String]) -> Result<Draft, Refusal> {
-    let context = stated_context::<F>(&payload);
-    let stated: CartRequest<F::Context, F::ConsentRequest> = parsed(payload)?;
-    let stated = Stated {
-        line_items: stated.line_items,
-        buyer: stated.buyer,
-        context: stated.context,
-        attribution: stated.attribution,
-        discounts: stated.discounts,
-        fulfillment: None,
-        payment: None,
-    };
-    Ok(stated.draft(context, languages))
-}
-
-/// What is to be bought.
-///
-/// # Errors
-/// What the schema does not see.
-pub(crate) fn checkout<F: Form>(payload: Value, languages: &[String]) -> Result<Draft, Refusal> {
-    let context = stated_context::<F>(&payload);
-    let stated: CheckoutRequest<F::Context, F::ConsentRequest> = parsed(payload)?;
-    let stated = Stated {
-        line_items: stated.line_items,
-        buyer: stated.buyer,
-        context: stated.context,
-        attribution: stated.attribution,
-        discounts: stated.discounts,
-        fulfillment: stated.fulfillment,
-        payment: stated.payment,
-    };
-    Ok(stated.draft(context, languages))
-}
-
-/// What a checkout is to be made of.
-///
-/// # Errors
-/// What the schema does not see.
-pub(crate) fn create_checkout<F: Form>(payload: Value, languages: &[String]) -> Result<checkout::Create, Refusal> {
-    if !F::CARTS {
-        return Ok(checkout::Create { draft: checkout::<F>(payload, languages)?, cart_id: None });
+pub(crate) fn cart(mut payload: Value, languages: &[String]) -> Result<Draft, Refusal> {
+    if let Some(members) = payload.as_object_mut() {
+        members.shift_remove("fulfillment");
+        members.shift_remove("payment");
     }
-    let context = stated_context::<F>(&payload);
-    let stated: CreateCheckoutRequest<F::Context, F::ConsentRequest> = parsed(payload)?;
-    let cart_id = stated.cart_id;
-    let stated = Stated {
-        line_items: stated.line_items,
-        buyer: stated.buyer,
-        context: stated.context,
-        attribution: stated.attribution,
-        discounts: stated.discounts,
-        fulfillment: stated.fulfillment,
-        payment: stated.payment,
-    };
-    Ok(checkout::Create { draft: stated.draft(context, languages), cart_id })
+    checkout(payload, languages)
+}
+
+/// The contents of a checkout.
+///
+/// # Errors
+/// What the schema does not see.
+pub(crate) fn checkout(payload: Value, languages: &[String]) -> Result<Draft, Refusal> {
+    let context = payload.get("context").and_then(Value::as_object).cloned();
+    Ok(parsed::<Stated>(payload)?.draft(context, languages))
+}
+
+/// What a checkout is made of: line items, or the contents of a cart.
+///
+/// # Errors
+/// What the schema does not see.
+pub(crate) fn create_checkout(payload: Value, languages: &[String]) -> Result<checkout::Create, Refusal> {
+    let cart_id = payload.get("cart_id").and_then(Value::as_str).map(str::to_owned);
+    Ok(checkout::Create { draft: checkout(payload, languages)?, cart_id })
+}
+
+/// The draft that a request states, if it states one.
+pub(crate) fn draft(request: &mut Request) -> Option<&mut Draft> {
+    match request {
+        Request::Sale(SaleRequest::CreateCart(request)) => Some(&mut request.draft),
+        Request::Sale(SaleRequest::UpdateCart(request)) => Some(&mut request.draft),
+        Request::Sale(SaleRequest::CreateCheckout(request)) => Some(&mut request.draft),
+        Request::Sale(SaleRequest::UpdateCheckout(request)) => Some(&mut request.draft),
+        _ => None,
+    }
 }
 
 /// What pays.
@@ -491,11 +471,6 @@ pub(crate) fn tenders(mut payload: Value) -> Result<Vec<Tender>, Refusal> {
 /// What proves that the buyer agrees.
 pub(crate) fn mandate(payload: &Value) -> Option<Mandate> {
     payload.get("ap2")?.get("checkout_mandate")?.as_str().map(|text| Mandate::new(text.to_owned()))
-}
-
-/// The circumstances as they came, in releases that give them back.
-fn stated_context<F: Form>(payload: &Value) -> Option<Map<String, Value>> {
-    payload.get("context").and_then(Value::as_object).filter(|_| F::CARTS).cloned()
 }
 
 /// The resource that is meant, which the payload may name once more (trap T-12).

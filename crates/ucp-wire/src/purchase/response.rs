@@ -1,45 +1,47 @@
-//! Carts, checkouts and orders as callers of a release get them.
+//! Writing carts, checkouts and orders.
 
 use std::borrow::Cow;
 
 use ucp_core::{
-    Operation, cart, checkout,
-    message::Message,
+    Operation, Release, cart, checkout,
     negotiation::Active,
     operation::{BUYER_CONSENT, CART, CHECKOUT, DISCOUNT, FULFILLMENT},
     order,
-    purchase::{buyer, discount, fulfillment, fulfillment::MethodKind, line_item, totals, totals::TotalKind},
+    purchase::{buyer, discount, fulfillment, fulfillment::MethodKind, line_item, totals},
 };
 
 use super::{
-    Form,
+    payment::Payment,
     shape::{
-        Adjustment, Allocation, AppliedDiscount, Buyer, Cart, Checkout, Discounts, Expectation, Fulfillment,
+        Adjustment, Allocation, AppliedDiscount, Buyer, Cart, Checkout, Described, Discounts, Expectation, Fulfillment,
         FulfillmentAvailableMethod, FulfillmentDestination, FulfillmentEvent, FulfillmentGroup, FulfillmentMethod,
         FulfillmentOption, Item, LineItem, LineQuantity, Order, OrderConfirmation, OrderFulfillment, OrderLineItem,
         OrderQuantity, Total,
     },
 };
-use crate::splice::json;
+use crate::{
+    envelope::{CheckoutSuccess, Success},
+    splice::json,
+};
 
 /// The members that a destination has beside its address.
 const OF_DESTINATIONS: [&str; 4] = ["type", "id", "name", "address"];
 
 /// A cart. `active` is what was negotiated with the caller.
-pub(crate) fn cart<F: Form>(operation: Operation, view: &cart::View, active: &Active) -> String {
+pub(crate) fn cart(operation: Operation, view: &cart::View, active: &Active) -> String {
     let cart = &view.cart;
     let extended = |extension: &str| active.relevant_to(CART).any(|(name, _)| name == extension);
     json(&Cart {
-        ucp: F::metadata(operation, active),
+        ucp: Success::new(Release::NEWEST, operation, active),
         id: &cart.id,
-        line_items: lines::<F>(&cart.line_items),
-        buyer: cart.draft.buyer.as_ref().map(|stated| buyer::<F>(stated, extended(BUYER_CONSENT))),
+        line_items: lines(&cart.line_items),
+        buyer: cart.draft.buyer.as_ref().map(|stated| buyer(stated, extended(BUYER_CONSENT))),
         context: cart.draft.context_stated.as_ref(),
         attribution: cart.draft.attribution.as_ref(),
         currency: cart.currency,
-        totals: totals::<F>(&cart.totals),
-        discounts: cart.discounts.as_ref().filter(|_| extended(DISCOUNT)).map(discounts::<F>),
-        messages: messages::<F>(&view.messages),
+        totals: totals(&cart.totals),
+        discounts: cart.discounts.as_ref().filter(|_| extended(DISCOUNT)).map(discounts),
+        messages: &view.messages,
         links: &view.links,
         continue_url: view.continue_url.as_deref(),
         expires_at: cart.expires_at.to_string(),
@@ -47,30 +49,30 @@ pub(crate) fn cart<F: Form>(operation: Operation, view: &cart::View, active: &Ac
 }
 
 /// A checkout. `active` is what was negotiated with the caller.
-pub(crate) fn checkout<F: Form>(operation: Operation, view: &checkout::View, active: &Active) -> String {
+pub(crate) fn checkout(operation: Operation, view: &checkout::View, active: &Active) -> String {
     let checkout = &view.checkout;
     let extended = |extension: &str| active.relevant_to(CHECKOUT).any(|(name, _)| name == extension);
     let order = checkout.state.order().zip(view.permalink_url.as_deref());
     json(&Checkout {
-        ucp: F::checkout_metadata(operation, active, &view.handlers),
+        ucp: CheckoutSuccess::new(Release::NEWEST, operation, active, &view.handlers),
         id: &checkout.id,
         status: checkout.status().as_str(),
-        line_items: lines::<F>(&checkout.line_items),
-        buyer: checkout.draft.buyer.as_ref().map(|stated| buyer::<F>(stated, extended(BUYER_CONSENT))),
-        context: checkout.draft.context_stated.as_ref().filter(|_| F::CARTS),
-        attribution: checkout.draft.attribution.as_ref().filter(|_| F::CARTS),
+        line_items: lines(&checkout.line_items),
+        buyer: checkout.draft.buyer.as_ref().map(|stated| buyer(stated, extended(BUYER_CONSENT))),
+        context: checkout.draft.context_stated.as_ref(),
+        attribution: checkout.draft.attribution.as_ref(),
         currency: checkout.currency,
-        totals: totals::<F>(&checkout.totals),
-        discounts: checkout.discounts.as_ref().filter(|_| extended(DISCOUNT)).map(discounts::<F>),
-        fulfillment: checkout.fulfillment.as_ref().filter(|_| extended(FULFILLMENT)).map(fulfillment::<F>),
-        payment: F::payment(&view.handlers, &checkout.draft.instruments),
-        messages: messages::<F>(&view.messages),
+        totals: totals(&checkout.totals),
+        discounts: checkout.discounts.as_ref().filter(|_| extended(DISCOUNT)).map(discounts),
+        fulfillment: checkout.fulfillment.as_ref().filter(|_| extended(FULFILLMENT)).map(fulfillment),
+        payment: Payment::of(&checkout.draft.instruments),
+        messages: &view.messages,
         links: &view.links,
         continue_url: view.continue_url.as_deref(),
         expires_at: checkout.expires_at.to_string(),
         order: order.map(|(confirmation, permalink_url)| OrderConfirmation {
             id: &confirmation.id,
-            label: F::CARTS.then_some(&*confirmation.label),
+            label: Some(&confirmation.label),
             permalink_url,
         }),
         ap2: None,
@@ -78,41 +80,37 @@ pub(crate) fn checkout<F: Form>(operation: Operation, view: &checkout::View, act
 }
 
 /// An order.
-pub(crate) fn order<F: Form>(operation: Operation, view: &order::View, active: &Active) -> String {
+pub(crate) fn order(operation: Operation, view: &order::View, active: &Active) -> String {
     let order = &view.order;
     json(&Order {
-        ucp: F::metadata(operation, active),
+        ucp: Success::new(Release::NEWEST, operation, active),
         id: &order.id,
         label: &order.label,
         checkout_id: &order.checkout_id,
         permalink_url: &view.permalink_url,
-        line_items: order.line_items.iter().map(order_line::<F>).collect(),
+        line_items: order.line_items.iter().map(order_line).collect(),
         fulfillment: OrderFulfillment {
             expectations: order.expectations.iter().map(expectation).collect(),
             events: order.events.iter().map(event).collect(),
         },
-        adjustments: order.adjustments.iter().map(adjustment::<F>).collect(),
+        adjustments: order.adjustments.iter().map(adjustment).collect(),
         currency: order.currency,
-        totals: totals::<F>(&order.totals),
-        messages: messages::<F>(&view.messages),
+        totals: totals(&order.totals),
+        messages: &view.messages,
         attribution: order.attribution.as_ref(),
     })
 }
 
-fn messages<F: Form>(messages: &[Message]) -> Vec<F::Message<'_>> {
-    messages.iter().map(F::message).collect()
+fn lines(lines: &[line_item::LineItem]) -> Vec<LineItem<'_>> {
+    lines.iter().map(line).collect()
 }
 
-fn lines<F: Form>(lines: &[line_item::LineItem]) -> Vec<LineItem<'_>> {
-    lines.iter().map(line::<F>).collect()
-}
-
-fn line<F: Form>(line: &line_item::LineItem) -> LineItem<'_> {
+fn line(line: &line_item::LineItem) -> LineItem<'_> {
     LineItem {
         id: &line.id,
         item: item(&line.item),
         quantity: line.quantity,
-        totals: totals::<F>(&line.totals),
+        totals: totals(&line.totals),
         parent_id: line.parent_id.as_deref(),
     }
 }
@@ -121,34 +119,29 @@ fn item(item: &line_item::Item) -> Item<'_> {
     Item { id: &item.id, title: &item.title, price: item.price, image_url: item.image_url.as_deref() }
 }
 
-/// Discounts are below zero since there are carts; before, what they take off stands without a sign.
-fn totals<F: Form>(totals: &[totals::Total]) -> Vec<Total<'_>> {
-    let total = |total: &'_ totals::Total| {
-        let discount = matches!(total.kind, TotalKind::ItemsDiscount | TotalKind::Discount);
-        if discount && !F::CARTS { total.amount.saturating_neg() } else { total.amount }
-    };
+fn totals(totals: &[totals::Total]) -> Vec<Total<'_>> {
     totals
         .iter()
         .map(|entry| Total {
             kind: entry.kind.as_str(),
             display_text: entry.display_text.as_deref(),
-            amount: total(entry),
+            amount: entry.amount,
         })
         .collect()
 }
 
-fn buyer<F: Form>(buyer: &buyer::Buyer, consent: bool) -> Buyer<'_, F::Consent<'_>> {
+fn buyer(buyer: &buyer::Buyer, consent: bool) -> Buyer<'_> {
     Buyer {
         first_name: buyer.first_name.as_deref(),
         last_name: buyer.last_name.as_deref(),
         email: buyer.email.as_deref(),
         phone_number: buyer.phone_number.as_deref(),
-        consent: buyer.consent.as_ref().filter(|_| consent).map(F::consent),
+        consent: buyer.consent.as_ref().filter(|_| consent).map(Into::into),
         extra: &buyer.extra,
     }
 }
 
-fn discounts<F: Form>(discounts: &discount::Discounts) -> Discounts<'_> {
+fn discounts(discounts: &discount::Discounts) -> Discounts<'_> {
     Discounts {
         codes: &discounts.codes,
         applied: discounts
@@ -164,8 +157,8 @@ fn discounts<F: Form>(discounts: &discount::Discounts) -> Discounts<'_> {
                     discount::Method::Across => "across",
                 },
                 priority: discount.priority.max(1),
-                provisional: F::CARTS && discount.eligibility.is_some(),
-                eligibility: discount.eligibility.as_deref().filter(|_| F::CARTS),
+                provisional: discount.eligibility.is_some(),
+                eligibility: discount.eligibility.as_deref(),
                 allocations: discount
                     .allocations
                     .iter()
@@ -176,9 +169,9 @@ fn discounts<F: Form>(discounts: &discount::Discounts) -> Discounts<'_> {
     }
 }
 
-fn fulfillment<F: Form>(fulfillment: &fulfillment::Fulfillment) -> Fulfillment<'_, F::Description<'_>> {
+fn fulfillment(fulfillment: &fulfillment::Fulfillment) -> Fulfillment<'_> {
     Fulfillment {
-        methods: fulfillment.methods.iter().map(method::<F>).collect(),
+        methods: fulfillment.methods.iter().map(method).collect(),
         available_methods: fulfillment.available_methods.iter().map(available_method).collect(),
     }
 }
@@ -192,10 +185,10 @@ fn available_method(method: &fulfillment::AvailableMethod) -> FulfillmentAvailab
     }
 }
 
-fn method<F: Form>(method: &fulfillment::Method) -> FulfillmentMethod<'_, F::Description<'_>> {
+fn method(method: &fulfillment::Method) -> FulfillmentMethod<'_> {
     let destination = match method.kind {
-        MethodKind::Shipping => address::<F>,
-        MethodKind::Pickup => place::<F>,
+        MethodKind::Shipping => address,
+        MethodKind::Pickup => place,
     };
     FulfillmentMethod {
         id: &method.id,
@@ -203,11 +196,11 @@ fn method<F: Form>(method: &fulfillment::Method) -> FulfillmentMethod<'_, F::Des
         line_item_ids: &method.line_item_ids,
         destinations: method.destinations.iter().map(destination).collect(),
         selected_destination_id: method.selected_destination_id.as_deref(),
-        groups: method.groups.iter().map(group::<F>).collect(),
+        groups: method.groups.iter().map(group).collect(),
     }
 }
 
-fn address<F: Form>(destination: &fulfillment::Destination) -> FulfillmentDestination<'_> {
+fn address(destination: &fulfillment::Destination) -> FulfillmentDestination<'_> {
     let taken = |name: &str| OF_DESTINATIONS.contains(&name);
     let address = &destination.address;
     let address = if address.extra.keys().any(|name| taken(name)) {
@@ -217,49 +210,45 @@ fn address<F: Form>(destination: &fulfillment::Destination) -> FulfillmentDestin
     } else {
         Cow::Borrowed(address)
     };
-    FulfillmentDestination::Address {
-        kind: F::TYPED_DESTINATIONS.then_some("shipping_address"),
-        id: &destination.id,
-        address: Box::new(address),
-    }
+    FulfillmentDestination::Address { kind: Some("shipping_address"), id: &destination.id, address: Box::new(address) }
 }
 
-fn place<F: Form>(destination: &fulfillment::Destination) -> FulfillmentDestination<'_> {
+fn place(destination: &fulfillment::Destination) -> FulfillmentDestination<'_> {
     FulfillmentDestination::Place {
-        kind: F::TYPED_DESTINATIONS.then_some("business_location"),
+        kind: Some("business_location"),
         id: &destination.id,
         name: destination.name.as_deref().unwrap_or(&destination.id),
         address: &destination.address,
     }
 }
 
-fn group<F: Form>(group: &fulfillment::Group) -> FulfillmentGroup<'_, F::Description<'_>> {
+fn group(group: &fulfillment::Group) -> FulfillmentGroup<'_> {
     FulfillmentGroup {
         id: &group.id,
         line_item_ids: &group.line_item_ids,
-        options: group.options.iter().map(option::<F>).collect(),
+        options: group.options.iter().map(option).collect(),
         selected_option_id: group.selected_option_id.as_deref(),
     }
 }
 
-fn option<F: Form>(option: &fulfillment::DeliveryOption) -> FulfillmentOption<'_, F::Description<'_>> {
+fn option(option: &fulfillment::DeliveryOption) -> FulfillmentOption<'_> {
     FulfillmentOption {
         id: &option.id,
         title: &option.title,
-        description: option.description.as_deref().map(F::description),
+        description: option.description.as_deref().map(|plain| Described { plain }),
         carrier: option.carrier.as_deref(),
         earliest_fulfillment_time: option.earliest.as_ref().map(ToString::to_string),
         latest_fulfillment_time: option.latest.as_ref().map(ToString::to_string),
-        totals: totals::<F>(&option.totals),
+        totals: totals(&option.totals),
     }
 }
 
-fn order_line<F: Form>(line: &order::OrderLine) -> OrderLineItem<'_> {
+fn order_line(line: &order::OrderLine) -> OrderLineItem<'_> {
     OrderLineItem {
         id: &line.id,
         item: item(&line.item),
         quantity: OrderQuantity { original: line.original, total: line.total, fulfilled: line.fulfilled },
-        totals: totals::<F>(&line.totals),
+        totals: totals(&line.totals),
         status: line.status().as_str(),
         parent_id: line.parent_id.as_deref(),
     }
@@ -293,14 +282,14 @@ fn event(event: &order::Event) -> FulfillmentEvent<'_> {
     }
 }
 
-fn adjustment<F: Form>(adjustment: &order::Adjustment) -> Adjustment<'_> {
+fn adjustment(adjustment: &order::Adjustment) -> Adjustment<'_> {
     Adjustment {
         id: &adjustment.id,
         kind: &adjustment.kind,
         occurred_at: adjustment.occurred_at.to_string(),
         status: adjustment.status.as_str(),
         line_items: quantities(&adjustment.line_items),
-        totals: totals::<F>(&adjustment.totals),
+        totals: totals(&adjustment.totals),
         description: adjustment.description.as_deref(),
     }
 }

@@ -1,7 +1,4 @@
 //! The shapes of carts, checkouts and orders.
-//!
-//! What differs between releases is a parameter: `S` is the protocol metadata, `K` what the buyer agreed to, `T` what more
-//! is to be said about a way for goods to travel, `P` how a checkout is paid, `N` a message.
 
 use std::borrow::Cow;
 
@@ -10,22 +7,26 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use ucp_core::{
     catalog::product::Link,
+    message::Message,
     money::{Amount, Currency},
     purchase::buyer::PostalAddress,
 };
 
+use super::{consent::Decisions, payment::Payment};
+use crate::envelope::{CheckoutSuccess, Success};
+
 /// A cart.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Cart")]
-pub(crate) struct Cart<'a, S, K, N> {
-    pub(crate) ucp: S,
+pub(crate) struct Cart<'a> {
+    pub(crate) ucp: Success<'a>,
     /// The identifier.
     pub(crate) id: &'a str,
     /// What is in it.
     pub(crate) line_items: Vec<LineItem<'a>>,
     /// The buyer.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) buyer: Option<Buyer<'a, K>>,
+    pub(crate) buyer: Option<Buyer<'a>>,
     /// The buyer's circumstances, as stated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) context: Option<&'a Map<String, Value>>,
@@ -41,8 +42,8 @@ pub(crate) struct Cart<'a, S, K, N> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) discounts: Option<Discounts<'a>>,
     /// What is to be said about it.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) messages: Vec<N>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub(crate) messages: &'a [Message],
     /// Pages of the shop that matter to a buyer.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub(crate) links: &'a [Link],
@@ -57,8 +58,8 @@ pub(crate) struct Cart<'a, S, K, N> {
 /// A checkout.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Checkout")]
-pub(crate) struct Checkout<'a, S, K, T, P, N> {
-    pub(crate) ucp: S,
+pub(crate) struct Checkout<'a> {
+    pub(crate) ucp: CheckoutSuccess<'a>,
     /// The identifier.
     pub(crate) id: &'a str,
     /// Where it stands.
@@ -68,7 +69,7 @@ pub(crate) struct Checkout<'a, S, K, T, P, N> {
     pub(crate) line_items: Vec<LineItem<'a>>,
     /// The buyer.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) buyer: Option<Buyer<'a, K>>,
+    pub(crate) buyer: Option<Buyer<'a>>,
     /// The buyer's circumstances, as stated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) context: Option<&'a Map<String, Value>>,
@@ -85,13 +86,13 @@ pub(crate) struct Checkout<'a, S, K, T, P, N> {
     pub(crate) discounts: Option<Discounts<'a>>,
     /// How the goods reach the buyer.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) fulfillment: Option<Fulfillment<'a, T>>,
+    pub(crate) fulfillment: Option<Fulfillment<'a>>,
     /// How it is paid.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) payment: Option<P>,
+    pub(crate) payment: Option<Payment<'a>>,
     /// What is missing, and what else is to be said about it.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) messages: Vec<N>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub(crate) messages: &'a [Message],
     /// Pages of the shop that matter to a buyer.
     pub(crate) links: &'a [Link],
     /// Where the buyer can go on.
@@ -166,7 +167,7 @@ pub(crate) struct Total<'a> {
 /// The buyer.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Buyer")]
-pub(crate) struct Buyer<'a, K> {
+pub(crate) struct Buyer<'a> {
     /// Given name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) first_name: Option<&'a str>,
@@ -181,7 +182,7 @@ pub(crate) struct Buyer<'a, K> {
     pub(crate) phone_number: Option<&'a str>,
     /// What the buyer agreed to.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) consent: Option<K>,
+    pub(crate) consent: Option<Decisions<'a>>,
     #[serde(flatten)]
     pub(crate) extra: &'a Map<String, Value>,
 }
@@ -236,9 +237,9 @@ pub(crate) struct Allocation<'a> {
 /// How the goods reach the buyer.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Fulfillment")]
-pub(crate) struct Fulfillment<'a, T> {
+pub(crate) struct Fulfillment<'a> {
     /// The methods in use.
-    pub(crate) methods: Vec<FulfillmentMethod<'a, T>>,
+    pub(crate) methods: Vec<FulfillmentMethod<'a>>,
     /// The methods that could be used.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) available_methods: Vec<FulfillmentAvailableMethod<'a>>,
@@ -247,7 +248,7 @@ pub(crate) struct Fulfillment<'a, T> {
 /// A method in use.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "FulfillmentMethod")]
-pub(crate) struct FulfillmentMethod<'a, T> {
+pub(crate) struct FulfillmentMethod<'a> {
     /// The identifier.
     pub(crate) id: &'a str,
     /// Which kind.
@@ -264,7 +265,7 @@ pub(crate) struct FulfillmentMethod<'a, T> {
     pub(crate) selected_destination_id: Option<&'a str>,
     /// The groups in which the lines travel.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) groups: Vec<FulfillmentGroup<'a, T>>,
+    pub(crate) groups: Vec<FulfillmentGroup<'a>>,
 }
 
 /// A destination.
@@ -300,30 +301,38 @@ pub(crate) enum FulfillmentDestination<'a> {
 /// Lines that travel together.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "FulfillmentGroup")]
-pub(crate) struct FulfillmentGroup<'a, T> {
+pub(crate) struct FulfillmentGroup<'a> {
     /// The identifier.
     pub(crate) id: &'a str,
     /// The lines.
     pub(crate) line_item_ids: &'a [String],
     /// What can be chosen.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) options: Vec<FulfillmentOption<'a, T>>,
+    pub(crate) options: Vec<FulfillmentOption<'a>>,
     /// What is chosen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) selected_option_id: Option<&'a str>,
 }
 
+/// A text in plain words.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "PlainText")]
+pub(crate) struct Described<'a> {
+    /// The text.
+    pub(crate) plain: &'a str,
+}
+
 /// A way for a group to travel.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "FulfillmentOption")]
-pub(crate) struct FulfillmentOption<'a, T> {
+pub(crate) struct FulfillmentOption<'a> {
     /// The identifier.
     pub(crate) id: &'a str,
     /// The name.
     pub(crate) title: &'a str,
     /// More about it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) description: Option<T>,
+    pub(crate) description: Option<Described<'a>>,
     /// Who carries it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) carrier: Option<&'a str>,
@@ -370,8 +379,8 @@ pub(crate) struct OrderConfirmation<'a> {
 /// An order.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Order")]
-pub(crate) struct Order<'a, S, N> {
-    pub(crate) ucp: S,
+pub(crate) struct Order<'a> {
+    pub(crate) ucp: Success<'a>,
     /// The identifier.
     pub(crate) id: &'a str,
     /// What people call it.
@@ -393,8 +402,8 @@ pub(crate) struct Order<'a, S, N> {
     /// What it costs.
     pub(crate) totals: Vec<Total<'a>>,
     /// What is to be said about it.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) messages: Vec<N>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub(crate) messages: &'a [Message],
     /// Referral and campaign parameters, as stated.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<std::collections::BTreeMap<String, String>>")]

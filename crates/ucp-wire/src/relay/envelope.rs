@@ -2,17 +2,19 @@
 
 use serde_json::{Map, Value};
 use ucp_core::{
-    Operation, Outcome,
+    Operation,
     message::{Message, Severity},
     negotiation::Active,
     operation::ORDER,
-    port::{Carried, NEGOTIATED, Written},
+    port::{Carried, Written},
 };
 
-use super::{is_failure, prune::prune};
+use super::prune::prune;
 use crate::{
+    codec::negotiated,
     dialect::{Dialect, Occasion},
     encoded::Encoded,
+    envelope::is_failure,
     offer::Offer,
     splice::{Document, json, members},
 };
@@ -41,15 +43,7 @@ pub fn encode(
     }
     let mut body = Map::from(carried.body.clone());
     prune(operation, &mut body, active);
-    let mut ucp = dialect.metadata(operation, active);
-    if let Some(Value::Object(theirs)) = body.get_mut("ucp").map(Value::take) {
-        ucp.extend(theirs.into_iter().filter(|(name, _)| !NEGOTIATED.contains(&name.as_str())));
-    }
-    if body.contains_key("ucp") {
-        body.insert("ucp".to_owned(), Value::Object(ucp));
-    } else {
-        body.shift_insert(0, "ucp".to_owned(), Value::Object(ucp));
-    }
+    negotiated(dialect, operation, &mut body, active);
     if let Some(note) = note {
         let messages = body.entry("messages").or_insert_with(|| Value::Array(Vec::new()));
         if let Some(messages) = messages.as_array_mut() {
@@ -78,7 +72,7 @@ pub fn notice(dialect: &dyn Dialect, body: Map<String, Value>, occasion: &Occasi
     let told = dialect.offers().iter().filter(|offer| offer.known_as == ORDER).map(Offer::declaration);
     let active = Active::all(&told.collect::<Vec<_>>());
     let carried = Carried { body: body.into(), sealed: false, status: 200 };
-    dialect.noticed(encode(dialect, Operation::GetOrder, &carried, &active, None).document, occasion)
+    dialect.notice(encode(dialect, Operation::GetOrder, &carried, &active, None).document, occasion)
 }
 
 /// An answer that there is nothing to return.
@@ -98,9 +92,9 @@ fn failure(
         messages.push(Message::error("unspecified", content, Severity::Unrecoverable));
     }
     messages.extend(note.cloned());
-    let continue_url = carried.body.get("continue_url").and_then(Value::as_str).map(str::to_owned);
-    let outcome = Outcome::NoResource { messages, continue_url, id: None, conflict: carried.status == 409 };
-    let encoded = dialect.encode(operation, &outcome, active);
+    let continue_url = carried.body.get("continue_url").and_then(Value::as_str);
+    let conflict = carried.status == 409;
+    let encoded = dialect.no_resource(operation, active, &messages, continue_url, None, conflict);
     // Releases that make errors of such answers know the members of messages; the others hand them on to the letter.
     let known = |message: &Value| said(message).is_some();
     if encoded.rpc_error.is_some() || !stated.iter().all(known) || stated.is_empty() {

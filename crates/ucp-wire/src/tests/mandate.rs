@@ -6,7 +6,8 @@ use ucp_core::{Answer, Code, Operation, Outcome, Release, Request, negotiation::
 
 use super::{active, dialects, official, profile, sample};
 use crate::{
-    dialect::{Dialect, authorized, names, read},
+    codec::{encode, read},
+    dialect::{Dialect, authorized, names},
     schema::{self, Direction},
     site::Site,
 };
@@ -22,7 +23,7 @@ fn own_name(release: Release) -> &'static str {
 
 fn checkout(dialect: &dyn Dialect) -> String {
     let outcome = Outcome::Answer(Answer::Checkout(sample::checkout(&json!({ "status": "incomplete" }))));
-    dialect.encode(Operation::GetCheckout, &outcome, &active(dialect)).document
+    encode(dialect, Operation::GetCheckout, &outcome, &active(dialect)).document
 }
 
 /// What is put in is the last member, and what it is about stays as it was, byte by byte.

@@ -109,7 +109,7 @@ fn a_merchant_shows_what_it_states_for_buyers_and_nothing_else() {
 fn methods_of_the_draft_are_answered_like_tools() {
     let first = dialect(Release::V2026_01_11);
     let outcome = super::answer(Operation::GetMerchant);
-    let document = first.encode(Operation::GetMerchant, &outcome, &active(first)).document;
+    let document = encode(first, Operation::GetMerchant, &outcome, &active(first)).document;
     let direct = first.direct(Operation::GetMerchant, document.clone());
     assert_eq!(direct, document);
     let metadata = json!({
@@ -194,7 +194,7 @@ fn names_of_ones_own_stand_wherever_the_drafts_would() {
         let active = Active::all(&declared).under(&names);
         assert!(active.contains(MERCHANT), "{}", dialect.release());
         let outcome = super::answer(Operation::GetMerchant);
-        let said = dialect.encode(Operation::GetMerchant, &outcome, &active).document;
+        let said = encode(dialect, Operation::GetMerchant, &outcome, &active).document;
         assert!(said.contains("com.example.directory.merchant") && !said.contains(MERCHANT), "{said}");
         let profile = dialect.profile(&Site {
             endpoint: "https://example.com/ucp",

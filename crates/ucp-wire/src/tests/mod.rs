@@ -7,8 +7,9 @@ mod orders;
 mod purchase;
 mod relay;
 mod sample;
+mod upgrade;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use ucp_core::call::CatalogRequest;
 
 use serde_json::{Map, Value, json};
@@ -28,11 +29,11 @@ use ucp_core::{
     message::{Message, Severity},
     money::{Amount, Currency, Price, PriceRange},
     negotiation::{Active, Declaration},
-    rendering::Renderings,
 };
 
 use crate::{
-    dialect::{Dialect, offered, publishes, read},
+    codec::{encode, read},
+    dialect::{Dialect, offered, publishes},
     documents::{documents, schemas},
     releases::dialect,
     schema::{self, Direction},
@@ -98,7 +99,7 @@ fn product() -> Arc<Product> {
         tags: Vec::new(),
         metadata: None,
         extra: extra("category"),
-        renderings: Renderings::default(),
+        rendering: OnceLock::new(),
     })
 }
 
@@ -160,7 +161,7 @@ fn dialects() -> impl Iterator<Item = &'static dyn Dialect> {
 }
 
 fn encoded(dialect: &dyn Dialect, operation: Operation, outcome: &Outcome) -> Value {
-    let encoded = dialect.encode(operation, outcome, &active(dialect));
+    let encoded = encode(dialect, operation, outcome, &active(dialect));
     serde_json::from_str(&encoded.document).expect("JSON")
 }
 
@@ -222,7 +223,7 @@ fn what_can_be_called_is_read_and_written_as_its_shapes_say() {
         };
         let past = Outcome::past("oil", Message::error("not_open", "No.", Severity::Unrecoverable));
         for outcome in [answer(operation), Outcome::nothing_under("oil", missing), elsewhere, past] {
-            let encoded = dialect.encode(operation, &outcome, &active(dialect));
+            let encoded = encode(dialect, operation, &outcome, &active(dialect));
             let document = parsed(&encoded.document);
             if let Err(error) = validator.validate(&document) {
                 panic!("{at}: {error} in {document}");
@@ -303,7 +304,7 @@ fn the_founding_catalog_is_written_as_its_document_shows_it() {
 
         let missing =
             Outcome::nothing_under("prod_invalid", Message::error("not_found", "No.", Severity::Unrecoverable));
-        let missing = dialect.encode(Operation::GetProduct, &missing, &active(dialect));
+        let missing = encode(dialect, Operation::GetProduct, &missing, &active(dialect));
         assert_eq!(missing.status, 404);
         let error = missing.rpc_error.expect("an error");
         assert_eq!((error.code, error.message.as_str()), (-32602, "Product not found"));
@@ -311,7 +312,7 @@ fn the_founding_catalog_is_written_as_its_document_shows_it() {
 
         let filtered =
             Outcome::nothing_under("prod_dear", Message::error("not_found", "Too dear.", Severity::Recoverable));
-        let error = dialect.encode(Operation::GetProduct, &filtered, &active(dialect)).rpc_error.expect("an error");
+        let error = encode(dialect, Operation::GetProduct, &filtered, &active(dialect)).rpc_error.expect("an error");
         assert_eq!((error.code, error.message.as_str()), (-32603, "Too dear."));
     }
 }

@@ -10,6 +10,7 @@ use ucp_core::{
 
 use super::{dialects, official, sample};
 use crate::{
+    codec::notice,
     dialect::{Dialect, Occasion, offered, publishes},
     offer::Offer,
     site::Site,
@@ -54,7 +55,8 @@ fn what_is_told_names_the_capability_and_conforms() {
         let other: Vec<_> = all.iter().filter(|offer| offer.name == CHECKOUT).cloned().collect();
         for active in [Active::all(&all), Active::all(&other)] {
             let occasion = Occasion { id: "4d6c3a1c-0000-4000-8000-000000000001", at: Timestamp::UNIX_EPOCH };
-            let told: Value = serde_json::from_str(&dialect.notice(sample::order(), &active, &occasion)).expect("JSON");
+            let told: Value =
+                serde_json::from_str(&notice(dialect, sample::order(), &active, &occasion)).expect("JSON");
             let capabilities = &told["ucp"]["capabilities"];
             let version = match capabilities {
                 Value::Array(listed) => {

@@ -22,7 +22,8 @@ use super::{
     sample::{self, CANARY},
 };
 use crate::{
-    dialect::{Dialect, offered, publishes, read},
+    codec::{encode, read},
+    dialect::{Dialect, offered, publishes},
     offer::Offer,
     releases::dialect,
     schema::{self, Direction},
@@ -275,7 +276,7 @@ fn extensions_are_answered_only_when_they_are_active() {
             .collect();
         let view = sample::checkout(&json!({ "status": "incomplete" }));
         let outcome = Outcome::Answer(Answer::Checkout(view));
-        let bare = dialect.encode(Operation::GetCheckout, &outcome, &Active::all(&roots));
+        let bare = encode(dialect, Operation::GetCheckout, &outcome, &Active::all(&roots));
         let bare: Value = serde_json::from_str(&bare.document).expect("JSON");
         assert!(bare.get("fulfillment").is_none() && bare.get("discounts").is_none());
         assert!(bare["buyer"].get("consent").is_none());
@@ -354,7 +355,7 @@ fn every_founding_example_of_checkouts_works() {
             let outcome = Outcome::Answer(Answer::Checkout(view));
             let said = first.direct(
                 Operation::GetCheckout,
-                first.encode(Operation::GetCheckout, &outcome, &active(first)).document,
+                encode(first, Operation::GetCheckout, &outcome, &active(first)).document,
             );
             let mut shown = result.clone();
             // The buyer of the sample has no family name.
@@ -364,7 +365,8 @@ fn every_founding_example_of_checkouts_works() {
         }
         if let Some(data) = example.pointer("/error/data") {
             let message = Message::error("item_unavailable", "None left.", Severity::Recoverable);
-            let refused = first.encode(
+            let refused = encode(
+                first,
                 Operation::CreateCheckout,
                 &Outcome::NoResource { messages: vec![message], continue_url: None, id: None, conflict: false },
                 &active(first),
@@ -387,7 +389,7 @@ fn methods_and_tools_of_the_first_release_are_answered_in_two_forms_of_one_shape
     let first = dialect(Release::V2026_01_11);
     let view = sample::checkout(&sample::completed());
     let document =
-        first.encode(Operation::GetCheckout, &Outcome::Answer(Answer::Checkout(view)), &active(first)).document;
+        encode(first, Operation::GetCheckout, &Outcome::Answer(Answer::Checkout(view)), &active(first)).document;
     let direct = first.direct(Operation::GetCheckout, document.clone());
     let shapes = first.shapes(Operation::GetCheckout).expect("shapes");
     let shape = schema::bundle(&mut schema::generator(Direction::Response), |generator| shapes.response(generator));
@@ -493,7 +495,7 @@ proptest! {
             Outcome::Answer(Answer::Checkout(view))
         };
         for dialect in dialects() {
-            let document = dialect.encode(Operation::UpdateCheckout, &view(), &active(dialect)).document;
+            let document = encode(dialect, Operation::UpdateCheckout, &view(), &active(dialect)).document;
             let said = super::parsed(&document);
             let shapes = dialect.shapes(Operation::UpdateCheckout).expect("shapes");
             let shape = schema::bundle(&mut schema::generator(Direction::Response), |generator| shapes.response(generator));

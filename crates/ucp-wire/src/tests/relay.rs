@@ -11,7 +11,8 @@ use ucp_core::{
 
 use super::{active, answer, encoded};
 use crate::{
-    dialect::{offered, read},
+    codec::{encode, read},
+    dialect::offered,
     encoded::Encoded,
     offer::Offer,
     relay,
@@ -107,7 +108,7 @@ fn nothing_to_return_is_said_as_each_release_does() {
                 let dialect = dialect(to);
                 let said = encoded(super::dialect(from), operation, &outcome);
                 let relayed = relayed(from, to, operation, said, status);
-                let direct = dialect.encode(operation, &outcome, &active(dialect));
+                let direct = encode(dialect, operation, &outcome, &active(dialect));
                 assert_eq!(parsed(&relayed.document), parsed(&direct.document), "{} to {to}", operation.row().name);
                 assert_eq!(relayed.status, direct.status);
             }

@@ -339,7 +339,6 @@ async fn combinations_that_do_not_exist_are_given_up() {
     let (axis, value) = felt.expect("a value without a variant");
     let all = opened(
         &shop,
-        &PlainCursors,
         detail::Request { id: product(1002), selected: choices(&[("No such option", "x")]), ..Default::default() },
     )
     .await;
@@ -347,7 +346,6 @@ async fn combinations_that_do_not_exist_are_given_up() {
     let name = fabric.product.options[axis].name.clone();
     let relaxed = opened(
         &shop,
-        &PlainCursors,
         detail::Request { id: product(1002), selected: choices(&[(&name, "Felt")]), ..Default::default() },
     )
     .await;
@@ -356,7 +354,6 @@ async fn combinations_that_do_not_exist_are_given_up() {
 
     let green = opened(
         &shop,
-        &PlainCursors,
         detail::Request { id: product(1003), selected: choices(&[("Color", "Green")]), ..Default::default() },
     )
     .await;

@@ -49,3 +49,10 @@ pub(crate) fn each_option(document: &mut Map<String, Value>, mut visit: impl FnM
         each_object(method, "groups", |group| each_object(group, "options", &mut visit));
     });
 }
+
+/// Inserts a member before the first of `others` that is there, or at the end. A member of that name is replaced.
+pub(crate) fn insert_before(members: &mut Map<String, Value>, name: &str, value: Value, others: &[&str]) {
+    members.shift_remove(name);
+    let place = members.keys().position(|member| others.contains(&member.as_str())).unwrap_or(members.len());
+    members.shift_insert(place, name.to_owned(), value);
+}

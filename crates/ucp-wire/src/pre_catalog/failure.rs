@@ -4,20 +4,19 @@
 //! whose `data` lists `errors`, for business outcomes too; -32603 stands for whatever JSON-RPC has no number for. The
 //! members of a modern refusal stand beside both, so that one reader understands every release.
 
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
+use serde_json::{Map, Value};
 use ucp_core::{
     Code, Operation, Refusal,
     message::{Message, Severity},
 };
 
-use super::{
-    Metadata,
-    message::{FoundingMessage, FoundingSeverity, all},
-};
+use super::SCHEMAS;
 use crate::{
     encoded::{Encoded, Refused, RpcError},
     refusal::Body,
+    schema,
     splice::json,
 };
 
@@ -30,19 +29,13 @@ const INTERNAL: i32 = -32603;
 /// The JSON-RPC code of an identifier that names nothing.
 const INVALID_PARAMS: i32 = -32602;
 
-/// Why there is nothing to return.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "ErrorResponse", deny_unknown_fields)]
-pub(crate) struct NoResource<'a> {
-    ucp: Metadata<'a>,
-    #[schemars(extend("const" = ESCALATION))]
+/// Why there is nothing to return (`ErrorResponse`).
+#[derive(Debug, Serialize)]
+struct NoResource<'a> {
+    ucp: Map<String, Value>,
     status: &'static str,
-    /// The reasons.
-    #[schemars(length(min = 1))]
-    messages: Vec<FoundingMessage<'a>>,
-    /// Where the buyer can go on.
+    messages: Vec<Message>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("format" = "uri"))]
     continue_url: Option<&'a str>,
 }
 
@@ -53,8 +46,8 @@ struct RefusalBody<'a> {
     #[schemars(extend("const" = ESCALATION))]
     status: &'static str,
     /// The reason.
-    #[schemars(length(min = 1))]
-    messages: [FoundingMessage<'a>; 1],
+    #[schemars(schema_with = "messages")]
+    messages: [Message; 1],
     #[serde(flatten)]
     refusal: Body<'a>,
 }
@@ -80,7 +73,8 @@ struct Fault<'a> {
     /// A text for people.
     message: &'a str,
     /// Who can do something about it.
-    severity: FoundingSeverity,
+    #[schemars(schema_with = "severities")]
+    severity: Severity,
     /// More about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     details: Option<Details<'a>>,
@@ -116,7 +110,7 @@ enum Rest<'a> {
 }
 
 impl<'a> Fault<'a> {
-    fn new(code: &'a str, message: &'a str, severity: FoundingSeverity) -> Self {
+    fn new(code: &'a str, message: &'a str, severity: Severity) -> Self {
         Self { code, message, severity, details: None }
     }
 
@@ -129,11 +123,31 @@ impl<'a> Fault<'a> {
     fn of(message: &'a Message) -> Option<Self> {
         match message {
             Message::Error { code, content, severity, path, .. } => {
-                Some(Self::new(code, content, (*severity).into()).detailed(path.as_deref(), None))
+                Some(Self::new(code, content, *severity).detailed(path.as_deref(), None))
             }
             Message::Warning { .. } | Message::Info { .. } => None,
         }
     }
+}
+
+/// A message as these releases write it. Their list of severities is closed and shorter: where nothing exists that the
+/// platform could act on, only the buyer can go on.
+fn softened(mut message: Message) -> Message {
+    if let Message::Error { severity: severity @ Severity::Unrecoverable, .. } = &mut message {
+        *severity = Severity::RequiresBuyerInput;
+    }
+    message
+}
+
+/// The schema of a list of one message.
+fn messages(generator: &mut SchemaGenerator) -> Schema {
+    let message = schema::named("Message", &SCHEMAS, generator);
+    json_schema!({ "type": "array", "items": message, "minItems": 1, "maxItems": 1 })
+}
+
+/// The schema of a severity.
+fn severities(generator: &mut SchemaGenerator) -> Schema {
+    schema::named("Severity", &SCHEMAS, generator)
 }
 
 /// The schema of the body of a refusal on REST.
@@ -148,10 +162,10 @@ pub(super) fn rpc_schema(generator: &mut SchemaGenerator) -> Schema {
 
 /// Who can do something about a refusal. What the platform may not do, and what no other call of it would change, is
 /// left to the buyer.
-fn severity(code: Code) -> FoundingSeverity {
+fn severity(code: Code) -> Severity {
     match code.http_status() {
-        401 | 403 | 422 => FoundingSeverity::RequiresBuyerInput,
-        _ => FoundingSeverity::Recoverable,
+        401 | 403 | 422 => Severity::RequiresBuyerInput,
+        _ => Severity::Recoverable,
     }
 }
 
@@ -159,9 +173,13 @@ fn severity(code: Code) -> FoundingSeverity {
 pub(super) fn refuse(refusal: &Refusal) -> Refused {
     let (code, content, severity) = (refusal.code.as_str(), refusal.content.as_str(), severity(refusal.code));
     let (path, accepted) = (refusal.path.as_deref(), refusal.accepted.as_deref());
+    let reason = Message::error(code, content, severity);
     let body = json(&RefusalBody {
         status: ESCALATION,
-        messages: [FoundingMessage::Error { code, content, severity, path, content_type: None }],
+        messages: [match path {
+            Some(path) => reason.at(path),
+            None => reason,
+        }],
         refusal: refusal.into(),
     });
     let data = json(&ErrorData {
@@ -181,7 +199,7 @@ pub(super) fn refuse(refusal: &Refusal) -> Refused {
 /// An answer that there is nothing, as these releases write it.
 pub(super) fn no_resource(
     operation: Operation,
-    ucp: Metadata<'_>,
+    ucp: Map<String, Value>,
     messages: &[Message],
     continue_url: Option<&str>,
     id: Option<&str>,
@@ -193,16 +211,17 @@ pub(super) fn no_resource(
                 if code == "not_found" && wanted.is_none_or(|wanted| wanted == *severity))
         })
     };
-    let errors: Vec<_> = messages.iter().filter_map(Fault::of).collect();
-    let (code, message) = if operation == Operation::GetProduct && not_found(Some(Severity::Unrecoverable)) {
+    let softened: Vec<_> = messages.iter().cloned().map(softened).collect();
+    let errors: Vec<_> = softened.iter().filter_map(Fault::of).collect();
+    let (code, text) = if operation == Operation::GetProduct && not_found(Some(Severity::Unrecoverable)) {
         (INVALID_PARAMS, "Product not found")
     } else {
         (INTERNAL, errors.first().map_or("There is nothing to return.", |fault| fault.message))
     };
-    let message = message.to_owned();
+    let text = text.to_owned();
     let data = json(&ErrorData { status: "error", errors, rest: Rest::Outcome { id, continue_url } });
     Encoded {
-        document: json(&NoResource { ucp, status: ESCALATION, messages: all(messages), continue_url }),
+        document: json(&NoResource { ucp, status: ESCALATION, messages: softened, continue_url }),
         status: if conflict {
             409
         } else if not_found(None) {
@@ -210,6 +229,6 @@ pub(super) fn no_resource(
         } else {
             400
         },
-        rpc_error: Some(RpcError { code, message, data }),
+        rpc_error: Some(RpcError { code, message: text, data }),
     }
 }

@@ -51,7 +51,7 @@ const fn is_zero(scale: &u32) -> bool {
 
 impl<'a> UnitPrice<'a> {
     /// The same unit price, or `None` where it cannot be said exactly.
-    pub(super) fn exact(price: &'a product::UnitPrice) -> Option<Self> {
+    pub(crate) fn exact(price: &'a product::UnitPrice) -> Option<Self> {
         let (measure, reference) = (Unit::of(&price.measure.unit), Unit::of(&price.reference.unit));
         let shift = measure.shift_to(&reference)?;
         Some(Self {
@@ -65,7 +65,7 @@ impl<'a> UnitPrice<'a> {
 
 /// A unit price as releases before this one state it: quantities as decimals in units of the merchant's spelling, the
 /// reference as a whole number. `None` where it is none, or its reference is not whole.
-pub(super) fn older(stated: &Value) -> Option<Value> {
+pub(crate) fn older(stated: &Value) -> Option<Value> {
     let mut price = stated.as_object()?.clone();
     for name in ["measure", "reference"] {
         let quantity = price.get(name)?.as_object()?;

@@ -1,0 +1,105 @@
+//! Reading requests and writing answers in any release.
+//!
+//! Only the newest release is read and written by types ([`request`], [`response`]). A payload of an older
+//! one is validated against the schemas of that release and then rewritten, release by release, into one of the newest;
+//! an answer goes the same way back.
+
+use serde_json::{Map, Value};
+use ucp_core::{
+    Answer, Code, Operation, Outcome, Refusal, Release, Request, negotiation::Active, order, port::NEGOTIATED,
+};
+
+use crate::{
+    dialect::{Dialect, Occasion},
+    encoded::Encoded,
+    releases::upgrades,
+    request, response,
+    splice::json,
+};
+
+/// Reads a payload: older spellings rewritten, validated against the request shape, put into the domain's words.
+///
+/// `id` is the resource the transport names. `languages` are the tags the transport names beside the payload, in order of
+/// preference; the payload's own come first.
+///
+/// # Errors
+/// The first thing that is wrong with it, with its path.
+pub fn read(
+    dialect: &dyn Dialect,
+    operation: Operation,
+    id: Option<&str>,
+    mut payload: Value,
+    languages: &[String],
+) -> Result<Request, Refusal> {
+    let release = dialect.release();
+    let shapes = dialect.shapes(operation).ok_or_else(|| {
+        let name = operation.row().name;
+        Refusal::new(Code::UnknownMethod, format!("Release {release} has no operation `{name}`."))
+    })?;
+    dialect.normalize(operation, &mut payload);
+    shapes.check_request(&payload)?;
+    if release == Release::NEWEST {
+        return request::decode(operation, id, payload, languages);
+    }
+    let stated = payload.clone();
+    if let Value::Object(members) = &mut payload {
+        upgrades(release, Release::NEWEST).for_each(|upgrade| (upgrade.request.up)(operation, members));
+    }
+    let mut request = request::decode(operation, id, payload, languages)?;
+    upgrades(release, Release::NEWEST).for_each(|upgrade| (upgrade.kept.request)(&stated, &mut request));
+    Ok(request)
+}
+
+/// Writes an outcome for callers of a release. `active` is what was negotiated with the caller; the answer declares the
+/// part of it that belongs to the operation.
+#[must_use]
+pub fn encode(dialect: &dyn Dialect, operation: Operation, outcome: &Outcome, active: &Active) -> Encoded {
+    let answer = match outcome {
+        Outcome::Answer(answer) => answer,
+        Outcome::NoResource { messages, continue_url, id, conflict } => {
+            return dialect.no_resource(operation, active, messages, continue_url.as_deref(), id.as_deref(), *conflict);
+        }
+    };
+    let newest = response::write(operation, answer, active);
+    let document = if dialect.release() == Release::NEWEST {
+        newest
+    } else {
+        downgrade(dialect, operation, answer, active, &newest)
+    };
+    Encoded { document, status: response::status(operation, answer), rpc_error: None }
+}
+
+/// An answer of the newest release as one of an older release.
+fn downgrade(dialect: &dyn Dialect, operation: Operation, answer: &Answer, active: &Active, newest: &str) -> String {
+    let mut body: Map<String, Value> =
+        serde_json::from_str(newest).unwrap_or_else(|error| unreachable!("answers are JSON objects: {error}"));
+    for upgrade in upgrades(dialect.release(), Release::NEWEST).rev() {
+        (upgrade.answer.down)(operation, &mut body);
+        (upgrade.kept.answer)(answer, &mut body);
+    }
+    negotiated(dialect, operation, &mut body, active);
+    json(&body)
+}
+
+/// Puts the `ucp` member of an answer in place: what was negotiated with the caller, and whatever else it has.
+pub(crate) fn negotiated(dialect: &dyn Dialect, operation: Operation, body: &mut Map<String, Value>, active: &Active) {
+    let mut ucp = dialect.metadata(operation, active);
+    match body.get_mut("ucp") {
+        Some(stated) => {
+            if let Value::Object(stated) = stated.take() {
+                ucp.extend(stated.into_iter().filter(|(name, _)| !NEGOTIATED.contains(&name.as_str())));
+            }
+            *stated = Value::Object(ucp);
+        }
+        None => {
+            body.shift_insert(0, "ucp".to_owned(), Value::Object(ucp));
+        }
+    }
+}
+
+/// Writes an order for the platform that is told about it (rules WHK-01 to WHK-03).
+#[must_use]
+pub fn notice(dialect: &dyn Dialect, view: order::View, active: &Active, occasion: &Occasion<'_>) -> String {
+    let outcome = Outcome::Answer(Answer::Order(view));
+    dialect.notice(encode(dialect, Operation::GetOrder, &outcome, active).document, occasion)
+}

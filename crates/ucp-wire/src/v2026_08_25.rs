@@ -1,0 +1,139 @@
+//! Release 2026-08-25: measures are integers with a scale, so that no float is left in prices.
+//!
+//! Profiles name the keys twice: `keys` is where this release looks for them, `signing_keys` where older ones do.
+
+use std::{collections::HashMap, sync::LazyLock};
+
+use serde_json::Value;
+use ucp_core::{
+    Operation, Release,
+    operation::{
+        AP2_MANDATE, BUYER_CONSENT, CART, CATALOG_LOOKUP, CATALOG_SEARCH, CHECKOUT, DISCOUNT, FULFILLMENT,
+        LOCATION_LOOKUP, LOCATION_SEARCH, MERCHANT, ORDER,
+    },
+};
+
+use crate::{
+    catalog,
+    dialect::Dialect,
+    envelope::ErrorResponse,
+    merchant,
+    offer::{MANDATE_FORMATS, Offer},
+    profile,
+    purchase::{
+        request as purchase,
+        shape::{Cart, Checkout, Order},
+    },
+    schema::Shapes,
+    site::Site,
+    upgrade::Upgrade,
+};
+
+/// Release 2026-08-25.
+#[derive(Clone, Copy, Debug)]
+pub struct V2026_08_25;
+
+const VERSION: &str = Release::V2026_08_25.date();
+
+/// What this release calls mandates.
+const PAYMENT_AP2_MANDATE: &str = "dev.ucp.common.payment.ap2_mandate";
+
+const OFFERS: &[Offer] = &[
+    Offer::root(
+        CATALOG_SEARCH,
+        VERSION,
+        "specification/shopping/catalog/search",
+        "schemas/shopping/catalog_search.json",
+    ),
+    Offer::root(
+        CATALOG_LOOKUP,
+        VERSION,
+        "specification/shopping/catalog/lookup",
+        "schemas/shopping/catalog_lookup.json",
+    ),
+    Offer::root(CART, VERSION, "specification/shopping/cart", "schemas/shopping/cart.json"),
+    Offer::root(CHECKOUT, VERSION, "specification/shopping/checkout", "schemas/shopping/checkout.json"),
+    Offer::root(ORDER, VERSION, "specification/shopping/order", "schemas/shopping/order.json"),
+    Offer::root(FULFILLMENT, VERSION, "specification/fulfillment", "schemas/shopping/fulfillment.json")
+        .extending(&[CHECKOUT]),
+    Offer::root(DISCOUNT, VERSION, "specification/discount", "schemas/shopping/discount.json")
+        .extending(&[CART, CHECKOUT]),
+    Offer::root(BUYER_CONSENT, VERSION, "specification/buyer-consent", "schemas/shopping/buyer_consent.json")
+        .extending(&[CART, CHECKOUT]),
+    Offer::root(
+        PAYMENT_AP2_MANDATE,
+        VERSION,
+        "specification/payment/extensions/ap2-mandates",
+        "schemas/common/payment_ap2_mandate.json",
+    )
+    .known_as(AP2_MANDATE)
+    .extending(&[CHECKOUT])
+    .signing(MANDATE_FORMATS),
+    Offer::root(
+        LOCATION_SEARCH,
+        VERSION,
+        "specification/common/location/search",
+        "schemas/common/location_search.json",
+    ),
+    Offer::root(
+        LOCATION_LOOKUP,
+        VERSION,
+        "specification/common/location/lookup",
+        "schemas/common/location_lookup.json",
+    ),
+    Offer::root(MERCHANT, VERSION, "specification/merchant", "schemas/menu/merchant.json"),
+];
+
+static SHAPES: LazyLock<HashMap<Operation, Shapes>> =
+    LazyLock::new(|| Operation::ALL.iter().map(|operation| (*operation, shapes(*operation))).collect());
+
+fn shapes(operation: Operation) -> Shapes {
+    use catalog::{
+        request::{LookupRequest, ProductRequest, SearchRequest},
+        shape::{LookupResponse, ProductResponse, SearchResponse},
+    };
+    use merchant::{
+        request::{GetMerchantRequest, LocationLookupRequest, LocationSearchRequest, MerchantSearchRequest},
+        shape::{GetMerchantResponse, LocationLookupResponse, LocationSearchResponse, MerchantSearchResponse},
+    };
+    use purchase::{CartRequest, CheckoutRequest, CompleteCheckoutRequest, CreateCheckoutRequest};
+    type Nothing = ErrorResponse<'static>;
+    match operation {
+        Operation::SearchCatalog => Shapes::of::<SearchRequest, SearchResponse, Nothing>(),
+        Operation::LookupCatalog => Shapes::of::<LookupRequest, LookupResponse, Nothing>(),
+        Operation::GetProduct => Shapes::of::<ProductRequest, ProductResponse, Nothing>(),
+        Operation::CreateCart | Operation::UpdateCart => Shapes::of::<CartRequest, Cart<'_>, Nothing>(),
+        Operation::GetCart | Operation::CancelCart => Shapes::without_request::<Cart<'_>, Nothing>(),
+        Operation::CreateCheckout => Shapes::of::<CreateCheckoutRequest, Checkout<'_>, Nothing>(),
+        Operation::UpdateCheckout => Shapes::of::<CheckoutRequest, Checkout<'_>, Nothing>(),
+        Operation::CompleteCheckout => Shapes::of::<CompleteCheckoutRequest, Checkout<'_>, Nothing>(),
+        Operation::GetCheckout | Operation::CancelCheckout => Shapes::without_request::<Checkout<'_>, Nothing>(),
+        Operation::GetOrder => Shapes::without_request::<Order<'_>, Nothing>(),
+        Operation::SearchMerchants => Shapes::of::<MerchantSearchRequest, MerchantSearchResponse<'_>, Nothing>(),
+        Operation::GetMerchant => Shapes::of::<GetMerchantRequest, GetMerchantResponse<'_>, Nothing>(),
+        Operation::SearchLocations => Shapes::of::<LocationSearchRequest, LocationSearchResponse<'_>, Nothing>(),
+        Operation::LookupLocations => Shapes::of::<LocationLookupRequest, LocationLookupResponse<'_>, Nothing>(),
+    }
+}
+
+impl Dialect for V2026_08_25 {
+    fn release(&self) -> Release {
+        Release::V2026_08_25
+    }
+
+    fn offers(&self) -> &'static [Offer] {
+        OFFERS
+    }
+
+    fn shapes(&self, operation: Operation) -> Option<&'static Shapes> {
+        SHAPES.get(&operation)
+    }
+
+    fn upgrade(&self) -> Option<&'static Upgrade> {
+        None
+    }
+
+    fn profile(&self, site: &Site<'_>) -> Value {
+        profile::profile(self, site, &["keys", "signing_keys"])
+    }
+}
