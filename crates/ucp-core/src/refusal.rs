@@ -137,12 +137,13 @@ pub struct Refusal {
     /// After how many seconds a retry makes sense.
     pub retry_after: Option<u32>,
     /// What went wrong inside.
-    pub cause: Option<Cause>,
+    pub cause: Cause,
 }
 
-/// What went wrong inside the gateway or behind it. No answer tells it, and it makes no two refusals different.
-#[derive(Clone, Debug)]
-pub struct Cause(Arc<dyn Error + Send + Sync>);
+/// What went wrong inside the gateway or behind it, if anything did. No answer tells it, and it makes no two refusals
+/// different.
+#[derive(Clone, Debug, Default)]
+pub struct Cause(Option<Arc<dyn Error + Send + Sync>>);
 
 impl PartialEq for Cause {
     fn eq(&self, _: &Self) -> bool {
@@ -162,7 +163,7 @@ impl Refusal {
             accepted: None,
             continue_url: None,
             retry_after: None,
-            cause: None,
+            cause: Cause::default(),
         }
     }
 
@@ -195,7 +196,7 @@ impl Refusal {
     /// The same, with what went wrong inside: an error, or a text for the log.
     #[must_use]
     pub fn because(mut self, cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        self.cause = Some(Cause(cause.into().into()));
+        self.cause = Cause(Some(cause.into().into()));
         self
     }
 
@@ -215,7 +216,7 @@ impl fmt::Display for Refusal {
 
 impl Error for Refusal {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.cause.as_ref().map(|Cause(cause)| &**cause as _)
+        self.cause.0.as_deref().map(|cause| cause as _)
     }
 }
 
