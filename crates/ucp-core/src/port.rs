@@ -9,6 +9,7 @@ mod catalog;
 pub mod owners;
 mod relay;
 mod sales;
+pub mod store;
 
 pub use self::{
     backend::{Backend, Directory, Shop},

@@ -37,3 +37,6 @@ pub use error::{Put, Rejected, StoreError, WriteError};
 pub use owners::Forwarded;
 pub use store::{Readers, SqliteStore};
 pub use writer::Writer;
+
+#[cfg(test)]
+mod tests;

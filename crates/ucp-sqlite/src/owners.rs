@@ -180,23 +180,6 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_first_who_claims_something_has_it_for_good() {
-        let dir = tempfile::tempdir().expect("a directory");
-        let open = store(&dir);
-        assert_eq!(open.owned(Kind::Cart, "c").await.expect("read"), None);
-        let claim = |store: &SqliteStore, name: &str| {
-            let (store, owner) = (store.clone(), owner(name));
-            async move { store.claim(Kind::Cart, "c", &owner, days(3)).await.expect("written") }
-        };
-        assert_eq!(claim(&open, "a").await, owner("a"));
-        assert_eq!(claim(&open, "b").await, owner("a"));
-        assert_eq!(open.owned(Kind::Checkout, "c").await.expect("read"), None, "another kind of thing");
-        drop(open);
-        let kept = store(&dir).owned(Kind::Cart, "c").await.expect("read");
-        assert_eq!(kept, Some(Owned { owner: owner("a"), until: days(3) }), "after a restart");
-    }
-
-    #[tokio::test]
     async fn what_is_not_alive_any_more_is_forgotten_in_time() {
         const ALL: [(Kind, &str, i64); 6] = [
             (Kind::Cart, "short", 1),

@@ -76,6 +76,7 @@ struct Shelf<T>(Vec<Row>, std::marker::PhantomData<T>);
 struct Row {
     id: String,
     owner: String,
+    token: String,
     version: u64,
     text: String,
 }
@@ -102,11 +103,15 @@ impl<T: Serialize + DeserializeOwned + PartialEq + fmt::Debug> Shelf<T> {
         self.0.iter().find(|row| row.id == id && row.owner == owner).map(Row::read)
     }
 
-    /// Stores a document; whether it was made of the version that is there.
-    fn put(&mut self, id: &str, owner: &str, stored: &Stored<T>) -> bool {
+    /// Stores a document; whether it was made of the version that is there, and no other has its token.
+    fn put(&mut self, id: &str, owner: &str, token: &str, stored: &Stored<T>) -> bool {
         let text = serde_json::to_string(&stored.document).expect("documents serialise");
-        let row = Row { id: id.into(), owner: owner.into(), version: stored.version + 1, text };
+        let version = stored.version.saturating_add(1);
+        let row = Row { id: id.into(), owner: owner.into(), token: token.into(), version, text };
         assert_eq!(row.read::<T>().document, stored.document, "a document comes back as it was");
+        if self.0.iter().any(|other| other.id != id && other.token == token) {
+            return false;
+        }
         match self.0.iter_mut().find(|row| row.id == id) {
             Some(there) if there.version == stored.version && there.owner == owner => *there = row,
             None if stored.version == 0 => self.0.push(row),
@@ -124,15 +129,23 @@ impl Books {
             return Committed::Kept(kept.clone());
         }
         let Change { cart, checkout, order, stock, mandate } = change;
-        let cart = cart.as_ref().is_none_or(|cart| self.carts.put(&cart.document.id, &cart.document.owner, cart));
-        let checkout = checkout
-            .as_ref()
-            .is_none_or(|checkout| self.checkouts.put(&checkout.document.id, &checkout.document.owner, checkout));
-        let order =
-            order.as_ref().is_none_or(|order| self.orders.put(&order.document.id, &order.document.owner, order));
+        let cart = cart.as_ref().is_none_or(|stored| {
+            let Cart { id, owner, token, .. } = &stored.document;
+            self.carts.put(id, owner, token, stored)
+        });
+        let checkout = checkout.as_ref().is_none_or(|stored| {
+            let Checkout { id, owner, token, .. } = &stored.document;
+            self.checkouts.put(id, owner, token, stored)
+        });
+        let order = order.as_ref().is_none_or(|stored| {
+            let Order { id, owner, token, checkout_id, .. } = &stored.document;
+            let ordered = |other: Stored<Order>| other.document.id != *id && other.document.checkout_id == *checkout_id;
+            !self.orders.all().any(ordered) && self.orders.put(id, owner, token, stored)
+        });
         let mut moved: BTreeMap<&str, i64> = BTreeMap::new();
         for movement in stock {
-            *moved.entry(&movement.variant).or_default() += movement.quantity;
+            let quantity = moved.entry(&movement.variant).or_default();
+            *quantity = quantity.saturating_add(movement.quantity);
         }
         let enough = moved.into_iter().all(|(variant, quantity)| match self.stock.get_mut(variant) {
             Some(count) => count.checked_add_signed(quantity).map(|left| *count = left).is_some(),

@@ -1,4 +1,4 @@
-//! Doubles for the ports of the core, for tests only.
+//! Doubles for the ports of the core, and the rules that stores keep, for tests only.
 //!
 //! | module | holds |
 //! | :-- | :-- |
@@ -6,6 +6,7 @@
 //! | [`shelf`] | a catalog whose goods change between calls |
 //! | [`handler`] | a payment handler that does what it is told, and remembers what really happened |
 //! | [`log`] | what is logged, to be looked into |
+//! | [`store`] | the conformance suite of the store port |
 //! | [`time`] | a clock that only moves when it is told to |
 //! | [`shop`] | all of them together, as a desk |
 //! | [`wait`] | waits that end, and say what they waited for |
@@ -27,6 +28,7 @@ pub mod log;
 pub mod server;
 pub mod shelf;
 pub mod shop;
+pub mod store;
 pub mod time;
 pub mod wait;
 

@@ -101,7 +101,7 @@ async fn purchases(store: &SqliteStore, numbers: std::ops::Range<usize>) -> usiz
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_full_disk_refuses_and_recovers() {
     let directory = tempfile::tempdir().expect("directory");
-    let store = open(directory.path(), &[product("a", &[Some(STOCK)])]);
+    let store = open(directory.path(), &[("a-0", STOCK)]);
     let limit = |pages: i64| {
         let set = move |db: &rusqlite::Connection| {
             let held: i64 = db.pragma_query_value(None, "page_count", |row| row.get(0))?;
@@ -146,7 +146,7 @@ async fn limited() {
 #[tokio::test]
 async fn a_disk_that_fails_refuses_and_recovers() {
     let directory = tempfile::tempdir().expect("directory");
-    drop(open(directory.path(), &[product("a", &[Some(STOCK)])]));
+    drop(open(directory.path(), &[("a-0", STOCK)]));
     // In units of 512 bytes; the signal is ignored, so that the write itself fails.
     let limited = "trap '' XFSZ; ulimit -S -f 4000; exec \"$0\" \"$@\"";
     let mut command = Command::new("sh");
@@ -186,7 +186,7 @@ async fn buy() {
 #[tokio::test]
 async fn a_purchase_is_all_there_or_not_at_all_whenever_the_process_is_killed() {
     let directory = tempfile::tempdir().expect("directory");
-    drop(open(directory.path(), &[product("a", &[Some(STOCK)])]));
+    drop(open(directory.path(), &[("a-0", STOCK)]));
     let mut acknowledged = HashSet::new();
     for after in [1, 7, 20, 45, 90, 10, 150, 30, 4, 60] {
         let mut command = Command::new(this_binary());

@@ -1,14 +1,24 @@
-//! Documents, versions, owners, keys and age.
+//! Rules of the [`Ledger`]: documents, versions, owners, keys, stock.
 
-use ucp_core::purchase::remote_cart_ref::RemoteCartRef;
-use ucp_testkit::{PATIENCE, until};
+use ucp_core::{
+    cart::Cart,
+    checkout::{Checkout, State},
+    order::Order,
+    purchase::{
+        ledger::{Change, Committed, Kept, Key, Ledger as _},
+        remote_cart_ref::RemoteCartRef,
+    },
+};
 
-use super::*;
+use super::{
+    StoreUnderTest,
+    fixtures::{ALICE, BOB, Commits as _, at, cart, checkout, hours, kept, key, movement, now, order, paying},
+};
+use crate::{PATIENCE, within};
 
-#[tokio::test]
-async fn documents_come_back_as_they_were_with_growing_versions() {
-    let directory = tempfile::tempdir().expect("directory");
-    let store = open(directory.path(), &[]);
+/// Every document is read as it was committed, under a version that grows by one; what is not there is not found.
+pub async fn documents_come_back_as_they_were_with_growing_versions<T: StoreUnderTest>(subject: &T) {
+    let store = subject.open().await;
     let (mut cart, mut checkout, mut order) =
         (cart(ALICE, "cart_1"), checkout(ALICE, "chk_1", Some("cart_1")), order(ALICE, "ord_1", "chk_1"));
     let change = Change {
@@ -43,16 +53,17 @@ async fn documents_come_back_as_they_were_with_growing_versions() {
     assert_eq!(store.commits(Change::default()).await, Committed::Done);
 }
 
-#[tokio::test]
-async fn carts_at_a_shop_behind_another_api_are_orphans_until_a_document_names_them() {
-    let directory = tempfile::tempdir().expect("directory");
+/// Notes of remote carts last until a commit names the cart or it is forgotten, also over a restart.
+pub async fn carts_at_a_shop_behind_another_api_are_orphans_until_a_document_names_them<T: StoreUnderTest>(
+    subject: &T,
+) {
     let remote = |reference: &str| RemoteCartRef { reference: reference.into(), ..RemoteCartRef::default() };
-    let orphans = async |store: &SqliteStore, before, limit| {
+    let orphans = async |store: &T::Store, before, limit| {
         let found = store.orphaned_remote_carts(now() + hours(before), limit).await.expect("reads");
         found.into_iter().map(|cart| cart.reference).collect::<Vec<_>>()
     };
     {
-        let store = open(directory.path(), &[]);
+        let store = subject.open().await;
         for (nth, reference) in ["of a cart", "of a checkout", "of nobody", "of nobody else"].into_iter().enumerate() {
             let at = now() + hours(i64::try_from(nth).expect("small"));
             store.note_remote_cart(&remote(reference), at).await.expect("notes");
@@ -65,7 +76,7 @@ async fn carts_at_a_shop_behind_another_api_are_orphans_until_a_document_names_t
         assert_eq!(store.commits(change).await, Committed::Stale, "the version is another by now");
     }
     // After a restart.
-    let store = open(directory.path(), &[]);
+    let store = subject.open().await;
     assert_eq!(orphans(&store, 9, 9).await, ["of a cart", "of nobody", "of nobody else"]);
     assert_eq!(orphans(&store, 9, 1).await, ["of a cart"]);
     assert_eq!(orphans(&store, 3, 9).await, ["of a cart", "of nobody"]);
@@ -74,10 +85,9 @@ async fn carts_at_a_shop_behind_another_api_are_orphans_until_a_document_names_t
     assert_eq!(orphans(&store, 9, 9).await, ["of nobody else", "of a cart"]);
 }
 
-#[tokio::test]
-async fn tokens_open_what_they_belong_to_and_nothing_else() {
-    let directory = tempfile::tempdir().expect("directory");
-    let store = open(directory.path(), &[]);
+/// Tokens are compared exactly, per kind of document.
+pub async fn tokens_open_what_they_belong_to_and_nothing_else<T: StoreUnderTest>(subject: &T) {
+    let store = subject.open().await;
     let (cart, checkout, order) = (cart(ALICE, "1"), checkout(BOB, "2", None), order(ALICE, "3", "2"));
     let change = |version| Change {
         cart: at(cart.clone(), version),
@@ -99,12 +109,21 @@ async fn tokens_open_what_they_belong_to_and_nothing_else() {
     assert_eq!(store.cart_by_token("token of 2").await.expect("reads"), None);
     assert_eq!(store.checkout_by_token("token of 3").await.expect("reads"), None);
     assert_eq!(store.order_by_token("token of 1").await.expect("reads"), None);
+    // Nor does a token open two of a kind.
+    let (id, checkout_id) = ("other".to_owned(), "other".to_owned());
+    for other in [
+        Change { cart: at(Cart { id: id.clone(), ..cart.clone() }, 0), ..Change::default() },
+        Change { checkout: at(Checkout { id: id.clone(), ..checkout.clone() }, 0), ..Change::default() },
+        Change { order: at(Order { id, checkout_id, ..order.clone() }, 0), ..Change::default() },
+    ] {
+        assert_eq!(store.commits(other).await, Committed::Stale);
+    }
 }
 
-#[tokio::test]
-async fn a_change_of_an_older_version_changes_nothing_at_all() {
-    let directory = tempfile::tempdir().expect("directory");
-    let store = open(directory.path(), &[product("a", &[Some(5)])]);
+/// A change of a version that is not the stored one is stale, and commits no part of itself.
+pub async fn a_change_of_an_older_version_changes_nothing_at_all<T: StoreUnderTest>(subject: &T) {
+    let store = subject.open().await;
+    subject.count(&[("a-0", 5)]).await;
     let first = checkout(ALICE, "chk_1", None);
     assert_eq!(store.commits(Change { checkout: at(first.clone(), 0), ..Change::default() }).await, Committed::Done);
     let mut second = first.clone();
@@ -128,21 +147,21 @@ async fn a_change_of_an_older_version_changes_nothing_at_all() {
     assert_eq!(store.kept(&key(ALICE, "chk_1", "k")).await.expect("reads"), None);
 }
 
-#[tokio::test]
-async fn a_checkout_becomes_one_order() {
-    let directory = tempfile::tempdir().expect("directory");
-    let store = open(directory.path(), &[]);
+/// A second order of one checkout is stale.
+pub async fn a_checkout_becomes_one_order<T: StoreUnderTest>(subject: &T) {
+    let store = subject.open().await;
     let change = |id: &str| Change { order: at(order(ALICE, id, "chk_1"), 0), ..Change::default() };
     assert_eq!(store.commits(change("ord_1")).await, Committed::Done);
     assert_eq!(store.commits(change("ord_2")).await, Committed::Stale);
     assert_eq!(store.commits(change("ord_1")).await, Committed::Stale);
-    assert_eq!(store.rows("orders"), 1);
+    assert_eq!(store.order(ALICE, "ord_1").await.expect("reads"), at(order(ALICE, "ord_1", "chk_1"), 1));
+    assert_eq!(store.order(ALICE, "ord_2").await.expect("reads"), None);
+    assert_eq!(store.order_by_token("token of ord_2").await.expect("reads"), None);
 }
 
-#[tokio::test]
-async fn what_belongs_to_others_does_not_exist() {
-    let directory = tempfile::tempdir().expect("directory");
-    let store = open(directory.path(), &[]);
+/// Nobody reads or overwrites what belongs to another owner.
+pub async fn what_belongs_to_others_does_not_exist<T: StoreUnderTest>(subject: &T) {
+    let store = subject.open().await;
     let change = |owner: &str, version| Change {
         cart: at(cart(owner, "cart_1"), version),
         checkout: at(checkout(owner, "chk_1", Some("cart_1")), version),
@@ -170,10 +189,10 @@ async fn what_belongs_to_others_does_not_exist() {
     assert_eq!(store.cart(ALICE, "cart_1").await.expect("reads"), at(cart(ALICE, "cart_1"), 1));
 }
 
-#[tokio::test]
-async fn an_answer_is_kept_once_per_key_and_comes_before_all_else() {
-    let directory = tempfile::tempdir().expect("directory");
-    let store = open(directory.path(), &[product("a", &[Some(5)])]);
+/// A commit under a key with a kept answer yields that answer, whatever else it holds.
+pub async fn an_answer_is_kept_once_per_key_and_comes_before_all_else<T: StoreUnderTest>(subject: &T) {
+    let store = subject.open().await;
+    subject.count(&[("a-0", 5)]).await;
     let change = || Change {
         checkout: at(checkout(ALICE, "chk_1", None), 0),
         stock: vec![movement("a-0", -2)],
@@ -206,10 +225,9 @@ async fn an_answer_is_kept_once_per_key_and_comes_before_all_else() {
     }
 }
 
-#[tokio::test]
-async fn the_newest_checkout_of_a_cart_is_found() {
-    let directory = tempfile::tempdir().expect("directory");
-    let store = open(directory.path(), &[]);
+/// Of the checkouts of a cart the one that was made last is found.
+pub async fn the_newest_checkout_of_a_cart_is_found<T: StoreUnderTest>(subject: &T) {
+    let store = subject.open().await;
     for id in ["chk_z", "chk_a", "chk_m"] {
         let change = Change { checkout: at(checkout(ALICE, id, Some("cart_1")), 0), ..Change::default() };
         assert_eq!(store.commits(change).await, Committed::Done);
@@ -223,10 +241,9 @@ async fn the_newest_checkout_of_a_cart_is_found() {
     assert_eq!(newest.document.id, "chk_m");
 }
 
-#[tokio::test]
-async fn unsettled_checkouts_are_found_the_oldest_first() {
-    let directory = tempfile::tempdir().expect("directory");
-    let store = open(directory.path(), &[]);
+/// Checkouts with an open payment attempt are found by the time it began, as many as are asked for.
+pub async fn unsettled_checkouts_are_found_the_oldest_first<T: StoreUnderTest>(subject: &T) {
+    let store = subject.open().await;
     for (id, begun) in [("b", Some(2)), ("none", None), ("c", Some(3)), ("a", Some(1))] {
         let mut checkout = checkout(if begun == Some(2) { BOB } else { ALICE }, id, None);
         if let Some(hour) = begun {
@@ -247,11 +264,11 @@ async fn unsettled_checkouts_are_found_the_oldest_first() {
     assert_eq!(ids(9, 9).await, ["b", "c"]);
 }
 
-#[tokio::test]
-async fn two_processes_share_one_ledger() {
-    let directory = tempfile::tempdir().expect("directory");
-    let here = open(directory.path(), &[product("a", &[Some(5)])]);
-    let there = open(directory.path(), &[]);
+/// What one handle commits is seen by another at once, and makes its changes stale.
+pub async fn two_processes_share_one_ledger<T: StoreUnderTest>(subject: &T) {
+    let here = subject.open().await;
+    subject.count(&[("a-0", 5)]).await;
+    let there = subject.open().await;
     let document = checkout(ALICE, "chk_1", None);
     assert_eq!(there.checkout(ALICE, "chk_1").await.expect("reads"), None);
     assert_eq!(here.commits(Change { checkout: at(document.clone(), 0), ..Change::default() }).await, Committed::Done);
@@ -268,62 +285,155 @@ async fn two_processes_share_one_ledger() {
     assert_eq!(there.keeps(Change::default(), key(ALICE, "", "k"), kept("there")).await, Committed::Kept(kept("here")));
 }
 
-#[tokio::test]
-async fn what_is_old_goes_and_what_may_matter_stays() {
-    let directory = tempfile::tempdir().expect("directory");
-    let store = open(directory.path(), &[]);
-    let month = hours(30 * 24);
-    let moment = SignedDuration::from_nanos(1);
-    for (id, expires_at) in
-        [("old", now() - month - moment), ("due", now() - month), ("expired", now() - hours(1)), ("open", now())]
-    {
-        let change = Change {
-            cart: at(Cart { expires_at, ..cart(ALICE, id) }, 0),
-            checkout: at(Checkout { expires_at, ..checkout(ALICE, id, None) }, 0),
-            order: at(order(ALICE, id, id), 0),
-            mandate: None,
-            stock: Vec::new(),
-        };
-        assert_eq!(store.commits(change).await, Committed::Done);
-        let mut unsettled = checkout(ALICE, &format!("unsettled {id}"), None);
-        (unsettled.expires_at, unsettled.state) = (expires_at, paying(id, expires_at));
-        assert_eq!(store.commits(Change { checkout: at(unsettled, 0), ..Change::default() }).await, Committed::Done);
-    }
-    for (name, age) in [("old", hours(48) + moment), ("due", hours(48)), ("new", hours(0))] {
-        let answer = Kept { at: now() - age, ..kept(name) };
-        assert_eq!(store.keeps(Change::default(), key(ALICE, "", name), answer).await, Committed::Done);
-    }
-    assert_eq!(store.prune(now()).await.expect("prunes"), 3);
-    assert_eq!(store.prune(now()).await.expect("prunes"), 0);
-    assert_eq!(
-        (store.rows("carts"), store.rows("checkouts"), store.rows("orders"), store.rows("kept")),
-        (3, 3 + 4, 4, 2)
-    );
-    assert_eq!(store.cart(ALICE, "old").await.expect("reads"), None);
-    assert!(store.cart(ALICE, "due").await.expect("reads").is_some());
-    assert!(store.checkout(ALICE, "unsettled old").await.expect("reads").is_some());
-    assert_eq!(store.kept(&key(ALICE, "", "old")).await.expect("reads"), None);
-    // At the ends of time.
-    assert_eq!(store.prune(Timestamp::MIN).await.expect("prunes"), 0);
-    // With what was to be told of the four orders.
-    assert_eq!(store.prune(Timestamp::MAX).await.expect("prunes"), 3 + 3 + 2 + 4);
-    assert_eq!((store.rows("checkouts"), store.rows("orders")), (4, 4));
+fn takes(goods: &[(&str, i64)]) -> Change {
+    Change { stock: goods.iter().map(|(variant, count)| movement(variant, -count)).collect(), ..Change::default() }
 }
 
-#[tokio::test]
-async fn much_that_is_old_goes_in_several_steps() {
-    let directory = tempfile::tempdir().expect("directory");
-    let store = open(directory.path(), &[]);
-    let many = 2 * crate::store::BATCH + 1;
-    for number in 0..many {
-        let keep = (key(ALICE, "", &number.to_string()), kept("old"));
-        // Queued without waiting, so that they share commits.
-        tokio::spawn({
-            let store = store.clone();
-            async move { store.commit(Change::default(), Some(keep)).await }
-        });
+/// Counts change with commits, which are stale where one would fall below zero; uncounted goods never run out.
+pub async fn counts_follow_orders_and_never_fall_below_zero<T: StoreUnderTest>(subject: &T) {
+    let store = subject.open().await;
+    subject.count(&[("a-0", 3), ("a-1", 0)]).await;
+    let counts = async || store.stock(&["a-2", "a-0", "nothing", "a-1", "a-0"]).await.expect("reads");
+    assert_eq!(counts().await, [None, Some(3), None, Some(0), Some(3)]);
+    assert_eq!(store.stock(&[]).await.expect("reads"), []);
+    // Uncounted and unknown goods never run out.
+    assert_eq!(store.commits(takes(&[("a-2", 1_000), ("nothing", 5), ("a-0", 2)])).await, Committed::Done);
+    assert_eq!(counts().await, [None, Some(1), None, Some(0), Some(1)]);
+    assert_eq!(store.commits(takes(&[("a-0", 2)])).await, Committed::Stale);
+    assert_eq!(store.commits(takes(&[("a-0", 1), ("a-1", 1)])).await, Committed::Stale);
+    assert_eq!(store.commits(takes(&[("a-0", i64::MAX)])).await, Committed::Stale);
+    // Several movements of one variant are one.
+    assert_eq!(store.commits(takes(&[("a-0", 1), ("a-0", 1)])).await, Committed::Stale);
+    assert_eq!(store.commits(takes(&[("a-0", 5), ("a-0", -5), ("a-1", 2), ("a-1", -2)])).await, Committed::Done);
+    assert_eq!(counts().await, [None, Some(1), None, Some(0), Some(1)]);
+    assert_eq!(store.commits(takes(&[("a-0", 1), ("a-1", -4)])).await, Committed::Done);
+    assert_eq!(counts().await, [None, Some(0), None, Some(4), Some(0)]);
+}
+
+/// Of many buyers at several handles as many get goods as there are goods.
+pub async fn the_last_ones_are_sold_once<T: StoreUnderTest>(subject: &T) {
+    const COUNT: u64 = 20;
+    const BUYERS: usize = 120;
+    let handles = [subject.open().await, subject.open().await, subject.open().await];
+    subject.count(&[("a-0", COUNT)]).await;
+    let buyers: Vec<_> = (0..BUYERS)
+        .map(|number| {
+            let store = handles[number % handles.len()].clone();
+            tokio::spawn(async move {
+                let id = number.to_string();
+                let change = Change { order: at(order(ALICE, &id, &id), 0), ..takes(&[("a-0", 1)]) };
+                store.keeps(change, key(ALICE, "", &id), kept(&id)).await
+            })
+        })
+        .collect();
+    let mut sold = 0;
+    for buyer in buyers {
+        match within("a buyer", PATIENCE, buyer).await.expect("no panic") {
+            Committed::Done => sold += 1,
+            Committed::Stale => {}
+            Committed::Kept(kept) => panic!("{kept:?}"),
+        }
     }
-    until("all answers to be kept", PATIENCE, async || (store.rows("kept") >= many).then_some(())).await;
-    assert_eq!(store.prune(now() + hours(49)).await.expect("prunes"), many.unsigned_abs());
-    assert_eq!(store.rows("kept"), 0);
+    assert_eq!(sold, COUNT);
+    assert_eq!(handles[0].stock(&["a-0"]).await.expect("reads"), [Some(0)]);
+    let (mut orders, mut kept) = (0, 0);
+    for number in 0..BUYERS {
+        let id = number.to_string();
+        orders += u64::from(handles[1].order(ALICE, &id).await.expect("reads").is_some());
+        kept += u64::from(handles[2].kept(&key(ALICE, "", &id)).await.expect("reads").is_some());
+    }
+    assert_eq!((orders, kept), (sold, sold));
+}
+
+/// What was committed is there for a process that starts later, with its versions; what was stale is not.
+pub async fn everything_is_there_after_a_restart<T: StoreUnderTest>(subject: &T) {
+    subject.count(&[("a-0", 5)]).await;
+    let all = |version| Change {
+        cart: at(cart(ALICE, "cart_1"), version),
+        checkout: at(Checkout { state: paying("chk_1", now()), ..checkout(ALICE, "chk_1", Some("cart_1")) }, version),
+        order: at(order(ALICE, "ord_1", "chk_1"), version),
+        stock: vec![movement("a-0", -2)],
+        mandate: None,
+    };
+    {
+        let store = subject.open().await;
+        assert_eq!(store.keeps(all(0), key(ALICE, "chk_1", "k"), kept("first")).await, Committed::Done);
+        assert_eq!(store.keeps(all(0), key(ALICE, "chk_1", "l"), kept("stale")).await, Committed::Stale);
+    }
+    let store = subject.open().await;
+    let Change { cart, checkout, order, .. } = all(1);
+    assert_eq!(store.cart(ALICE, "cart_1").await.expect("reads"), cart);
+    assert_eq!(store.checkout(ALICE, "chk_1").await.expect("reads"), checkout);
+    assert_eq!(store.unsettled(now() + hours(1), 9).await.expect("reads"), Vec::from_iter(checkout));
+    assert_eq!(store.order(ALICE, "ord_1").await.expect("reads"), order);
+    assert_eq!(store.stock(&["a-0"]).await.expect("reads"), [Some(3)]);
+    assert_eq!(store.kept(&key(ALICE, "chk_1", "k")).await.expect("reads"), Some(kept("first")));
+    assert_eq!(store.kept(&key(ALICE, "chk_1", "l")).await.expect("reads"), None);
+    assert_eq!(store.commits(all(1)).await, Committed::Done);
+    assert_eq!(store.stock(&["a-0"]).await.expect("reads"), [Some(1)]);
+}
+
+/// Whichever part of a change is stale, no other part of it is committed.
+pub async fn a_change_is_committed_whole_or_not_at_all<T: StoreUnderTest>(subject: &T) {
+    let store = subject.open().await;
+    subject.count(&[("a-0", 5), ("a-1", 5)]).await;
+    let there = Change {
+        cart: at(cart(ALICE, "there"), 0),
+        checkout: at(checkout(ALICE, "there", None), 0),
+        order: at(order(ALICE, "there", "there"), 0),
+        ..Change::default()
+    };
+    assert_eq!(store.commits(there.clone()).await, Committed::Done);
+    let noted = RemoteCartRef { reference: "noted".into(), ..RemoteCartRef::default() };
+    store.note_remote_cart(&noted, now()).await.expect("notes");
+    let new = || Change {
+        cart: at(Cart { remote_cart: Some(noted.clone()), ..cart(ALICE, "new") }, 0),
+        checkout: at(checkout(ALICE, "new", None), 0),
+        order: at(order(ALICE, "new", "new"), 0),
+        stock: vec![movement("a-0", -1)],
+        mandate: None,
+    };
+    let unsold = [movement("a-0", -1), movement("a-1", -6)];
+    for (part, change) in [
+        ("the cart", Change { cart: there.cart.clone(), ..new() }),
+        ("the checkout", Change { checkout: there.checkout.clone(), ..new() }),
+        ("the order", Change { order: there.order.clone(), ..new() }),
+        ("the stock", Change { stock: unsold.to_vec(), ..new() }),
+    ] {
+        assert_eq!(store.keeps(change, key(ALICE, "", "k"), kept("no")).await, Committed::Stale, "{part}");
+        assert_eq!(store.cart(ALICE, "new").await.expect("reads"), None, "{part}");
+        assert_eq!(store.checkout(ALICE, "new").await.expect("reads"), None, "{part}");
+        assert_eq!(store.order(ALICE, "new").await.expect("reads"), None, "{part}");
+        assert_eq!(store.stock(&["a-0", "a-1"]).await.expect("reads"), [Some(5), Some(5)], "{part}");
+        assert_eq!(store.kept(&key(ALICE, "", "k")).await.expect("reads"), None, "{part}");
+        let noted = store.orphaned_remote_carts(now() + hours(1), 9).await.expect("reads");
+        assert_eq!(noted.len(), 1, "{part}");
+    }
+    assert_eq!(store.keeps(new(), key(ALICE, "", "k"), kept("yes")).await, Committed::Done);
+    assert_eq!(store.stock(&["a-0", "a-1"]).await.expect("reads"), [Some(4), Some(5)]);
+    assert_eq!(store.orphaned_remote_carts(now() + hours(1), 9).await.expect("reads"), []);
+}
+
+/// Of many calls that are made at once under one key, at several handles, one is carried out; the others get its answer.
+pub async fn of_many_calls_under_one_key_one_is_carried_out<T: StoreUnderTest>(subject: &T) {
+    let handles = [subject.open().await, subject.open().await];
+    subject.count(&[("a-0", 100)]).await;
+    let calls: Vec<_> = (0..20_usize)
+        .map(|number| {
+            let store = handles[number % handles.len()].clone();
+            let change = takes(&[("a-0", 1)]);
+            tokio::spawn(async move { store.keeps(change, key(ALICE, "", "k"), kept(&number.to_string())).await })
+        })
+        .collect();
+    let (mut done, mut others) = (Vec::new(), Vec::new());
+    for (number, call) in calls.into_iter().enumerate() {
+        match within("a call", PATIENCE, call).await.expect("no panic") {
+            Committed::Done => done.push(kept(&number.to_string())),
+            Committed::Kept(kept) => others.push(kept),
+            Committed::Stale => panic!("{number} is stale"),
+        }
+    }
+    assert_eq!(done.len(), 1);
+    assert_eq!(others, vec![done[0].clone(); 19]);
+    assert_eq!(handles[0].stock(&["a-0"]).await.expect("reads"), [Some(99)]);
 }

@@ -1,0 +1,65 @@
+//! Age: what is removed, and what stays.
+
+use ucp_testkit::{PATIENCE, until};
+
+use super::*;
+
+#[tokio::test]
+async fn what_is_old_goes_and_what_may_matter_stays() {
+    let directory = tempfile::tempdir().expect("directory");
+    let store = open(directory.path(), &[]);
+    let month = hours(30 * 24);
+    let moment = SignedDuration::from_nanos(1);
+    for (id, expires_at) in
+        [("old", now() - month - moment), ("due", now() - month), ("expired", now() - hours(1)), ("open", now())]
+    {
+        let change = Change {
+            cart: at(Cart { expires_at, ..cart(ALICE, id) }, 0),
+            checkout: at(Checkout { expires_at, ..checkout(ALICE, id, None) }, 0),
+            order: at(order(ALICE, id, id), 0),
+            mandate: None,
+            stock: Vec::new(),
+        };
+        assert_eq!(store.commits(change).await, Committed::Done);
+        let mut unsettled = checkout(ALICE, &format!("unsettled {id}"), None);
+        (unsettled.expires_at, unsettled.state) = (expires_at, paying(id, expires_at));
+        assert_eq!(store.commits(Change { checkout: at(unsettled, 0), ..Change::default() }).await, Committed::Done);
+    }
+    for (name, age) in [("old", hours(48) + moment), ("due", hours(48)), ("new", hours(0))] {
+        let answer = Kept { at: now() - age, ..kept(name) };
+        assert_eq!(store.keeps(Change::default(), key(ALICE, "", name), answer).await, Committed::Done);
+    }
+    assert_eq!(store.prune(now()).await.expect("prunes"), 3);
+    assert_eq!(store.prune(now()).await.expect("prunes"), 0);
+    assert_eq!(
+        (store.rows("carts"), store.rows("checkouts"), store.rows("orders"), store.rows("kept")),
+        (3, 3 + 4, 4, 2)
+    );
+    assert_eq!(store.cart(ALICE, "old").await.expect("reads"), None);
+    assert!(store.cart(ALICE, "due").await.expect("reads").is_some());
+    assert!(store.checkout(ALICE, "unsettled old").await.expect("reads").is_some());
+    assert_eq!(store.kept(&key(ALICE, "", "old")).await.expect("reads"), None);
+    // At the ends of time.
+    assert_eq!(store.prune(Timestamp::MIN).await.expect("prunes"), 0);
+    // With what was to be told of the four orders.
+    assert_eq!(store.prune(Timestamp::MAX).await.expect("prunes"), 3 + 3 + 2 + 4);
+    assert_eq!((store.rows("checkouts"), store.rows("orders")), (4, 4));
+}
+
+#[tokio::test]
+async fn much_that_is_old_goes_in_several_steps() {
+    let directory = tempfile::tempdir().expect("directory");
+    let store = open(directory.path(), &[]);
+    let many = 2 * crate::store::BATCH + 1;
+    for number in 0..many {
+        let keep = (key(ALICE, "", &number.to_string()), kept("old"));
+        // Queued without waiting, so that they share commits.
+        tokio::spawn({
+            let store = store.clone();
+            async move { store.commit(Change::default(), Some(keep)).await }
+        });
+    }
+    until("all answers to be kept", PATIENCE, async || (store.rows("kept") >= many).then_some(())).await;
+    assert_eq!(store.prune(now() + hours(49)).await.expect("prunes"), many.unsigned_abs());
+    assert_eq!(store.rows("kept"), 0);
+}

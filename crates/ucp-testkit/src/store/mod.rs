@@ -1,0 +1,134 @@
+//! Conformance suite of the store port: the rules that every [`Store`] keeps, on whatever it stands.
+//!
+//! | module | rules of |
+//! | :-- | :-- |
+//! | [`ledger`] | carts, checkouts, orders, stock, kept answers, notes of remote carts |
+//! | [`outbox`] | notices about orders: their order, claims, and turns between platforms |
+//! | [`owners`] | to whom things at a shop elsewhere belong |
+//! | [`fixtures`] | the documents that the rules store, for tests of a single store too |
+//!
+//! The crate of a store implements [`StoreUnderTest`] in its tests and joins with one line, [`store_suite!`](crate::store_suite).
+//! Each rule becomes a test of its own, on a store of its own. A store that keeps a part of the port joins with the macro
+//! of that part.
+
+pub mod fixtures;
+pub mod ledger;
+pub mod outbox;
+pub mod owners;
+
+use std::sync::Arc;
+
+use ucp_core::{port::store::Store, purchase::ledger::Ledger};
+
+/// Data of a store, which outlives the handles on it.
+pub trait StoreUnderTest: Sized {
+    /// A handle on the data, as a process of the gateway has one.
+    type Store: Ledger + 'static;
+
+    /// Creates empty data that no other test sees.
+    fn create() -> impl Future<Output = Self>;
+
+    /// Opens another handle on the data, as a process does that starts beside the others or after them.
+    fn open(&self) -> impl Future<Output = Arc<Self::Store>>;
+
+    /// Sets how many there are of each of these variants; called once.
+    fn count(&self, stock: &[(&str, u64)]) -> impl Future<Output = ()>;
+}
+
+/// Fails to compile for a store that lacks a part of the port.
+pub const fn is_whole<T: StoreUnderTest<Store: Store>>() {}
+
+/// Tests that a store keeps all rules of the port, from the name of its [`StoreUnderTest`].
+///
+/// The crate that calls it needs `tokio` with the features `macros` and `rt-multi-thread`.
+#[macro_export]
+macro_rules! store_suite {
+    ($subject:ident) => {
+        const _: () = $crate::store::is_whole::<$subject>();
+        $crate::ledger_suite!($subject);
+        $crate::outbox_suite!($subject);
+        $crate::owners_suite!($subject);
+    };
+}
+
+/// Tests that a store keeps the rules of the [`Ledger`], from the name of its [`StoreUnderTest`].
+#[macro_export]
+macro_rules! ledger_suite {
+    ($subject:ident) => {
+        $crate::store_rules! {
+            $subject, ledger:
+            documents_come_back_as_they_were_with_growing_versions,
+            everything_is_there_after_a_restart,
+            carts_at_a_shop_behind_another_api_are_orphans_until_a_document_names_them,
+            tokens_open_what_they_belong_to_and_nothing_else,
+            a_change_of_an_older_version_changes_nothing_at_all,
+            a_change_is_committed_whole_or_not_at_all,
+            a_checkout_becomes_one_order,
+            what_belongs_to_others_does_not_exist,
+            an_answer_is_kept_once_per_key_and_comes_before_all_else,
+            the_newest_checkout_of_a_cart_is_found,
+            unsettled_checkouts_are_found_the_oldest_first,
+            two_processes_share_one_ledger,
+            counts_follow_orders_and_never_fall_below_zero,
+            the_last_ones_are_sold_once,
+            of_many_calls_under_one_key_one_is_carried_out,
+        }
+    };
+}
+
+/// Tests that a store keeps the rules of the [`Outbox`](ucp_core::order::outbox::Outbox), from the name of its
+/// [`StoreUnderTest`].
+#[macro_export]
+macro_rules! outbox_suite {
+    ($subject:ident) => {
+        $crate::store_rules! {
+            $subject, outbox:
+            each_version_of_an_order_is_told_of_in_turn,
+            what_was_sent_first_is_kept_for_good,
+            a_claimed_notice_is_nobody_elses_until_the_claim_ends,
+            of_many_who_claim_the_same_each_gets_something_else,
+            who_waits_is_woken_by_what_is_queued_here,
+            an_order_that_is_not_stored_is_not_told_of,
+            many_notices_of_one_platform_hide_no_other,
+            notices_and_claims_are_there_after_a_restart,
+        }
+
+        /// A property, which makes data for each of its cases.
+        #[test]
+        fn of_each_order_the_first_unsettled_notice_is_due() {
+            $crate::store::outbox::of_each_order_the_first_unsettled_notice_is_due::<$subject>();
+        }
+    };
+}
+
+/// Tests that a store keeps the rules of the [`Owners`](ucp_core::port::owners::Owners), from the name of its
+/// [`StoreUnderTest`].
+#[macro_export]
+macro_rules! owners_suite {
+    ($subject:ident) => {
+        $crate::store_rules! {
+            $subject, owners:
+            the_first_who_claims_something_has_it_for_good,
+            of_many_who_claim_something_at_once_one_has_it,
+            a_time_is_extended_and_never_made_shorter,
+        }
+    };
+}
+
+/// Makes a test of each rule of a part of the port.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! store_rules {
+    ($subject:ident, $part:ident: $($rule:ident),* $(,)?) => {
+        $(
+            #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+            async fn $rule() {
+                let subject = <$subject as $crate::store::StoreUnderTest>::create().await;
+                $crate::store::$part::$rule(&subject).await;
+            }
+        )*
+    };
+}
+
+#[cfg(test)]
+mod tests;
