@@ -6,7 +6,7 @@
 //! | `setup` | gateways with a configuration file, and calls in every release |
 //! | `wire` | an HTTP/1.1 client that sends whatever it is told, also what no library would send |
 //! | `platforms::host` | a host of profiles that misbehaves on demand |
-//! | the others | one suite each; rule and trap ids name the requirement a test covers |
+//! | the others | one suite each; rule and trap ids (`docs/rules.md`) name the requirement a test covers |
 //!
 //! `UCP_SPEC_DIR` may point to the official schemas (one folder per release); the tests that need them say so when they
 //! are skipped.
@@ -35,6 +35,7 @@ mod official;
 mod parity;
 mod platforms;
 mod purchase;
+mod rules;
 mod setup;
 mod signatures;
 mod stdio;

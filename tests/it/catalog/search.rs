@@ -173,7 +173,7 @@ fn csr_07_no_hits_are_an_empty_answer() {
 }
 
 #[test]
-fn csr_08_words_are_stemmed_folded_and_may_have_one_typo() {
+fn words_are_stemmed_folded_and_may_have_one_typo() {
     let gateway = Gateway::shared();
     for (query, language, expected) in [
         ("runner", "en", "Runner Pro"),
@@ -199,7 +199,7 @@ fn csr_08_words_are_stemmed_folded_and_may_have_one_typo() {
 }
 
 #[test]
-fn csr_08_any_text_can_be_a_query() {
+fn any_text_can_be_a_query() {
     let gateway = Gateway::shared();
     for query in [
         "\"",
