@@ -3,7 +3,7 @@
 //! `console` blocks are run here, against a gateway with the sample shop, and have to print what the page says; `[..]`
 //! stands for anything within a line. `sh` blocks are commands that build or take long: `.ci/run` and `.ci/full` take them
 //! from the page and run them as they stand. `rust` blocks are documentation tests of the crate that includes the page. `text` blocks are
-//! no code.
+//! no code, and `mermaid` blocks are pictures.
 
 use std::{
     fs,
@@ -157,7 +157,7 @@ fn every_block_is_run_somewhere() {
         for block in blocks(&page) {
             let at = format!("{}:{}", page.display(), block.line);
             match block.info.split_once(' ') {
-                None if block.info == "console" || block.info == "text" => {}
+                None if ["console", "text", "mermaid"].contains(&&*block.info) => {}
                 None if block.info == "rust" => {
                     let page = page.file_name().and_then(|name| name.to_str()).expect("a name");
                     let included = doctests.contains(&format!("#[doc = include_str!(\"../../../docs/{page}\")]"));

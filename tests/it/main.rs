@@ -18,6 +18,7 @@ mod catalog;
 mod circles;
 mod conformance;
 mod container;
+mod crates;
 mod discovery;
 mod documents;
 mod errors;
