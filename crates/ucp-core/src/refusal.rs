@@ -143,7 +143,7 @@ pub struct Refusal {
 /// What went wrong inside the gateway or behind it, if anything did. No answer tells it, and it makes no two refusals
 /// different.
 #[derive(Clone, Debug, Default)]
-pub struct Cause(Option<Arc<dyn Error + Send + Sync>>);
+pub struct Cause(Option<Arc<Box<dyn Error + Send + Sync>>>);
 
 impl PartialEq for Cause {
     fn eq(&self, _: &Self) -> bool {
@@ -196,7 +196,7 @@ impl Refusal {
     /// The same, with what went wrong inside: an error, or a text for the log.
     #[must_use]
     pub fn because(mut self, cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        self.cause = Cause(Some(cause.into().into()));
+        self.cause = Cause(Some(Arc::new(cause.into())));
         self
     }
 
@@ -216,7 +216,7 @@ impl fmt::Display for Refusal {
 
 impl Error for Refusal {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.cause.0.as_deref().map(|cause| cause as _)
+        self.cause.0.as_deref().map(|cause| &**cause as _)
     }
 }
 
