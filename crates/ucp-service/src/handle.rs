@@ -98,9 +98,10 @@ impl CallHandler {
     /// wrong, and the process lives on.
     pub async fn handle(&self, call: Call) -> Result<Reply, Fault> {
         let (operation, release) = (call.operation.row().name, call.endpoint.release());
-        let handled = AssertUnwindSafe(self.0.handle(call)).catch_unwind().await;
-        let handled = handled
-            .unwrap_or_else(|_| Err(Fault { refusal: Refusal::internal().because("the call panicked"), release }));
+        let handled = match AssertUnwindSafe(self.0.handle(call)).catch_unwind().await {
+            Ok(handled) => handled,
+            Err(_) => Err(Fault { refusal: Refusal::internal().because("the call panicked"), release }),
+        };
         if let Err(Fault { refusal, .. }) = &handled
             && let Some(cause) = refusal.source()
         {

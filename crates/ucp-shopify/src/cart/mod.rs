@@ -314,7 +314,7 @@ impl Storefront {
         Ok(cart)
     }
 
-    /// What a platform stated, in the cart that is remote_cart for it or in a new one.
+    /// What a platform stated, in the cart that the shop has for it or in a new one.
     async fn stated(&self, request: &PriceRequest<'_>, wish: &mut Wish, notes: &mut Notes) -> Result<Stated, Refusal> {
         if let Some(remote_cart) = request.remote_cart {
             let _lock = self.lock(remote_cart).await?;
