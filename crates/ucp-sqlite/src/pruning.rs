@@ -23,7 +23,7 @@ impl SqliteStore {
     /// Removes what nobody will ask for any more: answers after 48 hours, carts and checkouts 30 days after they have
     /// expired, notices about orders 7 days after they were settled or 30 days after they could not even be tried. Orders
     /// stay with their mandates, and so do checkouts as long as it is not known whether they were paid for. What a shop
-    /// elsewhere keeps is forgotten after its [own time](crate::owners). To be called from time to time; it goes in small
+    /// elsewhere keeps is forgotten after its own time (`owners`). To be called from time to time; it goes in small
     /// steps, between which others write. Yields how many rows were removed.
     ///
     /// # Errors

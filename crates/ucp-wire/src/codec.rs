@@ -1,6 +1,6 @@
 //! Reading requests and writing answers in any release.
 //!
-//! Only the newest release is read and written by types ([`request`], [`response`]). A payload of an older
+//! Only the newest release is read and written by types (`request`, `response`). A payload of an older
 //! one is validated against the schemas of that release and then rewritten, release by release, into one of the newest;
 //! an answer goes the same way back.
 

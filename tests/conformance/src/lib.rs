@@ -6,11 +6,11 @@
 //!
 //! | module | holds |
 //! | :-- | :-- |
-//! | [`checkout`] | requests and answers about checkouts |
-//! | [`order`] | orders as webhooks bring them, and the steps that a changed order asks for |
-//! | [`platform`] | the caller behind `UCP-Agent`, its profile and its webhook |
-//! | [`gateway`] | calls of the gateway |
-//! | [`refusal`] | errors as the sample server words them |
+//! | `checkout` | requests and answers about checkouts |
+//! | `order` | orders as webhooks bring them, and the steps that a changed order asks for |
+//! | `platform` | the caller behind `UCP-Agent`, its profile and its webhook |
+//! | `gateway` | calls of the gateway |
+//! | `refusal` | errors as the sample server words them |
 
 mod checkout;
 mod gateway;

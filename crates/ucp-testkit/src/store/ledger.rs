@@ -1,4 +1,4 @@
-//! Rules of the [`Ledger`]: documents, versions, owners, keys, stock.
+//! Rules of the [`Ledger`](ucp_core::purchase::ledger::Ledger): documents, versions, owners, keys, stock.
 
 use ucp_core::{
     cart::Cart,
