@@ -130,7 +130,7 @@ impl Freshness {
         }
     }
 
-    /// How an answer of this age can be used.
+    /// Returns the use that can be made of an answer of this age.
     #[must_use]
     pub fn usable(&self, age: Duration) -> Usable {
         if age < self.fresh {
@@ -144,21 +144,21 @@ impl Freshness {
         }
     }
 
-    /// How the answer that there is nothing can be used at this age.
+    /// Returns the use that can be made of the answer that there is nothing, at this age.
     #[must_use]
     pub fn usable_miss(&self, age: Duration) -> Usable {
         if age < self.missing { Usable::Fresh } else { Usable::Expired }
     }
 }
 
-/// How an answer can be used that was given a while ago (RFC 5861).
+/// Use of an answer that was given a while ago (RFC 5861).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Usable {
     /// As it is.
     Fresh,
     /// As it is, while it is asked for again in the background.
     WhileRevalidating,
-    /// When asking again fails.
+    /// Only if asking again fails.
     OnError,
     /// No longer.
     Expired,

@@ -103,7 +103,7 @@ pub struct Content {
     pub payload: Payload,
 }
 
-/// What a notice says.
+/// Contents of a notice.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Payload {
     /// The order as it was then. Before the first try.

@@ -19,7 +19,7 @@ pub struct Backend {
     pub shop: Shop,
     /// Merchants and their locations, where there is a directory of them.
     pub directory: Option<Directory>,
-    /// What callers are handed to go on with the next page.
+    /// Cursors that callers are handed for the next page.
     pub cursors: Arc<dyn Cursors>,
 }
 
