@@ -8,7 +8,10 @@ use serde::{
     de::{MapAccess, SeqAccess, Visitor},
 };
 use serde_json::{Map, Value, json};
-use ucp_core::{Code, Refusal, port::Body};
+use ucp_core::{
+    Code, Refusal,
+    port::{Body, PortError},
+};
 use ucp_wire::relay;
 
 use ucp_net::{Failure, Received, Unreadable, Verdict, judge};
@@ -73,7 +76,7 @@ impl From<Refusal> for Trouble {
 impl From<Trouble> for Refusal {
     fn from(trouble: Trouble) -> Self {
         match trouble {
-            Trouble::Failure(failure) => failure.into(),
+            Trouble::Failure(failure) => PortError::from(failure).into(),
             Trouble::Refusal(refusal) | Trouble::Gone(refusal) => refusal,
         }
     }

@@ -42,5 +42,5 @@ pub mod text;
 
 pub use call::{Answer, Outcome, Request};
 pub use operation::Operation;
-pub use refusal::{Code, Refusal};
+pub use refusal::{Cause, Code, Refusal};
 pub use release::Release;

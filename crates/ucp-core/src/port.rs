@@ -6,6 +6,7 @@
 mod backend;
 mod body;
 mod catalog;
+mod error;
 pub mod owners;
 mod relay;
 mod sales;
@@ -15,6 +16,7 @@ pub use self::{
     backend::{Backend, Directory, Shop},
     body::{Body, NEGOTIATED, Written},
     catalog::{Catalog, CatalogCapabilities, Filtering, MAX_IDS, Match, Named, Page, Query, Target},
+    error::PortError,
     relay::{Carried, Relay, Relayed, Trace},
     sales::{Completion, Decision, Sales, SalesCapabilities},
 };

@@ -118,7 +118,7 @@ impl fmt::Display for Code {
     }
 }
 
-/// A call that was not carried out, and why. The error of every port, too.
+/// A call that was not carried out, and why.
 ///
 /// Everything in it is for the caller's eyes but the [`cause`](Error::source): that is for the operator, and logged in one
 /// place, where the call has ended.
@@ -144,6 +144,20 @@ pub struct Refusal {
 /// different.
 #[derive(Clone, Debug, Default)]
 pub struct Cause(Option<Arc<Box<dyn Error + Send + Sync>>>);
+
+impl Cause {
+    /// The cause, if there is one.
+    #[must_use]
+    pub fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.0.as_deref().map(|cause| &**cause as _)
+    }
+}
+
+impl From<Box<dyn Error + Send + Sync>> for Cause {
+    fn from(cause: Box<dyn Error + Send + Sync>) -> Self {
+        Self(Some(Arc::new(cause)))
+    }
+}
 
 impl PartialEq for Cause {
     fn eq(&self, _: &Self) -> bool {
@@ -196,7 +210,7 @@ impl Refusal {
     /// The same, with what went wrong inside: an error, or a text for the log.
     #[must_use]
     pub fn because(mut self, cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        self.cause = Cause(Some(Arc::new(cause.into())));
+        self.cause = Cause::from(cause.into());
         self
     }
 
@@ -216,7 +230,7 @@ impl fmt::Display for Refusal {
 
 impl Error for Refusal {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.cause.0.as_deref().map(|cause| &**cause as _)
+        self.cause.source()
     }
 }
 

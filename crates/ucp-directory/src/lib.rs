@@ -32,6 +32,7 @@ use ucp_core::{
         port::{Geocoder, Hit, LocationHit, Merchants, Page, Policy, Query, Resolved},
         record::{Merchant, PostalAddress},
     },
+    port::PortError,
 };
 use ucp_sqlite::{SqliteStore, StoreError, watcher::Watcher};
 
@@ -95,7 +96,7 @@ impl Directory {
         query: &Query,
         find: fn(&Index, &Query) -> Result<Page<T>, Refusal>,
         merchant: fn(&T) -> &str,
-    ) -> Result<Page<T>, Refusal> {
+    ) -> Result<Page<T>, PortError> {
         let (query, inner) = (query.clone(), Arc::clone(&self.inner));
         self.workers
             .run(move |connection| {
@@ -115,7 +116,7 @@ impl Directory {
     async fn read<T: Send + 'static>(
         &self,
         from: impl FnOnce(&Snapshot, &Connection) -> rusqlite::Result<T> + Send + 'static,
-    ) -> Result<T, Refusal> {
+    ) -> Result<T, PortError> {
         let inner = Arc::clone(&self.inner);
         self.workers
             .run(move |connection| {
@@ -127,7 +128,7 @@ impl Directory {
 }
 
 /// Reads in a transaction, so that everything that is seen belongs together.
-fn read<T>(connection: &mut Connection, read: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, Refusal> {
+fn read<T>(connection: &mut Connection, read: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, PortError> {
     let reading = || {
         let transaction = connection.transaction()?;
         let value = read(&transaction)?;
@@ -135,7 +136,7 @@ fn read<T>(connection: &mut Connection, read: impl FnOnce(&Connection) -> rusqli
         Ok(value)
     };
     reading().map_err(|error: rusqlite::Error| {
-        Refusal::unavailable("The directory cannot be read at the moment.", 5).because(error)
+        PortError::unavailable("The directory cannot be read at the moment.", 5).because(error)
     })
 }
 
@@ -145,15 +146,15 @@ impl Merchants for Directory {
         &self.inner.policy
     }
 
-    async fn find(&self, query: &Query) -> Result<Page<Hit>, Refusal> {
+    async fn find(&self, query: &Query) -> Result<Page<Hit>, PortError> {
         self.search(query, Index::find, |hit| &hit.merchant).await
     }
 
-    async fn find_locations(&self, query: &Query) -> Result<Page<LocationHit>, Refusal> {
+    async fn find_locations(&self, query: &Query) -> Result<Page<LocationHit>, PortError> {
         self.search(query, Index::find_locations, |hit| &hit.merchant).await
     }
 
-    async fn fetch(&self, ids: &[&str]) -> Result<Vec<Option<Arc<Merchant>>>, Refusal> {
+    async fn fetch(&self, ids: &[&str]) -> Result<Vec<Option<Arc<Merchant>>>, PortError> {
         let snapshot = self.inner.snapshot();
         let remembered: Vec<_> = ids.iter().map(|id| snapshot.remembered(id)).collect();
         if remembered.iter().all(Option::is_some) {
@@ -163,7 +164,7 @@ impl Merchants for Directory {
         self.read(move |snapshot, db| ids.iter().map(|id| snapshot.merchant(db, id)).collect()).await
     }
 
-    async fn fetch_by_location(&self, ids: &[&str]) -> Result<Vec<Vec<Arc<Merchant>>>, Refusal> {
+    async fn fetch_by_location(&self, ids: &[&str]) -> Result<Vec<Vec<Arc<Merchant>>>, PortError> {
         let ids: Vec<_> = ids.iter().map(|id| (*id).to_owned()).collect();
         self.read(move |snapshot, db| {
             ids.iter()
@@ -181,7 +182,7 @@ impl Merchants for Directory {
 /// Knows the addresses of the directory's public locations.
 #[async_trait]
 impl Geocoder for Directory {
-    async fn resolve(&self, address: &PostalAddress) -> Result<Option<Resolved>, Refusal> {
+    async fn resolve(&self, address: &PostalAddress) -> Result<Option<Resolved>, PortError> {
         Ok(self.inner.snapshot().known.find(address))
     }
 }

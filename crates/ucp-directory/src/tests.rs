@@ -226,7 +226,7 @@ async fn a_read_that_fails_takes_no_thread_with_it() {
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get).max(2);
     for _ in 0..=threads {
         let failed = directory.workers.run::<()>(|_| panic!("as it is meant to")).await;
-        assert_eq!(failed.map_err(|refusal| refusal.code), Err(ucp_core::Code::InternalError));
+        assert_eq!(failed.map_err(|error| ucp_core::Refusal::from(error).code), Err(ucp_core::Code::InternalError));
     }
     assert_eq!(found(&directory, None).await, ["m"]);
     // Who goes away before it is answered leaves nothing undone for others.

@@ -12,7 +12,7 @@ use std::{
 
 use rusqlite::Connection;
 use tokio::sync::oneshot;
-use ucp_core::Refusal;
+use ucp_core::port::PortError;
 use ucp_sqlite::{SqliteStore, StoreError, WriteError};
 
 /// How many kibibytes of the database each connection keeps in memory: the upper pages of its indexes. Whatever else is
@@ -59,8 +59,8 @@ impl Workers {
     /// What it reports, or [`InternalError`](ucp_core::Code::InternalError) where it panics.
     pub(super) async fn run<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Connection) -> Result<T, Refusal> + Send + 'static,
-    ) -> Result<T, Refusal> {
+        work: impl FnOnce(&mut Connection) -> Result<T, PortError> + Send + 'static,
+    ) -> Result<T, PortError> {
         let (sender, done) = oneshot::channel();
         let job = move |connection: &mut Connection| {
             // Nobody waits for it any more.
@@ -71,10 +71,10 @@ impl Workers {
                 let _ = sender.send(outcome);
             }
         };
-        let stopped = || Refusal::internal().because("the threads of the directory have stopped");
+        let stopped = || PortError::internal().because("the threads of the directory have stopped");
         let jobs = self.jobs.as_ref().ok_or_else(stopped)?;
         jobs.send(Box::new(job)).map_err(|_| stopped())?;
-        done.await.unwrap_or_else(|_| Err(Refusal::internal().because("a read of the directory panicked")))
+        done.await.unwrap_or_else(|_| Err(PortError::internal().because("a read of the directory panicked")))
     }
 }
 

@@ -17,9 +17,9 @@ use http::{HeaderValue, StatusCode, header};
 use serde_json::{Value, json};
 use subtle::ConstantTimeEq as _;
 use ucp_core::{
-    Refusal,
     json::{Limits, parse},
     order::outbox::Outbox as _,
+    port::PortError,
 };
 use ucp_net::Counters;
 use ucp_payment::Secret;
@@ -58,10 +58,10 @@ impl IntoResponse for Failure {
     }
 }
 
-impl From<Refusal> for Failure {
-    fn from(refusal: Refusal) -> Self {
-        tracing::error!(error = &refusal as &dyn Error, "a call of the operator failed");
-        Self(StatusCode::SERVICE_UNAVAILABLE, refusal.content)
+impl From<PortError> for Failure {
+    fn from(error: PortError) -> Self {
+        tracing::error!(error = &error as &dyn Error, "a call of the operator failed");
+        Self(StatusCode::SERVICE_UNAVAILABLE, error.to_string())
     }
 }
 

@@ -7,11 +7,11 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use ucp_core::{
-    Refusal,
     order::{
         LineQuantity, Order,
         progress::{Impossible, Tracking},
     },
+    port::PortError,
     purchase::{
         ledger::{Change, Committed, Ledger as _, Movement, Stored},
         totals::{TotalKind, amount_of},
@@ -72,8 +72,8 @@ pub(crate) enum NotTaken {
     #[error("this cannot happen to the order: {0}")]
     Impossible(#[from] Impossible),
     /// The database does not allow it at the moment.
-    #[error("{}", .0.content)]
-    Unavailable(Refusal),
+    #[error(transparent)]
+    Unavailable(#[from] PortError),
 }
 
 impl Details {
@@ -153,17 +153,17 @@ pub(crate) async fn take(
     now: fn() -> Timestamp,
 ) -> Result<Stored<Order>, NotTaken> {
     for _ in 0..TRIES {
-        let order = store.any_order(id).await.map_err(NotTaken::Unavailable)?;
+        let order = store.any_order(id).await?;
         let Stored { mut document, version } = order.ok_or_else(|| NotTaken::NoSuchOrder(id.to_owned()))?;
         let stock = step.apply(&mut document, now())?;
         let taken = Stored { document, version: version + 1 };
         let stored = Stored { document: taken.document.clone(), version };
         let change = Change { order: Some(stored), stock, ..Change::default() };
-        if store.commit(change, None).await.map_err(NotTaken::Unavailable)? == Committed::Done {
+        if store.commit(change, None).await? == Committed::Done {
             return Ok(taken);
         }
     }
-    Err(NotTaken::Unavailable(Refusal::unavailable("Too many changes are made to this order at the same time.", 1)))
+    Err(PortError::unavailable("Too many changes are made to this order at the same time.", 1).into())
 }
 
 /// An order as operators see it.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ucp_core::Refusal;
+use ucp_core::port::PortError;
 
 use super::exchange::{Received, Unreadable};
 
@@ -12,7 +12,7 @@ const RETRY_AFTER: u32 = 1;
 /// The longest wait that a refusal states, in seconds: what an upstream says is not believed for longer.
 const LONGEST_RETRY_AFTER: u32 = 3_600;
 
-/// Why there is no answer that an adapter could use. The texts are for the log; callers are told by [`Refusal`].
+/// Why there is no answer that an adapter could use. The texts are for the log; callers are told by [`PortError`].
 ///
 /// One failure may be shared by everybody who waited for the same read.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -208,7 +208,7 @@ impl From<Unreadable> for Failure {
 }
 
 /// As callers of the gateway are told. What the upstream said stays in the log.
-impl From<Failure> for Refusal {
+impl From<Failure> for PortError {
     fn from(failure: Failure) -> Self {
         match failure {
             Failure::Unsendable(_) | Failure::Abandoned => Self::internal(),
@@ -229,7 +229,7 @@ impl From<Failure> for Refusal {
     }
 }
 
-impl From<&Failure> for Refusal {
+impl From<&Failure> for PortError {
     fn from(failure: &Failure) -> Self {
         failure.clone().into()
     }

@@ -10,13 +10,12 @@ use async_trait::async_trait;
 use rusqlite::Connection;
 use tokio::sync::Semaphore;
 use ucp_core::{
-    Code, Refusal,
     catalog::{
         market::{Market, Presentation},
         product::Product,
         record::Record,
     },
-    port::{Catalog, Match, Named, Page, Query, Target},
+    port::{Catalog, Match, Named, Page, PortError, Query, Target},
     purchase::caller::Visitor,
 };
 use ucp_sqlite::{
@@ -138,17 +137,17 @@ impl Catalog for Shop {
         self.inner.database.market()
     }
 
-    async fn find(&self, query: &Query, _: &Visitor) -> Result<Page, Refusal> {
+    async fn find(&self, query: &Query, _: &Visitor) -> Result<Page, PortError> {
         let (inner, query) = (Arc::clone(&self.inner), query.clone());
         let found = blocking(&self.inner.searches, move || inner.find(&query)).await;
         // A search that panicked may do so again.
-        if found.as_ref().is_err_and(|refusal| refusal.code == Code::InternalError) {
+        if matches!(found, Err(PortError::Internal { .. })) {
             self.inner.index.distrust();
         }
         found
     }
 
-    async fn resolve(&self, ids: &[&str], presentation: &Presentation, _: &Visitor) -> Result<Vec<Named>, Refusal> {
+    async fn resolve(&self, ids: &[&str], presentation: &Presentation, _: &Visitor) -> Result<Vec<Named>, PortError> {
         let mut resolved: Vec<_> = ids.iter().map(|id| self.inner.resolve_cached(id, presentation)).collect();
         let missing: Vec<String> =
             ids.iter().zip(&resolved).filter(|(_, found)| found.is_none()).map(|(id, _)| (*id).to_owned()).collect();
@@ -167,19 +166,19 @@ impl Catalog for Shop {
 /// Runs `work` on the blocking pool, once it is its turn.
 ///
 /// # Errors
-/// What it fails with, or [`InternalError`](Code::InternalError) when it panics or the process is shutting down.
+/// What it fails with, or [`PortError::Internal`] when it panics or the process is shutting down.
 async fn blocking<T: Send + 'static>(
     turns: &Arc<Semaphore>,
-    work: impl FnOnce() -> Result<T, Refusal> + Send + 'static,
-) -> Result<T, Refusal> {
-    let turn = Arc::clone(turns).acquire_owned().await.map_err(|closed| Refusal::internal().because(closed))?;
+    work: impl FnOnce() -> Result<T, PortError> + Send + 'static,
+) -> Result<T, PortError> {
+    let turn = Arc::clone(turns).acquire_owned().await.map_err(|closed| PortError::internal().because(closed))?;
     let work = tokio::task::spawn_blocking(move || {
         let done = work();
         // Kept until the work is done, also when nobody waits for it any more.
         drop(turn);
         done
     });
-    work.await.unwrap_or_else(|failed| Err(Refusal::internal().because(failed)))
+    work.await.unwrap_or_else(|failed| Err(PortError::internal().because(failed)))
 }
 
 impl Inner {
@@ -212,7 +211,7 @@ impl Inner {
     }
 
     /// What identifiers name, from one state of the database.
-    fn resolve(&self, ids: &[String], presentation: &Presentation) -> Result<Vec<Vec<Match>>, Refusal> {
+    fn resolve(&self, ids: &[String], presentation: &Presentation) -> Result<Vec<Vec<Match>>, PortError> {
         let read_at = self.cache.now();
         let read = self.database.store().readers().read(|db| {
             ids.iter()
@@ -241,15 +240,15 @@ impl Inner {
         read.map_err(unreadable)
     }
 
-    fn find(&self, query: &Query) -> Result<Page, Refusal> {
+    fn find(&self, query: &Query) -> Result<Page, PortError> {
         let Some(snapshot) = self.index.snapshot() else {
-            return Err(Refusal::unavailable("The shop's search is being prepared.", 2));
+            return Err(PortError::unavailable("The shop's search is being prepared.", 2));
         };
         let hits = snapshot.search(query).map_err(|error| match error {
-            SearchError::Position(refusal) => refusal,
+            SearchError::Position(refusal) => refusal.into(),
             SearchError::Index(error) => {
                 self.index.distrust();
-                Refusal::unavailable("The shop cannot be searched at the moment.", 5).because(error)
+                PortError::unavailable("The shop cannot be searched at the moment.", 5).because(error)
             }
         })?;
         let read_at = self.cache.now();
@@ -315,8 +314,8 @@ fn carries(product: &Product, target: Target, id: &str) -> bool {
     }
 }
 
-fn unreadable(error: rusqlite::Error) -> Refusal {
-    Refusal::unavailable("The shop's catalog cannot be read at the moment.", 5).because(error)
+fn unreadable(error: rusqlite::Error) -> PortError {
+    PortError::unavailable("The shop's catalog cannot be read at the moment.", 5).because(error)
 }
 
 /// Refreshes the shop for the first time, and starts the thread that does so again when it changes.

@@ -10,8 +10,9 @@ use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Connection, OptionalExtension as _};
 use ucp_core::{
-    Refusal, Release,
+    Release,
     order::outbox::Letter,
+    port::PortError,
     port::owners::{Kind, Owned, Owner, Owners},
 };
 
@@ -59,12 +60,12 @@ fn owned(db: &Connection, kind: Kind, id: &str) -> rusqlite::Result<Option<Owned
 
 #[async_trait]
 impl Owners for SqliteStore {
-    async fn owned(&self, kind: Kind, id: &str) -> Result<Option<Owned>, Refusal> {
+    async fn owned(&self, kind: Kind, id: &str) -> Result<Option<Owned>, PortError> {
         let id = id.to_owned();
         self.read(move |db| owned(db, kind, &id)).await
     }
 
-    async fn claim(&self, kind: Kind, id: &str, owner: &Owner, until: Timestamp) -> Result<Owner, Refusal> {
+    async fn claim(&self, kind: Kind, id: &str, owner: &Owner, until: Timestamp) -> Result<Owner, PortError> {
         let (id, claimant) = (id.to_owned(), owner.clone());
         self.write(move |db| {
             let Owner { platform, release, mandates } = &claimant;
@@ -78,7 +79,7 @@ impl Owners for SqliteStore {
         .await
     }
 
-    async fn extend(&self, kind: Kind, id: &str, until: Timestamp) -> Result<(), Refusal> {
+    async fn extend(&self, kind: Kind, id: &str, until: Timestamp) -> Result<(), PortError> {
         let id = id.to_owned();
         self.write(move |db| {
             db.prepare_cached("UPDATE owners SET at = max(at, ?) WHERE kind = ? AND id = ?")?.execute((
@@ -94,7 +95,7 @@ impl Owners for SqliteStore {
 
 impl SqliteStore {
     /// Forgets what is not alive any more, and the oldest where there are more than `most` of a kind. Yields how many.
-    pub(crate) async fn prune_owners(&self, now: Timestamp, most: u32) -> Result<u64, Refusal> {
+    pub(crate) async fn prune_owners(&self, now: Timestamp, most: u32) -> Result<u64, PortError> {
         let mut removed = 0;
         for (kind, age, bounded) in [
             (Kind::Cart, REMEMBERED_FOR, true),
@@ -117,7 +118,7 @@ impl SqliteStore {
 
     /// Forgets those of a kind that were alive until before an instant, in nanoseconds since 1970, in small steps; only so
     /// many of them, where that is said.
-    async fn forget(&self, kind: Kind, before: i64, many: Option<i64>) -> Result<u64, Refusal> {
+    async fn forget(&self, kind: Kind, before: i64, many: Option<i64>) -> Result<u64, PortError> {
         let (mut forgotten, mut left) = (0, many.unwrap_or(i64::MAX));
         while left > 0 {
             let step = left.min(BATCH);
@@ -140,7 +141,7 @@ impl SqliteStore {
     ///
     /// # Errors
     /// [`Unavailable`](ucp_core::Code::Unavailable) if the database cannot be written.
-    pub async fn forward(&self, forwarded: Forwarded) -> Result<bool, Refusal> {
+    pub async fn forward(&self, forwarded: Forwarded) -> Result<bool, PortError> {
         let new = self
             .write(move |db| {
                 let Forwarded { id, owner, order_id, letter, at } = forwarded;

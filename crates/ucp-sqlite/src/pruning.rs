@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use rusqlite::Connection;
-use ucp_core::Refusal;
+use ucp_core::port::PortError;
 
 use crate::{
     owners,
@@ -29,7 +29,7 @@ impl SqliteStore {
     /// # Errors
     /// [`Unavailable`](ucp_core::Code::Unavailable) if the database cannot be written. What was removed until then stays
     /// removed.
-    pub async fn prune(&self, now: Timestamp) -> Result<u64, Refusal> {
+    pub async fn prune(&self, now: Timestamp) -> Result<u64, PortError> {
         let before = |age| nanoseconds(now.saturating_sub(age).unwrap_or(Timestamp::MIN));
         let mut removed = self.prune_owners(now, owners::MOST).await?;
         for (statement, before) in [

@@ -13,7 +13,7 @@ use std::{
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension as _, TransactionBehavior};
 use tokio::sync::Notify;
-use ucp_core::{Refusal, catalog::cursor::CursorSecret};
+use ucp_core::{catalog::cursor::CursorSecret, port::PortError};
 
 use crate::{
     error::{StoreError, WriteError},
@@ -151,7 +151,7 @@ impl SqliteStore {
     pub(crate) async fn read<T: Send + 'static>(
         &self,
         read: impl Fn(&Connection) -> rusqlite::Result<T> + Send + 'static,
-    ) -> Result<T, Refusal> {
+    ) -> Result<T, PortError> {
         match self.0.impatient_readers.query(&read) {
             Err(error) if is_busy(&error) => {
                 let store = self.clone();
@@ -166,7 +166,7 @@ impl SqliteStore {
     pub(crate) async fn write<T: Send + 'static>(
         &self,
         job: impl FnOnce(&Connection) -> Result<T, WriteError> + Send + 'static,
-    ) -> Result<T, Refusal> {
+    ) -> Result<T, PortError> {
         self.0.writer.call(job).await.map_err(unwritable)
     }
 
@@ -180,13 +180,13 @@ fn is_busy(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
 
-fn unreadable(error: impl Error + Send + Sync + 'static) -> Refusal {
-    Refusal::unavailable("The shop's books cannot be read at the moment.", 5).because(error)
+fn unreadable(error: impl Error + Send + Sync + 'static) -> PortError {
+    PortError::unavailable("The shop's books cannot be read at the moment.", 5).because(error)
 }
 
 /// The refusal of a call whose write failed.
-pub(crate) fn unwritable(error: impl Error + Send + Sync + 'static) -> Refusal {
-    Refusal::unavailable("The shop's books cannot be written at the moment.", 5).because(error)
+pub(crate) fn unwritable(error: impl Error + Send + Sync + 'static) -> PortError {
+    PortError::unavailable("The shop's books cannot be written at the moment.", 5).because(error)
 }
 
 /// The key of page positions, which whoever opens the database first makes.

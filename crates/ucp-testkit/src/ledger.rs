@@ -10,10 +10,10 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use serde::{Serialize, de::DeserializeOwned};
 use ucp_core::{
-    Refusal,
     cart::Cart,
     checkout::Checkout,
     order::Order,
+    port::PortError,
     purchase::{
         ledger::{Change, Committed, Kept, Key, Ledger, Stored},
         mandate::Mandate,
@@ -231,27 +231,27 @@ impl MemoryLedger {
         *locked(&self.trouble) = Trouble::default();
     }
 
-    async fn read<T>(&self, read: impl FnOnce(&Books) -> T) -> Result<T, Refusal> {
+    async fn read<T>(&self, read: impl FnOnce(&Books) -> T) -> Result<T, PortError> {
         give_way().await;
         if locked(&self.trouble).reads { Err(failed()) } else { Ok(read(&locked(&self.books))) }
     }
 }
 
-fn failed() -> Refusal {
-    Refusal::unavailable("The books are on fire.", 5)
+fn failed() -> PortError {
+    PortError::unavailable("The books are on fire.", 5)
 }
 
 #[async_trait]
 impl Ledger for MemoryLedger {
-    async fn cart(&self, owner: &str, id: &str) -> Result<Option<Stored<Cart>>, Refusal> {
+    async fn cart(&self, owner: &str, id: &str) -> Result<Option<Stored<Cart>>, PortError> {
         self.read(|books| books.carts.get(owner, id)).await
     }
 
-    async fn checkout(&self, owner: &str, id: &str) -> Result<Option<Stored<Checkout>>, Refusal> {
+    async fn checkout(&self, owner: &str, id: &str) -> Result<Option<Stored<Checkout>>, PortError> {
         self.read(|books| books.checkouts.get(owner, id)).await
     }
 
-    async fn checkout_of_cart(&self, owner: &str, cart: &str) -> Result<Option<Stored<Checkout>>, Refusal> {
+    async fn checkout_of_cart(&self, owner: &str, cart: &str) -> Result<Option<Stored<Checkout>>, PortError> {
         self.read(|books| {
             let of_cart = |stored: &Stored<Checkout>| {
                 stored.document.owner == owner && stored.document.cart_id.as_deref() == Some(cart)
@@ -261,31 +261,31 @@ impl Ledger for MemoryLedger {
         .await
     }
 
-    async fn order(&self, owner: &str, id: &str) -> Result<Option<Stored<Order>>, Refusal> {
+    async fn order(&self, owner: &str, id: &str) -> Result<Option<Stored<Order>>, PortError> {
         self.read(|books| books.orders.get(owner, id)).await
     }
 
-    async fn cart_by_token(&self, token: &str) -> Result<Option<Stored<Cart>>, Refusal> {
+    async fn cart_by_token(&self, token: &str) -> Result<Option<Stored<Cart>>, PortError> {
         self.read(|books| books.carts.all().find(|stored| stored.document.token == token)).await
     }
 
-    async fn checkout_by_token(&self, token: &str) -> Result<Option<Stored<Checkout>>, Refusal> {
+    async fn checkout_by_token(&self, token: &str) -> Result<Option<Stored<Checkout>>, PortError> {
         self.read(|books| books.checkouts.all().find(|stored| stored.document.token == token)).await
     }
 
-    async fn order_by_token(&self, token: &str) -> Result<Option<Stored<Order>>, Refusal> {
+    async fn order_by_token(&self, token: &str) -> Result<Option<Stored<Order>>, PortError> {
         self.read(|books| books.orders.all().find(|stored| stored.document.token == token)).await
     }
 
-    async fn stock(&self, variants: &[&str]) -> Result<Vec<Option<u64>>, Refusal> {
+    async fn stock(&self, variants: &[&str]) -> Result<Vec<Option<u64>>, PortError> {
         self.read(|books| variants.iter().map(|variant| books.stock.get(*variant).copied()).collect()).await
     }
 
-    async fn kept(&self, key: &Key) -> Result<Option<Kept>, Refusal> {
+    async fn kept(&self, key: &Key) -> Result<Option<Kept>, PortError> {
         self.read(|books| books.kept.get(key).cloned()).await
     }
 
-    async fn commit(&self, change: Change, keep: Option<(Key, Kept)>) -> Result<Committed, Refusal> {
+    async fn commit(&self, change: Change, keep: Option<(Key, Kept)>) -> Result<Committed, PortError> {
         give_way().await;
         let fate = locked(&self.trouble).fates.as_mut().map_or(Fate::Succeeds, |fates| fates());
         if fate == Fate::FailsBefore {
@@ -305,13 +305,13 @@ impl Ledger for MemoryLedger {
         if fate == Fate::FailsAfter { Err(failed()) } else { Ok(committed) }
     }
 
-    async fn note_remote_cart(&self, cart: &RemoteCartRef, at: Timestamp) -> Result<(), Refusal> {
+    async fn note_remote_cart(&self, cart: &RemoteCartRef, at: Timestamp) -> Result<(), PortError> {
         give_way().await;
         locked(&self.books).remote_carts.insert(cart.reference.clone(), (at, cart.clone()));
         Ok(())
     }
 
-    async fn orphaned_remote_carts(&self, before: Timestamp, limit: usize) -> Result<Vec<RemoteCartRef>, Refusal> {
+    async fn orphaned_remote_carts(&self, before: Timestamp, limit: usize) -> Result<Vec<RemoteCartRef>, PortError> {
         self.read(|books| {
             let mut noted: Vec<_> = books.remote_carts.values().filter(|(at, _)| *at < before).cloned().collect();
             noted.sort_by_key(|(at, _)| *at);
@@ -320,13 +320,13 @@ impl Ledger for MemoryLedger {
         .await
     }
 
-    async fn forget_remote_cart(&self, cart: &RemoteCartRef) -> Result<(), Refusal> {
+    async fn forget_remote_cart(&self, cart: &RemoteCartRef) -> Result<(), PortError> {
         give_way().await;
         locked(&self.books).remote_carts.remove(&cart.reference);
         Ok(())
     }
 
-    async fn unsettled(&self, before: Timestamp, limit: usize) -> Result<Vec<Stored<Checkout>>, Refusal> {
+    async fn unsettled(&self, before: Timestamp, limit: usize) -> Result<Vec<Stored<Checkout>>, PortError> {
         self.read(|books| {
             let begun_at = |stored: &Stored<Checkout>| stored.document.state.attempt().map(|attempt| attempt.begun_at);
             let mut unsettled: Vec<_> =

@@ -14,7 +14,7 @@ use ucp_core::{
         market::{Market, Presentation},
         record::{Record, VariantRecord},
     },
-    port::{Catalog, Match, Named, Page, Query, Target},
+    port::{Catalog, Match, Named, Page, PortError, Query, Target},
     purchase::caller::Visitor,
 };
 
@@ -80,9 +80,9 @@ impl Shelf {
         *locked(&self.closed) = closed;
     }
 
-    async fn open(&self) -> Result<(), Refusal> {
+    async fn open(&self) -> Result<(), PortError> {
         give_way().await;
-        if *locked(&self.closed) { Err(Refusal::unavailable("The shop is closed.", 7)) } else { Ok(()) }
+        if *locked(&self.closed) { Err(PortError::unavailable("The shop is closed.", 7)) } else { Ok(()) }
     }
 }
 
@@ -92,7 +92,7 @@ impl Catalog for Shelf {
         Arc::clone(&self.market)
     }
 
-    async fn find(&self, query: &Query, _: &Visitor) -> Result<Page, Refusal> {
+    async fn find(&self, query: &Query, _: &Visitor) -> Result<Page, PortError> {
         self.open().await?;
         let goods = locked(&self.goods);
         let found = goods.iter().filter(|record| query.text.as_ref().is_none_or(|text| record.title.contains(text)));
@@ -100,7 +100,7 @@ impl Catalog for Shelf {
         Ok(Page { products, next: None, total: None, messages: Vec::new() })
     }
 
-    async fn resolve(&self, ids: &[&str], presentation: &Presentation, _: &Visitor) -> Result<Vec<Named>, Refusal> {
+    async fn resolve(&self, ids: &[&str], presentation: &Presentation, _: &Visitor) -> Result<Vec<Named>, PortError> {
         self.open().await?;
         let goods = locked(&self.goods);
         let target = |record: &Record, id: &str| {

@@ -26,6 +26,7 @@ use ucp_core::{
         View,
         outbox::{Attempted, Claim, Content, Outbox, Payload, State, Wanted},
     },
+    port::PortError,
 };
 use ucp_trust::{
     address::{ProfileUrl, Reach},
@@ -294,9 +295,9 @@ impl Courier {
 }
 
 /// What was found in the outbox: nothing where it fails, until it is looked into the next time.
-fn found<T: Default>(looked: Result<T, Refusal>) -> T {
-    looked.unwrap_or_else(|refusal| {
-        tracing::error!(error = &refusal as &dyn Error, "webhooks that wait cannot be looked for");
+fn found<T: Default>(looked: Result<T, PortError>) -> T {
+    looked.unwrap_or_else(|error| {
+        tracing::error!(error = &error as &dyn Error, "webhooks that wait cannot be looked for");
         T::default()
     })
 }

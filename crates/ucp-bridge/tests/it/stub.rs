@@ -24,7 +24,7 @@ use ucp_core::{
     operation::Offering,
     order,
     port::{
-        Carried, Relay as _, Relayed, Trace,
+        Carried, PortError, Relay as _, Relayed, Trace,
         owners::{Kind, Owned, Owner, Owners},
     },
     purchase::{
@@ -236,17 +236,17 @@ pub(crate) struct Memory(Mutex<HashMap<(Kind, String), Owned>>);
 
 #[async_trait]
 impl Owners for Memory {
-    async fn owned(&self, kind: Kind, id: &str) -> Result<Option<Owned>, Refusal> {
+    async fn owned(&self, kind: Kind, id: &str) -> Result<Option<Owned>, PortError> {
         Ok(self.0.lock().expect("whole").get(&(kind, id.to_owned())).cloned())
     }
 
-    async fn claim(&self, kind: Kind, id: &str, owner: &Owner, until: Timestamp) -> Result<Owner, Refusal> {
+    async fn claim(&self, kind: Kind, id: &str, owner: &Owner, until: Timestamp) -> Result<Owner, PortError> {
         let mut owners = self.0.lock().expect("whole");
         let claimed = Owned { owner: owner.clone(), until };
         Ok(owners.entry((kind, id.to_owned())).or_insert(claimed).owner.clone())
     }
 
-    async fn extend(&self, kind: Kind, id: &str, until: Timestamp) -> Result<(), Refusal> {
+    async fn extend(&self, kind: Kind, id: &str, until: Timestamp) -> Result<(), PortError> {
         let mut owners = self.0.lock().expect("whole");
         owners.get_mut(&(kind, id.to_owned())).expect("something that belongs to somebody").until = until;
         Ok(())
@@ -258,59 +258,59 @@ struct Untouched;
 
 #[async_trait]
 impl Ledger for Untouched {
-    async fn cart(&self, _: &str, _: &str) -> Result<Option<Stored<cart::Cart>>, Refusal> {
+    async fn cart(&self, _: &str, _: &str) -> Result<Option<Stored<cart::Cart>>, PortError> {
         panic!("the shop keeps carts")
     }
 
-    async fn checkout(&self, _: &str, _: &str) -> Result<Option<Stored<checkout::Checkout>>, Refusal> {
+    async fn checkout(&self, _: &str, _: &str) -> Result<Option<Stored<checkout::Checkout>>, PortError> {
         panic!("the shop keeps checkouts")
     }
 
-    async fn checkout_of_cart(&self, _: &str, _: &str) -> Result<Option<Stored<checkout::Checkout>>, Refusal> {
+    async fn checkout_of_cart(&self, _: &str, _: &str) -> Result<Option<Stored<checkout::Checkout>>, PortError> {
         panic!("the shop keeps checkouts")
     }
 
-    async fn order(&self, _: &str, _: &str) -> Result<Option<Stored<order::Order>>, Refusal> {
+    async fn order(&self, _: &str, _: &str) -> Result<Option<Stored<order::Order>>, PortError> {
         panic!("the shop keeps orders")
     }
 
-    async fn cart_by_token(&self, _: &str) -> Result<Option<Stored<cart::Cart>>, Refusal> {
+    async fn cart_by_token(&self, _: &str) -> Result<Option<Stored<cart::Cart>>, PortError> {
         panic!("the shop has the pages")
     }
 
-    async fn checkout_by_token(&self, _: &str) -> Result<Option<Stored<checkout::Checkout>>, Refusal> {
+    async fn checkout_by_token(&self, _: &str) -> Result<Option<Stored<checkout::Checkout>>, PortError> {
         panic!("the shop has the pages")
     }
 
-    async fn order_by_token(&self, _: &str) -> Result<Option<Stored<order::Order>>, Refusal> {
+    async fn order_by_token(&self, _: &str) -> Result<Option<Stored<order::Order>>, PortError> {
         panic!("the shop has the pages")
     }
 
-    async fn stock(&self, _: &[&str]) -> Result<Vec<Option<u64>>, Refusal> {
+    async fn stock(&self, _: &[&str]) -> Result<Vec<Option<u64>>, PortError> {
         panic!("the shop counts its goods")
     }
 
-    async fn kept(&self, _: &Key) -> Result<Option<Kept>, Refusal> {
+    async fn kept(&self, _: &Key) -> Result<Option<Kept>, PortError> {
         panic!("the pipeline keeps answers")
     }
 
-    async fn commit(&self, _: Change, _: Option<(Key, Kept)>) -> Result<Committed, Refusal> {
+    async fn commit(&self, _: Change, _: Option<(Key, Kept)>) -> Result<Committed, PortError> {
         panic!("the pipeline keeps answers")
     }
 
-    async fn note_remote_cart(&self, _: &RemoteCartRef, _: Timestamp) -> Result<(), Refusal> {
+    async fn note_remote_cart(&self, _: &RemoteCartRef, _: Timestamp) -> Result<(), PortError> {
         panic!("the shop keeps its carts")
     }
 
-    async fn orphaned_remote_carts(&self, _: Timestamp, _: usize) -> Result<Vec<RemoteCartRef>, Refusal> {
+    async fn orphaned_remote_carts(&self, _: Timestamp, _: usize) -> Result<Vec<RemoteCartRef>, PortError> {
         panic!("the shop keeps its carts")
     }
 
-    async fn forget_remote_cart(&self, _: &RemoteCartRef) -> Result<(), Refusal> {
+    async fn forget_remote_cart(&self, _: &RemoteCartRef) -> Result<(), PortError> {
         panic!("the shop keeps its carts")
     }
 
-    async fn unsettled(&self, _: Timestamp, _: usize) -> Result<Vec<Stored<checkout::Checkout>>, Refusal> {
+    async fn unsettled(&self, _: Timestamp, _: usize) -> Result<Vec<Stored<checkout::Checkout>>, PortError> {
         panic!("the shop takes the money")
     }
 }

@@ -21,11 +21,11 @@ use super::{
     search::{self, search},
 };
 use crate::{
-    Code, Refusal,
+    Code,
     message::{Message, Severity},
     money::Amount,
     outcome::Outcome,
-    port::{Catalog, CatalogCapabilities, Filtering, Match, Named, Page, Query, Target},
+    port::{Catalog, CatalogCapabilities, Filtering, Match, Named, Page, PortError, Query, Target},
     purchase::caller::Visitor,
 };
 
@@ -47,7 +47,7 @@ impl Catalog for Shop {
     }
 
     /// Every product in order; the position is how many there were before.
-    async fn find(&self, query: &Query, _: &Visitor) -> Result<Page, Refusal> {
+    async fn find(&self, query: &Query, _: &Visitor) -> Result<Page, PortError> {
         let start = query.after.as_ref().map_or(0, |position| usize::from(position[0]));
         let all = self.present(&query.presentation);
         let end = all.len().min(start + query.limit);
@@ -55,7 +55,7 @@ impl Catalog for Shop {
         Ok(Page { products: all[start..end].to_vec(), next, total: Some(all.len() as u64), messages: Vec::new() })
     }
 
-    async fn resolve(&self, ids: &[&str], presentation: &Presentation, _: &Visitor) -> Result<Vec<Named>, Refusal> {
+    async fn resolve(&self, ids: &[&str], presentation: &Presentation, _: &Visitor) -> Result<Vec<Named>, PortError> {
         let all = self.present(presentation);
         let found = |id: &str| {
             let mut matches = Vec::new();
@@ -446,7 +446,7 @@ impl Catalog for Sparing {
         self.0.market()
     }
 
-    async fn find(&self, query: &Query, visitor: &Visitor) -> Result<Page, Refusal> {
+    async fn find(&self, query: &Query, visitor: &Visitor) -> Result<Page, PortError> {
         self.0.find(query, visitor).await
     }
 
@@ -455,7 +455,7 @@ impl Catalog for Sparing {
         ids: &[&str],
         presentation: &Presentation,
         visitor: &Visitor,
-    ) -> Result<Vec<Named>, Refusal> {
+    ) -> Result<Vec<Named>, PortError> {
         let named = self.0.resolve(ids, presentation, visitor).await?.into_iter();
         Ok(named
             .zip(ids)
@@ -484,7 +484,7 @@ impl Catalog for Sparing {
         combinations: &[&[usize]],
         presentation: &Presentation,
         _: &Visitor,
-    ) -> Result<Arc<Product>, Refusal> {
+    ) -> Result<Arc<Product>, PortError> {
         let all = self.0.present(presentation);
         let whole = all.into_iter().find(|own| own.id == product.id).expect("the product");
         let wanted = |position: usize| {

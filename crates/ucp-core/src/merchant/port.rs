@@ -15,7 +15,7 @@ use super::{
     geo::Point,
     record::{Location, Merchant, Method, PostalAddress, Precision},
 };
-use crate::{Refusal, catalog::filter::CategoryPath};
+use crate::{catalog::filter::CategoryPath, port::PortError};
 
 /// A directory of merchants.
 #[async_trait]
@@ -29,13 +29,13 @@ pub trait Merchants: Send + Sync {
     /// [`InvalidCursor`](crate::Code::InvalidCursor) when the position in `query` means nothing,
     /// [`Unavailable`](crate::Code::Unavailable) or [`InternalError`](crate::Code::InternalError) when the directory
     /// fails.
-    async fn find(&self, query: &Query) -> Result<Page<Hit>, Refusal>;
+    async fn find(&self, query: &Query) -> Result<Page<Hit>, PortError>;
 
     /// One page of the locations that a query finds.
     ///
     /// # Errors
     /// As [`find`](Self::find).
-    async fn find_locations(&self, query: &Query) -> Result<Page<LocationHit>, Refusal>;
+    async fn find_locations(&self, query: &Query) -> Result<Page<LocationHit>, PortError>;
 
     /// The merchants of these ids, in their order; `None` for an id that names nothing.
     ///
@@ -44,13 +44,13 @@ pub trait Merchants: Send + Sync {
     /// # Errors
     /// [`Unavailable`](crate::Code::Unavailable) or [`InternalError`](crate::Code::InternalError) when the directory
     /// fails.
-    async fn fetch(&self, ids: &[&str]) -> Result<Vec<Option<Arc<Merchant>>>, Refusal>;
+    async fn fetch(&self, ids: &[&str]) -> Result<Vec<Option<Arc<Merchant>>>, PortError>;
 
     /// For each of `ids`, in their order, the merchants that have a location of this id or alias.
     ///
     /// # Errors
     /// As [`fetch`](Self::fetch).
-    async fn fetch_by_location(&self, ids: &[&str]) -> Result<Vec<Vec<Arc<Merchant>>>, Refusal>;
+    async fn fetch_by_location(&self, ids: &[&str]) -> Result<Vec<Vec<Arc<Merchant>>>, PortError>;
 }
 
 /// Whoever knows where addresses are.
@@ -62,7 +62,7 @@ pub trait Geocoder: Send + Sync {
     ///
     /// # Errors
     /// [`Unavailable`](crate::Code::Unavailable) when whoever would know does not answer in time.
-    async fn resolve(&self, address: &PostalAddress) -> Result<Option<Resolved>, Refusal>;
+    async fn resolve(&self, address: &PostalAddress) -> Result<Option<Resolved>, PortError>;
 }
 
 /// Where an address is.

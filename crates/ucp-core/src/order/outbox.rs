@@ -15,7 +15,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::Order;
-use crate::{Refusal, Release};
+use crate::{Release, port::PortError};
 
 /// What is known about a notice, beside the order itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -159,30 +159,30 @@ pub trait Outbox: Send + Sync {
     /// The notices that can be sent at a time and that nobody has claimed: of each order the first that is not settled. The
     /// longest overdue of each platform come first, then the second of each, and so on, so that the many notices of one
     /// hide no other's.
-    async fn due(&self, now: Timestamp, wanted: Wanted<'_>) -> Result<Vec<Due>, Refusal>;
+    async fn due(&self, now: Timestamp, wanted: Wanted<'_>) -> Result<Vec<Due>, PortError>;
 
     /// Claims notices, and yields those that were there to be claimed; others were faster, or the notice is settled. Returns
     /// once it is on disk.
-    async fn claim(&self, ids: Vec<String>, now: Timestamp, claim: &Claim) -> Result<Vec<Content>, Refusal>;
+    async fn claim(&self, ids: Vec<String>, now: Timestamp, claim: &Claim) -> Result<Vec<Content>, PortError>;
 
     /// Extends claims of a claimant, where they are still its own.
-    async fn extend(&self, ids: Vec<String>, claim: &Claim) -> Result<(), Refusal>;
+    async fn extend(&self, ids: Vec<String>, claim: &Claim) -> Result<(), PortError>;
 
     /// Keeps what is about to be sent for the first time. Returns once it is on disk, and whether it is: not when the claim
     /// was lost meanwhile.
-    async fn keep(&self, id: &str, claimant: &str, letter: &Letter) -> Result<bool, Refusal>;
+    async fn keep(&self, id: &str, claimant: &str, letter: &Letter) -> Result<bool, PortError>;
 
     /// Records what came of a try, which ends the claim. When the notice is settled, the next one of its order can go.
     /// Whether it was recorded: not when the claim was lost meanwhile.
-    async fn record(&self, id: &str, claimant: &str, attempted: Attempted) -> Result<bool, Refusal>;
+    async fn record(&self, id: &str, claimant: &str, attempted: Attempted) -> Result<bool, PortError>;
 
     /// Waits until this process has queued something since this was last waited for. What others have queued, only looking
     /// tells. For one who waits.
     async fn queued(&self);
 
     /// The newest notices, newest first.
-    async fn notices(&self, limit: usize) -> Result<Vec<Notice>, Refusal>;
+    async fn notices(&self, limit: usize) -> Result<Vec<Notice>, PortError>;
 
     /// Sends a notice once more, or at once if it waits. Whether there is one of this identifier.
-    async fn resend(&self, id: &str, now: Timestamp) -> Result<bool, Refusal>;
+    async fn resend(&self, id: &str, now: Timestamp) -> Result<bool, PortError>;
 }

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use crate::{
-    Refusal,
     catalog::{
         filter::Criteria,
         market::{Market, Presentation},
         product::Product,
     },
     message::Message,
+    port::PortError,
     purchase::caller::Visitor,
 };
 
@@ -60,7 +60,7 @@ pub trait Catalog: Send + Sync {
     /// # Errors
     /// [`InvalidCursor`](crate::Code::InvalidCursor) when the position in `query` no longer means anything,
     /// [`Unavailable`](crate::Code::Unavailable) or [`InternalError`](crate::Code::InternalError) when the shop fails.
-    async fn find(&self, query: &Query, visitor: &Visitor) -> Result<Page, Refusal>;
+    async fn find(&self, query: &Query, visitor: &Visitor) -> Result<Page, PortError>;
 
     /// What each of `ids` names, in the order of `ids`.
     ///
@@ -73,17 +73,17 @@ pub trait Catalog: Send + Sync {
         ids: &[&str],
         presentation: &Presentation,
         visitor: &Visitor,
-    ) -> Result<Vec<Named>, Refusal>;
+    ) -> Result<Vec<Named>, PortError>;
 
     /// What one identifier names, with every combination of options that there is, for a buyer who is about to decide: it
     /// is no older than a few seconds.
     ///
     /// # Errors
     /// As [`resolve`](Self::resolve).
-    async fn open(&self, id: &str, presentation: &Presentation, visitor: &Visitor) -> Result<Vec<Match>, Refusal> {
+    async fn open(&self, id: &str, presentation: &Presentation, visitor: &Visitor) -> Result<Vec<Match>, PortError> {
         match self.resolve(&[id], presentation, visitor).await?.into_iter().next() {
             Some(Named::Found(matches) | Named::Stale(matches, _)) => Ok(matches),
-            Some(Named::Unchecked) => Err(Refusal::unavailable("The shop cannot be asked at the moment.", 1)),
+            Some(Named::Unchecked) => Err(PortError::unavailable("The shop cannot be asked at the moment.", 1)),
             None => Ok(Vec::new()),
         }
     }
@@ -99,7 +99,7 @@ pub trait Catalog: Send + Sync {
         combinations: &[&[usize]],
         presentation: &Presentation,
         visitor: &Visitor,
-    ) -> Result<Arc<Product>, Refusal> {
+    ) -> Result<Arc<Product>, PortError> {
         let _ = (combinations, presentation, visitor);
         Ok(Arc::clone(product))
     }

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-use crate::{Operation, Refusal, Release, operation::Resource};
+use crate::{Operation, Release, operation::Resource, port::PortError};
 
 /// What belongs to somebody.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -67,18 +67,18 @@ pub trait Owners: Send + Sync {
     ///
     /// # Errors
     /// [`Unavailable`](crate::Code::Unavailable) when that cannot be read.
-    async fn owned(&self, kind: Kind, id: &str) -> Result<Option<Owned>, Refusal>;
+    async fn owned(&self, kind: Kind, id: &str) -> Result<Option<Owned>, PortError>;
 
     /// Remembers to whom something belongs that is alive until then, unless it belongs to somebody. Returns to whom it does.
     /// On disk when this returns.
     ///
     /// # Errors
     /// [`Unavailable`](crate::Code::Unavailable) when that cannot be written.
-    async fn claim(&self, kind: Kind, id: &str, owner: &Owner, until: Timestamp) -> Result<Owner, Refusal>;
+    async fn claim(&self, kind: Kind, id: &str, owner: &Owner, until: Timestamp) -> Result<Owner, PortError>;
 
     /// Remembers that something that belongs to somebody is alive for longer.
     ///
     /// # Errors
     /// [`Unavailable`](crate::Code::Unavailable) when that cannot be written.
-    async fn extend(&self, kind: Kind, id: &str, until: Timestamp) -> Result<(), Refusal>;
+    async fn extend(&self, kind: Kind, id: &str, until: Timestamp) -> Result<(), PortError>;
 }

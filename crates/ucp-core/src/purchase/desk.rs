@@ -172,7 +172,7 @@ impl Desk {
                 }
             }
         }
-        failure.map_or(Ok(abandoned), Err)
+        failure.map_or(Ok(abandoned), |error| Err(error.into()))
     }
 
     /// What the shop knows about the goods of a draft, in one currency: the one the buyer's circumstances choose, if

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{mandate::Presented, remote_cart_ref::RemoteCartRef};
-use crate::{Refusal, cart::Cart, checkout::Checkout, order::Order};
+use crate::{cart::Cart, checkout::Checkout, order::Order, port::PortError};
 
 /// A stored document and its version.
 #[derive(Clone, Debug, PartialEq)]
@@ -97,45 +97,45 @@ pub enum Committed {
 #[async_trait]
 pub trait Ledger: Send + Sync {
     /// A cart.
-    async fn cart(&self, owner: &str, id: &str) -> Result<Option<Stored<Cart>>, Refusal>;
+    async fn cart(&self, owner: &str, id: &str) -> Result<Option<Stored<Cart>>, PortError>;
 
     /// A checkout.
-    async fn checkout(&self, owner: &str, id: &str) -> Result<Option<Stored<Checkout>>, Refusal>;
+    async fn checkout(&self, owner: &str, id: &str) -> Result<Option<Stored<Checkout>>, PortError>;
 
     /// The newest checkout that was made of a cart.
-    async fn checkout_of_cart(&self, owner: &str, cart: &str) -> Result<Option<Stored<Checkout>>, Refusal>;
+    async fn checkout_of_cart(&self, owner: &str, cart: &str) -> Result<Option<Stored<Checkout>>, PortError>;
 
     /// An order.
-    async fn order(&self, owner: &str, id: &str) -> Result<Option<Stored<Order>>, Refusal>;
+    async fn order(&self, owner: &str, id: &str) -> Result<Option<Stored<Order>>, PortError>;
 
     /// The cart whose page a token opens, whoever it belongs to.
-    async fn cart_by_token(&self, token: &str) -> Result<Option<Stored<Cart>>, Refusal>;
+    async fn cart_by_token(&self, token: &str) -> Result<Option<Stored<Cart>>, PortError>;
 
     /// The checkout whose page a token opens, whoever it belongs to.
-    async fn checkout_by_token(&self, token: &str) -> Result<Option<Stored<Checkout>>, Refusal>;
+    async fn checkout_by_token(&self, token: &str) -> Result<Option<Stored<Checkout>>, PortError>;
 
     /// The order whose page a token opens, whoever it belongs to.
-    async fn order_by_token(&self, token: &str) -> Result<Option<Stored<Order>>, Refusal>;
+    async fn order_by_token(&self, token: &str) -> Result<Option<Stored<Order>>, PortError>;
 
     /// How many of each variant there are, in the order of `variants`; `None` for those that are not counted.
-    async fn stock(&self, variants: &[&str]) -> Result<Vec<Option<u64>>, Refusal>;
+    async fn stock(&self, variants: &[&str]) -> Result<Vec<Option<u64>>, PortError>;
 
     /// The answer kept under a key, if there is one that is not too old.
-    async fn kept(&self, key: &Key) -> Result<Option<Kept>, Refusal>;
+    async fn kept(&self, key: &Key) -> Result<Option<Kept>, PortError>;
 
     /// Commits a change, and the answer to keep with it. Returns once both are on disk.
-    async fn commit(&self, change: Change, keep: Option<(Key, Kept)>) -> Result<Committed, Refusal>;
+    async fn commit(&self, change: Change, keep: Option<(Key, Kept)>) -> Result<Committed, PortError>;
 
     /// Notes that a shop behind another API has made a cart which no document names yet. Returns once that is on disk. A
     /// commit of a document that names the cart removes the note with it.
-    async fn note_remote_cart(&self, cart: &RemoteCartRef, at: Timestamp) -> Result<(), Refusal>;
+    async fn note_remote_cart(&self, cart: &RemoteCartRef, at: Timestamp) -> Result<(), PortError>;
 
     /// Carts that were noted before a time and that no document names, the oldest first; at most `limit`.
-    async fn orphaned_remote_carts(&self, before: Timestamp, limit: usize) -> Result<Vec<RemoteCartRef>, Refusal>;
+    async fn orphaned_remote_carts(&self, before: Timestamp, limit: usize) -> Result<Vec<RemoteCartRef>, PortError>;
 
     /// Removes the note of a cart that the shop has given up.
-    async fn forget_remote_cart(&self, cart: &RemoteCartRef) -> Result<(), Refusal>;
+    async fn forget_remote_cart(&self, cart: &RemoteCartRef) -> Result<(), PortError>;
 
     /// Checkouts with a payment attempt whose end is not known, begun before a time; at most `limit`.
-    async fn unsettled(&self, before: Timestamp, limit: usize) -> Result<Vec<Stored<Checkout>>, Refusal>;
+    async fn unsettled(&self, before: Timestamp, limit: usize) -> Result<Vec<Stored<Checkout>>, PortError>;
 }

@@ -12,7 +12,7 @@ use super::{
     quote::{Previous, Purpose, Quote},
     remote_cart_ref::RemoteCartRef,
 };
-use crate::{Refusal, port::SalesCapabilities};
+use crate::port::{PortError, SalesCapabilities};
 
 /// Carts at a shop behind another API, which price drafts in place of the embedded shop's terms.
 ///
@@ -30,19 +30,19 @@ pub trait RemoteCart: Send + Sync {
     ///
     /// # Errors
     /// [`Unavailable`](crate::Code::Unavailable) when nobody knows what is there.
-    async fn sync(&self, request: PriceRequest<'_>) -> Result<Option<PriceQuote>, Refusal>;
+    async fn sync(&self, request: PriceRequest<'_>) -> Result<Option<PriceQuote>, PortError>;
 
     /// What is in the shop's cart now; `None` when the shop has no such cart any more.
     ///
     /// # Errors
     /// [`Unavailable`](crate::Code::Unavailable) when the shop cannot be asked.
-    async fn fetch(&self, request: PriceRequest<'_>) -> Result<Option<PriceQuote>, Refusal>;
+    async fn fetch(&self, request: PriceRequest<'_>) -> Result<Option<PriceQuote>, PortError>;
 
     /// Empties a cart and removes what the shop knows of the buyer in it. One that is gone is abandoned already.
     ///
     /// # Errors
     /// [`Unavailable`](crate::Code::Unavailable) when the shop cannot be told.
-    async fn abandon(&self, cart: &RemoteCartRef, visitor: &Visitor) -> Result<(), Refusal>;
+    async fn abandon(&self, cart: &RemoteCartRef, visitor: &Visitor) -> Result<(), PortError>;
 }
 
 /// What is to be priced.

@@ -10,11 +10,11 @@ use std::{
 
 use async_trait::async_trait;
 use ucp_core::{
-    Outcome, Refusal,
+    Outcome,
     call::SaleRequest,
     cart,
     operation::ById,
-    port::{Completion, SalesCapabilities},
+    port::{Completion, PortError, SalesCapabilities},
     purchase::{
         caller::Visitor,
         desk::{Desk, ORPHANED_AFTER},
@@ -50,7 +50,7 @@ impl RemoteCart for Remote {
         SalesCapabilities { completion: Completion::HandOff, orders: false, extensions: &[] }
     }
 
-    async fn sync(&self, request: PriceRequest<'_>) -> Result<Option<PriceQuote>, Refusal> {
+    async fn sync(&self, request: PriceRequest<'_>) -> Result<Option<PriceQuote>, PortError> {
         let reference = request.remote_cart.map_or_else(
             || format!("remote {}", self.made.fetch_add(1, Ordering::Relaxed)),
             |cart| cart.reference.clone(),
@@ -80,13 +80,13 @@ impl RemoteCart for Remote {
         Ok(Some(PriceQuote { quote, purchasable: true, remote_cart }))
     }
 
-    async fn fetch(&self, request: PriceRequest<'_>) -> Result<Option<PriceQuote>, Refusal> {
+    async fn fetch(&self, request: PriceRequest<'_>) -> Result<Option<PriceQuote>, PortError> {
         self.sync(request).await
     }
 
-    async fn abandon(&self, cart: &RemoteCartRef, _: &Visitor) -> Result<(), Refusal> {
+    async fn abandon(&self, cart: &RemoteCartRef, _: &Visitor) -> Result<(), PortError> {
         if self.unreachable.load(Ordering::Relaxed) {
-            return Err(Refusal::unavailable("The shop cannot be told.", 1));
+            return Err(PortError::unavailable("The shop cannot be told.", 1));
         }
         self.carts.lock().unwrap_or_else(PoisonError::into_inner).remove(&cart.reference);
         Ok(())

@@ -30,12 +30,12 @@ use http::header;
 use reqwest::Client;
 use tokio::sync::Semaphore;
 use ucp_core::{
-    Refusal,
     merchant::{
         address::Place,
         port::{Geocoder, Resolved},
         record::PostalAddress,
     },
+    port::PortError,
 };
 use ucp_net::outbound::{self, BodyError, check_address};
 use url::Url;
@@ -218,7 +218,7 @@ impl HttpGeocoder {
 
 #[async_trait]
 impl Geocoder for HttpGeocoder {
-    async fn resolve(&self, address: &PostalAddress) -> Result<Option<Resolved>, Refusal> {
+    async fn resolve(&self, address: &PostalAddress) -> Result<Option<Resolved>, PortError> {
         let Some(question) = question(address) else { return Ok(None) };
         let lifetimes = (self.options.lifetime, self.options.miss_lifetime);
         let recalled = self.memory.recall(&question, lifetimes, || self.ask(&question));
@@ -228,7 +228,7 @@ impl Geocoder for HttpGeocoder {
         }
         match answered {
             Ok(Recalled::Asked(resolved) | Recalled::Remembered(resolved)) => Ok(resolved),
-            Err(_) => Err(Refusal::unavailable("Addresses cannot be looked up at the moment.", RETRY_AFTER)),
+            Err(_) => Err(PortError::unavailable("Addresses cannot be looked up at the moment.", RETRY_AFTER)),
         }
     }
 }

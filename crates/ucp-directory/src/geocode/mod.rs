@@ -17,13 +17,13 @@ use std::{
 
 use async_trait::async_trait;
 use ucp_core::{
-    Refusal,
     merchant::{
         address::Place,
         geo::Point,
         port::{Geocoder, Resolved},
         record::{Geo, Merchant, PostalAddress, Precision},
     },
+    port::PortError,
     text::words,
 };
 
@@ -68,7 +68,7 @@ impl std::fmt::Debug for Chain {
 impl Geocoder for Chain {
     /// A source that fails is passed over. Only where no other one knows the address either is its failure reported:
     /// asking again may help then.
-    async fn resolve(&self, address: &PostalAddress) -> Result<Option<Resolved>, Refusal> {
+    async fn resolve(&self, address: &PostalAddress) -> Result<Option<Resolved>, PortError> {
         let mut failed = None;
         for link in &self.links {
             match link.resolve(address).await {
@@ -87,7 +87,7 @@ pub struct PostalCodes(pub Arc<Table>);
 
 #[async_trait]
 impl Geocoder for PostalCodes {
-    async fn resolve(&self, address: &PostalAddress) -> Result<Option<Resolved>, Refusal> {
+    async fn resolve(&self, address: &PostalAddress) -> Result<Option<Resolved>, PortError> {
         let point = self.0.postal_code(&Place::of(address));
         Ok(point.map(|point| Resolved { point, precision: Precision::PostalCode }))
     }
@@ -99,7 +99,7 @@ pub struct Localities(pub Arc<Table>);
 
 #[async_trait]
 impl Geocoder for Localities {
-    async fn resolve(&self, address: &PostalAddress) -> Result<Option<Resolved>, Refusal> {
+    async fn resolve(&self, address: &PostalAddress) -> Result<Option<Resolved>, PortError> {
         let point = self.0.locality(&Place::of(address));
         Ok(point.map(|point| Resolved { point, precision: Precision::Locality }))
     }
@@ -152,7 +152,7 @@ impl KnownBuilder {
 
 #[async_trait]
 impl Geocoder for Known {
-    async fn resolve(&self, address: &PostalAddress) -> Result<Option<Resolved>, Refusal> {
+    async fn resolve(&self, address: &PostalAddress) -> Result<Option<Resolved>, PortError> {
         Ok(self.find(address))
     }
 }

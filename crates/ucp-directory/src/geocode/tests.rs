@@ -188,11 +188,11 @@ fn streets_of_public_locations_are_known() {
 }
 
 /// A source that says one thing.
-struct Says(Result<Option<Resolved>, Refusal>);
+struct Says(Result<Option<Resolved>, PortError>);
 
 #[async_trait]
 impl Geocoder for Says {
-    async fn resolve(&self, _: &PostalAddress) -> Result<Option<Resolved>, Refusal> {
+    async fn resolve(&self, _: &PostalAddress) -> Result<Option<Resolved>, PortError> {
         self.0.clone()
     }
 }
@@ -241,7 +241,7 @@ async fn a_geocoder_on_the_network_stands_between_exact_and_coarse() {
     let table = Arc::new(Table::fixture());
     let point = Point::new(1.0, 2.0).expect("a point");
     let found = Resolved { point, precision: Precision::Street };
-    let failure = Refusal::unavailable("Down.", 1);
+    let failure = PortError::unavailable("Down.", 1);
     let chain = |says| Chain::usual(Arc::new(known()), Some(Arc::new(Says(says))), &table);
     let elsewhere = PostalAddress { street_address: Some("99 Other Road".into()), ..everything() };
     let nowhere = address(json!({"address_country": "US", "postal_code": "99999"}));

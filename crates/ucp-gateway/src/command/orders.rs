@@ -117,7 +117,7 @@ pub(crate) fn run(command: OrdersCommand) -> Done {
     match command {
         OrdersCommand::List(ListOptions { limit, place }) => {
             let store = SqliteStore::open(&place.data_dir)?;
-            let orders = runtime.block_on(store.newest_orders(limit.into())).map_err(|refusal| refusal.content)?;
+            let orders = runtime.block_on(store.newest_orders(limit.into())).map_err(|error| error.to_string())?;
             if place.json {
                 let orders: Vec<_> = orders.iter().map(orders::shown).collect();
                 println!("{}", serde_json::to_string_pretty(&orders)?);
@@ -127,10 +127,10 @@ pub(crate) fn run(command: OrdersCommand) -> Done {
         }
         OrdersCommand::Show(ShowOptions { id, mandate, place }) => {
             let store = SqliteStore::open(&place.data_dir)?;
-            let order = runtime.block_on(store.any_order(&id)).map_err(|refusal| refusal.content)?;
+            let order = runtime.block_on(store.any_order(&id)).map_err(|error| error.to_string())?;
             let order = order.ok_or_else(|| orders::NotTaken::NoSuchOrder(id.clone()))?;
             if mandate {
-                let mandate = runtime.block_on(store.mandate(&order.document)).map_err(|refusal| refusal.content)?;
+                let mandate = runtime.block_on(store.mandate(&order.document)).map_err(|error| error.to_string())?;
                 let mandate = mandate.ok_or_else(|| format!("no mandate is kept for the order `{id}`"))?;
                 println!("{}", mandate.reveal());
             } else {

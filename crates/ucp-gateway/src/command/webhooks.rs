@@ -44,7 +44,7 @@ pub(crate) fn run(command: &WebhooksCommand) -> Done {
     match command {
         WebhooksCommand::List(ListOptions { limit, json, data_dir }) => {
             let store = SqliteStore::open(data_dir)?;
-            let notices = runtime.block_on(store.notices((*limit).into())).map_err(|refusal| refusal.content)?;
+            let notices = runtime.block_on(store.notices((*limit).into())).map_err(|error| error.to_string())?;
             if *json {
                 println!("{}", serde_json::to_string_pretty(&notices)?);
             } else {
@@ -64,7 +64,7 @@ pub(crate) fn run(command: &WebhooksCommand) -> Done {
         }
         WebhooksCommand::Resend(ResendOptions { id, data_dir }) => {
             let known = runtime.block_on(SqliteStore::open(data_dir)?.resend(id, clock::timestamp()));
-            if !known.map_err(|refusal| refusal.content)? {
+            if !known.map_err(|error| error.to_string())? {
                 return Err(
                     format!("there is no webhook `{id}`; `ucp-gateway webhooks list` shows those there are").into()
                 );

@@ -15,7 +15,7 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 use tower::service_fn;
-use ucp_core::{Code, Refusal};
+use ucp_core::{Code, Refusal, port::PortError};
 use ucp_net::{
     Effort, Exchange, Failure, Options, Reach, Received, Snapshot, Unreadable, Upstream, Verdict,
     breaker::{self, Circuit},
@@ -211,7 +211,7 @@ async fn an_upstream_that_fails_is_left_alone_and_tried_by_one() {
     }
     let failure = upstream.call(exchange(Effort::Read)).await.expect_err("left alone");
     assert!(matches!(failure, Failure::Open { wait } if wait == Duration::from_secs(5)), "{failure:?}");
-    assert_eq!(Refusal::from(failure).retry_after, Some(5));
+    assert_eq!(Refusal::from(PortError::from(failure)).retry_after, Some(5));
     assert_eq!(seen.count(), 20);
 
     sleep(Duration::from_secs(5)).await;
@@ -238,7 +238,7 @@ async fn an_upstream_that_rejects_the_gateway_is_left_alone_at_once() {
         let seen = Seen::default();
         let upstream = always(&options(), &seen, move || Ok(received(status, &[], "")));
         let failure = upstream.call(exchange(Effort::Read)).await.expect_err("rejected");
-        assert_eq!(Refusal::from(&failure).retry_after, Some(shut), "{status}");
+        assert_eq!(Refusal::from(PortError::from(&failure)).retry_after, Some(shut), "{status}");
         assert!(
             matches!(upstream.circuit(), Circuit::Open(until) if until == Instant::now() + Duration::from_secs(shut.into()))
         );
@@ -344,12 +344,12 @@ async fn failures_tell_callers_what_to_do() {
     ];
     for (failure, reach, code) in cases {
         assert_eq!((failure.reach(), failure.never_sent()), (reach, reach == Reach::Never), "{failure}");
-        let refusal = Refusal::from(&failure);
+        let refusal = Refusal::from(PortError::from(&failure));
         assert_eq!(refusal.code, code, "{failure}");
         assert_eq!(refusal.retry_after.is_some(), code == Code::Unavailable, "{failure}");
         assert!(refusal.content.ends_with('.') && !format!("{failure} {failure:?} {refusal}").contains("secret"));
     }
-    let limited = Refusal::from(Failure::Limited { wait: Duration::from_millis(1_500) });
+    let limited = Refusal::from(PortError::from(Failure::Limited { wait: Duration::from_millis(1_500) }));
     assert_eq!(limited.retry_after, Some(2));
 }
 

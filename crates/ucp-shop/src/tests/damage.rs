@@ -168,9 +168,8 @@ async fn a_shop_without_an_index_says_that_it_cannot_search() {
     let directory = tempfile::tempdir().expect("directory");
     fs::write(directory.path().join("index"), "in the way").expect("writes");
     let shop = open_with(directory.path(), &catalog());
-    let refusal = shop.find(&query(Some("walnut")), &Visitor::default()).await.expect_err("no index");
-    assert_eq!(refusal.code, ucp_core::Code::Unavailable);
-    assert!(refusal.retry_after.is_some());
+    let error = shop.find(&query(Some("walnut")), &Visitor::default()).await.expect_err("no index");
+    assert!(matches!(error, ucp_core::port::PortError::Unavailable { .. }), "{error:?}");
     assert_eq!(named(&shop, &["a"], &presentation("en", "USD")).await[0].len(), 1);
     fs::remove_file(directory.path().join("index")).expect("removes");
     shop.refresh().await;

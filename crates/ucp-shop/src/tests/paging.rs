@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::{collection::vec, option, prelude::*, sample::select};
-use ucp_core::Code;
+use ucp_core::{Code, Refusal};
 
 use super::*;
 
@@ -122,10 +122,8 @@ async fn positions_of_another_index_are_refused() {
     std::fs::remove_dir_all(directory.path().join("index")).expect("removes");
     let shop = open(directory.path());
     for position in [next.clone(), next[..5].to_vec(), vec![], vec![0xff; 64], [&[7], &next[1..]].concat()] {
-        let refusal = shop
-            .find(&Query { after: Some(position), ..query(Some("red")) }, &Visitor::default())
-            .await
-            .expect_err("outdated");
+        let query = Query { after: Some(position), ..query(Some("red")) };
+        let refusal = Refusal::from(shop.find(&query, &Visitor::default()).await.expect_err("outdated"));
         assert_eq!((refusal.code, refusal.path.as_deref()), (Code::InvalidCursor, Some("$.pagination.cursor")));
     }
     // Lists without scores do not depend on the index.

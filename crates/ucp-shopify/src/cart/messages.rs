@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use ucp_core::{
     Code, Refusal,
     message::{Message, Severity},
+    port::PortError,
 };
 
 use super::{
@@ -132,10 +133,10 @@ impl Notes {
     }
 
     /// The first thing that was wrong, for a cart that could not be made at all.
-    pub(super) fn refusal(&self) -> Refusal {
+    pub(super) fn refusal(&self) -> PortError {
         match self.errors.first() {
             Some(Noted { error, .. }) if passing(error) => {
-                Refusal::unavailable("The shop cannot work on carts at the moment.", 1)
+                PortError::unavailable("The shop cannot work on carts at the moment.", 1)
             }
             Some(Noted { error, .. }) => {
                 let content = said(&error.message, "The shop refused the cart.");
@@ -147,9 +148,9 @@ impl Notes {
                     Subject::Codes => "$.discounts.codes",
                     Subject::Goods | Subject::Whole => "$.line_items",
                 };
-                Refusal::new(Code::InvalidRequest, content).at(path)
+                Refusal::new(Code::InvalidRequest, content).at(path).into()
             }
-            None => Refusal::unavailable("The shop made no cart.", 1),
+            None => PortError::unavailable("The shop made no cart.", 1),
         }
     }
 

@@ -29,7 +29,7 @@ use ucp_core::{
     Refusal,
     message::{Message, Severity},
     operation::{DISCOUNT, FULFILLMENT},
-    port::{Catalog as _, Completion, SalesCapabilities},
+    port::{Catalog as _, Completion, PortError, SalesCapabilities},
     purchase::{
         caller::Visitor,
         line_item::MAX_QUANTITY,
@@ -113,11 +113,11 @@ fn check(request: &PriceRequest<'_>) -> Result<(), Refusal> {
 }
 
 /// That a change may have been made, and that the shop cannot be asked whether it was.
-fn unknown(failure: Failure) -> Refusal {
-    let wait = Refusal::from(failure).retry_after.unwrap_or(1);
+fn unknown(failure: Failure) -> PortError {
+    let wait = Refusal::from(PortError::from(failure)).retry_after.unwrap_or(1);
     let content = "The shop did not say whether it made this change, and cannot be asked at the moment. Repeat the call \
                    with the same idempotency key, if it has one.";
-    Refusal::unavailable(content, wait)
+    PortError::unavailable(content, wait)
 }
 
 impl Storefront {
@@ -125,10 +125,10 @@ impl Storefront {
     ///
     /// # Errors
     /// [`Unavailable`](ucp_core::Code::Unavailable) when others take too long.
-    async fn lock(&self, remote_cart: &RemoteCartRef) -> Result<ResourceLock, Refusal> {
+    async fn lock(&self, remote_cart: &RemoteCartRef) -> Result<ResourceLock, PortError> {
         let lock = self.locks().lock(remote_cart.reference.clone(), PATIENCE).await;
         lock.ok_or_else(|| {
-            Refusal::unavailable("Another call is changing the same cart. Nothing was done; repeat the call.", 1)
+            PortError::unavailable("Another call is changing the same cart. Nothing was done; repeat the call.", 1)
         })
     }
 
@@ -154,7 +154,7 @@ impl Storefront {
         request: &PriceRequest<'_>,
         wish: &mut Wish,
         notes: &mut Notes,
-    ) -> Result<Option<Cart>, Refusal> {
+    ) -> Result<Option<Cart>, PortError> {
         let mut heard = Notes::default();
         for _ in 0..MOST_TRIES {
             let (input, goods) = wish.input();
@@ -209,7 +209,7 @@ impl Storefront {
         cart: Cart,
         plan: &Plan,
         notes: &mut Notes,
-    ) -> Result<Changed, Refusal> {
+    ) -> Result<Changed, PortError> {
         if plan.changes.is_empty() {
             return Ok(Changed { cart: Some(cart), came: Came::Through });
         }
@@ -255,7 +255,7 @@ impl Storefront {
         wish: &mut Wish,
         cart: Cart,
         notes: &mut Notes,
-    ) -> Result<Option<Cart>, Refusal> {
+    ) -> Result<Option<Cart>, PortError> {
         let nothing = BTreeMap::new();
         let known = request.remote_cart.map_or(&nothing, |remote_cart| &remote_cart.lines);
         let plan = wish.plan(&cart, known);
@@ -299,7 +299,7 @@ impl Storefront {
         request: &PriceRequest<'_>,
         cart: Cart,
         notes: &mut Notes,
-    ) -> Result<Option<Cart>, Refusal> {
+    ) -> Result<Option<Cart>, PortError> {
         if !request.caller.has(FULFILLMENT) {
             return Ok(Some(cart));
         }
@@ -315,7 +315,12 @@ impl Storefront {
     }
 
     /// What a platform stated, in the cart that the shop has for it or in a new one.
-    async fn stated(&self, request: &PriceRequest<'_>, wish: &mut Wish, notes: &mut Notes) -> Result<Stated, Refusal> {
+    async fn stated(
+        &self,
+        request: &PriceRequest<'_>,
+        wish: &mut Wish,
+        notes: &mut Notes,
+    ) -> Result<Stated, PortError> {
         if let Some(remote_cart) = request.remote_cart {
             let _lock = self.lock(remote_cart).await?;
             if let Some(cart) = self.cart(request, &remote_cart.reference).await?
@@ -377,7 +382,7 @@ impl RemoteCart for Storefront {
         SalesCapabilities { completion: Completion::HandOff, orders: false, extensions: &[FULFILLMENT, DISCOUNT] }
     }
 
-    async fn sync(&self, request: PriceRequest<'_>) -> Result<Option<PriceQuote>, Refusal> {
+    async fn sync(&self, request: PriceRequest<'_>) -> Result<Option<PriceQuote>, PortError> {
         check(&request)?;
         let mut wish = self.wish(&request);
         let mut notes = Notes::default();
@@ -391,7 +396,7 @@ impl RemoteCart for Storefront {
         }
     }
 
-    async fn fetch(&self, request: PriceRequest<'_>) -> Result<Option<PriceQuote>, Refusal> {
+    async fn fetch(&self, request: PriceRequest<'_>) -> Result<Option<PriceQuote>, PortError> {
         let wish = self.wish(&request);
         let reading = |cart: Option<&Cart>| {
             let reading = Reading::new(&request, &wish, self.client().counters());
@@ -406,7 +411,7 @@ impl RemoteCart for Storefront {
         reading(Some(&cart)).map(Some)
     }
 
-    async fn abandon(&self, remote_cart: &RemoteCartRef, visitor: &Visitor) -> Result<(), Refusal> {
+    async fn abandon(&self, remote_cart: &RemoteCartRef, visitor: &Visitor) -> Result<(), PortError> {
         let _lock = self.lock(remote_cart).await?;
         let variables =
             json!({ "cart": remote_cart.reference, "lines": remote_cart.lines.values().collect::<Vec<_>>() });
@@ -423,7 +428,7 @@ impl RemoteCart for Storefront {
             return Ok(());
         }
         if !notes.is_empty() {
-            return Err(Refusal::unavailable("The shop does not give this cart up. Repeat the call.", 1));
+            return Err(PortError::unavailable("The shop does not give this cart up. Repeat the call.", 1));
         }
         let emptied = outcomes.remove("emptied").flatten();
         if emptied.is_none_or(|told| !told.user_errors.is_empty()) {

@@ -12,11 +12,11 @@ use std::{
 };
 
 use ucp_core::{
-    Refusal,
     catalog::market::Market,
     message::{Message, Severity},
     money::{Amount, Currency},
     operation::{DISCOUNT, FULFILLMENT},
+    port::PortError,
     purchase::{
         discount::{self, Applied, Discounts},
         fulfillment::MethodKind,
@@ -387,7 +387,7 @@ impl Reading<'_> {
     ///
     /// # Errors
     /// A sum beyond all bounds, which nothing is not.
-    pub(super) fn nothing(&self, notes: Notes, market: &Market) -> Result<PriceQuote, Refusal> {
+    pub(super) fn nothing(&self, notes: Notes, market: &Market) -> Result<PriceQuote, PortError> {
         let PriceRequest { purpose, draft, caller, .. } = *self.request;
         let mut messages = notes.about(&[], None, self.wish);
         if purpose == Purpose::Checkout {
@@ -397,7 +397,7 @@ impl Reading<'_> {
             currency: market.currency,
             line_items: Vec::new(),
             lines_ever: self.request.previous.lines_ever,
-            totals: Totals::of(0).and_then(Totals::finish).map_err(|_| Refusal::internal())?,
+            totals: Totals::of(0).and_then(Totals::finish).map_err(|_| PortError::internal())?,
             discounts: caller
                 .has(DISCOUNT)
                 .then(|| Discounts { codes: draft.codes.clone().unwrap_or_default(), applied: Vec::new() }),

@@ -16,7 +16,7 @@ use ucp_core::{
     },
     message::Message,
     operation::Operation,
-    port::{Page, Query},
+    port::{Page, PortError, Query},
     purchase::caller::Visitor,
     text::clean,
 };
@@ -68,7 +68,7 @@ struct Wanted {
 }
 
 impl Storefront {
-    pub(super) async fn search(&self, query: &Query, visitor: Visitor) -> Result<Page, Refusal> {
+    pub(super) async fn search(&self, query: &Query, visitor: Visitor) -> Result<Page, PortError> {
         let standing = self.standing();
         if query.criteria.bounds.as_ref().is_some_and(Vec::is_empty) {
             return Ok(Page { products: Vec::new(), next: None, total: None, messages: Vec::new() });
@@ -385,14 +385,15 @@ fn may_pass(product: &Product, criteria: &Criteria) -> bool {
     (!criteria.available || available()) && criteria.bounds.as_ref().is_none_or(within)
 }
 
-fn read_position(bytes: &[u8]) -> Result<String, Refusal> {
+fn read_position(bytes: &[u8]) -> Result<String, PortError> {
     std::str::from_utf8(bytes).map(str::to_owned).map_err(|_| lost())
 }
 
-fn lost() -> Refusal {
+fn lost() -> PortError {
     Refusal::new(Code::InvalidCursor, "The shop no longer knows where this page begins.")
         .at("$.pagination.cursor")
         .accepting("no cursor, for the first page")
+        .into()
 }
 
 /// Whether an error is about the position that was asked for.

@@ -30,13 +30,12 @@ use std::{
 use async_trait::async_trait;
 use serde::{Serialize, de::DeserializeOwned};
 use ucp_core::{
-    Refusal,
     catalog::{
         market::{Market, Presentation},
         product::Product,
     },
     operation::{Freshness, Operation},
-    port::{Catalog, CatalogCapabilities, Filtering, Match, Named, Page, Query},
+    port::{Catalog, CatalogCapabilities, Filtering, Match, Named, Page, PortError, Query},
     purchase::caller::Visitor,
 };
 
@@ -250,7 +249,7 @@ impl Catalog for Storefront {
         Arc::clone(&self.standing().market)
     }
 
-    async fn find(&self, query: &Query, visitor: &Visitor) -> Result<Page, Refusal> {
+    async fn find(&self, query: &Query, visitor: &Visitor) -> Result<Page, PortError> {
         self.search(query, *visitor).await
     }
 
@@ -259,11 +258,11 @@ impl Catalog for Storefront {
         ids: &[&str],
         presentation: &Presentation,
         visitor: &Visitor,
-    ) -> Result<Vec<Named>, Refusal> {
+    ) -> Result<Vec<Named>, PortError> {
         self.look_up(ids, presentation, *visitor).await
     }
 
-    async fn open(&self, id: &str, presentation: &Presentation, visitor: &Visitor) -> Result<Vec<Match>, Refusal> {
+    async fn open(&self, id: &str, presentation: &Presentation, visitor: &Visitor) -> Result<Vec<Match>, PortError> {
         self.show(id, presentation, *visitor).await
     }
 
@@ -273,7 +272,7 @@ impl Catalog for Storefront {
         combinations: &[&[usize]],
         presentation: &Presentation,
         visitor: &Visitor,
-    ) -> Result<Arc<Product>, Refusal> {
+    ) -> Result<Arc<Product>, PortError> {
         self.add_variants(product, combinations, presentation, *visitor).await
     }
 }

@@ -13,13 +13,12 @@ use std::{
 use futures_util::future::join_all;
 use serde_json::{Map, Value, json, value::RawValue};
 use ucp_core::{
-    Refusal,
     catalog::{
         market::Presentation,
         product::{Product, Variant},
     },
     operation::{Freshness, Operation},
-    port::{Match, Named, Target},
+    port::{Match, Named, PortError, Target},
     purchase::caller::Visitor,
 };
 
@@ -93,7 +92,7 @@ impl Storefront {
         ids: &[&str],
         presentation: &Presentation,
         visitor: Visitor,
-    ) -> Result<Vec<Named>, Refusal> {
+    ) -> Result<Vec<Named>, PortError> {
         let context = self.standing().in_context(presentation);
         let of = |asked: Asked| {
             let mut own: Vec<_> = ids.iter().copied().filter(|id| kind(id) == Some(asked)).collect();
@@ -157,7 +156,7 @@ impl Storefront {
         id: &str,
         presentation: &Presentation,
         visitor: Visitor,
-    ) -> Result<Vec<Match>, Refusal> {
+    ) -> Result<Vec<Match>, PortError> {
         if kind(id) != Some(Asked::Ids) {
             return Ok(Vec::new());
         }
@@ -184,7 +183,7 @@ impl Storefront {
         combinations: &[&[usize]],
         presentation: &Presentation,
         visitor: Visitor,
-    ) -> Result<Arc<Product>, Refusal> {
+    ) -> Result<Arc<Product>, PortError> {
         let context = self.standing().in_context(presentation);
         let answers = join_all(
             combinations.chunks(MOST_COMBINATIONS).map(|slice| self.combinations(product, slice, &context, visitor)),

@@ -17,10 +17,10 @@ use jiff::Timestamp;
 use rusqlite::{OptionalExtension as _, Params, Row, ffi, types::Type};
 use serde::de::DeserializeOwned;
 use ucp_core::{
-    Refusal,
     cart::Cart,
     checkout::Checkout,
     order::Order,
+    port::PortError,
     purchase::{
         ledger::{Change, Committed, Kept, Key, Ledger, Stored},
         remote_cart_ref::RemoteCartRef,
@@ -41,59 +41,59 @@ impl SqliteStore {
         &self,
         sql: &'static str,
         parameters: impl Params + Clone + Send + 'static,
-    ) -> Result<Option<Stored<T>>, Refusal> {
+    ) -> Result<Option<Stored<T>>, PortError> {
         self.read(move |db| db.prepare_cached(sql)?.query_row(parameters.clone(), stored).optional()).await
     }
 }
 
 #[async_trait]
 impl Ledger for SqliteStore {
-    async fn cart(&self, owner: &str, id: &str) -> Result<Option<Stored<Cart>>, Refusal> {
+    async fn cart(&self, owner: &str, id: &str) -> Result<Option<Stored<Cart>>, PortError> {
         let sql = "SELECT version, document FROM carts WHERE id = ? AND owner = ?";
         self.document(sql, (id.to_owned(), owner.to_owned())).await
     }
 
-    async fn checkout(&self, owner: &str, id: &str) -> Result<Option<Stored<Checkout>>, Refusal> {
+    async fn checkout(&self, owner: &str, id: &str) -> Result<Option<Stored<Checkout>>, PortError> {
         let sql = "SELECT version, document FROM checkouts WHERE id = ? AND owner = ?";
         self.document(sql, (id.to_owned(), owner.to_owned())).await
     }
 
-    async fn checkout_of_cart(&self, owner: &str, cart: &str) -> Result<Option<Stored<Checkout>>, Refusal> {
+    async fn checkout_of_cart(&self, owner: &str, cart: &str) -> Result<Option<Stored<Checkout>>, PortError> {
         let sql = "SELECT version, document FROM checkouts WHERE cart_id = ? AND owner = ? ORDER BY seq DESC LIMIT 1";
         self.document(sql, (cart.to_owned(), owner.to_owned())).await
     }
 
-    async fn order(&self, owner: &str, id: &str) -> Result<Option<Stored<Order>>, Refusal> {
+    async fn order(&self, owner: &str, id: &str) -> Result<Option<Stored<Order>>, PortError> {
         let sql = "SELECT version, document FROM orders WHERE id = ? AND owner = ?";
         self.document(sql, (id.to_owned(), owner.to_owned())).await
     }
 
-    async fn cart_by_token(&self, token: &str) -> Result<Option<Stored<Cart>>, Refusal> {
+    async fn cart_by_token(&self, token: &str) -> Result<Option<Stored<Cart>>, PortError> {
         self.document("SELECT version, document FROM carts WHERE token = ?", (token.to_owned(),)).await
     }
 
-    async fn checkout_by_token(&self, token: &str) -> Result<Option<Stored<Checkout>>, Refusal> {
+    async fn checkout_by_token(&self, token: &str) -> Result<Option<Stored<Checkout>>, PortError> {
         self.document("SELECT version, document FROM checkouts WHERE token = ?", (token.to_owned(),)).await
     }
 
-    async fn order_by_token(&self, token: &str) -> Result<Option<Stored<Order>>, Refusal> {
+    async fn order_by_token(&self, token: &str) -> Result<Option<Stored<Order>>, PortError> {
         self.document("SELECT version, document FROM orders WHERE token = ?", (token.to_owned(),)).await
     }
 
-    async fn stock(&self, variants: &[&str]) -> Result<Vec<Option<u64>>, Refusal> {
+    async fn stock(&self, variants: &[&str]) -> Result<Vec<Option<u64>>, PortError> {
         let variants: Vec<String> = variants.iter().map(|variant| (*variant).to_owned()).collect();
         self.read(move |db| variants.iter().map(|variant| stock::quantity(db, variant)).collect()).await
     }
 
-    async fn kept(&self, key: &Key) -> Result<Option<Kept>, Refusal> {
+    async fn kept(&self, key: &Key) -> Result<Option<Kept>, PortError> {
         let key = key.clone();
         self.read(move |db| entry::kept(db, &key)).await
     }
 
-    async fn commit(&self, change: Change, keep: Option<(Key, Kept)>) -> Result<Committed, Refusal> {
+    async fn commit(&self, change: Change, keep: Option<(Key, Kept)>) -> Result<Committed, PortError> {
         let entry = Entry::new(change, keep).map_err(|error| {
             // What it is about is nobody's business.
-            Refusal::internal().because(format!("a document cannot be written as JSON ({:?})", error.classify()))
+            PortError::internal().because(format!("a document cannot be written as JSON ({:?})", error.classify()))
         })?;
         if entry.is_empty() {
             return Ok(Committed::Done);
@@ -111,7 +111,7 @@ impl Ledger for SqliteStore {
         }
     }
 
-    async fn note_remote_cart(&self, cart: &RemoteCartRef, at: Timestamp) -> Result<(), Refusal> {
+    async fn note_remote_cart(&self, cart: &RemoteCartRef, at: Timestamp) -> Result<(), PortError> {
         let document = serde_json::to_string(cart).map_err(unwritable)?;
         let (reference, at) = (cart.reference.clone(), nanoseconds(at));
         self.write(move |db| {
@@ -122,7 +122,7 @@ impl Ledger for SqliteStore {
         .await
     }
 
-    async fn orphaned_remote_carts(&self, before: Timestamp, limit: usize) -> Result<Vec<RemoteCartRef>, Refusal> {
+    async fn orphaned_remote_carts(&self, before: Timestamp, limit: usize) -> Result<Vec<RemoteCartRef>, PortError> {
         let sql = "SELECT 0, document FROM remote_carts WHERE at < ? ORDER BY at LIMIT ?";
         let (before, limit) = (nanoseconds(before), i64::try_from(limit).unwrap_or(i64::MAX));
         let noted: Vec<Stored<RemoteCartRef>> =
@@ -130,12 +130,12 @@ impl Ledger for SqliteStore {
         Ok(noted.into_iter().map(|stored| stored.document).collect())
     }
 
-    async fn forget_remote_cart(&self, cart: &RemoteCartRef) -> Result<(), Refusal> {
+    async fn forget_remote_cart(&self, cart: &RemoteCartRef) -> Result<(), PortError> {
         let reference = cart.reference.clone();
         self.write(move |db| Ok(entry::unnote_remote_cart(db, &reference)?)).await
     }
 
-    async fn unsettled(&self, before: Timestamp, limit: usize) -> Result<Vec<Stored<Checkout>>, Refusal> {
+    async fn unsettled(&self, before: Timestamp, limit: usize) -> Result<Vec<Stored<Checkout>>, PortError> {
         let sql = "SELECT version, document FROM checkouts WHERE attempted_at < ? ORDER BY attempted_at LIMIT ?";
         let (before, limit) = (nanoseconds(before), i64::try_from(limit).unwrap_or(i64::MAX));
         self.read(move |db| db.prepare_cached(sql)?.query_map((before, limit), stored)?.collect()).await

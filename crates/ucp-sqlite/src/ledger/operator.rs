@@ -3,8 +3,8 @@
 
 use rusqlite::OptionalExtension as _;
 use ucp_core::{
-    Refusal,
     order::Order,
+    port::PortError,
     purchase::{ledger::Stored, mandate::Mandate},
 };
 
@@ -16,7 +16,7 @@ impl SqliteStore {
     ///
     /// # Errors
     /// [`Unavailable`](ucp_core::Code::Unavailable) if the database cannot be read.
-    pub async fn newest_orders(&self, limit: usize) -> Result<Vec<Stored<Order>>, Refusal> {
+    pub async fn newest_orders(&self, limit: usize) -> Result<Vec<Stored<Order>>, PortError> {
         let sql = "SELECT version, document FROM orders ORDER BY seq DESC LIMIT ?";
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         self.read(move |db| db.prepare_cached(sql)?.query_map((limit,), stored)?.collect()).await
@@ -26,7 +26,7 @@ impl SqliteStore {
     ///
     /// # Errors
     /// [`Unavailable`](ucp_core::Code::Unavailable) if the database cannot be read.
-    pub async fn any_order(&self, id: &str) -> Result<Option<Stored<Order>>, Refusal> {
+    pub async fn any_order(&self, id: &str) -> Result<Option<Stored<Order>>, PortError> {
         self.document("SELECT version, document FROM orders WHERE id = ?", (id.to_owned(),)).await
     }
 
@@ -35,7 +35,7 @@ impl SqliteStore {
     ///
     /// # Errors
     /// [`Unavailable`](ucp_core::Code::Unavailable) if the database cannot be read.
-    pub async fn mandate(&self, order: &Order) -> Result<Option<Mandate>, Refusal> {
+    pub async fn mandate(&self, order: &Order) -> Result<Option<Mandate>, PortError> {
         let checkout = order.checkout_id.clone();
         let sql = "SELECT mandate FROM mandates WHERE checkout_id = ?";
         let read = self

@@ -10,8 +10,9 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, Row, types::Type};
 use ucp_core::{
-    Refusal, Release,
+    Release,
     order::outbox::{Attempted, Claim, Content, Due, Letter, Notice, Outbox, Payload, State, Wanted},
+    port::PortError,
 };
 
 use crate::{
@@ -26,7 +27,7 @@ const COLUMNS: &str = "id, order_id, owner, order_version, occurred_at, state, a
 
 #[async_trait]
 impl Outbox for SqliteStore {
-    async fn due(&self, now: Timestamp, wanted: Wanted<'_>) -> Result<Vec<Due>, Refusal> {
+    async fn due(&self, now: Timestamp, wanted: Wanted<'_>) -> Result<Vec<Due>, PortError> {
         // From one owner to the next through the index: how much waits for each does not matter.
         const SQL: &str = "\
             WITH RECURSIVE owners (owner) AS ( \
@@ -49,7 +50,7 @@ impl Outbox for SqliteStore {
         self.read(move |db| db.prepare_cached(SQL)?.query_map(bounds.clone(), due)?.collect()).await
     }
 
-    async fn claim(&self, ids: Vec<String>, now: Timestamp, claim: &Claim) -> Result<Vec<Content>, Refusal> {
+    async fn claim(&self, ids: Vec<String>, now: Timestamp, claim: &Claim) -> Result<Vec<Content>, PortError> {
         let sql = format!(
             "UPDATE outbox SET claimant = ?1, claimed_until = ?2 WHERE id = ?3 AND state = 'waiting' AND next_at <= ?4 \
              AND ifnull(claimed_until, 0) <= ?4 AND NOT EXISTS ( \
@@ -69,7 +70,7 @@ impl Outbox for SqliteStore {
         Ok(claimed.into_iter().filter_map(Sheet::content).collect())
     }
 
-    async fn extend(&self, ids: Vec<String>, claim: &Claim) -> Result<(), Refusal> {
+    async fn extend(&self, ids: Vec<String>, claim: &Claim) -> Result<(), PortError> {
         let (until, claimant) = (nanoseconds(claim.until), claim.claimant.clone());
         self.write(move |db| {
             let mut statement =
@@ -79,7 +80,7 @@ impl Outbox for SqliteStore {
         .await
     }
 
-    async fn keep(&self, id: &str, claimant: &str, letter: &Letter) -> Result<bool, Refusal> {
+    async fn keep(&self, id: &str, claimant: &str, letter: &Letter) -> Result<bool, PortError> {
         let (id, claimant, letter) = (id.to_owned(), claimant.to_owned(), letter.clone());
         let sql = "UPDATE outbox SET release = ?, body = ? WHERE id = ? AND claimant = ? AND body IS NULL";
         self.write(move |db| {
@@ -88,7 +89,7 @@ impl Outbox for SqliteStore {
         .await
     }
 
-    async fn record(&self, id: &str, claimant: &str, attempted: Attempted) -> Result<bool, Refusal> {
+    async fn record(&self, id: &str, claimant: &str, attempted: Attempted) -> Result<bool, PortError> {
         let (id, claimant) = (id.to_owned(), claimant.to_owned());
         self.write(move |db| record(db, &id, &claimant, &attempted)).await
     }
@@ -97,12 +98,12 @@ impl Outbox for SqliteStore {
         self.bell().notified().await;
     }
 
-    async fn notices(&self, limit: usize) -> Result<Vec<Notice>, Refusal> {
+    async fn notices(&self, limit: usize) -> Result<Vec<Notice>, PortError> {
         let sql = format!("SELECT {COLUMNS} FROM outbox ORDER BY seq DESC LIMIT ?");
         self.read(move |db| db.prepare_cached(&sql)?.query_map((signed(limit),), notice)?.collect()).await
     }
 
-    async fn resend(&self, id: &str, now: Timestamp) -> Result<bool, Refusal> {
+    async fn resend(&self, id: &str, now: Timestamp) -> Result<bool, PortError> {
         let (id, now) = (id.to_owned(), nanoseconds(now));
         let known = self
             .write(move |db| {

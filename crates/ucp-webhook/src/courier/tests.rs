@@ -14,6 +14,7 @@ use tokio::sync::Notify;
 use ucp_core::{
     Release,
     order::outbox::{Due, Letter, Notice, State},
+    port::PortError,
 };
 use ucp_testkit::{shop::order, within};
 use ucp_trust::{
@@ -109,7 +110,7 @@ impl Memory {
 
 #[async_trait]
 impl Outbox for Memory {
-    async fn due(&self, now: Timestamp, wanted: Wanted<'_>) -> Result<Vec<Due>, Refusal> {
+    async fn due(&self, now: Timestamp, wanted: Wanted<'_>) -> Result<Vec<Due>, PortError> {
         self.looked.fetch_add(1, Ordering::SeqCst);
         let (mut orders, mut owners) = (HashSet::new(), BTreeMap::<&str, usize>::new());
         let all = self.lock();
@@ -128,7 +129,7 @@ impl Outbox for Memory {
         Ok(due.into_iter().map(|(_, due)| due).take(wanted.limit).collect())
     }
 
-    async fn claim(&self, ids: Vec<String>, now: Timestamp, claim: &Claim) -> Result<Vec<Content>, Refusal> {
+    async fn claim(&self, ids: Vec<String>, now: Timestamp, claim: &Claim) -> Result<Vec<Content>, PortError> {
         let mut all = self.lock();
         let mut claimed = Vec::new();
         for one in all.iter_mut().filter(|one| ids.contains(&one.content.notice.id) && !one.is_claimed(now)) {
@@ -138,18 +139,18 @@ impl Outbox for Memory {
         Ok(claimed)
     }
 
-    async fn extend(&self, ids: Vec<String>, claim: &Claim) -> Result<(), Refusal> {
+    async fn extend(&self, ids: Vec<String>, claim: &Claim) -> Result<(), PortError> {
         for id in ids {
             self.own(&id, &claim.claimant, |one| one.claim = Some(claim.clone()));
         }
         Ok(())
     }
 
-    async fn keep(&self, id: &str, claimant: &str, letter: &Letter) -> Result<bool, Refusal> {
+    async fn keep(&self, id: &str, claimant: &str, letter: &Letter) -> Result<bool, PortError> {
         Ok(self.own(id, claimant, |one| one.content.payload = Payload::Letter(letter.clone())).is_some())
     }
 
-    async fn record(&self, id: &str, claimant: &str, attempted: Attempted) -> Result<bool, Refusal> {
+    async fn record(&self, id: &str, claimant: &str, attempted: Attempted) -> Result<bool, PortError> {
         let recorded = self.own(id, claimant, |one| {
             one.claim = None;
             let notice = &mut one.content.notice;
@@ -168,11 +169,11 @@ impl Outbox for Memory {
         self.queued.notified().await;
     }
 
-    async fn notices(&self, _: usize) -> Result<Vec<Notice>, Refusal> {
+    async fn notices(&self, _: usize) -> Result<Vec<Notice>, PortError> {
         Ok(self.all().into_iter().map(|one| one.notice).collect())
     }
 
-    async fn resend(&self, _: &str, _: Timestamp) -> Result<bool, Refusal> {
+    async fn resend(&self, _: &str, _: Timestamp) -> Result<bool, PortError> {
         Ok(false)
     }
 }

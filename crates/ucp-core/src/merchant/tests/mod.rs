@@ -22,7 +22,7 @@ use super::{
     record::{Merchant, PostalAddress, Precision},
     search::{self, Filters, LocationFilter, Radius, Unit},
 };
-use crate::{Refusal, catalog::cursor::tests::PlainCursors, message::Message};
+use crate::{Refusal, catalog::cursor::tests::PlainCursors, message::Message, port::PortError};
 
 struct Directory {
     merchants: Vec<Arc<Merchant>>,
@@ -47,19 +47,19 @@ impl Merchants for Directory {
         &self.policy
     }
 
-    async fn find(&self, query: &Query) -> Result<Page<Hit>, Refusal> {
-        self.index.find(query)
+    async fn find(&self, query: &Query) -> Result<Page<Hit>, PortError> {
+        Ok(self.index.find(query)?)
     }
 
-    async fn find_locations(&self, query: &Query) -> Result<Page<LocationHit>, Refusal> {
-        self.index.find_locations(query)
+    async fn find_locations(&self, query: &Query) -> Result<Page<LocationHit>, PortError> {
+        Ok(self.index.find_locations(query)?)
     }
 
-    async fn fetch(&self, ids: &[&str]) -> Result<Vec<Option<Arc<Merchant>>>, Refusal> {
+    async fn fetch(&self, ids: &[&str]) -> Result<Vec<Option<Arc<Merchant>>>, PortError> {
         Ok(ids.iter().map(|id| self.merchants.iter().find(|merchant| merchant.id == *id).cloned()).collect())
     }
 
-    async fn fetch_by_location(&self, ids: &[&str]) -> Result<Vec<Vec<Arc<Merchant>>>, Refusal> {
+    async fn fetch_by_location(&self, ids: &[&str]) -> Result<Vec<Vec<Arc<Merchant>>>, PortError> {
         let named = |merchant: &Merchant, id: &str| {
             merchant.locations.iter().any(|own| own.id == id || own.aliases.iter().any(|alias| alias == id))
         };
@@ -76,7 +76,7 @@ struct Map {
 
 #[async_trait::async_trait]
 impl Geocoder for Map {
-    async fn resolve(&self, address: &PostalAddress) -> Result<Option<Resolved>, Refusal> {
+    async fn resolve(&self, address: &PostalAddress) -> Result<Option<Resolved>, PortError> {
         self.asked.lock().expect("no panic").push(address.clone());
         let point = Point::new(37.7898, -122.3942).expect("a point");
         let known = address.address_country.as_deref() == Some("US") && address.postal_code.as_deref() == Some("94105");

@@ -1,6 +1,6 @@
 //! Against a service on this machine that misbehaves in every way.
 
-use ucp_core::{Code, merchant::record::Precision};
+use ucp_core::{Code, Refusal, merchant::record::Precision};
 use ucp_testkit::{Host, host::answer, wait};
 
 use super::*;
@@ -99,7 +99,7 @@ async fn whatever_goes_wrong_is_no_answer() {
         let service = Host::answering(answer).await;
         let geocoder = geocoder(&service);
         for times in 1..=2 {
-            let refusal = geocoder.resolve(&address()).await.expect_err(what);
+            let refusal = Refusal::from(geocoder.resolve(&address()).await.expect_err(what));
             assert_eq!((refusal.code, refusal.retry_after), (Code::Unavailable, Some(RETRY_AFTER)), "{what}");
             assert!(!refusal.content.contains("Invented"), "{what}");
             // It was not remembered, and nothing but the service was asked.
@@ -112,7 +112,8 @@ async fn whatever_goes_wrong_is_no_answer() {
 async fn a_service_that_is_not_there_is_no_answer() {
     let endpoint = format!("http://{}/search", Host::nobody());
     let geocoder = HttpGeocoder::new(Options::new(endpoint.parse().expect("an address"))).expect("a geocoder");
-    assert_eq!(geocoder.resolve(&address()).await.expect_err("nobody").code, Code::Unavailable);
+    let error = geocoder.resolve(&address()).await.expect_err("nobody");
+    assert!(matches!(error, PortError::Unavailable { .. }), "{error:?}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -131,7 +132,8 @@ async fn a_slow_service_is_given_up_and_gives_its_turn_back() {
     let same = address();
     let other = PostalAddress { street_address: Some("2 Second".into()), ..address() };
     for answer in wait::all([&same, &same, &other, &other].map(|address| geocoder.resolve(address))).await {
-        assert_eq!(answer.expect_err("slow").code, Code::Unavailable);
+        let error = answer.expect_err("slow");
+        assert!(matches!(error, PortError::Unavailable { .. }), "{error:?}");
     }
     // By the paused clock: nobody waited for the sum of all.
     assert!(started.elapsed() < deadline * 2);

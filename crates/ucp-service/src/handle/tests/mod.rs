@@ -10,7 +10,7 @@ use ucp_core::{
     Code, Operation, Release,
     catalog::market::{Market, Presentation},
     operation::{CART, CATALOG_LOOKUP, CATALOG_SEARCH, CHECKOUT, ORDER, Offering},
-    port::{self, Catalog, Named, Page, Query},
+    port::{self, Catalog, Named, Page, PortError, Query},
     purchase::{caller::Visitor, terms::Terms},
 };
 use ucp_testkit::{Shop, shelf::PlainCursors};
@@ -39,13 +39,13 @@ impl Catalog for Broken {
         Arc::clone(&self.market)
     }
 
-    async fn find(&self, _: &Query, _: &Visitor) -> Result<Page, Refusal> {
+    async fn find(&self, _: &Query, _: &Visitor) -> Result<Page, PortError> {
         panic!("a secret of the shop")
     }
 
-    async fn resolve(&self, ids: &[&str], _: &Presentation, _: &Visitor) -> Result<Vec<Named>, Refusal> {
+    async fn resolve(&self, ids: &[&str], _: &Presentation, _: &Visitor) -> Result<Vec<Named>, PortError> {
         if ids.contains(&"down") {
-            Err(Refusal::unavailable("The shop is closed.", 7))
+            Err(PortError::unavailable("The shop is closed.", 7))
         } else {
             Ok(vec![Named::Found(Vec::new()); ids.len()])
         }

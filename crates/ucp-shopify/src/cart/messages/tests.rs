@@ -266,7 +266,7 @@ fn a_cart_that_cannot_be_made_is_refused_with_the_reason() {
     let refusal = |errors: Value| {
         let mut notes = Notes::default();
         notes.hear(&told(errors, json!([])), &[]);
-        let refusal = notes.refusal();
+        let refusal = Refusal::from(notes.refusal());
         (refusal.code, refusal.path.unwrap_or_default())
     };
     assert_eq!(refusal(json!([])), (Code::Unavailable, String::new()));
@@ -290,7 +290,7 @@ proptest! {
         let errors = json!([{ "code": code, "field": steps, "message": words }]);
         let warnings = json!([{ "code": code, "target": words, "message": words }]);
         notes.hear(&told(errors, warnings), &[MUG.to_owned()]);
-        let refusal = notes.refusal();
+        let refusal = Refusal::from(notes.refusal());
         let leaks = |text: String| text.contains("canary");
         let refused = format!("{refusal:?}");
         prop_assert!(!leaks(refused));
