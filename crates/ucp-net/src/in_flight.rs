@@ -100,9 +100,13 @@ where
         let Self { outcome, listed } = self;
         let Ok(call) = catch_unwind(AssertUnwindSafe(call)) else { return };
         let task = async move {
-            // Taken off the table however the task ends, also at the end of the process.
-            let _listed = listed;
-            outcome.send_replace(Some(call.await));
+            // Taken off the table however the task ends, also at the end of the process, and before anybody hears of the
+            // outcome: who has heard it and asks anew means a new call.
+            let ended = {
+                let _listed = listed;
+                call.await
+            };
+            outcome.send_replace(Some(ended));
         };
         tokio::spawn(task.in_current_span());
     }
@@ -144,5 +148,44 @@ impl<T: Clone> Pending<T> {
     /// The outcome; `None` when the call panicked, or the process is shutting down.
     pub async fn outcome(mut self) -> Option<T> {
         self.0.wait_for(Option::is_some).await.ok()?.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        sync::atomic::{AtomicUsize, Ordering},
+        task::{Context, Poll, Wake, Waker},
+    };
+
+    use super::*;
+
+    /// Looks into the table at the moment at which an outcome is told.
+    struct Look {
+        calls: InFlight<&'static str, u8>,
+        woken: AtomicUsize,
+        listed: AtomicUsize,
+    }
+
+    impl Wake for Look {
+        fn wake(self: Arc<Self>) {
+            self.woken.fetch_add(1, Ordering::SeqCst);
+            let listed = self.calls.table().get(&"key").is_some();
+            self.listed.fetch_add(usize::from(listed), Ordering::SeqCst);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_call_whose_outcome_is_known_is_no_longer_under_way() {
+        let calls = InFlight::default();
+        let look = Arc::new(Look { calls: calls.clone(), woken: AtomicUsize::new(0), listed: AtomicUsize::new(0) });
+        let (call, pending) = calls.table().begin(&"key");
+        let mut outcome = Box::pin(pending.clone().outcome());
+        let waker = Waker::from(Arc::clone(&look));
+        assert_eq!(outcome.as_mut().poll(&mut Context::from_waker(&waker)), Poll::Pending);
+        call.spawn(async || 7);
+        assert_eq!(pending.outcome().await, Some(7));
+        assert_eq!(look.woken.load(Ordering::SeqCst), 1, "the outcome was told");
+        assert_eq!(look.listed.load(Ordering::SeqCst), 0, "and the call was off the table by then");
     }
 }
