@@ -25,7 +25,7 @@ pub struct Call {
     pub languages: Vec<String>,
     /// The authenticated caller and its in-flight permit, held until the call is done.
     pub admission: Admission,
-    /// What it is called in logs.
+    /// Request ID and trace context, for logs and upstream requests.
     pub trace: Trace,
 }
 
