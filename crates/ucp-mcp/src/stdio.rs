@@ -59,7 +59,7 @@ enum Line {
     End,
 }
 
-/// Reads one line into `line`, without its end. A line longer than [`body::MAX_BYTES`] is read to its end and discarded.
+/// Reads one line into `line`, without its end. A line longer than [`body::MAX_BYTES`] is read to its end and dropped.
 async fn next_line(input: &mut (impl AsyncBufReadExt + Unpin), line: &mut Vec<u8>) -> io::Result<Line> {
     line.clear();
     let mut too_long = false;

@@ -10,7 +10,7 @@
 //! | [`codec`] | decoding requests and encoding answers in any release |
 //! | [`mod@dialect`] | the interface of a release |
 //! | [`releases`] | the registry of releases |
-//! | [`encoded`], [`offer`], [`site`], [`upgrade`] | answers, capabilities, input of a profile, differences between releases |
+//! | [`encoded`], [`offer`], [`site`], [`upgrade`] | answers, capabilities, profile input, differences of releases |
 //! | [`v2026_01_11`], [`v2026_01_23`], [`v2026_04_08`], [`v2026_08_25`] | the releases |
 //! | [`mod@pre_catalog`] | the releases before the catalog, with the catalog of the founding documents |
 //! | `catalog`, `purchase`, `merchant` | the newest release: requests, shapes and answers |

@@ -114,7 +114,7 @@ pub(crate) struct MerchantSearchFilters {
     /// `true` to find only locations that are known to be open now; `false` has no effect.
     #[serde(default)]
     open_now: Option<bool>,
-    /// The fulfillment method: `shipping` by any carrier, or `pickup` by the buyer.
+    /// The fulfillment method: `shipping` (by a carrier or the merchant), or `pickup` by the buyer.
     #[serde(default)]
     fulfillment_method: Option<CombinedMethod>,
     /// The area of the location.
