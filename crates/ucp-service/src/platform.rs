@@ -40,7 +40,8 @@ pub enum Policy {
     Require,
     /// Their browsing calls are answered with all capabilities of the business and a warning; other calls are refused.
     Lenient,
-    /// All their calls are answered, with all capabilities of the business; the profile URL counts as identity.
+    /// All their calls are answered as anonymous ones, with all capabilities of the business; the profile URL counts as
+    /// identity.
     Development,
 }
 

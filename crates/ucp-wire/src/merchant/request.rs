@@ -81,7 +81,7 @@ pub(crate) struct GetMerchantRequest {
     context: Option<MerchantContext>,
 }
 
-/// Hints about the buyer. They decide the order of equal merchants.
+/// Hints about the buyer. They decide the language and the order of equal merchants.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 pub(crate) struct MerchantContext {
     /// The country, as ISO 3166-1 alpha-2 code.
