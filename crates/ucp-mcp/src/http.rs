@@ -35,9 +35,9 @@ const EVENT_STREAM: HeaderValue = HeaderValue::from_static("text/event-stream");
 pub enum ErrorStatus {
     /// The status that matches the error, as UCP requires (rule ERR-02), except for clients that name a supported
     /// version of MCP in `MCP-Protocol-Version`, which UCP platforms do not: their libraries treat most error statuses
-    /// as a broken connection and hide the error from the agent (trap T-30). These clients get 200, except
-    /// where their version of MCP prescribes a status, for a rate limit that is exceeded before the body is read, and for
-    /// a refused `Host` or `Origin`.
+    /// as a broken connection and hide the error from the agent (trap T-30). These clients get 200, except where their
+    /// version of MCP prescribes a status, for a rate limit that is exceeded before the body is read, and for a refused
+    /// `Host` or `Origin`.
     #[default]
     Fitting,
     /// The status that matches the error, for all callers.

@@ -40,8 +40,7 @@ pub enum Policy {
     Require,
     /// Their browsing calls are answered with all capabilities of the business and a warning; other calls are refused.
     Lenient,
-    /// All their calls are answered as anonymous ones, with all capabilities of the business; the profile URL counts as
-    /// identity.
+    /// All their calls are handled, with all capabilities of the business; the profile URL counts as identity.
     Development,
 }
 
@@ -288,7 +287,7 @@ impl Platforms {
         }
     }
 
-    /// Returns `true` if the policy tolerates this refusal, so that the platform is served as an anonymous one. An
+    /// Returns `true` if the policy tolerates this refusal, so that the platform can be served without its profile. An
     /// invalid URL or profile is refused under every policy.
     #[must_use]
     pub fn overlooks(&self, refusal: &Refusal) -> bool {
