@@ -1,35 +1,36 @@
-//! From the arguments of a tool or a method to a [`Call`].
+//! Conversion of the arguments of a tool or a method to a [`Call`].
 //!
-//! Arguments name the platform in `meta["ucp-agent"].profile`; the founding documents' `_meta.ucp.profile` and the
-//! `UCP-Agent` header mean the same, as do the places of an idempotency key. The payload stands in the member that the operation table names.
+//! Arguments name the platform in `meta["ucp-agent"].profile`; `_meta.ucp.profile` of the founding documents and the
+//! `UCP-Agent` header are accepted as well and have to agree with it. The same holds for the places of an idempotency
+//! key. The payload is the member that the operation table names.
 
 use serde_json::{Map, Value};
 use ucp_core::{Code, Operation, Refusal, operation::Row, port::Trace};
 use ucp_service::{Call, Endpoint, access::Admission, agent::Stated};
 
-/// What a transport knows about a call beside its arguments.
+/// Data of a call from its transport rather than its arguments.
 #[derive(Clone, Debug)]
 pub struct Caller {
-    /// Whose profile the transport says the caller's is.
+    /// The platform profile that the transport states.
     pub profile: Option<Stated>,
-    /// Whose it is if nobody says so.
+    /// The platform profile to assume if the request states none.
     pub default_profile: Option<Stated>,
-    /// The idempotency keys that the transport names.
+    /// The idempotency keys that the transport states.
     pub idempotency_keys: Vec<Stated>,
-    /// The languages the transport names.
+    /// Language tags from the transport, in order of preference.
     pub languages: Vec<String>,
-    /// Who was let in.
+    /// The authenticated caller and its in-flight permit.
     pub admission: Admission,
-    /// The identifier of the request, on transports that have one.
+    /// ID of the request, on transports that have one.
     pub request_id: Option<String>,
-    /// What the call is called in logs.
+    /// Request ID and trace context, for logs and upstream requests.
     pub trace: Trace,
 }
 
-/// The call that `arguments` of a tool spell.
+/// Reads the `arguments` of a tool.
 ///
 /// # Errors
-/// [`Code::InvalidRequest`] or [`Code::InvalidProfileUrl`] for arguments that do not have the shape of the tool.
+/// [`Code::InvalidRequest`] or [`Code::InvalidProfileUrl`] if the arguments do not have the shape of the tool.
 pub fn tool_call(
     operation: Operation,
     endpoint: Endpoint,
@@ -40,8 +41,8 @@ pub fn tool_call(
     call(operation, endpoint, arguments, meta, caller, false)
 }
 
-/// The call that `params` of a method of the same name spell: by name, by position, or with the payload's members
-/// directly among them.
+/// Reads the `params` of a JSON-RPC method named like the operation: by name, by position, or with the payload's
+/// members directly among them.
 ///
 /// # Errors
 /// The same as [`tool_call`].
@@ -64,7 +65,7 @@ pub fn direct_call(operation: Operation, endpoint: Endpoint, params: Value, call
     call(operation, endpoint, named, meta.as_ref(), caller, true)
 }
 
-/// The parameters of an operation by position.
+/// Returns the parameters of an operation in the order of their positions.
 fn parameters(operation: Operation) -> impl Iterator<Item = &'static str> {
     let id = operation.takes_id().then_some("id");
     std::iter::once("meta").chain(id).chain(operation.row().payload)
@@ -116,7 +117,7 @@ fn call(
     })
 }
 
-/// What an argument states about the idempotency key.
+/// Reads an idempotency key from an argument.
 fn key(place: &'static str, key: Option<&Value>) -> Result<Option<Stated>, Refusal> {
     match key {
         None => Ok(None),

@@ -1,27 +1,28 @@
-//! Which generation of MCP a message belongs to.
+//! Detection of the MCP generation of a message.
 //!
-//! Up to 2025-11-25 a client shakes hands (`initialize`) and then mentions the version in a header, or, like UCP
-//! platforms, does neither. From 2026-07-28 on there is no handshake: every request says in `_meta` which version it is
-//! written in, and its headers repeat what the body says. A message is modern when either place names such a version.
+//! Up to 2025-11-25 a client performs a handshake (`initialize`) and then names the version in a header, or, like UCP
+//! platforms, does neither. From 2026-07-28 on there is no handshake: every request names its version in `_meta`, and
+//! its headers repeat parts of the body. A message is modern if `_meta` names a version, or if the header names one
+//! without a handshake.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 
 use crate::message::Request;
 
-/// The versions that are negotiated by a handshake, newest first.
+/// Versions with a handshake, newest first.
 pub const HANDSHAKE_VERSIONS: &[&str] = &["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 
 /// The version without a handshake.
 pub const MODERN_VERSION: &str = "2026-07-28";
 
-/// The `_meta` member that names the version.
+/// The `_meta` member with the version.
 const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 
-/// The `_meta` member that says what the client can do.
+/// The `_meta` member with the client's capabilities.
 const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
-/// The headers that repeat parts of a modern message, as far as they were sent.
+/// Headers that repeat parts of a modern message, as far as they were sent.
 #[derive(Clone, Debug, Default)]
 pub struct Mirror {
     /// `MCP-Protocol-Version`.
@@ -35,20 +36,20 @@ pub struct Mirror {
 /// A generation of MCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Era {
-    /// With a handshake, or without any ceremony at all.
+    /// MCP up to 2025-11-25, or plain JSON-RPC without a handshake.
     Handshake,
-    /// 2026-07-28.
+    /// MCP 2026-07-28.
     Modern,
 }
 
-/// Why a modern message is not one.
+/// A violation of the rules for modern messages, as a JSON-RPC error.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Violation {
     /// The JSON-RPC error code.
     pub code: i32,
-    /// What is wrong.
+    /// The error message.
     pub message: String,
-    /// More about it.
+    /// The `data` of the error.
     pub data: Value,
 }
 
@@ -58,12 +59,12 @@ impl Violation {
     }
 }
 
-/// The era of a message, after checking what that era asks of it.
+/// Returns the generation of a message after checking the rules of that generation.
 ///
 /// `mirror` is `None` for a transport without headers.
 ///
 /// # Errors
-/// The rule that a modern message breaks.
+/// The first rule that a modern message violates.
 pub fn classify(request: &Request, mirror: Option<&Mirror>) -> Result<Era, Violation> {
     let meta = request.params.get("_meta");
     let stated = meta.and_then(|meta| meta.get(PROTOCOL_VERSION));
@@ -73,7 +74,7 @@ pub fn classify(request: &Request, mirror: Option<&Mirror>) -> Result<Era, Viola
         return Ok(Era::Handshake);
     }
     let Some(stated) = stated.and_then(Value::as_str) else {
-        // A version that nobody knows is named before what else may be missing.
+        // An unknown version is reported before missing members.
         if let Some(unknown) = header.filter(|version| *version != MODERN_VERSION) {
             return Err(unsupported(unknown));
         }
@@ -116,7 +117,8 @@ fn mirrored(name: &str, header: Option<&str>, body: &str) -> Result<(), Violatio
     }
 }
 
-/// The value of a mirrored header; what HTTP cannot carry is sent as `=?base64?…?=`.
+/// Decodes the value of a mirrored header: a value that HTTP cannot carry is sent as `=?base64?…?=`. Returns `None` if
+/// it is malformed.
 fn decoded(value: &str) -> Option<String> {
     let value = value.trim();
     let encoded = value
@@ -129,8 +131,8 @@ fn decoded(value: &str) -> Option<String> {
     }
 }
 
-/// The version to agree on with a client that proposes `requested` (MCP *Lifecycle*): the same if it is one that has a
-/// handshake, else the newest of those.
+/// Returns the version to agree on with a client that proposes `requested` (MCP *Lifecycle*): the same if it has a
+/// handshake, else the newest one that has.
 #[must_use]
 pub fn negotiated(requested: Option<&str>) -> &'static str {
     HANDSHAKE_VERSIONS.iter().find(|version| Some(**version) == requested).unwrap_or(&HANDSHAKE_VERSIONS[0])

@@ -1,8 +1,8 @@
 //! The HTTP endpoint: one JSON-RPC message per POST, one answer.
 //!
-//! A browser page of another site, or one that reaches this server under a name of its own (DNS rebinding), is refused by
-//! its `Origin` or `Host`. Programs send no `Origin`. Answers are plain JSON; a caller that accepts nothing but an event
-//! stream gets the same message as the only event of one.
+//! A browser page of another site, or one that reaches this server under a name of its own (DNS rebinding), is refused
+//! by its `Origin` or `Host`. Programs send no `Origin`. Answers are plain JSON; a caller that accepts only an event
+//! stream gets the same message as its single event.
 
 use std::{any::Any, sync::Arc};
 
@@ -30,15 +30,17 @@ use crate::{
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const EVENT_STREAM: HeaderValue = HeaderValue::from_static("text/event-stream");
 
-/// Which HTTP status a JSON-RPC error has.
+/// HTTP status of JSON-RPC errors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ErrorStatus {
-    /// The one that says the same, as UCP demands (rule ERR-02), except towards clients that name a version of MCP in
-    /// `MCP-Protocol-Version`, which UCP platforms do not: their libraries take most such answers for a broken connection
-    /// and keep the error from the agent (trap T-30). They get 200, or the status that their version of MCP asks for.
+    /// The status that matches the error, as UCP requires (rule ERR-02), except for clients that name a supported
+    /// version of MCP in `MCP-Protocol-Version`, which UCP platforms do not: their libraries treat most error statuses
+    /// as a broken connection and hide the error from the agent (trap T-30). These clients get 200, except where their
+    /// version of MCP prescribes a status, for a rate limit that is exceeded before the body is read, and for a refused
+    /// `Host` or `Origin`.
     #[default]
     Fitting,
-    /// The one that says the same, whoever calls.
+    /// The status that matches the error, for all callers.
     Matching,
 }
 
@@ -48,7 +50,7 @@ struct Mount {
     error_status: ErrorStatus,
 }
 
-/// The endpoint, at `mcp` below `prefix`.
+/// Builds the route of the endpoint, `mcp` below `prefix`.
 pub fn router(server: Server, gate: Gate, error_status: ErrorStatus, prefix: &str) -> Router {
     let panicked = server.clone();
     let endpoint = post(handle).layer(CatchPanicLayer::custom(move |_: Box<dyn Any + Send>| {
@@ -62,7 +64,7 @@ pub fn router(server: Server, gate: Gate, error_status: ErrorStatus, prefix: &st
     Router::new().route(&format!("{prefix}/mcp"), endpoint).with_state(Arc::new(Mount { server, gate, error_status }))
 }
 
-/// The form an answer takes.
+/// Media type of a response body.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     Json,
@@ -76,13 +78,13 @@ async fn handle(State(mount): State<Arc<Mount>>, request: Request<Body>) -> Resp
     let answered = respond(&mount, &head, body).await;
     let (form, mut answer) = answered.unwrap_or_else(|Unheard { id, refusal, unread }| {
         let fault = mount.server.fault(*refusal);
-        // A caller that accepts no form at all is told so in JSON.
+        // A caller that accepts neither form is told so in JSON.
         let form = form(&head.headers).unwrap_or(Form::Json);
         let answer = Answer::refused(id.as_ref(), &fault, request_id);
         (form, Answer { status_is_final: unread, ..answer })
     });
     let unauthorized = answer.status == StatusCode::UNAUTHORIZED.as_u16();
-    // Which page may call is between browsers and servers; no MCP library is asked.
+    // A refused `Origin` concerns the browser, not the MCP library.
     let is_for_library = !answer.status_is_final && answer.status != Code::OriginForbidden.http_status();
     if is_mcp_library && is_for_library && answer.text.is_some() {
         answer.status = StatusCode::OK.as_u16();
@@ -113,17 +115,17 @@ async fn handle(State(mount): State<Arc<Mount>>, request: Request<Body>) -> Resp
     response
 }
 
-/// Whether the caller names a version of MCP that is spoken here.
+/// Returns `true` if the request names a supported version of MCP.
 fn names_version(headers: &HeaderMap) -> bool {
     let version = headers.get("mcp-protocol-version").and_then(|version| version.to_str().ok()).map(str::trim);
     version.is_some_and(|version| version == MODERN_VERSION || HANDSHAKE_VERSIONS.contains(&version))
 }
 
-/// A message that was turned away before it was read.
+/// A message that was refused before it was parsed.
 struct Unheard {
     id: Option<message::Id>,
     refusal: Box<Refusal>,
-    /// Whether it was turned away by its head, so that no library can tell by an identifier which message it was.
+    /// `true` if it was refused by its head, so that the answer has no ID by which a library could match it.
     unread: bool,
 }
 
@@ -143,16 +145,17 @@ async fn respond(mount: &Mount, head: &Parts, body: Body) -> Result<(Form, Answe
     let (headers, request_id) = (&head.headers, header::request_id(&head.extensions));
     admit_page(mount.gate.hosts(), headers, &head.uri)?;
     let entry = match mount.gate.enter(head) {
-        // Whoever sends too much is not listened to any further.
+        // The body of a request over the rate limit is not read.
         Err(refusal) if refusal.code == Code::RateLimited => return Err(Unheard::unread(refusal)),
         entry => entry,
     };
     header::require_json(headers)?;
     let form = form(headers)?;
     let bytes = body::read(body).await?;
-    // Whoever is turned away has to know which of its messages it was: clients wait for an answer under its identifier.
+    // A refusal repeats the ID of the message: clients wait for an answer with that ID.
     let unheard = |refusal: Refusal| Unheard { id: message::id(&bytes), ..refusal.into() };
-    // Before anything is parsed: what is signed are the bytes. The place inside is kept until the answer is there.
+    // Before anything is parsed: the signature covers the bytes. The in-flight permit is held until the answer is
+    // there.
     let admission = mount.gate.admit(entry.map_err(unheard)?, head, &bytes).await.map_err(unheard)?;
     let text = |name: &str| headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
     let mirror = Mirror { version: text("mcp-protocol-version"), method: text("mcp-method"), name: text("mcp-name") };
@@ -168,7 +171,7 @@ async fn respond(mount: &Mount, head: &Parts, body: Body) -> Result<(Form, Answe
     Ok((form, mount.server.answer(&bytes, Some(&mirror), &caller).await))
 }
 
-/// Refuses requests that a foreign web page may have caused.
+/// Refuses requests that may come from a foreign web page, by their `Host` and `Origin`.
 fn admit_page(hosts: &Hosts, headers: &HeaderMap, uri: &Uri) -> Result<(), Refusal> {
     let text = |name: HeaderName| headers.get(name).map(|value| value.to_str().unwrap_or("\u{0}"));
     // A request may name its host in the URI.
@@ -185,7 +188,8 @@ fn admit_page(hosts: &Hosts, headers: &HeaderMap, uri: &Uri) -> Result<(), Refus
     }
 }
 
-/// The form a caller wants: JSON unless it takes nothing but an event stream. Saying nothing takes anything.
+/// Returns the form to answer in: an event stream only if `Accept` excludes JSON. A missing `Accept` accepts
+/// everything.
 fn form(headers: &HeaderMap) -> Result<Form, Refusal> {
     let mut accepted = headers
         .get_all(ACCEPT)

@@ -1,18 +1,18 @@
 //! The MCP binding: operations as tools over JSON-RPC, on `POST /mcp` and on standard input and output.
 //!
-//! Stateless: no session, no stream, one answer to one message. The endpoint serves, side by side,
+//! Stateless: no session, no stream, one answer per message. The endpoint serves, side by side,
 //!
-//! * bare callers that send `tools/list` and `tools/call` without a handshake,
-//! * handshake clients up to MCP 2025-11-25 (`initialize`, `ping`, notifications),
-//! * MCP 2026-07-28, which has no handshake (`server/discover`, `_meta`, mirrored headers),
-//! * JSON-RPC callers that use the name of an operation as method, with parameters by name or by position.
+//! - callers that send `tools/list` and `tools/call` without a handshake,
+//! - handshake clients up to MCP 2025-11-25 (`initialize`, `ping`, notifications),
+//! - MCP 2026-07-28, which has no handshake (`server/discover`, `_meta`, mirrored headers),
+//! - JSON-RPC callers that use the name of an operation as method, with parameters by name or by position.
 //!
 //! | module | holds |
 //! | :-- | :-- |
 //! | [`message`] | JSON-RPC messages |
-//! | [`era`] | which generation of MCP a message belongs to, and what that asks of it |
-//! | [`arguments`] | from arguments to a [`Call`](ucp_service::Call) |
-//! | [`server`] | methods and their answers, whatever carries them |
+//! | [`era`] | the MCP generation of a message, and the rules of that generation |
+//! | [`arguments`] | conversion of arguments to a [`Call`](ucp_service::Call) |
+//! | [`server`] | methods and their answers, independent of the transport |
 //! | [`http`] | the HTTP endpoint |
 //! | [`stdio`] | standard input and output, for desktop agents |
 

@@ -11,43 +11,44 @@ use ucp_wire::encoded::RpcError;
 /// Levels of nesting that a JSON-RPC envelope adds around a payload: message, `params`, `arguments`.
 const ENVELOPE: usize = 3;
 
-/// The identifier a caller gave its request: a text or a number.
+/// The ID of a JSON-RPC request: a string or a number.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Id(Value);
 
-/// A message that wants an answer.
+/// A message that expects an answer.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// Under which identifier to answer.
+    /// The ID to answer with.
     pub id: Id,
-    /// What is wanted.
+    /// The method name.
     pub method: String,
-    /// With which parameters; an object or an array.
+    /// The parameters: an object or an array.
     pub params: Value,
 }
 
 /// A message of a caller.
 #[derive(Clone, Debug)]
 pub enum Message {
-    /// One that wants an answer.
+    /// A request, which expects an answer.
     Request(Request),
-    /// One that does not: a notification, or an answer to something this gateway never asked.
+    /// A notification, or an answer to a request that this gateway never sent.
     Unanswered,
 }
 
-/// What a refused message is answered under.
+/// A message that could not be read.
 #[derive(Clone, Debug)]
 pub struct Unreadable {
-    /// The identifier, where it could be read.
+    /// The ID, if it could be read.
     pub id: Option<Id>,
-    /// Why.
+    /// The reason.
     pub refusal: Box<Refusal>,
 }
 
 /// Reads a message.
 ///
 /// # Errors
-/// [`Code::MalformedJson`] or [`Code::InvalidMessage`].
+/// [`Code::MalformedJson`] if it is not JSON within limits, [`Code::InvalidMessage`] if it is not a JSON-RPC 2.0
+/// message.
 pub fn read(bytes: &[u8]) -> Result<Message, Unreadable> {
     let value = parse_around(bytes, Limits::REQUEST, ENVELOPE)
         .map_err(relative)
@@ -86,7 +87,7 @@ pub fn read(bytes: &[u8]) -> Result<Message, Unreadable> {
     Ok(id.map_or(Message::Unanswered, |id| Message::Request(Request { id, method, params })))
 }
 
-/// The identifier of a message that nobody has read yet, for an answer that is the same whatever it says.
+/// Reads only the ID of a message, for a refusal that does not depend on its content.
 #[must_use]
 pub fn id(bytes: &[u8]) -> Option<Id> {
     #[derive(Deserialize)]
@@ -97,14 +98,14 @@ pub fn id(bytes: &[u8]) -> Option<Id> {
     matches!(id, Value::String(_) | Value::Number(_)).then_some(Id(id))
 }
 
-/// A refusal whose path starts at the payload of a tool or a method, if the fault is inside one: there it means the same
-/// whichever way the payload came.
+/// Makes the path of a refusal relative to the payload of a tool or method if it points into one, so that it is the
+/// same in every way of sending the payload.
 fn relative(mut refusal: Refusal) -> Refusal {
     let inside = |path: &str, place: &str| {
         let rest = path.strip_prefix(place)?;
         (rest.is_empty() || rest.starts_with(['.', '['])).then(|| format!("${rest}"))
     };
-    // As argument of a tool, as named parameter, and by position behind `meta` and `id`.
+    // As an argument of a tool, as a named parameter, and by position after `meta` and `id`.
     let places = Operation::ALL.iter().filter_map(|operation| {
         let (payload, position) = (operation.row().payload?, 1 + usize::from(operation.takes_id()));
         Some([format!("$.params.arguments.{payload}"), format!("$.params.{payload}"), format!("$.params[{position}]")])
@@ -117,14 +118,14 @@ fn relative(mut refusal: Refusal) -> Refusal {
     refusal
 }
 
-/// An answer that carries a result, which is JSON already.
+/// Builds an answer with a result; `result` is JSON.
 #[must_use]
 pub fn result(id: &Id, result: &str) -> String {
     let head = format!(r#"{{"jsonrpc":"2.0","id":{},"result":"#, id.0);
     [&head, result, "}"].concat()
 }
 
-/// An answer that says an error. Its `data` is JSON already; `request_id` says which request it belongs to.
+/// Builds an answer with an error. Its `data` is JSON already; `request_id` is added to it.
 #[must_use]
 pub fn error(id: Option<&Id>, error: &RpcError, request_id: Option<&str>) -> String {
     let id = id.map_or(&Value::Null, |id| &id.0);

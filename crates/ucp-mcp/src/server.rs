@@ -1,4 +1,4 @@
-//! Methods and their answers, whatever carries them.
+//! JSON-RPC methods and their answers, independent of the transport.
 
 use std::{fmt, sync::Arc};
 
@@ -17,7 +17,7 @@ use crate::{
     message::{self, Message, Request, Unreadable},
 };
 
-/// How long a client may keep the list of tools, in milliseconds.
+/// Cache lifetime of the tool list, in milliseconds.
 const TTL_MS: u32 = 60_000;
 
 /// The MCP server of a gateway; cheap to clone.
@@ -43,15 +43,15 @@ impl fmt::Debug for Server {
 /// An answer to a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// The HTTP status that says the same (rule ERR-02).
+    /// The matching HTTP status (rule ERR-02).
     pub status: u16,
-    /// After how many seconds a retry makes sense.
+    /// Seconds after which to retry.
     pub retry_after: Option<u32>,
-    /// The JSON-RPC message; `None` for messages that want no answer.
+    /// The JSON-RPC message; `None` for messages that expect no answer.
     pub text: Option<String>,
-    /// Whether the status stands for every caller: the one that MCP 2026-07-28 asks for, or that of a message nobody read.
+    /// `true` if the status applies to every caller: MCP 2026-07-28 prescribes it, or the message was refused unread.
     pub status_is_final: bool,
-    /// What the operation did that it answers, if it answers one.
+    /// Effect of the operation that was carried out, if any.
     pub effect: Option<Effect>,
 }
 
@@ -62,7 +62,7 @@ impl Answer {
         Self { status: 200, text: Some(text), ..Self::EMPTY }
     }
 
-    /// The answer that says a refusal in a release.
+    /// Encodes a refusal in a release.
     #[must_use]
     pub fn refused(id: Option<&message::Id>, Fault { refusal, release }: &Fault, request_id: Option<&str>) -> Self {
         let refused = dialect(*release).refuse(refusal);
@@ -80,11 +80,11 @@ impl Answer {
     }
 }
 
-/// What comes of a method.
+/// The outcome of a method.
 enum Outcome {
-    /// A result, as JSON, and what the operation did that it is the result of.
+    /// A result, as JSON, and the effect of the operation that it answers.
     Result(String, Option<Effect>),
-    /// A business outcome that its release makes an error of, with the status that says the same.
+    /// A business outcome that is an error in its release, with the matching HTTP status.
     Error(RpcError, u16),
 }
 
@@ -95,8 +95,8 @@ impl Outcome {
 }
 
 impl Server {
-    /// The server of `operations` at an endpoint. `anonymous` when the transport knows the platform by itself, so that
-    /// tools need not be told.
+    /// Creates the server of `operations` at an endpoint. `anonymous` is `true` if the transport knows the platform, so
+    /// that tools need no platform profile as argument.
     #[must_use]
     pub fn new(
         handler: CallHandler,
@@ -105,8 +105,8 @@ impl Server {
         openrpc: &[u8],
         anonymous: bool,
     ) -> Self {
-        // At the root callers are answered in the release that their profile names. A child process has one caller, of
-        // whom no profile is read.
+        // Output schemas are listed only where the release is certain. At the root it is the one that the caller's
+        // profile names; a child process has one caller, whose profile is not read.
         let promising = anonymous || endpoint != Endpoint::Root;
         let tools = openrpc::tools(dialect(endpoint.release()), operations, anonymous, promising);
         Self(Arc::new(Inner {
@@ -118,7 +118,7 @@ impl Server {
         }))
     }
 
-    /// The release that is spoken here as long as nothing is known about the caller.
+    /// Returns the release to use before the caller's profile is known.
     #[must_use]
     pub fn release(&self) -> Release {
         self.0.endpoint.release()
@@ -151,7 +151,7 @@ impl Server {
         }
     }
 
-    /// What comes of a method.
+    /// Executes a method.
     async fn dispatch(&self, era: Era, method: &str, params: Value, caller: &Caller) -> Result<Outcome, Fault> {
         let result = match (era, method) {
             (_, "tools/call") => return self.call_tool(era, params, caller).await,
@@ -200,8 +200,8 @@ impl Server {
             .map_err(|refusal| self.fault(refusal))?;
         let request_id = caller.request_id.as_deref();
         self.run(call, |document, _| {
-            // The text repeats the structure for clients that read only text.
-            // Twice the document, once with escapes.
+            // The text repeats the structure for clients that read only text. Length: twice the document, once of it
+            // escaped.
             let length = document.len() * 9 / 4 + 1_024;
             finished(era, false, request_id, length, |result| {
                 result.name("content").array(|content| {
@@ -216,7 +216,7 @@ impl Server {
         .await
     }
 
-    /// Carries a call out; `wrap` makes a result of the answer, which is in the caller's release.
+    /// Carries out a call. `wrap` makes a result of the answer, which is in the caller's release.
     async fn run(&self, call: Call, wrap: impl FnOnce(String, Release) -> String) -> Result<Outcome, Fault> {
         let effect = call.operation.row().effect;
         let Reply { encoded, release } = self.0.handler.handle(call).await?;
@@ -226,7 +226,7 @@ impl Server {
         })
     }
 
-    /// The operation of a name, if it can be called here.
+    /// Returns the operation of a name, if it can be called here.
     fn operation(&self, name: &str) -> Option<Operation> {
         Operation::named(name).filter(|operation| self.callable().any(|callable| callable == *operation))
     }
@@ -236,7 +236,7 @@ impl Server {
         self.0.operations.iter().copied().filter(|operation| dialect.shapes(*operation).is_some())
     }
 
-    /// A refusal in the release that is spoken here.
+    /// Creates a fault in the release of the endpoint.
     #[must_use]
     pub fn fault(&self, refusal: Refusal) -> Fault {
         Fault { refusal, release: self.release() }
@@ -258,8 +258,8 @@ impl Server {
     }
 }
 
-/// A result of about this length, with what its era adds to every result; `cacheable` when it is the same for every
-/// caller, else `request_id` says which call it belongs to.
+/// Builds a result of about `length` bytes, with the members that its generation of MCP adds to every result.
+/// `cacheable` results are the same for every caller; `request_id` is added to `_meta`.
 fn finished(
     era: Era,
     cacheable: bool,
@@ -291,10 +291,10 @@ fn finished(
     document.finish()
 }
 
-/// The `_meta` member that names the call a result belongs to.
+/// The `_meta` member with the request ID.
 const REQUEST_ID: &str = "ucp-gateway/request-id";
 
-/// What an agent is told about the server as a whole.
+/// Instructions for agents about the server as a whole.
 const INSTRUCTIONS: &str = "A shop that speaks the Universal Commerce Protocol (UCP). Find products with search_catalog, \
     open one with get_product to choose its options, and refresh known identifiers with lookup_catalog. To buy, start with \
     create_checkout (or create_cart, while the buyer is still choosing), supply what `messages` ask for with \

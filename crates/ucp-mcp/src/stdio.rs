@@ -13,10 +13,10 @@ use crate::{
 
 /// Answers messages line by line until the input ends.
 ///
-/// `platform` is who calls when a message does not say so itself: the program that started the gateway.
+/// `platform` is the profile URL to assume if a message states none, that of the program that started the gateway.
 ///
 /// # Errors
-/// When reading or writing fails.
+/// [`io::Error`] if reading or writing fails.
 pub async fn serve(
     server: &Server,
     platform: &str,
@@ -59,7 +59,7 @@ enum Line {
     End,
 }
 
-/// Reads up to the end of a line into `line`; of a line that is too long only the beginning is kept.
+/// Reads one line into `line`, without its end. A line longer than [`body::MAX_BYTES`] is read to its end and dropped.
 async fn next_line(input: &mut (impl AsyncBufReadExt + Unpin), line: &mut Vec<u8>) -> io::Result<Line> {
     line.clear();
     let mut too_long = false;

@@ -1,4 +1,4 @@
-//! Refusals as HTTP answers.
+//! Encoding of refusals as HTTP responses.
 
 use axum::{body::Body, response::Response};
 use http::{
@@ -11,7 +11,7 @@ use ucp_wire::dialect;
 
 use crate::JSON;
 
-/// The HTTP answer that says a refusal in a release.
+/// Encodes a refusal in a release as an HTTP response.
 #[must_use]
 pub fn answer(release: Release, refusal: &Refusal) -> Response {
     let (status, headers, body) = parts(release, refusal);
@@ -21,7 +21,7 @@ pub fn answer(release: Release, refusal: &Refusal) -> Response {
     response
 }
 
-/// The same in its parts.
+/// Encodes a refusal in a release as the parts of an HTTP response.
 #[must_use]
 pub fn parts(release: Release, refusal: &Refusal) -> (StatusCode, HeaderMap, String) {
     let refused = dialect(release).refuse(refusal);

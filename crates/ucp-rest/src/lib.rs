@@ -1,12 +1,13 @@
 //! The REST binding: operations as routes, refusals as HTTP errors, and the documents that describe the gateway.
 //!
 //! Routes are derived from the operation table; there is no handler per operation. A request becomes a [`Call`], the
-//! [`CallHandler`] does the rest, and its reply is the body. Every answer is JSON and carries `Request-Id`.
+//! [`CallHandler`] does the rest, and its reply is the body. Every response of an operation is JSON, and every response
+//! carries `Request-Id`.
 //!
 //! | module | holds |
 //! | :-- | :-- |
 //! | [`publication`] | the profile and the generated documents, with caching headers |
-//! | [`error`] | refusals as HTTP answers |
+//! | [`error`] | refusals as HTTP responses |
 
 pub mod error;
 pub mod publication;
@@ -44,7 +45,7 @@ use ucp_wire::{dialect, documents};
 /// The JSON media type.
 pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
-/// What the handler of a route knows.
+/// State of a route.
 struct Route {
     operation: Operation,
     endpoint: Endpoint,
@@ -52,7 +53,7 @@ struct Route {
     handler: CallHandler,
 }
 
-/// The routes of those of `operations` that can be called at an endpoint, below `prefix`.
+/// Builds the routes of those of `operations` that can be called at an endpoint, below `prefix`.
 pub fn router(
     handler: &CallHandler,
     gate: &Gate,
@@ -72,14 +73,14 @@ pub fn router(
             Method::Put => MethodFilter::PUT,
         };
         let route = Route { operation: *operation, endpoint, gate: gate.clone(), handler: handler.clone() };
-        // Shared, because axum copies the state of a route several times per request.
+        // In an `Arc`, because axum clones the state of a route several times per request.
         router = router.route(&format!("{prefix}{}", row.path), on(filter, handle).with_state(Arc::new(route)));
     }
     router
 }
 
-/// What stands around all routes of a gateway: answers for paths that lead nowhere and methods that a path does not take,
-/// the identifier of its request on every answer and in every line of the log, and an answer where a handler panics.
+/// Adds what all routes of a gateway share: errors for unknown paths and methods, a request ID in every response and
+/// log line, and an internal error if a handler panics.
 pub fn surrounded(router: Router) -> Router {
     router
         .fallback(async |uri: Uri| {
@@ -108,15 +109,15 @@ pub fn surrounded(router: Router) -> Router {
         }))
 }
 
-/// What every line of the log says that a request causes: its identifier, and the route without what stands in its place
-/// holders, which may open a page of a buyer's.
+/// Creates the log span of a request: its ID, method and route. The route is logged as its pattern, because a real path
+/// may hold the ID that opens a buyer page.
 fn span(request: &Request<Body>) -> Span {
     let id = header::request_id(request.extensions()).and_then(|id| id.to_str().ok());
     let route = request.extensions().get().map(MatchedPath::as_str);
     tracing::error_span!("request", id, method = request.method().as_str(), route)
 }
 
-/// The release that callers of a path speak, as far as the path tells.
+/// Returns the release whose prefix a path starts with, else the newest.
 fn release_of(uri: &Uri) -> Release {
     let below = |release: &Release| {
         uri.path().strip_prefix(&documents::release_path(*release)).is_some_and(|rest| rest.starts_with('/'))
@@ -140,7 +141,7 @@ async fn handle(
     let mut response = Response::new(Body::empty());
     *response.status_mut() = status;
     *response.headers_mut() = headers;
-    // Whoever caches answers has to know that they are for one caller.
+    // Responses are for one caller; caches must not store them.
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     let bytes = Bytes::from(body);
     let effect = route.operation.row().effect;
@@ -160,7 +161,7 @@ async fn respond(
     route.handler.handle(call).await
 }
 
-/// Reads a request into a call, past the gate.
+/// Passes a request through the gate and reads it into a call.
 async fn read(
     route: &Route,
     id: Result<Path<String>, PathRejection>,
@@ -179,11 +180,11 @@ async fn read(
         header::require_json(&head.headers)?;
     }
     let bytes = body::read(body).await?;
-    // Before anything is parsed: what is signed are the bytes.
+    // Before anything is parsed: the signature covers the bytes.
     let admission = route.gate.admit(entry, head, &bytes).await?;
     let payload = match row.payload {
         Some(_) => json::parse(&bytes, json::Limits::REQUEST)?,
-        // What may be asked beside an identifier has no place here.
+        // Members of the flat request cannot be sent here: REST requests of the operation have no body.
         None if row.flat => Value::Object(Map::new()),
         None => Value::Null,
     };

@@ -1,7 +1,8 @@
-//! The documents a gateway publishes about itself, made at start; the profile anew when the keys change.
+//! Documents that a gateway publishes about itself: its profile, the OpenAPI and OpenRPC documents, and the JSON
+//! Schemas. They are generated at start; the profile is generated again when the keys change.
 //!
-//! They are public and the same for everyone (rules DISC-01 to DISC-03): cacheable, with an entity tag, and readable from
-//! any web page.
+//! The documents are public and the same for everyone (rules DISC-01 to DISC-03): cacheable, with an entity tag, and
+//! readable from any web page.
 
 use std::{
     collections::BTreeMap,
@@ -27,10 +28,10 @@ use ucp_wire::{dialect, documents, openapi, openrpc, site::Site};
 
 use crate::{JSON, error};
 
-/// How long a platform may keep the profile, in seconds. UCP asks for at least 60 (rule DISC-02).
+/// Cache lifetime of the documents in seconds. UCP requires at least 60 for the profile (rule DISC-02).
 pub const MAX_AGE: u32 = 300;
 
-/// A document, ready to be sent.
+/// A serialized document with its entity tag.
 #[derive(Clone, Debug)]
 pub struct Published {
     bytes: Bytes,
@@ -38,7 +39,7 @@ pub struct Published {
 }
 
 impl Published {
-    /// Publishes a JSON document.
+    /// Serializes a JSON document.
     #[must_use]
     pub fn new(document: &Value) -> Self {
         let bytes = Bytes::from(document.to_string());
@@ -48,7 +49,7 @@ impl Published {
         Self { bytes, etag }
     }
 
-    /// The document as JSON text.
+    /// Returns the document as JSON text.
     #[must_use]
     pub fn bytes(&self) -> &Bytes {
         &self.bytes
@@ -74,7 +75,7 @@ impl Published {
     }
 }
 
-/// Everything a gateway publishes about one release, or, at the root, about itself.
+/// The documents of one endpoint: of one release, or of the root.
 #[derive(Clone, Debug)]
 pub struct Publication {
     endpoint: Endpoint,
@@ -90,8 +91,9 @@ pub struct Publication {
 }
 
 impl Publication {
-    /// What is published about what is offered, under these `names`, at an endpoint of a gateway that is reached under `public_url`, has these
-    /// public `keys` and takes payments by these `handlers`.
+    /// Generates the documents of an endpoint. `names` are the names of capabilities that the business uses instead of
+    /// the standard ones, `public_url` is the public URL of the gateway, `keys` are its public keys and `handlers` its
+    /// payment handlers.
     #[must_use]
     pub fn new(
         endpoint: Endpoint,
@@ -120,25 +122,25 @@ impl Publication {
         }
     }
 
-    /// The release that it is about.
+    /// Returns the release of the endpoint.
     #[must_use]
     pub fn release(&self) -> Release {
         self.endpoint.release()
     }
 
-    /// Publishes other public keys from now on.
+    /// Replaces the public keys in the profile.
     pub fn set_keys(&self, keys: &[Value]) {
         let profile = profile(self.endpoint, &self.offering, &self.names, &self.public_url, keys, &self.handlers);
         *self.profile.write().unwrap_or_else(PoisonError::into_inner) = Published::new(&profile);
     }
 
-    /// The OpenRPC document, which JSON-RPC callers can ask for too.
+    /// Returns the OpenRPC document, which JSON-RPC callers can also request with `rpc.discover`.
     #[must_use]
     pub fn openrpc(&self) -> &Published {
         &self.openrpc
     }
 
-    /// The routes under which the documents are found.
+    /// Builds the routes of the documents.
     pub fn router(&self) -> Router {
         let (release, prefix) = (self.endpoint.release(), prefix(self.endpoint));
         let profile = Arc::clone(&self.profile);
@@ -183,7 +185,7 @@ fn profile(
     handlers: &[Declaration],
 ) -> Value {
     let release = endpoint.release();
-    // The profiles of single releases are leaves (rule DISC-06).
+    // The profile of a single release names no other versions (rule DISC-06).
     let others = Release::ALL.iter().filter(|other| endpoint == Endpoint::Root && **other != release);
     let leaf = |release: Release| format!("{public_url}{}{PROFILE_PATH}", documents::release_path(release));
     let supported_versions: Vec<_> = others.map(|other| (*other, leaf(*other))).collect();
@@ -198,10 +200,10 @@ fn profile(
     })
 }
 
-/// Where a profile lies below its root; the addresses of business profiles end like this (rule AGT-03).
+/// Path of a profile below its endpoint; URLs of business profiles end with it (rule AGT-03).
 pub const PROFILE_PATH: &str = "/.well-known/ucp";
 
-/// The path below which everything of an endpoint is found.
+/// Returns the path prefix of an endpoint, empty for the root.
 #[must_use]
 pub fn prefix(endpoint: Endpoint) -> String {
     match endpoint {

@@ -1,37 +1,38 @@
-//! Who a caller is known to be, and what that allows (UCP overview, *Identity & Authentication*; rules AGT-09 and SIG-07).
+//! Authentication and authorization of callers (UCP overview, *Identity & Authentication*; rules AGT-09 and SIG-07).
 
 use std::sync::Arc;
 
 use ucp_core::{Code, Refusal, operation::Class};
 use ucp_trust::{address::ProfileUrl, limit::Permit};
 
-/// What is known of a caller by more than its own word.
+/// The authenticated identity of a caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Principal {
-    /// Nothing.
+    /// No credential was verified.
     Anonymous,
-    /// The request is signed with a key of this profile.
+    /// The request is signed with a key of this platform profile.
     Signed(ProfileUrl),
     /// The request carries an API key of this registered platform.
     Keyed(Registered),
-    /// The process that started this one.
+    /// The parent process, over stdio.
     Local,
 }
 
-/// A platform that the operator registered.
+/// A platform that the operator registered in the configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Registered {
-    /// Its position among the registered ones.
+    /// Position in the list of registered platforms, from 0.
     pub index: usize,
-    /// The profile it may act for.
+    /// The profile that the platform may act for.
     pub profile: ProfileUrl,
 }
 
 impl Principal {
-    /// Checks that the caller is who it says it is (rule AGT-09).
+    /// Checks that the caller's credential belongs to the profile that the request names (rule AGT-09). Anonymous and
+    /// local callers may name any profile.
     ///
     /// # Errors
-    /// [`Code::Forbidden`].
+    /// [`Code::Forbidden`] if the credential belongs to another profile.
     pub fn may_act_for(&self, profile: &ProfileUrl) -> Result<(), Refusal> {
         let own = match self {
             Self::Anonymous | Self::Local => return Ok(()),
@@ -48,33 +49,33 @@ impl Principal {
     }
 }
 
-/// What a class of operations asks of signatures.
+/// Signature requirement of a class of operations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SignatureRule {
-    /// Nothing: signatures are not looked at.
+    /// Signatures are not required. They are not verified either if all classes are `Off`.
     Off,
-    /// A signature that is there has to be right.
+    /// Signatures are optional; a signature that is present must be valid.
     #[default]
     Verify,
-    /// There has to be one.
+    /// A valid signature is required.
     Enforce,
 }
 
-/// Which classes of operations are open to whom.
+/// Access requirements of each class of operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
-    /// Whether callers that prove nothing may do more than look around.
+    /// `true` if callers without a credential may call operations other than browsing.
     pub anonymous_purchases: bool,
-    /// What browsing asks of signatures.
+    /// Signature requirement of browsing the catalog and the directory.
     pub browsing: SignatureRule,
-    /// What carts and checkouts ask of signatures.
+    /// Signature requirement of carts and checkouts.
     pub purchase: SignatureRule,
-    /// What orders ask of signatures.
+    /// Signature requirement of orders.
     pub order: SignatureRule,
 }
 
 impl Access {
-    /// Everything is open to anyone.
+    /// All operations are open to anonymous callers; signatures that are present are verified.
     pub const OPEN: Self = Self {
         anonymous_purchases: true,
         browsing: SignatureRule::Verify,
@@ -90,16 +91,18 @@ impl Access {
         }
     }
 
-    /// Whether signatures are looked at at all. Which operation a request asks for is not known when they are.
+    /// Returns `true` if any class requires that signatures be verified. One setting for all classes, because
+    /// signatures are verified before the operation of the request is known.
     #[must_use]
     pub fn verifies(self) -> bool {
         [self.browsing, self.purchase, self.order].iter().any(|rule| *rule != SignatureRule::Off)
     }
 
-    /// Decides whether a caller may ask for an operation of a class.
+    /// Checks that a caller may call operations of a class.
     ///
     /// # Errors
-    /// [`Code::SignatureMissing`] or [`Code::Unauthorized`].
+    /// [`Code::SignatureMissing`] if the class requires a signature and the caller has none; [`Code::Unauthorized`] if
+    /// the class is closed to anonymous callers.
     pub(crate) fn check(self, class: Class, principal: &Principal) -> Result<(), Refusal> {
         match principal {
             Principal::Local | Principal::Signed(_) => Ok(()),
@@ -117,16 +120,16 @@ impl Access {
     }
 }
 
-/// A request that got in. It takes a place inside until the last copy of it is dropped.
+/// An admitted request. It counts as in flight until its last clone is dropped.
 #[derive(Clone, Debug)]
 pub struct Admission {
-    /// Who sent it.
+    /// The authenticated caller.
     pub principal: Principal,
     _permit: Option<Arc<Permit>>,
 }
 
 impl Admission {
-    /// The admission of a caller to a place inside.
+    /// Creates the admission of a caller that holds a permit of the in-flight limit.
     #[must_use]
     pub fn new(principal: Principal, permit: Permit) -> Self {
         Self { principal, _permit: Some(Arc::new(permit)) }
@@ -134,7 +137,7 @@ impl Admission {
 }
 
 impl From<Principal> for Admission {
-    /// The admission of a caller for whom no places are counted, such as the process that started this one.
+    /// Creates an admission that does not count towards the in-flight limit, for callers such as the parent process.
     fn from(principal: Principal) -> Self {
         Self { principal, _permit: None }
     }

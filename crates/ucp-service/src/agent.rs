@@ -1,35 +1,37 @@
-//! What requests state about who is calling (UCP overview, *Platform Advertisement*; rules AGT-01, AGT-02).
+//! Platform profile and idempotency key as stated by a request (UCP overview, *Platform Advertisement*; rules AGT-01,
+//! AGT-02).
 //!
-//! A request may say the same thing in several places: in a header, in `meta`, in the envelope of older releases. Each
-//! statement is kept with its place, and all have to agree (trap T-08).
+//! A request may state the same value in several places: in a header, in `meta`, in the envelope of older releases.
+//! Each value is kept with its place, and all of them have to agree (trap T-08).
 
 use sfv::{BareItem, Dictionary, ListEntry, Parser};
 use ucp_core::{Code, Refusal};
 use ucp_trust::address::{ProfileUrl, Reach};
 
-/// Something a request states in one of its places.
+/// A value that a request states, with its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stated {
-    /// Where, for people.
+    /// The place, in words for error messages.
     pub place: &'static str,
-    /// What.
+    /// The value, unchecked.
     pub text: String,
 }
 
-/// The profile address that all statements of a request agree on, checked for form.
+/// Returns the platform profile URL that all statements of a request agree on, after checking its form.
 ///
 /// # Errors
-/// [`Code::InvalidProfileUrl`] when nothing is stated, statements differ, or the address is not one that may be named.
+/// [`Code::InvalidProfileUrl`] if nothing is stated, statements differ, or the URL is malformed or not permitted by
+/// `reach`.
 pub fn profile(statements: &[Stated], reach: Reach) -> Result<ProfileUrl, Refusal> {
     let stated = stated_profile(statements)?;
     ProfileUrl::parse(&stated.text, reach)
         .map_err(|rejection| refused(&format!("The profile address in {} {rejection}.", stated.place)))
 }
 
-/// The statement about the profile that all others repeat.
+/// Returns the first profile statement of a request after checking that all others repeat it.
 ///
 /// # Errors
-/// [`Code::InvalidProfileUrl`] when there is none, or they differ.
+/// [`Code::InvalidProfileUrl`] if there is none, or they differ.
 pub fn stated_profile(statements: &[Stated]) -> Result<&Stated, Refusal> {
     let stated = statements.first().ok_or_else(|| refused("The request does not say which platform is calling."))?;
     match statements.iter().find(|other| other.text != stated.text) {
@@ -38,13 +40,13 @@ pub fn stated_profile(statements: &[Stated]) -> Result<&Stated, Refusal> {
     }
 }
 
-/// The longest idempotency key that is taken.
+/// Maximum length of an idempotency key, in bytes.
 const MAX_KEY_LENGTH: usize = 255;
 
-/// The idempotency key that all statements of a request agree on, if there is any.
+/// Returns the idempotency key that all statements of a request agree on, if there is one.
 ///
 /// # Errors
-/// [`Code::InvalidRequest`] when they differ or no key can look like this.
+/// [`Code::InvalidRequest`] if the statements differ, or the key is not 1 to 255 visible ASCII characters.
 pub fn idempotency_key(statements: &[Stated]) -> Result<Option<&str>, Refusal> {
     let Some(stated) = statements.first() else { return Ok(None) };
     if let Some(other) = statements.iter().find(|other| other.text != stated.text) {
@@ -61,10 +63,11 @@ pub fn idempotency_key(statements: &[Stated]) -> Result<Option<&str>, Refusal> {
     Ok(Some(&stated.text))
 }
 
-/// The profile in a `UCP-Agent` header: an RFC 8941 dictionary with a string `profile`; other members mean nothing.
+/// Reads the profile URL from the value of a `UCP-Agent` header: an RFC 8941 dictionary with a string member `profile`.
+/// Other members are ignored.
 ///
 /// # Errors
-/// [`Code::InvalidProfileUrl`] when the header is no such dictionary.
+/// [`Code::InvalidProfileUrl`] if the value is not such a dictionary.
 pub fn profile_of_header(value: &[u8]) -> Result<Stated, Refusal> {
     let refused = || refused("The `UCP-Agent` header is no dictionary with a quoted `profile`.");
     let members: Dictionary = Parser::new(value).parse().map_err(|_| refused())?;

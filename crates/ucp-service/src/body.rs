@@ -1,4 +1,4 @@
-//! Reading request bodies within limits of size and time.
+//! Request bodies, read within limits of size and time.
 
 use std::time::Duration;
 
@@ -6,16 +6,17 @@ use bytes::Bytes;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use ucp_core::{Code, Refusal};
 
-/// The largest body that is read, in bytes.
+/// Maximum size of a request body, in bytes.
 pub const MAX_BYTES: usize = 1024 * 1024;
 
-/// How long a body may take to arrive.
+/// Timeout for receiving a whole body.
 pub const DEADLINE: Duration = Duration::from_secs(10);
 
 /// Reads a body to its end.
 ///
 /// # Errors
-/// [`Code::BodyTooLarge`], [`Code::RequestTimeout`], or [`Code::MalformedJson`] when the connection breaks off.
+/// [`Code::BodyTooLarge`] if the body exceeds [`MAX_BYTES`], [`Code::RequestTimeout`] if it does not arrive within
+/// [`DEADLINE`], [`Code::MalformedJson`] if the connection breaks off.
 pub async fn read<B>(body: B) -> Result<Bytes, Refusal>
 where
     B: http_body::Body<Data = Bytes>,

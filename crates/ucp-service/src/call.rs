@@ -1,4 +1,4 @@
-//! What goes into the [handler](crate::handle) and what comes out of it.
+//! Input and output of the [handler](crate::handle): calls, replies and faults.
 
 use serde_json::Value;
 use ucp_core::{Operation, Refusal, Release, port::Trace};
@@ -6,40 +6,40 @@ use ucp_wire::encoded::Encoded;
 
 use crate::{access::Admission, agent::Stated};
 
-/// One call of an operation, as a binding understood it.
+/// One call of an operation, independent of the transport it came by.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// What is asked.
+    /// The called operation.
     pub operation: Operation,
-    /// The endpoint it came to.
+    /// The endpoint that received the call.
     pub endpoint: Endpoint,
-    /// Which resource it is about, if the operation takes one.
+    /// ID of the resource, if the operation takes one.
     pub id: Option<String>,
     /// The payload, as sent.
     pub payload: Value,
-    /// Everything the request says about whose profile the caller's is.
+    /// All statements of the platform profile URL in the request.
     pub profiles: Vec<Stated>,
-    /// Everything the request says about its idempotency key.
+    /// All statements of the idempotency key in the request.
     pub idempotency_keys: Vec<Stated>,
-    /// The languages named by the transport, in order of preference.
+    /// Language tags from the transport, in order of preference.
     pub languages: Vec<String>,
-    /// Who was let in. Held for as long as the call is worked on.
+    /// The authenticated caller and its in-flight permit, held until the call is done.
     pub admission: Admission,
-    /// What it is called in logs.
+    /// Request ID and trace context, for logs and upstream requests.
     pub trace: Trace,
 }
 
-/// Where calls come in.
+/// The endpoint that received a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Endpoint {
-    /// The endpoint of all releases: callers are answered in the one that their profile names.
+    /// The endpoint of all releases: the release is the one that the platform's profile names.
     Root,
     /// The endpoint of one release.
     Of(Release),
 }
 
 impl Endpoint {
-    /// The release that is spoken here as long as nothing is known about the caller.
+    /// Returns the release to use before the caller's profile is known.
     #[must_use]
     pub fn release(self) -> Release {
         match self {
@@ -49,20 +49,20 @@ impl Endpoint {
     }
 }
 
-/// What a call that was carried out comes to.
+/// The result of a call that was carried out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reply {
-    /// The answer, in the caller's release.
+    /// The encoded answer, in the caller's release.
     pub encoded: Encoded,
-    /// That release.
+    /// The caller's release.
     pub release: Release,
 }
 
-/// What a call that was not carried out comes to.
+/// The result of a call that was refused or failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// Why.
+    /// The reason.
     pub refusal: Refusal,
-    /// The caller's release, as far as it is known.
+    /// The caller's release, or that of the endpoint if the caller's is not known.
     pub release: Release,
 }

@@ -1,10 +1,11 @@
-//! Who is let in: what a request has to get past before anyone looks at what it wants (UCP overview, *Identity &
-//! Authentication*; rules AGT-09, SIG-07 to SIG-12).
+//! Admission of requests: API keys, signatures, rate limits and the limit of requests in flight (UCP overview,
+//! *Identity & Authentication*; rules AGT-09, SIG-07 to SIG-12).
 //!
-//! Both bindings pass every request through here, first its head and then its bytes as they came, before they are parsed.
-//! Pages for buyers let their visitors in here too, so that a network address has one share of all there is. The order keeps
-//! the cost of strangers low: an API key is looked up and the sender's share is charged before the body
-//! is read, a signature is checked after that, and only what got that far takes one of the places inside.
+//! Both bindings pass every request through the [`Gate`], first its head ([`Gate::enter`]) and then the bytes of its
+//! body before they are parsed ([`Gate::admit`]). Buyer pages use [`Gate::visit`], so that a network address has one
+//! rate limit for everything. The order of the checks keeps requests of strangers cheap: the API key is looked up and
+//! the rate limit is charged before the body is read, then the signature is verified, and only requests that pass both
+//! take one of the in-flight permits.
 
 use std::{fmt, net::IpAddr, sync::Arc, time::SystemTime};
 
@@ -25,16 +26,16 @@ use crate::{
     signing::CurrentKey,
 };
 
-/// The address of the other end of a connection, which a listener puts into the extensions of its requests.
+/// IP address of the peer of a connection, which the listener puts into the extensions of its requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Peer(pub IpAddr);
 
-/// The host names under which a gateway is reached, besides those of loopback.
+/// Host names of the gateway, besides those of loopback.
 #[derive(Clone, Debug, Default)]
 pub struct Hosts(pub Vec<String>);
 
 impl Hosts {
-    /// Whether an authority (`host[:port]`) names this gateway.
+    /// Returns `true` if an authority (`host[:port]`) names this gateway.
     #[must_use]
     pub fn contain(&self, authority: &str) -> bool {
         let Ok(authority) = authority.parse::<http::uri::Authority>() else { return false };
@@ -43,45 +44,45 @@ impl Hosts {
     }
 }
 
-/// Which answers are signed without being asked for it.
+/// Selection of the responses that are signed even without an `Accept-Signature` header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SignedAnswers {
-    /// None.
+    /// No responses.
     None,
-    /// Those that conclude a purchase.
+    /// Responses of operations that conclude a purchase.
     #[default]
     Concluding,
-    /// All of them.
+    /// All responses.
     All,
 }
 
-/// What a gate goes by.
+/// Settings and shared state of a [`Gate`].
 pub struct Rules {
-    /// The names of the gateway.
+    /// Host names of the gateway.
     pub hosts: Hosts,
-    /// How clients reach it.
+    /// URL scheme that clients use to reach the gateway.
     pub scheme: Scheme,
-    /// Whose word about the client's address is taken.
+    /// Proxies whose forwarding headers are trusted for the client address.
     pub trusted_proxies: TrustedProxies,
-    /// The profiles of the registered platforms.
+    /// Profiles of the registered platforms.
     pub registered: Vec<ProfileUrl>,
-    /// The API keys that were given out, with the positions of their platforms.
+    /// Issued API keys, each with the position of its platform in `registered`.
     pub api_keys: ApiKeys<usize>,
-    /// How much each caller may send.
+    /// Rate limits per caller.
     pub limits: RateLimits,
-    /// How much is worked on at once.
+    /// Limit of requests in flight.
     pub in_flight: InFlight,
-    /// Whether signatures are looked at.
+    /// `true` if signatures are verified.
     pub verifies: bool,
-    /// Which answers are signed.
+    /// Responses that are signed.
     pub signed_answers: SignedAnswers,
-    /// With what.
+    /// The key that signs responses.
     pub signing_key: Arc<CurrentKey>,
-    /// The time.
+    /// Source of the current time.
     pub clock: fn() -> SystemTime,
 }
 
-/// The gate; cheap to clone.
+/// The admission control of a gateway; cheap to clone.
 #[derive(Clone)]
 pub struct Gate(Arc<Inner>);
 
@@ -96,7 +97,7 @@ impl fmt::Debug for Gate {
     }
 }
 
-/// A request whose head got in; its bytes have to be shown yet.
+/// A request whose head passed the gate and whose body has not been checked yet.
 #[derive(Debug)]
 #[must_use]
 pub struct Entry {
@@ -106,22 +107,23 @@ pub struct Entry {
 }
 
 impl Gate {
-    /// A gate with these rules, for these platforms.
+    /// Creates a gate with these rules for these platforms.
     #[must_use]
     pub fn new(rules: Rules, platforms: Platforms) -> Self {
         Self(Arc::new(Inner { rules, platforms }))
     }
 
-    /// The names of the gateway.
+    /// Returns the host names of the gateway.
     #[must_use]
     pub fn hosts(&self) -> &Hosts {
         &self.0.rules.hosts
     }
 
-    /// Looks at the head of a request.
+    /// Checks the head of a request: API key, rate limit, and form of the signature.
     ///
     /// # Errors
-    /// [`Code::Unauthorized`], [`Code::RateLimited`], or what is wrong with the form of a signature.
+    /// [`Code::Unauthorized`] if the API key is not known, [`Code::RateLimited`], or the refusal of a malformed
+    /// signature.
     pub fn enter(&self, head: &Parts) -> Result<Entry, Refusal> {
         let rules = &self.0.rules;
         let client = self.client(head);
@@ -129,9 +131,9 @@ impl Gate {
         let signed = if rules.verifies { Signed::read(&head.headers) } else { Ok(None) };
         match (&keyed, &signed) {
             (Ok(Some(index)), _) => rules.limits.check(&Caller::Keyed(**index))?,
-            // What it costs is decided when it is known to be right.
+            // Charged in `admit`, once the signature is verified and its sender known.
             (Ok(None), Ok(Some(_))) => {}
-            // Credentials that are none are guesses of somebody unknown.
+            // A wrong credential is charged to the client address, so that guessing keys is limited.
             _ => rules.limits.check(&Caller::Anonymous(client))?,
         }
         let registered = keyed?.and_then(|index| {
@@ -141,27 +143,28 @@ impl Gate {
         Ok(Entry { client, principal, signed: signed? })
     }
 
-    /// Lets in somebody who opens a page: a browser shows no credentials, and shares the limits of all that is anonymous.
+    /// Admits a browser that opens a buyer page. It has no credentials and shares the limits of anonymous callers.
     ///
     /// # Errors
-    /// [`Code::RateLimited`], or [`Code::Unavailable`] when there is no place left.
+    /// [`Code::RateLimited`], or [`Code::Unavailable`] if too many requests are in flight.
     pub fn visit(&self, head: &Parts) -> Result<Admission, Refusal> {
         let rules = &self.0.rules;
         rules.limits.check(&Caller::Anonymous(self.client(head)))?;
         Ok(Admission::new(Principal::Anonymous, rules.in_flight.try_acquire(Tier::Anonymous)?))
     }
 
-    /// Where a request comes from.
+    /// Returns the address of the client, as told by trusted proxies.
     fn client(&self, head: &Parts) -> ClientAddress {
-        // Without a listener that tells, as in tests, every request comes from this machine.
+        // Without a listener that sets the peer, as in tests, every request counts as local.
         let peer = head.extensions.get::<Peer>().map_or(IpAddr::from([127, 0, 0, 1]), |peer| peer.0);
         ClientAddress::of(peer, &head.headers, &self.0.rules.trusted_proxies)
     }
 
-    /// Looks at the bytes of a request whose head got in.
+    /// Verifies the signature over a request, if it has one, and takes an in-flight permit.
     ///
     /// # Errors
-    /// What the signature does not prove, [`Code::RateLimited`], or [`Code::Unavailable`] when there is no place left.
+    /// The refusal of a signature that does not hold, [`Code::Forbidden`] if the API key belongs to another platform
+    /// than the signature, [`Code::RateLimited`], or [`Code::Unavailable`] if too many requests are in flight.
     pub async fn admit(&self, entry: Entry, head: &Parts, body: &[u8]) -> Result<Admission, Refusal> {
         let Entry { client, mut principal, signed } = entry;
         let rules = &self.0.rules;
@@ -193,7 +196,8 @@ impl Gate {
         Ok(Admission::new(principal, rules.in_flight.try_acquire(tier)?))
     }
 
-    /// The profile whose key signed a request (rule SIG-07). `None` when nobody can tell and nobody minds.
+    /// Returns the profile whose key signed a request (rule SIG-07), or `None` if the profile cannot be fetched and the
+    /// policy tolerates that.
     async fn signer_of(&self, signed: &Signed, head: &Parts, body: &[u8]) -> Result<Option<ProfileUrl>, Refusal> {
         let Inner { rules, platforms } = &*self.0;
         let authority = head.headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
@@ -214,7 +218,7 @@ impl Gate {
             }),
             headers: &head.headers,
         };
-        // Whatever the body says, it is the header that the signature covers (trap T-08).
+        // Only the header counts, not the body: the signature covers the header (trap T-08).
         let stated: Vec<_> = header::profile(&head.headers)?.into_iter().collect();
         let profile = agent::profile(&stated, platforms.reach())?;
         let known = match platforms.directory().get(&profile).await {
@@ -224,13 +228,14 @@ impl Gate {
         };
         let now = (rules.clock)();
         let Err(refusal) = signed.verify(&message, body, &known.profile.keys, now) else { return Ok(Some(profile)) };
-        // The key may be newer than what is known of the profile (rule AGT-06).
+        // The key may be newer than the cached profile (rule AGT-06).
         let Some(kid) = signed.unknown_key(&known.profile.keys) else { return Err(refusal) };
         let known = platforms.directory().refresh_for_key(&profile, kid).await?;
         signed.verify(&message, body, &known.profile.keys, now).map(|_| Some(profile))
     }
 
-    /// Signs an answer if that is asked for: by the rules, or by the `Accept-Signature` of the request.
+    /// Signs a response if the rules or the request's `Accept-Signature` header ask for it. Without a signing key the
+    /// response stays unsigned; failures are logged.
     pub fn sign(&self, asked: &HeaderMap, effect: Option<Effect>, status: u16, headers: &mut HeaderMap, body: &[u8]) {
         let rules = &self.0.rules;
         let wanted = match rules.signed_answers {
@@ -247,5 +252,5 @@ impl Gate {
     }
 }
 
-/// The challenge of an answer with status 401, which HTTP asks for (RFC 9110, 11.6.1).
+/// `WWW-Authenticate` challenge of responses with status 401, which HTTP requires (RFC 9110, 11.6.1).
 pub const CHALLENGE: HeaderValue = HeaderValue::from_static("Bearer realm=\"ucp-gateway\"");

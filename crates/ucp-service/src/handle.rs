@@ -1,7 +1,7 @@
-//! The way of a call, whichever transport it came by.
+//! Handling of a call from its identification to its encoded answer, for all transports.
 //!
-//! [`CallHandler::handle`] takes the steps one after the other. Each turns one type into the next, so that their order is
-//! checked by the compiler: a [`Call`] has to be identified before it can be authorized, and read before it can be
+//! [`CallHandler::handle`] takes the steps one after the other. Each turns one type into the next, so that their order
+//! is checked by the compiler: a [`Call`] has to be identified before it can be authorized, and read before it can be
 //! executed.
 
 use std::{error::Error as _, fmt, ops::ControlFlow, panic::AssertUnwindSafe, sync::Arc, time::Duration};
@@ -49,53 +49,53 @@ impl fmt::Debug for CallHandler {
     }
 }
 
-/// A call whose sender is known.
+/// A call whose platform is known.
 struct Identified {
     call: Call,
     platform: Platform,
 }
 
-/// A call whose sender may make it.
+/// A call that its platform may make.
 struct Authorized(Identified);
 
 /// A call of an operation whose capability both sides have.
 struct Negotiated(Identified);
 
-/// A call that makes sense, in the domain's words.
+/// A call whose payload was validated and converted to a domain request.
 struct Read {
     request: Request,
-    /// The same in the caller's words, for a shop that speaks UCP itself.
+    /// The call as sent, for a shop that speaks UCP itself.
     relayed: Option<Relayed>,
     platform: Platform,
-    /// The resource it is about.
+    /// ID of the resource.
     id: Option<String>,
     keyed: Option<Keyed>,
     admission: Admission,
 }
 
-/// A request to change something, with all that it takes to carry it out when its caller is gone.
+/// A call that changes something, with everything needed to finish it after its caller disconnects.
 struct Write {
     request: SaleRequest,
     relayed: Option<Relayed>,
     platform: Platform,
     id: Option<String>,
     keyed: Option<Keyed>,
-    /// Held until the end: what goes on without its caller still takes a place inside.
+    /// Held until the end: a change whose caller disconnected still counts as in flight.
     _admission: Admission,
 }
 
 impl CallHandler {
-    /// The handler in front of a backend, for the platforms that may call it.
+    /// Creates the handler in front of a backend, for the platforms that may call it.
     #[must_use]
     pub fn new(backend: Backend, platforms: Platforms, access: Access) -> Self {
         Self(Arc::new(Inner { backend, platforms, access, locks: ResourceLocks::default() }))
     }
 
-    /// Carries a call out.
+    /// Carries out a call.
     ///
     /// # Errors
-    /// A refusal, in the caller's release as far as that is known. A panic on the way is one too: the caller did nothing
-    /// wrong, and the process lives on.
+    /// A refusal, in the caller's release as far as that is known. A panic becomes an internal error: the caller did
+    /// nothing wrong, and the process lives on.
     pub async fn handle(&self, call: Call) -> Result<Reply, Fault> {
         let (operation, release) = (call.operation.row().name, call.endpoint.release());
         let handled = match AssertUnwindSafe(self.0.handle(call)).catch_unwind().await {
@@ -115,7 +115,7 @@ impl Inner {
     async fn handle(&self, call: Call) -> Result<Reply, Fault> {
         let release = call.endpoint.release();
         let identified = self.identify(call).await.map_err(|refusal| Fault { refusal, release })?;
-        // From here on whatever goes wrong is told in the caller's release.
+        // From here on errors are encoded in the caller's release.
         let release = identified.platform.release;
         match self.answer(identified).await {
             Ok(encoded) => Ok(Reply { encoded, release }),
@@ -129,12 +129,12 @@ impl Inner {
             ControlFlow::Continue(negotiated) => negotiated,
             ControlFlow::Break(answered) => return answered,
         };
-        // After authorization: whoever may not call learns nothing about the shape of calls.
+        // After authorization: a caller without access learns nothing about the shape of payloads.
         let read = self.read(negotiated)?;
         self.execute(read).await
     }
 
-    /// Finds out who is calling, and in which release to answer.
+    /// Determines the platform and the release to answer in.
     async fn identify(&self, call: Call) -> Result<Identified, Refusal> {
         let platform = match self.platforms.recognize(&call) {
             Some(recognized) => recognized?,
@@ -143,7 +143,7 @@ impl Inner {
         Ok(Identified { call, platform })
     }
 
-    /// Decides whether the caller may ask this at all.
+    /// Checks that the caller may call operations of this class.
     fn authorize(&self, identified: Identified) -> Result<Authorized, Refusal> {
         let Call { operation, admission, .. } = &identified.call;
         self.access.check(operation.row().class, &admission.principal)?;
@@ -154,7 +154,7 @@ impl Inner {
     fn negotiate(&self, Authorized(identified): Authorized) -> ControlFlow<Result<Encoded, Refusal>, Negotiated> {
         let Identified { call, platform } = &identified;
         let (row, release) = (call.operation.row(), platform.release);
-        // What a release does not have is not a matter of negotiation; reading the call says so.
+        // An operation that the release does not have is refused by `read`, not by negotiation.
         if platform.active.contains(row.capability) || dialect(release).shapes(call.operation).is_none() {
             return ControlFlow::Continue(Negotiated(identified));
         }
@@ -173,7 +173,7 @@ impl Inner {
         ControlFlow::Break(platform.answer(call.operation, outcome))
     }
 
-    /// Reads the payload: against the schema of the operation, then into the domain's words.
+    /// Validates the payload against the schema of the operation and converts it to a domain request.
     fn read(&self, Negotiated(Identified { call, platform }): Negotiated) -> Result<Read, Refusal> {
         let Call { operation, id, payload, idempotency_keys, languages, trace, admission, .. } = call;
         let row = operation.row();
@@ -208,7 +208,7 @@ impl Inner {
         Ok(Read { request, relayed, platform, id, keyed, admission })
     }
 
-    /// Asks the backend for facts and lets the domain decide.
+    /// Executes a request against the backend and encodes the outcome.
     async fn execute(&self, read: Read) -> Result<Encoded, Refusal> {
         let Read { request, relayed, platform, id, keyed, admission } = read;
         let operation = request.operation();
@@ -217,7 +217,7 @@ impl Inner {
             (Request::Sale(request), _) if operation.row().effect.writes() => {
                 let write = Write { request, relayed, platform, id, keyed, _admission: admission };
                 let (shop, locks) = (self.backend.shop.clone(), self.locks.clone());
-                // On its own, so that what was begun is brought to its end also when the caller hangs up.
+                // In a task of its own, so that a change that was begun is finished even if the caller disconnects.
                 let written = async move { carry_out(&shop, &locks, write).await };
                 let written = tokio::spawn(written.in_current_span());
                 return written.await.unwrap_or_else(|_| Err(Refusal::internal().because("the change panicked")));
@@ -240,7 +240,7 @@ impl Inner {
     }
 }
 
-/// What the catalog answers.
+/// Answers a catalog request.
 async fn browse(
     catalog: &dyn Catalog,
     cursors: &dyn Cursors,
@@ -256,7 +256,7 @@ async fn browse(
     })
 }
 
-/// What the directory answers about merchants and their locations as of `now`.
+/// Answers a request about merchants and their locations as of `now`.
 async fn consult(
     directory: &Directory,
     cursors: &dyn Cursors,
@@ -279,14 +279,14 @@ async fn consult(
     })
 }
 
-/// How long a call waits for another one about the same resource.
+/// Maximum time that a call waits for another one about the same resource.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// How often a change is decided anew because others changed the same thing meanwhile.
+/// Maximum number of times that a change is decided when concurrent changes of the same resource make it stale.
 const TRIES: usize = 16;
 
-/// Carries out a call that changes something: once per idempotency key, one after another per resource, and answered only
-/// when the change and the answer are on disk.
+/// Carries out a call that changes something: once per idempotency key, one at a time per resource, and answered only
+/// when the change and the answer are committed.
 async fn carry_out(shop: &Shop, locks: &ResourceLocks, write: Write) -> Result<Encoded, Refusal> {
     let Write { request, relayed, platform, id, keyed, _admission } = write;
     let (operation, caller, ledger): (_, Caller, _) = (request.operation(), platform.caller(), shop.ledger());
@@ -315,7 +315,7 @@ async fn carry_out(shop: &Shop, locks: &ResourceLocks, write: Write) -> Result<E
                 let decision = sales.decide(&caller, request.clone()).await?;
                 (platform.answer(operation, decision.outcome)?, decision.change)
             }
-            // What changes, changes there.
+            // The shop itself stores the change.
             Shop::Relayed(relay) => (relay_to(&**relay, &platform, relayed.clone()).await?, Change::default()),
         };
         let keep = keyed.as_ref().map(|Keyed { key, identity }| {
@@ -335,7 +335,7 @@ async fn carry_out(shop: &Shop, locks: &ResourceLocks, write: Write) -> Result<E
     Err(Refusal::unavailable("Too many changes are made to this resource at the same time.", 1))
 }
 
-/// What a shop answers that speaks UCP itself.
+/// Forwards a call to a shop that speaks UCP itself and encodes its answer.
 async fn relay_to(relay: &dyn Relay, platform: &Platform, relayed: Option<Relayed>) -> Result<Encoded, Refusal> {
     let relayed = relayed.ok_or_else(|| Refusal::internal().because("what the caller said was not kept"))?;
     let operation = relayed.operation;

@@ -1,4 +1,4 @@
-//! The HTTP headers that both bindings read.
+//! HTTP headers that both bindings read.
 
 use http::{
     Extensions, HeaderMap, HeaderName, HeaderValue, Request,
@@ -10,19 +10,19 @@ use uuid::Uuid;
 
 use crate::agent::{Stated, profile_of_header};
 
-/// Names the platform that calls.
+/// Header with the platform's profile URL.
 pub const UCP_AGENT: HeaderName = HeaderName::from_static("ucp-agent");
 
-/// Identifies one call, on the way in and on the way out.
+/// Header with the ID of a request, on requests and responses.
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
 
-/// Makes a retry of a changing call safe.
+/// Header with the idempotency key, which makes retries of a change safe.
 pub const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
-/// How many languages are read from `Accept-Language`.
+/// Maximum number of languages read from `Accept-Language`.
 const MAX_LANGUAGES: usize = 16;
 
-/// Makes identifiers for requests whose callers state none: random UUIDs.
+/// Generates request IDs (random UUIDs) for requests without one.
 #[derive(Clone, Copy, Debug)]
 pub struct RandomRequestId;
 
@@ -34,7 +34,7 @@ impl MakeRequestId for RandomRequestId {
     }
 }
 
-/// Removes the caller's identifier for a request unless it is 1 to 128 ASCII letters, digits and `-_.:`.
+/// Removes the caller's request ID unless it is 1 to 128 ASCII letters, digits and `-_.:`.
 pub fn retain_sane_request_id(headers: &mut HeaderMap) {
     let sane = headers.get(REQUEST_ID).is_none_or(|id| {
         let bytes = id.as_bytes();
@@ -46,26 +46,26 @@ pub fn retain_sane_request_id(headers: &mut HeaderMap) {
     }
 }
 
-/// The identifier of a request, which the layers around all routes put into its extensions.
+/// Returns the request ID, which the layers around all routes put into the extensions of a request.
 #[must_use]
 pub fn request_id(extensions: &Extensions) -> Option<&HeaderValue> {
     extensions.get().map(RequestId::header_value)
 }
 
-/// Where a call belongs in a distributed trace (W3C Trace Context).
+/// Header with the trace ID and parent span ID of a request (W3C Trace Context).
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
-/// What systems on the way of a trace say about it.
+/// Header with vendor-specific trace data (W3C Trace Context).
 const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
 
-/// How long a `traceparent` may be: those of version 00 have 55 bytes, newer ones may have more.
+/// Maximum length of a `traceparent` in bytes: version 00 has 55 bytes, newer versions may have more.
 const MAX_TRACEPARENT: usize = 256;
 
-/// How long a `tracestate` may be, and how many members it may have (sections 3.3.1.1 and 3.3.1.5).
+/// Maximum length of a `tracestate` in bytes, and its maximum number of members (sections 3.3.1.1 and 3.3.1.5).
 const MAX_TRACESTATE: (usize, usize) = (512, 32);
 
-/// What a call is called in logs: its `id`, and the trace that it belongs to where the caller states one in the form that
-/// there is for it. What has another form is dropped, because it goes on to others.
+/// Returns the request ID `id` and the trace context of a request, for logs and upstream requests. A malformed trace
+/// context is dropped, because it would be sent on to others.
 #[must_use]
 pub fn trace(headers: &HeaderMap, id: Option<&HeaderValue>) -> Trace {
     let mut parents = headers.get_all(TRACEPARENT).iter();
@@ -73,13 +73,13 @@ pub fn trace(headers: &HeaderMap, id: Option<&HeaderValue>) -> Trace {
         (Some(parent), None) if is_traceparent(parent) => Some(parent.to_owned()),
         _ => None,
     };
-    // One means nothing without the other (section 3.3).
+    // A `tracestate` without a valid `traceparent` is ignored (section 3.3).
     let state = parent.as_ref().and_then(|_| tracestate(headers));
     Trace { request_id: id.and_then(|id| id.to_str().ok()).map(str::to_owned), parent, state }
 }
 
-/// Whether it names a trace and a part of it: `version-traceid-parentid-flags`, in lower-case hexadecimal, neither of the
-/// ids zero. Versions after 00 may add something behind another dash.
+/// Returns `true` for a valid `traceparent`: `version-traceid-parentid-flags`, in lower-case hexadecimal, neither of
+/// the IDs zero. Versions after 00 may append fields after another dash.
 fn is_traceparent(text: &str) -> bool {
     let hex = |part: &str, length: usize| {
         part.len() == length && part.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
@@ -94,7 +94,7 @@ fn is_traceparent(text: &str) -> bool {
     plain && fits && hex(version, 2) && id(trace, 32) && id(parent, 16) && hex(flags, 2)
 }
 
-/// What is stated in all `tracestate` fields, in their order.
+/// Joins all `tracestate` headers in their order, or returns `None` if the list is malformed or empty.
 fn tracestate(headers: &HeaderMap) -> Option<String> {
     let stated: Result<Vec<_>, _> = headers.get_all(TRACESTATE).iter().map(HeaderValue::to_str).collect();
     let stated = stated.ok()?.join(",");
@@ -113,10 +113,10 @@ fn tracestate(headers: &HeaderMap) -> Option<String> {
     (fits && !members.is_empty()).then(|| members.join(","))
 }
 
-/// What the `UCP-Agent` header states, if there is one.
+/// Reads the platform profile URL from the `UCP-Agent` header, if there is one.
 ///
 /// # Errors
-/// [`Code::InvalidProfileUrl`] when the header is malformed or repeated.
+/// [`Code::InvalidProfileUrl`] if the header is malformed or repeated.
 pub fn profile(headers: &HeaderMap) -> Result<Option<Stated>, Refusal> {
     let mut values = headers.get_all(UCP_AGENT).iter();
     match (values.next(), values.next()) {
@@ -126,7 +126,7 @@ pub fn profile(headers: &HeaderMap) -> Result<Option<Stated>, Refusal> {
     }
 }
 
-/// What `Idempotency-Key` headers state.
+/// Returns the values of all `Idempotency-Key` headers.
 #[must_use]
 pub fn idempotency_keys(headers: &HeaderMap) -> Vec<Stated> {
     let stated = |value: &HeaderValue| Stated {
@@ -136,7 +136,8 @@ pub fn idempotency_keys(headers: &HeaderMap) -> Vec<Stated> {
     headers.get_all(IDEMPOTENCY_KEY).iter().map(stated).collect()
 }
 
-/// The tags of `Accept-Language` in order of preference (RFC 9110, 12.5.4). What cannot be read is skipped.
+/// Returns the language tags of `Accept-Language` in order of preference (RFC 9110, 12.5.4). Malformed ranges are
+/// skipped.
 #[must_use]
 pub fn languages(headers: &HeaderMap) -> Vec<String> {
     let mut weighted: Vec<(&str, f32)> = headers
@@ -159,10 +160,10 @@ pub fn languages(headers: &HeaderMap) -> Vec<String> {
     weighted.into_iter().map(|(tag, _)| tag.to_owned()).collect()
 }
 
-/// Refuses a body that is not declared as JSON.
+/// Checks that a body is declared as JSON in UTF-8.
 ///
 /// # Errors
-/// [`Code::UnsupportedMediaType`].
+/// [`Code::UnsupportedMediaType`] if it is not.
 pub fn require_json(headers: &HeaderMap) -> Result<(), Refusal> {
     let declared = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let mut parts = declared.split(';').map(|part| part.trim().to_ascii_lowercase());

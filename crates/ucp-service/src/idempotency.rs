@@ -1,9 +1,10 @@
-//! Idempotency: a change that is asked for again is not made again (UCP *Idempotency*; rules IDM-01 to IDM-07).
+//! Idempotency: a retried change is answered from the store instead of being made again (UCP *Idempotency*; rules
+//! IDM-01 to IDM-07).
 //!
-//! An answer is kept under the platform, the operation, the resource and the key, in the same commit as the change that
-//! it tells of. What makes two calls the same is what they ask, not the bytes in which they came: a retry over the other
-//! transport is still a retry (trap T-09). Calls about one resource take turns, so that a retry that comes too early
-//! waits for the answer instead of racing it.
+//! An answer is stored under the platform, the operation, the resource and the key, in the same commit as the change
+//! that it describes. Calls are compared by their meaning, not by their bytes: a retry over the other transport is
+//! still a retry (trap T-09). Calls about one resource run one at a time, so that a retry that comes too early waits
+//! for the answer instead of racing it.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -14,17 +15,17 @@ use ucp_core::{
 };
 use ucp_wire::encoded::{Encoded, RpcError};
 
-/// A call under an idempotency key.
+/// Idempotency key of a call, with a hash of the call.
 #[derive(Clone, Debug)]
 pub(crate) struct Keyed {
-    /// The key, and what it is for.
+    /// The key, scoped to platform, operation and resource.
     pub(crate) key: Key,
-    /// What is asked, in short.
+    /// Hash of the call, see [`identity`].
     pub(crate) identity: [u8; 32],
 }
 
-/// What a call asks, in short: the SHA-256 of the operation, the release, the resource and the payload in canonical form
-/// (members sorted, integers written as such).
+/// Returns the SHA-256 of the operation, the release, the resource ID and the payload in canonical form (members
+/// sorted, integral numbers written as integers).
 pub(crate) fn identity(operation: Operation, release: Release, id: Option<&str>, payload: &Value) -> [u8; 32] {
     let mut text = String::with_capacity(512);
     for part in [operation.row().name, release.date(), id.unwrap_or_default()] {
@@ -68,7 +69,7 @@ fn canonical(value: &Value, text: &mut String) {
     }
 }
 
-/// Appends a text between quotes, in a form that no other text has.
+/// Appends a string between quotes, escaped so that different strings stay different.
 fn quoted(string: &str, text: &mut String) {
     text.push('"');
     let mut rest = string;
@@ -83,8 +84,8 @@ fn quoted(string: &str, text: &mut String) {
     text.push('"');
 }
 
-/// How an answer is kept: a line that tells of it, and behind that the document as it is. Escaping it to put it into
-/// another one would cost more than making it.
+/// First line of a stored answer; the document follows as it is. Escaping the document to embed it in another one would
+/// cost more than encoding it.
 #[derive(Debug, Serialize, Deserialize)]
 struct Heading {
     status: u16,
@@ -99,7 +100,7 @@ struct KeptError {
     data: String,
 }
 
-/// An answer in the form in which it is kept.
+/// Serializes an answer for the store.
 pub(crate) fn stored(encoded: &Encoded) -> String {
     let rpc_error = encoded.rpc_error.clone();
     let heading = Heading {
@@ -110,10 +111,11 @@ pub(crate) fn stored(encoded: &Encoded) -> String {
     [&heading, "\n", &encoded.document].concat()
 }
 
-/// The answer that was kept, for a call that asks the same.
+/// Returns the stored answer for a repetition of the same call.
 ///
 /// # Errors
-/// [`Code::IdempotencyConflict`] when it asks something else (rule IDM-03).
+/// [`Code::IdempotencyConflict`] if the call differs from the stored one (rule IDM-03); an internal error if the stored
+/// answer is unreadable.
 pub(crate) fn replayed(kept: &Kept, identity: &[u8; 32]) -> Result<Encoded, Refusal> {
     if kept.identity != *identity {
         let content = "The idempotency key was used for another request before.";

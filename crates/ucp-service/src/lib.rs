@@ -1,7 +1,7 @@
-//! Everything between a transport and a backend, once for all transports.
+//! Handling of calls between the transports and the backends, once for all transports.
 //!
 //! A binding reads bytes into a [`Call`] and writes a [`Reply`] or a [`Refusal`](ucp_core::Refusal) back. Between them
-//! stands one function, [`CallHandler::handle`], so that a call gets the same verdict whichever way it came:
+//! stands one function, [`CallHandler::handle`], so that a call gets the same result on every transport:
 //!
 //! ```text
 //! request -> gate -> Call -> identify -> authorize -> negotiate -> read -> execute -> encode and sign -> Reply
@@ -9,18 +9,18 @@
 //!
 //! | module | holds |
 //! | :-- | :-- |
-//! | [`call`] | what goes into the handler and what comes out |
-//! | [`handle`] | the way of a call |
-//! | `idempotency` | keys, kept answers, and whose turn it is |
-//! | [`mandate`] | what both sides sign about a checkout |
-//! | [`gate`] | who is let in: limits, API keys, signatures |
-//! | [`access`] | who a caller is known to be, and what that allows |
-//! | [`signing`] | the keys that the gateway signs with |
-//! | [`standing`] | what follows from a platform's profile |
-//! | [`agent`] | what a request states about who is calling |
-//! | [`platform`] | the platform behind a call, and what was negotiated with it |
+//! | [`call`] | input and output of the handler |
+//! | [`handle`] | the steps of a call |
+//! | `idempotency` | idempotency keys and stored answers |
+//! | [`mandate`] | merchant authorization and AP2 mandates of a checkout |
+//! | [`gate`] | admission: limits, API keys, signatures |
+//! | [`access`] | the authenticated caller and its permissions |
+//! | [`signing`] | the signing keys of the gateway |
+//! | [`standing`] | the cached result of negotiating with a platform |
+//! | [`agent`] | the profile URL and idempotency key that a request states |
+//! | [`platform`] | the platform behind a call, and the negotiation with it |
 //! | [`body`] | reading request bodies within limits |
-//! | [`header`] | the HTTP headers that both bindings read |
+//! | [`header`] | HTTP headers that both bindings read |
 
 pub mod access;
 pub mod agent;

@@ -1,8 +1,9 @@
-//! What both sides sign about a checkout (UCP *AP2 Mandates*; rules AP2-01 to AP2-07): the business every answer, the buyer
-//! the last one.
+//! AP2 mandates and merchant authorization of checkouts (UCP *AP2 Mandates*; rules AP2-01 to AP2-07).
 //!
-//! What is signed is the document as the platform gets it, so that it is signed after a release has written it and before
-//! it is kept under an idempotency key. A mandate is compared with the checkout as it would be answered at that moment.
+//! Once mandates are negotiated for a checkout, the business signs every answer that shows it, and the buyer signs one
+//! of these answers to complete it. The signature covers the document as the platform gets it, so it is made after the
+//! document was encoded in the platform's release and before it is stored under an idempotency key. A mandate is
+//! compared with the checkout as it would be answered at that moment.
 
 use std::{fmt, sync::Arc, time::SystemTime};
 
@@ -32,12 +33,12 @@ use ucp_wire::{
 
 use crate::{signing::CurrentKey, standing::Standing};
 
-/// What a business proves itself with, and by which names mandates are made for it.
+/// The business's signing keys, and the audiences that mandates may name.
 #[derive(Clone)]
 pub struct Seal {
-    /// The keys.
+    /// The signing key and the published keys.
     pub keys: Arc<CurrentKey>,
-    /// The names: the origin, and the addresses of the profiles.
+    /// Accepted values of `aud`: the origin of the gateway, and the URLs of its profiles.
     pub audiences: Arc<[String]>,
 }
 
@@ -48,15 +49,16 @@ impl fmt::Debug for Seal {
 }
 
 impl Seal {
-    /// The key that signs now.
+    /// Returns the current signing key.
     pub(crate) fn signer(&self) -> Option<Arc<SigningKey>> {
         self.keys.get()
     }
 
-    /// An answer with the business's word for it, where the answer is a checkout (rule AP2-02).
+    /// Signs an answer that shows a checkout by adding the merchant authorization (rule AP2-02).
     ///
     /// # Errors
-    /// There is no key, or it does not work: an answer without is never given.
+    /// [`Code::Unavailable`](ucp_core::Code::Unavailable) if there is no key, an internal error if signing fails: an
+    /// unsigned answer is never given.
     pub(crate) fn put_on(&self, encoded: Encoded) -> Result<Encoded, Refusal> {
         let failed = |reason: &dyn fmt::Display| {
             Refusal::internal().because(format!("a checkout could not be signed: {reason}"))
@@ -68,13 +70,13 @@ impl Seal {
     }
 }
 
-/// Nothing is said about a checkout that has to be signed, because there is no key.
+/// Refusal of a call about a checkout that has to be signed while there is no key.
 pub(crate) fn unsigned() -> Refusal {
     Refusal::unavailable("This business cannot sign its answers about this checkout at the moment.", 60)
         .because("a checkout has to be signed, and there is no key; make one with `ucp-gateway keys generate`")
 }
 
-/// The checkout that an outcome shows.
+/// Returns the checkout that an outcome shows.
 pub(crate) fn shown(outcome: &Outcome) -> Option<&checkout::Checkout> {
     match outcome {
         Outcome::Answer(Answer::Checkout(view)) => Some(&view.checkout),
@@ -82,17 +84,18 @@ pub(crate) fn shown(outcome: &Outcome) -> Option<&checkout::Checkout> {
     }
 }
 
-/// Whether an outcome is signed: for as long as mandates are negotiated, and for good once they were for this checkout.
+/// Returns `true` if an outcome has to be signed: it shows a checkout, and mandates are negotiated with the platform or
+/// were used for this checkout before.
 pub(crate) fn is_signed(outcome: &Outcome, active: &Active) -> bool {
     shown(outcome).is_some_and(|checkout| checkout.mandated || active.contains(AP2_MANDATE))
 }
 
-/// Who verifies the mandates of one platform.
+/// Verifier of the mandates of one platform.
 pub(crate) struct Witness {
     pub(crate) seal: Seal,
     pub(crate) dialect: &'static dyn Dialect,
     pub(crate) active: Arc<Active>,
-    /// What is known of the platform; nothing when its profile is out of reach.
+    /// The cached profile of the platform; `None` if its profile could not be fetched.
     pub(crate) known: Option<Arc<Known<Standing>>>,
     pub(crate) directory: Directory<Standing>,
 }
@@ -116,7 +119,7 @@ impl Witness {
         let now = SystemTime::from(now);
         let expected = Expected { platform_keys, own_keys: &own_keys, audiences: &audiences, session, now };
         let verified = verify(mandate.map(Mandate::reveal), &expected)?;
-        // Goods that go elsewhere, or come otherwise, are another deal at the same price.
+        // The same items at the same price, but with another destination or shipping option, are another agreement.
         match terms::difference(&delivery(&verified.checkout), &delivery(session), &["fulfillment"]) {
             None => Ok(verified),
             Some(path) => Err(MandateError::ScopeMismatch(format!(
@@ -140,7 +143,7 @@ impl Notary for Witness {
         let session: Value = serde_json::from_str(&encoded.document).unwrap_or_default();
         let keys = self.known.as_ref().map_or(&[][..], |known| &known.profile.keys);
         let verdict = match (self.judge(mandate, keys, &session, now), &self.known) {
-            // The key may be newer than what is known of the profile (rule AGT-06).
+            // The key may be newer than the cached profile (rule AGT-06).
             (Err(MandateError::MissingKey(why)), Some(known)) => {
                 let kid = mandate.and_then(|mandate| stated_key(mandate.reveal()));
                 match kid {
@@ -171,7 +174,8 @@ impl Notary for Witness {
     }
 }
 
-/// Where the goods of a checkout go and how, as far as that was chosen: what is offered beside changes by itself.
+/// Extracts the chosen destinations and options of a checkout. Options that are offered but not chosen may change by
+/// themselves.
 fn delivery(checkout: &Value) -> Value {
     let members = |value: &Value, names: &[&str]| -> Map<String, Value> {
         names.iter().filter_map(|name| Some(((*name).to_owned(), value.get(*name)?.clone()))).collect()

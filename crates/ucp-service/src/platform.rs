@@ -1,8 +1,8 @@
-//! The platform behind a call: its profile, the release it speaks, and what is active between it and the business (UCP
-//! overview, *Negotiation Protocol*; rules AGT-04 and NEG-01 to NEG-03).
+//! The platform behind a call: its profile, the release it speaks, and the capabilities active between it and the
+//! business (UCP overview, *Negotiation Protocol*; rules AGT-04 and NEG-01 to NEG-03).
 //!
-//! What follows from a profile is worked out once, when it is fetched, and kept with it in the directory: a call of a
-//! known platform costs a look-up.
+//! The negotiation runs once, when a profile is fetched, and its result is cached with the profile in the directory: a
+//! call of a known platform costs one look-up.
 
 use std::{fmt, sync::Arc};
 
@@ -33,38 +33,38 @@ use crate::{
     standing::Standing,
 };
 
-/// What happens to a platform whose profile cannot be fetched.
+/// Treatment of platforms whose profile cannot be fetched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
-    /// It is refused.
+    /// Their calls are refused.
     Require,
-    /// It is served what is open to anyone, with the capabilities of the business, and told so.
+    /// Their browsing calls are answered with all capabilities of the business and a warning; other calls are refused.
     Lenient,
-    /// Its address counts as its identity, for everything, with the capabilities of the business.
+    /// All their calls are handled, with all capabilities of the business; the profile URL counts as identity.
     Development,
 }
 
-/// What the business declares in each release.
+/// The capabilities that the business declares in each release.
 #[derive(Clone, Debug)]
 pub struct Business {
     declared: Vec<Vec<Declaration>>,
-    /// The same with what is offered only where there is a key to sign with.
+    /// `declared` plus the capabilities that need a signing key.
     signing: Vec<Vec<Declaration>>,
     everything: Vec<Arc<Active>>,
     names: Vec<Names>,
     seal: Option<Seal>,
-    /// Where a buyer can go on whatever happens here.
+    /// URL where a buyer can continue if a call fails.
     pub home: Option<String>,
 }
 
 impl Business {
-    /// A business that offers this.
+    /// Creates a business with the capabilities of an offering, under their standard names.
     #[must_use]
     pub fn new(offering: &Offering, home: Option<String>) -> Self {
         Self::under(&Names::default(), offering, home)
     }
 
-    /// The same for a business that uses names of its own.
+    /// Creates a business with the capabilities of an offering, under names of its own.
     #[must_use]
     pub fn under(names: &Names, offering: &Offering, home: Option<String>) -> Self {
         let declared = |signing: bool| -> Vec<Vec<Declaration>> {
@@ -81,8 +81,8 @@ impl Business {
         Self { declared, signing, everything, names, seal: None, home }
     }
 
-    /// The same for a business that proves itself with keys, as far as there are any: what is signed by both sides is
-    /// offered then. A key may come and go while it runs.
+    /// Adds signing keys. Capabilities that need a signature are offered whenever there is a key; the key may come and
+    /// go while the gateway runs.
     #[must_use]
     pub fn sealing(self, seal: Seal) -> Self {
         Self { seal: Some(seal), ..self }
@@ -92,13 +92,13 @@ impl Business {
         &self.declared[release.ordinal()]
     }
 
-    /// What is declared in a release while there is a key to sign with.
+    /// Returns the capabilities declared in a release while there is a signing key.
     #[must_use]
     pub fn declared_with_key(&self, release: Release) -> &[Declaration] {
         &self.signing[release.ordinal()]
     }
 
-    /// What follows from a platform's profile.
+    /// Negotiates with a platform's profile.
     #[must_use]
     pub fn standing(&self, profile: &PlatformProfile) -> Standing {
         let Some(release) = Release::from_date(&profile.version) else {
@@ -111,7 +111,7 @@ impl Business {
         let active = negotiated(self.declared(release));
         let signing = self.seal.is_some().then(|| negotiated(&self.signing[release.ordinal()]));
         let signing = signing.filter(|signing| *signing != active).map(Arc::new);
-        // Most platforms declare all that is here: they share one value.
+        // Most platforms declare every capability of the business: they share one value.
         let everything = &self.everything[release.ordinal()];
         let active = if active == **everything { Arc::clone(everything) } else { Arc::new(active) };
         Standing { release: Some(release), active, signing }
@@ -121,30 +121,30 @@ impl Business {
 /// The platform behind a call.
 #[derive(Clone, Debug)]
 pub struct Platform {
-    /// The address of its profile, which is its identity.
+    /// URL of its profile, which identifies it.
     pub profile: ProfileUrl,
-    /// The release it is served in.
+    /// The release it is answered in.
     pub release: Release,
-    /// What is active with it.
+    /// The capabilities active with it.
     pub active: Arc<Active>,
-    /// What it should know about how it was identified.
+    /// Warning about its identification, added to every answer.
     pub note: Option<Message>,
-    /// Whether it can show several groups per fulfillment method.
+    /// `true` if it can show several groups per fulfillment method.
     pub multi_group: bool,
-    /// The buyer in whose name it asks.
+    /// The buyer on whose behalf it calls.
     pub visitor: Visitor,
-    /// What is known of it; nothing when its profile is out of reach.
+    /// Its cached profile; `None` if its profile could not be fetched.
     known: Option<Arc<Known<Standing>>>,
-    /// Among which platforms it was found.
+    /// The registry that identified it.
     platforms: Platforms,
 }
 
 impl Platform {
-    /// An outcome as this platform gets it: in its release, with what was negotiated with it, and signed where that is
-    /// part of it.
+    /// Encodes an outcome for this platform: in its release, with the capabilities active with it, and signed if that
+    /// is required.
     ///
     /// # Errors
-    /// It has to be signed, and cannot be.
+    /// [`Code::Unavailable`] or an internal error if the answer has to be signed and cannot be.
     pub fn answer(&self, operation: Operation, outcome: Outcome) -> Result<Encoded, Refusal> {
         let outcome = match &self.note {
             Some(note) => outcome.noting(note.clone()),
@@ -160,13 +160,13 @@ impl Platform {
         }
     }
 
-    /// What a shop answered that speaks UCP itself, as this platform gets it.
+    /// Encodes the answer of a shop that speaks UCP itself for this platform.
     #[must_use]
     pub fn relayed(&self, operation: Operation, carried: &Carried) -> Encoded {
         ucp_wire::relay::encode(dialect(self.release), operation, carried, &self.active, self.note.as_ref())
     }
 
-    /// The platform, as far as carts, checkouts and orders depend on it.
+    /// Returns the data of the platform that carts, checkouts and orders depend on.
     #[must_use]
     pub fn caller(&self) -> Caller {
         Caller {
@@ -187,7 +187,7 @@ impl Platform {
     }
 }
 
-/// Finds out which platform is calling; cheap to clone.
+/// Identifies the platforms of calls; cheap to clone.
 #[derive(Clone)]
 pub struct Platforms(Arc<Inner>);
 
@@ -205,29 +205,29 @@ impl fmt::Debug for Platforms {
 }
 
 impl Platforms {
-    /// The platforms that `directory` knows or finds, under a policy for those that cannot be found.
+    /// Creates the registry of the platforms in `directory`, with a policy for those whose profile cannot be fetched.
     #[must_use]
     pub fn new(business: Arc<Business>, policy: Policy, reach: Reach, directory: Directory<Standing>) -> Self {
         Self(Arc::new(Inner { business, policy, reach, directory }))
     }
 
-    /// What the business declares.
+    /// Returns the capabilities that the business declares.
     #[must_use]
     pub fn business(&self) -> &Business {
         &self.0.business
     }
 
-    /// Where profiles are known.
+    /// Returns the cache of profiles.
     #[must_use]
     pub fn directory(&self) -> &Directory<Standing> {
         &self.0.directory
     }
 
-    /// A platform that nobody is calling for at the moment: what is known of its profile, which is fetched if need be, the
-    /// release it speaks and what is active with it.
+    /// Looks a platform up outside of a call: its profile, fetched if necessary, the release it speaks, and the
+    /// capabilities active with it.
     ///
     /// # Errors
-    /// As [`Self::identify`], whatever the policy is.
+    /// As [`Self::identify`], but independent of the policy.
     pub async fn known(&self, profile: &str) -> Result<(Arc<Known<Standing>>, Release, Arc<Active>), Refusal> {
         let profile = ProfileUrl::parse(profile, self.0.reach)?;
         let known = self.0.directory.get(&profile).await?;
@@ -239,13 +239,13 @@ impl Platforms {
         }
     }
 
-    /// Which addresses may be named.
+    /// Returns the kinds of addresses that a profile URL may name.
     #[must_use]
     pub fn reach(&self) -> Reach {
         self.0.reach
     }
 
-    /// The platform of a call, if that is known without waiting.
+    /// Returns the platform of a call if its profile is cached, else `None`.
     ///
     /// # Errors
     /// The same as [`Self::identify`].
@@ -258,7 +258,7 @@ impl Platforms {
         Some(self.served(call, &known))
     }
 
-    /// The platform of a call.
+    /// Identifies the platform of a call, fetching its profile if necessary.
     ///
     /// # Errors
     /// [`Code::InvalidProfileUrl`], [`Code::ProfileUnreachable`], [`Code::ProfileMalformed`],
@@ -287,15 +287,15 @@ impl Platforms {
         }
     }
 
-    /// Whether a platform that this refusal is about is served something all the same, as one that has proven nothing.
-    /// What is wrong with the address or the profile itself stays wrong under any policy.
+    /// Returns `true` if the policy tolerates this refusal, so that the platform can be served without its profile. An
+    /// invalid URL or profile is refused under every policy.
     #[must_use]
     pub fn overlooks(&self, refusal: &Refusal) -> bool {
         self.0.policy != Policy::Require && matches!(refusal.code, Code::ProfileUnreachable | Code::Unavailable)
     }
 
-    /// What is known about a platform. Where an unknown platform is served all the same, nobody waits for one that was
-    /// just found to be out of reach.
+    /// Looks a profile up. Where the policy tolerates unreachable profiles, a recent failure is returned at once
+    /// instead of being retried.
     async fn look_up(&self, profile: &ProfileUrl) -> Result<Arc<Known<Standing>>, Refusal> {
         match self.0.policy {
             Policy::Require => self.0.directory.get(profile).await,
@@ -303,7 +303,7 @@ impl Platforms {
         }
     }
 
-    /// A platform whose profile is known, in the release it speaks.
+    /// Builds the platform of a call from its profile, in the release that the profile names.
     fn served(&self, call: &Call, known: &Arc<Known<Standing>>) -> Result<Platform, Refusal> {
         call.admission.principal.may_act_for(&known.url)?;
         let Standing { release, active, signing } = &known.derived;
@@ -327,7 +327,7 @@ impl Platforms {
         }
     }
 
-    /// A platform of which nothing but the address is known.
+    /// Builds a platform of which only the profile URL is known, with all capabilities of the business.
     fn opaque(&self, call: &Call, profile: ProfileUrl, note: Option<Message>) -> Platform {
         let release = call.endpoint.release();
         let active = Arc::clone(&self.0.business.everything[release.ordinal()]);
@@ -345,7 +345,7 @@ impl Platforms {
 
     fn unsupported(&self, theirs: &str, endpoint: Endpoint) -> Refusal {
         let ours = Release::ALL.iter().map(|release| release.date()).collect::<Vec<_>>().join(", ");
-        // What a profile says is repeated only in the form of a version.
+        // The version comes from a stranger's profile: only 32 visible ASCII characters of it are repeated.
         let theirs: String = theirs.chars().filter(char::is_ascii_graphic).take(32).collect();
         let (content, accepted) = match endpoint {
             Endpoint::Root => (
@@ -364,7 +364,7 @@ impl Platforms {
     }
 }
 
-/// The buyer in whose name a call is made, which only those may say who have shown who they are.
+/// Returns the buyer on whose behalf a call is made. Only authenticated platforms can state one.
 fn visitor(call: &Call) -> Visitor {
     let signals = match call.admission.principal {
         Principal::Signed(_) | Principal::Keyed(_) => call.payload.get("signals"),

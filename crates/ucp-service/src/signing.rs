@@ -4,7 +4,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use ucp_trust::{jwk::PublicKey, signature::SigningKey};
 
-/// The key that the gateway signs with at the moment, if it has one, and those that it publishes; others after a rotation.
+/// The current signing key, if there is one, and the published keys; both are replaced on a rotation.
 #[derive(Debug, Default)]
 pub struct CurrentKey {
     signer: RwLock<Option<Arc<SigningKey>>>,
@@ -12,25 +12,25 @@ pub struct CurrentKey {
 }
 
 impl CurrentKey {
-    /// The key.
+    /// Returns the current signing key.
     #[must_use]
     pub fn get(&self) -> Option<Arc<SigningKey>> {
         self.signer.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Signs with another key from now on.
+    /// Replaces the signing key.
     pub fn set(&self, key: Option<Arc<SigningKey>>) {
         *self.signer.write().unwrap_or_else(PoisonError::into_inner) = key;
     }
 
-    /// The keys that are published, also those that sign nothing more: what a signature of ours that comes back is
-    /// verified with.
+    /// Returns the published keys. They include retired ones, so that older signatures of the gateway can still be
+    /// verified.
     #[must_use]
     pub fn published(&self) -> Arc<[PublicKey]> {
         Arc::clone(&self.published.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Publishes other keys from now on.
+    /// Replaces the published keys.
     pub fn publish(&self, keys: Arc<[PublicKey]>) {
         *self.published.write().unwrap_or_else(PoisonError::into_inner) = keys;
     }

@@ -1,8 +1,8 @@
-//! Reading requests and writing answers in any release.
+//! Decoding of requests and encoding of answers in any release.
 //!
-//! Only the newest release is read and written by types (`request`, `response`). A payload of an older
-//! one is validated against the schemas of that release and then rewritten, release by release, into one of the newest;
-//! an answer goes the same way back.
+//! Only the newest release is decoded and encoded by types (`request`, `response`). A payload of an older release is
+//! validated against the schemas of that release and then rewritten, release by release, into one of the newest; an
+//! answer goes the same way back.
 
 use serde_json::{Map, Value};
 use ucp_core::{
@@ -17,13 +17,13 @@ use crate::{
     splice::json,
 };
 
-/// Reads a payload: older spellings rewritten, validated against the request shape, put into the domain's words.
+/// Decodes a payload: rewrites older spellings, validates against the request schema, and converts to a domain request.
 ///
-/// `id` is the resource the transport names. `languages` are the tags the transport names beside the payload, in order of
-/// preference; the payload's own come first.
+/// `id` is the resource ID that the transport names. `languages` are the language tags from the transport, in order of
+/// preference; the payload's own language comes first.
 ///
 /// # Errors
-/// The first thing that is wrong with it, with its path.
+/// The first violation, with its path; [`Code::UnknownMethod`] if the release does not have the operation.
 pub fn read(
     dialect: &dyn Dialect,
     operation: Operation,
@@ -50,8 +50,8 @@ pub fn read(
     Ok(request)
 }
 
-/// Writes an outcome for callers of a release. `active` is what was negotiated with the caller; the answer declares the
-/// part of it that belongs to the operation.
+/// Encodes an outcome for callers of a release. `active` are the capabilities negotiated with the caller; the answer
+/// declares those that belong to the operation.
 #[must_use]
 pub fn encode(dialect: &dyn Dialect, operation: Operation, outcome: &Outcome, active: &Active) -> Encoded {
     let answer = match outcome {
@@ -69,7 +69,7 @@ pub fn encode(dialect: &dyn Dialect, operation: Operation, outcome: &Outcome, ac
     Encoded { document, status: response::status(operation, answer), rpc_error: None }
 }
 
-/// An answer of the newest release as one of an older release.
+/// Rewrites an answer of the newest release into one of an older release.
 fn downgrade(dialect: &dyn Dialect, operation: Operation, answer: &Answer, active: &Active, newest: &str) -> String {
     let mut body: Map<String, Value> =
         serde_json::from_str(newest).unwrap_or_else(|error| unreachable!("answers are JSON objects: {error}"));
@@ -81,7 +81,8 @@ fn downgrade(dialect: &dyn Dialect, operation: Operation, answer: &Answer, activ
     json(&body)
 }
 
-/// Puts the `ucp` member of an answer in place: what was negotiated with the caller, and whatever else it has.
+/// Sets the `ucp` member of an answer to the capabilities negotiated with the caller, keeping members that are not
+/// about the negotiation.
 pub(crate) fn negotiated(dialect: &dyn Dialect, operation: Operation, body: &mut Map<String, Value>, active: &Active) {
     let mut ucp = dialect.metadata(operation, active);
     match body.get_mut("ucp") {
@@ -97,7 +98,7 @@ pub(crate) fn negotiated(dialect: &dyn Dialect, operation: Operation, body: &mut
     }
 }
 
-/// Writes an order for the platform that is told about it (rules WHK-01 to WHK-03).
+/// Encodes an order for the webhook of its platform (rules WHK-01 to WHK-03).
 #[must_use]
 pub fn notice(dialect: &dyn Dialect, view: order::View, active: &Active, occasion: &Occasion<'_>) -> String {
     let outcome = Outcome::Answer(Answer::Order(view));

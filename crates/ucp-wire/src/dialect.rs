@@ -1,4 +1,4 @@
-//! What a release has to provide.
+//! The interface of a release: its shapes, names and differences.
 
 use std::fmt;
 
@@ -24,34 +24,34 @@ use crate::{
     upgrade::Upgrade,
 };
 
-/// One release of the protocol: its shapes, and what is particular about reading and writing them.
+/// One release of the protocol: its shapes, and the particulars of its requests and answers.
 pub trait Dialect: fmt::Debug + Sync {
-    /// The release this is.
+    /// Returns the release.
     fn release(&self) -> Release;
 
-    /// The capabilities that this release knows, as far as this gateway has operations for them.
+    /// Returns the capabilities that can be negotiated in this release, including unpublished ones.
     fn offers(&self) -> &'static [Offer];
 
-    /// The shapes of an operation, or `None` when it cannot be called in this release.
+    /// Returns the shapes of an operation, or `None` if it cannot be called in this release.
     fn shapes(&self, operation: Operation) -> Option<&'static Shapes>;
 
-    /// The schema of a protocol failure on REST. Its form has been the same since 2026-04-08.
+    /// Returns the schema of a protocol failure on REST. Its form has been the same since 2026-04-08.
     fn failure(&self, generator: &mut SchemaGenerator) -> Schema {
         schema::error(generator)
     }
 
-    /// The schema of the `data` of a JSON-RPC error.
+    /// Returns the schema of the `data` of a JSON-RPC error.
     fn rpc_failure(&self, generator: &mut SchemaGenerator) -> Schema {
         self.failure(generator)
     }
 
-    /// Rewrites the older spellings that callers of this release may use into its own.
+    /// Rewrites older spellings that callers of this release may use into those of the release.
     fn normalize(&self, operation: Operation, payload: &mut Value) {
         request::normalize(operation, payload);
     }
 
-    /// Writes an answer that there is nothing to return. `id` is the identifier that leads to nothing, `conflict` says
-    /// that the resource is past what was asked.
+    /// Encodes an outcome without a resource. `_id` is the ID that was not found; `conflict` is `true` if the state of
+    /// the resource no longer permits the operation.
     fn no_resource(
         &self,
         operation: Operation,
@@ -65,75 +65,76 @@ pub trait Dialect: fmt::Debug + Sync {
         Encoded { document, status: if conflict { 409 } else { 200 }, rpc_error: None }
     }
 
-    /// The `ucp` member of an answer that carries what was asked for, without what belongs to this one answer.
+    /// Returns the `ucp` member of a successful answer: the release and the negotiated capabilities, without members
+    /// that belong to a single answer.
     fn metadata(&self, operation: Operation, active: &Active) -> Map<String, Value> {
         object(&Success::new(self.release(), operation, active))
     }
 
-    /// The differences between its documents and those of the next release; `None` for the newest.
+    /// Returns the differences from the next release; `None` for the newest.
     fn upgrade(&self) -> Option<&'static Upgrade>;
 
-    /// Whether an answer without a resource is an error of its transport: a status of 400 or more on REST, a JSON-RPC error
-    /// on MCP.
+    /// Returns `true` if an outcome without a resource is an error of its transport: a status of 400 or more on REST, a
+    /// JSON-RPC error on MCP.
     fn errs_without_resource(&self) -> bool {
         false
     }
 
-    /// Whether servers may take operations as methods of JSON-RPC in place of tools.
+    /// Returns `true` if this release lets servers offer operations as JSON-RPC methods instead of tools.
     fn has_methods(&self) -> bool {
         false
     }
 
-    /// Whether a payload repeats the identifier of the resource that the transport names.
+    /// Returns `true` if the payload of an operation repeats the resource ID that the transport names.
     fn names_resources_twice(&self, _: Operation) -> bool {
         false
     }
 
-    /// An order as the platform is told about it: `document` is the order as it is answered. What else there is to say
-    /// stands in header fields.
+    /// Rewrites an encoded order into the body of a webhook. The metadata of the event is in HTTP headers, except in
+    /// releases that override this.
     fn notice(&self, document: String, _: &Occasion<'_>) -> String {
         document
     }
 
-    /// How the platform is shown who tells it.
+    /// Returns the kind of signature that webhooks carry.
     fn seal(&self) -> Seal {
         Seal::Message
     }
 
-    /// An answer as callers get it who call the operation itself as a JSON-RPC method, rather than a tool or over REST.
+    /// Rewrites an answer for callers that use the operation as a JSON-RPC method, rather than as a tool or over REST.
     fn direct(&self, _: Operation, document: String) -> String {
         document
     }
 
-    /// A refusal as callers of this release get it. Its form has been the same since 2026-04-08.
+    /// Encodes a refusal. Its form has been the same since 2026-04-08.
     fn refuse(&self, refusal: &Refusal) -> Refused {
         refusal::refuse(refusal)
     }
 
-    /// The profile of a business that speaks this release (rules DISC-01 to DISC-13).
+    /// Builds the profile of a business in this release (rules DISC-01 to DISC-13).
     fn profile(&self, site: &Site<'_>) -> Value;
 }
 
-/// What a notice is about, beside the order.
+/// Metadata of a webhook event.
 #[derive(Clone, Copy, Debug)]
 pub struct Occasion<'a> {
-    /// The identifier of the notice.
+    /// ID of the event.
     pub id: &'a str,
-    /// When it happened.
+    /// Time of the event, UTC.
     pub at: Timestamp,
 }
 
-/// How a notice is signed.
+/// Signature of a webhook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seal {
-    /// With an HTTP Message Signature (RFC 9421).
+    /// HTTP Message Signature (RFC 9421).
     Message,
-    /// With a detached JSON Web Signature over the body alone (RFC 7797), in `Request-Signature`.
+    /// Detached JSON Web Signature over the body alone (RFC 7797), in the header `Request-Signature`.
     Body,
 }
 
-/// The capabilities that a gateway has in a release that offers this: the roots it has an operation for, what
-/// extends them, and those under which it tells of what other releases have an operation for.
+/// Returns the capabilities of a gateway in a release: root capabilities with a callable operation, their extensions,
+/// and webhook-only capabilities of operations that the release does not have.
 pub fn offered<'a>(dialect: &dyn Dialect, offering: &'a Offering) -> impl Iterator<Item = &'static Offer> + use<'a> {
     let callable: Vec<_> = offering
         .operations
@@ -153,13 +154,14 @@ pub fn offered<'a>(dialect: &dyn Dialect, offering: &'a Offering) -> impl Iterat
     })
 }
 
-/// The capabilities that a profile advertises: those of the release, as far as there is a key where one is needed.
+/// Returns the capabilities that a profile advertises: those in the release's specification, without those that need a
+/// signing key if there is none.
 pub(crate) fn advertised<'a>(dialect: &dyn Dialect, site: &Site<'a>) -> impl Iterator<Item = &'static Offer> + use<'a> {
     let signs = !site.keys.is_empty();
     offered(dialect, site.offering).filter(move |offer| offer.published && (signs || !offer.signed))
 }
 
-/// The services that a gateway with these operations has in a release, in the order of the operation table.
+/// Returns the services that a gateway with these operations has in a release, in the order of the operation table.
 #[must_use]
 pub fn services(dialect: &dyn Dialect, operations: &[Operation]) -> Vec<&'static str> {
     let mut services = Vec::new();
@@ -172,7 +174,7 @@ pub fn services(dialect: &dyn Dialect, operations: &[Operation]) -> Vec<&'static
     services
 }
 
-/// Whether an operation is part of a release, so that its profile and documents tell of it.
+/// Returns `true` if an operation is in the release's specification, so that profile and documents list it.
 #[must_use]
 pub fn publishes(dialect: &dyn Dialect, operation: Operation) -> bool {
     let capability = operation.row().capability;
@@ -180,7 +182,7 @@ pub fn publishes(dialect: &dyn Dialect, operation: Operation) -> bool {
         && dialect.offers().iter().any(|offer| offer.published && offer.name == capability)
 }
 
-/// The names that capabilities have in a release, of a business that has `names` of its own.
+/// Returns the names of capabilities in a release, for a business that uses `names` of its own.
 #[must_use]
 pub fn names(dialect: &dyn Dialect, names: &Names) -> Names {
     let mut names = names.clone();
@@ -190,7 +192,8 @@ pub fn names(dialect: &dyn Dialect, names: &Names) -> Names {
     names
 }
 
-/// A checkout with the shop's word for it: `document` is what that is about, a JSON object without `ap2` (rule AP2-02).
+/// Adds the merchant authorization to a checkout. `document` is the JSON object that was signed, without `ap2` (rule
+/// AP2-02).
 #[must_use]
 pub fn authorized(mut document: String, merchant_authorization: &str) -> String {
     if document.ends_with('}') {

@@ -1,4 +1,4 @@
-//! The generated documents: what is checked in, and what is served.
+//! The generated documents that are checked in and served.
 
 use std::collections::BTreeMap;
 
@@ -12,16 +12,16 @@ use crate::{
     schema::{self, Direction},
 };
 
-/// The address that checked-in documents name: that of a bare start.
+/// Base URL in the checked-in documents: that of a gateway without configuration.
 pub const DEFAULT_PUBLIC_URL: &str = "http://127.0.0.1:8080";
 
-/// The path below which everything of one release is found, however callers identify themselves.
+/// Returns the path prefix of the endpoint of one release.
 #[must_use]
 pub fn release_path(release: Release) -> String {
     format!("/ucp/{release}")
 }
 
-/// Every document that describes the gateway, by its path in the repository: a folder for each release.
+/// Returns every document that describes the gateway, by its path in the repository, with a folder for each release.
 #[must_use]
 pub fn documents(public_url: &str) -> BTreeMap<String, Value> {
     let mut documents = BTreeMap::new();
@@ -39,7 +39,8 @@ pub fn documents(public_url: &str) -> BTreeMap<String, Value> {
     documents
 }
 
-/// The JSON Schemas of what a release has of `operations`, one for each direction, and of a protocol failure, by name.
+/// Returns the JSON Schemas of those of `operations` that a release publishes, one for each direction, and of a
+/// protocol failure, by name.
 #[must_use]
 pub fn schemas(dialect: &dyn Dialect, operations: &[Operation]) -> BTreeMap<String, Value> {
     let mut schemas = BTreeMap::new();
@@ -59,7 +60,7 @@ pub fn schemas(dialect: &dyn Dialect, operations: &[Operation]) -> BTreeMap<Stri
     schemas
 }
 
-/// A document as it is checked in: indented, with a final newline.
+/// Formats a document as it is checked in: indented, with a final newline.
 #[must_use]
 pub fn pretty(document: &Value) -> String {
     let mut text =

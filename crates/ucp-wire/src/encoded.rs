@@ -1,34 +1,34 @@
-//! Answers and refusals, written in a release.
+//! Answers and refusals, encoded in a release.
 
-/// An outcome, written in a release.
+/// An outcome, encoded in a release.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Encoded {
     /// The answer: a JSON object.
     pub document: String,
-    /// Its HTTP status on REST.
+    /// The HTTP status on REST.
     pub status: u16,
-    /// What JSON-RPC callers get instead of the answer, in releases that make errors of business outcomes.
+    /// The error that JSON-RPC callers get instead of the answer, in releases that treat business outcomes as errors.
     pub rpc_error: Option<RpcError>,
 }
 
-/// A refusal, written in a release.
+/// A refusal, encoded in a release.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
     /// The HTTP status, on REST and (rule ERR-02) on MCP over HTTP.
     pub status: u16,
     /// The body on REST: a JSON object.
     pub body: String,
-    /// The same for JSON-RPC callers.
+    /// The error for JSON-RPC callers.
     pub rpc_error: RpcError,
 }
 
 /// The `error` member of a JSON-RPC response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RpcError {
-    /// The code.
+    /// The error code.
     pub code: i32,
-    /// What went wrong, for people.
+    /// The error message, for people.
     pub message: String,
-    /// More about it: a JSON value.
+    /// The `data` member: a JSON value.
     pub data: String,
 }

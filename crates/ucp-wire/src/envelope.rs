@@ -10,13 +10,13 @@ use ucp_core::{Operation, Release, message::Message, negotiation::Active, purcha
 
 use crate::purchase::payment::Handlers;
 
-/// Whether an answer says why there is nothing to return, rather than carrying what was asked for.
+/// Returns `true` if an answer is an error response without a resource.
 #[must_use]
 pub fn is_failure(body: &Map<String, Value>) -> bool {
     body.get("ucp").is_some_and(|ucp| ucp["status"] == "error")
 }
 
-/// Why there is nothing to return.
+/// An answer without a resource, with the reasons.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "ErrorResponse", deny_unknown_fields)]
 pub(crate) struct ErrorResponse<'a> {
@@ -24,7 +24,7 @@ pub(crate) struct ErrorResponse<'a> {
     /// The reasons.
     #[schemars(length(min = 1))]
     pub(crate) messages: &'a [Message],
-    /// Where the buyer can go on.
+    /// URL where the buyer can continue.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("format" = "uri"))]
     pub(crate) continue_url: Option<&'a str>,
@@ -43,14 +43,14 @@ impl<'a> ErrorResponse<'a> {
     }
 }
 
-/// Protocol metadata of an answer that carries what was asked for.
+/// Protocol metadata of a successful answer.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Success<'a> {
-    /// The release this answer is written in.
+    /// Release of this answer.
     pub(crate) version: Dated<'a>,
     #[schemars(extend("const" = "success"))]
     pub(crate) status: &'static str,
-    /// The capabilities that are active for this answer.
+    /// Capabilities that are active for this answer.
     pub(crate) capabilities: Capabilities<'a>,
 }
 
@@ -66,7 +66,7 @@ impl<'a> Success<'a> {
 pub(crate) struct CheckoutSuccess<'a> {
     #[serde(flatten)]
     success: Success<'a>,
-    /// The payment handlers that the checkout can be paid with.
+    /// Payment handlers that the checkout can be paid with.
     payment_handlers: Handlers<'a>,
 }
 
@@ -79,15 +79,15 @@ impl<'a> CheckoutSuccess<'a> {
 /// Protocol metadata of an answer without a resource.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Failure<'a> {
-    /// The release this answer is written in.
+    /// Release of this answer.
     pub(crate) version: Dated<'a>,
     #[schemars(extend("const" = "error"))]
     pub(crate) status: &'static str,
-    /// The capabilities that are active for this answer.
+    /// Capabilities that are active for this answer.
     pub(crate) capabilities: Capabilities<'a>,
 }
 
-/// The date of a release.
+/// Date of a release.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(inline, extend("pattern" = r"^\d{4}-\d{2}-\d{2}$"))]
 #[serde(transparent)]
@@ -100,14 +100,14 @@ pub(crate) struct Dated<'a>(pub(super) &'a str);
 pub(crate) struct Capabilities<'a>(pub(super) BTreeMap<&'a str, [CapabilityVersion<'a>; 1]>);
 
 impl<'a> Capabilities<'a> {
-    /// The active capabilities that answers of an operation declare.
+    /// Returns the active capabilities that answers of an operation declare.
     pub(crate) fn relevant(operation: Operation, active: &'a Active) -> Self {
         let relevant = active.relevant_to(operation.row().capability);
         Self(relevant.map(|(name, version)| (name, [CapabilityVersion { version: Dated(version) }])).collect())
     }
 }
 
-/// A version of a capability.
+/// Version of a capability.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct CapabilityVersion<'a> {
     pub(crate) version: Dated<'a>,

@@ -1,24 +1,25 @@
-//! The releases of UCP: wire shapes, reading and writing them, and the documents that describe them.
+//! The releases of UCP: their shapes on the wire, decoding and encoding, and the documents that describe them.
 //!
-//! The newest release is read and written by types. An older release is one module, which rewrites documents of its own
-//! into those of the next release and back, and a file with its schemas; the domain never learns which release it serves.
-//! Everything a client can read about the gateway ([`profile`], [`openapi`], [`openrpc`], [`schema`]) is derived here from
-//! the operation table and the schemas.
+//! The newest release is decoded and encoded by types. An older release is one module, which rewrites its documents
+//! into those of the next release and back, and a file with its schemas; the domain never learns which release it
+//! serves. Everything a client can read about the gateway ([`profile`], [`openapi`], [`openrpc`], [`schema`]) is
+//! derived here from the operation table and the schemas.
 //!
 //! | module | holds |
 //! | :-- | :-- |
-//! | [`codec`] | reading requests and writing answers in any release |
-//! | [`mod@dialect`] | what a release has to provide |
-//! | [`releases`] | the releases that are served |
-//! | [`encoded`], [`offer`], [`site`], [`upgrade`] | what that is made of: written answers, capabilities, the site that a profile tells about, differences between releases |
+//! | [`codec`] | decoding requests and encoding answers in any release |
+//! | [`mod@dialect`] | the interface of a release |
+//! | [`releases`] | the registry of releases |
+//! | [`encoded`], [`offer`], [`site`], [`upgrade`] | answers, capabilities, profile input, differences of releases |
 //! | [`v2026_01_11`], [`v2026_01_23`], [`v2026_04_08`], [`v2026_08_25`] | the releases |
-//! | [`mod@pre_catalog`] | what the releases before the catalog share, with the catalog of the founding documents |
+//! | [`mod@pre_catalog`] | the releases before the catalog, with the catalog of the founding documents |
 //! | `catalog`, `purchase`, `merchant` | the newest release: requests, shapes and answers |
-//! | `request`, `response`, `envelope` | requests and answers of every operation, and what stands around answers |
-//! | [`splice`] | putting answers together from serialised parts |
-//! | [`relay`] | documents of a shop that speaks UCP itself, between releases |
+//! | `request`, `response`, `envelope` | requests and answers of every operation, and the envelope of answers |
+//! | [`splice`] | assembling answers from serialized parts |
+//! | [`relay`] | rewriting documents of a shop that speaks UCP itself, between releases |
 //! | [`refusal`] | the shape of a protocol failure |
 //! | [`schema`] | JSON Schemas of requests and answers, and validation against them |
+//! | [`documents`] | the set of generated documents |
 //! | [`profile`], [`openapi`], [`openrpc`] | the generated documents |
 
 mod catalog;

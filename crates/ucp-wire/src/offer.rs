@@ -1,9 +1,9 @@
-//! What a release offers.
+//! Capabilities of a release.
 
 use serde_json::{Map, Value};
 use ucp_core::negotiation::{Declaration, Names};
 
-/// The formats of mandates that are taken: SD-JWT VC (rule AP2-07).
+/// Accepted mandate formats: SD-JWT VC (rule AP2-07).
 pub(crate) const MANDATE_FORMATS: &[&str] = &["dc+sd-jwt"];
 
 /// A capability in one release.
@@ -11,28 +11,28 @@ pub(crate) const MANDATE_FORMATS: &[&str] = &["dc+sd-jwt"];
 pub struct Offer {
     /// The reverse-domain name.
     pub name: &'static str,
-    /// The version.
+    /// The version, a date.
     pub version: &'static str,
-    /// The capabilities it extends; empty for a root capability.
+    /// The capabilities that it extends; empty for a root capability.
     pub extends: &'static [&'static str],
-    /// The page of the specification, below its root.
+    /// Path of the specification page, below the specification's root.
     pub spec: &'static str,
-    /// The JSON Schema, below the specification's root.
+    /// Path of the JSON Schema, below the specification's root.
     pub schema: &'static str,
-    /// Whether it is part of the release. What is not can be called by those who know of it, but is not advertised.
+    /// `true` if it is in the release's specification. Other capabilities can be negotiated but are not advertised.
     pub published: bool,
-    /// What the domain calls it; differs from the name where a release has another one.
+    /// The name in the domain; differs from `name` if the release uses another one.
     pub known_as: &'static str,
-    /// Whether this side signs under it, so that it is offered only where there is a key to sign with.
+    /// `true` if the business signs under it, so that it is offered only while there is a signing key.
     pub signed: bool,
-    /// Whether nothing is called under it: whoever has bought something is told what becomes of it.
+    /// `true` if it has no callable operation and only sends webhooks about orders.
     pub tells: bool,
-    /// The formats of verifiable presentations it takes, as its configuration states them.
+    /// Accepted formats of verifiable presentations, for the capability's `config`.
     pub presentations: &'static [&'static str],
 }
 
 impl Offer {
-    /// A root capability that is part of the release.
+    /// Creates a root capability that is in the release's specification.
     pub(crate) const fn root(
         name: &'static str,
         version: &'static str,
@@ -53,45 +53,45 @@ impl Offer {
         }
     }
 
-    /// The same as an extension of these capabilities.
+    /// Makes it an extension of these capabilities.
     pub(crate) const fn extending(self, extends: &'static [&'static str]) -> Self {
         Self { extends, ..self }
     }
 
-    /// The same as one under which both sides sign, with presentations of these formats.
+    /// Makes it a capability with mandates in these formats, which needs a signing key.
     pub(crate) const fn signing(self, presentations: &'static [&'static str]) -> Self {
         Self { signed: true, presentations, ..self }
     }
 
-    /// The same as one under which nothing is called, and platforms are told of their orders, signed.
+    /// Makes it a capability that only sends webhooks, which are signed.
     pub(crate) const fn telling(self) -> Self {
         Self { tells: true, signed: true, ..self }
     }
 
-    /// The same where the domain has another name for it.
+    /// Sets the name in the domain, if it differs.
     pub(crate) const fn known_as(self, known_as: &'static str) -> Self {
         Self { known_as, ..self }
     }
 
-    /// The same for those who know of it only.
+    /// Excludes it from the profile and the documents.
     pub(crate) const fn unpublished(self) -> Self {
         Self { published: false, ..self }
     }
 
-    /// What its entry in a profile has for its `config`, if anything.
+    /// Returns the `config` of its entry in a profile, if it has one.
     pub(crate) fn config(&self) -> Option<Value> {
         let formats = self.presentations.iter().map(|format| ((*format).to_owned(), Value::Object(Map::new())));
         (!self.presentations.is_empty())
             .then(|| serde_json::json!({ "vp_formats_supported": Value::Object(formats.collect()) }))
     }
 
-    /// The same as a party to a negotiation declares it.
+    /// Returns its declaration for the negotiation.
     #[must_use]
     pub fn declaration(&self) -> Declaration {
         self.declaration_under(&Names::default())
     }
 
-    /// The same as a party declares it that uses these names.
+    /// Returns its declaration for a business that uses names of its own.
     #[must_use]
     pub fn declaration_under(&self, names: &Names) -> Declaration {
         Declaration {

@@ -1,7 +1,7 @@
 //! The OpenAPI document of the REST binding.
 //!
 //! Operations come from the operation table through utoipa's builders; the component schemas are those of the wire
-//! types, spliced in as they are, because utoipa's own schema type cannot hold all of JSON Schema.
+//! types, inserted as they are, because utoipa's schema type cannot hold all of JSON Schema.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ use crate::{
     schema::{self, Direction},
 };
 
-/// The codes that no operation ends with on REST: they are about paths, or about JSON-RPC.
+/// Codes that no operation returns on REST: they concern paths or the MCP endpoint.
 const ELSEWHERE: &[Code] = &[
     Code::InvalidMessage,
     Code::OriginForbidden,
@@ -35,12 +35,12 @@ const ELSEWHERE: &[Code] = &[
     Code::NotAcceptable,
 ];
 
-/// The failures that the REST binding can answer an operation with.
+/// Returns the codes that an operation can fail with on REST.
 pub fn failures() -> impl Iterator<Item = Code> {
     Code::ALL.iter().copied().filter(|code| !ELSEWHERE.contains(code))
 }
 
-/// The document for what the release of `dialect` has of `operations`, served under `endpoint`.
+/// Builds the document for those of `operations` that the release of `dialect` publishes, served under `endpoint`.
 #[must_use]
 pub fn document(dialect: &dyn Dialect, operations: &[Operation], endpoint: &str) -> Value {
     let mut requests = schema::generator(Direction::Request);
@@ -143,7 +143,7 @@ pub fn document(dialect: &dyn Dialect, operations: &[Operation], endpoint: &str)
     document
 }
 
-/// Schemas refer to `#/$defs/`; in OpenAPI the definitions are components.
+/// Rewrites references from `#/$defs/` to `#/components/schemas/`, the place of definitions in OpenAPI.
 pub(crate) fn relocate(value: &mut Value) {
     match value {
         Value::Object(members) => {
@@ -208,7 +208,7 @@ fn parameters() -> [utoipa::openapi::path::Parameter; 3] {
     ]
 }
 
-/// The parameter that makes retries of a changing call safe.
+/// Returns the header parameter with the idempotency key.
 fn idempotency_key(effect: Effect) -> utoipa::openapi::path::Parameter {
     ParameterBuilder::new()
         .name("Idempotency-Key")
@@ -225,7 +225,7 @@ fn idempotency_key(effect: Effect) -> utoipa::openapi::path::Parameter {
         .build()
 }
 
-/// The statuses, beside 200, of answers that there is nothing to return, and when they come.
+/// Returns the statuses other than 200 of outcomes without a resource, each with its meaning.
 fn outcomes(dialect: &dyn Dialect, class: Class) -> BTreeMap<u16, &'static str> {
     const PAST: &str = "The resource is past what was asked, such as a completed checkout.";
     let mut outcomes = BTreeMap::new();
@@ -251,7 +251,8 @@ fn success(answer: &str) -> utoipa::openapi::Response {
         .build()
 }
 
-/// A response with an `Error`, or with the answer that there is nothing, where `outcome` says when that comes.
+/// Builds a response with an `Error`, an outcome without a resource, or both. `outcome` is the meaning of that outcome
+/// and the name of its schema.
 fn failure(codes: &[Code], outcome: Option<(&str, &str)>) -> utoipa::openapi::Response {
     let mut description: Vec<_> = codes.iter().map(|code| format!("`{code}`: {}", code.meaning())).collect();
     let error = || Ref::from_schema_name("Error");
@@ -288,7 +289,7 @@ fn failures_by_status() -> BTreeMap<u16, Vec<Code>> {
     by_status
 }
 
-/// `get_product` as `GetProduct`.
+/// Converts `get_product` to `GetProduct`.
 fn pascal(name: &str) -> String {
     name.split('_')
         .map(|word| {

@@ -1,7 +1,8 @@
 //! The OpenRPC document of the MCP binding, and the list of MCP tools.
 //!
 //! An OpenRPC method is an MCP tool: its name is the tool's, its parameters are the tool's arguments. The gateway also
-//! takes the methods directly, with parameters by name or by position, as clients generated from this document send them.
+//! accepts direct calls of the methods, with parameters by name or by position, as clients generated from this document
+//! send them.
 
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
@@ -15,19 +16,19 @@ use crate::{
     schema::{self, Direction},
 };
 
-/// The version of OpenRPC the document is written in.
+/// Version of OpenRPC.
 const OPENRPC: &str = "1.3.2";
 
-/// The codes that no method ends with: they are about paths.
+/// Codes that no method returns: they concern paths.
 const ELSEWHERE: &[Code] = &[Code::UnknownPath, Code::MethodNotAllowed];
 
-/// The errors of MCP 2026-07-28 itself, which has no place for them in UCP's registry.
+/// Errors of MCP 2026-07-28, which are not in UCP's registry of codes.
 const MCP_FAILURES: &[(i32, &str)] = &[
     (-32020, "A header does not repeat what the body says (MCP 2026-07-28)."),
     (-32022, "The version of MCP is not supported; `data` names those that are."),
 ];
 
-/// The document for what the release of `dialect` has of `operations`, served under `endpoint`.
+/// Builds the document for those of `operations` that the release of `dialect` publishes, served under `endpoint`.
 #[must_use]
 pub fn document(dialect: &dyn Dialect, operations: &[Operation], endpoint: &str) -> Value {
     let mut requests = schema::generator(Direction::Request);
@@ -86,7 +87,7 @@ pub fn document(dialect: &dyn Dialect, operations: &[Operation], endpoint: &str)
     document
 }
 
-/// The members of a request as parameters of their own.
+/// Returns the members of a request as separate parameters.
 fn members(request: &Schema, generator: &SchemaGenerator) -> Vec<Value> {
     let name = request.get("$ref").and_then(Value::as_str).and_then(|name| name.rsplit('/').next());
     let defined = name.and_then(|name| generator.definitions().get(name));
@@ -101,9 +102,9 @@ fn members(request: &Schema, generator: &SchemaGenerator) -> Vec<Value> {
     properties.map(parameter).collect()
 }
 
-/// The errors that methods end with. In releases that make errors of business outcomes there are those too.
+/// Returns the errors that methods can fail with, including business outcomes in releases that treat these as errors.
 fn errors(dialect: &dyn Dialect) -> Vec<Value> {
-    // OpenRPC tells errors apart by number; several of UCP's codes share one.
+    // OpenRPC distinguishes errors by number; several of UCP's codes share one.
     let mut by_number: Vec<(i32, Vec<String>)> = Vec::new();
     let number = |code: Code| dialect.refuse(&Refusal::new(code, "")).rpc_error.code;
     if dialect.errs_without_resource() {
@@ -121,12 +122,12 @@ fn errors(dialect: &dyn Dialect) -> Vec<Value> {
     by_number.into_iter().map(|(number, texts)| json!({ "code": number, "message": texts.join(" ") })).collect()
 }
 
-/// What a tool does to the world, for clients that ask their users before some of that.
+/// Returns the hints about the effects of a tool, for clients that ask their users for confirmation.
 fn annotations(row: &Row) -> Value {
     let mut annotations = json!({
         "title": row.title,
         "readOnlyHint": row.effect == Effect::Safe,
-        // Under its key, what needs one is done once however often it is asked for.
+        // An operation that needs an idempotency key is carried out once per key.
         "idempotentHint": !matches!(row.effect, Effect::Creating | Effect::Replacing),
         "openWorldHint": false,
     });
@@ -136,11 +137,12 @@ fn annotations(row: &Row) -> Value {
     annotations
 }
 
-/// The MCP tools for what can be called of `operations` in the release of `dialect`, in the order of the table.
+/// Builds the MCP tools for those of `operations` that can be called in the release of `dialect`, in the order of the
+/// table.
 ///
-/// Input schemas refer to nothing, because clients show and use parts of them on their own. `anonymous` leaves the
-/// platform out of what is required, for a transport that knows it otherwise. `promising` says what answers look like;
-/// where callers are answered in releases of their own, nothing can be promised to all of them.
+/// Input schemas contain no references, because clients show and use parts of them separately. `anonymous` makes the
+/// platform profile optional, for a transport that knows the platform. `promising` adds output schemas; it must be
+/// `false` where callers are answered in different releases.
 #[must_use]
 pub fn tools(dialect: &dyn Dialect, operations: &[Operation], anonymous: bool, promising: bool) -> Vec<Value> {
     operations
@@ -149,7 +151,7 @@ pub fn tools(dialect: &dyn Dialect, operations: &[Operation], anonymous: bool, p
             let (row, shapes) = (operation.row(), dialect.shapes(*operation)?);
             let mut properties = Map::new();
             let mut required = Vec::new();
-            // Even a platform that is known otherwise has to name a key where there is no way without.
+            // The idempotency key stays required even if the platform is known otherwise.
             let meta_required = !anonymous || row.effect.needs_key();
             if meta_required {
                 required.push("meta");

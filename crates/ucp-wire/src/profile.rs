@@ -1,6 +1,6 @@
-//! The discovery profile: who the gateway is and what it offers (UCP overview, *Discovery*).
+//! The discovery profile: identity and capabilities of the gateway (UCP overview, *Discovery*).
 //!
-//! Generated from the operations that are mounted, so that nothing is advertised that cannot be called.
+//! Generated from the mounted operations, so that nothing is advertised that cannot be called.
 
 use serde_json::{Map, Value, json};
 
@@ -10,8 +10,8 @@ use crate::{
     site::{OPENAPI, OPENRPC, Site},
 };
 
-/// A profile with registries as maps from names to entries, the form since 2026-01-23. `key_members` name the
-/// members that hold the keys.
+/// Builds a profile with registries as maps from names to entries, the form since 2026-01-23. `key_members` are the
+/// names of the members that hold the public keys.
 #[must_use]
 pub fn profile(dialect: &dyn Dialect, site: &Site<'_>, key_members: &[&str]) -> Value {
     let release = dialect.release();
@@ -43,7 +43,7 @@ pub fn profile(dialect: &dyn Dialect, site: &Site<'_>, key_members: &[&str]) -> 
     for offer in advertised(dialect, site) {
         let (spec, schema) = site.documents(release, offer);
         let mut entry = json!({ "version": offer.version, "spec": spec, "schema": schema });
-        // Releases before carts know one parent per extension.
+        // Releases before carts allow one parent per extension.
         match offer.extends {
             [] => {}
             [parent] => entry["extends"] = (*parent).into(),

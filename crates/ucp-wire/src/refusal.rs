@@ -1,7 +1,7 @@
 //! The shape of a protocol failure: the body of a REST error, the `data` of a JSON-RPC error.
 //!
-//! UCP defines `code`, `content` and `continue_url`; the other members are additions of this gateway that say where the
-//! fault is, what would have been accepted and whether a retry can help.
+//! UCP defines `code`, `content` and `continue_url`; the other members are additions of this gateway: the place of the
+//! fault, the accepted values, and whether a retry can help.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -12,27 +12,27 @@ use crate::{
     splice::json,
 };
 
-/// A call that was not carried out, and why.
+/// A call that was not carried out, with the reason.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Error")]
 pub struct Body<'a> {
     /// The kind of failure: one of the codes of the gateway's registry.
     #[schemars(extend("enum" = ucp_core::Code::ALL.iter().map(|code| code.as_str()).collect::<Vec<_>>()))]
     pub code: &'a str,
-    /// What was wrong, for people.
+    /// Text for people.
     pub content: &'a str,
-    /// The part of the request it is about, as RFC 9535 JSONPath from the root of the payload.
+    /// The part of the request that is at fault, as RFC 9535 JSONPath from the root of the payload.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<&'a str>,
-    /// What would have been accepted.
+    /// Values that would have been accepted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accepted: Option<&'a str>,
-    /// Whether the very same call can succeed later.
+    /// `true` if the same call can succeed later.
     pub retryable: bool,
-    /// After how many seconds a retry makes sense.
+    /// Seconds after which to retry.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_after: Option<u32>,
-    /// Where the buyer can go on without this call.
+    /// URL where the buyer can continue without this call.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("format" = "uri"))]
     pub continue_url: Option<&'a str>,
@@ -52,7 +52,7 @@ impl<'a> From<&'a Refusal> for Body<'a> {
     }
 }
 
-/// A refusal as it has been written since 2026-04-08.
+/// Encodes a refusal in the form used since 2026-04-08.
 #[must_use]
 pub fn refuse(refusal: &Refusal) -> Refused {
     let body = json(&Body::from(refusal));

@@ -1,4 +1,4 @@
-//! The releases that are served.
+//! The registry of releases.
 
 use ucp_core::Release;
 
@@ -7,7 +7,7 @@ use crate::{
     v2026_08_25::V2026_08_25,
 };
 
-/// The module of a release.
+/// Returns the module of a release.
 #[must_use]
 pub fn dialect(release: Release) -> &'static dyn Dialect {
     match release {
@@ -18,7 +18,8 @@ pub fn dialect(release: Release) -> &'static dyn Dialect {
     }
 }
 
-/// The differences between the releases from `older` to `newer`, in this order.
+/// Returns the differences between the releases from `older` to `newer`, in this order; nothing if `newer` is not
+/// newer.
 pub(crate) fn upgrades(older: Release, newer: Release) -> impl DoubleEndedIterator<Item = &'static Upgrade> {
     Release::ALL[older.ordinal()..newer.ordinal().max(older.ordinal())]
         .iter()

@@ -10,7 +10,7 @@ use ucp_core::{
 
 use crate::{catalog::request as catalog, merchant::request as merchant, purchase::request as purchase};
 
-/// Rewrites the spellings of the founding documents, which are taken in every release.
+/// Rewrites the spellings of the founding documents, which are accepted in every release.
 pub(crate) fn normalize(operation: Operation, payload: &mut Value) {
     match operation {
         Operation::SearchCatalog | Operation::LookupCatalog | Operation::GetProduct => catalog::modernize(payload),
@@ -19,10 +19,10 @@ pub(crate) fn normalize(operation: Operation, payload: &mut Value) {
     }
 }
 
-/// A payload that conforms to the request shape of its operation, in the domain's words.
+/// Converts a payload that passed the request schema of its operation to a domain request.
 ///
 /// # Errors
-/// [`InvalidRequest`](ucp_core::Code::InvalidRequest) for what a schema cannot say.
+/// [`InvalidRequest`](ucp_core::Code::InvalidRequest) for violations that a schema cannot express.
 pub(crate) fn decode(
     operation: Operation,
     id: Option<&str>,

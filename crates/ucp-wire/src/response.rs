@@ -7,10 +7,10 @@ use crate::{
     splice::Document,
 };
 
-/// About how long an answer is without what was asked for.
+/// Estimated length of an answer without its products, in bytes.
 const ENVELOPE: usize = 1_024;
 
-/// The HTTP status of an answer that carries what was asked for.
+/// Returns the HTTP status of a successful answer: 201 if the call created the resource, else 200.
 pub(crate) fn status(operation: Operation, answer: &Answer) -> u16 {
     let created = match answer {
         Answer::Cart(view) => view.created,
@@ -20,7 +20,7 @@ pub(crate) fn status(operation: Operation, answer: &Answer) -> u16 {
     if created && operation.row().effect == Effect::Creating { 201 } else { 200 }
 }
 
-/// Writes an answer in the newest release.
+/// Encodes an answer in the newest release.
 pub(crate) fn write(operation: Operation, answer: &Answer, active: &Active) -> String {
     let about_catalog = |expected: usize, fill: &dyn Fn(&mut Document)| {
         let mut document = Document::with_capacity(ENVELOPE + expected);

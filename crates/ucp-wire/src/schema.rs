@@ -1,7 +1,8 @@
 //! JSON Schemas of requests and answers, and validation against them.
 //!
-//! In the newest release one type gives the parser, the schema clients read and the validator, so that the three cannot
-//! disagree; the schemas of older releases are files. Schemas are draft 2020-12 and self-contained. Optional members are left out when absent, never `null`, as UCP has it.
+//! In the newest release one type defines the parser, the published schema and the validator, so that the three cannot
+//! disagree; the schemas of older releases are files. Schemas are draft 2020-12 and self-contained. Absent members are
+//! left out, never `null`, as UCP requires.
 
 use std::{
     collections::HashMap,
@@ -22,11 +23,11 @@ use ucp_core::{
     operation::Effect,
 };
 
-/// The dialect every schema is written in.
+/// The `$schema` of every schema.
 pub const DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";
 
-/// The member of a derived schema that names keywords beside it which the domain judges, because it has better words for
-/// what is wrong. Readers see those keywords and not this member; the validator sees neither.
+/// The member of a derived schema that names sibling keywords which the domain checks, because its error messages are
+/// better. Published schemas have these keywords and not this member; the validator has neither.
 const LEFT_TO_DOMAIN: &str = "x-left-to-domain";
 
 /// The shapes of one operation in one release.
@@ -38,17 +39,17 @@ pub struct Shapes {
     validator: OnceLock<Validator>,
 }
 
-/// A shape, and where its schema comes from.
+/// A shape, by the source of its schema.
 #[derive(Clone, Debug)]
 enum Shape {
-    /// A type.
+    /// Derived from a type.
     Derived(fn(&mut SchemaGenerator) -> Schema),
-    /// The definition of this name among those of a release.
+    /// Stated in a file: the definition of this name among those of a release.
     Stated(String, Arc<Map<String, Value>>),
 }
 
 impl Shape {
-    /// The schema, as the generator refers to it.
+    /// Returns the schema, or a reference to its definition in the generator.
     fn schema(&self, generator: &mut SchemaGenerator) -> Schema {
         let (name, definitions) = match self {
             Self::Derived(derive) => return derive(generator),
@@ -64,15 +65,15 @@ impl Shape {
     }
 }
 
-/// Where references to definitions lead.
+/// Prefix of references to definitions.
 const DEFINITIONS: &str = "#/$defs/";
 
-/// The name of the definition that a schema refers to.
+/// Returns the name of the definition that a schema refers to.
 fn referred(schema: &Map<String, Value>) -> Option<&str> {
     schema.get("$ref")?.as_str()?.strip_prefix(DEFINITIONS)
 }
 
-/// Adds the definitions that a schema refers to, and those that these refer to.
+/// Adds the definitions that a schema refers to, directly or indirectly.
 fn define(schema: &Value, definitions: &Map<String, Value>, defined: &mut Map<String, Value>) {
     match schema {
         Value::Object(members) => {
@@ -90,7 +91,7 @@ fn define(schema: &Value, definitions: &Map<String, Value>, defined: &mut Map<St
     }
 }
 
-/// Puts definitions in the place of references to them; what stands beside a reference overrules.
+/// Replaces references by the definitions they refer to; members next to a reference overrule those of the definition.
 fn inline(schema: &mut Value, definitions: &Map<String, Value>) {
     match schema {
         Value::Object(members) => {
@@ -98,7 +99,7 @@ fn inline(schema: &mut Value, definitions: &Map<String, Value>) {
                 let optional = members.keys().next().is_some_and(|first| first != "$ref");
                 let (mut whole, mut beside) = (definition.clone(), mem::take(members));
                 beside.shift_remove("$ref");
-                // As generators do, which tell choices that may be left out behind what stands beside them.
+                // As generators do, which put the choices of optional members after the members next to the reference.
                 if optional && (whole.contains_key("anyOf") || whole.contains_key("oneOf")) {
                     whole.retain(|name, _| !beside.contains_key(name));
                     beside.extend(whole);
@@ -110,7 +111,7 @@ fn inline(schema: &mut Value, definitions: &Map<String, Value>) {
             }
             for (name, member) in members {
                 inline(member, definitions);
-                // As generators do, whose `items` are written schemas: the description first.
+                // As generators do, which write `items` with the description first.
                 if name == "items"
                     && let Ok(schema) = Schema::try_from(member.take())
                 {
@@ -124,13 +125,14 @@ fn inline(schema: &mut Value, definitions: &Map<String, Value>) {
 }
 
 impl Shapes {
-    /// The shapes of an operation that reads `Q` and answers `A`, or `N` when there is nothing to return.
+    /// Creates the shapes of an operation with the request `Q`, the answer `A`, and the answer `N` without a resource.
     #[must_use]
     pub fn of<Q: JsonSchema, A: JsonSchema, N: JsonSchema>() -> Self {
         Self { request: Some(Shape::Derived(SchemaGenerator::subschema_for::<Q>)), ..Self::without_request::<A, N>() }
     }
 
-    /// The shapes of an operation that takes no payload and answers `A`, or `N` when there is nothing to return.
+    /// Creates the shapes of an operation without a payload, with the answer `A`, and the answer `N` without a
+    /// resource.
     #[must_use]
     pub fn without_request<A: JsonSchema, N: JsonSchema>() -> Self {
         Self {
@@ -141,24 +143,24 @@ impl Shapes {
         }
     }
 
-    /// The schema of the request payload, as the generator refers to it; `None` for an operation that takes none.
+    /// Returns the schema of the request payload, or a reference to it; `None` for an operation without a payload.
     pub fn request(&self, generator: &mut SchemaGenerator) -> Option<Schema> {
         self.request.as_ref().map(|request| request.schema(generator))
     }
 
-    /// The schema of the answer that there is nothing, as the generator refers to it.
+    /// Returns the schema of the answer without a resource, or a reference to it.
     pub fn no_resource(&self, generator: &mut SchemaGenerator) -> Schema {
         self.no_resource.schema(generator)
     }
 
-    /// The schema of the answer: what was asked for, or why there is nothing. Its root is an object for the sake of MCP
-    /// clients, which take no other output schema (trap T-29).
+    /// Returns the schema of all answers, with and without a resource. Its root has the type `object` because MCP
+    /// clients accept no other output schema (trap T-29).
     pub fn response(&self, generator: &mut SchemaGenerator) -> Schema {
         let (answer, no_resource) = (self.answer.schema(generator), self.no_resource.schema(generator));
         schemars::json_schema!({ "type": "object", "oneOf": [answer, no_resource] })
     }
 
-    /// Validates a request payload. Where none is taken, whatever comes is left alone.
+    /// Validates a request payload. The payload of an operation without one is not looked at.
     ///
     /// # Errors
     /// [`Code::InvalidRequest`] for the first violation.
@@ -173,16 +175,16 @@ impl Shapes {
     }
 }
 
-/// Schemas of a release as a file states them.
+/// Schemas of a release in a file.
 #[derive(Deserialize)]
 struct File {
-    /// By the name of an operation, the definitions of its request, if it takes one, and of its answer.
+    /// By the name of an operation, the names of the definitions of its request (or `null`) and of its answer.
     operations: Map<String, Value>,
     #[serde(rename = "$defs")]
     definitions: Map<String, Value>,
 }
 
-/// The files of a release: the first one tells the operations, and its definitions overrule those of the others.
+/// Reads the files of a release: operations come from the first one, whose definitions overrule those of the others.
 fn files(texts: &[&str]) -> (Map<String, Value>, Arc<Map<String, Value>>) {
     let (mut operations, mut definitions) = (Map::new(), Map::new());
     for text in texts.iter().rev() {
@@ -194,7 +196,7 @@ fn files(texts: &[&str]) -> (Map<String, Value>, Arc<Map<String, Value>>) {
     (operations, Arc::new(definitions))
 }
 
-/// The shapes of a release as files state them.
+/// Reads the shapes of a release from its files.
 pub(crate) fn stated(texts: &[&str]) -> HashMap<Operation, Shapes> {
     let (operations, definitions) = files(texts);
     let shape = |name: &Value| name.as_str().map(|name| Shape::Stated(name.to_owned(), Arc::clone(&definitions)));
@@ -211,12 +213,12 @@ pub(crate) fn stated(texts: &[&str]) -> HashMap<Operation, Shapes> {
     shapes.collect()
 }
 
-/// The definition of this name in the files of a release, as the generator refers to it.
+/// Returns the definition of this name in the files of a release, or a reference to it.
 pub(crate) fn named(name: &str, texts: &[&str], generator: &mut SchemaGenerator) -> Schema {
     Shape::Stated(name.to_owned(), files(texts).1).schema(generator)
 }
 
-/// Which way a document travels.
+/// The direction of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// From a platform to the gateway.
@@ -225,13 +227,13 @@ pub enum Direction {
     Response,
 }
 
-/// A generator whose schemas refer to shared definitions.
+/// Creates a generator whose schemas refer to shared definitions.
 #[must_use]
 pub fn generator(direction: Direction) -> SchemaGenerator {
     settings(direction).into_generator()
 }
 
-/// A generator whose schemas refer to nothing, for readers that cannot follow references.
+/// Creates a generator whose schemas contain no references, for readers that cannot follow them.
 #[must_use]
 pub fn inlining_generator(direction: Direction) -> SchemaGenerator {
     settings(direction).with(|settings| settings.inline_subschemas = true).into_generator()
@@ -245,7 +247,7 @@ fn settings(direction: Direction) -> SchemaSettings {
     }
 }
 
-/// A self-contained schema: what `root` makes, with the definitions it refers to.
+/// Builds a self-contained schema from the schema that `root` makes and the definitions that it refers to.
 pub fn bundle(generator: &mut SchemaGenerator, root: impl FnOnce(&mut SchemaGenerator) -> Schema) -> Value {
     let root = root(generator);
     let mut definitions = generator.take_definitions(true);
@@ -264,14 +266,14 @@ pub fn bundle(generator: &mut SchemaGenerator, root: impl FnOnce(&mut SchemaGene
     Value::Object(schema)
 }
 
-/// A schema that refers to nothing, as it is shown to readers.
+/// Cleans up a schema without references for publication.
 #[must_use]
 pub fn standing_alone(mut schema: Schema) -> Value {
     tidy(&mut schema);
     schema.to_value()
 }
 
-/// Takes the keywords away that the domain judges.
+/// Removes the keywords that the domain checks.
 fn leave_to_domain(schema: &mut Schema) {
     if let Some(object) = schema.as_object_mut()
         && let Some(Value::Array(keywords)) = object.shift_remove(LEFT_TO_DOMAIN)
@@ -283,7 +285,7 @@ fn leave_to_domain(schema: &mut Schema) {
     transform_subschemas(&mut leave_to_domain, schema);
 }
 
-/// Makes a derived schema say what the wire does: no `null` for absent members, no formats that only Rust knows.
+/// Adapts a derived schema to the wire: removes `null` for absent members, and formats other than `uri`.
 pub(crate) fn tidy(schema: &mut Schema) {
     if let Some(object) = schema.as_object_mut() {
         if object.get("format").and_then(Value::as_str).is_some_and(|format| format != "uri") {
@@ -314,10 +316,10 @@ pub(crate) fn tidy(schema: &mut Schema) {
     transform_subschemas(&mut tidy, schema);
 }
 
-/// A validator for a self-contained schema of this crate.
+/// Compiles a self-contained schema of this crate.
 ///
 /// # Panics
-/// When the schema is no schema: a mistake in the crate that every test run finds.
+/// If the schema is invalid: a mistake in the crate that every test run finds.
 #[must_use]
 pub fn validator(schema: &Value) -> Validator {
     jsonschema::options()
@@ -327,7 +329,7 @@ pub fn validator(schema: &Value) -> Validator {
         .unwrap_or_else(|error| unreachable!("derived schemas compile: {error}"))
 }
 
-/// What a violation means for the caller. Values are never repeated: they may be a buyer's.
+/// Converts a violation to a refusal. Values are never repeated: they may be personal data.
 fn refusal(error: &jsonschema::ValidationError<'_>) -> Refusal {
     let (path, fault, accepted) = fault(error);
     let mut refusal = Refusal::new(Code::InvalidRequest, format!("{fault}.")).at(path);
@@ -335,7 +337,7 @@ fn refusal(error: &jsonschema::ValidationError<'_>) -> Refusal {
     refusal
 }
 
-/// The place of a violation, what is wrong there, and what would be accepted.
+/// Returns the path of a violation, a description, and the accepted values.
 fn fault(error: &jsonschema::ValidationError<'_>) -> (String, String, Option<String>) {
     let mut path = path_of_pointer(error.instance_path().as_str());
     let (what, accepted) = match error.kind() {
@@ -391,12 +393,12 @@ fn fault(error: &jsonschema::ValidationError<'_>) -> (String, String, Option<Str
     (path, fault, accepted)
 }
 
-/// The schema of a protocol failure.
+/// Returns the schema of a protocol failure.
 pub fn error(generator: &mut SchemaGenerator) -> Schema {
     generator.subschema_for::<crate::refusal::Body<'static>>()
 }
 
-/// The `meta` member of MCP arguments: who calls, and under which idempotency key.
+/// Returns the schema of the `meta` member of MCP arguments: the platform profile and the idempotency key.
 #[must_use]
 pub fn meta(effect: Effect) -> Value {
     let mut meta = json!({
@@ -427,7 +429,7 @@ pub fn meta(effect: Effect) -> Value {
     meta
 }
 
-/// Leaves the platform out of what `meta` requires, for a transport that knows it otherwise.
+/// Makes the platform profile optional in `meta`, for a transport that knows the platform.
 pub fn without_platform(meta: &mut Value) {
     if let Some(required) = meta["required"].as_array_mut() {
         required.retain(|name| name != "ucp-agent");

@@ -1,4 +1,4 @@
-//! The site of a business: what its profile and documents tell about, and where.
+//! The site of a business: the input of its profile, and the URLs of documents.
 
 use serde_json::Value;
 use ucp_core::{
@@ -10,40 +10,40 @@ use ucp_core::{
 
 use crate::offer::Offer;
 
-/// Where the published specification lives. Names below `dev.ucp` must point there (rule DISC-09).
+/// Root URL of the published specification. Names below `dev.ucp` must point there (rule DISC-09).
 pub const SPECIFICATION: &str = "https://ucp.dev";
 
-/// Where the specification of a release has a page or a schema.
+/// Returns the URL of a page or schema of the specification of a release.
 #[must_use]
 pub fn published_at(release: Release, path: &str) -> String {
     format!("{SPECIFICATION}/{release}/{path}")
 }
 
-/// The published description of REST.
+/// File name of the published description of REST.
 pub(crate) const OPENAPI: &str = "rest.openapi.json";
 
-/// The published description of MCP.
+/// File name of the published description of MCP.
 pub(crate) const OPENRPC: &str = "mcp.openrpc.json";
 
-/// What a profile tells about.
+/// The input of a profile.
 #[derive(Clone, Copy, Debug)]
 pub struct Site<'a> {
-    /// The address of the REST endpoint, without trailing slash; that of MCP is `mcp` below it.
+    /// URL of the REST endpoint, without trailing slash; that of MCP is `mcp` below it.
     pub endpoint: &'a str,
-    /// What can be asked.
+    /// The operations and capabilities that the business offers.
     pub offering: &'a Offering,
-    /// The names that the business uses in place of those in the operation table.
+    /// The names that the business uses instead of those in the operation table.
     pub names: &'a Names,
     /// The public keys of the business, as JSON Web Keys.
     pub keys: &'a [Value],
-    /// The payment handlers that the business takes.
+    /// The payment handlers that the business accepts.
     pub handlers: &'a [Declaration],
-    /// Other releases that are served, with the addresses of their profiles.
+    /// The other releases, each with the URL of its profile.
     pub supported_versions: &'a [(Release, String)],
 }
 
 impl Site<'_> {
-    /// The specification and the schema of a capability in a release.
+    /// Returns the URLs of the specification and the schema of a capability in a release.
     #[must_use]
     pub fn documents(&self, release: Release, offer: &Offer) -> (String, String) {
         let own = self.names.own(offer.name);
@@ -54,15 +54,15 @@ impl Site<'_> {
         )
     }
 
-    /// The specification of a service in a release.
+    /// Returns the URL of the specification of a service in a release.
     #[must_use]
     pub fn overview(&self, release: Release, service: &str) -> String {
         let own = self.names.own(service).and_then(|own| own.spec.clone());
         own.unwrap_or_else(|| published_at(release, "specification/overview"))
     }
 
-    /// The document that describes a transport of a service, by the name of the published one. What the specification does
-    /// not have is described here.
+    /// Returns the URL of the document that describes a transport of a service. `document` is the file name of the
+    /// published one; a service under a name of its own is described by the gateway's own document.
     #[must_use]
     pub fn description(&self, release: Release, service: &str, document: &str) -> String {
         match self.names.own(service) {

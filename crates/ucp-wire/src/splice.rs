@@ -1,7 +1,7 @@
-//! Putting JSON documents together from serialised parts.
+//! Assembly of JSON documents from serialized parts.
 //!
-//! Answers about products consist almost wholly of texts that were serialised before. A [`Document`] appends such texts
-//! and the few new values between them to one buffer, and keeps the commas right.
+//! Answers about products consist mostly of text that was serialized before. A [`Document`] appends such text and the
+//! few new values between it to one buffer, and inserts the commas.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -13,7 +13,7 @@ pub struct Document {
 }
 
 impl Document {
-    /// An empty document with room for `capacity` bytes.
+    /// Creates an empty document with room for `capacity` bytes.
     #[must_use]
     pub fn with_capacity(capacity: usize) -> Self {
         Self { text: String::with_capacity(capacity) }
@@ -50,7 +50,7 @@ impl Document {
         self
     }
 
-    /// Adds a serialised text: a value, or members without their braces.
+    /// Adds serialized text: a value, or members without their braces. Empty text adds nothing.
     pub fn raw(&mut self, text: &str) {
         if !text.is_empty() {
             self.separate();
@@ -63,25 +63,25 @@ impl Document {
         self.raw(&json(value));
     }
 
-    /// The finished text.
+    /// Returns the finished text.
     #[must_use]
     pub fn finish(self) -> String {
         self.text
     }
 }
 
-/// A value as JSON.
+/// Serializes a value as JSON.
 pub fn json(value: &(impl Serialize + ?Sized)) -> String {
     serde_json::to_string(value).unwrap_or_else(|error| unreachable!("wire types serialise: {error}"))
 }
 
-/// The members of an object as JSON, without its braces.
+/// Serializes the members of an object as JSON, without its braces.
 pub fn members(object: &impl Serialize) -> Box<str> {
     let text = json(object);
     text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or_default().into()
 }
 
-/// An object as the members it has.
+/// Converts a value to its members; no members if it is not an object.
 pub(crate) fn object(value: &impl Serialize) -> Map<String, Value> {
     match serde_json::to_value(value) {
         Ok(Value::Object(members)) => members,

@@ -1,11 +1,11 @@
 //! Release 2026-01-11: checkouts, with lists where later releases have maps.
 //!
-//! In the next one payment handlers stand in the envelope by name, what is shown of a card has a place of its own, and a
-//! purchase is completed with a list of instruments.
+//! Changes in the next release: payment handlers are in the envelope by name, the displayable details of a card are in
+//! `display`, and a checkout is completed with a list of instruments.
 //!
-//! The founding document of checkouts over MCP stands between the two releases: it names this one and maps capabilities
-//! and handlers by name in `ucp`. Its callers call operations as JSON-RPC methods, which the binding of the next one does
-//! not, so that what is answered to a direct call is written as that document has it.
+//! The founding document on checkouts over MCP is between the two releases: it names this one and has maps of
+//! capabilities and handlers by name in `ucp`. Its callers use operations as JSON-RPC methods, which the MCP binding of
+//! the next release does not offer, so the answers to direct calls are written in the form of that document.
 
 use std::{collections::HashMap, slice, sync::LazyLock};
 
@@ -48,14 +48,15 @@ static UPGRADE: Upgrade = Upgrade {
     kept: Kept { request: keep_stated, answer: |_, _| {} },
 };
 
-/// The `ucp` member of an answer, with capabilities one after the other.
+/// Returns the `ucp` member of an answer, with a list of capabilities.
 fn metadata(operation: Operation, active: &Active) -> Map<String, Value> {
     let named = |(name, version)| json!({ "name": name, "version": version });
     let capabilities: Value = active.relevant_to(operation.row().capability).map(named).collect();
     Map::from_iter([("version".to_owned(), RELEASE.date().into()), ("capabilities".to_owned(), capabilities)])
 }
 
-/// Callers may say most of it in either way, so that reading them has made this step already.
+/// Only the default of `selected` remains: `normalize` has rewritten the other differences already, because callers may
+/// use either spelling.
 fn request_up(operation: Operation, payload: &mut Map<String, Value>) {
     let instruments = object(payload, "payment").and_then(|payment| payment.get_mut("instruments")?.as_array_mut());
     if let Some([Value::Object(only)]) = instruments.map(Vec::as_mut_slice)
@@ -120,7 +121,7 @@ fn answer_down(_: Operation, answer: &mut Map<String, Value>) {
     }
 }
 
-/// Payment handlers one after the other, from lists by name.
+/// Converts payment handlers from lists by name to one list.
 fn listed(named: Map<String, Value>) -> Vec<Value> {
     let mut handlers = Vec::new();
     for (name, entries) in named {
@@ -143,7 +144,8 @@ fn listed(named: Map<String, Value>) -> Vec<Value> {
     handlers
 }
 
-/// Says which instrument is chosen beside them, and leaves those out that are no cards.
+/// Moves the choice of the instrument into `selected_instrument_id`, and removes instruments that are not complete
+/// cards.
 fn flatten_payment(document: &mut Map<String, Value>) {
     let Some(payment) = object(document, "payment") else { return };
     let mut selected = None;
@@ -166,7 +168,7 @@ fn flatten_payment(document: &mut Map<String, Value>) {
     }
 }
 
-/// Puts what is shown of a card beside its type, as far as it is of the form that the release has for it.
+/// Moves the displayable details of a card next to its type, if they have the form that the release requires.
 fn flatten_card(instrument: &mut Map<String, Value>) {
     if instrument.get("type").and_then(Value::as_str) != Some("card") {
         return;
@@ -184,7 +186,7 @@ fn flatten_card(instrument: &mut Map<String, Value>) {
     }
 }
 
-/// Whether the only instrument that pays was called the chosen one.
+/// Restores `selected` of a single instrument, which `request_up` sets to `true` if it is absent.
 fn keep_stated(payload: &Value, request: &mut Request) {
     if let Request::Sale(SaleRequest::CompleteCheckout(request)) = request
         && let [only] = request.tenders.as_mut_slice()
@@ -193,8 +195,8 @@ fn keep_stated(payload: &Value, request: &mut Request) {
     }
 }
 
-/// A checkout of 2026-01-11 as the founding document has it. Other documents stay as they are, and so do those that were
-/// signed: what the platform gets is what the signature is about.
+/// Rewrites a checkout of 2026-01-11 into the form of the founding document. Other documents are left unchanged, and so
+/// are signed ones, because the signature covers the document as sent.
 fn direct(document: String) -> String {
     let Ok(mut answer) = serde_json::from_str::<Value>(&document) else { return document };
     if answer.get("ap2").is_some() {
@@ -226,7 +228,7 @@ fn direct(document: String) -> String {
     answer.to_string()
 }
 
-/// A profile with one object per service, capabilities as an array, and payment handlers beside `ucp`.
+/// Builds a profile with one object per service, a list of capabilities, and payment handlers next to `ucp`.
 fn profile(dialect: &dyn Dialect, site: &Site<'_>) -> Value {
     let version = RELEASE.date();
     let binding = |service: &str, document: &str, endpoint: String| json!({ "schema": site.description(RELEASE, service, document), "endpoint": endpoint });
@@ -247,7 +249,7 @@ fn profile(dialect: &dyn Dialect, site: &Site<'_>) -> Value {
             "spec": spec,
             "schema": schema,
         });
-        // This release knows one parent per extension.
+        // This release allows one parent per extension.
         if let [parent, ..] = offer.extends {
             entry["extends"] = (*parent).into();
         }

@@ -1,7 +1,7 @@
 //! Release 2026-01-23: checkouts, with capabilities and payment handlers by name.
 //!
-//! In the next one discounts are below zero, there is a severity for what nobody can act on, circumstances and parameters
-//! of campaigns are given back, and products have their later names.
+//! Changes in the next release: discounts are negative, there is the severity `unrecoverable`, `context` and
+//! `attribution` are returned, and products have their later member names.
 
 use std::{collections::HashMap, sync::LazyLock};
 
@@ -42,10 +42,10 @@ static UPGRADE: Upgrade = Upgrade {
     kept: Kept { request: keep_stated, answer: |_, _| {} },
 };
 
-/// The types of totals that there are in older releases.
+/// The types of totals in older releases.
 const OLDER_TOTALS: [&str; 7] = ["subtotal", "items_discount", "discount", "fulfillment", "tax", "fee", "total"];
 
-/// The `ucp` member of an answer, with payment handlers.
+/// Returns the `ucp` member of an answer, with payment handlers.
 fn metadata(operation: Operation, active: &Active) -> Map<String, Value> {
     let mut metadata = pre_catalog::metadata(RELEASE, operation, active);
     metadata.insert("payment_handlers".to_owned(), Value::Object(Map::new()));
@@ -53,9 +53,9 @@ fn metadata(operation: Operation, active: &Active) -> Map<String, Value> {
 }
 
 fn request_up(_: Operation, payload: &mut Map<String, Value>) {
-    // There are no carts that a checkout could be made of.
+    // This release has no carts to make a checkout from.
     payload.shift_remove("cart_id");
-    // What a platform observed. Signals have names of their owners; what has none cannot be said.
+    // Observations of the platform. Signals have reverse-domain names; others cannot be expressed.
     if let Some(Value::Object(mut observed)) = payload.shift_remove("risk_signals") {
         observed.retain(|name, _| is_reverse_domain(name));
         if !observed.is_empty() {
@@ -100,7 +100,7 @@ fn answer_down(operation: Operation, answer: &mut Map<String, Value>) {
             variant.insert("input".to_owned(), inputs);
         }
     });
-    // Why there is nothing to return is told by the release itself.
+    // Messages of an answer without a resource are rewritten by the release itself (`no_resource`).
     if !is_failure(answer) {
         each_object(answer, "messages", |message| {
             if message.get("severity").is_some_and(|severity| severity == "unrecoverable") {
@@ -115,7 +115,7 @@ fn answer_down(operation: Operation, answer: &mut Map<String, Value>) {
     each_total(answer, &mut |total| {
         let kind = total.get("type").and_then(Value::as_str).unwrap_or_default();
         if !OLDER_TOTALS.contains(&kind) {
-            // The sum has to remain what it is.
+            // The totals must still add up.
             let below = total.get("amount").and_then(Value::as_i64).is_some_and(|amount| amount < 0);
             total.insert("type".to_owned(), if below { "discount" } else { "fee" }.into());
         }
@@ -138,7 +138,7 @@ fn answer_down(operation: Operation, answer: &mut Map<String, Value>) {
     }
 }
 
-/// Circumstances decide, and are not given back.
+/// Drops `context` as sent: this release uses it and does not return it.
 fn keep_stated(_: &Value, request: &mut Request) {
     if let Some(draft) = draft(request) {
         draft.context_stated = None;

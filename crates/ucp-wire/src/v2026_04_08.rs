@@ -1,7 +1,7 @@
 //! Release 2026-04-08: the first one with a catalog.
 //!
-//! In the next one consent is given per purpose with its origin, destinations say what they are, texts about deliveries
-//! may have several forms, and measures are integers.
+//! Changes in the next release: consent is given per purpose with its source, destinations have a type, descriptions of
+//! delivery options can have several formats, and measures are integers.
 
 use std::{collections::HashMap, sync::LazyLock};
 
@@ -85,7 +85,7 @@ static UPGRADE: Upgrade = Upgrade {
     kept: Kept { request: keep_stated, answer: keep_answered },
 };
 
-/// What destinations are, by the kind of the method.
+/// Types of destinations, by the type of the method.
 const ADDRESS: &str = "shipping_address";
 const PLACE: &str = "business_location";
 
@@ -127,7 +127,7 @@ fn answer_down(_: Operation, answer: &mut Map<String, Value>) {
     each_variant(answer, |variant| rewrite(variant, "unit_price", |stated| older(&stated)));
 }
 
-/// Consent as it was stated: also for purposes that the next release has no names for.
+/// Restores consent as sent, including purposes that the next release has no names for.
 fn keep_stated(payload: &Value, request: &mut Request) {
     let Some(Draft { buyer: Some(buyer), .. }) = draft(request) else { return };
     if let Some(stated) = payload["buyer"].get("consent") {
@@ -135,7 +135,7 @@ fn keep_stated(payload: &Value, request: &mut Request) {
     }
 }
 
-/// Consent as it is kept, and unit prices as merchants state them, which are not always whole steps of one unit.
+/// Restores consent as stored, and unit prices as stated by merchants, which are not always whole steps of one unit.
 fn keep_answered(answer: &Answer, body: &mut Map<String, Value>) {
     let buyer = match answer {
         Answer::Cart(view) => view.cart.draft.buyer.as_ref(),
@@ -155,7 +155,7 @@ fn keep_answered(answer: &Answer, body: &mut Map<String, Value>) {
     });
 }
 
-/// The unit prices of the variants in an answer, in their order.
+/// Returns the unit prices of the variants in an answer, in their order.
 fn unit_prices(answer: &Answer) -> Vec<Option<&product::UnitPrice>> {
     fn listed(listing: &Listing) -> impl Iterator<Item = Option<&product::UnitPrice>> {
         listing.variants.iter().map(|listed| listing.product.variants[listed.position].unit_price.as_ref())
@@ -170,7 +170,7 @@ fn unit_prices(answer: &Answer) -> Vec<Option<&product::UnitPrice>> {
     }
 }
 
-/// Says a member otherwise, or leaves it out where that is not possible.
+/// Replaces the value of a member, or removes the member if it cannot be converted.
 fn rewrite(members: &mut Map<String, Value>, name: &str, otherwise: impl FnOnce(Value) -> Option<Value>) {
     let Some(value) = members.get_mut(name) else { return };
     match otherwise(value.take()) {

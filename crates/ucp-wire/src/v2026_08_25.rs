@@ -1,6 +1,7 @@
 //! Release 2026-08-25: measures are integers with a scale, so that no float is left in prices.
 //!
-//! Profiles name the keys twice: `keys` is where this release looks for them, `signing_keys` where older ones do.
+//! Profiles contain the keys twice: in `keys`, where this release looks for them, and in `signing_keys`, where older
+//! ones do.
 
 use std::{collections::HashMap, sync::LazyLock};
 
@@ -35,7 +36,7 @@ pub struct V2026_08_25;
 
 const VERSION: &str = Release::V2026_08_25.date();
 
-/// What this release calls mandates.
+/// Name of the mandate capability in this release.
 const PAYMENT_AP2_MANDATE: &str = "dev.ucp.common.payment.ap2_mandate";
 
 const OFFERS: &[Offer] = &[

@@ -1,6 +1,6 @@
 //! The catalog on the wire: search, lookup and `get_product`.
 //!
-//! Products are written in parts, once each, and answers are spliced together from the parts (see
+//! The JSON of each product is serialized in parts, once, and answers are spliced together from these parts (see
 //! [`ucp_core::rendering`]).
 
 pub(crate) mod request;

@@ -1,6 +1,6 @@
-//! What platforms ask of the catalog.
+//! Catalog requests on the wire, and their conversion to domain requests.
 //!
-//! The spellings of this project's founding documents, which are older, are taken in every release.
+//! The older spellings of the founding documents are accepted in every release.
 
 use schemars::JsonSchema;
 use serde::{
@@ -14,31 +14,31 @@ use ucp_core::{
     money::Amount,
 };
 
-/// A search, in the domain's words.
+/// Converts the payload of a search to a domain request.
 ///
 /// # Errors
-/// What the schema does not see.
+/// A value that the schema accepts and the wire type does not.
 pub(crate) fn search(payload: Value, languages: &[String]) -> Result<search::Request, Refusal> {
     Ok(parsed::<SearchRequest>(payload)?.into_domain(languages))
 }
 
-/// A lookup, in the domain's words.
+/// Converts the payload of a lookup to a domain request.
 ///
 /// # Errors
-/// What the schema does not see.
+/// A value that the schema accepts and the wire type does not.
 pub(crate) fn lookup(payload: Value, languages: &[String]) -> Result<lookup::Request, Refusal> {
     Ok(parsed::<LookupRequest>(payload)?.into_domain(languages))
 }
 
-/// What a product page is asked, in the domain's words.
+/// Converts the payload of `get_product` to a domain request.
 ///
 /// # Errors
-/// What the schema does not see.
+/// A value that the schema accepts and the wire type does not.
 pub(crate) fn product(payload: Value, languages: &[String]) -> Result<detail::Request, Refusal> {
     Ok(parsed::<ProductRequest>(payload)?.into_domain(languages))
 }
 
-/// A payload as its wire type. What the schema accepts parses, so that a failure here is one the schema cannot see.
+/// Deserializes a payload. It passed the schema, so a failure is one that the schema cannot express.
 fn parsed<T: DeserializeOwned>(payload: Value) -> Result<T, Refusal> {
     serde_json::from_value(payload)
         .map_err(|error| Refusal::invalid("$", format!("The request cannot be read: {error}.")))
@@ -56,7 +56,7 @@ pub(crate) fn modernize(payload: &mut Value) {
     }
 }
 
-/// Rewrites the older spellings of circumstances: `context.country` and `context.region`.
+/// Rewrites the older spellings of the context: `context.country` and `context.region`.
 pub(crate) fn modernize_context(payload: &mut Value) {
     if let Some(context) = payload.get_mut("context").and_then(Value::as_object_mut) {
         rename(context, "country", "address_country");
@@ -64,7 +64,7 @@ pub(crate) fn modernize_context(payload: &mut Value) {
     }
 }
 
-/// Gives a member its present name, unless that is there already.
+/// Renames a member, unless the new name is there already.
 pub(crate) fn rename(object: &mut Map<String, Value>, old: &str, new: &str) {
     if !object.contains_key(new)
         && let Some(value) = object.shift_remove(old)
@@ -73,7 +73,7 @@ pub(crate) fn rename(object: &mut Map<String, Value>, old: &str, new: &str) {
     }
 }
 
-/// What to search for. Needs a `query` that is not blank or at least one filter.
+/// A catalog search. Needs a `query` that is not blank or at least one filter.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(
     rename = "SearchRequest",
@@ -84,11 +84,11 @@ pub(crate) fn rename(object: &mut Map<String, Value>, old: &str, new: &str) {
     example = json!({ "query": "blue running shoes", "filters": { "price": { "max": 15000 } }, "pagination": { "limit": 3 } })
 )]
 pub(crate) struct SearchRequest {
-    /// The words to look for.
+    /// The words to search for.
     #[serde(default)]
     #[schemars(length(max = 4_096))]
     query: Option<String>,
-    /// The buyer's circumstances.
+    /// Hints about the buyer.
     #[serde(default)]
     #[schemars(with = "Option<ContextRequest>")]
     context: Option<Context>,
@@ -98,25 +98,25 @@ pub(crate) struct SearchRequest {
     #[expect(dead_code, reason = "part of the shape; never decides about an answer")]
     #[serde(default)]
     attribution: Option<Attribution>,
-    /// What products have to be.
+    /// Filters on the products.
     #[serde(default)]
     filters: Option<SearchFilters>,
-    /// Which page.
+    /// The page to return.
     #[serde(default)]
     pagination: Option<Pagination>,
 }
 
-/// What to look up.
+/// A lookup of products and variants by ID.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "LookupRequest", example = json!({ "ids": ["prod_abc123", "TMX-GRN-11"], "context": { "currency": "EUR" } }))]
 pub(crate) struct LookupRequest {
-    /// Product ids, variant ids, SKUs, handles and barcodes, in any mixture; at most 100 different ones.
+    /// Product IDs, variant IDs, SKUs, handles and barcodes, in any mixture; at most 100 different ones.
     #[schemars(length(min = 1))]
     ids: Vec<String>,
-    /// What variants have to be; applied to what the identifiers name.
+    /// Filters on the variants that the IDs name.
     #[serde(default)]
     filters: Option<SearchFilters>,
-    /// The buyer's circumstances.
+    /// Hints about the buyer.
     #[serde(default)]
     #[schemars(with = "Option<ContextRequest>")]
     context: Option<Context>,
@@ -128,27 +128,28 @@ pub(crate) struct LookupRequest {
     attribution: Option<Attribution>,
 }
 
-/// Which product, and what the buyer chose so far.
+/// A request for one product in full, with the options that the buyer selected so far.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(
     rename = "GetProductRequest",
     example = json!({ "id": "prod_abc123", "selected": [{ "name": "Color", "label": "Blue" }], "preferences": ["Color", "Size"] })
 )]
 pub(crate) struct ProductRequest {
-    /// A product id or a variant id.
+    /// A product ID or a variant ID.
     id: String,
-    /// The buyer's choices so far, at most one per option. A variant id overrules them.
+    /// The buyer's choices so far, at most one per option. A variant ID overrules them.
     #[serde(default)]
     #[schemars(length(max = 100))]
     selected: Option<Vec<SelectedOption>>,
-    /// Names of options, the most important first. When no variant has all choices, the last one named is given up first.
+    /// Names of options, the most important first. If no variant has all choices, the choice of the last option is
+    /// dropped first.
     #[serde(default)]
     #[schemars(length(max = 100))]
     preferences: Option<Vec<String>>,
-    /// What variants have to be; applied after the choices.
+    /// Filters on the variants, applied after the choices.
     #[serde(default)]
     filters: Option<SearchFilters>,
-    /// The buyer's circumstances.
+    /// Hints about the buyer.
     #[serde(default)]
     #[schemars(with = "Option<ContextRequest>")]
     context: Option<Context>,
@@ -160,10 +161,10 @@ pub(crate) struct ProductRequest {
     attribution: Option<Attribution>,
 }
 
-/// The buyer's circumstances, as hints: they choose language and currency where the shop has them.
+/// Hints about the buyer. They select language and currency if the shop has them.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 pub(crate) struct Context {
-    /// The country, best as ISO 3166-1 alpha-2 code.
+    /// The country, preferably as ISO 3166-1 alpha-2 code.
     #[serde(default)]
     pub(crate) address_country: Option<String>,
     /// The region of the country.
@@ -172,31 +173,31 @@ pub(crate) struct Context {
     /// The postal code.
     #[serde(default)]
     pub(crate) postal_code: Option<String>,
-    /// What the buyer is after, in free words.
+    /// The buyer's intent, as free text.
     #[serde(default)]
     pub(crate) intent: Option<String>,
     /// The language to answer in, as BCP 47 tag; overrules `Accept-Language`.
     #[serde(default)]
     pub(crate) language: Option<String>,
-    /// The currency to show prices in, as ISO 4217 code; also the denomination of price filters.
+    /// The currency to show prices in, as ISO 4217 code; also the currency of price filters.
     #[serde(default)]
     pub(crate) currency: Option<String>,
-    /// Claims about benefits the buyer is entitled to. Unknown ones are ignored.
+    /// Claims about benefits that the buyer is entitled to. Unknown ones are ignored.
     #[serde(default)]
     pub(crate) eligibility: Option<Vec<Claim>>,
 }
 
-/// The buyer's circumstances, as hints: they choose language and currency where the shop has them.
+/// Hints about the buyer. They select language and currency if the shop has them.
 #[expect(dead_code, reason = "states a shape and is never built")]
 #[derive(Debug, JsonSchema)]
 #[schemars(rename = "Context")]
 pub(crate) struct ContextRequest {
     #[serde(flatten)]
     hints: Context,
-    /// A place of the business that the buyer prefers, by the business's identifier.
+    /// ID of a location of the business that the buyer prefers.
     #[serde(default)]
     location: Option<String>,
-    /// The payment handlers that the buyer prefers, the most wanted first.
+    /// The payment handlers that the buyer prefers, in order of preference.
     #[serde(default)]
     payment: Option<Vec<PreferredHandler>>,
 }
@@ -205,21 +206,21 @@ pub(crate) struct ContextRequest {
 #[expect(dead_code, reason = "states a shape and is never built")]
 #[derive(Debug, JsonSchema)]
 struct PreferredHandler {
-    /// Its reverse-domain name.
+    /// Reverse-domain name of the handler.
     #[schemars(regex(pattern = r"^[a-z](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9_-]*[a-z0-9_])?)+$"))]
     handler: String,
-    /// The types of instruments that the buyer prefers there, the most wanted first.
+    /// The instrument types that the buyer prefers, in order of preference.
     #[serde(default)]
     types: Option<Vec<String>>,
 }
 
-/// A claim, by reverse-domain name.
+/// A claim, as a reverse-domain name.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(inline)]
 #[serde(transparent)]
 pub(crate) struct Claim(pub(crate) Value);
 
-/// What the platform observed about the buyer's environment, by reverse-domain name.
+/// Observations of the platform about the buyer's environment, by reverse-domain name.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Signals {
     #[expect(dead_code, reason = "signals are opaque here")]
@@ -235,24 +236,25 @@ struct Attribution {
     parameters: Map<String, Value>,
 }
 
-/// Filters; all of them have to hold for one and the same variant.
+/// Filters; one and the same variant has to pass all of them.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 struct SearchFilters {
-    /// Categories, any of which will do, by `value` or by the beginning of a path such as `Footwear > Running`.
+    /// Categories, at least one of which has to match, by `value` or by the beginning of a path such as `Footwear >
+    /// Running`.
     #[serde(default)]
     #[schemars(length(max = 100))]
     categories: Option<Vec<String>>,
-    /// Bounds for the price.
+    /// Range of the price.
     #[serde(default)]
     price: Option<PriceFilter>,
-    /// Whether to leave out what cannot be bought now.
+    /// `true` to leave out variants that cannot be bought now.
     #[serde(default)]
     available: Option<bool>,
     #[serde(flatten)]
     others: Map<String, Value>,
 }
 
-/// Bounds for the price of a variant, both inclusive, in minor units of `context.currency`.
+/// Range of the price of a variant, both bounds inclusive, in minor units of `context.currency`.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct PriceFilter {
     /// The lowest price.
@@ -263,23 +265,23 @@ struct PriceFilter {
     max: Option<Amount>,
 }
 
-/// Which page.
+/// The page to return.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[schemars(rename = "PaginationRequest")]
 struct Pagination {
     /// The cursor of an earlier answer to the same query.
     #[serde(default)]
     cursor: Option<String>,
-    /// How many products to return at once, 10 when absent; more than 50 are never returned.
+    /// Maximum number of products per page, 10 if absent; more than 50 are never returned.
     #[serde(default, deserialize_with = "limit")]
     #[schemars(range(min = 1))]
     limit: Option<u64>,
 }
 
-/// A page size.
+/// Deserializes a page size. Integers beyond `u64` become `u64::MAX`.
 pub(crate) fn limit<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
     let number = Number::deserialize(deserializer)?;
-    // A limit beyond what an integer can hold is still a limit: it is clamped like any other.
+    // A limit beyond the range of an integer is still a limit: it is clamped like any other.
     let whole = number
         .as_u64()
         .or_else(|| number.as_f64().filter(|float| float.fract() == 0.0 && *float >= 1.0).map(|_| u64::MAX));

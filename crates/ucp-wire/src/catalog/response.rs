@@ -1,4 +1,4 @@
-//! Writing answers about the catalog. [`shape`](super::shape) says what the result looks like.
+//! Encoding of answers about the catalog. [`shape`](super::shape) holds the schemas of the result.
 
 use ucp_core::{
     catalog::{
@@ -21,7 +21,7 @@ use super::{
 };
 use crate::splice::{Document, json, members};
 
-/// About how long a variant is.
+/// Estimated length of a variant, in bytes.
 const VARIANT: usize = 1_024;
 
 /// Adds the members of an answer to `search_catalog`.
@@ -62,7 +62,7 @@ pub(crate) fn get_product(root: &mut Document, detail: &Detail) {
     notes(root, &detail.messages);
 }
 
-/// About how long a list of products will be, rather too much than too little.
+/// Estimates the length of a list of products in bytes, rather too large than too small.
 pub(crate) fn expected_listings(listings: &[Listing]) -> usize {
     let listed = |listing: &Listing| {
         let rendering = rendering(&listing.product);
@@ -71,10 +71,10 @@ pub(crate) fn expected_listings(listings: &[Listing]) -> usize {
     listings.iter().map(listed).sum()
 }
 
-/// About how long a product in full will be, rather too much than too little.
+/// Estimates the length of a product in full in bytes, rather too large than too small.
 pub(crate) fn expected_detail(detail: &Detail) -> usize {
     let rendering = rendering(&detail.product);
-    // Signals are longer than the values they stand beside.
+    // Signals are longer than the values they are added to.
     let variant = detail
         .variants
         .first()
@@ -158,7 +158,7 @@ fn options(product: &product::Product) -> Vec<ProductOption<'_>> {
         .collect()
 }
 
-/// What is the same in every answer about a product.
+/// Returns the members that are the same in every answer about a product.
 fn product_members(product: &product::Product) -> ProductMembers<'_> {
     ProductMembers {
         id: &product.id,
@@ -177,7 +177,7 @@ fn product_members(product: &product::Product) -> ProductMembers<'_> {
     }
 }
 
-/// The variant at `position`.
+/// Returns the members of the variant at `position`.
 fn variant(product: &product::Product, position: usize) -> VariantMembers<'_> {
     let variant = &product.variants[position];
     VariantMembers {

@@ -1,7 +1,7 @@
-//! The shapes of answers about the catalog.
+//! Shapes of answers about the catalog.
 //!
-//! Some of these types are written out ([`ProductMembers`], [`VariantMembers`]); the ones that compose them only state a
-//! shape, because answers are spliced from serialised parts.
+//! [`ProductMembers`], [`VariantMembers`] and the types of single members are serialized; the types that compose them
+//! only define a schema, because answers are spliced together from serialized parts.
 #![expect(dead_code, reason = "composing types state shapes and are never built")]
 
 use std::borrow::Cow;
@@ -23,22 +23,22 @@ use crate::envelope::Success;
 #[schemars(rename = "SearchResponse")]
 pub(crate) struct SearchResponse {
     pub(crate) ucp: Success<'static>,
-    /// The products, the best match first.
+    /// The products, best match first.
     pub(crate) products: Vec<Product>,
     pub(crate) pagination: Pagination<'static>,
-    /// Notes.
+    /// Messages about the search.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) messages: Option<Vec<Message>>,
 }
 
-/// Products that the identifiers of a request name.
+/// Products that the IDs of a request name.
 #[derive(Debug, JsonSchema)]
 #[schemars(rename = "LookupResponse")]
 pub(crate) struct LookupResponse {
     pub(crate) ucp: Success<'static>,
-    /// Each product once.
+    /// The products, each once.
     pub(crate) products: Vec<LookupProduct>,
-    /// Notes; `not_found` with the identifier as content for each one that names nothing.
+    /// Messages; `not_found` for each ID that names nothing, with the ID as content.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) messages: Option<Vec<Message>>,
 }
@@ -49,58 +49,58 @@ pub(crate) struct LookupResponse {
 pub(crate) struct ProductResponse {
     pub(crate) ucp: Success<'static>,
     pub(crate) product: DetailProduct,
-    /// Notes.
+    /// Messages about the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) messages: Option<Vec<Message>>,
 }
 
-/// Which page this is.
+/// Position of a page in the result.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Pagination<'a> {
-    /// The cursor of the next page; present if and only if there is one.
+    /// Cursor of the next page; present if and only if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) cursor: Option<&'a str>,
-    /// Whether there is a next page.
+    /// `true` if there is a next page.
     pub(crate) has_next_page: bool,
-    /// How many there are in all.
+    /// Number of results on all pages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) total_count: Option<u64>,
 }
 
-/// What is the same in every answer about a product.
+/// The members that are the same in every answer about a product.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct ProductMembers<'a> {
-    /// The identifier of the product.
+    /// ID of the product.
     pub(crate) id: &'a str,
-    /// A name for addresses.
+    /// Name of the product for use in URLs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) handle: Option<&'a str>,
-    /// The name.
+    /// Title of the product.
     pub(crate) title: &'a str,
-    /// What it is.
+    /// Description of the product.
     pub(crate) description: &'a Description,
-    /// Its page in the shop.
+    /// URL of the product page in the shop.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("format" = "uri"))]
     pub(crate) url: Option<&'a str>,
-    /// Where it stands in one or more taxonomies.
+    /// Categories of the product, in one or more taxonomies.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub(crate) categories: &'a [Category],
-    /// What its variants cost, all of them.
+    /// Price range of all variants.
     pub(crate) price_range: PriceRange,
-    /// What its variants cost before reductions.
+    /// Range of list prices, before reductions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) list_price_range: Option<PriceRange>,
-    /// Pictures; the first one stands for the product.
+    /// Images and other media; the first one represents the product.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub(crate) media: &'a [Media],
-    /// What buyers think of it.
+    /// Aggregated rating by buyers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) rating: Option<&'a Rating>,
     /// Tags.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub(crate) tags: &'a [String],
-    /// What the merchant keeps beside the standard model.
+    /// Data of the merchant outside of the standard model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) metadata: Option<&'a Map<String, Value>>,
     #[serde(flatten)]
@@ -111,54 +111,54 @@ pub(crate) struct ProductMembers<'a> {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Variant")]
 pub(crate) struct VariantMembers<'a> {
-    /// The identifier of the variant; what carts and checkouts take.
+    /// ID of the variant, for carts and checkouts.
     pub(crate) id: &'a str,
     /// The merchant's stock keeping unit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) sku: Option<&'a str>,
-    /// Industry-standard codes.
+    /// Industry-standard product codes.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub(crate) barcodes: &'a [Barcode],
-    /// A name for addresses.
+    /// Name of the variant for use in URLs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) handle: Option<&'a str>,
-    /// The name.
+    /// Title of the variant.
     pub(crate) title: &'a str,
-    /// What it is.
+    /// Description of the variant.
     pub(crate) description: &'a Description,
-    /// Its page in the shop.
+    /// URL of the variant's page in the shop.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("format" = "uri"))]
     pub(crate) url: Option<&'a str>,
-    /// Categories beside those of the product.
+    /// Categories besides those of the product.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub(crate) categories: &'a [Category],
-    /// What it costs.
+    /// Price of the variant.
     pub(crate) price: Price,
-    /// What it cost before a reduction.
+    /// Price before a reduction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) list_price: Option<Price>,
-    /// What a standard quantity of it costs.
+    /// Price of a standard quantity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) unit_price: Option<UnitPrice<'a>>,
-    /// Whether it can be bought.
+    /// Availability for purchase.
     pub(crate) availability: &'a Availability,
-    /// Its value on every option.
+    /// Selected value of every option.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub(crate) options: Cow<'a, [SelectedOption]>,
-    /// Pictures of it.
+    /// Images and other media of the variant.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub(crate) media: &'a [Media],
-    /// What buyers think of it.
+    /// Aggregated rating by buyers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) rating: Option<&'a Rating>,
     /// Tags.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub(crate) tags: &'a [String],
-    /// What the merchant keeps beside the standard model.
+    /// Data of the merchant outside of the standard model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) metadata: Option<&'a Map<String, Value>>,
-    /// Who sells it.
+    /// Seller of the variant.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) seller: Option<&'a Seller>,
     #[serde(flatten)]
@@ -171,7 +171,7 @@ pub(crate) struct VariantMembers<'a> {
 pub(crate) struct Product {
     #[serde(flatten)]
     pub(crate) members: ProductMembers<'static>,
-    /// The options along which its variants differ.
+    /// The options in which the variants differ.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) options: Option<Vec<ProductOption<'static>>>,
     /// The featured variant.
@@ -179,37 +179,37 @@ pub(crate) struct Product {
     pub(crate) variants: Vec<VariantMembers<'static>>,
 }
 
-/// A product with the variants that identifiers of the request led to.
+/// A product with the variants that the IDs of the request name.
 #[derive(Debug, JsonSchema)]
 #[schemars(rename = "LookupProduct")]
 pub(crate) struct LookupProduct {
     #[serde(flatten)]
     pub(crate) members: ProductMembers<'static>,
-    /// The options along which its variants differ.
+    /// The options in which the variants differ.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) options: Option<Vec<ProductOption<'static>>>,
-    /// The variants that identifiers led to.
+    /// The variants that the IDs name.
     #[schemars(length(min = 1))]
     pub(crate) variants: Vec<LookupVariant>,
 }
 
-/// A variant, and which identifiers led to it.
+/// A variant with the IDs of the request that name it.
 #[derive(Debug, JsonSchema)]
 #[schemars(rename = "LookupVariant")]
 pub(crate) struct LookupVariant {
     #[serde(flatten)]
     pub(crate) members: VariantMembers<'static>,
-    /// The identifiers of the request that led to this variant.
+    /// The IDs of the request that name this variant.
     #[schemars(length(min = 1))]
     pub(crate) inputs: Vec<InputCorrelation<'static>>,
 }
 
-/// How an identifier of the request led to a variant.
+/// The relation of an ID of the request to a variant.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct InputCorrelation<'a> {
-    /// The identifier as sent.
+    /// The ID as sent.
     pub(crate) id: &'a str,
-    /// `exact` for an identifier of this variant, `featured` for one of its product.
+    /// `exact` for an ID of this variant, `featured` for an ID of its product.
     #[serde(rename = "match")]
     pub(crate) kind: &'static str,
 }
@@ -220,10 +220,10 @@ pub(crate) struct InputCorrelation<'a> {
 pub(crate) struct DetailProduct {
     #[serde(flatten)]
     pub(crate) members: ProductMembers<'static>,
-    /// The options, with what choosing each value would lead to.
+    /// The options, each value with signals about the result of choosing it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) options: Option<Vec<DetailOption<'static>>>,
-    /// The effective selection: what is left of the request's choices, or the featured variant's own values.
+    /// The effective selection: the request's choices that could be kept, or the featured variant's own values.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) selected: Option<Vec<SelectedOption>>,
     /// The variants that match the effective selection, the featured one first.
@@ -231,12 +231,12 @@ pub(crate) struct DetailProduct {
     pub(crate) variants: Vec<VariantMembers<'static>>,
 }
 
-/// An option along which variants differ.
+/// An option in which variants differ.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct ProductOption<'a> {
-    /// The name, such as `Size`.
+    /// Name of the option, such as `Size`.
     pub(crate) name: &'a str,
-    /// The values.
+    /// Values of the option.
     #[schemars(length(min = 1))]
     pub(crate) values: Vec<OptionValue<'a>>,
 }
@@ -244,33 +244,33 @@ pub(crate) struct ProductOption<'a> {
 /// A value of an option.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct OptionValue<'a> {
-    /// The identifier, the same in every language.
+    /// ID of the value, the same in every language.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) id: Option<&'a str>,
-    /// The label, such as `Large`.
+    /// Label of the value, such as `Large`.
     pub(crate) label: &'a str,
 }
 
 /// An option with signals on its values.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct DetailOption<'a> {
-    /// The name, such as `Size`.
+    /// Name of the option, such as `Size`.
     pub(crate) name: &'a str,
-    /// The values.
+    /// Values of the option.
     #[schemars(length(min = 1))]
     pub(crate) values: Vec<DetailOptionValue<'a>>,
 }
 
-/// A value of an option, and what choosing it would lead to.
+/// A value of an option, with signals about the result of choosing it.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct DetailOptionValue<'a> {
-    /// The identifier, the same in every language.
+    /// ID of the value, the same in every language.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) id: Option<&'a str>,
-    /// The label, such as `Large`.
+    /// Label of the value, such as `Large`.
     pub(crate) label: &'a str,
-    /// Whether a variant with this value, and all other choices as they are, can be bought.
+    /// `true` if a variant with this value and all other choices can be bought.
     pub(crate) available: bool,
-    /// Whether there is such a variant at all.
+    /// `true` if a variant with this value and all other choices exists.
     pub(crate) exists: bool,
 }

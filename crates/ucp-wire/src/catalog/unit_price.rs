@@ -1,8 +1,8 @@
 //! The price of a standard quantity, with quantities as integers (UCP *Unit Price*, *Measure*, *Unit*).
 //!
 //! Merchants state quantities as decimals in units of their own spelling. Here a quantity is an integer count of
-//! `10^-scale` of a unit, and both quantities of a unit price are in one unit. The conversion is exact; where it cannot
-//! be, there is no unit price, because a rounded one would no longer follow from the price.
+//! `10^-scale` of a unit, and both quantities of a unit price are in one unit. Only exact conversions are made: a
+//! rounded unit price would no longer follow from the price, so it is left out.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -12,31 +12,31 @@ use ucp_core::{
     money::{Amount, Currency, MAX_AMOUNT},
 };
 
-/// The finest step of a quantity: `10^-15` of its unit.
+/// Maximum scale of a quantity: steps of `10^-15` of its unit.
 const MAX_SCALE: u32 = 15;
 
 /// The price of a standard quantity.
 #[derive(Debug, PartialEq, Serialize, JsonSchema)]
 pub(crate) struct UnitPrice<'a> {
-    /// The price of the reference quantity, in minor units of `currency`.
+    /// Price of the reference quantity, in minor units of `currency`.
     amount: Amount,
-    /// The currency, that of the price.
+    /// Currency of the unit price, the same as that of the price.
     currency: Currency,
-    /// How much the package holds.
+    /// Quantity that the package holds.
     measure: Measure<'a>,
-    /// The quantity the price is for, in the unit of `measure`.
+    /// Quantity that the price is for, in the unit of `measure`.
     reference: Measure<'a>,
 }
 
 /// A quantity.
 #[derive(Debug, PartialEq, Serialize, JsonSchema)]
 struct Measure<'a> {
-    /// How many steps of `10^-scale` of the unit.
+    /// Number of steps of `10^-scale` of the unit.
     #[schemars(range(min = 1, max = 9_007_199_254_740_991_i64))]
     value: i64,
-    /// The unit: a UN/CEFACT Recommendation 20 code, or the merchant's own word for a unit that has none here.
+    /// The unit: a UN/CEFACT Recommendation 20 code, or the merchant's own text for a unit without a known code.
     unit: &'a str,
-    /// How fine the steps are; whole units when absent.
+    /// Scale of `value`; 0 (whole units) if absent.
     #[serde(skip_serializing_if = "is_zero")]
     #[schemars(range(max = 15))]
     scale: u32,
@@ -50,7 +50,7 @@ const fn is_zero(scale: &u32) -> bool {
 }
 
 impl<'a> UnitPrice<'a> {
-    /// The same unit price, or `None` where it cannot be said exactly.
+    /// Converts a unit price, or returns `None` if it cannot be expressed exactly.
     pub(crate) fn exact(price: &'a product::UnitPrice) -> Option<Self> {
         let (measure, reference) = (Unit::of(&price.measure.unit), Unit::of(&price.reference.unit));
         let shift = measure.shift_to(&reference)?;
@@ -63,8 +63,8 @@ impl<'a> UnitPrice<'a> {
     }
 }
 
-/// A unit price as releases before this one state it: quantities as decimals in units of the merchant's spelling, the
-/// reference as a whole number. `None` where it is none, or its reference is not whole.
+/// Converts a unit price to the form of releases before 2026-08-25: quantities as decimals in units of the merchant's
+/// spelling, the reference as a whole number. Returns `None` if `stated` is malformed or its reference is not whole.
 pub(crate) fn older(stated: &Value) -> Option<Value> {
     let mut price = stated.as_object()?.clone();
     for name in ["measure", "reference"] {
@@ -84,14 +84,14 @@ pub(crate) fn older(stated: &Value) -> Option<Value> {
     Some(Value::Object(price))
 }
 
-/// What is measured.
+/// A physical dimension. Units are converted only within one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Dimension {
     Mass,
     Volume,
     Length,
     Area,
-    /// Not converted into anything else.
+    /// No conversion to other units.
     Single,
 }
 
@@ -121,10 +121,10 @@ const UNITS: &[(&[&str], &str, Dimension, i32)] = &[
     (&["each", "ea"], EACH, Single, 0),
 ];
 
-/// The code of one thing, which cannot be divided.
+/// Code of a single item, which cannot be divided.
 const EACH: &str = "C62";
 
-/// A unit as the merchant writes it, and its code.
+/// A unit as the merchant writes it, with its code.
 #[derive(Debug)]
 struct Unit<'a> {
     text: &'a str,
@@ -141,13 +141,14 @@ impl<'a> Unit<'a> {
         Self { text, code, dimension, power }
     }
 
-    /// By which power of ten a quantity in this unit is multiplied to be one in another, if it is one of ten.
+    /// Returns the power of ten that converts quantities in this unit to another, or `None` if they cannot be
+    /// converted.
     fn shift_to(&self, other: &Self) -> Option<i32> {
         let related = self.dimension == other.dimension && self.dimension != Single;
         (related || self.code == other.code).then_some(self.power - other.power)
     }
 
-    /// A quantity in this unit.
+    /// Expresses a quantity in this unit. Returns `None` if it is out of range, or a fraction of single items.
     fn holding(&self, quantity: Decimal) -> Option<Measure<'a>> {
         let (value, scale) = quantity.steps()?;
         let divisible = scale == 0 || self.code != EACH;
@@ -163,7 +164,7 @@ struct Decimal {
 }
 
 impl Decimal {
-    /// The decimal that a JSON number is written as.
+    /// Parses the decimal notation of a JSON number.
     fn of(number: &Number) -> Option<Self> {
         let text = number.to_string();
         let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((&text, "0"));
@@ -175,12 +176,13 @@ impl Decimal {
         })
     }
 
-    /// The same times a power of ten.
+    /// Multiplies by a power of ten.
     const fn shifted(self, by: i32) -> Self {
         Self { digits: self.digits, power: self.power.saturating_add(by) }
     }
 
-    /// The number as so many steps of `10^-scale`, as coarse as can be; `None` unless it is positive and within bounds.
+    /// Returns the number as a count of steps of `10^-scale` with the smallest possible scale, or `None` unless it is
+    /// positive and in range.
     fn steps(self) -> Option<(i64, u32)> {
         let Self { mut digits, mut power } = self;
         if digits <= 0 {

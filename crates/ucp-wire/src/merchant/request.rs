@@ -1,8 +1,9 @@
-//! What platforms ask of a directory.
+//! Directory requests on the wire, and their conversion to domain requests.
 //!
-//! The schemas say everything that is refused. What goes beyond the shape of a request is judged by the domain, which says
-//! better what would be accepted: such keywords are named in `x-left-to-domain` ([`crate::schema`]). Filters that nobody
-//! here knows are told to it by name: left alone they would find more than was asked for. Requests hold addresses of buyers, so that nothing of one is repeated in an error.
+//! The schemas describe everything that is refused. Constraints beyond the shape of a request are checked by the
+//! domain, which gives better hints about accepted values: their keywords are named in `x-left-to-domain`
+//! ([`crate::schema`]). Unknown filters are passed to the domain by name: ignoring them would find more than was asked
+//! for. Requests hold addresses of buyers, so errors never repeat a value.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, de::DeserializeOwned};
@@ -19,16 +20,16 @@ use ucp_core::{
 
 use crate::catalog::request::{self as catalog, ContextRequest, Signals};
 
-/// A category none of whose parts is blank: of each something is neither `>` nor white space, as Unicode has it.
+/// Pattern of a category without blank parts: each part has a character that is neither `>` nor Unicode white space.
 const CATEGORY: &str = concat!(
     r"^[^>]*[^>\u0009-\u000d\u0020\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000][^>]*",
     r"(>[^>]*[^>\u0009-\u000d\u0020\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000][^>]*)*$"
 );
 
-/// A reverse-domain name.
+/// Pattern of a reverse-domain name.
 const AMENITY: &str = r"^[a-z](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9_-]*[a-z0-9_])?)+$";
 
-/// An instant of RFC 3339 before the year 9999, in the calendar: days of months, leap years and all.
+/// Pattern of an RFC 3339 instant before the year 9999, with valid days of months and leap years.
 const INSTANT: &str = concat!(
     r"^(?:(?:[0-8][0-9]{3}|9[0-8][0-9]{2}|99[0-8][0-9]|999[0-8])",
     r"-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)|02-(?:0[1-9]|1[0-9]|2[0-8]))",
@@ -36,13 +37,14 @@ const INSTANT: &str = concat!(
     r"[Tt](?:[01][0-9]|2[0-3]):[0-5][0-9]:(?:[0-5][0-9]|60)(?:\.[0-9]{1,9})?(?:[Zz]|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])$"
 );
 
-/// The members of an address any of which names a place.
+/// Returns the schemas of which an address without a radius must match one: each requires one member that names an
+/// area.
 fn named_places() -> Vec<Value> {
     let named = |member: &str| json!({ "required": [member], "properties": { member: { "minLength": 1 } } });
     ["address_country", "address_region", "address_locality", "postal_code"].map(named).into()
 }
 
-/// What merchants to find.
+/// A merchant search.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(example = json!({
     "query": "late-night pizza",
@@ -56,30 +58,30 @@ fn named_places() -> Vec<Value> {
     },
 }))]
 pub(crate) struct MerchantSearchRequest {
-    /// The words to look for; empty finds every merchant.
+    /// The words to search for; an empty query finds every merchant.
     #[schemars(length(max = 4_096))]
     query: String,
-    /// The buyer's circumstances.
+    /// Hints about the buyer.
     #[serde(default)]
     context: Option<MerchantContext>,
-    /// What merchants have to be.
+    /// Filters on the merchants.
     #[serde(default)]
     filters: Option<MerchantSearchFilters>,
-    /// Which page.
+    /// The page to return.
     #[serde(default)]
     pagination: Option<MerchantPagination>,
 }
 
-/// What is asked about a merchant beside its id.
+/// Options of a request for a merchant.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[schemars(example = json!({ "context": { "country": "US" } }))]
 pub(crate) struct GetMerchantRequest {
-    /// The buyer's circumstances.
+    /// Hints about the buyer.
     #[serde(default)]
     context: Option<MerchantContext>,
 }
 
-/// The buyer's circumstances, as hints: they decide which of equal merchants comes first.
+/// Hints about the buyer. They decide the language and the order of equal merchants.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 pub(crate) struct MerchantContext {
     /// The country, as ISO 3166-1 alpha-2 code.
@@ -92,7 +94,7 @@ pub(crate) struct MerchantContext {
     /// The postal code.
     #[serde(default)]
     postal_code: Option<String>,
-    /// What the buyer is after, in free words.
+    /// The buyer's intent, as free text.
     #[serde(default)]
     intent: Option<String>,
     /// The language to answer in, as BCP 47 tag; overrules `Accept-Language`.
@@ -100,30 +102,30 @@ pub(crate) struct MerchantContext {
     language: Option<String>,
 }
 
-/// Filters. One and the same location has to pass all of them but the category, which is the merchant's. Unknown ones are
-/// refused.
+/// Filters on merchants. One and the same location has to pass all of them, except `category`, which is the merchant's.
+/// Unknown filters are refused.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[schemars(extend("additionalProperties" = false, "x-left-to-domain" = ["additionalProperties"]))]
 pub(crate) struct MerchantSearchFilters {
-    /// A category such as `Restaurants > Pizza`; what lies below it counts too. No part of it is blank.
+    /// A category such as `Restaurants > Pizza`, with all categories below it. No part may be blank.
     #[serde(default)]
     #[schemars(extend("pattern" = CATEGORY, "x-left-to-domain" = ["pattern"]))]
     category: Option<String>,
-    /// Whether only locations that are known to be open now count; `false` asks for nothing.
+    /// `true` to find only locations that are known to be open now; `false` has no effect.
     #[serde(default)]
     open_now: Option<bool>,
-    /// How goods have to reach the buyer: `shipping` by whomever, `pickup` by the buyer.
+    /// The fulfillment method: `shipping` (by a carrier or the merchant), or `pickup` by the buyer.
     #[serde(default)]
     fulfillment_method: Option<CombinedMethod>,
-    /// Where the location has to be.
+    /// The area of the location.
     #[serde(default)]
     location: Option<MerchantLocationFilter>,
     #[serde(flatten)]
     others: Map<String, Value>,
 }
 
-/// Where a location has to be: within a radius around an address, or, without one, in the country, region, town and postal
-/// code that the address names, of which it has to name one.
+/// The area of a location: within a radius around an address, or, without a radius, in the country, region, town and
+/// postal code of the address, at least one of which is required.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[schemars(extend(
     "required" = ["address"],
@@ -139,7 +141,7 @@ pub(crate) struct MerchantLocationFilter {
         extend("minProperties" = 1, "x-left-to-domain" = ["minProperties"])
     )]
     address: Option<PostalAddress>,
-    /// How far from the address the location may be.
+    /// Maximum distance from the address.
     #[serde(default)]
     radius: Option<Radius>,
     #[serde(flatten)]
@@ -150,10 +152,10 @@ pub(crate) struct MerchantLocationFilter {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "Distance")]
 struct Radius {
-    /// The number.
+    /// The number of units.
     #[schemars(range(min = 0))]
     value: f64,
-    /// Of what.
+    /// The unit.
     unit: Unit,
 }
 
@@ -166,19 +168,19 @@ enum Unit {
     Mi,
 }
 
-/// Which page.
+/// The page to return.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 struct MerchantPagination {
     /// The cursor of an earlier answer to the same query.
     #[serde(default)]
     cursor: Option<String>,
-    /// How many merchants to return at once, 10 when absent.
+    /// Maximum number of merchants per page, 10 if absent.
     #[serde(default, deserialize_with = "catalog::limit")]
     #[schemars(range(min = 1, max = 25))]
     limit: Option<u64>,
 }
 
-/// What locations to find. Everything that is demanded has to hold.
+/// A location search. Locations have to meet all conditions.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "LocationSearchRequest", example = json!({
     "query": "pizza",
@@ -186,50 +188,50 @@ struct MerchantPagination {
     "filters": { "hours": { "open_at": "2026-11-20T18:30:00-08:00" } },
 }))]
 pub(crate) struct LocationSearchRequest {
-    /// The words to look for.
+    /// The words to search for.
     #[serde(default)]
     #[schemars(length(max = 4_096))]
     query: Option<String>,
-    /// The buyer's circumstances.
+    /// Hints about the buyer.
     #[serde(default)]
     #[schemars(with = "Option<ContextRequest>")]
     context: Option<catalog::Context>,
     #[expect(dead_code, reason = "part of the shape; never decides about an answer")]
     #[serde(default)]
     signals: Option<Signals>,
-    /// How near locations have to be.
+    /// The circle that locations have to be in.
     #[serde(default)]
     distance: Option<LocationDistance>,
-    /// Whom locations have to serve. This directory does not know, and refuses it.
+    /// The area or address that locations have to serve. Always refused: this directory has no data about it.
     #[serde(default)]
     #[schemars(extend("minProperties" = 1, "maxProperties" = 1, "not" = {}, "x-left-to-domain" = ["not"]))]
     serves: Option<Map<String, Value>>,
-    /// What locations have to be.
+    /// Filters on the locations.
     #[serde(default)]
     filters: Option<LocationFilter>,
-    /// Which page.
+    /// The page to return.
     #[serde(default)]
     pagination: Option<LocationPagination>,
 }
 
-/// What locations to look up. What is demanded beside the identifiers narrows what they name.
+/// A lookup of locations by ID. Further conditions narrow the result.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "LocationLookupRequest", example = json!({ "ids": ["loc_night_owl_soma"] }))]
 pub(crate) struct LocationLookupRequest {
-    /// Identifiers of locations; at most 100 different ones are looked up.
+    /// IDs of locations; at most 100 different ones are looked up.
     #[schemars(length(min = 1))]
     ids: Vec<String>,
-    /// How near locations have to be.
+    /// The circle that locations have to be in.
     #[serde(default)]
     distance: Option<LocationDistance>,
-    /// Whom locations have to serve. This directory does not know, and refuses it.
+    /// The area or address that locations have to serve. Always refused: this directory has no data about it.
     #[serde(default)]
     #[schemars(extend("minProperties" = 1, "maxProperties" = 1, "not" = {}, "x-left-to-domain" = ["not"]))]
     serves: Option<Map<String, Value>>,
-    /// What locations have to be.
+    /// Filters on the locations.
     #[serde(default)]
     filters: Option<LocationFilter>,
-    /// The buyer's circumstances.
+    /// Hints about the buyer.
     #[serde(default)]
     #[schemars(with = "Option<ContextRequest>")]
     context: Option<catalog::Context>,
@@ -241,9 +243,9 @@ pub(crate) struct LocationLookupRequest {
 /// A circle on the ground.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct LocationDistance {
-    /// Its centre.
+    /// The center.
     center: Center,
-    /// Its radius in metres, rim included.
+    /// The radius in meters, inclusive.
     #[schemars(range(min = 0))]
     max: f64,
 }
@@ -260,14 +262,14 @@ struct Center {
     longitude: f64,
 }
 
-/// Filters; a location has to pass all of them. Unknown ones are refused.
+/// Filters; a location has to pass all of them. Unknown filters are refused.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[schemars(extend("additionalProperties" = false, "x-left-to-domain" = ["additionalProperties"]))]
 struct LocationFilter {
-    /// When it has to be open.
+    /// Opening hours.
     #[serde(default)]
     hours: Option<HoursFilter>,
-    /// What it has to have, by reverse-domain name.
+    /// Amenities that a location has to have, by reverse-domain name.
     #[serde(default)]
     #[schemars(
         length(max = 100),
@@ -278,24 +280,24 @@ struct LocationFilter {
     others: Map<String, Value>,
 }
 
-/// When a location has to be open.
+/// Filter on opening hours.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(extend("additionalProperties" = false, "x-left-to-domain" = ["additionalProperties"]))]
 struct HoursFilter {
-    /// An RFC 3339 instant with `Z` or a numeric offset.
+    /// The time at which a location has to be open: an RFC 3339 instant with `Z` or a numeric offset.
     #[schemars(extend("pattern" = INSTANT, "x-left-to-domain" = ["pattern"]))]
     open_at: String,
     #[serde(flatten)]
     others: Map<String, Value>,
 }
 
-/// Which page.
+/// The page to return.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 struct LocationPagination {
     /// The cursor of an earlier answer to the same query.
     #[serde(default)]
     cursor: Option<String>,
-    /// How many locations to return at once, 10 when absent; more than 25 are never returned.
+    /// Maximum number of locations per page, 10 if absent; more than 25 are never returned.
     #[serde(default, deserialize_with = "catalog::limit")]
     #[schemars(range(min = 1))]
     limit: Option<u64>,
@@ -310,10 +312,10 @@ pub(crate) fn modernize(payload: &mut Value) {
     }
 }
 
-/// A search for merchants, in the domain's words.
+/// Converts the payload of a merchant search to a domain request.
 ///
 /// # Errors
-/// What the schema does not see.
+/// A value that the schema accepts and the wire type does not.
 pub(crate) fn search_merchants(payload: Value, languages: &[String]) -> Result<search::Request, Refusal> {
     let MerchantSearchRequest { query, context, filters, pagination } = parsed(payload)?;
     let MerchantPagination { cursor, limit } = pagination.unwrap_or_default();
@@ -326,19 +328,19 @@ pub(crate) fn search_merchants(payload: Value, languages: &[String]) -> Result<s
     })
 }
 
-/// What is asked about a merchant, in the domain's words.
+/// Converts the payload of `get_merchant` to a domain request.
 ///
 /// # Errors
-/// What the schema does not see.
+/// A value that the schema accepts and the wire type does not.
 pub(crate) fn get_merchant(id: String, payload: Value, languages: &[String]) -> Result<detail::Request, Refusal> {
     let GetMerchantRequest { context } = parsed(payload)?;
     Ok(detail::Request { id, context: MerchantContext::into_domain(context, languages) })
 }
 
-/// A search for locations, in the domain's words.
+/// Converts the payload of a location search to a domain request.
 ///
 /// # Errors
-/// What the schema does not see.
+/// A value that the schema accepts and the wire type does not.
 pub(crate) fn search_locations(payload: Value, languages: &[String]) -> Result<location::SearchRequest, Refusal> {
     let stated: LocationSearchRequest = parsed(payload)?;
     let LocationPagination { cursor, limit } = stated.pagination.unwrap_or_default();
@@ -351,10 +353,10 @@ pub(crate) fn search_locations(payload: Value, languages: &[String]) -> Result<l
     })
 }
 
-/// A lookup of locations, in the domain's words.
+/// Converts the payload of a location lookup to a domain request.
 ///
 /// # Errors
-/// What the schema does not see.
+/// A value that the schema accepts and the wire type does not.
 pub(crate) fn lookup_locations(payload: Value, languages: &[String]) -> Result<location::LookupRequest, Refusal> {
     let stated: LocationLookupRequest = parsed(payload)?;
     Ok(location::LookupRequest {
@@ -364,7 +366,7 @@ pub(crate) fn lookup_locations(payload: Value, languages: &[String]) -> Result<l
     })
 }
 
-/// A payload as its wire type. What the schema accepts parses.
+/// Deserializes a payload that passed the schema.
 fn parsed<T: DeserializeOwned>(payload: Value) -> Result<T, Refusal> {
     serde_json::from_value(payload).map_err(|_| Refusal::invalid("$", "The request cannot be read."))
 }
@@ -392,7 +394,7 @@ fn demands(
     }
 }
 
-/// The names of members that are not known, here and in the member `inner`.
+/// Returns the names of unknown members, those in the member `inner` with its name as prefix.
 fn names(here: Map<String, Value>, within: Map<String, Value>, inner: &str) -> Vec<String> {
     let within = within.into_iter().map(|(name, _)| format!("{inner}.{name}"));
     here.into_iter().map(|(name, _)| name).chain(within).collect()

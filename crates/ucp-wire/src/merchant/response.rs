@@ -1,4 +1,4 @@
-//! Writing merchants and locations.
+//! Encoding of answers about merchants and locations.
 
 use ucp_core::{
     Operation, Release,
@@ -12,7 +12,7 @@ use super::shape::{
 };
 use crate::{catalog::shape::Pagination, envelope::Success, splice::json};
 
-/// A page of merchants. `active` is what was negotiated with the caller.
+/// Encodes a page of merchants. `active` are the capabilities negotiated with the caller.
 pub(crate) fn search_merchants(operation: Operation, found: &search::Found, active: &Active) -> String {
     json(&MerchantSearchResponse {
         ucp: Success::new(Release::NEWEST, operation, active),
@@ -22,7 +22,7 @@ pub(crate) fn search_merchants(operation: Operation, found: &search::Found, acti
     })
 }
 
-/// One merchant.
+/// Encodes the answer about one merchant.
 pub(crate) fn get_merchant(operation: Operation, detail: &detail::Detail, active: &Active) -> String {
     json(&GetMerchantResponse {
         ucp: Success::new(Release::NEWEST, operation, active),
@@ -31,7 +31,7 @@ pub(crate) fn get_merchant(operation: Operation, detail: &detail::Detail, active
     })
 }
 
-/// A page of locations.
+/// Encodes a page of locations.
 pub(crate) fn search_locations(operation: Operation, found: &location::Found, active: &Active) -> String {
     json(&LocationSearchResponse {
         ucp: Success::new(Release::NEWEST, operation, active),
@@ -41,7 +41,7 @@ pub(crate) fn search_locations(operation: Operation, found: &location::Found, ac
     })
 }
 
-/// The locations that identifiers name.
+/// Encodes the locations that IDs name.
 pub(crate) fn lookup_locations(operation: Operation, resolved: &location::Resolved, active: &Active) -> String {
     json(&LocationLookupResponse {
         ucp: Success::new(Release::NEWEST, operation, active),

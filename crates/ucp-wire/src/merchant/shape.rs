@@ -1,4 +1,4 @@
-//! The shapes of answers about merchants and locations.
+//! Shapes of answers about merchants and locations.
 
 use std::collections::BTreeMap;
 
@@ -17,54 +17,54 @@ use ucp_core::{
 
 use crate::{catalog::shape::Pagination, envelope::Success};
 
-/// Merchants that a search found.
+/// Merchants that match a search.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "MerchantSearchResponse")]
 pub(crate) struct MerchantSearchResponse<'a> {
     pub(crate) ucp: Success<'a>,
-    /// The merchants, the best match first.
+    /// The merchants, best match first.
     pub(crate) merchants: Vec<Merchant<'a>>,
     pub(crate) pagination: Pagination<'a>,
-    /// Notes.
+    /// Messages about the search.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub(crate) messages: &'a [Message],
 }
 
-/// A merchant, or why there is none to show.
+/// A merchant, or the reasons why there is none.
 #[derive(Debug, Serialize, JsonSchema)]
-// What some releases answer where nothing can be returned has a status, and would fit otherwise.
+// Without this, the answer without a resource of some releases, which has a `status`, would match too.
 #[schemars(rename = "GetMerchantResponse", extend("not" = { "required": ["status"] }))]
 pub(crate) struct GetMerchantResponse<'a> {
     pub(crate) ucp: Success<'a>,
-    /// The merchant; absent where there is none to show.
+    /// The merchant; absent if there is none to show.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) merchant: Option<Merchant<'a>>,
-    /// Notes, such as `NOT_FOUND`.
+    /// Messages, such as `NOT_FOUND`.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub(crate) messages: &'a [Message],
 }
 
-/// Locations that a search found.
+/// Locations that match a search.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "LocationSearchResponse")]
 pub(crate) struct LocationSearchResponse<'a> {
     pub(crate) ucp: Success<'a>,
-    /// The locations, the best match first.
+    /// The locations, best match first.
     pub(crate) locations: Vec<Location<'a>>,
     pub(crate) pagination: Pagination<'a>,
-    /// Notes.
+    /// Messages about the search.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub(crate) messages: &'a [Message],
 }
 
-/// Locations that identifiers name.
+/// Locations that the IDs of a request name.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "LocationLookupResponse")]
 pub(crate) struct LocationLookupResponse<'a> {
     pub(crate) ucp: Success<'a>,
-    /// Each location once.
+    /// The locations, each once.
     pub(crate) locations: Vec<LookupLocation<'a>>,
-    /// Notes.
+    /// Messages about the lookup.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub(crate) messages: &'a [Message],
 }
@@ -72,34 +72,34 @@ pub(crate) struct LocationLookupResponse<'a> {
 /// A merchant of a directory.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Merchant<'a> {
-    /// The identifier.
+    /// ID of the merchant.
     pub(crate) id: &'a str,
-    /// The name buyers know.
+    /// Name that buyers know.
     pub(crate) name: &'a str,
-    /// What the merchant offers.
+    /// Description of what the merchant offers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) description: Option<&'a Description>,
-    /// The merchant's own page.
+    /// URL of the merchant's website.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("format" = "uri"))]
     pub(crate) url: Option<&'a str>,
-    /// Where the merchant stands in a taxonomy, such as `Restaurants > Pizza`.
+    /// Category in a taxonomy, such as `Restaurants > Pizza`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) category: Option<&'a str>,
-    /// Pictures; the first one stands for the merchant.
+    /// Images and other media; the first one represents the merchant.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub(crate) media: &'a [Media],
     /// Tags.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub(crate) tags: &'a [String],
-    /// Where the merchant is; in a search, what met the filters comes first.
+    /// Locations of the merchant; in a search, those that pass the filters come first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) locations: Vec<Location<'a>>,
-    /// Which destinations and methods one order may combine. It does not say which methods there are.
+    /// Limits on combining destinations and methods in one order. It does not list the available methods.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<CombinationLimits>")]
     pub(crate) fulfillment_config: Option<&'a FulfillmentConfig>,
-    /// What the merchant keeps beside the standard model.
+    /// Data of the merchant outside of the standard model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) metadata: Option<&'a Map<String, Value>>,
     #[serde(flatten)]
@@ -109,27 +109,27 @@ pub(crate) struct Merchant<'a> {
 /// A place of business.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Location<'a> {
-    /// The identifier.
+    /// ID of the location.
     pub(crate) id: &'a str,
-    /// The name buyers know.
+    /// Name that buyers know.
     pub(crate) name: &'a str,
-    /// Its postal address.
+    /// Postal address.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<buyer::PostalAddress>")]
     pub(crate) address: Option<&'a PostalAddress>,
-    /// Where it is on the map.
+    /// Geographic coordinates.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) geo: Option<Geo>,
-    /// The IANA time zone that its hours are in.
+    /// IANA time zone of the hours.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) timezone: Option<&'a str>,
-    /// The weekly hours; unknown where absent.
+    /// Weekly opening hours; unknown if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) hours: Option<&'a [DailyHours]>,
-    /// What replaces the weekly hours on single dates.
+    /// Hours that replace the weekly hours on single dates.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub(crate) exception_hours: &'a [ExceptionHours],
-    /// What it has, by reverse-domain name.
+    /// Amenities by reverse-domain name.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<BTreeMap<String, Feature>>")]
     pub(crate) amenities: Option<&'a BTreeMap<String, Amenity>>,
@@ -148,38 +148,38 @@ pub(crate) struct Geo {
     pub(crate) longitude: f64,
 }
 
-/// A location, and which identifiers led to it.
+/// A location with the IDs of the request that name it.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct LookupLocation<'a> {
     #[serde(flatten)]
     pub(crate) location: Location<'a>,
-    /// The identifiers of the request that led to this location.
+    /// The IDs of the request that name this location.
     #[schemars(length(min = 1))]
     pub(crate) inputs: Vec<LocationInput<'a>>,
 }
 
-/// An identifier of the request.
+/// An ID of the request.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct LocationInput<'a> {
-    /// The identifier as sent.
+    /// The ID as sent.
     pub(crate) id: &'a str,
 }
 
-/// Something a location has.
+/// An amenity of a location.
 #[expect(dead_code, reason = "states a shape and is never built")]
 #[derive(Debug, JsonSchema)]
 #[schemars(rename = "Amenity")]
 struct Feature {
-    /// What it is, for buyers.
+    /// Description for buyers.
     description: String,
 }
 
-/// Which destinations and methods one order may combine.
+/// Limits on combining destinations and methods in one order.
 #[expect(dead_code, reason = "states a shape and is never built")]
 #[derive(Debug, JsonSchema)]
 #[schemars(rename = "MerchantFulfillmentConfig")]
 struct CombinationLimits {
-    /// By method, whether one order may have several destinations.
+    /// By method, `true` if one order may have several destinations.
     #[serde(skip_serializing_if = "Option::is_none")]
     allows_multi_destination: Option<SeveralDestinations>,
     /// The sets of methods that one order may combine.
@@ -187,15 +187,15 @@ struct CombinationLimits {
     allows_method_combinations: Option<Vec<Vec<CombinedMethod>>>,
 }
 
-/// By method, whether one order may have several destinations.
+/// By method, `true` if one order may have several destinations.
 #[expect(dead_code, reason = "states a shape and is never built")]
 #[derive(Debug, JsonSchema)]
 #[schemars(rename = "MultiDestination", deny_unknown_fields)]
 struct SeveralDestinations {
-    /// Several addresses.
+    /// `true` if several addresses are allowed.
     #[serde(skip_serializing_if = "Option::is_none")]
     shipping: Option<bool>,
-    /// Several locations.
+    /// `true` if several pickup locations are allowed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pickup: Option<bool>,
 }

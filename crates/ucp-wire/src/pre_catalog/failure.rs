@@ -1,8 +1,8 @@
-//! What callers of the founding dialects get when there is no answer.
+//! Errors in the releases before the catalog.
 //!
-//! On REST an error body is `status` and `messages`, with the HTTP status of the case. JSON-RPC callers get an `error`
-//! whose `data` lists `errors`, for business outcomes too; -32603 stands for whatever JSON-RPC has no number for. The
-//! members of a modern refusal stand beside both, so that one reader understands every release.
+//! On REST an error body is `status` and `messages`, with the matching HTTP status. JSON-RPC callers get an `error`
+//! whose `data` lists `errors`, for business outcomes too; the code is -32603 for everything that JSON-RPC has no code
+//! for. Both also have the members of a refusal of later releases, so that one reader understands every release.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
@@ -20,16 +20,16 @@ use crate::{
     splice::json,
 };
 
-/// The status that these releases give every error body.
+/// The `status` of every error body.
 const ESCALATION: &str = "requires_escalation";
 
-/// The JSON-RPC code of what JSON-RPC itself has no number for.
+/// JSON-RPC code of errors that JSON-RPC has no code for.
 const INTERNAL: i32 = -32603;
 
-/// The JSON-RPC code of an identifier that names nothing.
+/// JSON-RPC code of an unknown ID.
 const INVALID_PARAMS: i32 = -32602;
 
-/// Why there is nothing to return (`ErrorResponse`).
+/// An answer without a resource (`ErrorResponse`).
 #[derive(Debug, Serialize)]
 struct NoResource<'a> {
     ucp: Map<String, Value>,
@@ -39,7 +39,7 @@ struct NoResource<'a> {
     continue_url: Option<&'a str>,
 }
 
-/// A call that was not carried out, and why.
+/// A call that was not carried out, with the reason.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Error")]
 struct RefusalBody<'a> {
@@ -68,41 +68,41 @@ struct ErrorData<'a> {
 /// A reason.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Fault<'a> {
-    /// A stable code that programs can act on.
+    /// Stable code for programs.
     code: &'a str,
-    /// A text for people.
+    /// Text for people.
     message: &'a str,
-    /// Who can do something about it.
+    /// The party that can resolve the error.
     #[schemars(schema_with = "severities")]
     severity: Severity,
-    /// More about it.
+    /// Details about the reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     details: Option<Details<'a>>,
 }
 
-/// More about a reason.
+/// Details about a reason.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Details<'a> {
-    /// The part of the request it is about, as RFC 9535 JSONPath.
+    /// The part of the request that is at fault, as RFC 9535 JSONPath.
     #[serde(skip_serializing_if = "Option::is_none")]
     path: Option<&'a str>,
-    /// What would have been accepted.
+    /// Values that would have been accepted.
     #[serde(skip_serializing_if = "Option::is_none")]
     accepted: Option<&'a str>,
 }
 
-/// What is said beside the reasons.
+/// Further members of the error data.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 enum Rest<'a> {
-    /// About a call that was not carried out.
+    /// A call that was not carried out.
     Refusal(Body<'a>),
-    /// About a call whose answer is that there is nothing.
+    /// A call that was carried out and found no resource.
     Outcome {
-        /// The identifier that leads to nothing.
+        /// The ID that was not found.
         #[serde(skip_serializing_if = "Option::is_none")]
         id: Option<&'a str>,
-        /// Where the buyer can go on.
+        /// URL where the buyer can continue.
         #[serde(skip_serializing_if = "Option::is_none")]
         #[schemars(extend("format" = "uri"))]
         continue_url: Option<&'a str>,
@@ -119,7 +119,7 @@ impl<'a> Fault<'a> {
         self
     }
 
-    /// The reason that an error message is; other messages are none.
+    /// Converts an error message; returns `None` for warnings and infos.
     fn of(message: &'a Message) -> Option<Self> {
         match message {
             Message::Error { code, content, severity, path, .. } => {
@@ -130,8 +130,8 @@ impl<'a> Fault<'a> {
     }
 }
 
-/// A message as these releases write it. Their list of severities is closed and shorter: where nothing exists that the
-/// platform could act on, only the buyer can go on.
+/// Replaces the severity `unrecoverable`, which these releases do not have: if the platform cannot act, only the buyer
+/// can.
 fn softened(mut message: Message) -> Message {
     if let Message::Error { severity: severity @ Severity::Unrecoverable, .. } = &mut message {
         *severity = Severity::RequiresBuyerInput;
@@ -139,29 +139,29 @@ fn softened(mut message: Message) -> Message {
     message
 }
 
-/// The schema of a list of one message.
+/// Returns the schema of a list of one message.
 fn messages(generator: &mut SchemaGenerator) -> Schema {
     let message = schema::named("Message", &SCHEMAS, generator);
     json_schema!({ "type": "array", "items": message, "minItems": 1, "maxItems": 1 })
 }
 
-/// The schema of a severity.
+/// Returns the schema of a severity.
 fn severities(generator: &mut SchemaGenerator) -> Schema {
     schema::named("Severity", &SCHEMAS, generator)
 }
 
-/// The schema of the body of a refusal on REST.
+/// Returns the schema of the body of a refusal on REST.
 pub(super) fn schema(generator: &mut SchemaGenerator) -> Schema {
     generator.subschema_for::<RefusalBody<'static>>()
 }
 
-/// The schema of the `data` of a JSON-RPC error.
+/// Returns the schema of the `data` of a JSON-RPC error.
 pub(super) fn rpc_schema(generator: &mut SchemaGenerator) -> Schema {
     generator.subschema_for::<ErrorData<'static>>()
 }
 
-/// Who can do something about a refusal. What the platform may not do, and what no other call of it would change, is
-/// left to the buyer.
+/// Returns the severity of a refusal. The buyer has to act if the platform is not permitted to, or if no other call of
+/// the platform would change the result.
 fn severity(code: Code) -> Severity {
     match code.http_status() {
         401 | 403 | 422 => Severity::RequiresBuyerInput,
@@ -169,7 +169,7 @@ fn severity(code: Code) -> Severity {
     }
 }
 
-/// A refusal, as these releases write it.
+/// Encodes a refusal.
 pub(super) fn refuse(refusal: &Refusal) -> Refused {
     let (code, content, severity) = (refusal.code.as_str(), refusal.content.as_str(), severity(refusal.code));
     let (path, accepted) = (refusal.path.as_deref(), refusal.accepted.as_deref());
@@ -196,7 +196,7 @@ pub(super) fn refuse(refusal: &Refusal) -> Refused {
     Refused { status: refusal.code.http_status(), body, rpc_error }
 }
 
-/// An answer that there is nothing, as these releases write it.
+/// Encodes an outcome without a resource.
 pub(super) fn no_resource(
     operation: Operation,
     ucp: Map<String, Value>,

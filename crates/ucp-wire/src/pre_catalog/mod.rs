@@ -1,11 +1,12 @@
-//! The releases before the catalog, 2026-01-11 and 2026-01-23: their checkouts, and the catalog of this project's founding
-//! documents.
+//! The releases before the catalog, 2026-01-11 and 2026-01-23: their checkouts, and the catalog of this project's
+//! founding documents.
 //!
 //! Neither release has a catalog. The founding documents describe one for their callers, and those callers are served:
-//! the operations can be called, but nothing advertises them. Answers have no `ucp.status`, products repeat `categories`
-//! as `category` and variants `inputs` as `input`, and what cannot be answered is an error of the transport.
+//! the operations can be called, but nothing advertises them. Answers have no `ucp.status`, products repeat
+//! `categories` as `category` and variants `inputs` as `input`, and an outcome without a resource is an error of the
+//! transport.
 //!
-//! A search needs words or filters, as in later releases; the founding document demanded words.
+//! A search needs a query or filters, as in later releases; the founding document required a query.
 
 mod failure;
 mod notice;
@@ -44,30 +45,30 @@ pub struct PreCatalog {
     pub(crate) release: Release,
     pub(crate) offers: &'static [Offer],
     pub(crate) shapes: &'static LazyLock<HashMap<Operation, Shapes>>,
-    /// Whether operations can be called as methods of JSON-RPC.
+    /// `true` if operations can be called as JSON-RPC methods.
     pub(crate) methods: bool,
-    /// The `ucp` member of an answer about a sale.
+    /// Returns the `ucp` member of an answer about a checkout or order.
     pub(crate) metadata: fn(Operation, &Active) -> Map<String, Value>,
-    /// Writes an answer about a sale for those who call the operation as a method.
+    /// Rewrites an answer about a checkout or order for callers that use the operation as a JSON-RPC method.
     pub(crate) direct: fn(String) -> String,
     pub(crate) profile: fn(&dyn Dialect, &Site<'_>) -> Value,
     pub(crate) upgrade: &'static Upgrade,
 }
 
-/// The schemas of both releases, by files of which earlier ones say what later ones say otherwise.
+/// Schema files of both releases; definitions in earlier files overrule those in later ones.
 pub(crate) const SCHEMAS: [&str; 2] = [include_str!("schemas.json"), include_str!("../v2026_04_08/schemas.json")];
 
-/// The date at which the founding documents declare looking products up, whatever the release.
+/// Version of the lookup capability in the founding documents, for either release.
 const LOOKUP: &str = "2026-02-01";
 
-/// The checkouts that these releases have, and what callers of the founding catalog may declare.
+/// Returns the capabilities of these releases, and those that callers of the founding catalog may declare.
 pub(crate) const fn offers(release: Release) -> [Offer; 10] {
     let date = release.date();
     let search = ("specification/catalog/search", "schemas/shopping/catalog_search.json");
     let lookup = ("specification/catalog/lookup", "schemas/shopping/catalog_lookup.json");
     [
         Offer::root(CHECKOUT, date, "specification/checkout", "schemas/shopping/checkout.json"),
-        // Nothing is called under it: it is what platforms state where they want to be told of their orders.
+        // No operation: platforms declare it to receive webhooks about their orders.
         Offer::root(ORDER, date, "specification/order", "schemas/shopping/order.json").telling(),
         Offer::root(FULFILLMENT, date, "specification/fulfillment", "schemas/shopping/fulfillment.json")
             .extending(&[CHECKOUT]),
@@ -84,7 +85,7 @@ pub(crate) const fn offers(release: Release) -> [Offer; 10] {
     ]
 }
 
-/// The `ucp` member of an answer, with capabilities by name.
+/// Returns the `ucp` member of an answer, with capabilities by name.
 pub(crate) fn metadata(release: Release, operation: Operation, active: &Active) -> Map<String, Value> {
     object(&Metadata { version: Dated(release.date()), capabilities: Capabilities::relevant(operation, active) })
 }
@@ -96,7 +97,8 @@ struct Metadata<'a> {
     capabilities: Capabilities<'a>,
 }
 
-/// The members of a card that stood beside its type before they got a place of their own, with their later names.
+/// The members of a card, which are next to its type in 2026-01-11 and in `display` since 2026-01-23, with their older
+/// and newer names.
 pub(crate) const CARD: [(&str, &str); 6] = [
     ("brand", "brand"),
     ("last_digits", "last_digits"),
@@ -106,8 +108,8 @@ pub(crate) const CARD: [(&str, &str); 6] = [
     ("rich_card_art", "card_art"),
 ];
 
-/// Rewrites what these releases and the founding document say otherwise of how a checkout is paid: `payment_data` for the
-/// one instrument that pays, `selected_instrument_id`, and cards whose members stand beside their type.
+/// Rewrites the older spellings of a payment in these releases and the founding document: `payment_data` for the one
+/// instrument that pays, `selected_instrument_id`, and card members next to the type.
 pub(crate) fn modernize_payment(operation: Operation, members: &mut Map<String, Value>) {
     if operation == Operation::CompleteCheckout {
         if !members.contains_key("payment")
@@ -135,7 +137,7 @@ pub(crate) fn modernize_payment(operation: Operation, members: &mut Map<String, 
     }
 }
 
-/// Gives the members of a card their later place.
+/// Moves the members of a card into `display`.
 fn show(card: &mut Map<String, Value>) {
     let shown: Vec<_> = CARD.iter().filter_map(|(old, new)| Some((*new, card.shift_remove(*old)?))).collect();
     if shown.is_empty() {

@@ -1,12 +1,12 @@
-//! Orders of the releases before orders could be looked at: platforms are told about them, and that is all.
+//! Webhooks about orders in the releases before the catalog, which have no operation for reading orders.
 
 use serde_json::{Value, json};
 use ucp_core::operation::ORDER;
 
 use crate::dialect::Occasion;
 
-/// An order that was written as later releases have it, as these had it: amounts that are given back and quantities that
-/// are gone have no sign, lines of which nothing is left count as fulfilled, and the body itself says which event it is.
+/// Rewrites an order of a later release into the webhook of these releases: refunded amounts and removed quantities are
+/// unsigned, removed lines have the status `fulfilled`, and the body contains the ID and the time of the event.
 pub(super) fn notice(document: &str, occasion: &Occasion<'_>) -> String {
     let Ok(mut order) = serde_json::from_str::<Value>(document) else { return document.to_owned() };
     for adjustment in elements(&mut order, "adjustments").filter_map(Value::as_object_mut) {
@@ -27,7 +27,7 @@ pub(super) fn notice(document: &str, occasion: &Occasion<'_>) -> String {
             line["status"] = "fulfilled".into();
         }
     }
-    // Whoever stated another version of it is told nevertheless.
+    // The capability is stated even if the platform declared another version of it.
     let version = order["ucp"]["version"].clone();
     match &mut order["ucp"]["capabilities"] {
         Value::Array(listed) if listed.is_empty() => listed.push(json!({ "name": ORDER, "version": version })),

@@ -1,4 +1,4 @@
-//! Postal addresses as platforms state them.
+//! Postal addresses in requests.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -13,7 +13,7 @@ pub(super) struct AddressRequest {
     #[serde(default)]
     #[schemars(length(max = 1_024))]
     street_address: Option<String>,
-    /// Apartment, floor, building.
+    /// Apartment, floor or building.
     #[serde(default)]
     #[schemars(length(max = 1_024))]
     extended_address: Option<String>,
@@ -25,7 +25,7 @@ pub(super) struct AddressRequest {
     #[serde(default)]
     #[schemars(length(max = 1_024))]
     address_region: Option<String>,
-    /// Country, best as ISO 3166-1 alpha-2 code.
+    /// Country, preferably as ISO 3166-1 alpha-2 code.
     #[serde(default)]
     #[schemars(length(max = 255))]
     address_country: Option<String>,

@@ -1,7 +1,8 @@
-//! What buyers agreed to, in the two forms there are: answers under short names until 2026-04-08, decisions with their
-//! origin under reverse-domain names since 2026-08-25.
+//! Consent of buyers, in its two forms: yes or no under short names until 2026-04-08, decisions with their source under
+//! reverse-domain names since 2026-08-25.
 //!
-//! Nothing is decided by it. The purposes that both forms know are translated; others stay with the form they came in.
+//! No decision of the gateway depends on it. The purposes that both forms have are converted; others are kept in the
+//! form they came in.
 
 use std::{borrow::Cow, collections::BTreeMap};
 
@@ -15,16 +16,16 @@ use ucp_core::{
 
 use crate::splice::object;
 
-/// The purposes that both forms know.
+/// Names of the purposes that both forms have.
 const ANALYTICS: &str = "dev.ucp.consent.analytics";
 const PREFERENCES: &str = "dev.ucp.consent.preferences";
 const MARKETING: &str = "dev.ucp.consent.marketing";
 const SALE_OF_DATA: &str = "dev.ucp.consent.sale_or_sharing";
 
-/// What a reverse-domain name looks like.
+/// Pattern of a reverse-domain name.
 pub(crate) const REVERSE_DOMAIN: &str = r"^[a-z][a-z0-9]*(?:\.[a-z][a-z0-9_]*)+$";
 
-/// Whether a text is a reverse-domain name.
+/// Returns `true` if a name matches [`REVERSE_DOMAIN`].
 pub(crate) fn is_reverse_domain(name: &str) -> bool {
     let mut labels = name.split('.');
     let begins = |label: &str| label.starts_with(|first: char| first.is_ascii_lowercase());
@@ -36,7 +37,7 @@ pub(crate) fn is_reverse_domain(name: &str) -> bool {
         && labels.all(|label| begins(label) && word(label, Some('_')))
 }
 
-/// What the buyer agreed to, as platforms state it until 2026-04-08.
+/// Consent of the buyer, as stated by platforms until 2026-04-08.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "ConsentRequest")]
 pub(crate) struct AnswersRequest {
@@ -69,7 +70,7 @@ impl From<AnswersRequest> for Consent {
     }
 }
 
-/// What the buyer agreed to, as it is given back until 2026-04-08.
+/// Consent of the buyer, as returned until 2026-04-08.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Consent")]
 pub(crate) struct Answers<'a> {
@@ -106,13 +107,13 @@ impl<'a> From<&'a Consent> for Answers<'a> {
     }
 }
 
-/// What the buyer agreed to, by purpose, as platforms state it since 2026-08-25.
+/// Consent of the buyer by purpose, as stated by platforms since 2026-08-25.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "ConsentRequest", extend("propertyNames" = { "pattern": REVERSE_DOMAIN }))]
 #[serde(transparent)]
 pub(crate) struct DecisionsRequest(#[schemars(with = "BTreeMap<String, DecisionRequest>")] BTreeMap<String, Purpose>);
 
-/// Who says what the buyer decided.
+/// The party that recorded a decision of the buyer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
@@ -126,15 +127,15 @@ enum Source {
 #[derive(Debug, JsonSchema)]
 #[schemars(rename = "ConsentPurposeRequest")]
 struct DecisionRequest {
-    /// Whether the buyer agreed.
+    /// `true` if the buyer agreed.
     granted: bool,
-    /// Who says so; the platform when absent.
+    /// The party that recorded the decision; the platform if absent.
     #[serde(default)]
     source: Option<Source>,
-    /// What the buyer was told.
+    /// The text that the buyer was shown.
     #[serde(default)]
     description: Option<String>,
-    /// Where the buyer can read more.
+    /// Pages with further information for the buyer.
     #[serde(default)]
     links: Option<Vec<Link>>,
     /// Decisions about parts of the purpose.
@@ -148,20 +149,20 @@ struct DecisionRequest {
 #[derive(Debug, JsonSchema)]
 #[schemars(rename = "ConsentSegmentRequest")]
 struct SegmentRequest {
-    /// Whether the buyer agreed.
+    /// `true` if the buyer agreed.
     granted: bool,
-    /// Who says so; the platform when absent.
+    /// The party that recorded the decision; the platform if absent.
     #[serde(default)]
     source: Option<Source>,
-    /// What the buyer was told.
+    /// The text that the buyer was shown.
     #[serde(default)]
     description: Option<String>,
-    /// Where the buyer can read more.
+    /// Pages with further information for the buyer.
     #[serde(default)]
     links: Option<Vec<Link>>,
 }
 
-/// What the buyer agreed to, by purpose, as it is given back since 2026-08-25.
+/// Consent of the buyer by purpose, as returned since 2026-08-25.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Consent")]
 #[serde(transparent)]
@@ -182,18 +183,18 @@ struct Decision<'a> {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "ConsentSegment")]
 struct Segment<'a> {
-    /// Whether the buyer agreed.
+    /// `true` if the buyer agreed.
     granted: bool,
-    /// Who says so.
+    /// The party that recorded the decision.
     source: Source,
-    /// What the buyer was told.
+    /// The text that the buyer was shown.
     description: Cow<'a, str>,
-    /// Where the buyer can read more.
+    /// Pages with further information for the buyer.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     links: Vec<Link>,
 }
 
-/// What is known of a decision beside the decision, as [`Purpose::extra`] keeps it.
+/// The members of a decision besides `granted`, as stored in [`Purpose::extra`].
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Kept {

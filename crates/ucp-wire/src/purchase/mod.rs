@@ -1,15 +1,16 @@
 //! Carts, checkouts and orders on the wire.
 //!
-//! Schemas of requests are open: members that only the shop may set are taken and left alone. Members of extensions are written only where the extension is active.
+//! Request schemas are open: members that only the shop may set are accepted and ignored. Members of extensions are
+//! written only if the extension is active.
 //!
 //! | module | holds |
 //! | :-- | :-- |
-//! | [`request`] | what platforms state, and the domain's words for it |
-//! | `address` | postal addresses as platforms state them |
-//! | [`payment`] | instruments: stated, and given back without what pays |
-//! | [`consent`] | what buyers agreed to, in the two forms there are |
+//! | [`request`] | requests, and their conversion to domain requests |
+//! | `address` | postal addresses in requests |
+//! | [`payment`] | payment instruments: stated with credentials, returned without |
+//! | [`consent`] | consent of buyers, in its two forms |
 //! | [`shape`] | the shapes of answers |
-//! | [`response`] | answers, from what the domain says |
+//! | [`response`] | encoding of answers |
 
 mod address;
 pub(crate) mod consent;

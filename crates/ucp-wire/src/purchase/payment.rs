@@ -1,7 +1,7 @@
-//! Instruments: as platforms state them, and as they are given back without what pays (rule PAY-01).
+//! Payment instruments: as stated by platforms with their credential, and as returned without it (rule PAY-01).
 //!
-//! A credential goes from the payload into [`Credential`] and nowhere else: no type here that holds one prints it or can
-//! be written.
+//! A credential moves from the payload into [`Credential`] and nowhere else: no type here that holds one can be printed
+//! or serialized.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -15,10 +15,10 @@ use ucp_core::purchase::{
 
 use super::address::AddressRequest;
 
-/// How a checkout is to be paid.
+/// Payment of a checkout.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 pub(crate) struct PaymentRequest {
-    /// The instruments; the chosen one says `selected`.
+    /// The payment instruments; the one to use has `selected`.
     #[serde(default)]
     #[schemars(length(max = 100))]
     instruments: Vec<InstrumentRequest>,
@@ -28,39 +28,40 @@ pub(crate) struct PaymentRequest {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "PaymentInstrumentRequest")]
 struct InstrumentRequest {
-    /// The platform's identifier for it.
+    /// ID that the platform gave it.
     #[schemars(length(max = 1_024))]
     id: String,
-    /// The payment handler that takes it.
+    /// ID of the payment handler that processes it.
     #[schemars(length(max = 1_024))]
     handler_id: String,
-    /// `card` or another.
+    /// Type of the instrument, such as `card`.
     #[serde(rename = "type")]
     #[schemars(length(max = 255))]
     kind: String,
-    /// Whether it is the chosen one.
+    /// `true` if this instrument is to be used.
     #[serde(default)]
     selected: Option<bool>,
     /// The billing address.
     #[serde(default)]
     billing_address: Option<AddressRequest>,
-    /// What pays. Taken when a checkout is completed; never kept and never given back.
+    /// The credential. Accepted when a checkout is completed; never stored and never returned.
     #[serde(default)]
     credential: Option<CredentialRequest>,
-    /// What may be shown of it, such as brand and last digits.
+    /// Displayable details, such as brand and last digits.
     #[serde(default)]
     display: Option<Map<String, Value>>,
 }
 
-/// What pays.
+/// A payment credential.
 #[derive(Deserialize, JsonSchema)]
 #[schemars(rename = "PaymentCredentialRequest")]
 struct CredentialRequest {
-    /// `token`, `card` or another.
+    /// Type of the credential, such as `token` or `card`.
     #[serde(rename = "type")]
     #[schemars(length(max = 255))]
     kind: String,
-    /// The token, where one pays. It is named because there are platforms that send only what a schema names.
+    /// The token, if the credential is one.
+    // A member of its own because some platforms send only members that a schema names.
     #[serde(default)]
     token: Option<String>,
     #[serde(flatten)]
@@ -93,44 +94,44 @@ impl From<InstrumentRequest> for Tender {
 }
 
 impl PaymentRequest {
-    /// What is submitted for paying.
+    /// Converts the instruments and their credentials.
     pub(crate) fn tenders(self) -> Vec<Tender> {
         self.instruments.into_iter().map(Into::into).collect()
     }
 }
 
-/// How a checkout is to be paid, as far as the platform said.
+/// Payment of a checkout, as stated by the platform.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Payment<'a> {
-    /// The instruments, without what pays.
+    /// The payment instruments, without credentials.
     instruments: Vec<PaymentInstrument<'a>>,
 }
 
 impl<'a> Payment<'a> {
-    /// These instruments, if there are any.
+    /// Returns a payment with these instruments, or `None` if there are none.
     pub(crate) fn of(instruments: &'a [Instrument]) -> Option<Self> {
         let instruments: Vec<_> = instruments.iter().map(Into::into).collect();
         (!instruments.is_empty()).then_some(Self { instruments })
     }
 }
 
-/// A payment instrument, without what pays.
+/// A payment instrument, without its credential.
 #[derive(Debug, Serialize, JsonSchema)]
 struct PaymentInstrument<'a> {
-    /// The platform's identifier for it.
+    /// ID that the platform gave it.
     id: &'a str,
-    /// The payment handler that takes it.
+    /// ID of the payment handler that processes it.
     handler_id: &'a str,
-    /// `card` or another.
+    /// Type of the instrument, such as `card`.
     #[serde(rename = "type")]
     kind: &'a str,
-    /// Whether it is the chosen one.
+    /// `true` if this instrument is to be used.
     #[serde(skip_serializing_if = "Option::is_none")]
     selected: Option<bool>,
     /// The billing address.
     #[serde(skip_serializing_if = "Option::is_none")]
     billing_address: Option<&'a PostalAddress>,
-    /// What may be shown of it.
+    /// Displayable details.
     #[serde(skip_serializing_if = "Option::is_none")]
     display: Option<&'a Map<String, Value>>,
 }
@@ -154,30 +155,30 @@ impl<'a> From<&'a Instrument> for PaymentInstrument<'a> {
 #[serde(transparent)]
 pub(crate) struct Handlers<'a>(BTreeMap<&'a str, Vec<PaymentHandler<'a>>>);
 
-/// A payment handler that the shop takes.
+/// A payment handler that the shop accepts.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct PaymentHandler<'a> {
-    /// Which one of its kind; what `handler_id` names.
+    /// ID of the handler, referred to by `handler_id`.
     id: &'a str,
-    /// The version of its specification, a date.
+    /// Version of its specification, a date.
     version: &'a str,
-    /// Its specification.
+    /// URL of its specification.
     #[schemars(extend("format" = "uri"))]
     spec: &'a str,
-    /// The schema of its configuration.
+    /// URL of the schema of its configuration.
     #[schemars(extend("format" = "uri"))]
     schema: &'a str,
-    /// The kinds of instruments it takes.
+    /// Types of instruments that it accepts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     available_instruments: Vec<AvailablePaymentInstrument<'a>>,
-    /// What platforms need to know to use it.
+    /// Configuration for platforms.
     config: &'a Map<String, Value>,
 }
 
-/// A kind of instrument that a payment handler takes.
+/// A type of instrument that a payment handler accepts.
 #[derive(Debug, Serialize, JsonSchema)]
 struct AvailablePaymentInstrument<'a> {
-    /// `card` or another.
+    /// Type of the instrument, such as `card`.
     #[serde(rename = "type")]
     kind: &'a str,
 }

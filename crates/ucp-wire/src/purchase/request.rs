@@ -1,7 +1,7 @@
-//! What platforms state about carts and checkouts.
+//! Requests about carts and checkouts on the wire, and their conversion to domain drafts.
 //!
-//! An update states everything anew, so that requests differ little: lines are what a cart or checkout cannot do without,
-//! unless a checkout is made of a cart. Whole numbers may be written with a zero fraction (trap T-41).
+//! An update replaces the whole content, so the requests differ little: `line_items` is required, unless a checkout is
+//! made from a cart. Integers may be written with a zero fraction (trap T-41).
 
 use std::collections::HashSet;
 
@@ -31,7 +31,7 @@ use super::{
 };
 use crate::catalog::request::{self as catalog, ContextRequest, Signals};
 
-/// A cart's contents.
+/// Contents of a cart.
 #[expect(dead_code, reason = "states a shape and is never built")]
 #[derive(Debug, JsonSchema)]
 #[schemars(
@@ -39,13 +39,13 @@ use crate::catalog::request::{self as catalog, ContextRequest, Signals};
     example = json!({ "line_items": [{ "item": { "id": "var_small" }, "quantity": 2 }], "context": { "address_country": "US" } })
 )]
 pub(crate) struct CartRequest {
-    /// Everything that is to be in the cart.
+    /// All line items of the cart.
     #[schemars(length(max = 1_000))]
     line_items: Vec<LineItemRequest>,
     /// The buyer.
     #[serde(default)]
     buyer: Option<BuyerRequest>,
-    /// The buyer's circumstances.
+    /// Hints about the buyer.
     #[serde(default)]
     context: Option<ContextRequest>,
     #[serde(default)]
@@ -57,7 +57,7 @@ pub(crate) struct CartRequest {
     discounts: Option<DiscountsRequest>,
 }
 
-/// What to buy.
+/// Contents of a checkout.
 #[expect(dead_code, reason = "states a shape and is never built")]
 #[derive(Debug, JsonSchema)]
 #[schemars(
@@ -72,13 +72,13 @@ pub(crate) struct CartRequest {
     })
 )]
 pub(crate) struct CheckoutRequest {
-    /// Everything that is to be bought.
+    /// All line items of the checkout.
     #[schemars(length(max = 1_000))]
     line_items: Vec<LineItemRequest>,
     /// The buyer.
     #[serde(default)]
     buyer: Option<BuyerRequest>,
-    /// The buyer's circumstances.
+    /// Hints about the buyer.
     #[serde(default)]
     context: Option<ContextRequest>,
     #[serde(default)]
@@ -88,15 +88,15 @@ pub(crate) struct CheckoutRequest {
     /// Discounts to apply.
     #[serde(default)]
     discounts: Option<DiscountsRequest>,
-    /// How the goods reach the buyer.
+    /// Fulfillment methods, destinations and options.
     #[serde(default)]
     fulfillment: Option<FulfillmentRequest>,
-    /// How it is to be paid; what pays is sent when the checkout is completed.
+    /// Payment instruments; credentials are sent when the checkout is completed.
     #[serde(default)]
     payment: Option<PaymentRequest>,
 }
 
-/// What to buy: line items, or the contents of a cart.
+/// A new checkout: line items, or the contents of a cart.
 #[expect(dead_code, reason = "states a shape and is never built")]
 #[derive(Debug, JsonSchema)]
 #[schemars(
@@ -105,18 +105,18 @@ pub(crate) struct CheckoutRequest {
     example = json!({ "line_items": [{ "item": { "id": "var_small" }, "quantity": 2 }], "buyer": { "email": "jane@example.com" } })
 )]
 pub(crate) struct CreateCheckoutRequest {
-    /// The cart to buy; its contents overrule `line_items`, `buyer` and `context`.
+    /// ID of the cart to buy; its contents overrule `line_items`, `buyer` and `context`.
     #[serde(default)]
     #[schemars(length(max = 1_024))]
     cart_id: Option<String>,
-    /// What to buy.
+    /// Line items of the checkout.
     #[serde(default)]
     #[schemars(length(max = 1_000))]
     line_items: Vec<LineItemRequest>,
     /// The buyer.
     #[serde(default)]
     buyer: Option<BuyerRequest>,
-    /// The buyer's circumstances.
+    /// Hints about the buyer.
     #[serde(default)]
     context: Option<ContextRequest>,
     #[serde(default)]
@@ -126,15 +126,15 @@ pub(crate) struct CreateCheckoutRequest {
     /// Discounts to apply.
     #[serde(default)]
     discounts: Option<DiscountsRequest>,
-    /// How the goods reach the buyer.
+    /// Fulfillment methods, destinations and options.
     #[serde(default)]
     fulfillment: Option<FulfillmentRequest>,
-    /// How it is to be paid; what pays is sent when the checkout is completed.
+    /// Payment instruments; credentials are sent when the checkout is completed.
     #[serde(default)]
     payment: Option<PaymentRequest>,
 }
 
-/// What pays.
+/// Completion of a checkout.
 #[expect(dead_code, reason = "states a shape and is never built")]
 #[derive(Debug, JsonSchema)]
 #[schemars(
@@ -145,13 +145,13 @@ pub(crate) struct CreateCheckoutRequest {
     }] } })
 )]
 pub(crate) struct CompleteCheckoutRequest {
-    /// The instruments, with what pays.
+    /// Payment instruments with their credentials.
     payment: PaymentRequest,
     #[serde(default)]
     signals: Option<Signals>,
     #[serde(default)]
     attribution: Option<AttributionRequest>,
-    /// The buyer's agreement.
+    /// The buyer's agreement, if mandates were negotiated.
     #[serde(default)]
     ap2: Option<Ap2Request>,
 }
@@ -161,38 +161,38 @@ pub(crate) struct CompleteCheckoutRequest {
 #[derive(Debug, JsonSchema)]
 #[schemars(rename = "Ap2Request")]
 struct Ap2Request {
-    /// The SD-JWT with key binding by which the buyer agrees to the checkout as it was answered.
+    /// SD-JWT with key binding in which the buyer agrees to an answered checkout.
     #[serde(default)]
     #[schemars(length(max = MAX_MANDATE))]
     checkout_mandate: Option<String>,
 }
 
-/// How long a mandate may be, in characters.
+/// Maximum length of a mandate, in characters.
 const MAX_MANDATE: usize = 512 * 1024;
 
-/// A line.
+/// A line item.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct LineItemRequest {
-    /// The line that is meant, on update; lines without are new.
+    /// ID of an existing line, on update; a line without ID is new.
     #[serde(default)]
     #[schemars(length(max = 1_024))]
     id: Option<String>,
-    /// What.
+    /// The item.
     item: ItemRequest,
-    /// How many.
+    /// The quantity.
     #[serde(deserialize_with = "quantity")]
     #[schemars(range(min = 1, max = MAX_QUANTITY))]
     quantity: u64,
-    /// The line it belongs to.
+    /// ID of the line that this one belongs to.
     #[serde(default)]
     #[schemars(length(max = 1_024))]
     parent_id: Option<String>,
 }
 
-/// What a line is about.
+/// The item of a line.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct ItemRequest {
-    /// The identifier of a variant.
+    /// ID of a variant.
     #[schemars(length(max = 1_024))]
     id: String,
 }
@@ -218,11 +218,11 @@ struct BuyerRequest {
     #[serde(default)]
     #[schemars(length(max = 1_024))]
     email: Option<String>,
-    /// Telephone number, best in E.164 form.
+    /// Telephone number, preferably in E.164 form.
     #[serde(default)]
     #[schemars(length(max = 255))]
     phone_number: Option<String>,
-    /// What the buyer agreed to.
+    /// Consent of the buyer.
     #[serde(default)]
     consent: Option<DecisionsRequest>,
     #[serde(flatten)]
@@ -251,45 +251,45 @@ struct AttributionRequest(#[schemars(with = "std::collections::BTreeMap<String, 
 /// Discounts to apply.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct DiscountsRequest {
-    /// Codes, in the order in which they are to be tried. Replaces the codes sent before.
+    /// Discount codes, in the order in which to try them. Replaces the codes sent before.
     #[serde(default)]
     #[schemars(length(max = 100), inner(length(max = 255)))]
     codes: Vec<String>,
 }
 
-/// How the goods reach the buyer.
+/// Fulfillment of a checkout.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct FulfillmentRequest {
-    /// The methods.
+    /// The fulfillment methods.
     #[serde(default)]
     #[schemars(length(max = 100))]
     methods: Vec<FulfillmentMethodRequest>,
 }
 
-/// A method.
+/// A fulfillment method.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct FulfillmentMethodRequest {
-    /// The method that is meant, on update.
+    /// ID of an existing method, on update.
     #[serde(default)]
     #[schemars(length(max = 1_024))]
     id: Option<String>,
-    /// `shipping` or `pickup`; can be left out for a method that is named.
+    /// `shipping` or `pickup`; optional if `id` is sent.
     #[serde(default, rename = "type")]
     #[schemars(length(max = 255))]
     kind: Option<String>,
-    /// The lines it is for; all that need one when absent.
+    /// IDs of the lines that it is for; all lines that need a method if absent.
     #[serde(default)]
     #[schemars(length(max = 1_000), inner(length(max = 1_024)))]
     line_item_ids: Option<Vec<String>>,
-    /// Where to.
+    /// Possible destinations.
     #[serde(default)]
     #[schemars(length(max = 100))]
     destinations: Vec<FulfillmentDestinationRequest>,
-    /// Which of the destinations, stated here or offered before.
+    /// ID of the chosen destination, sent here or offered before.
     #[serde(default)]
     #[schemars(schema_with = "choice")]
     selected_destination_id: Option<String>,
-    /// The groups, with the option chosen for each.
+    /// The groups, each with its chosen option.
     #[serde(default)]
     #[schemars(length(max = 1_000))]
     groups: Vec<FulfillmentGroupRequest>,
@@ -298,37 +298,37 @@ struct FulfillmentMethodRequest {
 /// The option chosen for a group.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct FulfillmentGroupRequest {
-    /// The group that is meant; the method's first one when absent.
+    /// ID of the group; the first group of the method if absent.
     #[serde(default)]
     #[schemars(length(max = 1_024))]
     id: Option<String>,
-    /// The chosen option.
+    /// ID of the chosen option.
     #[serde(default)]
     #[schemars(schema_with = "choice")]
     selected_option_id: Option<String>,
 }
 
-/// A chosen identifier, or `null` for none.
+/// Returns the schema of a chosen ID, or `null` for none.
 fn choice(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "oneOf": [{ "type": "string", "maxLength": 1_024 }, { "type": "null" }] })
 }
 
-/// A destination: an address, or a place of the shop.
+/// A destination: an address, or a location of the shop.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct FulfillmentDestinationRequest {
-    /// Its identifier; the shop gives one where it is absent.
+    /// ID of the destination; assigned by the shop if absent.
     #[serde(default)]
     #[schemars(length(max = 1_024))]
     id: Option<String>,
-    /// `shipping_address` or `business_location`; the method says as much.
+    /// `shipping_address` or `business_location`; ignored, since the method implies it.
     #[expect(dead_code, reason = "part of the shape; the method says as much")]
     #[serde(default, rename = "type")]
     kind: Option<String>,
-    /// The name, for a place of the shop.
+    /// Name of a location of the shop.
     #[serde(default)]
     #[schemars(length(max = 1_024))]
     name: Option<String>,
-    /// The address, for a place of the shop.
+    /// Address of a location of the shop.
     #[serde(default)]
     address: Option<AddressRequest>,
     #[serde(flatten)]
@@ -341,7 +341,7 @@ impl From<FulfillmentDestinationRequest> for DestinationDraft {
     }
 }
 
-/// The members of all requests that have lines.
+/// The members of all requests that have line items.
 #[derive(Deserialize)]
 struct Stated {
     #[serde(default)]
@@ -355,7 +355,7 @@ struct Stated {
 }
 
 impl Stated {
-    /// The domain's words for it. `context` is the circumstances as they came.
+    /// Converts to a domain draft. `context` is the `context` member as sent.
     fn draft(self, context: Option<Map<String, Value>>, languages: &[String]) -> Draft {
         let line = |line: LineItemRequest| LineDraft {
             id: line.id,
@@ -401,7 +401,8 @@ impl Stated {
     }
 }
 
-/// What prices, taxes and benefits depend on. Claims that are no reverse-domain names claim nothing.
+/// Converts the context that prices, taxes and benefits depend on. Claims that are not reverse-domain names are
+/// ignored.
 fn circumstances(context: catalog::Context, languages: &[String]) -> Circumstances {
     let mut seen = HashSet::new();
     let claims = context.eligibility.into_iter().flatten().filter_map(|claim| match claim.0 {
@@ -418,10 +419,10 @@ fn circumstances(context: catalog::Context, languages: &[String]) -> Circumstanc
     }
 }
 
-/// The contents of a cart. Members that only checkouts have are left alone.
+/// Converts the payload of a cart to a draft. Members that only checkouts have are ignored.
 ///
 /// # Errors
-/// What the schema does not see.
+/// A value that the schema accepts and the wire type does not.
 pub(crate) fn cart(mut payload: Value, languages: &[String]) -> Result<Draft, Refusal> {
     if let Some(members) = payload.as_object_mut() {
         members.shift_remove("fulfillment");
@@ -430,25 +431,25 @@ pub(crate) fn cart(mut payload: Value, languages: &[String]) -> Result<Draft, Re
     checkout(payload, languages)
 }
 
-/// The contents of a checkout.
+/// Converts the payload of a checkout to a draft.
 ///
 /// # Errors
-/// What the schema does not see.
+/// A value that the schema accepts and the wire type does not.
 pub(crate) fn checkout(payload: Value, languages: &[String]) -> Result<Draft, Refusal> {
     let context = payload.get("context").and_then(Value::as_object).cloned();
     Ok(parsed::<Stated>(payload)?.draft(context, languages))
 }
 
-/// What a checkout is made of: line items, or the contents of a cart.
+/// Converts the payload of a new checkout: line items, or the contents of a cart.
 ///
 /// # Errors
-/// What the schema does not see.
+/// A value that the schema accepts and the wire type does not.
 pub(crate) fn create_checkout(payload: Value, languages: &[String]) -> Result<checkout::Create, Refusal> {
     let cart_id = payload.get("cart_id").and_then(Value::as_str).map(str::to_owned);
     Ok(checkout::Create { draft: checkout(payload, languages)?, cart_id })
 }
 
-/// The draft that a request states, if it states one.
+/// Returns the draft of a request that has one.
 pub(crate) fn draft(request: &mut Request) -> Option<&mut Draft> {
     match request {
         Request::Sale(SaleRequest::CreateCart(request)) => Some(&mut request.draft),
@@ -459,24 +460,24 @@ pub(crate) fn draft(request: &mut Request) -> Option<&mut Draft> {
     }
 }
 
-/// What pays.
+/// Converts the instruments and credentials of a completion.
 ///
 /// # Errors
-/// What the schema does not see.
+/// A value that the schema accepts and the wire type does not.
 pub(crate) fn tenders(mut payload: Value) -> Result<Vec<Tender>, Refusal> {
     let payment = payload.get_mut("payment").map(Value::take);
     Ok(payment.map(parsed::<PaymentRequest>).transpose()?.unwrap_or_default().tenders())
 }
 
-/// What proves that the buyer agrees.
+/// Returns the mandate in which the buyer agrees to a checkout, if it was sent.
 pub(crate) fn mandate(payload: &Value) -> Option<Mandate> {
     payload.get("ap2")?.get("checkout_mandate")?.as_str().map(|text| Mandate::new(text.to_owned()))
 }
 
-/// The resource that is meant, which the payload may name once more (trap T-12).
+/// Returns the resource ID, which the payload may repeat (trap T-12).
 ///
 /// # Errors
-/// It is named nowhere, or the payload names another one.
+/// [`InvalidRequest`](ucp_core::Code::InvalidRequest) if there is no ID, or the payload has another one.
 pub(crate) fn identifier(operation: Operation, id: Option<&str>, payload: &Value) -> Result<String, Refusal> {
     let name = operation.row().name;
     let id = id.ok_or_else(|| Refusal::invalid("$.id", format!("`{name}` needs an `id`.")).accepting("a text"))?;
@@ -488,8 +489,8 @@ pub(crate) fn identifier(operation: Operation, id: Option<&str>, payload: &Value
     }
 }
 
-/// A payload as its wire type. What the schema accepts parses; what went wrong otherwise is not repeated, because the
-/// values may be a buyer's, or pay.
+/// Deserializes a payload that passed the schema. The cause of a failure is not repeated, because values may be
+/// personal data or credentials.
 fn parsed<T: DeserializeOwned>(payload: Value) -> Result<T, Refusal> {
     serde_json::from_value(payload).map_err(|_| Refusal::invalid("$", "The request cannot be read."))
 }

@@ -1,4 +1,4 @@
-//! Writing carts, checkouts and orders.
+//! Encoding of answers about carts, checkouts and orders.
 
 use std::borrow::Cow;
 
@@ -24,10 +24,10 @@ use crate::{
     splice::json,
 };
 
-/// The members that a destination has beside its address.
+/// Members of a destination besides those of its address.
 const OF_DESTINATIONS: [&str; 4] = ["type", "id", "name", "address"];
 
-/// A cart. `active` is what was negotiated with the caller.
+/// Encodes a cart. `active` are the capabilities negotiated with the caller.
 pub(crate) fn cart(operation: Operation, view: &cart::View, active: &Active) -> String {
     let cart = &view.cart;
     let extended = |extension: &str| active.relevant_to(CART).any(|(name, _)| name == extension);
@@ -48,7 +48,7 @@ pub(crate) fn cart(operation: Operation, view: &cart::View, active: &Active) -> 
     })
 }
 
-/// A checkout. `active` is what was negotiated with the caller.
+/// Encodes a checkout. `active` are the capabilities negotiated with the caller.
 pub(crate) fn checkout(operation: Operation, view: &checkout::View, active: &Active) -> String {
     let checkout = &view.checkout;
     let extended = |extension: &str| active.relevant_to(CHECKOUT).any(|(name, _)| name == extension);
@@ -79,7 +79,7 @@ pub(crate) fn checkout(operation: Operation, view: &checkout::View, active: &Act
     })
 }
 
-/// An order.
+/// Encodes an order. `active` are the capabilities negotiated with the caller.
 pub(crate) fn order(operation: Operation, view: &order::View, active: &Active) -> String {
     let order = &view.order;
     json(&Order {

@@ -1,4 +1,4 @@
-//! The shapes of carts, checkouts and orders.
+//! Shapes of carts, checkouts and orders.
 
 use std::borrow::Cow;
 
@@ -20,38 +20,38 @@ use crate::envelope::{CheckoutSuccess, Success};
 #[schemars(rename = "Cart")]
 pub(crate) struct Cart<'a> {
     pub(crate) ucp: Success<'a>,
-    /// The identifier.
+    /// ID of the cart.
     pub(crate) id: &'a str,
-    /// What is in it.
+    /// Line items of the cart.
     pub(crate) line_items: Vec<LineItem<'a>>,
     /// The buyer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) buyer: Option<Buyer<'a>>,
-    /// The buyer's circumstances, as stated.
+    /// Hints about the buyer, as sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) context: Option<&'a Map<String, Value>>,
-    /// Referral and campaign parameters, as stated.
+    /// Referral and campaign parameters, as sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<std::collections::BTreeMap<String, String>>")]
     pub(crate) attribution: Option<&'a Map<String, Value>>,
-    /// The currency of every amount, as ISO 4217 code.
+    /// Currency of every amount, as ISO 4217 code.
     pub(crate) currency: Currency,
-    /// What it costs, as far as that is known.
+    /// Estimated costs.
     pub(crate) totals: Vec<Total<'a>>,
     /// The discounts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) discounts: Option<Discounts<'a>>,
-    /// What is to be said about it.
+    /// Messages about the cart.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub(crate) messages: &'a [Message],
-    /// Pages of the shop that matter to a buyer.
+    /// Pages of the shop, such as its terms.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub(crate) links: &'a [Link],
-    /// Where the buyer can go on.
+    /// URL where the buyer can continue.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("format" = "uri"))]
     pub(crate) continue_url: Option<&'a str>,
-    /// Until when it is kept, as RFC 3339.
+    /// Time at which the cart expires, as RFC 3339.
     pub(crate) expires_at: String,
 }
 
@@ -60,91 +60,92 @@ pub(crate) struct Cart<'a> {
 #[schemars(rename = "Checkout")]
 pub(crate) struct Checkout<'a> {
     pub(crate) ucp: CheckoutSuccess<'a>,
-    /// The identifier.
+    /// ID of the checkout.
     pub(crate) id: &'a str,
-    /// Where it stands.
+    /// Status of the checkout.
     #[schemars(extend("enum" = ucp_core::checkout::Status::ALL.iter().map(|status| status.as_str()).collect::<Vec<_>>()))]
     pub(crate) status: &'static str,
-    /// What is to be bought.
+    /// Line items of the checkout.
     pub(crate) line_items: Vec<LineItem<'a>>,
     /// The buyer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) buyer: Option<Buyer<'a>>,
-    /// The buyer's circumstances, as stated.
+    /// Hints about the buyer, as sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) context: Option<&'a Map<String, Value>>,
-    /// Referral and campaign parameters, as stated.
+    /// Referral and campaign parameters, as sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<std::collections::BTreeMap<String, String>>")]
     pub(crate) attribution: Option<&'a Map<String, Value>>,
-    /// The currency of every amount, as ISO 4217 code.
+    /// Currency of every amount, as ISO 4217 code.
     pub(crate) currency: Currency,
-    /// What it costs.
+    /// Costs.
     pub(crate) totals: Vec<Total<'a>>,
     /// The discounts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) discounts: Option<Discounts<'a>>,
-    /// How the goods reach the buyer.
+    /// Fulfillment methods, destinations and options.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) fulfillment: Option<Fulfillment<'a>>,
-    /// How it is paid.
+    /// Payment instruments.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) payment: Option<Payment<'a>>,
-    /// What is missing, and what else is to be said about it.
+    /// Messages, including those about missing or invalid data.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub(crate) messages: &'a [Message],
-    /// Pages of the shop that matter to a buyer.
+    /// Pages of the shop, such as its terms.
     pub(crate) links: &'a [Link],
-    /// Where the buyer can go on.
+    /// URL where the buyer can continue.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("format" = "uri"))]
     pub(crate) continue_url: Option<&'a str>,
-    /// When it is given up, as RFC 3339.
+    /// Time at which the checkout expires, as RFC 3339.
     pub(crate) expires_at: String,
-    /// The order it became.
+    /// The order that the checkout became.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) order: Option<OrderConfirmation<'a>>,
-    /// The shop's word for all of it; put in last, by [`authorized`](crate::dialect::authorized).
+    /// The business's signature over the checkout.
+    // Added last, by `dialect::authorized`, because it covers all other members.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) ap2: Option<Authorization<'a>>,
 }
 
-/// The shop's word for a checkout (extension `ap2_mandate`).
+/// The business's signature over a checkout (extension `ap2_mandate`).
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Ap2Authorization")]
 pub(crate) struct Authorization<'a> {
-    /// A JWS with detached content over the canonical form of the checkout without `ap2`.
+    /// JWS with detached content over the canonical form of the checkout without `ap2`.
     #[schemars(extend("pattern" = r"^[A-Za-z0-9_-]+\.\.[A-Za-z0-9_-]+$"))]
     pub(crate) merchant_authorization: &'a str,
 }
 
-/// A line.
+/// A line item.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct LineItem<'a> {
-    /// The identifier, stable as long as the line is there.
+    /// ID of the line, stable as long as the line exists.
     pub(crate) id: &'a str,
-    /// What it is.
+    /// The item.
     pub(crate) item: Item<'a>,
-    /// How many.
+    /// The quantity.
     #[schemars(range(min = 1))]
     pub(crate) quantity: u64,
-    /// What the line costs.
+    /// Costs of the line.
     pub(crate) totals: Vec<Total<'a>>,
-    /// The line this one belongs to.
+    /// ID of the line that this one belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) parent_id: Option<&'a str>,
 }
 
-/// What a line is about.
+/// The item of a line.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Item<'a> {
-    /// The identifier of the variant.
+    /// ID of the variant.
     pub(crate) id: &'a str,
-    /// The name.
+    /// Title of the item.
     pub(crate) title: &'a str,
-    /// What one of it costs, in minor units.
+    /// Unit price in minor units.
     pub(crate) price: Amount,
-    /// A picture.
+    /// URL of an image.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("format" = "uri"))]
     pub(crate) image_url: Option<&'a str>,
@@ -153,14 +154,14 @@ pub(crate) struct Item<'a> {
 /// An entry of a list of totals.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Total<'a> {
-    /// What it is about.
+    /// Type of the entry.
     #[serde(rename = "type")]
     #[schemars(extend("enum" = ["subtotal", "items_discount", "discount", "fulfillment", "tax", "fee", "total"]))]
     pub(crate) kind: &'static str,
-    /// A text to show for it.
+    /// Text to display.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) display_text: Option<&'a str>,
-    /// Minor units.
+    /// Amount in minor units.
     pub(crate) amount: i64,
 }
 
@@ -180,7 +181,7 @@ pub(crate) struct Buyer<'a> {
     /// Telephone number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) phone_number: Option<&'a str>,
-    /// What the buyer agreed to.
+    /// Consent of the buyer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) consent: Option<Decisions<'a>>,
     #[serde(flatten)]
@@ -190,80 +191,80 @@ pub(crate) struct Buyer<'a> {
 /// The discounts of a cart or checkout.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Discounts<'a> {
-    /// The codes as sent, rejected ones too.
+    /// The discount codes as sent, including rejected ones.
     pub(crate) codes: &'a [String],
-    /// The discounts that are in effect.
+    /// The applied discounts.
     pub(crate) applied: Vec<AppliedDiscount<'a>>,
 }
 
-/// A discount that is in effect.
+/// An applied discount.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct AppliedDiscount<'a> {
-    /// The code it was asked for with.
+    /// The discount code, if it was applied by code.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) code: Option<&'a str>,
-    /// What to call it.
+    /// Title of the discount.
     pub(crate) title: &'a str,
-    /// How much it takes off, in minor units.
+    /// Reduction in minor units.
     pub(crate) amount: Amount,
-    /// Whether it applies by itself.
+    /// `true` if it was applied without a code.
     pub(crate) automatic: bool,
-    /// How it is spread over lines.
+    /// Distribution over the lines.
     #[schemars(extend("enum" = ["each", "across"]))]
     pub(crate) method: &'static str,
-    /// Its place in the order of application.
+    /// Position in the order of application, from 1.
     #[schemars(range(min = 1))]
     pub(crate) priority: u32,
-    /// Whether it depends on a claim that is not verified yet.
+    /// `true` if it depends on a claim that is not verified yet.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) provisional: bool,
-    /// The claim it depends on.
+    /// The claim that it depends on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) eligibility: Option<&'a str>,
-    /// Where the amount went.
+    /// Distribution of the amount.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) allocations: Vec<Allocation<'a>>,
 }
 
-/// A part of a discount, and where it went.
+/// A part of a discount.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Allocation<'a> {
-    /// RFC 9535 JSONPath from the root of the answer.
+    /// Target of the part, as RFC 9535 JSONPath from the root of the answer.
     pub(crate) path: &'a str,
-    /// How much of it, in minor units.
+    /// Amount in minor units.
     pub(crate) amount: Amount,
 }
 
-/// How the goods reach the buyer.
+/// Fulfillment of a checkout.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Fulfillment")]
 pub(crate) struct Fulfillment<'a> {
-    /// The methods in use.
+    /// The selected methods.
     pub(crate) methods: Vec<FulfillmentMethod<'a>>,
-    /// The methods that could be used.
+    /// Methods that can be used.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) available_methods: Vec<FulfillmentAvailableMethod<'a>>,
 }
 
-/// A method in use.
+/// A selected fulfillment method.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "FulfillmentMethod")]
 pub(crate) struct FulfillmentMethod<'a> {
-    /// The identifier.
+    /// ID of the method.
     pub(crate) id: &'a str,
-    /// Which kind.
+    /// Type of the method.
     #[serde(rename = "type")]
     #[schemars(extend("enum" = ["shipping", "pickup"]))]
     pub(crate) kind: &'static str,
-    /// The lines it is for.
+    /// IDs of the lines that it is for.
     pub(crate) line_item_ids: &'a [String],
-    /// Where to.
+    /// Possible destinations.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) destinations: Vec<FulfillmentDestination<'a>>,
-    /// The chosen destination.
+    /// ID of the chosen destination.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) selected_destination_id: Option<&'a str>,
-    /// The groups in which the lines travel.
+    /// Groups of lines that are delivered together.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) groups: Vec<FulfillmentGroup<'a>>,
 }
@@ -272,49 +273,49 @@ pub(crate) struct FulfillmentMethod<'a> {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub(crate) enum FulfillmentDestination<'a> {
-    /// A place of the shop.
+    /// A location of the shop.
     Place {
-        /// What this is.
+        /// Type of the destination.
         #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
         #[schemars(extend("const" = "business_location"))]
         kind: Option<&'static str>,
-        /// The identifier.
+        /// ID of the location.
         id: &'a str,
-        /// The name.
+        /// Name of the location.
         name: &'a str,
-        /// Where it is.
+        /// Address of the location.
         address: &'a PostalAddress,
     },
-    /// An address.
+    /// A shipping address.
     Address {
-        /// What this is.
+        /// Type of the destination.
         #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
         #[schemars(extend("const" = "shipping_address"))]
         kind: Option<&'static str>,
-        /// The identifier.
+        /// ID of the destination.
         id: &'a str,
         #[serde(flatten)]
         address: Box<Cow<'a, PostalAddress>>,
     },
 }
 
-/// Lines that travel together.
+/// A group of lines that are delivered together.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "FulfillmentGroup")]
 pub(crate) struct FulfillmentGroup<'a> {
-    /// The identifier.
+    /// ID of the group.
     pub(crate) id: &'a str,
-    /// The lines.
+    /// IDs of the lines.
     pub(crate) line_item_ids: &'a [String],
-    /// What can be chosen.
+    /// The options to choose from.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) options: Vec<FulfillmentOption<'a>>,
-    /// What is chosen.
+    /// ID of the chosen option.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) selected_option_id: Option<&'a str>,
 }
 
-/// A text in plain words.
+/// A plain text.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "PlainText")]
 pub(crate) struct Described<'a> {
@@ -322,43 +323,43 @@ pub(crate) struct Described<'a> {
     pub(crate) plain: &'a str,
 }
 
-/// A way for a group to travel.
+/// A delivery option of a group.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "FulfillmentOption")]
 pub(crate) struct FulfillmentOption<'a> {
-    /// The identifier.
+    /// ID of the option.
     pub(crate) id: &'a str,
-    /// The name.
+    /// Title of the option.
     pub(crate) title: &'a str,
-    /// More about it.
+    /// Description of the option.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) description: Option<Described<'a>>,
-    /// Who carries it.
+    /// Name of the carrier.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) carrier: Option<&'a str>,
-    /// When it arrives at the earliest, as RFC 3339.
+    /// Earliest time of arrival, as RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) earliest_fulfillment_time: Option<String>,
-    /// When it arrives at the latest, as RFC 3339.
+    /// Latest time of arrival, as RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) latest_fulfillment_time: Option<String>,
-    /// What it costs.
+    /// Costs of the option.
     pub(crate) totals: Vec<Total<'a>>,
 }
 
-/// A method that could be used.
+/// A method that can be used.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct FulfillmentAvailableMethod<'a> {
-    /// Which kind.
+    /// Type of the method.
     #[serde(rename = "type")]
     #[schemars(extend("enum" = ["shipping", "pickup"]))]
     pub(crate) kind: &'static str,
-    /// The lines it could be used for.
+    /// IDs of the lines that it can be used for.
     pub(crate) line_item_ids: &'a [String],
-    /// When: `now`, or a time as RFC 3339.
+    /// Earliest availability: `now`, or a time as RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) fulfillable_on: Option<&'a str>,
-    /// A sentence about it.
+    /// Description for the buyer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) description: Option<&'a str>,
 }
@@ -366,12 +367,12 @@ pub(crate) struct FulfillmentAvailableMethod<'a> {
 /// The order that a checkout became.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct OrderConfirmation<'a> {
-    /// The identifier.
+    /// ID of the order.
     pub(crate) id: &'a str,
-    /// What people call it.
+    /// Order number or name for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) label: Option<&'a str>,
-    /// Its page.
+    /// URL of the order page.
     #[schemars(extend("format" = "uri"))]
     pub(crate) permalink_url: &'a str,
 }
@@ -381,150 +382,150 @@ pub(crate) struct OrderConfirmation<'a> {
 #[schemars(rename = "Order")]
 pub(crate) struct Order<'a> {
     pub(crate) ucp: Success<'a>,
-    /// The identifier.
+    /// ID of the order.
     pub(crate) id: &'a str,
-    /// What people call it.
+    /// Order number or name for people.
     pub(crate) label: &'a str,
-    /// The checkout it was.
+    /// ID of the checkout that it was made from.
     pub(crate) checkout_id: &'a str,
-    /// Its page.
+    /// URL of the order page.
     #[schemars(extend("format" = "uri"))]
     pub(crate) permalink_url: &'a str,
-    /// Every line there ever was.
+    /// All line items, including removed ones.
     pub(crate) line_items: Vec<OrderLineItem<'a>>,
-    /// What the buyer can expect, and what happened to the goods.
+    /// Expected deliveries and fulfillment events.
     pub(crate) fulfillment: OrderFulfillment<'a>,
-    /// What happened to the money.
+    /// Changes after the order was placed, such as refunds.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) adjustments: Vec<Adjustment<'a>>,
-    /// The currency of every amount, as ISO 4217 code.
+    /// Currency of every amount, as ISO 4217 code.
     pub(crate) currency: Currency,
-    /// What it costs.
+    /// Costs.
     pub(crate) totals: Vec<Total<'a>>,
-    /// What is to be said about it.
+    /// Messages about the order.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub(crate) messages: &'a [Message],
-    /// Referral and campaign parameters, as stated.
+    /// Referral and campaign parameters, as sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<std::collections::BTreeMap<String, String>>")]
     pub(crate) attribution: Option<&'a Map<String, Value>>,
 }
 
-/// A line of an order.
+/// A line item of an order.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct OrderLineItem<'a> {
-    /// The identifier, that of the line of the checkout.
+    /// ID of the line, the same as in the checkout.
     pub(crate) id: &'a str,
-    /// What it is.
+    /// The item.
     pub(crate) item: Item<'a>,
-    /// How many.
+    /// The quantities.
     pub(crate) quantity: OrderQuantity,
-    /// What the line costs.
+    /// Costs of the line.
     pub(crate) totals: Vec<Total<'a>>,
-    /// Where it stands.
+    /// Status of the line.
     #[schemars(extend("enum" = ["processing", "partial", "fulfilled", "removed"]))]
     pub(crate) status: &'static str,
-    /// The line this one belongs to.
+    /// ID of the line that this one belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) parent_id: Option<&'a str>,
 }
 
-/// How many of a line there are.
+/// Quantities of a line of an order.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct OrderQuantity {
-    /// How many were ordered at first.
+    /// Ordered quantity.
     pub(crate) original: u64,
-    /// How many there are now.
+    /// Current quantity, after removals.
     pub(crate) total: u64,
-    /// How many the buyer has.
+    /// Quantity that the buyer has received.
     pub(crate) fulfilled: u64,
 }
 
-/// What the buyer can expect, and what happened to the goods.
+/// Expected deliveries and fulfillment events of an order.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct OrderFulfillment<'a> {
-    /// What the buyer can expect.
+    /// Expected deliveries.
     pub(crate) expectations: Vec<Expectation<'a>>,
-    /// What happened to the goods, in the order in which it happened.
+    /// Fulfillment events, oldest first.
     pub(crate) events: Vec<FulfillmentEvent<'a>>,
 }
 
-/// What the buyer can expect.
+/// An expected delivery.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Expectation<'a> {
-    /// The identifier.
+    /// ID of the expectation.
     pub(crate) id: &'a str,
-    /// For which lines.
+    /// The delivered quantities.
     pub(crate) line_items: Vec<LineQuantity<'a>>,
-    /// How the goods reach the buyer.
+    /// Fulfillment method.
     #[schemars(extend("enum" = ["shipping", "pickup", "digital"]))]
     pub(crate) method_type: &'static str,
-    /// Where to.
+    /// Destination.
     pub(crate) destination: &'a PostalAddress,
-    /// A text about it.
+    /// Description for the buyer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) description: Option<&'a str>,
-    /// When: `now`, or a time as RFC 3339.
+    /// Expected time: `now`, or a time as RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) fulfillable_on: Option<&'a str>,
 }
 
-/// So many of a line.
+/// A quantity of a line.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct LineQuantity<'a> {
-    /// The line.
+    /// ID of the line.
     pub(crate) id: &'a str,
-    /// How many.
+    /// The quantity.
     pub(crate) quantity: i64,
 }
 
-/// Something that happened to goods.
+/// A fulfillment event.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct FulfillmentEvent<'a> {
-    /// The identifier.
+    /// ID of the event.
     pub(crate) id: &'a str,
-    /// When, as RFC 3339.
+    /// Time of the event, as RFC 3339.
     pub(crate) occurred_at: String,
-    /// What: `processing`, `shipped`, `delivered` or another.
+    /// Type of the event: `processing`, `shipped`, `delivered` or another.
     #[serde(rename = "type")]
     pub(crate) kind: &'a str,
-    /// To which lines.
+    /// The affected quantities.
     pub(crate) line_items: Vec<LineQuantity<'a>>,
     /// The tracking number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) tracking_number: Option<&'a str>,
-    /// Where the parcel can be followed.
+    /// URL of the tracking page.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("format" = "uri"))]
     pub(crate) tracking_url: Option<&'a str>,
-    /// Who carries it.
+    /// Name of the carrier.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) carrier: Option<&'a str>,
-    /// A text about it.
+    /// Description for the buyer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) description: Option<&'a str>,
 }
 
-/// Something that happened to money.
+/// A change after an order was placed, such as a refund.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Adjustment<'a> {
-    /// The identifier.
+    /// ID of the adjustment.
     pub(crate) id: &'a str,
-    /// What: `refund`, `cancellation`, `return`, `credit` or another.
+    /// Type of the adjustment: `refund`, `cancellation`, `return`, `credit` or another.
     #[serde(rename = "type")]
     pub(crate) kind: &'a str,
-    /// When, as RFC 3339.
+    /// Time of the adjustment, as RFC 3339.
     pub(crate) occurred_at: String,
-    /// How far it is.
+    /// Status of the adjustment.
     #[schemars(extend("enum" = ["pending", "completed", "failed"]))]
     pub(crate) status: &'static str,
-    /// Which lines it is about, by how many; below zero for those that are gone.
+    /// The affected quantities; negative for removed ones.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) line_items: Vec<LineQuantity<'a>>,
-    /// By how much totals change.
+    /// Changes of the totals.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) totals: Vec<Total<'a>>,
-    /// A text about it.
+    /// Description for the buyer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) description: Option<&'a str>,
 }

@@ -1,4 +1,4 @@
-//! The envelope of an answer that is handed on.
+//! The envelope of a forwarded answer.
 
 use serde_json::{Map, Value};
 use ucp_core::{
@@ -19,10 +19,10 @@ use crate::{
     splice::{Document, json, members},
 };
 
-/// An answer of a shop that speaks UCP itself, as a caller of this release gets it: in the envelope of the gateway, without
-/// what was not negotiated with the caller. `note` is said in addition.
+/// Encodes an answer of a shop that speaks UCP itself for a caller of this release: in the envelope of the gateway,
+/// without members that were not negotiated with the caller. `note` is added to the messages.
 ///
-/// What the shop has signed goes out as it is.
+/// An answer that the shop has signed (`sealed`) is passed on unchanged.
 #[must_use]
 pub fn encode(
     dialect: &dyn Dialect,
@@ -53,7 +53,7 @@ pub fn encode(
     Encoded { document: json(&body), status: carried.status, rpc_error: None }
 }
 
-/// An answer that is written down, in the envelope of the gateway. Nobody has to negotiate any of its members.
+/// Puts an answer that is already serialized into the envelope of the gateway. None of its members needs negotiation.
 fn spliced(dialect: &dyn Dialect, operation: Operation, written: &Written, active: &Active) -> String {
     let mut ucp = dialect.metadata(operation, active);
     ucp.extend(written.extra().iter().map(|(name, value)| (name.clone(), value.clone())));
@@ -66,7 +66,7 @@ fn spliced(dialect: &dyn Dialect, operation: Operation, written: &Written, activ
     document.finish()
 }
 
-/// An order that the shop tells of, as platforms of this release are told about it.
+/// Encodes an order that the shop sent a webhook about, for platforms of this release.
 #[must_use]
 pub fn notice(dialect: &dyn Dialect, body: Map<String, Value>, occasion: &Occasion<'_>) -> String {
     let told = dialect.offers().iter().filter(|offer| offer.known_as == ORDER).map(Offer::declaration);
@@ -75,7 +75,7 @@ pub fn notice(dialect: &dyn Dialect, body: Map<String, Value>, occasion: &Occasi
     dialect.notice(encode(dialect, Operation::GetOrder, &carried, &active, None).document, occasion)
 }
 
-/// An answer that there is nothing to return.
+/// Encodes an answer without a resource.
 fn failure(
     dialect: &dyn Dialect,
     operation: Operation,
@@ -86,7 +86,7 @@ fn failure(
     let stated = carried.body.get("messages").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let said = |message: &Value| serde_json::from_value(message.clone()).ok();
     let mut messages: Vec<Message> = stated.iter().filter_map(said).collect();
-    // There has to be a reason, whatever the shop said.
+    // At least one message is required, even if the shop sent none.
     if messages.is_empty() {
         let content = "The shop has nothing to return and does not say why.";
         messages.push(Message::error("unspecified", content, Severity::Unrecoverable));
@@ -95,7 +95,7 @@ fn failure(
     let continue_url = carried.body.get("continue_url").and_then(Value::as_str);
     let conflict = carried.status == 409;
     let encoded = dialect.no_resource(operation, active, &messages, continue_url, None, conflict);
-    // Releases that make errors of such answers know the members of messages; the others hand them on to the letter.
+    // Releases that treat such answers as errors rewrite the messages; the others pass them on verbatim.
     let known = |message: &Value| said(message).is_some();
     if encoded.rpc_error.is_some() || !stated.iter().all(known) || stated.is_empty() {
         return encoded;

@@ -1,4 +1,4 @@
-//! Leaving out what the caller has not negotiated.
+//! Removal of members that were not negotiated with the caller.
 
 use serde_json::{Map, Value};
 use ucp_core::{
@@ -15,8 +15,8 @@ const MEMBERS: [(&str, &[&str]); 4] = [
     (AP2_MANDATE, &["ap2"]),
 ];
 
-/// Leaves out the members of extensions that are not active with the caller. What belongs to no extension that anybody
-/// declared stays.
+/// Removes the members of extensions that are not active with the caller. Members that belong to no declared extension
+/// stay.
 pub(super) fn prune(operation: Operation, body: &mut Map<String, Value>, active: &Active) {
     let root = operation.row().capability;
     let negotiated = |name: &str| active.relevant_to(root).any(|(known, _)| known == name);
@@ -27,7 +27,7 @@ pub(super) fn prune(operation: Operation, body: &mut Map<String, Value>, active:
             }
         }
     }
-    // Members of a vendor's extension are named after it.
+    // Members of a vendor's extension start with the name of the extension.
     let declared = body.get("ucp").and_then(|ucp| ucp["capabilities"].as_object());
     let foreign: Vec<_> = declared
         .into_iter()

@@ -13,28 +13,28 @@ pub type Rewrite = fn(Operation, &mut Map<String, Value>);
 /// Differences between the documents of a release and those of the next one.
 #[derive(Debug)]
 pub struct Upgrade {
-    /// Payloads.
+    /// Rewriting of payloads.
     pub request: Way,
-    /// Answers, but for what the envelope tells of the negotiation.
+    /// Rewriting of answers, except for the negotiated capabilities in the envelope.
     pub answer: Way,
-    /// Facts that this gateway keeps and the next release has no form for.
+    /// Restoration of data that the next release cannot express.
     pub kept: Kept,
 }
 
-/// Both directions between two releases.
+/// Rewriting in both directions between two releases.
 #[derive(Debug)]
 pub struct Way {
     /// Rewrites a document of the release into one of the next.
     pub up: Rewrite,
-    /// Rewrites a document of the next release into one of this.
+    /// Rewrites a document of the next release into one of this release.
     pub down: Rewrite,
 }
 
-/// Facts of calls that this gateway carries out itself, which would get lost on the way through the next release.
+/// Restoration of data that the next release cannot express, for calls that this gateway carries out itself.
 #[derive(Debug)]
 pub struct Kept {
-    /// Adds to a request what its payload stated, which is given in the older form.
+    /// Restores data in a request from its payload in the older form.
     pub request: fn(&Value, &mut Request),
-    /// Adds to a document of the release what the domain answered.
+    /// Restores data in a document of the release from the domain's answer.
     pub answer: fn(&Answer, &mut Map<String, Value>),
 }

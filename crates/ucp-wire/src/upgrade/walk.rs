@@ -1,8 +1,8 @@
-//! The parts of documents that steps between releases are about.
+//! Visitors of the parts of documents that differ between releases.
 
 use serde_json::{Map, Value};
 
-/// The object that a member is, if it is one.
+/// Returns a member if it is an object.
 pub(crate) fn object<'a>(members: &'a mut Map<String, Value>, name: &str) -> Option<&'a mut Map<String, Value>> {
     members.get_mut(name)?.as_object_mut()
 }
@@ -30,7 +30,7 @@ pub(crate) fn each_variant(answer: &mut Map<String, Value>, mut visit: impl FnMu
     each_product(answer, |product| each_object(product, "variants", &mut visit));
 }
 
-/// Visits the destinations of the methods by which goods travel, with the type of the method.
+/// Visits the destinations of fulfillment methods, with the type of the method.
 pub(crate) fn each_destination(
     document: &mut Map<String, Value>,
     mut visit: impl FnMut(Option<&str>, &mut Map<String, Value>),
@@ -42,7 +42,7 @@ pub(crate) fn each_destination(
     });
 }
 
-/// Visits the ways in which goods can travel.
+/// Visits the delivery options of fulfillment groups.
 pub(crate) fn each_option(document: &mut Map<String, Value>, mut visit: impl FnMut(&mut Map<String, Value>)) {
     let Some(fulfillment) = object(document, "fulfillment") else { return };
     each_object(fulfillment, "methods", |method| {
@@ -50,7 +50,8 @@ pub(crate) fn each_option(document: &mut Map<String, Value>, mut visit: impl FnM
     });
 }
 
-/// Inserts a member before the first of `others` that is there, or at the end. A member of that name is replaced.
+/// Inserts a member before the first of `others` that exists, or at the end. An existing member of that name is
+/// replaced.
 pub(crate) fn insert_before(members: &mut Map<String, Value>, name: &str, value: Value, others: &[&str]) {
     members.shift_remove(name);
     let place = members.keys().position(|member| others.contains(&member.as_str())).unwrap_or(members.len());
