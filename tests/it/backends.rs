@@ -12,12 +12,14 @@
 //! | [`buying`] | carts and checkouts: contents, amounts, retries, ownership, how purchases end |
 //! | [`strangers`] | identifiers that are not of this shop, and words that nobody means well |
 //!
-//! [`bot`] is about one backend alone: how it says to the shop which bot is asking.
+//! Two are about one backend alone: [`bot`] about how it says to the shop which bot is asking, [`orphans`] about carts there
+//! that no document names.
 
 mod bot;
 mod browsing;
 mod buying;
 mod choosing;
+mod orphans;
 mod strangers;
 mod subjects;
 

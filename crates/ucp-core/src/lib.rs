@@ -42,5 +42,6 @@ pub mod text;
 
 pub use call::{Answer, Outcome, Request};
 pub use operation::Operation;
+pub use port::store::ShopId;
 pub use refusal::{Cause, Code, Refusal};
 pub use release::Release;

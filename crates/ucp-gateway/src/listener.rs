@@ -7,11 +7,10 @@
 use std::{future::Future, io, sync::Arc, time::Duration};
 
 use axum::{Router, body::Body};
-use hyper::{body::Incoming, server::conn::http1};
+use hyper::{Request, body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
     server::graceful::GracefulShutdown,
-    service::TowerToHyperService,
 };
 use tokio::{net::TcpListener, sync::Semaphore};
 use tokio_io_timeout::TimeoutStream;
@@ -33,10 +32,10 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 /// The pause after a failed accept, such as for want of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// Serves `router` on `listener` until `shutdown` is done.
+/// Serves `listener` until `shutdown` is done. `route` names the router that answers a request.
 pub(crate) async fn serve(
     listener: TcpListener,
-    router: Router,
+    route: impl Fn(&Request<Incoming>) -> Router + Clone + Send + 'static,
     max_connections: usize,
     shutdown: impl Future<Output = ()>,
 ) {
@@ -67,11 +66,11 @@ pub(crate) async fn serve(
         }
         let mut stream = TimeoutStream::new(stream);
         stream.set_write_timeout(Some(WRITE_TIMEOUT));
-        let service =
-            TowerToHyperService::new(router.clone().map_request(move |mut request: http::Request<Incoming>| {
-                request.extensions_mut().insert(Peer(address.ip()));
-                request.map(Body::new)
-            }));
+        let route = route.clone();
+        let service = service_fn(move |mut request: Request<Incoming>| {
+            request.extensions_mut().insert(Peer(address.ip()));
+            route(&request).oneshot(request.map(Body::new))
+        });
         let connection = graceful.watch(http.serve_connection(TokioIo::new(Box::pin(stream)), service));
         tokio::spawn(async move {
             if let Err(error) = connection.await {

@@ -5,7 +5,6 @@
 
 mod address;
 mod admin;
-mod app;
 mod backend;
 mod callers;
 mod cli;
@@ -16,6 +15,8 @@ mod directory;
 mod docs;
 mod listener;
 mod orders;
+mod shop;
+mod shops;
 mod telemetry;
 mod webhooks;
 

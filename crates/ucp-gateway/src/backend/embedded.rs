@@ -3,6 +3,7 @@
 use std::{error::Error, sync::Arc};
 
 use axum::Router;
+use tokio::task::JoinSet;
 use ucp_core::{
     port::{self, Catalog as _},
     purchase::{desk::Desk, payment::Handler},
@@ -37,9 +38,11 @@ pub(super) fn open(shop: &Shop, settings: &Settings, base: &str) -> Result<Opene
         shop: selling(shop, &desk),
         handlers: desk.declarations(),
         desk: Some(desk),
+        pages: true,
         bridge: None,
         counters: None,
         router: Router::new(),
+        tasks: JoinSet::new(),
     })
 }
 

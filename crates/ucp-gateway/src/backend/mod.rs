@@ -16,6 +16,7 @@ mod ucp;
 use std::{error::Error, sync::Arc, time::Duration};
 
 use axum::Router;
+use tokio::task::JoinSet;
 use ucp_bridge::Bridge;
 use ucp_core::{
     port::{self, Catalog},
@@ -71,14 +72,18 @@ pub(crate) struct Opened {
     pub(crate) shop: port::Shop,
     /// How buyers can pay.
     pub(crate) handlers: Arc<[Declaration]>,
-    /// Where the embedded shop sells.
+    /// Place of sale, where purchases are decided by the gateway.
     pub(crate) desk: Option<Desk>,
+    /// True if buyers go on at pages of the gateway.
+    pub(crate) pages: bool,
     /// The bridge to a shop that speaks UCP.
     pub(crate) bridge: Option<Bridge>,
     /// What happens between the gateway and a shop that is elsewhere.
     pub(crate) counters: Option<Arc<Counters>>,
-    /// What it serves beside the operations.
+    /// Routes beside the operations.
     pub(crate) router: Router,
+    /// Background tasks of the backend, which end with the shop.
+    pub(crate) tasks: JoinSet<()>,
 }
 
 /// Opens the backend of the settings, which may ask it who it is.
@@ -120,12 +125,14 @@ impl Opened {
         };
         Self {
             name: shop.market().name.clone(),
-            shop: port::Shop::Facts { catalog: shop, sales: Arc::new(desk) },
+            shop: port::Shop::Facts { catalog: shop, sales: Arc::new(desk.clone()) },
             handlers: Arc::new([]),
-            desk: None,
+            desk: Some(desk),
+            pages: false,
             bridge: None,
             counters: Some(counters),
             router: Router::new(),
+            tasks: JoinSet::new(),
         }
     }
 }

@@ -10,6 +10,7 @@ use axum::{
     routing::{get, post},
 };
 use http::header;
+use tokio::task::JoinSet;
 use ucp_bridge::{
     Bridge, Options, Token,
     platform::{ORDERS_PATH, beside, profile, profile_path},
@@ -81,9 +82,8 @@ pub(super) async fn open(place: &Place<'_>) -> Result<Opened, Box<dyn Error>> {
         limits: RateLimits::new(&Quotas { signed: None, platforms: Vec::new(), ..quotas }),
         places: InFlight::new(NOTICES),
     });
-    let watched = bridge.clone();
-    // Ends with the process.
-    tokio::spawn(async move {
+    let (watched, mut tasks) = (bridge.clone(), JoinSet::new());
+    tasks.spawn(async move {
         loop {
             tokio::time::sleep(LOOK_AFTER).await;
             watched.refresh().await;
@@ -94,9 +94,11 @@ pub(super) async fn open(place: &Place<'_>) -> Result<Opened, Box<dyn Error>> {
         shop: Shop::Relayed(Arc::new(bridge.clone())),
         handlers,
         desk: None,
+        pages: false,
         counters: Some(bridge.counters()),
         bridge: Some(bridge),
         router: router(&desk),
+        tasks,
     })
 }
 

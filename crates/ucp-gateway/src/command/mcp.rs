@@ -6,9 +6,9 @@ use clap::Args;
 
 use super::Done;
 use crate::{
-    app::desktop_server,
     backend::embedded::open_shop,
     config::{Data, DataOptions},
+    shop::desktop_server,
 };
 
 #[derive(Debug, Args)]

@@ -1,35 +1,28 @@
 //! `serve`: the shop on the network.
 
-use std::{io::Write, net::SocketAddr, process::ExitCode, time::Duration};
+use std::{io::Write, net::SocketAddr, process::ExitCode, sync::Arc};
 
 use tokio::{
     net::TcpListener,
     signal::unix::{SignalKind, signal},
 };
+use ucp_core::ShopId;
 use url::Url;
 
 use super::Done;
 use crate::{
     address::base,
     admin,
-    app::{App, open_keyring},
     backend::Store,
     clock,
     config::{self, Bot, Policy, ServeOptions, Settings, Signed},
     listener,
+    shop::{Shop, open_keyring},
+    shops::Shops,
 };
 
 /// How many operators may be connected at once.
 const ADMIN_CONNECTIONS: usize = 32;
-
-/// How often to look whether the keys have changed.
-const KEY_INTERVAL: Duration = Duration::from_secs(5);
-
-/// How often to look after payments whose end is not known.
-const PAYMENT_INTERVAL: Duration = Duration::from_secs(2);
-
-/// How often to remove what is out of date.
-const PRUNING_INTERVAL: Duration = Duration::from_secs(600);
 
 pub(crate) fn run(options: &ServeOptions) -> Done {
     let settings = Settings::resolve(options, clock::now())?;
@@ -59,42 +52,30 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
         if settings.policy == Policy::Development && !listen.ip().to_canonical().is_loopback() {
             tracing::warn!("callers from other machines are taken at their word (policy development)");
         }
-        let mut app = App::new(&store, &settings, &public_url, keyring).await?;
-        let (router, name) = (app.router.clone(), app.name.clone());
+        let shop = Arc::new(Shop::open(&store, &settings, &public_url, keyring).await?);
         let admin_address = match &settings.admin {
             Some(config::Admin { listen, token }) => {
                 let listener = TcpListener::bind(listen).await.map_err(|error| {
                     format!("cannot listen on {listen}: {error}; choose another address as `server.admin_listen`")
                 })?;
-                let (address, router) =
-                    (listener.local_addr()?, admin::router(app.sqlite().clone(), app.counters(), token.clone()));
+                let address = listener.local_addr()?;
+                let router = admin::router(shop.sqlite.clone(), shop.counters.clone(), token.clone());
+                let route = move |_: &_| router.clone();
                 // Ends with the process: each step is one transaction.
-                tokio::spawn(listener::serve(listener, router, ADMIN_CONNECTIONS, std::future::pending()));
+                tokio::spawn(listener::serve(listener, route, ADMIN_CONNECTIONS, std::future::pending()));
                 Some(address)
             }
             None => None,
         };
-        app.courier().map(|courier| tokio::spawn(courier.run()));
-        tokio::spawn(async move {
-            let [mut keys, mut payments, mut rest] =
-                [KEY_INTERVAL, PAYMENT_INTERVAL, PRUNING_INTERVAL].map(tokio::time::interval);
-            loop {
-                tokio::select! {
-                    _ = payments.tick() => app.reconcile().await,
-                    _ = rest.tick() => app.prune().await,
-                    _ = keys.tick() => {
-                        if let Err(error) = app.refresh_keys() {
-                            tracing::error!(%error, "the keys cannot be read; those that were there are used on");
-                        }
-                    }
-                }
-            }
-        });
+        let shops = Shops::default();
+        shops.put(ShopId::default(), Arc::clone(&shop));
         // Before anybody is told that it runs: whoever is told may stop it.
         let shutdown = shutdown()?;
         // Nobody has to listen.
-        drop(welcome(std::io::stdout().lock(), &name, &settings, &base(&public_url), admin_address));
-        listener::serve(listener, router, server.max_connections.count(), shutdown).await;
+        drop(welcome(std::io::stdout().lock(), &shop.name, &settings, &base(&public_url), admin_address));
+        drop(shop);
+        let route = move |request: &_| shops.of(request).map(|shop| shop.router.clone()).unwrap_or_default();
+        listener::serve(listener, route, server.max_connections.count(), shutdown).await;
         Ok(ExitCode::SUCCESS)
     })
 }

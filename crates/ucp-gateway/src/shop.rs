@@ -1,13 +1,19 @@
-//! The composition: a backend, the gate and the handler of calls in front of it, and the bindings in front of those.
+//! The composition of one shop: its backend, the gate and the handler of calls in front of it, the bindings in front of
+//! those, and its background tasks.
+//!
+//! A [`Shop`] owns everything that is about it. What the process has only once (listener, connections, runtime, clock, log)
+//! knows no shop but through [`Shops`](crate::shops::Shops).
 
 use std::{
     error::Error,
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
 use axum::Router;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
+use tokio::task::JoinSet;
 use ucp_bridge::{Bridge, platform};
 use ucp_core::{
     Release,
@@ -28,7 +34,6 @@ use ucp_service::{
     platform::{Business, Platforms, Policy},
     signing::CurrentKey,
 };
-use ucp_shop::Shop;
 use ucp_sqlite::{SqliteStore, StoreError};
 use ucp_trust::{
     address::{ProfileUrl, Reach},
@@ -38,7 +43,6 @@ use ucp_trust::{
     jwk::PublicKey,
     keyring::{Keyring, KeyringError},
 };
-use ucp_webhook::courier::Courier;
 use url::Url;
 
 use crate::{
@@ -54,40 +58,48 @@ pub(crate) fn open_keyring(data: &Data) -> Result<Keyring, KeyringError> {
     Keyring::open(&data.dir.join("keys"))
 }
 
-/// A gateway that is ready to be put behind a listener.
-#[derive(Debug)]
-pub(crate) struct App {
-    /// Everything under one router: REST, MCP, the documents of each release, and the page that shows them.
-    pub(crate) router: Router,
-    /// The name of the shop, for people.
-    pub(crate) name: String,
-    keyring: Keyring,
-    signing_key: Arc<CurrentKey>,
-    publications: Publications,
-    /// Where the embedded shop sells.
-    desk: Option<Desk>,
-    sqlite: SqliteStore,
-    /// What happens between the gateway and a shop that is elsewhere.
-    counters: Option<Arc<Counters>>,
-    /// Tells platforms about their orders.
-    courier: Option<Courier>,
-}
+/// Interval at which the keys in the data directory are read again.
+const KEY_INTERVAL: Duration = Duration::from_secs(5);
 
-/// How many interrupted payments are looked after at once.
+/// Interval at which payments without a known end are looked after.
+const PAYMENT_INTERVAL: Duration = Duration::from_secs(2);
+
+/// Interval at which expired rows are removed.
+const PRUNING_INTERVAL: Duration = Duration::from_secs(600);
+
+/// Maximum number of interrupted payments that are looked after at once, and of orphaned carts.
 const RECONCILED: usize = 100;
 
-impl App {
-    /// The gateway of a shop that is reached under `public_url`.
-    pub(crate) async fn new(
+/// A shop that is being served. Its background tasks end when it is dropped; each of their steps is one transaction.
+#[derive(Debug)]
+pub(crate) struct Shop {
+    /// Display name.
+    pub(crate) name: String,
+    /// REST, MCP, the documents of each release, the page that shows them, and the pages for buyers.
+    pub(crate) router: Router,
+    /// Store of its orders and webhooks.
+    pub(crate) sqlite: SqliteStore,
+    /// Counters of the calls to a shop that is elsewhere.
+    pub(crate) counters: Option<Arc<Counters>>,
+    _tasks: JoinSet<()>,
+}
+
+impl Shop {
+    /// Opens the shop that is reached under `public_url`, and starts its background tasks.
+    ///
+    /// # Errors
+    /// Whatever keeps the shop from being served: a backend out of reach, a store that cannot be read, a pinned profile
+    /// that is malformed.
+    pub(crate) async fn open(
         store: &Store,
         settings: &Settings,
         public_url: &Url,
         keyring: Keyring,
-    ) -> Result<Self, Box<dyn std::error::Error>> {
+    ) -> Result<Self, Box<dyn Error>> {
         let base = base(public_url);
         let signing_key = Arc::new(CurrentKey::default());
         use_keys(&signing_key, &keyring);
-        let Opened { name, shop, handlers, desk, bridge, counters, router: own } =
+        let Opened { name, shop, handlers, desk, pages, bridge, counters, router: own, mut tasks } =
             backend::open(store, settings, &base, &signing_key).await?;
         let offering = merchants::beside(shop.offering(), &settings.directory);
         let (operations, names) = (&offering.operations, merchants::names(&settings.directory));
@@ -126,7 +138,7 @@ impl App {
         let publications = Publications { all: Arc::new(Mutex::new(publications)), offering, bridge };
         publications.publish(&keys);
         publications.follow(&signing_key);
-        if let Some(desk) = &desk {
+        if let Some(desk) = desk.as_ref().filter(|_| pages) {
             router = router.merge(ucp_handoff::router(ucp_handoff::Options {
                 desk: desk.clone(),
                 gate: gate.clone(),
@@ -138,27 +150,44 @@ impl App {
         let router = ucp_rest::surrounded(router);
         let sqlite = store.sqlite().clone();
         let courier = webhooks::courier(sqlite.clone(), platforms, settings, &signing_key, &base)?;
-        Ok(Self { router, name, keyring, signing_key, publications, desk, sqlite, counters, courier: Some(courier) })
+        tasks.spawn(courier.run());
+        let upkeep = Upkeep { keyring, signing_key, publications, desk, sqlite: sqlite.clone() };
+        tasks.spawn(upkeep.run());
+        Ok(Self { name, router, sqlite, counters, _tasks: tasks })
+    }
+}
+
+/// The periodic work of a shop.
+#[derive(Debug)]
+struct Upkeep {
+    keyring: Keyring,
+    signing_key: Arc<CurrentKey>,
+    publications: Publications,
+    /// Place of sale of a shop whose purchases end here.
+    desk: Option<Desk>,
+    sqlite: SqliteStore,
+}
+
+impl Upkeep {
+    /// Repeats every task at its interval. The first round is made at once: it finds what a crash has interrupted.
+    async fn run(mut self) {
+        let [mut keys, mut payments, mut rest] =
+            [KEY_INTERVAL, PAYMENT_INTERVAL, PRUNING_INTERVAL].map(tokio::time::interval);
+        loop {
+            tokio::select! {
+                _ = payments.tick() => self.reconcile().await,
+                _ = rest.tick() => self.prune().await,
+                _ = keys.tick() => {
+                    if let Err(error) = self.refresh_keys() {
+                        tracing::error!(%error, "the keys cannot be read; those that were there are used on");
+                    }
+                }
+            }
+        }
     }
 
-    /// Where orders and notices are kept.
-    pub(crate) fn sqlite(&self) -> &SqliteStore {
-        &self.sqlite
-    }
-
-    /// What happens between the gateway and a shop that is elsewhere.
-    pub(crate) fn counters(&self) -> Option<Arc<Counters>> {
-        self.counters.clone()
-    }
-
-    /// What tells platforms about their orders, to be run by whoever asks first.
-    pub(crate) fn courier(&mut self) -> Option<Courier> {
-        self.courier.take()
-    }
-
-    /// Brings payments to their end that nobody is waiting for any more. The first call after a crash finds those that it
-    /// interrupted.
-    pub(crate) async fn reconcile(&self) {
+    /// Brings payments to their end that no call waits for any more, and abandons carts that no document names.
+    async fn reconcile(&self) {
         let Some(desk) = &self.desk else { return };
         if let Err(refusal) = desk.reconcile(RECONCILED).await {
             tracing::error!(error = &refusal as &dyn Error, "payments that were interrupted cannot be looked after");
@@ -171,16 +200,16 @@ impl App {
         }
     }
 
-    /// Removes what nobody will ask for any more.
-    pub(crate) async fn prune(&self) {
-        if let Err(refusal) = self.sqlite.prune(clock::timestamp()).await {
-            tracing::error!(error = &refusal as &dyn Error, "what is out of date cannot be removed");
+    /// Removes expired rows.
+    async fn prune(&self) {
+        if let Err(error) = self.sqlite.prune(clock::timestamp()).await {
+            tracing::error!(error = &error as &dyn Error, "what is out of date cannot be removed");
         }
     }
 
-    /// Looks whether the keys have changed, and if so, publishes and uses what is there now. Keys also leave the profile
-    /// when their time is over.
-    pub(crate) fn refresh_keys(&mut self) -> Result<(), KeyringError> {
+    /// Reads the keys again, publishes them and signs with the newest. Retired keys leave the profile when their time is
+    /// over.
+    fn refresh_keys(&mut self) -> Result<(), KeyringError> {
         self.keyring.reload()?;
         use_keys(&self.signing_key, &self.keyring);
         let keys = self.keyring.published(clock::now());
@@ -237,7 +266,7 @@ fn use_keys(current: &CurrentKey, keyring: &Keyring) {
 }
 
 /// The MCP server for an agent that started this process.
-pub(crate) fn desktop_server(shop: &Shop) -> Result<Server, StoreError> {
+pub(crate) fn desktop_server(shop: &ucp_shop::Shop) -> Result<Server, StoreError> {
     let settings = config::Directory::usual(true);
     let offering = merchants::beside(SalesCapabilities::ALL.offering(), &settings);
     let business = Arc::new(Business::new(&offering, None));
