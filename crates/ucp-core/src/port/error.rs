@@ -45,7 +45,7 @@ impl PortError {
     pub fn because(mut self, cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         match &mut self {
             Self::Unavailable { cause: place, .. } | Self::Internal { cause: place } => {
-                *place = Cause::from(cause.into())
+                *place = Cause::from(cause.into());
             }
             Self::Refused(refusal) => refusal.cause = Cause::from(cause.into()),
         }
