@@ -19,6 +19,7 @@ use ucp_service::{
     gate::{CHALLENGE, Hosts},
     header,
 };
+use ucp_wire::refusal::http_status;
 
 use crate::{
     arguments::Caller,
@@ -79,7 +80,7 @@ async fn handle(State(mount): State<Arc<Mount>>, request: Request<Body>) -> Resp
     });
     let unauthorized = answer.status == StatusCode::UNAUTHORIZED.as_u16();
     // Which page may call is between browsers and servers; no MCP library is asked.
-    let is_for_library = !answer.status_is_final && answer.status != Code::OriginForbidden.http_status();
+    let is_for_library = !answer.status_is_final && answer.status != http_status(Code::OriginForbidden);
     if is_mcp_library && is_for_library && answer.text.is_some() {
         answer.status = StatusCode::OK.as_u16();
     }

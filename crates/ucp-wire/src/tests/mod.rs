@@ -35,6 +35,7 @@ use crate::{
     codec::{encode, read},
     dialect::{Dialect, offered, publishes},
     documents::{documents, schemas},
+    refusal::{http_status, json_rpc},
     releases::dialect,
     schema::{self, Direction},
     site::Site,
@@ -312,14 +313,14 @@ fn every_refusal_is_written_in_every_release() {
         let mut generator = schema::generator(Direction::Response);
         let shape = schema::bundle(&mut generator, |generator| dialect.rpc_failure(generator));
         schema::validator(&shape).validate(&data).unwrap_or_else(|error| panic!("{code}: {error} in {data}"));
-        assert_eq!(refused.status, code.http_status());
+        assert_eq!(refused.status, http_status(code));
         for said in [&body, &data] {
             assert_eq!(said["code"], code.as_str());
             assert_eq!(said["retry_after"], 7);
             assert_eq!(said["continue_url"], "https://shop.example/");
         }
         if dialect.release() >= Release::V2026_04_08 {
-            assert_eq!(refused.rpc_error.code, code.json_rpc());
+            assert_eq!(refused.rpc_error.code, json_rpc(code));
             continue;
         }
         assert_eq!(body["status"], "requires_escalation");
@@ -328,7 +329,7 @@ fn every_refusal_is_written_in_every_release() {
             (&json!(code.as_str()), &json!("No."))
         );
         assert_eq!((&data["status"], &data["errors"][0]["message"]), (&json!("error"), &json!("No.")));
-        let expected = if code.json_rpc() > -32600 { -32603 } else { code.json_rpc() };
+        let expected = if json_rpc(code) > -32600 { -32603 } else { json_rpc(code) };
         assert_eq!(refused.rpc_error.code, expected, "{code}");
     }
 }
