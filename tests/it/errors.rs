@@ -7,7 +7,10 @@ use std::{collections::BTreeSet, ops::Deref};
 use serde_json::{Value, json};
 use ucp_core::{Code, Release};
 use ucp_trust::{api_key::ApiKey, jwk::Algorithm, signature::SigningKey};
-use ucp_wire::documents::release_path;
+use ucp_wire::{
+    documents::release_path,
+    refusal::{http_status, json_rpc},
+};
 
 use crate::{
     harness::{Gateway, Lent, Runs, Shared, own_schema_of, repository, rpc},
@@ -228,7 +231,7 @@ impl Plan<'_> {
     #[track_caller]
     fn outcome(&self, code: Code, id: Option<&str>) -> Response {
         let patience = if code == Code::RateLimited { 500 } else { 1 };
-        let last = (0..patience).map(|_| self.send(id)).find(|response| response.status == code.http_status());
+        let last = (0..patience).map(|_| self.send(id)).find(|response| response.status == http_status(code));
         last.unwrap_or_else(|| panic!("{code} at {}: {:?}", self.path, self.send(id)))
     }
 }
@@ -238,7 +241,7 @@ impl Plan<'_> {
 fn check(code: Code, plan: &Plan<'_>, response: &Response, id: Option<&str>) {
     let context = format!("{code} at {}: {response:?}", plan.path);
     let founding = plan.release < Release::V2026_04_08;
-    assert_eq!(response.status, code.http_status(), "{context}");
+    assert_eq!(response.status, http_status(code), "{context}");
     let own = response.header("request-id").unwrap_or_else(|| panic!("an identifier: {context}"));
     match id {
         Some(id) => assert_eq!(own, id, "{context}"),
@@ -248,7 +251,7 @@ fn check(code: Code, plan: &Plan<'_>, response: &Response, id: Option<&str>) {
     let body = if plan.framed {
         assert_eq!(document["jsonrpc"], "2.0", "{context}");
         assert!(document.get("result").is_none() && document.get("id").is_some(), "{context}");
-        let number = code.json_rpc();
+        let number = json_rpc(code);
         let number = if founding && (-32099..=-32000).contains(&number) { -32603 } else { number };
         assert_eq!(document["error"]["code"], number, "{context}");
         assert_eq!(document["error"]["message"], document["error"]["data"]["content"], "{context}");

@@ -17,7 +17,10 @@ use tempfile::TempDir;
 use ucp_core::{Code, Operation, Release};
 use ucp_testkit::leash::{self, Leashed, Lines};
 pub(crate) use ucp_testkit::wait::eventually;
-use ucp_wire::documents::release_path;
+use ucp_wire::{
+    documents::release_path,
+    refusal::{http_status, json_rpc},
+};
 
 use crate::wire::{self, Connection, Response};
 
@@ -586,7 +589,7 @@ impl Verdict {
             let error = &body["error"];
             let refused = Refused::read(response.status, &error["data"]);
             let code = Code::ALL.iter().find(|code| code.as_str() == refused.code).expect("a known code");
-            assert_eq!(error["code"], code.json_rpc(), "{response:?}");
+            assert_eq!(error["code"], json_rpc(*code), "{response:?}");
             assert_eq!(error["message"], refused.content, "{response:?}");
             return Self::Refused(refused);
         };
@@ -631,7 +634,7 @@ impl Refused {
         let text = |name: &str| body.get(name).and_then(Value::as_str).map(str::to_owned);
         let code = text("code").unwrap_or_default();
         let known = Code::ALL.iter().find(|known| known.as_str() == code).expect("a known code");
-        assert_eq!(known.http_status(), status, "{body}");
+        assert_eq!(http_status(*known), status, "{body}");
         assert_eq!(body["retryable"], known.retryable(), "{body}");
         let content = text("content").unwrap_or_default();
         assert!(!content.trim().is_empty(), "{body}");

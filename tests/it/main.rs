@@ -29,6 +29,7 @@ mod harness;
 mod import;
 mod journey;
 mod lifecycle;
+mod logged;
 mod mcp;
 mod merchants;
 mod negotiation;

@@ -1,14 +1,66 @@
 //! Refusals: the protocol failures a caller can get, in one registry (UCP overview, *Error Codes*).
 //!
 //! A refusal says what was wrong and where, what would be accepted instead, and whether the same call can succeed later.
-//! Each code carries its HTTP status and its JSON-RPC code, so that every transport renders the same verdict. What a
-//! business answers about its own goods is not a refusal but an [`Outcome`](crate::Outcome) with messages.
+//! Each code is of one [`Kind`], for which every transport has a word of its own, so that all of them render the same
+//! verdict. What a business answers about its own goods is not a refusal but an [`Outcome`](crate::Outcome) with messages.
 
 use std::{error::Error, fmt, sync::Arc};
 
+/// What is the matter with a call, in no transport's words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// The bytes cannot be read.
+    Malformed,
+    /// What is asked makes no sense.
+    InvalidArguments,
+    /// What is around the arguments does not have the form that the transport demands.
+    InvalidEnvelope,
+    /// What names the caller does not have the form that it has to have.
+    InvalidIdentity,
+    /// The caller has not proved who it is.
+    Unauthenticated,
+    /// The caller may not do this, whoever it is.
+    Forbidden,
+    /// There is nothing to be called by this name.
+    NotFound,
+    /// It is there, and is not called in this way.
+    WrongMethod,
+    /// The caller takes no form of answer that there is.
+    NotAcceptable,
+    /// The call did not arrive in time.
+    TooSlow,
+    /// Another call was made under the same key.
+    Conflict,
+    /// The call has more bytes than are read.
+    TooLarge,
+    /// The bytes are declared as something that is not read.
+    UnsupportedType,
+    /// The caller's platform cannot be spoken with.
+    IncompatiblePlatform,
+    /// The caller's platform cannot be asked about itself.
+    UnreachablePlatform,
+    /// The caller calls too often.
+    RateLimited,
+    /// The gateway failed.
+    Internal,
+    /// The gateway, or what is behind it, cannot answer now.
+    Unavailable,
+}
+
+impl Kind {
+    /// Whether the very same call can succeed when it is sent again later.
+    #[must_use]
+    pub const fn retryable(self) -> bool {
+        matches!(
+            self,
+            Self::TooSlow | Self::UnreachablePlatform | Self::RateLimited | Self::Internal | Self::Unavailable
+        )
+    }
+}
+
 macro_rules! codes {
-    ($($(#[doc = $doc:literal])+ $variant:ident = $name:literal, $status:literal, $rpc:literal, retry $retry:literal;)+) => {
-        /// What kind of protocol failure it is.
+    ($($(#[doc = $doc:literal])+ $variant:ident = $name:literal, $kind:ident;)+) => {
+        /// The name of a protocol failure.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Code {
             $($(#[doc = $doc])+ $variant),+
@@ -24,22 +76,16 @@ macro_rules! codes {
                 match self { $(Self::$variant => $name),+ }
             }
 
-            /// The HTTP status, on REST and (rule ERR-02) on MCP over HTTP.
+            /// The kind of failure.
             #[must_use]
-            pub const fn http_status(self) -> u16 {
-                match self { $(Self::$variant => $status),+ }
-            }
-
-            /// The code of the JSON-RPC error object.
-            #[must_use]
-            pub const fn json_rpc(self) -> i32 {
-                match self { $(Self::$variant => $rpc),+ }
+            pub const fn kind(self) -> Kind {
+                match self { $(Self::$variant => Kind::$kind),+ }
             }
 
             /// Whether the very same call can succeed when it is sent again later.
             #[must_use]
             pub const fn retryable(self) -> bool {
-                match self { $(Self::$variant => $retry),+ }
+                self.kind().retryable()
             }
 
             /// When a caller gets it.
@@ -53,63 +99,63 @@ macro_rules! codes {
 
 codes! {
     /// The bytes are not one well-formed JSON document.
-    MalformedJson = "malformed_json", 400, -32700, retry false;
+    MalformedJson = "malformed_json", Malformed;
     /// The request does not have the shape that the operation takes.
-    InvalidRequest = "invalid_request", 400, -32602, retry false;
+    InvalidRequest = "invalid_request", InvalidArguments;
     /// The message is no JSON-RPC 2.0 request object; batches are not taken.
-    InvalidMessage = "invalid_message", 400, -32600, retry false;
+    InvalidMessage = "invalid_message", InvalidEnvelope;
     /// The cursor was not issued by this gateway, was altered, or belongs to another query.
-    InvalidCursor = "invalid_cursor", 400, -32602, retry false;
+    InvalidCursor = "invalid_cursor", InvalidArguments;
     /// The request asks for more at once than the gateway gives.
-    RequestTooLarge = "request_too_large", 400, -32602, retry false;
+    RequestTooLarge = "request_too_large", InvalidArguments;
     /// The caller's profile is missing, or its address is not one that UCP allows.
-    InvalidProfileUrl = "invalid_profile_url", 400, -32001, retry false;
+    InvalidProfileUrl = "invalid_profile_url", InvalidIdentity;
     /// The body is not the one that `Content-Digest` describes.
-    DigestMismatch = "digest_mismatch", 400, -32600, retry false;
+    DigestMismatch = "digest_mismatch", InvalidEnvelope;
     /// The signature is made with an algorithm that UCP does not use.
-    AlgorithmUnsupported = "algorithm_unsupported", 400, -32600, retry false;
+    AlgorithmUnsupported = "algorithm_unsupported", InvalidEnvelope;
     /// The call has to be signed, and is not.
-    SignatureMissing = "signature_missing", 401, -32000, retry false;
+    SignatureMissing = "signature_missing", Unauthenticated;
     /// The signature does not cover what it has to, or does not fit the request.
-    SignatureInvalid = "signature_invalid", 401, -32000, retry false;
+    SignatureInvalid = "signature_invalid", Unauthenticated;
     /// The key that the signature names is not in the caller's profile.
-    KeyNotFound = "key_not_found", 401, -32000, retry false;
+    KeyNotFound = "key_not_found", Unauthenticated;
     /// The call needs an identified platform, or the credential is not a valid one.
-    Unauthorized = "unauthorized", 401, -32000, retry false;
+    Unauthorized = "unauthorized", Unauthenticated;
     /// The credential does not entitle the caller to act for this platform.
-    Forbidden = "forbidden", 403, -32000, retry false;
+    Forbidden = "forbidden", Forbidden;
     /// The request came through a web page or a host name that may not reach this gateway.
-    OriginForbidden = "origin_forbidden", 403, -32000, retry false;
+    OriginForbidden = "origin_forbidden", Forbidden;
     /// There is nothing under this path.
-    UnknownPath = "unknown_path", 404, -32601, retry false;
+    UnknownPath = "unknown_path", NotFound;
     /// There is no such JSON-RPC method.
-    UnknownMethod = "unknown_method", 404, -32601, retry false;
+    UnknownMethod = "unknown_method", NotFound;
     /// There is no such tool.
-    UnknownTool = "unknown_tool", 400, -32602, retry false;
+    UnknownTool = "unknown_tool", InvalidArguments;
     /// The path does not take this HTTP method.
-    MethodNotAllowed = "method_not_allowed", 405, -32600, retry false;
+    MethodNotAllowed = "method_not_allowed", WrongMethod;
     /// The caller accepts none of the media types that the gateway can answer in.
-    NotAcceptable = "not_acceptable", 406, -32600, retry false;
+    NotAcceptable = "not_acceptable", NotAcceptable;
     /// The request did not arrive in time.
-    RequestTimeout = "request_timeout", 408, -32000, retry true;
+    RequestTimeout = "request_timeout", TooSlow;
     /// The idempotency key was used for another request before.
-    IdempotencyConflict = "idempotency_conflict", 409, -32000, retry false;
+    IdempotencyConflict = "idempotency_conflict", Conflict;
     /// The body is larger than the gateway reads.
-    BodyTooLarge = "body_too_large", 413, -32600, retry false;
+    BodyTooLarge = "body_too_large", TooLarge;
     /// The body is not declared as JSON.
-    UnsupportedMediaType = "unsupported_media_type", 415, -32600, retry false;
+    UnsupportedMediaType = "unsupported_media_type", UnsupportedType;
     /// The caller's profile is no UCP profile.
-    ProfileMalformed = "profile_malformed", 422, -32001, retry false;
+    ProfileMalformed = "profile_malformed", IncompatiblePlatform;
     /// The release of the protocol that the caller speaks is not served here.
-    VersionUnsupported = "version_unsupported", 422, -32001, retry false;
+    VersionUnsupported = "version_unsupported", IncompatiblePlatform;
     /// The caller's profile could not be fetched.
-    ProfileUnreachable = "profile_unreachable", 424, -32001, retry true;
+    ProfileUnreachable = "profile_unreachable", UnreachablePlatform;
     /// The caller sends more than it may.
-    RateLimited = "rate_limited", 429, -32000, retry true;
+    RateLimited = "rate_limited", RateLimited;
     /// The gateway failed; the caller did nothing wrong.
-    InternalError = "internal_error", 500, -32603, retry true;
+    InternalError = "internal_error", Internal;
     /// The shop cannot answer at the moment.
-    Unavailable = "unavailable", 503, -32000, retry true;
+    Unavailable = "unavailable", Unavailable;
 }
 
 impl fmt::Display for Code {
@@ -255,8 +301,6 @@ mod tests {
         let names: HashSet<_> = Code::ALL.iter().map(|code| code.as_str()).collect();
         assert_eq!(names.len(), Code::ALL.len());
         for code in Code::ALL {
-            assert!((400..600).contains(&code.http_status()), "{code}");
-            assert!(code.json_rpc() < 0, "{code}");
             assert!(code.meaning().ends_with('.'), "{code}");
         }
     }

@@ -304,3 +304,6 @@ impl Fetch for Offline {
         Box::pin(std::future::ready(Err(FetchError::Connection)))
     }
 }
+
+#[cfg(test)]
+mod tests;

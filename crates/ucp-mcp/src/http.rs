@@ -4,21 +4,22 @@
 //! by its `Origin` or `Host`. Programs send no `Origin`. Answers are plain JSON; a caller that accepts only an event
 //! stream gets the same message as its single event.
 
-use std::{any::Any, sync::Arc};
+use std::{panic::AssertUnwindSafe, sync::Arc};
 
 use axum::{Router, body::Body, extract::State, response::Response, routing::post};
+use futures_util::FutureExt as _;
 use http::{
     HeaderMap, HeaderName, HeaderValue, Request, StatusCode, Uri,
     header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, HOST, ORIGIN, RETRY_AFTER, WWW_AUTHENTICATE},
     request::Parts,
 };
-use tower_http::catch_panic::CatchPanicLayer;
 use ucp_core::{Code, Refusal};
 use ucp_service::{
     Gate, body,
     gate::{CHALLENGE, Hosts},
     header,
 };
+use ucp_wire::refusal::http_status;
 
 use crate::{
     arguments::Caller,
@@ -52,16 +53,8 @@ struct Mount {
 
 /// Builds the route of the endpoint, `mcp` below `prefix`.
 pub fn router(server: Server, gate: Gate, error_status: ErrorStatus, prefix: &str) -> Router {
-    let panicked = server.clone();
-    let endpoint = post(handle).layer(CatchPanicLayer::custom(move |_: Box<dyn Any + Send>| {
-        tracing::error!("the endpoint panicked");
-        let Answer { status, text, .. } = Answer::refused(None, &panicked.fault(Refusal::internal()), None);
-        let mut response = Response::new(Body::from(text.unwrap_or_default()));
-        *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        response.headers_mut().insert(CONTENT_TYPE, JSON);
-        response
-    }));
-    Router::new().route(&format!("{prefix}/mcp"), endpoint).with_state(Arc::new(Mount { server, gate, error_status }))
+    let mount = Mount { server, gate, error_status };
+    Router::new().route(&format!("{prefix}/mcp"), post(handle)).with_state(Arc::new(mount))
 }
 
 /// Media type of a response body.
@@ -75,7 +68,11 @@ async fn handle(State(mount): State<Arc<Mount>>, request: Request<Body>) -> Resp
     let (head, body) = request.into_parts();
     let request_id = header::request_id(&head.extensions).and_then(|id| id.to_str().ok());
     let is_mcp_library = mount.error_status == ErrorStatus::Fitting && names_version(&head.headers);
-    let answered = respond(&mount, &head, body).await;
+    // Caught here and not in a layer, so that the answer has the form of all others and names the request.
+    let answered = AssertUnwindSafe(respond(&mount, &head, body)).catch_unwind().await.unwrap_or_else(|_| {
+        tracing::error!("the endpoint panicked");
+        Err(Refusal::internal().into())
+    });
     let (form, mut answer) = answered.unwrap_or_else(|Unheard { id, refusal, unread }| {
         let fault = mount.server.fault(*refusal);
         // A caller that accepts neither form is told so in JSON.
@@ -85,7 +82,7 @@ async fn handle(State(mount): State<Arc<Mount>>, request: Request<Body>) -> Resp
     });
     let unauthorized = answer.status == StatusCode::UNAUTHORIZED.as_u16();
     // A refused `Origin` concerns the browser, not the MCP library.
-    let is_for_library = !answer.status_is_final && answer.status != Code::OriginForbidden.http_status();
+    let is_for_library = !answer.status_is_final && answer.status != http_status(Code::OriginForbidden);
     if is_mcp_library && is_for_library && answer.text.is_some() {
         answer.status = StatusCode::OK.as_u16();
     }

@@ -143,6 +143,8 @@ pub fn error(id: Option<&Id>, error: &RpcError, request_id: Option<&str>) -> Str
 
 #[cfg(test)]
 mod tests {
+    use ucp_wire::refusal::json_rpc;
+
     use super::*;
 
     #[test]
@@ -184,7 +186,7 @@ mod tests {
             Ok(Message::Request(request)) => format!("{} {} {}", request.id.0, request.method, request.params),
             Ok(Message::Unanswered) => "unanswered".to_owned(),
             Err(Unreadable { id, refusal }) => {
-                format!("{} {}", id.map_or(Value::Null, |id| id.0), refusal.code.json_rpc())
+                format!("{} {}", id.map_or(Value::Null, |id| id.0), json_rpc(refusal.code))
             }
         };
         assert_eq!(kind(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#), "1 ping {}");

@@ -211,7 +211,7 @@ impl From<Unreadable> for Failure {
 impl From<Failure> for PortError {
     fn from(failure: Failure) -> Self {
         match failure {
-            Failure::Unsendable(_) | Failure::Abandoned => Self::internal(),
+            Failure::Unsendable(_) | Failure::Abandoned => Self::internal().because(failure),
             _ => {
                 let content = match failure.reach() {
                     Reach::Never => {
@@ -223,7 +223,7 @@ impl From<Failure> for PortError {
                     }
                     Reach::Answered => "The shop gave no usable answer. The same call may succeed later.",
                 };
-                Self::unavailable(content, seconds(failure.pause()))
+                Self::unavailable(content, seconds(failure.pause())).because(failure)
             }
         }
     }

@@ -41,6 +41,7 @@ mod tests {
     use http_body_util::BodyExt as _;
     use serde_json::Value;
     use ucp_core::Code;
+    use ucp_wire::refusal::http_status;
 
     use super::*;
 
@@ -50,8 +51,8 @@ mod tests {
             let refusal =
                 Refusal { retry_after: code.retryable().then_some(3), ..Refusal::new(*code, "Why.").at("$.ids") };
             let response = answer(Release::NEWEST, &refusal);
-            assert_eq!(response.status().as_u16(), code.http_status());
-            assert_eq!(response.headers().contains_key(WWW_AUTHENTICATE), code.http_status() == 401);
+            assert_eq!(response.status().as_u16(), http_status(*code));
+            assert_eq!(response.headers().contains_key(WWW_AUTHENTICATE), http_status(*code) == 401);
             assert_eq!(response.headers().get(RETRY_AFTER).is_some(), code.retryable());
             let bytes = response.into_body().collect().await.expect("a body").to_bytes();
             let body: Value = serde_json::from_slice(&bytes).expect("JSON");

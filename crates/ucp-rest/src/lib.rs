@@ -206,6 +206,7 @@ mod tests {
     use axum::routing::get;
     use http_body_util::BodyExt as _;
     use tower::ServiceExt as _;
+    use ucp_wire::refusal::http_status;
 
     use super::*;
 
@@ -218,7 +219,7 @@ mod tests {
             let response = router.clone().oneshot(request).await.expect("an answer");
             assert_eq!(response.headers()[header::REQUEST_ID], "r-1");
             let expected = if path == "/panics" { Code::InternalError } else { Code::UnknownPath };
-            assert_eq!(response.status(), expected.http_status());
+            assert_eq!(response.status(), http_status(expected));
             let bytes = response.into_body().collect().await.expect("a body").to_bytes();
             let body: Value = serde_json::from_slice(&bytes).expect("JSON");
             assert_eq!(body["code"], expected.as_str());

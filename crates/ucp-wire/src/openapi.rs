@@ -21,6 +21,7 @@ use utoipa::openapi::{
 
 use crate::{
     dialect::{Dialect, publishes},
+    refusal::http_status,
     schema::{self, Direction},
 };
 
@@ -284,7 +285,7 @@ fn failure(codes: &[Code], outcome: Option<(&str, &str)>) -> utoipa::openapi::Re
 fn failures_by_status() -> BTreeMap<u16, Vec<Code>> {
     let mut by_status = BTreeMap::<_, Vec<_>>::new();
     for code in failures() {
-        by_status.entry(code.http_status()).or_default().push(code);
+        by_status.entry(http_status(code)).or_default().push(code);
     }
     by_status
 }

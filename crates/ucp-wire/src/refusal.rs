@@ -5,7 +5,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use ucp_core::Refusal;
+use ucp_core::{Code, Refusal, refusal::Kind};
 
 use crate::{
     encoded::{Refused, RpcError},
@@ -17,7 +17,7 @@ use crate::{
 #[schemars(rename = "Error")]
 pub struct Body<'a> {
     /// The kind of failure: one of the codes of the gateway's registry.
-    #[schemars(extend("enum" = ucp_core::Code::ALL.iter().map(|code| code.as_str()).collect::<Vec<_>>()))]
+    #[schemars(extend("enum" = Code::ALL.iter().map(|code| code.as_str()).collect::<Vec<_>>()))]
     pub code: &'a str,
     /// Text for people.
     pub content: &'a str,
@@ -52,13 +52,56 @@ impl<'a> From<&'a Refusal> for Body<'a> {
     }
 }
 
+/// The HTTP status of a failure, on REST and (rule ERR-02) on MCP over HTTP.
+#[must_use]
+pub const fn http_status(code: Code) -> u16 {
+    match code.kind() {
+        Kind::Malformed | Kind::InvalidArguments | Kind::InvalidEnvelope | Kind::InvalidIdentity => 400,
+        Kind::Unauthenticated => 401,
+        Kind::Forbidden => 403,
+        Kind::NotFound => 404,
+        Kind::WrongMethod => 405,
+        Kind::NotAcceptable => 406,
+        Kind::TooSlow => 408,
+        Kind::Conflict => 409,
+        Kind::TooLarge => 413,
+        Kind::UnsupportedType => 415,
+        Kind::IncompatiblePlatform => 422,
+        Kind::UnreachablePlatform => 424,
+        Kind::RateLimited => 429,
+        Kind::Internal => 500,
+        Kind::Unavailable => 503,
+    }
+}
+
+/// The code of the JSON-RPC error object that says a failure.
+#[must_use]
+pub const fn json_rpc(code: Code) -> i32 {
+    match code.kind() {
+        Kind::Malformed => -32700,
+        Kind::Internal => -32603,
+        Kind::InvalidArguments => -32602,
+        Kind::NotFound => -32601,
+        Kind::InvalidEnvelope | Kind::WrongMethod | Kind::NotAcceptable | Kind::TooLarge | Kind::UnsupportedType => {
+            -32600
+        }
+        Kind::InvalidIdentity | Kind::IncompatiblePlatform | Kind::UnreachablePlatform => -32001,
+        Kind::Unauthenticated
+        | Kind::Forbidden
+        | Kind::TooSlow
+        | Kind::Conflict
+        | Kind::RateLimited
+        | Kind::Unavailable => -32000,
+    }
+}
+
 /// Encodes a refusal in the form used since 2026-04-08.
 #[must_use]
 pub fn refuse(refusal: &Refusal) -> Refused {
     let body = json(&Body::from(refusal));
     Refused {
-        status: refusal.code.http_status(),
-        rpc_error: RpcError { code: refusal.code.json_rpc(), message: refusal.content.clone(), data: body.clone() },
+        status: http_status(refusal.code),
+        rpc_error: RpcError { code: json_rpc(refusal.code), message: refusal.content.clone(), data: body.clone() },
         body,
     }
 }

@@ -1,8 +1,8 @@
-//! The list of differences that are meant: one call-name pattern and a reason per line.
+//! Differences that are meant: the order of members, or a list with one call-name pattern and a reason per line.
 
-use std::{cell::Cell, fs, path::Path};
+use std::{cell::Cell, fs, path::PathBuf};
 
-use crate::Done;
+use crate::{Done, transcript::Kind};
 
 /// A line of the list.
 #[derive(Debug)]
@@ -12,17 +12,27 @@ struct Line {
     used: Cell<bool>,
 }
 
-/// The list.
+/// What is meant.
 #[derive(Debug, Default)]
 pub(crate) struct Allowed {
+    order: bool,
     lines: Vec<Line>,
 }
 
 impl Allowed {
-    /// Reads a list. `*` in a pattern stands for any text; lines that begin with `#` are comments.
-    pub(crate) fn read(file: &Path) -> Done<Self> {
-        let text = fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
-        Self::parse(&text).map_err(|fault| format!("{}: {fault}", file.display()))
+    /// Reads what is allowed: `order`, and lists. `*` in a pattern stands for any text; lines that begin with `#` are
+    /// comments.
+    pub(crate) fn read(meant: &[PathBuf]) -> Done<Self> {
+        let mut allowed = Self::default();
+        for file in meant {
+            if file.as_os_str() == "order" {
+                allowed.order = true;
+                continue;
+            }
+            let text = fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
+            allowed.lines.extend(Self::parse(&text).map_err(|fault| format!("{}: {fault}", file.display()))?.lines);
+        }
+        Ok(allowed)
     }
 
     fn parse(text: &str) -> Done<Self> {
@@ -38,7 +48,12 @@ impl Allowed {
                 .ok_or_else(|| format!("line {number} must be a pattern of call names, a space and a reason"))?;
             lines.push(Line { number, pattern: pattern.to_owned(), used: Cell::new(false) });
         }
-        Ok(Self { lines })
+        Ok(Self { order: false, lines })
+    }
+
+    /// Whether any call may differ in this way.
+    pub(crate) fn permits(&self, kind: Kind) -> bool {
+        self.order && kind == Kind::Order
     }
 
     /// Whether a call may differ. Every line that says so counts as used.

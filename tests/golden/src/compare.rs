@@ -1,6 +1,7 @@
 //! `compare` and `record`.
 
 use std::{
+    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
     process::ExitCode,
@@ -14,7 +15,7 @@ use crate::{
     allow::Allowed,
     corpus::{self, Scene},
     stage::{Stage, Tools},
-    transcript::Transcript,
+    transcript::{Difference, Transcript},
 };
 
 /// What to compare.
@@ -27,9 +28,10 @@ pub(crate) struct CompareOptions {
     /// Compare only the scenes whose name contains this text.
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
-    /// The file of differences that are meant: a pattern of call names and a reason per line.
-    #[arg(long, value_name = "FILE")]
-    allow: Option<PathBuf>,
+    /// What may differ: `order` for the order of members, or the file of differences that are meant, with a pattern of call
+    /// names and a reason per line; can be repeated.
+    #[arg(long, value_name = "order|FILE")]
+    allow: Vec<PathBuf>,
     /// Print the seconds of every scene.
     #[arg(long)]
     times: bool,
@@ -52,9 +54,9 @@ pub(crate) struct RecordOptions {
 
 /// Compares two binaries; fails when a difference is not allowed.
 pub(crate) fn compare(options: &CompareOptions) -> Done<ExitCode> {
-    let allowed = options.allow.as_deref().map(Allowed::read).transpose()?.unwrap_or_default();
+    let allowed = Allowed::read(&options.allow)?;
     let (old, new) = (Tools::new(&options.old, &options.old)?, Tools::new(&options.new, &options.old)?);
-    let (mut calls, mut differ) = (0, 0);
+    let (mut calls, mut differ, mut kinds) = (0, 0, BTreeMap::new());
     for scene in scenes(options.only.as_deref())? {
         let start = Instant::now();
         let (old, new) = std::thread::scope(|scope| {
@@ -77,11 +79,16 @@ pub(crate) fn compare(options: &CompareOptions) -> Done<ExitCode> {
             }
         }
         for difference in old.differences(&new) {
-            if allowed.covers(&difference.name) {
+            let Difference { name, kind, text } = difference;
+            if allowed.covers(&name) {
+                continue;
+            }
+            *kinds.entry(kind).or_insert(0) += 1;
+            if allowed.permits(kind) {
                 continue;
             }
             differ += 1;
-            println!("{}\n{}", difference.name, difference.text);
+            println!("{name} ({kind})\n{text}");
         }
     }
     if options.only.is_none() {
@@ -90,6 +97,9 @@ pub(crate) fn compare(options: &CompareOptions) -> Done<ExitCode> {
         }
     }
     println!("{calls} calls, {differ} differ");
+    for (kind, count) in kinds {
+        println!("{count:>7} {kind}{}", if allowed.permits(kind) { ", allowed" } else { "" });
+    }
     Ok(if differ == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

@@ -1,10 +1,12 @@
 //! What a gateway said to the corpus, call by call, and how two of these differ.
 
 mod difference;
+mod order;
 
-use std::collections::HashMap;
+use std::{collections::HashMap, fmt};
 
 pub(crate) use self::difference::show;
+use self::order::Names;
 
 /// A call and its answer, both normalised.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,8 +30,31 @@ pub(crate) struct Transcript {
 pub(crate) struct Difference {
     /// The name of the call.
     pub(crate) name: String,
+    /// The kind of difference.
+    pub(crate) kind: Kind,
     /// What differs, for whoever reads.
     pub(crate) text: String,
+}
+
+/// How answers differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    /// The same JSON values, with members in another order.
+    Order,
+    /// Something else.
+    Content,
+    /// Only one of both gateways was asked.
+    Missing,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Order => "order of members",
+            Self::Content => "content",
+            Self::Missing => "asked of one gateway only",
+        })
+    }
 }
 
 impl Transcript {
@@ -45,19 +70,25 @@ impl Transcript {
             transcript.entries.iter().enumerate().map(|(place, entry)| (entry.name.clone(), place)).collect()
         };
         let (old_places, new_places) = (index(self), index(new));
-        let mut differences = Vec::new();
+        let (mut differences, mut names) = (Vec::new(), Names::default());
         for old in &self.entries {
-            let text = match new_places.get(&old.name).map(|place| &new.entries[*place]) {
+            let (kind, text) = match new_places.get(&old.name).map(|place| &new.entries[*place]) {
                 Some(new) if new.answer == old.answer => continue,
-                Some(new) => show(&old.answer, &new.answer),
-                None => "  the new gateway was not asked this, because its scene failed before\n".to_owned(),
+                Some(new) => {
+                    let is_order = names.in_another_order(&old.answer, &new.answer);
+                    (if is_order { Kind::Order } else { Kind::Content }, show(&old.answer, &new.answer))
+                }
+                None => {
+                    let text = "  the new gateway was not asked this, because its scene failed before\n";
+                    (Kind::Missing, text.to_owned())
+                }
             };
             let text = format!("  > {:.300}\n{text}", old.request.replace('\n', " "));
-            differences.push(Difference { name: old.name.clone(), text });
+            differences.push(Difference { name: old.name.clone(), kind, text });
         }
         for new in new.entries.iter().filter(|new| !old_places.contains_key(&new.name)) {
             let text = format!("  the old gateway was not asked this; the new one said: {:.400}\n", new.answer);
-            differences.push(Difference { name: new.name.clone(), text });
+            differences.push(Difference { name: new.name.clone(), kind: Kind::Missing, text });
         }
         differences
     }
@@ -88,14 +119,23 @@ mod tests {
         let new = transcript(&[("a", "HTTP 200\netag: 1\n\n{\"a\":1,\"b\":3}"), ("b", "y")]);
         let differences = old.differences(&new);
         assert_eq!(differences.len(), 1);
-        assert_eq!(differences[0].name, "a");
+        assert_eq!((differences[0].name.as_str(), differences[0].kind), ("a", Kind::Content));
         assert!(differences[0].text.contains("[-2-]{+3+}"), "{}", differences[0].text);
     }
 
     #[test]
     fn calls_that_only_one_side_has_are_differences() {
         let (old, new) = (transcript(&[("a", "x"), ("b", "y")]), transcript(&[("a", "x"), ("c", "z")]));
-        let names: Vec<_> = old.differences(&new).into_iter().map(|difference| difference.name).collect();
-        assert_eq!(names, ["b", "c"]);
+        let differences = old.differences(&new);
+        let told: Vec<_> = differences.iter().map(|Difference { name, kind, .. }| (name.as_str(), *kind)).collect();
+        assert_eq!(told, [("b", Kind::Missing), ("c", Kind::Missing)]);
+    }
+
+    #[test]
+    fn members_in_another_order_are_a_kind_of_their_own() {
+        let old = transcript(&[("a", "HTTP 200\n\n{\"a\":1,\"b\":2}"), ("b", "{\"a\":1}")]);
+        let new = transcript(&[("a", "HTTP 200\n\n{\"b\":2,\"a\":1}"), ("b", "{\"a\":2}")]);
+        let kinds: Vec<_> = old.differences(&new).into_iter().map(|difference| difference.kind).collect();
+        assert_eq!(kinds, [Kind::Order, Kind::Content]);
     }
 }

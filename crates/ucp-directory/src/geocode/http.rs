@@ -5,44 +5,50 @@
 //!
 //! Nothing is asked unless an operator configures an address of a service. What is sent are the street, town, region,
 //! postal code and country of a buyer's address, never a name or a telephone number. Nothing of it is logged or written
-//! down; answers are remembered in memory under a keyed digest of the question. The service itself learns where buyers
+//! down; answers are kept in memory under a keyed digest of the question. The service itself learns where buyers
 //! are, so that it has to be one that the operator trusts, and is spoken to over TLS.
 //!
 //! | holds for every question | |
 //! | :-- | :-- |
 //! | it ends | within [`Options::deadline`], waiting for a turn included |
-//! | it is bounded | in the bytes of the answer, in the questions at once, in the answers remembered |
+//! | it is bounded | in the bytes of the answer, in the questions at once, in the bytes of the answers kept |
 //! | it goes where it is sent | no redirect is followed, no proxy of the environment used |
-//! | a failure is no answer | it is reported as such and not remembered |
+//! | it is asked once | equal questions at the same time are one, which is not repeated |
+//! | a failure is no answer | it is reported as such and not kept; an answer that is past its time may stand in for it |
+//!
+//! A service that fails again and again is left alone for some seconds.
 
 mod answer;
-mod memory;
 
 use std::{
-    error::Error,
     fmt,
-    sync::atomic::{AtomicBool, Ordering},
+    hash::{BuildHasher as _, RandomState},
+    sync::Arc,
     time::Duration,
 };
 
 use async_trait::async_trait;
-use http::header;
-use reqwest::Client;
-use tokio::sync::Semaphore;
+use http::{HeaderValue, Method, StatusCode, header};
+use tokio::time::Instant;
 use ucp_core::{
     merchant::{
         address::Place,
         port::{Geocoder, Resolved},
         record::PostalAddress,
     },
+    operation::Freshness,
     port::PortError,
 };
-use ucp_net::outbound::{self, BodyError, check_address};
+use ucp_net::{
+    Clock, CoalescingCache, Effort, Exchange, Failure, Filled, Key, Received, Unreadable, Upstream, Verdict,
+    bulkhead::Room,
+    client::{Limits, Patience},
+    coalescing::Capacity,
+    deadline, judge, retry, upstream,
+};
 use url::Url;
 
-pub use ucp_net::outbound::Certificate;
-
-use self::memory::{Memory, Recalled};
+pub use ucp_net::outbound::{Certificate, SetupError};
 
 /// The longest part of an address that is sent, in bytes.
 const LONGEST_PART: usize = 200;
@@ -61,14 +67,12 @@ pub struct Options {
     pub deadline: Duration,
     /// How many bytes of an answer are read.
     pub max_body: usize,
-    /// How many questions are on their way at once.
+    /// How many questions are on their way at once; as many again wait for their turn.
     pub at_once: usize,
-    /// How many answers are remembered.
-    pub remembered: usize,
-    /// For how long an answer is remembered.
-    pub lifetime: Duration,
-    /// For how long it is remembered that there was none.
-    pub miss_lifetime: Duration,
+    /// What is kept of answers.
+    pub kept: Capacity,
+    /// For how long.
+    pub freshness: Freshness,
     /// Certificates to trust beside those of the system.
     pub roots: Vec<Certificate>,
 }
@@ -83,9 +87,8 @@ impl Options {
             deadline: Duration::from_secs(2),
             max_body: 64 * 1024,
             at_once: 8,
-            remembered: 10_000,
-            lifetime: Duration::from_secs(24 * 60 * 60),
-            miss_lifetime: Duration::from_secs(10 * 60),
+            kept: Capacity { bytes: 4 << 20, fills: 256 },
+            freshness: Freshness::seconds(24 * 60 * 60, 60 * 60, 24 * 60 * 60, 10 * 60),
             roots: Vec::new(),
         }
     }
@@ -98,57 +101,20 @@ impl fmt::Debug for Options {
     }
 }
 
-/// Why a service cannot be asked at all.
-#[derive(Debug, thiserror::Error)]
-pub enum SetupError {
-    /// The endpoint is not of an allowed form.
-    #[error("the geocoder's address must start with `https://`, and without a user name")]
-    Endpoint,
-    /// The endpoint is on another machine and the connection would not be encrypted.
-    #[error(
-        "the geocoder's address must start with `https://`: buyers' addresses would travel unencrypted to another \
-         machine, unless that is allowed"
-    )]
-    Unencrypted,
-    /// TLS could not be set up.
-    #[error("TLS for asking the geocoder could not be set up")]
-    Tls(#[source] reqwest::Error),
-    /// The operating system gave no random numbers.
-    #[error("the operating system gave no random numbers")]
-    Random(#[source] getrandom::Error),
-}
-
-/// Why a question has no answer. The texts are for the log and hold nothing of the question.
-#[derive(Debug, thiserror::Error)]
-enum Failure {
-    #[error("no answer in time")]
-    Deadline,
-    #[error("no connection, or it broke")]
-    Connection(#[source] reqwest::Error),
-    #[error("a redirect to elsewhere, which is not followed")]
-    Redirect,
-    #[error("status {0} instead of 200")]
-    Status(u16),
-    #[error("a content type other than JSON")]
-    Type,
-    #[error("an answer of more than {0} bytes")]
-    TooLarge(usize),
-    #[error("an answer that is not a list of places: {0}")]
-    Unreadable(&'static str),
-}
-
 /// Asks a geocoding service.
 pub struct HttpGeocoder {
-    client: Client,
-    options: Options,
-    turns: Semaphore,
-    memory: Memory,
-    failing: AtomicBool,
+    endpoint: Url,
+    deadline: Duration,
+    freshness: Freshness,
+    upstream: Upstream,
+    answers: CoalescingCache<Option<Resolved>>,
+    /// Keyed with numbers that no other process knows, so that no key of an answer says whose address was looked up.
+    hasher: RandomState,
 }
 
 impl fmt::Debug for HttpGeocoder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HttpGeocoder").field("options", &self.options).finish_non_exhaustive()
+        f.debug_struct("HttpGeocoder").field("upstream", &self.upstream).finish_non_exhaustive()
     }
 }
 
@@ -158,61 +124,58 @@ impl HttpGeocoder {
     /// # Errors
     /// When the endpoint is not of an allowed form, or TLS cannot be set up.
     pub fn new(options: Options) -> Result<Self, SetupError> {
-        check_address(&options.endpoint, options.plain_http).map_err(|error| match error {
-            outbound::SetupError::Unencrypted => SetupError::Unencrypted,
-            _ => SetupError::Endpoint,
-        })?;
-        let client = outbound::client(options.deadline, &options.roots, |builder| builder).map_err(SetupError::Tls)?;
-        let memory = Memory::new(options.remembered).map_err(SetupError::Random)?;
-        Ok(Self {
-            client,
-            turns: Semaphore::new(options.at_once.max(1)),
-            memory,
-            failing: AtomicBool::new(false),
-            options,
-        })
+        let Options { endpoint, plain_http, deadline, max_body, at_once, kept, freshness, roots } = options;
+        let limits = Limits { answer: deadline, idle: deadline, total: deadline };
+        let rules = upstream::Options {
+            plain_http,
+            roots,
+            patience: Patience { connect: deadline, read: limits, write: limits, conclude: limits },
+            max_body,
+            retry: retry::Rules { attempts: 1, ..retry::Rules::default() },
+            reads: Room { patience: deadline, ..Room::of(at_once) },
+            ..upstream::Options::new("geocoder", endpoint.clone())
+        };
+        let clock: Clock = Arc::new(Instant::now);
+        let upstream = Upstream::new(&rules, places, Arc::clone(&clock), Arc::new(|| 0))?;
+        let answers =
+            CoalescingCache::new(kept, |_| size_of::<Option<Resolved>>(), clock, Arc::clone(upstream.counters()));
+        Ok(Self { endpoint, deadline, freshness, upstream, answers, hasher: RandomState::new() })
     }
 
-    /// Asks when it is this question's turn. Does not end by itself.
-    async fn ask(&self, question: &[(&'static str, String)]) -> Result<Option<Resolved>, Failure> {
-        let Ok(_turn) = self.turns.acquire().await else { return Err(Failure::Deadline) };
-        self.exchange(question).await
-    }
-
-    async fn exchange(&self, question: &[(&'static str, String)]) -> Result<Option<Resolved>, Failure> {
-        let mut url = self.options.endpoint.clone();
+    /// Asks the service.
+    fn ask(
+        &self,
+        question: &[(&'static str, String)],
+    ) -> impl Future<Output = Result<Filled<Option<Resolved>>, Failure>> + Send + 'static {
+        let mut url = self.endpoint.clone();
         url.query_pairs_mut().extend_pairs([("format", "jsonv2"), ("limit", "1")]).extend_pairs(question);
-        let request =
-            self.client.get(url).header(header::ACCEPT, "application/json").header(header::ACCEPT_ENCODING, "identity");
-        let response = request.send().await.map_err(broken)?;
-        match response.status().as_u16() {
-            200 => {}
-            300..400 => return Err(Failure::Redirect),
-            status => return Err(Failure::Status(status)),
+        let exchange = Exchange::new(Effort::Read, Method::GET, url)
+            .header(header::ACCEPT, HeaderValue::from_static("application/json"))
+            .header(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        let upstream = self.upstream.clone();
+        async move {
+            let received = upstream.call(exchange).await?;
+            let place = answer::read(&received.body).map_err(|why| {
+                tracing::warn!(why, "an answer of the geocoder cannot be read");
+                Unreadable::Unexpected
+            })?;
+            Ok(if place.is_some() { Filled::Found(place) } else { Filled::Missing(place) })
         }
-        let kind = response.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-        let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-        if kind != "application/json" && !kind.ends_with("+json") {
-            return Err(Failure::Type);
-        }
-        let limit = self.options.max_body;
-        let body = outbound::body(response, limit).await.map_err(|error| match error {
-            BodyError::TooLarge => Failure::TooLarge(limit),
-            BodyError::Broken(error) => broken(error),
-        })?;
-        answer::read(&body).map_err(Failure::Unreadable)
     }
 
-    /// Logs when the service begins to fail and when it is well again, not every question in between.
-    fn note(&self, failure: Option<&Failure>) {
-        let host = self.options.endpoint.host_str();
-        match failure {
-            Some(failure) if !self.failing.swap(true, Ordering::Relaxed) => {
-                tracing::warn!(host, error = failure as &dyn Error, "the geocoder does not answer");
-            }
-            None if self.failing.swap(false, Ordering::Relaxed) => tracing::info!(host, "the geocoder answers again"),
-            _ => {}
-        }
+    /// What the answer to a question is kept under. How it is written makes no difference.
+    fn key(&self, question: &[(&'static str, String)]) -> Key {
+        let question: Vec<_> = question.iter().map(|(name, text)| (name, text.to_lowercase())).collect();
+        Key::of([self.hasher.hash_one(question).to_le_bytes()])
+    }
+}
+
+/// Only a list of places is an answer.
+fn places(received: &Received) -> Verdict {
+    match judge::json(received) {
+        Verdict::Good if received.status != StatusCode::OK => Verdict::Faulty,
+        Verdict::Good if !received.claims_json() => Verdict::Unreadable(Unreadable::NotJson),
+        verdict => verdict,
     }
 }
 
@@ -220,15 +183,14 @@ impl HttpGeocoder {
 impl Geocoder for HttpGeocoder {
     async fn resolve(&self, address: &PostalAddress) -> Result<Option<Resolved>, PortError> {
         let Some(question) = question(address) else { return Ok(None) };
-        let lifetimes = (self.options.lifetime, self.options.miss_lifetime);
-        let recalled = self.memory.recall(&question, lifetimes, || self.ask(&question));
-        let answered = tokio::time::timeout(self.options.deadline, recalled).await.unwrap_or(Err(Failure::Deadline));
-        if !matches!(answered, Ok(Recalled::Remembered(_))) {
-            self.note(answered.as_ref().err());
-        }
-        match answered {
-            Ok(Recalled::Asked(resolved) | Recalled::Remembered(resolved)) => Ok(resolved),
-            Err(_) => Err(PortError::unavailable("Addresses cannot be looked up at the moment.", RETRY_AFTER)),
+        let key = self.key(&question);
+        let answer = self.answers.get(&key, self.freshness, || self.ask(&question));
+        match deadline::within(Instant::now() + self.deadline, answer).await {
+            Ok(served) => Ok(served.value),
+            Err(failure) => {
+                Err(PortError::unavailable("Addresses cannot be looked up at the moment.", RETRY_AFTER)
+                    .because(failure))
+            }
         }
     }
 }
@@ -253,11 +215,6 @@ fn question(address: &PostalAddress) -> Option<Vec<(&'static str, String)>> {
     let mut question: Vec<_> = parts.into_iter().filter_map(|(name, text)| Some((name, text?))).collect();
     question.push(("countrycodes", country.to_ascii_lowercase()));
     Some(question)
-}
-
-/// An error of the client without the question, which is in the address.
-fn broken(error: reqwest::Error) -> Failure {
-    Failure::Connection(error.without_url())
 }
 
 #[cfg(test)]

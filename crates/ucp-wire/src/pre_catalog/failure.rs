@@ -10,12 +10,13 @@ use serde_json::{Map, Value};
 use ucp_core::{
     Code, Operation, Refusal,
     message::{Message, Severity},
+    refusal::Kind,
 };
 
 use super::SCHEMAS;
 use crate::{
     encoded::{Encoded, Refused, RpcError},
-    refusal::Body,
+    refusal::{Body, http_status, json_rpc},
     schema,
     splice::json,
 };
@@ -163,8 +164,8 @@ pub(super) fn rpc_schema(generator: &mut SchemaGenerator) -> Schema {
 /// Returns the severity of a refusal. The buyer has to act if the platform is not permitted to, or if no other call of
 /// the platform would change the result.
 fn severity(code: Code) -> Severity {
-    match code.http_status() {
-        401 | 403 | 422 => Severity::RequiresBuyerInput,
+    match code.kind() {
+        Kind::Unauthenticated | Kind::Forbidden | Kind::IncompatiblePlatform => Severity::RequiresBuyerInput,
         _ => Severity::Recoverable,
     }
 }
@@ -187,13 +188,13 @@ pub(super) fn refuse(refusal: &Refusal) -> Refused {
         errors: vec![Fault::new(code, content, severity).detailed(path, accepted)],
         rest: Rest::Refusal(refusal.into()),
     });
-    let number = match refusal.code.json_rpc() {
+    let number = match json_rpc(refusal.code) {
         // The range that JSON-RPC leaves to applications, which UCP uses since 2026-04-08.
         -32099..=-32000 => INTERNAL,
         own => own,
     };
     let rpc_error = RpcError { code: number, message: refusal.content.clone(), data };
-    Refused { status: refusal.code.http_status(), body, rpc_error }
+    Refused { status: http_status(refusal.code), body, rpc_error }
 }
 
 /// Encodes an outcome without a resource.

@@ -35,6 +35,7 @@ use crate::{
     codec::{encode, read},
     dialect::{Dialect, offered, publishes},
     documents::{documents, schemas},
+    refusal::{http_status, json_rpc},
     releases::dialect,
     schema::{self, Direction},
     site::Site,
@@ -253,6 +254,51 @@ fn what_can_be_called_is_read_and_written_as_its_shapes_say() {
     }
 }
 
+/// What every failure is called over the transports, and whether a retry can help.
+const FAILURES: [(&str, u16, i32, bool); 29] = [
+    ("malformed_json", 400, -32700, false),
+    ("invalid_request", 400, -32602, false),
+    ("invalid_message", 400, -32600, false),
+    ("invalid_cursor", 400, -32602, false),
+    ("request_too_large", 400, -32602, false),
+    ("invalid_profile_url", 400, -32001, false),
+    ("digest_mismatch", 400, -32600, false),
+    ("algorithm_unsupported", 400, -32600, false),
+    ("signature_missing", 401, -32000, false),
+    ("signature_invalid", 401, -32000, false),
+    ("key_not_found", 401, -32000, false),
+    ("unauthorized", 401, -32000, false),
+    ("forbidden", 403, -32000, false),
+    ("origin_forbidden", 403, -32000, false),
+    ("unknown_path", 404, -32601, false),
+    ("unknown_method", 404, -32601, false),
+    ("unknown_tool", 400, -32602, false),
+    ("method_not_allowed", 405, -32600, false),
+    ("not_acceptable", 406, -32600, false),
+    ("request_timeout", 408, -32000, true),
+    ("idempotency_conflict", 409, -32000, false),
+    ("body_too_large", 413, -32600, false),
+    ("unsupported_media_type", 415, -32600, false),
+    ("profile_malformed", 422, -32001, false),
+    ("version_unsupported", 422, -32001, false),
+    ("profile_unreachable", 424, -32001, true),
+    ("rate_limited", 429, -32000, true),
+    ("internal_error", 500, -32603, true),
+    ("unavailable", 503, -32000, true),
+];
+
+#[test]
+fn every_failure_keeps_its_status_and_its_number() {
+    let told: Vec<_> = Code::ALL
+        .iter()
+        .map(|code| {
+            let refused = dialect(Release::NEWEST).refuse(&Refusal::new(*code, "No."));
+            (code.as_str(), refused.status, refused.rpc_error.code, code.retryable())
+        })
+        .collect();
+    assert_eq!(told, FAILURES);
+}
+
 #[test]
 fn every_refusal_is_written_in_every_release() {
     for (dialect, code) in dialects().flat_map(|dialect| Code::ALL.iter().map(move |code| (dialect, *code))) {
@@ -267,14 +313,14 @@ fn every_refusal_is_written_in_every_release() {
         let mut generator = schema::generator(Direction::Response);
         let shape = schema::bundle(&mut generator, |generator| dialect.rpc_failure(generator));
         schema::validator(&shape).validate(&data).unwrap_or_else(|error| panic!("{code}: {error} in {data}"));
-        assert_eq!(refused.status, code.http_status());
+        assert_eq!(refused.status, http_status(code));
         for said in [&body, &data] {
             assert_eq!(said["code"], code.as_str());
             assert_eq!(said["retry_after"], 7);
             assert_eq!(said["continue_url"], "https://shop.example/");
         }
         if dialect.release() >= Release::V2026_04_08 {
-            assert_eq!(refused.rpc_error.code, code.json_rpc());
+            assert_eq!(refused.rpc_error.code, json_rpc(code));
             continue;
         }
         assert_eq!(body["status"], "requires_escalation");
@@ -283,7 +329,7 @@ fn every_refusal_is_written_in_every_release() {
             (&json!(code.as_str()), &json!("No."))
         );
         assert_eq!((&data["status"], &data["errors"][0]["message"]), (&json!("error"), &json!("No.")));
-        let expected = if code.json_rpc() > -32600 { -32603 } else { code.json_rpc() };
+        let expected = if json_rpc(code) > -32600 { -32603 } else { json_rpc(code) };
         assert_eq!(refused.rpc_error.code, expected, "{code}");
     }
 }

@@ -1,7 +1,9 @@
 //! Against a service on this machine that misbehaves in every way.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use ucp_core::{Code, Refusal, merchant::record::Precision};
-use ucp_testkit::{Host, host::answer, wait};
+use ucp_testkit::{Host, PATIENCE, host::answer, until, wait};
 
 use super::*;
 
@@ -137,14 +139,17 @@ async fn a_slow_service_is_given_up_and_gives_its_turn_back() {
     }
     // By the paused clock: nobody waited for the sum of all.
     assert!(started.elapsed() < deadline * 2);
-    assert_eq!(geocoder.turns.available_permits(), 1);
+    let third = PostalAddress { street_address: Some("3 Third".into()), ..address() };
+    let asked = service.asked();
+    assert!(matches!(geocoder.resolve(&third).await.expect_err("slow"), PortError::Unavailable { .. }));
+    assert_eq!(service.asked(), asked + 1);
 }
 
 #[tokio::test]
 async fn an_answer_is_remembered_for_a_time() {
     let service = Host::answering(json(HOUSE)).await;
     let mut options = options(&service);
-    (options.lifetime, options.miss_lifetime) = (Duration::from_secs(60), Duration::from_secs(60));
+    options.freshness = Freshness::seconds(60, 0, 0, 60);
     let geocoder = HttpGeocoder::new(options).expect("a geocoder");
     let first = geocoder.resolve(&address()).await;
     // Whose address it is makes no difference.
@@ -173,13 +178,67 @@ async fn a_question_is_on_its_way_once() {
 async fn memory_is_bounded() {
     let service = Host::answering(json("[]")).await;
     let mut options = options(&service);
-    options.remembered = 10;
+    options.kept.bytes = 10_000;
     let geocoder = HttpGeocoder::new(options).expect("a geocoder");
     for number in 0..50 {
         let address = PostalAddress { street_address: Some(format!("{number} Long Road")), ..address() };
         assert_eq!(geocoder.resolve(&address).await, Ok(None));
     }
-    assert!(geocoder.memory.len() <= 10, "{}", geocoder.memory.len());
+    let kept = geocoder.answers.bytes();
+    assert!((1..=10_000).contains(&kept), "{kept}");
+}
+
+#[tokio::test]
+async fn an_answer_that_is_past_its_time_is_renewed_and_stands_in_for_a_failure() {
+    let (well, failing) = (json(HOUSE), response(500, ("content-type", "application/json"), "[]"));
+    let broken = Arc::new(AtomicBool::new(false));
+    let service = {
+        let broken = Arc::clone(&broken);
+        Host::start(move |mut peer| {
+            let answer = if broken.load(Ordering::SeqCst) { failing.clone() } else { well.clone() };
+            async move {
+                peer.request().await?;
+                peer.write(&answer).await
+            }
+        })
+        .await
+    };
+    let mut options = options(&service);
+    options.freshness = Freshness::seconds(60, 60, 600, 60);
+    let geocoder = HttpGeocoder::new(options).expect("a geocoder");
+    let passes = async |seconds| {
+        tokio::time::pause();
+        tokio::time::advance(Duration::from_secs(seconds)).await;
+        tokio::time::resume();
+    };
+    let first = geocoder.resolve(&address()).await;
+    assert!(matches!(first, Ok(Some(_))), "{first:?}");
+    // Nobody waits for the question that renews it.
+    passes(61).await;
+    assert_eq!(geocoder.resolve(&address()).await, first);
+    until("the answer to be renewed", PATIENCE, async || {
+        assert_eq!(geocoder.resolve(&address()).await, first);
+        (geocoder.upstream.counters().snapshot().cached > 0).then_some(())
+    })
+    .await;
+    assert_eq!(service.asked(), 2);
+    broken.store(true, Ordering::SeqCst);
+    passes(300).await;
+    assert_eq!((geocoder.resolve(&address()).await, service.asked()), (first, 3));
+    passes(600).await;
+    assert!(matches!(geocoder.resolve(&address()).await.expect_err("too old"), PortError::Unavailable { .. }));
+}
+
+#[tokio::test]
+async fn a_service_that_keeps_failing_is_left_alone() {
+    let service = Host::answering(response(500, ("content-type", "application/json"), "[]")).await;
+    let geocoder = geocoder(&service);
+    for number in 0..50 {
+        let address = PostalAddress { street_address: Some(format!("{number} Long Road")), ..address() };
+        assert!(matches!(geocoder.resolve(&address).await.expect_err("a failure"), PortError::Unavailable { .. }));
+    }
+    let asked = service.asked();
+    assert!((1..50).contains(&asked), "{asked}");
 }
 
 #[tokio::test]
@@ -217,7 +276,7 @@ fn endpoints_are_encrypted_unless_they_are_on_this_machine() {
     assert!(matches!(judged("http://geo.example.com/", false), Err(SetupError::Unencrypted)));
     assert!(judged("http://geo.example.com/", true).is_ok());
     for endpoint in ["ftp://geo.example.com/", "https://user:pass@geo.example.com/", "data:text/plain,x"] {
-        assert!(matches!(judged(endpoint, true), Err(SetupError::Endpoint)), "{endpoint}");
+        assert!(matches!(judged(endpoint, true), Err(SetupError::Address)), "{endpoint}");
     }
 }
 

@@ -65,7 +65,7 @@ impl Search {
             let deadline = geocoder.timeout_ms.get_or_insert_default().time();
             match HttpGeocoder::new(Options { deadline, roots: roots.to_vec(), ..Options::new(endpoint.clone()) }) {
                 Ok(asked) => search.geocoder = Some(Arc::new(asked)),
-                Err(error) => document.add("geocoder.url", error),
+                Err(error) => document.add("geocoder.url", format_args!("the geocoder {error}")),
             }
         }
         search
