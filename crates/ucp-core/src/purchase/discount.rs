@@ -41,13 +41,13 @@ pub struct Applied {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
-    /// Taken from each line on its own.
+    /// The discount is calculated for each line separately.
     Each,
-    /// One amount, spread over the lines by what they cost.
+    /// One amount is calculated for all lines and allocated in proportion to their prices.
     Across,
 }
 
-/// A part of a discount and the line that it was taken from.
+/// A part of a discount and its target.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Allocation {
     /// RFC 9535 JSONPath from the root of the cart or checkout: a line such as `$.line_items[0]`, or an entry of

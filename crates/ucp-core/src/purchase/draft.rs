@@ -63,7 +63,7 @@ pub struct Circumstances {
     /// Country of the buyer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub country: Option<String>,
-    /// The region of the country.
+    /// Region of the country.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub region: Option<String>,
     /// The postal code.

@@ -76,7 +76,7 @@ pub struct Group {
     pub id: String,
     /// Identifiers of the lines.
     pub line_item_ids: Vec<String>,
-    /// Options to choose from, cheapest first.
+    /// Options to choose from, best first; the pricing engine puts the cheapest first.
     pub options: Vec<DeliveryOption>,
     /// Identifier of the chosen option.
     pub selected_option_id: Option<String>,
@@ -101,7 +101,7 @@ pub struct DeliveryOption {
     /// Latest time of arrival, UTC.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latest: Option<Timestamp>,
-    /// Price of the option: `subtotal`, `discount` if shipping is free, `total`.
+    /// Price of the option: `subtotal`, `discount` if it is free or reduced, `total`.
     pub totals: Vec<Total>,
 }
 

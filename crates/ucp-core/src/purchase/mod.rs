@@ -15,7 +15,7 @@
 //! | [`mandate`], [`notary`] | proofs of the buyer's agreement, and the port that verifies them |
 //! | [`caller`] | the calling platform, and the capabilities negotiated with it |
 //! | [`desk`] | the ports and terms that the operations of an embedded shop share |
-//! | [`remote_cart`], [`remote_cart_ref`] | the port of carts at a shop behind another API, and references to such carts |
+//! | [`remote_cart`], [`remote_cart_ref`] | the port of carts at a shop behind another API, and their references |
 //! | [`ledger`] | the port of the store of carts, checkouts and orders |
 //!
 //! Amounts are integer minor units. A platform only states wishes; prices, titles, totals and states are the shop's.

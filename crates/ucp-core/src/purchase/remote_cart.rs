@@ -57,7 +57,7 @@ pub struct PriceRequest<'a> {
     pub caller: &'a Caller,
     /// Previous answer, the source of stable identifiers.
     pub previous: &'a Previous,
-    /// What the shop holds for it already.
+    /// Cart that the shop already holds for the draft.
     pub remote_cart: Option<&'a RemoteCartRef>,
 }
 
