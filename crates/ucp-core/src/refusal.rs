@@ -1,48 +1,48 @@
-//! Refusals: the protocol failures a caller can get, in one registry (UCP overview, *Error Codes*).
+//! Refusals: all protocol errors that a caller can get, in one registry (UCP overview, *Error Codes*).
 //!
-//! A refusal says what was wrong and where, what would be accepted instead, and whether the same call can succeed later.
-//! Each code carries its HTTP status and its JSON-RPC code, so that every transport renders the same verdict. What a
-//! business answers about its own goods is not a refusal but an [`Outcome`](crate::Outcome) with messages.
+//! A refusal states the fault and its place in the request, the accepted alternatives, and whether a retry can succeed.
+//! Each code has an HTTP status and a JSON-RPC code, so that all transports render it alike. Answers of a business
+//! about its own goods are not refusals but an [`Outcome`](crate::Outcome) with messages.
 
 use std::{error::Error, fmt, sync::Arc};
 
 macro_rules! codes {
     ($($(#[doc = $doc:literal])+ $variant:ident = $name:literal, $status:literal, $rpc:literal, retry $retry:literal;)+) => {
-        /// What kind of protocol failure it is.
+        /// Code of a protocol error.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Code {
             $($(#[doc = $doc])+ $variant),+
         }
 
         impl Code {
-            /// The whole registry.
+            /// All codes, in the order of the registry.
             pub const ALL: &[Self] = &[$(Self::$variant),+];
 
-            /// The name on the wire.
+            /// Returns the name used in JSON.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $name),+ }
             }
 
-            /// The HTTP status, on REST and (rule ERR-02) on MCP over HTTP.
+            /// Returns the HTTP status, for REST and (rule ERR-02) for MCP over HTTP.
             #[must_use]
             pub const fn http_status(self) -> u16 {
                 match self { $(Self::$variant => $status),+ }
             }
 
-            /// The code of the JSON-RPC error object.
+            /// Returns the code of the JSON-RPC error object.
             #[must_use]
             pub const fn json_rpc(self) -> i32 {
                 match self { $(Self::$variant => $rpc),+ }
             }
 
-            /// Whether the very same call can succeed when it is sent again later.
+            /// Returns `true` if the identical call can succeed when it is repeated later.
             #[must_use]
             pub const fn retryable(self) -> bool {
                 match self { $(Self::$variant => $retry),+ }
             }
 
-            /// When a caller gets it.
+            /// Returns a sentence that describes the error, for callers and generated documents.
             #[must_use]
             pub fn meaning(self) -> &'static str {
                 match self { $(Self::$variant => concat!($($doc),+).trim()),+ }
@@ -118,35 +118,35 @@ impl fmt::Display for Code {
     }
 }
 
-/// A call that was not carried out, and why.
+/// A call that was not carried out, and the reason.
 ///
-/// Everything in it is for the caller's eyes but the [`cause`](Error::source): that is for the operator, and logged in one
-/// place, where the call has ended.
+/// Everything in it is meant for the caller except the [`cause`](Error::source), which is meant for the operator and
+/// logged in one place, where the call ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// The kind of failure.
+    /// Code of the error.
     pub code: Code,
-    /// What was wrong, for people.
+    /// Description of the fault, for people.
     pub content: String,
-    /// The part of the request it is about, as RFC 9535 JSONPath from the root of the request.
+    /// Part of the request at fault, as RFC 9535 JSONPath from the root of the request.
     pub path: Option<String>,
-    /// What would have been accepted.
+    /// Description of the values that are accepted instead.
     pub accepted: Option<String>,
-    /// Where the buyer can go on without this call.
+    /// URL at which the buyer can continue without this call.
     pub continue_url: Option<String>,
-    /// After how many seconds a retry makes sense.
+    /// Number of seconds after which a retry makes sense.
     pub retry_after: Option<u32>,
-    /// What went wrong inside.
+    /// Cause within the gateway or its backend.
     pub cause: Cause,
 }
 
-/// What went wrong inside the gateway or behind it, if anything did. No answer tells it, and it makes no two refusals
-/// different.
+/// Cause of a refusal within the gateway or its backend, if there is one. It appears in no answer, and is ignored when
+/// refusals are compared.
 #[derive(Clone, Debug, Default)]
 pub struct Cause(Option<Arc<Box<dyn Error + Send + Sync>>>);
 
 impl Cause {
-    /// The cause, if there is one.
+    /// Returns the cause, if there is one.
     #[must_use]
     pub fn source(&self) -> Option<&(dyn Error + 'static)> {
         self.0.as_deref().map(|cause| &**cause as _)
@@ -168,7 +168,7 @@ impl PartialEq for Cause {
 impl Eq for Cause {}
 
 impl Refusal {
-    /// A refusal of this kind that says `content`.
+    /// Creates a refusal with a code and a description.
     pub fn new(code: Code, content: impl Into<String>) -> Self {
         Self {
             code,
@@ -181,12 +181,12 @@ impl Refusal {
         }
     }
 
-    /// A request of the wrong shape at `path`.
+    /// Creates a refusal of an invalid request; `path` is the part at fault.
     pub fn invalid(path: impl Into<String>, content: impl Into<String>) -> Self {
         Self::new(Code::InvalidRequest, content).at(path)
     }
 
-    /// A failure of the gateway itself, to be told [because](Self::because) of something.
+    /// Creates a refusal for a failure of the gateway itself; add its cause with [`because`](Self::because).
     #[must_use]
     pub fn internal() -> Self {
         Self::new(
@@ -195,26 +195,26 @@ impl Refusal {
         )
     }
 
-    /// A shop that cannot answer now, but may after `seconds`.
+    /// Creates a refusal for a shop that cannot answer now, but may after `seconds`.
     pub fn unavailable(content: impl Into<String>, seconds: u32) -> Self {
         Self { retry_after: Some(seconds), ..Self::new(Code::Unavailable, content) }
     }
 
-    /// The same, about the part of the request at `path`.
+    /// Returns the same refusal with the part of the request at fault.
     #[must_use]
     pub fn at(mut self, path: impl Into<String>) -> Self {
         self.path = Some(path.into());
         self
     }
 
-    /// The same, with what went wrong inside: an error, or a text for the log.
+    /// Returns the same refusal with its internal cause: an error, or a text for the log.
     #[must_use]
     pub fn because(mut self, cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         self.cause = Cause::from(cause.into());
         self
     }
 
-    /// The same, saying what would have been accepted.
+    /// Returns the same refusal with the values that are accepted instead.
     #[must_use]
     pub fn accepting(mut self, accepted: impl Into<String>) -> Self {
         self.accepted = Some(accepted.into());

@@ -45,8 +45,8 @@ pub struct Evidence {
     pub reference: String,
     /// Identifier of the platform's key that signed the mandate.
     pub kid: String,
-    /// That key as a public JSON Web Key, as the platform published it then; `null` in evidence stored before this
-    /// member existed.
+    /// That key as a public JSON Web Key, as the platform published it then; `null` in evidence stored earlier,
+    /// before this member existed.
     #[serde(default)]
     pub key: Value,
     /// Time of the verification, UTC.

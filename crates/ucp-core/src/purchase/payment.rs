@@ -162,8 +162,8 @@ pub trait Handler: Send + Sync {
     /// captured.
     async fn inquire(&self, attempt: &Attempt) -> Settlement;
 
-    /// Returns the tender of a buyer who has just confirmed the payment on the shop's own page; `None` for handlers that
-    /// need more than that page has.
+    /// Returns the tender of a buyer who has just confirmed the payment on the shop's own page; `None` for handlers
+    /// that need more than that page has.
     fn confirmed_in_person(&self) -> Option<Tender> {
         None
     }

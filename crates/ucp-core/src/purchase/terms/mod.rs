@@ -82,9 +82,10 @@ impl Default for Terms {
 
 /// Taxes by country and region.
 ///
-/// Goods are taxed where they go: at the destination of their fulfillment method, otherwise at the place that the buyer's
-/// circumstances name, otherwise at [`fallback`](Self::fallback). The rates of a place are those of its region if there
-/// are any, otherwise those of its country without a region; all of them apply side by side, each to the same amount.
+/// Goods are taxed where they go: at the destination of their fulfillment method, otherwise at the place that the
+/// buyer's circumstances name, otherwise at [`fallback`](Self::fallback). The rates of a place are those of its region
+/// if there are any, otherwise those of its country without a region; all of them apply side by side, each to the same
+/// amount.
 ///
 /// Each rate is rounded once, half up, over everything that it applies to: goods after all discounts, and shipping and
 /// fees if they are taxed.
