@@ -88,8 +88,8 @@ const LONGEST_PATH: usize = 16;
 /// Maximum number of characters of a member name in a path.
 const LONGEST_NAME: usize = 64;
 
-/// Appends a member name to a JSONPath, in the short form if possible. Names longer than [`LONGEST_NAME`] are
-/// truncated.
+/// Appends a member name to a JSONPath, in the short form if possible. Only the first 64 characters of a
+/// long name are kept.
 pub fn push_name(path: &mut String, name: &str) {
     let plain = name.len() <= LONGEST_NAME
         && name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')

@@ -156,7 +156,7 @@ pub struct Wanted<'a> {
 /// Queue of webhook events. All methods that return a result fail with [`Unavailable`](crate::Code::Unavailable).
 #[async_trait]
 pub trait Outbox: Send + Sync {
-    /// Returns the events that can be sent at a time and that nobody has claimed: the first unsettled one of each
+    /// Returns the events that can be sent at a time and that are not claimed: the first unsettled one of each
     /// order. The longest overdue event of each platform comes first, then the second of each, and so on, so that many
     /// events of one platform do not hide those of others.
     async fn due(&self, now: Timestamp, wanted: Wanted<'_>) -> Result<Vec<Due>, PortError>;
@@ -182,7 +182,7 @@ pub trait Outbox: Send + Sync {
     /// Returns the newest events, newest first.
     async fn notices(&self, limit: usize) -> Result<Vec<Notice>, PortError>;
 
-    /// Sends an event once more, or immediately if it is waiting. Returns `false` if there is no event with this
-    /// identifier.
+    /// Queues an event to be sent now, even if it is settled, and restarts its retry period. An event that waits for an
+    /// earlier one of its order goes on waiting. Returns `false` if there is no event with this identifier.
     async fn resend(&self, id: &str, now: Timestamp) -> Result<bool, PortError>;
 }

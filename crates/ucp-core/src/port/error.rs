@@ -1,10 +1,10 @@
-//! Error of the ports.
+//! Error of the ports that provide or store facts.
 
 use std::{borrow::Cow, error::Error, fmt};
 
 use crate::{Cause, Refusal};
 
-/// Failure of a port.
+/// Failure of a port that provides or stores facts.
 ///
 /// `Refusal::from` is the one place that turns it into a refusal for the caller. The cause goes with the refusal and is
 /// logged where the call ends.
