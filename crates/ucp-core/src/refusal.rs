@@ -54,23 +54,23 @@ macro_rules! codes {
 codes! {
     /// The bytes are not one well-formed JSON document.
     MalformedJson = "malformed_json", 400, -32700, retry false;
-    /// The request does not have the shape that the operation takes.
+    /// The request does not have the format that the operation requires.
     InvalidRequest = "invalid_request", 400, -32602, retry false;
-    /// The message is no JSON-RPC 2.0 request object; batches are not taken.
+    /// The message is not a JSON-RPC 2.0 request object; batches are not supported.
     InvalidMessage = "invalid_message", 400, -32600, retry false;
     /// The cursor was not issued by this gateway, was altered, or belongs to another query.
     InvalidCursor = "invalid_cursor", 400, -32602, retry false;
-    /// The request asks for more at once than the gateway gives.
+    /// The request asks for more than the gateway accepts or returns at once.
     RequestTooLarge = "request_too_large", 400, -32602, retry false;
     /// The caller's profile is missing, or its address is not one that UCP allows.
     InvalidProfileUrl = "invalid_profile_url", 400, -32001, retry false;
-    /// The body is not the one that `Content-Digest` describes.
+    /// The body does not match `Content-Digest`.
     DigestMismatch = "digest_mismatch", 400, -32600, retry false;
-    /// The signature is made with an algorithm that UCP does not use.
+    /// The signature uses an algorithm that UCP does not allow.
     AlgorithmUnsupported = "algorithm_unsupported", 400, -32600, retry false;
-    /// The call has to be signed, and is not.
+    /// The call must be signed and has no signature.
     SignatureMissing = "signature_missing", 401, -32000, retry false;
-    /// The signature does not cover what it has to, or does not fit the request.
+    /// The signature does not cover all required components, or does not match the request.
     SignatureInvalid = "signature_invalid", 401, -32000, retry false;
     /// The key that the signature names is not in the caller's profile.
     KeyNotFound = "key_not_found", 401, -32000, retry false;
@@ -86,25 +86,25 @@ codes! {
     UnknownMethod = "unknown_method", 404, -32601, retry false;
     /// There is no such tool.
     UnknownTool = "unknown_tool", 400, -32602, retry false;
-    /// The path does not take this HTTP method.
+    /// The path does not support this HTTP method.
     MethodNotAllowed = "method_not_allowed", 405, -32600, retry false;
-    /// The caller accepts none of the media types that the gateway can answer in.
+    /// The caller accepts none of the media types of the gateway's answers.
     NotAcceptable = "not_acceptable", 406, -32600, retry false;
     /// The request did not arrive in time.
     RequestTimeout = "request_timeout", 408, -32000, retry true;
     /// The idempotency key was used for another request before.
     IdempotencyConflict = "idempotency_conflict", 409, -32000, retry false;
-    /// The body is larger than the gateway reads.
+    /// The body is larger than the gateway accepts.
     BodyTooLarge = "body_too_large", 413, -32600, retry false;
     /// The body is not declared as JSON.
     UnsupportedMediaType = "unsupported_media_type", 415, -32600, retry false;
-    /// The caller's profile is no UCP profile.
+    /// The caller's profile is not a valid UCP profile.
     ProfileMalformed = "profile_malformed", 422, -32001, retry false;
-    /// The release of the protocol that the caller speaks is not served here.
+    /// The gateway does not serve the caller's release of the protocol.
     VersionUnsupported = "version_unsupported", 422, -32001, retry false;
     /// The caller's profile could not be fetched.
     ProfileUnreachable = "profile_unreachable", 424, -32001, retry true;
-    /// The caller sends more than it may.
+    /// The caller has exceeded its rate limit.
     RateLimited = "rate_limited", 429, -32000, retry true;
     /// The gateway failed; the caller did nothing wrong.
     InternalError = "internal_error", 500, -32603, retry true;
