@@ -45,7 +45,7 @@ pub struct Evidence {
     pub reference: String,
     /// Identifier of the platform's key that signed the mandate.
     pub kid: String,
-    /// That key as a public JSON Web Key, as the platform published it then; `null` in evidence stored earlier,
+    /// Public JSON Web Key of that key, as the platform published it then; `null` in evidence stored earlier,
     /// before this member existed.
     #[serde(default)]
     pub key: Value,
