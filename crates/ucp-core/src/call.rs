@@ -1,7 +1,7 @@
-//! Requests, answers and outcomes of calls, in the domain's words.
+//! Requests, answers and outcomes of calls, in the types of the domain.
 //!
-//! Requests are of three kinds, by what answers them: the catalog, the sales of the shop, the directory. Their variants are
-//! the rows of the [operation table](crate::operation).
+//! Requests are of three kinds, by the port that answers them: the catalog, the sales of the shop, the directory. Their
+//! variants are the rows of the [operation table](crate::operation).
 
 #![expect(clippy::large_enum_variant, reason = "a request is moved a few times in its life and never kept")]
 
@@ -39,7 +39,7 @@ macro_rules! requests {
             }
 
             impl $kind_request {
-                /// The operation that is asked.
+                /// Returns the requested operation.
                 #[must_use]
                 pub const fn operation(&self) -> Operation {
                     match self { $(Self::$variant(_) => Operation::$variant),+ }
@@ -60,7 +60,7 @@ macro_rules! requests {
         }
 
         impl Request {
-            /// The operation that is asked.
+            /// Returns the requested operation.
             #[must_use]
             pub const fn operation(&self) -> Operation {
                 match self { $(Self::$kind(request) => request.operation()),+ }
@@ -80,7 +80,7 @@ macro_rules! answers {
         }
 
         impl Answer {
-            /// The messages beside the answer.
+            /// Returns the messages of the answer.
             pub fn messages_mut(&mut self) -> &mut Vec<Message> {
                 match self { $(Self::$variant(answer) => &mut answer.messages),+ }
             }
@@ -121,7 +121,7 @@ answers! {
 pub type Outcome = outcome::Outcome<Answer>;
 
 impl Outcome {
-    /// The same, with one more thing said.
+    /// Returns the same outcome with one more message.
     #[must_use]
     pub fn noting(mut self, message: Message) -> Self {
         match &mut self {

@@ -1,11 +1,13 @@
-//! Strict reading of JSON from outside.
+//! Strict parser of JSON from outside.
 //!
-//! `serde_json` takes the last of two equal keys and reads any number of elements. A gateway that two systems have to
-//! agree about may not: what one party validated must be what the other one acts on. [`parse`] therefore refuses
-//! duplicate keys, nesting beyond [`Limits::depth`] and documents of more than [`Limits::values`] values, and says where.
+//! `serde_json` accepts duplicate keys (the last one counts) and any number of elements. A gateway between two systems
+//! must not: the document that one party validated must be the one that the other party acts on. [`parse`] therefore
+//! refuses duplicate keys, nesting beyond [`Limits::depth`] and documents of more than [`Limits::values`] values, and
+//! states the path.
 //!
-//! It also refuses the names that `serde_json` keeps for itself. An object with such a member is taken for the JSON text
-//! that it holds as soon as a part of the document is put into another type, which nothing has looked at by then.
+//! It also refuses member names that `serde_json` reserves. An object with such a member is replaced by the JSON text
+//! that it holds as soon as a part of the document is converted to another type, and that text would not have been
+//! validated.
 
 use std::{cell::RefCell, fmt};
 
@@ -14,34 +16,35 @@ use serde_json::{Map, Number, Value};
 
 use crate::{Code, Refusal};
 
-/// How much of a document is read.
+/// Limits on a document.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// How deep arrays and objects may nest.
+    /// Maximum nesting depth of arrays and objects.
     pub depth: usize,
-    /// How many values a document may hold.
+    /// Maximum number of values in a document.
     pub values: usize,
 }
 
 impl Limits {
-    /// What a request payload may be. The depth leaves room for a JSON-RPC envelope below the 127 levels that
-    /// `serde_json` reads, and for the first level too many, so that a payload gets the same verdict on every transport.
+    /// Limits on a request payload. The depth leaves room for a JSON-RPC envelope below the 127 levels that
+    /// `serde_json` reads, and for the first level too many, so that a payload gets the same verdict on every
+    /// transport.
     pub const REQUEST: Self = Self { depth: 123, values: 50_000 };
 }
 
-/// Reads one JSON document.
+/// Parses one JSON document.
 ///
 /// # Errors
-/// [`Code::MalformedJson`] or [`Code::RequestTooLarge`], with the path up to which the document could be read.
+/// [`Code::MalformedJson`] or [`Code::RequestTooLarge`], with the path of the first fault.
 pub fn parse(bytes: &[u8], limits: Limits) -> Result<Value, Refusal> {
     parse_around(bytes, limits, 0)
 }
 
-/// Reads one JSON document that carries a payload below `envelope` levels of nesting, which are not counted: a payload may
-/// nest as deep with an envelope as without. The few values of the envelope itself do count.
+/// Parses one JSON document that carries a payload below `envelope` levels of nesting, which do not count: a payload
+/// may nest equally deep with and without an envelope. The few values of the envelope itself do count.
 ///
 /// # Errors
-/// The same as [`parse`].
+/// As [`parse`].
 pub fn parse_around(bytes: &[u8], limits: Limits, envelope: usize) -> Result<Value, Refusal> {
     let reader = Reader { limits, envelope, state: RefCell::new(State { path: Vec::new(), values: 0, fault: None }) };
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
@@ -49,18 +52,18 @@ pub fn parse_around(bytes: &[u8], limits: Limits, envelope: usize) -> Result<Val
     parsed.map_err(|error| reader.refusal(&error))
 }
 
-/// The integer that a JSON number is, also when it is written with a zero fraction (trap T-41).
+/// Returns the integer value of a JSON number, even if it is written with a zero fraction (trap T-41).
 #[must_use]
 pub fn integer(number: &Number) -> Option<i64> {
     number.as_i64().or_else(|| {
         let float = number.as_f64()?;
-        // Beyond 2^53 a float no longer names one integer.
+        // Beyond 2^53 a float no longer identifies one integer.
         #[expect(clippy::cast_possible_truncation, reason = "checked to be a small integer")]
         (float.fract() == 0.0 && float.abs() <= 9_007_199_254_740_992.0).then_some(float as i64)
     })
 }
 
-/// A JSON pointer (RFC 6901) as JSONPath (RFC 9535), the form UCP uses for paths.
+/// Converts a JSON Pointer (RFC 6901) to JSONPath (RFC 9535), the form of paths in UCP.
 #[must_use]
 pub fn path_of_pointer(pointer: &str) -> String {
     let mut path = String::from("$");
@@ -76,16 +79,17 @@ pub fn path_of_pointer(pointer: &str) -> String {
     path
 }
 
-/// How the member names begin that `serde_json` gives a meaning of their own.
+/// Prefix of the member names that `serde_json` reserves.
 const RESERVED: &str = "$serde_json::private::";
 
-/// How many steps of a path are named.
+/// Maximum number of steps in the path of a refusal.
 const LONGEST_PATH: usize = 16;
 
-/// How many characters of a member name a path repeats.
+/// Maximum number of characters of a member name in a path.
 const LONGEST_NAME: usize = 64;
 
-/// Appends a member name to a JSONPath, in the short form where that is allowed. Of a long one only the beginning.
+/// Appends a member name to a JSONPath, in the short form if possible. Only the first 64 characters of a
+/// long name are kept.
 pub fn push_name(path: &mut String, name: &str) {
     let plain = name.len() <= LONGEST_NAME
         && name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
@@ -109,7 +113,7 @@ pub fn push_name(path: &mut String, name: &str) {
 enum Step {
     Name(String),
     Index(usize),
-    /// Inside an object, before the name of a member.
+    /// Within an object, before the name of a member.
     Between,
 }
 

@@ -1,25 +1,25 @@
-//! Negotiation: which capabilities are active between a platform and the business (UCP overview, *Intersection
-//! Algorithm*; rules NEG-03 to NEG-05).
+//! Negotiation: computes the capabilities that are active between a platform and the business (UCP overview,
+//! *Intersection Algorithm*; rules NEG-03 to NEG-05).
 //!
-//! A pure function of what both sides declare. The order of declarations never matters, negotiating a result again
-//! changes nothing, and no extension is left without a parent.
+//! A pure function of the declarations of both sides. Their order never matters, negotiating a result again changes
+//! nothing, and no extension remains without a parent.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt,
 };
 
-/// A range of dated versions, both ends inclusive. Dates in `YYYY-MM-DD` compare as texts (trap T-45).
+/// A range of dated versions, both ends inclusive. Dates in `YYYY-MM-DD` are compared as text (trap T-45).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VersionRange {
-    /// The oldest version that will do.
+    /// Oldest accepted version.
     pub min: String,
-    /// The newest version that will do; any later one when absent.
+    /// Newest accepted version; `None` for no upper limit.
     pub max: Option<String>,
 }
 
 impl VersionRange {
-    /// Whether a version is in the range.
+    /// Returns `true` if a version is in the range.
     #[must_use]
     pub fn contains(&self, version: &str) -> bool {
         self.min.as_str() <= version && self.max.as_deref().is_none_or(|max| version <= max)
@@ -35,52 +35,52 @@ impl fmt::Display for VersionRange {
     }
 }
 
-/// What an extension's schema needs beside itself (UCP overview, *Version Requirements*).
+/// Requirements of an extension's schema (UCP overview, *Version Requirements*).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Requirements {
-    /// The releases of the protocol it works with.
+    /// Accepted releases of the protocol.
     pub protocol: Option<VersionRange>,
-    /// The versions of capabilities it works with, by name. One that is not active asks for nothing.
+    /// Accepted versions of capabilities, by name. The entry of a capability that is not active is ignored.
     pub capabilities: BTreeMap<String, VersionRange>,
 }
 
 /// One capability in one version, as a party declares it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Declaration {
-    /// The reverse-domain name.
+    /// Reverse-domain name.
     pub name: String,
-    /// The version: a date, compared as a text.
+    /// Version: a date, compared as text.
     pub version: String,
-    /// The capabilities it extends; empty for a root capability.
+    /// Capabilities that it extends; empty for a root capability.
     pub extends: Vec<String>,
-    /// What it needs.
+    /// Requirements of its schema.
     pub requires: Requirements,
 }
 
-/// Why a capability is active, or is not.
+/// Result for one capability.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Both sides have it in this version, the newest they share.
+    /// The capability is active: both sides declare this version, the newest they share.
     Active {
-        /// That version.
+        /// Negotiated version.
         version: String,
     },
-    /// The platform does not declare it.
+    /// The platform does not declare the capability.
     NotTheirs,
-    /// The business does not declare it.
+    /// The business does not declare the capability.
     NotOurs,
-    /// Both sides declare it, in no common version.
+    /// Both sides declare the capability, but no common version.
     NoCommonVersion,
-    /// It extends only capabilities that are not active.
+    /// The extension extends only capabilities that are not active.
     Orphaned {
-        /// What it extends.
+        /// Capabilities that it extends.
         extends: Vec<String>,
     },
-    /// Its schema needs something else than what was negotiated.
+    /// The requirements of its schema are not met by what was negotiated.
     Unmet {
-        /// The protocol (`None`) or the capability.
+        /// Capability that does not meet the requirement; `None` for the protocol.
         capability: Option<String>,
-        /// What would have done.
+        /// Accepted versions.
         range: VersionRange,
     },
 }
@@ -99,55 +99,55 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// What was found about one capability.
+/// Negotiation of one capability.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// Its name.
+    /// Name of the capability.
     pub name: String,
-    /// The versions the business declares, oldest first.
+    /// Versions that the business declares, oldest first.
     pub ours: BTreeSet<String>,
-    /// The versions the platform declares, oldest first.
+    /// Versions that the platform declares, oldest first.
     pub theirs: BTreeSet<String>,
-    /// The result, and why.
+    /// Result.
     pub verdict: Verdict,
 }
 
-/// Names that a business uses in place of those in the operation table, for capabilities and services that are no part
+/// Names that a business uses instead of those in the operation table, for capabilities and services that are not part
 /// of a release.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Names(BTreeMap<String, OwnName>);
 
-/// A name that a business uses, and what stands behind it.
+/// A name that a business uses, with its documents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnName {
-    /// The reverse-domain name.
+    /// Reverse-domain name.
     pub name: String,
-    /// The address of its specification; the published one where absent.
+    /// URL of the specification; default: the published one.
     pub spec: Option<String>,
-    /// The address of its schema; the published one where absent.
+    /// URL of the schema; default: the published one.
     pub schema: Option<String>,
 }
 
 impl Names {
-    /// Uses a name in place of one in the operation table.
+    /// Replaces a name of the operation table.
     pub fn replace(&mut self, name: &str, own: OwnName) {
         self.0.insert(name.to_owned(), own);
     }
 
-    /// What is used in place of a name in the operation table, if anything is.
+    /// Returns the replacement of a name of the operation table, if there is one.
     #[must_use]
     pub fn own(&self, name: &str) -> Option<&OwnName> {
         self.0.get(name)
     }
 
-    /// What a capability or service of the operation table is called.
+    /// Returns the name used for a capability or service of the operation table.
     #[must_use]
     pub fn of<'a>(&'a self, name: &'a str) -> &'a str {
         self.own(name).map_or(name, |own| &own.name)
     }
 }
 
-/// The capabilities that are active between two parties.
+/// Capabilities that are active between two parties.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Active {
     selected: BTreeMap<String, Selected>,
@@ -162,33 +162,34 @@ struct Selected {
 }
 
 impl Active {
-    /// Everything that one party declares, each in its newest version: what is active with a party of which nothing is
-    /// known.
+    /// Returns all capabilities that one party declares, each in its newest version: those active with a party of which
+    /// nothing is known.
     #[must_use]
     pub fn all(declared: &[Declaration]) -> Self {
         negotiate("", &without_requirements(declared), declared).active()
     }
 
-    /// The same for a business that uses names of its own. What was negotiated has these names already.
+    /// Returns the same capabilities for a business that uses names of its own. The result of a negotiation contains
+    /// these names already.
     #[must_use]
     pub fn under(self, names: &Names) -> Self {
         Self { names: names.clone(), ..self }
     }
 
-    /// What a capability of the operation table is called between the two parties.
+    /// Returns the name used between the two parties for a capability of the operation table.
     #[must_use]
     pub fn name_of<'a>(&'a self, name: &'a str) -> &'a str {
         self.names.of(name)
     }
 
-    /// Whether a capability of the operation table is active.
+    /// Returns `true` if a capability of the operation table is active.
     #[must_use]
     pub fn contains(&self, name: &str) -> bool {
         self.selected.contains_key(self.name_of(name))
     }
 
-    /// What an answer of an operation with this root capability declares: the root and its extensions, by name, with
-    /// their versions (rule NEG-05).
+    /// Returns names and versions of the capabilities that an answer of an operation declares: its root capability and
+    /// the extensions of that (rule NEG-05).
     pub fn relevant_to<'a>(&'a self, root: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
         let root = self.name_of(root);
         self.selected
@@ -197,29 +198,29 @@ impl Active {
             .map(|(name, selected)| (name.as_str(), selected.version.as_str()))
     }
 
-    /// The names and versions of all active capabilities.
+    /// Returns names and versions of all active capabilities.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.selected.iter().map(|(name, selected)| (name.as_str(), selected.version.as_str()))
     }
 }
 
-/// The outcome of a negotiation: what is active, and why everything else is not.
+/// Result of a negotiation: the active capabilities, and the reasons why others are not active.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Negotiation {
     active: Active,
-    /// One line for each capability that either side declares, by name.
+    /// One entry for each capability that either side declares, sorted by name.
     pub lines: Vec<Line>,
 }
 
 impl Negotiation {
-    /// What is active.
+    /// Returns the active capabilities.
     #[must_use]
     pub fn active(self) -> Active {
         self.active
     }
 }
 
-/// Negotiates what `ours` and `theirs` have in common at a release of the protocol.
+/// Negotiates the capabilities that `ours` and `theirs` have in common at a release of the protocol.
 #[must_use]
 pub fn negotiate(protocol: &str, ours: &[Declaration], theirs: &[Declaration]) -> Negotiation {
     let mut lines: BTreeMap<&str, Line> = BTreeMap::new();
@@ -238,7 +239,7 @@ pub fn negotiate(protocol: &str, ours: &[Declaration], theirs: &[Declaration]) -
     for (name, line) in &mut lines {
         line.verdict = match line.ours.intersection(&line.theirs).last() {
             Some(version) => {
-                // The same version may be declared more than once, with a parent each.
+                // The same version may be declared more than once, with different parents.
                 selected.insert(name, ours.iter().filter(|own| own.name == *name && own.version == *version).collect());
                 Verdict::Active { version: version.clone() }
             }
@@ -258,13 +259,13 @@ pub fn negotiate(protocol: &str, ours: &[Declaration], theirs: &[Declaration]) -
     Negotiation { active, lines: lines.into_values().collect() }
 }
 
-/// The parents that declarations of one capability name, sorted.
+/// Returns the parents named by the declarations of one capability, sorted.
 fn parents(declarations: &[&Declaration]) -> Vec<String> {
     let parents: BTreeSet<_> = declarations.iter().flat_map(|declaration| &declaration.extends).cloned().collect();
     parents.into_iter().collect()
 }
 
-/// Drops extensions none of whose parents is there, until none is left.
+/// Removes extensions without an active parent, repeatedly, until none is left.
 fn drop_orphans<'a>(selected: &mut BTreeMap<&'a str, Vec<&'a Declaration>>, lines: &mut BTreeMap<&str, Line>) {
     loop {
         let orphans: Vec<_> = selected
@@ -286,8 +287,8 @@ fn drop_orphans<'a>(selected: &mut BTreeMap<&'a str, Vec<&'a Declaration>>, line
     }
 }
 
-/// Drops what needs other versions than those that were negotiated. All are judged against the same set, so that the
-/// order does not matter.
+/// Removes capabilities whose requirements are not met. All are checked against the same set, so that the order does
+/// not matter.
 fn drop_unmet<'a>(
     protocol: &str,
     selected: &mut BTreeMap<&'a str, Vec<&'a Declaration>>,
@@ -297,7 +298,7 @@ fn drop_unmet<'a>(
         .iter()
         .filter_map(|(name, declarations)| {
             let unmet = declarations.iter().filter_map(|declaration| unmet(protocol, &declaration.requires, selected));
-            // The same verdict whichever declaration comes first.
+            // The verdict must not depend on the order of the declarations.
             unmet.min_by_key(|(capability, range)| (capability.clone(), range.to_string())).map(|unmet| (*name, unmet))
         })
         .collect();
@@ -323,7 +324,7 @@ fn unmet(
     })
 }
 
-/// Declarations that work with anything.
+/// Returns the declarations without their requirements.
 fn without_requirements(declared: &[Declaration]) -> Vec<Declaration> {
     let free = |declaration: &Declaration| Declaration { requires: Requirements::default(), ..declaration.clone() };
     declared.iter().map(free).collect()

@@ -1,9 +1,9 @@
 //! The operation table.
 //!
 //! Each operation of the gateway is one row here. Routes, MCP tools, the discovery profile, OpenAPI, OpenRPC and the
-//! JSON Schemas are derived from these rows, so that the transports cannot drift apart and nothing is advertised that is
-//! not mounted. To add an operation, add its row; the compiler then asks for its shapes in every release and for its
-//! execution. [`call`](crate::call) makes the types of requests from the column `request`.
+//! JSON Schemas are derived from these rows, so that the transports cannot drift apart and nothing is advertised that
+//! is not mounted. To add an operation, add its row; the compiler then asks for its wire formats in every release and
+//! for its execution. [`call`](crate::call) makes the types of requests from the column `request`.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ pub enum Method {
 }
 
 impl Method {
-    /// The method as HTTP writes it.
+    /// Returns the name of the method in HTTP.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -32,40 +32,40 @@ impl Method {
     }
 }
 
-/// What an operation does to the shop.
+/// Effect of an operation on the shop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Effect {
-    /// It only reads: it can be sent again at will.
+    /// The operation only reads and can be repeated at will.
     Safe,
-    /// It makes a resource: an idempotency key makes retries safe. What is new is answered with status 201 over HTTP.
+    /// The operation creates a resource, answered with status 201 over HTTP; an idempotency key makes retries safe.
     Creating,
-    /// It replaces the contents of a resource, so that it can be sent twice.
+    /// The operation replaces the contents of a resource, so that it can be repeated.
     Replacing,
-    /// It gives something up: as a change, and only under an idempotency key (rule IDM-01).
+    /// The operation cancels a resource; it requires an idempotency key (rule IDM-01).
     Canceling,
-    /// It concludes a purchase: as a change, only under an idempotency key, and the answer is a commitment that is worth
+    /// The operation completes a purchase; it requires an idempotency key, and its answer is a commitment that is worth
     /// a signature (rule SIG-11).
     Concluding,
 }
 
 impl Effect {
-    /// Whether anything changes.
+    /// Returns `true` if the operation changes anything.
     #[must_use]
     pub const fn writes(self) -> bool {
         !matches!(self, Self::Safe)
     }
 
-    /// Whether it is only done under an idempotency key.
+    /// Returns `true` if the operation requires an idempotency key.
     #[must_use]
     pub const fn needs_key(self) -> bool {
         matches!(self, Self::Canceling | Self::Concluding)
     }
 }
 
-/// What an operation is part of. Who may call, and whether calls have to be signed, is decided per class.
+/// Class of an operation, which decides who may call it and whether calls have to be signed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Class {
-    /// Looking around: open to anyone.
+    /// Catalog and directory: open to anyone.
     Browsing,
     /// Carts and checkouts.
     Purchase,
@@ -73,14 +73,14 @@ pub enum Class {
     Order,
 }
 
-/// What an operation is about.
+/// Kind of resource that an operation acts on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Resource {
     /// The products of a shop.
     Catalog,
-    /// A cart, which belongs to the platform that made it.
+    /// A cart, which belongs to the platform that created it.
     Cart,
-    /// A checkout, which belongs to the platform that made it.
+    /// A checkout, which belongs to the platform that created it.
     Checkout,
     /// An order, which belongs to the platform that placed it.
     Order,
@@ -89,7 +89,7 @@ pub enum Resource {
 }
 
 impl Resource {
-    /// The noun for one of them in texts for people.
+    /// Returns the singular noun used in texts for people.
     #[must_use]
     pub const fn noun(self) -> &'static str {
         match self {
@@ -102,24 +102,24 @@ impl Resource {
     }
 }
 
-/// For how long an answer that was read from another server may be served again.
+/// Durations for which an answer of another server may be served again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Freshness {
-    /// As it is.
+    /// Duration for which the answer is fresh.
     pub fresh: Duration,
-    /// After that, while it is renewed.
+    /// Duration after [`fresh`](Self::fresh) for which it is served while it is renewed in the background.
     pub while_revalidating: Duration,
-    /// After [`fresh`](Self::fresh), when it cannot be renewed.
+    /// Duration after [`fresh`](Self::fresh) for which it is served if it cannot be renewed.
     pub on_error: Duration,
-    /// That there is nothing. It is never served stale.
+    /// Duration for which the answer that nothing exists is served. It is never served stale.
     pub missing: Duration,
 }
 
 impl Freshness {
-    /// Never: only equal reads at the same time are one.
+    /// No caching: only identical reads at the same time are coalesced.
     pub const NONE: Self = Self::seconds(0, 0, 0, 0);
 
-    /// These numbers of seconds, in the order of the members.
+    /// Creates a freshness from numbers of seconds, in the order of the fields.
     #[must_use]
     pub const fn seconds(fresh: u64, while_revalidating: u64, on_error: u64, missing: u64) -> Self {
         Self {
@@ -130,7 +130,7 @@ impl Freshness {
         }
     }
 
-    /// Returns the use that can be made of an answer of this age.
+    /// Returns the permitted use of an answer of this age.
     #[must_use]
     pub fn usable(&self, age: Duration) -> Usable {
         if age < self.fresh {
@@ -144,123 +144,123 @@ impl Freshness {
         }
     }
 
-    /// Returns the use that can be made of the answer that there is nothing, at this age.
+    /// Returns the permitted use of the answer that nothing exists, at this age.
     #[must_use]
     pub fn usable_miss(&self, age: Duration) -> Usable {
         if age < self.missing { Usable::Fresh } else { Usable::Expired }
     }
 }
 
-/// Use of an answer that was given a while ago (RFC 5861).
+/// Permitted use of an earlier answer (RFC 5861).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Usable {
-    /// As it is.
+    /// The answer is served.
     Fresh,
-    /// As it is, while it is asked for again in the background.
+    /// The answer is served while it is renewed in the background.
     WhileRevalidating,
-    /// Only if asking again fails.
+    /// The answer is served only if renewing it fails.
     OnError,
-    /// No longer.
+    /// The answer is not served.
     Expired,
 }
 
-/// The capability of finding products.
+/// Capability to search the catalog.
 pub const CATALOG_SEARCH: &str = "dev.ucp.shopping.catalog.search";
 
-/// The capability of looking products up.
+/// Capability to look up products.
 pub const CATALOG_LOOKUP: &str = "dev.ucp.shopping.catalog.lookup";
 
-/// The capability of carts.
+/// Capability to use carts.
 pub const CART: &str = "dev.ucp.shopping.cart";
 
-/// The capability of buying.
+/// Capability to buy.
 pub const CHECKOUT: &str = "dev.ucp.shopping.checkout";
 
-/// The capability of looking at what was bought.
+/// Capability to read orders.
 pub const ORDER: &str = "dev.ucp.shopping.order";
 
-/// The extension of checkouts by deliveries.
+/// Extension of checkouts with fulfillment.
 pub const FULFILLMENT: &str = "dev.ucp.shopping.fulfillment";
 
-/// The extension of carts and checkouts by discounts.
+/// Extension of carts and checkouts with discounts.
 pub const DISCOUNT: &str = "dev.ucp.shopping.discount";
 
-/// The extension of checkouts by what the buyer agrees to.
+/// Extension of checkouts with the consent of the buyer.
 pub const BUYER_CONSENT: &str = "dev.ucp.shopping.buyer_consent";
 
-/// The extension of checkouts by proofs of what the buyer agreed to. Releases may have another name for it.
+/// Extension of checkouts with proofs of the buyer's agreement (mandates). Some releases name it differently.
 pub const AP2_MANDATE: &str = "dev.ucp.shopping.ap2_mandate";
 
-/// The extensions that the domain knows.
+/// Extensions that the domain supports.
 pub const EXTENSIONS: &[&str] = &[FULFILLMENT, DISCOUNT, BUYER_CONSENT, AP2_MANDATE];
 
-/// The capability of finding merchants in a directory: a draft that is no part of any release.
+/// Capability to find merchants in a directory: a draft that is not part of any release.
 pub const MERCHANT: &str = "dev.ucp.menu.merchant";
 
-/// The capability of finding places of business.
+/// Capability to search locations.
 pub const LOCATION_SEARCH: &str = "dev.ucp.common.location.search";
 
-/// The capability of looking places of business up.
+/// Capability to look up locations.
 pub const LOCATION_LOOKUP: &str = "dev.ucp.common.location.lookup";
 
-/// The service of whatever is about buying.
+/// Service of shopping.
 pub const SHOPPING: &str = "dev.ucp.shopping";
 
-/// The service that the draft of [`MERCHANT`] belongs to.
+/// Service that the draft of [`MERCHANT`] belongs to.
 pub const RESTAURANT: &str = "dev.ucp.restaurant";
 
-/// The service of what all kinds of business have in common.
+/// Service of everything that all kinds of business share.
 pub const COMMON: &str = "dev.ucp.common";
 
 /// A row of the operation table.
 #[derive(Debug)]
 pub struct Row {
-    /// The name: MCP tool, OpenRPC method and OpenAPI operation id.
+    /// Name: MCP tool, OpenRPC method and OpenAPI operation ID.
     pub name: &'static str,
-    /// The HTTP method of the REST binding.
+    /// HTTP method of the REST binding.
     pub method: Method,
-    /// The path of the REST binding, below the service endpoint; `{id}` stands for the resource.
+    /// Path of the REST binding below the service endpoint; `{id}` stands for the identifier of the resource.
     pub path: &'static str,
-    /// The member of the MCP arguments that holds what REST sends as body, if the operation takes one.
+    /// Member of the MCP arguments that holds the REST body; `None` if the operation takes none.
     pub payload: Option<&'static str>,
-    /// Whether the members of what is asked stand among the MCP arguments themselves; they may stand in `payload` too.
+    /// `true` if the members of the request may stand among the MCP arguments themselves, besides in `payload`.
     pub flat: bool,
-    /// The service it belongs to, by its reverse-domain name.
+    /// Reverse-domain name of the service.
     pub service: &'static str,
-    /// The root capability that offers it, by its reverse-domain name.
+    /// Reverse-domain name of the root capability.
     pub capability: &'static str,
-    /// What it is part of.
+    /// Class of the operation.
     pub class: Class,
-    /// What it is about.
+    /// Kind of resource that the operation acts on.
     pub resource: Resource,
-    /// What it does to the shop.
+    /// Effect of the operation on the shop.
     pub effect: Effect,
-    /// The member that every answer of it has that carries what was asked for.
+    /// Member that every successful answer has.
     pub carries: &'static str,
-    /// For how long its answers may be served again; `None` where they are one caller's own. Purchases are decided by
+    /// Durations for which answers may be served again; `None` if they belong to one caller. Buyers decide by
     /// `get_product`, whose answer is never older than 5 seconds.
     pub freshness: Option<Freshness>,
-    /// What it is, in a few words.
+    /// Title of a few words.
     pub title: &'static str,
-    /// What it does and when to use it, for agents.
+    /// Effect and purpose of the operation, for agents.
     pub description: &'static str,
 }
 
-/// What an operation is asked that takes nothing but the identifier of a resource. It comes from outside: it is compared,
-/// never interpreted.
+/// Request of an operation that takes only the identifier of a resource. The identifier comes from outside: it is
+/// compared, never interpreted.
 #[derive(Clone, Debug)]
 pub struct ById {
     /// The identifier.
     pub id: String,
 }
 
-/// Hands the rows to the macro `$then`, which makes of them what it needs.
+/// Passes the rows of the table to the macro `$then`, which generates code from them.
 macro_rules! operation_table {
     ($then:ident) => {
         $then! {
-            /// A question about the products of a shop.
+            /// A request to the catalog of a shop.
             Catalog: CatalogRequest {
-                /// Products by words, filters or both, a page at a time.
+                /// Search the catalog by text, filters or both, with pagination.
                 SearchCatalog {
                     name: "search_catalog",
                     rest: Post "/catalog/search",
@@ -278,7 +278,7 @@ macro_rules! operation_table {
                         available) or both. Returns one featured variant per product and a cursor for the next page. Use get_product \
                         on a result to see all its options.",
                 }
-                /// What a list of identifiers names.
+                /// Resolve a list of identifiers to products.
                 LookupCatalog {
                     name: "lookup_catalog",
                     rest: Post "/catalog/lookup",
@@ -296,7 +296,7 @@ macro_rules! operation_table {
                         current prices and availability. Each returned variant says in `inputs` which identifiers led to it; unknown \
                         identifiers come back as info messages.",
                 }
-                /// One product in full, narrowed by option choices.
+                /// Get one product in full, narrowed by option choices.
                 GetProduct {
                     name: "get_product",
                     rest: Post "/catalog/product",
@@ -319,7 +319,7 @@ macro_rules! operation_table {
 
             /// A request about a cart, a checkout or an order.
             Sale: SaleRequest {
-                /// A new cart.
+                /// Create a cart.
                 CreateCart {
                     name: "create_cart",
                     rest: Post "/carts",
@@ -336,7 +336,7 @@ macro_rules! operation_table {
                     description: "Start a cart with line items (`item.id` is a variant id from the catalog). Returns prices, estimated \
                         totals and messages about what cannot be bought. Nothing is reserved.",
                 }
-                /// A cart as it is.
+                /// Get a cart.
                 GetCart {
                     name: "get_cart",
                     rest: Get "/carts/{id}",
@@ -352,7 +352,7 @@ macro_rules! operation_table {
                     title: "Look into a cart",
                     description: "Get a cart by its id.",
                 }
-                /// A cart with other contents.
+                /// Replace the contents of a cart.
                 UpdateCart {
                     name: "update_cart",
                     rest: Put "/carts/{id}",
@@ -369,7 +369,7 @@ macro_rules! operation_table {
                     description: "Replace the contents of a cart. Send everything that is to be in it: what is left out is gone. Lines \
                         keep their `id` when you send it.",
                 }
-                /// A cart that is given up.
+                /// Cancel a cart.
                 CancelCart {
                     name: "cancel_cart",
                     rest: Post "/carts/{id}/cancel",
@@ -385,7 +385,7 @@ macro_rules! operation_table {
                     title: "Give a cart up",
                     description: "Delete a cart. Returns it as it was. Needs an idempotency key.",
                 }
-                /// A new checkout.
+                /// Create a checkout.
                 CreateCheckout {
                     name: "create_checkout",
                     rest: Post "/checkout-sessions",
@@ -403,7 +403,7 @@ macro_rules! operation_table {
                         missing, with its path; `status` says whether the platform can go on (`incomplete`), the buyer has to \
                         (`requires_escalation`, at `continue_url`), or it can be completed (`ready_for_complete`).",
                 }
-                /// A checkout as it is.
+                /// Get a checkout.
                 GetCheckout {
                     name: "get_checkout",
                     rest: Get "/checkout-sessions/{id}",
@@ -419,7 +419,7 @@ macro_rules! operation_table {
                     title: "Look at a purchase",
                     description: "Get a checkout by its id.",
                 }
-                /// A checkout with other contents.
+                /// Replace the contents of a checkout.
                 UpdateCheckout {
                     name: "update_checkout",
                     rest: Put "/checkout-sessions/{id}",
@@ -436,7 +436,7 @@ macro_rules! operation_table {
                     description: "Replace the contents of a checkout: line items, buyer, fulfillment (destinations and chosen \
                         options), discount codes. Send everything: what is left out is gone.",
                 }
-                /// A checkout that becomes an order.
+                /// Pay for a checkout and place the order.
                 CompleteCheckout {
                     name: "complete_checkout",
                     rest: Post "/checkout-sessions/{id}/complete",
@@ -454,7 +454,7 @@ macro_rules! operation_table {
                         the same key a retry never buys twice. `complete_in_progress` means that the payment is still under way: \
                         get the checkout again until it is `completed`.",
                 }
-                /// A checkout that is given up.
+                /// Cancel a checkout.
                 CancelCheckout {
                     name: "cancel_checkout",
                     rest: Post "/checkout-sessions/{id}/cancel",
@@ -470,7 +470,7 @@ macro_rules! operation_table {
                     title: "Give a purchase up",
                     description: "Cancel a checkout that is not completed. Needs an idempotency key.",
                 }
-                /// An order as it is.
+                /// Get an order.
                 GetOrder {
                     name: "get_order",
                     rest: Get "/orders/{id}",
@@ -489,9 +489,9 @@ macro_rules! operation_table {
                 }
             }
 
-            /// A question about merchants and their locations.
+            /// A request to a directory of merchants and their locations.
             Directory: DirectoryRequest {
-                /// Merchants by words, filters or both, a page at a time.
+                /// Search merchants by text, filters or both, with pagination.
                 SearchMerchants {
                     name: "search_merchants",
                     rest: Post "/merchants/search",
@@ -511,7 +511,7 @@ macro_rules! operation_table {
                         `address`, with a `radius` around it or without); and `category`, whose subcategories count too. Part of a \
                         draft, not of a release of UCP.",
                 }
-                /// One merchant in full.
+                /// Get one merchant in full.
                 GetMerchant {
                     name: "get_merchant",
                     rest: Get "/merchants/{id}",
@@ -530,7 +530,7 @@ macro_rules! operation_table {
                         unknown id is answered with the message `NOT_FOUND` and no `merchant`. Part of a draft, not of a release of \
                         UCP.",
                 }
-                /// Places of business by words, filters or both, a page at a time.
+                /// Search locations by text, filters or both, with pagination.
                 SearchLocations {
                     name: "search_locations",
                     rest: Post "/locations/search",
@@ -548,7 +548,7 @@ macro_rules! operation_table {
                         `longitude`), and by filters: `hours.open_at` (an RFC 3339 instant) and `amenities`. Everything has to hold. \
                         Filters that are not known are refused.",
                 }
-                /// What a list of identifiers names among the places of business.
+                /// Resolve a list of identifiers to locations.
                 LookupLocations {
                     name: "lookup_locations",
                     rest: Post "/locations/lookup",
@@ -596,10 +596,10 @@ macro_rules! operations {
         }
 
         impl Operation {
-            /// Every operation, in the order of the specification.
+            /// All operations, in the order of the specification.
             pub const ALL: &[Self] = &[$($(Self::$variant),+),+];
 
-            /// The row of the table.
+            /// Returns the row of the operation in the table.
             #[must_use]
             pub const fn row(self) -> &'static Row {
                 match self {
@@ -628,45 +628,46 @@ macro_rules! operations {
 operation_table!(operations);
 
 impl Operation {
-    /// The operation of a name.
+    /// Returns the operation of a name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|operation| operation.row().name == name)
     }
 
-    /// Whether the operation acts on a resource that its path names.
+    /// Returns `true` if the path of the operation names a resource.
     #[must_use]
     pub fn takes_id(self) -> bool {
         self.row().path.contains("{id}")
     }
 }
 
-/// What a business can be asked.
+/// Operations and extensions that a business supports.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Offering {
-    /// The operations it carries out.
+    /// Supported operations.
     pub operations: Vec<Operation>,
-    /// The extensions of them that it knows, by the domain's names.
+    /// Supported extensions of these operations, by the names of the operation table.
     pub extensions: Vec<&'static str>,
-    /// The only release with [`AP2_MANDATE`], where that is not every one. Under it the business signs its answers as they
-    /// stand (rule AP2-02): what somebody else has signed can be handed on, and not be written in another release.
+    /// The only release in which [`AP2_MANDATE`] is supported; `None` for all releases. With that extension the
+    /// business signs its answers as they stand (rule AP2-02): an answer signed by another party can be forwarded, but
+    /// not rewritten in another release.
     pub sealed_in: Option<Release>,
 }
 
 impl Offering {
-    /// Everything that the domain knows.
+    /// Returns everything that the domain supports.
     #[must_use]
     pub fn everything() -> Self {
         Self::of(Operation::ALL)
     }
 
-    /// These operations with all of their extensions.
+    /// Returns the given operations with all extensions.
     #[must_use]
     pub fn of(operations: &[Operation]) -> Self {
         Self { operations: operations.to_vec(), extensions: EXTENSIONS.to_vec(), sealed_in: None }
     }
 
-    /// Whether an extension, by the domain's name, is known to callers of a release.
+    /// Returns `true` if an extension, by its name in the operation table, is available to callers of a release.
     #[must_use]
     pub fn extends(&self, extension: &str, release: Release) -> bool {
         let fits = extension != AP2_MANDATE || self.sealed_in.is_none_or(|only| only == release);

@@ -1,7 +1,7 @@
-//! What a backend is asked.
+//! Ports: the interfaces that a backend implements.
 //!
-//! A port asks for facts and leaves the decisions to the domain. A backend implements the ports of the operations it can
-//! serve; the gateway mounts and advertises nothing else.
+//! A port provides facts and leaves the decisions to the domain, except for a shop that speaks UCP itself ([`Relay`]).
+//! A backend implements the ports of the operations that it supports; the gateway mounts and advertises nothing else.
 
 mod backend;
 mod body;

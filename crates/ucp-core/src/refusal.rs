@@ -1,54 +1,54 @@
-//! Refusals: the protocol failures a caller can get, in one registry (UCP overview, *Error Codes*).
+//! Refusals: all protocol errors that a caller can get, in one registry (UCP overview, *Error Codes*).
 //!
-//! A refusal says what was wrong and where, what would be accepted instead, and whether the same call can succeed later.
-//! Each code is of one [`Kind`], for which every transport has a word of its own, so that all of them render the same
-//! verdict. What a business answers about its own goods is not a refusal but an [`Outcome`](crate::Outcome) with messages.
+//! A refusal states the fault and its place in the request, the accepted alternatives, and whether a retry can succeed.
+//! Each code is of one [`Kind`], from which every transport derives its own status, so that all of them render it alike.
+//! Answers of a business about its own goods are not refusals but an [`Outcome`](crate::Outcome) with messages.
 
 use std::{error::Error, fmt, sync::Arc};
 
-/// What is the matter with a call, in no transport's words.
+/// Kind of a protocol error, independent of the transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// The bytes cannot be read.
+    /// The bytes are not a well-formed document.
     Malformed,
-    /// What is asked makes no sense.
+    /// The arguments are not valid for the operation.
     InvalidArguments,
-    /// What is around the arguments does not have the form that the transport demands.
+    /// The envelope around the arguments is not valid: headers, digest, JSON-RPC members.
     InvalidEnvelope,
-    /// What names the caller does not have the form that it has to have.
+    /// The identity that the caller states is not well-formed.
     InvalidIdentity,
-    /// The caller has not proved who it is.
+    /// The caller is not authenticated.
     Unauthenticated,
-    /// The caller may not do this, whoever it is.
+    /// The caller is not permitted to do this.
     Forbidden,
-    /// There is nothing to be called by this name.
+    /// The path or method does not exist.
     NotFound,
-    /// It is there, and is not called in this way.
+    /// The path exists and does not support the HTTP method.
     WrongMethod,
-    /// The caller takes no form of answer that there is.
+    /// The caller accepts no media type that the gateway can answer in.
     NotAcceptable,
-    /// The call did not arrive in time.
+    /// The request did not arrive in time.
     TooSlow,
-    /// Another call was made under the same key.
+    /// The idempotency key was used for another request.
     Conflict,
-    /// The call has more bytes than are read.
+    /// The body exceeds the size limit.
     TooLarge,
-    /// The bytes are declared as something that is not read.
+    /// The media type of the body is not supported.
     UnsupportedType,
-    /// The caller's platform cannot be spoken with.
+    /// The platform's profile or release is not supported.
     IncompatiblePlatform,
-    /// The caller's platform cannot be asked about itself.
+    /// The platform's profile cannot be fetched.
     UnreachablePlatform,
-    /// The caller calls too often.
+    /// The caller exceeds its rate limit.
     RateLimited,
     /// The gateway failed.
     Internal,
-    /// The gateway, or what is behind it, cannot answer now.
+    /// The gateway or its backend cannot answer at the moment.
     Unavailable,
 }
 
 impl Kind {
-    /// Whether the very same call can succeed when it is sent again later.
+    /// Returns `true` if the identical call can succeed when it is repeated later.
     #[must_use]
     pub const fn retryable(self) -> bool {
         matches!(
@@ -60,35 +60,35 @@ impl Kind {
 
 macro_rules! codes {
     ($($(#[doc = $doc:literal])+ $variant:ident = $name:literal, $kind:ident;)+) => {
-        /// The name of a protocol failure.
+        /// Code of a protocol error.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Code {
             $($(#[doc = $doc])+ $variant),+
         }
 
         impl Code {
-            /// The whole registry.
+            /// All codes, in the order of the registry.
             pub const ALL: &[Self] = &[$(Self::$variant),+];
 
-            /// The name on the wire.
+            /// Returns the name used in JSON.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $name),+ }
             }
 
-            /// The kind of failure.
+            /// Returns the kind of failure.
             #[must_use]
             pub const fn kind(self) -> Kind {
                 match self { $(Self::$variant => Kind::$kind),+ }
             }
 
-            /// Whether the very same call can succeed when it is sent again later.
+            /// Returns `true` if the identical call can succeed when it is repeated later.
             #[must_use]
             pub const fn retryable(self) -> bool {
                 self.kind().retryable()
             }
 
-            /// When a caller gets it.
+            /// Returns a sentence that describes the error, for callers and generated documents.
             #[must_use]
             pub fn meaning(self) -> &'static str {
                 match self { $(Self::$variant => concat!($($doc),+).trim()),+ }
@@ -100,23 +100,23 @@ macro_rules! codes {
 codes! {
     /// The bytes are not one well-formed JSON document.
     MalformedJson = "malformed_json", Malformed;
-    /// The request does not have the shape that the operation takes.
+    /// The request does not have the format that the operation requires.
     InvalidRequest = "invalid_request", InvalidArguments;
-    /// The message is no JSON-RPC 2.0 request object; batches are not taken.
+    /// The message is not a JSON-RPC 2.0 request object; batches are not supported.
     InvalidMessage = "invalid_message", InvalidEnvelope;
     /// The cursor was not issued by this gateway, was altered, or belongs to another query.
     InvalidCursor = "invalid_cursor", InvalidArguments;
-    /// The request asks for more at once than the gateway gives.
+    /// The request asks for more than the gateway accepts or returns at once.
     RequestTooLarge = "request_too_large", InvalidArguments;
     /// The caller's profile is missing, or its address is not one that UCP allows.
     InvalidProfileUrl = "invalid_profile_url", InvalidIdentity;
-    /// The body is not the one that `Content-Digest` describes.
+    /// The body does not match `Content-Digest`.
     DigestMismatch = "digest_mismatch", InvalidEnvelope;
-    /// The signature is made with an algorithm that UCP does not use.
+    /// The signature uses an algorithm that UCP does not allow.
     AlgorithmUnsupported = "algorithm_unsupported", InvalidEnvelope;
-    /// The call has to be signed, and is not.
+    /// The call must be signed and has no signature.
     SignatureMissing = "signature_missing", Unauthenticated;
-    /// The signature does not cover what it has to, or does not fit the request.
+    /// The signature does not cover all required components, or does not match the request.
     SignatureInvalid = "signature_invalid", Unauthenticated;
     /// The key that the signature names is not in the caller's profile.
     KeyNotFound = "key_not_found", Unauthenticated;
@@ -132,25 +132,25 @@ codes! {
     UnknownMethod = "unknown_method", NotFound;
     /// There is no such tool.
     UnknownTool = "unknown_tool", InvalidArguments;
-    /// The path does not take this HTTP method.
+    /// The path does not support this HTTP method.
     MethodNotAllowed = "method_not_allowed", WrongMethod;
-    /// The caller accepts none of the media types that the gateway can answer in.
+    /// The caller accepts none of the media types of the gateway's answers.
     NotAcceptable = "not_acceptable", NotAcceptable;
     /// The request did not arrive in time.
     RequestTimeout = "request_timeout", TooSlow;
     /// The idempotency key was used for another request before.
     IdempotencyConflict = "idempotency_conflict", Conflict;
-    /// The body is larger than the gateway reads.
+    /// The body is larger than the gateway accepts.
     BodyTooLarge = "body_too_large", TooLarge;
     /// The body is not declared as JSON.
     UnsupportedMediaType = "unsupported_media_type", UnsupportedType;
-    /// The caller's profile is no UCP profile.
+    /// The caller's profile is not a valid UCP profile.
     ProfileMalformed = "profile_malformed", IncompatiblePlatform;
-    /// The release of the protocol that the caller speaks is not served here.
+    /// The gateway does not serve the caller's release of the protocol.
     VersionUnsupported = "version_unsupported", IncompatiblePlatform;
     /// The caller's profile could not be fetched.
     ProfileUnreachable = "profile_unreachable", UnreachablePlatform;
-    /// The caller sends more than it may.
+    /// The caller has exceeded its rate limit.
     RateLimited = "rate_limited", RateLimited;
     /// The gateway failed; the caller did nothing wrong.
     InternalError = "internal_error", Internal;
@@ -164,35 +164,35 @@ impl fmt::Display for Code {
     }
 }
 
-/// A call that was not carried out, and why.
+/// A call that was not carried out, and the reason.
 ///
-/// Everything in it is for the caller's eyes but the [`cause`](Error::source): that is for the operator, and logged in one
-/// place, where the call has ended.
+/// Everything in it is meant for the caller except the [`cause`](Error::source), which is meant for the operator and
+/// logged in one place, where the call ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// The kind of failure.
+    /// Code of the error.
     pub code: Code,
-    /// What was wrong, for people.
+    /// Description of the fault, for people.
     pub content: String,
-    /// The part of the request it is about, as RFC 9535 JSONPath from the root of the request.
+    /// Part of the request at fault, as RFC 9535 JSONPath from the root of the request.
     pub path: Option<String>,
-    /// What would have been accepted.
+    /// Description of the values that are accepted instead.
     pub accepted: Option<String>,
-    /// Where the buyer can go on without this call.
+    /// URL at which the buyer can continue without this call.
     pub continue_url: Option<String>,
-    /// After how many seconds a retry makes sense.
+    /// Number of seconds after which a retry makes sense.
     pub retry_after: Option<u32>,
-    /// What went wrong inside.
+    /// Cause within the gateway or its backend.
     pub cause: Cause,
 }
 
-/// What went wrong inside the gateway or behind it, if anything did. No answer tells it, and it makes no two refusals
-/// different.
+/// Cause of a refusal within the gateway or its backend, if there is one. It appears in no answer, and is ignored when
+/// refusals are compared.
 #[derive(Clone, Debug, Default)]
 pub struct Cause(Option<Arc<Box<dyn Error + Send + Sync>>>);
 
 impl Cause {
-    /// The cause, if there is one.
+    /// Returns the cause, if there is one.
     #[must_use]
     pub fn source(&self) -> Option<&(dyn Error + 'static)> {
         self.0.as_deref().map(|cause| &**cause as _)
@@ -214,7 +214,7 @@ impl PartialEq for Cause {
 impl Eq for Cause {}
 
 impl Refusal {
-    /// A refusal of this kind that says `content`.
+    /// Creates a refusal with a code and a description.
     pub fn new(code: Code, content: impl Into<String>) -> Self {
         Self {
             code,
@@ -227,12 +227,12 @@ impl Refusal {
         }
     }
 
-    /// A request of the wrong shape at `path`.
+    /// Creates a refusal of an invalid request; `path` is the part at fault.
     pub fn invalid(path: impl Into<String>, content: impl Into<String>) -> Self {
         Self::new(Code::InvalidRequest, content).at(path)
     }
 
-    /// A failure of the gateway itself, to be told [because](Self::because) of something.
+    /// Creates a refusal for a failure of the gateway itself; add its cause with [`because`](Self::because).
     #[must_use]
     pub fn internal() -> Self {
         Self::new(
@@ -241,26 +241,26 @@ impl Refusal {
         )
     }
 
-    /// A shop that cannot answer now, but may after `seconds`.
+    /// Creates a refusal for a shop that cannot answer now, but may after `seconds`.
     pub fn unavailable(content: impl Into<String>, seconds: u32) -> Self {
         Self { retry_after: Some(seconds), ..Self::new(Code::Unavailable, content) }
     }
 
-    /// The same, about the part of the request at `path`.
+    /// Returns the same refusal with the part of the request at fault.
     #[must_use]
     pub fn at(mut self, path: impl Into<String>) -> Self {
         self.path = Some(path.into());
         self
     }
 
-    /// The same, with what went wrong inside: an error, or a text for the log.
+    /// Returns the same refusal with its internal cause: an error, or a text for the log.
     #[must_use]
     pub fn because(mut self, cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         self.cause = Cause::from(cause.into());
         self
     }
 
-    /// The same, saying what would have been accepted.
+    /// Returns the same refusal with the values that are accepted instead.
     #[must_use]
     pub fn accepting(mut self, accepted: impl Into<String>) -> Self {
         self.accepted = Some(accepted.into());

@@ -1,4 +1,4 @@
-//! Carts: what a buyer thinks of buying (UCP *Cart*; rules CRT-01 to CRT-09).
+//! Carts: collections of items that a buyer considers buying (UCP *Cart*; rules CRT-01 to CRT-09).
 //!
 //! A cart has no status: it exists until it is canceled or expires.
 
@@ -13,69 +13,69 @@ use crate::{
     purchase::{discount::Discounts, draft::Draft, line_item::LineItem, remote_cart_ref::RemoteCartRef, totals::Total},
 };
 
-/// A cart, as it is kept.
+/// A cart as stored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cart {
-    /// The identifier, unguessable.
+    /// Identifier, unguessable.
     pub id: String,
-    /// The platform it belongs to.
+    /// Platform that the cart belongs to.
     pub owner: String,
-    /// What opens its page: unguessable, and no other right follows from it.
+    /// Token that opens the page of the cart: unguessable, and it grants no other right.
     pub token: String,
-    /// What the platform stated last.
+    /// Draft as last stated by the platform.
     pub draft: Draft,
-    /// The lines, priced.
+    /// Priced lines.
     pub line_items: Vec<LineItem>,
-    /// How many lines there ever were.
+    /// Number of line identifiers assigned so far.
     pub lines_ever: u64,
-    /// In which currency.
+    /// Currency of all amounts.
     pub currency: Currency,
-    /// What it costs, as far as that is known.
+    /// Estimated totals.
     pub totals: Vec<Total>,
-    /// The discounts, when they were negotiated.
+    /// Discounts; `None` if the extension was not negotiated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub discounts: Option<Discounts>,
-    /// What is to be said about it.
+    /// Messages of the last quote.
     pub messages: Vec<Message>,
-    /// What the shop behind it holds for it, where there is one.
+    /// Cart that the shop behind another API holds for this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[serde(rename = "held")]
     pub remote_cart: Option<RemoteCartRef>,
-    /// Whether it was canceled.
+    /// `true` if the cart was canceled.
     pub canceled: bool,
-    /// When it was made.
+    /// Time of creation, UTC.
     pub created_at: Timestamp,
-    /// Until when it is kept.
+    /// Time of expiry, UTC.
     pub expires_at: Timestamp,
 }
 
-/// What `create_cart` is asked.
+/// Request of `create_cart`.
 #[derive(Clone, Debug)]
 pub struct Create {
-    /// What to put in.
+    /// Content of the new cart.
     pub draft: Draft,
 }
 
-/// What `update_cart` is asked.
+/// Request of `update_cart`.
 #[derive(Clone, Debug)]
 pub struct Update {
-    /// Which cart.
+    /// Identifier of the cart.
     pub id: String,
-    /// What it is to hold instead.
+    /// New content, which replaces the old one.
     pub draft: Draft,
 }
 
-/// What an operation on a cart answers.
+/// Answer of the operations on carts.
 #[derive(Debug)]
 pub struct View {
     /// The cart.
     pub cart: Box<Cart>,
-    /// Where the buyer can go on.
+    /// URL at which the buyer can continue.
     pub continue_url: Option<String>,
-    /// The pages of the shop that matter to a buyer.
+    /// Links to pages of the shop that matter to a buyer.
     pub links: std::sync::Arc<[crate::catalog::product::Link]>,
-    /// Whether it was made by this call.
+    /// `true` if this call created the cart.
     pub created: bool,
-    /// What is said about it.
+    /// Messages about the cart.
     pub messages: Vec<Message>,
 }

@@ -1,4 +1,4 @@
-//! The four operations on carts.
+//! Operations on carts: create, get, update and cancel.
 
 use super::{Cart, Create, Update, View};
 use crate::{
@@ -17,10 +17,10 @@ use crate::{
 };
 
 impl Desk {
-    /// A new cart.
+    /// Creates a cart.
     ///
     /// # Errors
-    /// What the ports fail with, and what cannot be priced.
+    /// Errors of the ports, and [`InvalidRequest`](crate::Code::InvalidRequest) for a draft that cannot be priced.
     pub async fn create_cart(&self, caller: &Caller, request: Create) -> Result<Decision, Refusal> {
         let draft = Self::negotiated(request.draft, Purpose::Cart, caller);
         let priced =
@@ -40,10 +40,10 @@ impl Desk {
         Ok(self.changed_cart(cart, 0))
     }
 
-    /// A cart as it is.
+    /// Returns a cart, with current prices if a shop behind another API prices it.
     ///
     /// # Errors
-    /// What the ports fail with.
+    /// Errors of the ports.
     pub async fn get_cart(&self, caller: &Caller, request: ById) -> Result<Decision, Refusal> {
         let cart = match self.cart(caller, &request.id).await? {
             Some(stored) => self.looked_at(caller, stored.document).await?,
@@ -55,10 +55,10 @@ impl Desk {
         }))
     }
 
-    /// A cart with other contents (rule CRT-02).
+    /// Replaces the contents of a cart (rule CRT-02).
     ///
     /// # Errors
-    /// What the ports fail with, and what cannot be priced.
+    /// Errors of the ports, and [`InvalidRequest`](crate::Code::InvalidRequest) for a draft that cannot be priced.
     pub async fn update_cart(&self, caller: &Caller, request: Update) -> Result<Decision, Refusal> {
         let Some(Stored { document: cart, version }) = self.cart(caller, &request.id).await? else {
             return Ok(Decision::unchanged(not_found("cart", &request.id)));
@@ -81,10 +81,10 @@ impl Desk {
         Ok(self.changed_cart(cart, version))
     }
 
-    /// A cart that is given up: it is answered as it was, and does not exist from then on (rule CRT-03).
+    /// Cancels a cart: the answer shows it as it was, and it does not exist from then on (rule CRT-03).
     ///
     /// # Errors
-    /// What the ports fail with.
+    /// Errors of the ports.
     pub async fn cancel_cart(&self, caller: &Caller, request: ById) -> Result<Decision, Refusal> {
         let Some(Stored { document: cart, version }) = self.cart(caller, &request.id).await? else {
             return Ok(Decision::unchanged(not_found("cart", &request.id)));
@@ -101,14 +101,14 @@ impl Desk {
         })
     }
 
-    /// A cart of the caller that is neither canceled nor expired.
+    /// Returns a cart of the caller that is neither canceled nor expired.
     pub(crate) async fn cart(&self, caller: &Caller, id: &str) -> Result<Option<Stored<Cart>>, Refusal> {
         let now = self.now();
         let stored = self.ledger.cart(&caller.owner, id).await?;
         Ok(stored.filter(|Stored { document: cart, .. }| !cart.canceled && cart.expires_at > now))
     }
 
-    /// A cart as the shop behind it has it now, if it still does.
+    /// Brings a cart up to date with the shop behind another API; `None` if the shop no longer has it.
     async fn looked_at(&self, caller: &Caller, cart: Cart) -> Result<Option<Cart>, Refusal> {
         let Some(shop) = &self.remote_carts else { return Ok(Some(cart)) };
         let previous = cart.previous();
@@ -130,7 +130,7 @@ impl Desk {
         }))
     }
 
-    /// A cart of a draft and its price, which is nobody's yet.
+    /// Returns a cart with the content of a draft and its price, but without identifier, owner and token.
     fn priced_cart(&self, draft: Draft, priced: PriceQuote) -> Cart {
         let now = self.now();
         let PriceQuote { quote, remote_cart, .. } = priced;
@@ -170,7 +170,7 @@ impl Desk {
 }
 
 impl Cart {
-    /// What was answered before.
+    /// Returns the parts from which the next answer keeps its identifiers stable.
     fn previous(&self) -> Previous {
         Previous { line_items: self.line_items.clone(), fulfillment: None, lines_ever: self.lines_ever }
     }

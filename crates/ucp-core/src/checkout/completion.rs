@@ -1,11 +1,12 @@
 //! Completing a checkout: a saga of three steps that may be interrupted anywhere (rule CHK-08).
 //!
-//! 1. What is about to be paid is written down as an [`Attempt`], together with the goods that leave the stock.
-//! 2. The handler is told to pay, once.
-//! 3. What came of it is written down: an order, or a checkout that is open again and goods that are back.
+//! 1. The payment to make is stored as an [`Attempt`], together with the removal of the goods from the stock.
+//! 2. The handler is called to pay, once.
+//! 3. The result is stored: an order, or a checkout that is open again with its goods back in the stock.
 //!
-//! Whoever finds a checkout between 1 and 3, after a crash or because the processor did not answer, never pays again: the
-//! handler is *asked* what became of the attempt. Until that is known the checkout is `complete_in_progress`.
+//! A call that finds a checkout between 1 and 3, after a crash or because the processor did not answer, never pays
+//! again: it *asks* the handler for the result of the attempt. Until the result is known the checkout is
+//! `complete_in_progress`.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -30,23 +31,24 @@ use crate::{
     },
 };
 
-/// How often completing starts over when others change the checkout or buy the same goods meanwhile.
+/// Maximum number of tries to begin a payment while other calls change the checkout or buy the same goods.
 const TRIES: usize = 16;
 
-/// How the paths of handlers' messages begin.
+/// JSONPath prefix in messages of handlers.
 const FIRST_INSTRUMENT: &str = "$.payment.instruments[0]";
 
 impl Desk {
-    /// Pays for a checkout and makes an order of it.
+    /// Pays for a checkout and turns it into an order.
     ///
     /// # Errors
-    /// What the ports fail with before anything is paid. After that the answer is about the checkout as it stands.
+    /// Errors of the ports before the payment, and [`Unavailable`](Code::Unavailable) if concurrent changes persist.
+    /// Once the payment was made the answer is the checkout as it stands.
     pub async fn complete_checkout(&self, caller: &Caller, request: Complete) -> Result<Decision, Refusal> {
         self.complete_seen(caller, request, None).await?.ok_or_else(Refusal::internal)
     }
 
-    /// The same for somebody who has seen the checkout in one version and agrees to that one only; `None` when there is
-    /// another by now.
+    /// Completes a checkout for a buyer who agreed to one version of it; returns `None` if the checkout has another
+    /// version by now.
     pub(super) async fn complete_seen(
         &self,
         caller: &Caller,
@@ -69,7 +71,7 @@ impl Desk {
                     None => self.closed(checkout, "be completed again"),
                 }));
             }
-            // Somebody else has brought to its end what this call had begun. It pays once, whatever became of that.
+            // Another call finished what this call had begun. A call pays only once, whatever the result was.
             if begun && checkout.status() != Status::Canceled {
                 return Ok(Some(self.standing(checkout)));
             }
@@ -97,15 +99,14 @@ impl Desk {
         Err(Refusal::unavailable("Too many changes are made to this checkout at the same time.", 1))
     }
 
-    /// Asks what became of payments that nobody is waiting for any more, and writes it down: of all that can be told now,
-    /// or of about `limit` of them. Returns how many checkouts it settled.
+    /// Asks for the results of payments that no call is waiting for any more, and stores them: all that are known now,
+    /// or about `limit` of them. Returns the number of settled checkouts.
     ///
-    /// # Errors
-    /// What the ports fail with.
+    /// Errors of the ports.
     pub async fn reconcile(&self, limit: usize) -> Result<usize, Refusal> {
         let (mut settled, mut unknown) = (0, HashSet::new());
         loop {
-            // Those of which nothing can be told yet must not be in the way of others.
+            // Attempts without a known result must not keep others from being settled.
             let wanted = limit + unknown.len();
             let found = self.ledger.unsettled(self.now(), wanted).await?;
             let all = found.len() < wanted;
@@ -128,13 +129,14 @@ impl Desk {
         }
     }
 
-    /// What becomes of a checkout whose payment was begun by somebody who may be gone; `None` while nobody knows.
+    /// Settles a checkout whose payment was begun by a call that may be gone; returns `None` as long as the result is
+    /// unknown.
     async fn reconciled(&self, checkout: Checkout, version: u64) -> Option<Decision> {
         let attempt = checkout.state.attempt()?.clone();
         if attempt.amount == Amount::ZERO {
             return self.settled(&checkout, version, Settlement::Captured { reference: String::new() });
         }
-        // A handler that is not configured any more cannot be asked: the checkout waits until it is again.
+        // A handler that is no longer configured cannot be asked: the checkout waits until it is configured again.
         let handler = self.handler(&attempt.handler_id)?;
         let settlement = match handler.inquire(&attempt).await {
             Settlement::Absent if self.is_lost(&attempt, &**handler) && handler.forget(&attempt).await => {
@@ -145,7 +147,7 @@ impl Desk {
         self.settled(&checkout, version, settlement)
     }
 
-    /// Whether an attempt that the processor does not know cannot be on its way any more.
+    /// Returns `true` if an attempt that the processor does not know cannot arrive there any more.
     fn is_lost(&self, attempt: &Attempt, handler: &dyn Handler) -> bool {
         let deadline = SignedDuration::try_from(handler.deadline()).unwrap_or(SignedDuration::MAX);
         let over = attempt.begun_at.checked_add(deadline).unwrap_or(Timestamp::MAX);
@@ -156,8 +158,8 @@ impl Desk {
         self.handlers.iter().find(|handler| handler.declaration().id == id)
     }
 
-    /// Checks everything once more, and writes down that this is about to be paid. A buyer who pays in person approves
-    /// what is paid.
+    /// Prices and checks the checkout once more and stores the payment attempt. With `in_person` the buyer approves
+    /// what is about to be paid.
     async fn begin(
         &self,
         caller: &Caller,
@@ -178,7 +180,7 @@ impl Desk {
         if checkout.messages.iter().any(|message| matches!(message, Message::Error { .. })) {
             return Ok(Begun::decided(self.changed_checkout(checkout, version)));
         }
-        // A total that the buyer has not seen is never charged.
+        // A total that the buyer has not seen must not be charged.
         if shown != bill(&checkout) {
             let warning = "What this purchase costs has changed. Show the new total to the buyer before completing it.";
             checkout.messages.push(Message::warning("total_changed", warning).at("$.totals"));
@@ -235,7 +237,7 @@ impl Desk {
         })
     }
 
-    /// Nothing is paid, for this reason.
+    /// Returns the decision for a checkout that is not paid, for the reason in `message`.
     fn not_begun(&self, mut checkout: Checkout, version: u64, message: Message) -> Result<Begun, Refusal> {
         checkout.messages.push(message);
         let state = checkout.state.judge(&checkout.messages);
@@ -243,7 +245,7 @@ impl Desk {
         Ok(Begun::decided(self.changed_checkout(checkout, version)))
     }
 
-    /// The proof that the buyer agrees to a checkout as it stands (rules AP2-03 and AP2-04).
+    /// Verifies that the buyer agrees to the checkout as it stands (rules AP2-03 and AP2-04).
     async fn agreed(
         &self,
         caller: &Caller,
@@ -257,7 +259,7 @@ impl Desk {
         notary.verify(mandate, self.view_checkout(checkout.clone(), false), self.now()).await
     }
 
-    /// The instrument to pay with, its handler, and what that wants to remember.
+    /// Returns the instrument to pay with, its handler, and the data to store in [`Attempt::memo`].
     fn chosen(&self, tenders: &[Tender]) -> Result<(Arc<dyn Handler>, Tender, serde_json::Value), Message> {
         let mut selected: Vec<_> =
             tenders.iter().enumerate().filter(|(_, tender)| tender.instrument.selected == Some(true)).collect();
@@ -277,7 +279,7 @@ impl Desk {
         let Some(handler) = self.handler(&tender.instrument.handler_id) else {
             return Err(failed("This checkout does not take payments of this handler.").at(at(".handler_id")));
         };
-        // A handler sees one instrument, and knows nothing of its place.
+        // A handler sees a single instrument and does not know its position.
         let memo = handler.prepare(tender).map_err(|message| {
             let member = message.path().and_then(|path| path.strip_prefix(FIRST_INSTRUMENT)).unwrap_or_default();
             let place = at(member);
@@ -286,7 +288,7 @@ impl Desk {
         Ok((Arc::clone(handler), (*tender).clone(), memo))
     }
 
-    /// What becomes of a checkout once it is known what became of its payment; `None` while it is not.
+    /// Returns the decision for a payment result; `None` as long as the result is unknown.
     fn settled(&self, checkout: &Checkout, version: u64, settlement: Settlement) -> Option<Decision> {
         let reopened = |message: Message| {
             let mut checkout = checkout.clone();
@@ -311,7 +313,7 @@ impl Desk {
         }
     }
 
-    /// The order of a checkout that is paid for.
+    /// Creates the order of a paid checkout.
     fn concluded(&self, mut checkout: Checkout, version: u64, reference: String) -> Option<Decision> {
         let attempt = checkout.state.attempt()?.clone();
         let id = self.unguessable("ord_");
@@ -345,19 +347,19 @@ impl Desk {
         Some(decision)
     }
 
-    /// The answer to a call that has paid, or tried to: how the checkout stands.
+    /// Returns the answer to a call that has paid, or tried to: the checkout as it stands.
     fn standing(&self, checkout: Checkout) -> Decision {
         Decision::unchanged(Outcome::Answer(Answer::Checkout(self.view_checkout(checkout, false))))
     }
 }
 
-/// How far [`Desk::begin`] got.
+/// Result of [`Desk::begin`].
 enum Begun {
     /// There is an answer, and nothing to pay.
     Decided(Box<Decision>),
-    /// Somebody else was faster: start over.
+    /// A concurrent change prevented the commit: start over.
     Stale,
-    /// It is written down; now it is to be paid.
+    /// The attempt is stored; the payment follows.
     Paying { checkout: Box<Checkout>, version: u64, payment: Option<(Arc<dyn Handler>, Box<Tender>)> },
 }
 
@@ -367,13 +369,13 @@ impl Begun {
     }
 }
 
-/// What a buyer agrees to by completing: so many of what, at which price, and what that comes to.
+/// Returns everything that a buyer agrees to by completing: items with quantity and price, totals and currency.
 fn bill(checkout: &Checkout) -> (Vec<(String, u64, Amount)>, Vec<Total>, Currency) {
     let lines = checkout.line_items.iter().map(|line| (line.item.id.clone(), line.quantity, line.item.price));
     (lines.collect(), checkout.totals.clone(), checkout.currency)
 }
 
-/// The goods of a checkout that leave the stock (`sign` -1) or come back (1).
+/// Returns the stock movements of a checkout: out of the stock (`sign` -1) or back (1).
 fn movements(checkout: &Checkout, sign: i64) -> Vec<Movement> {
     let quantity = |quantity: u64| sign * i64::try_from(quantity).unwrap_or(i64::MAX);
     checkout
@@ -383,7 +385,7 @@ fn movements(checkout: &Checkout, sign: i64) -> Vec<Movement> {
         .collect()
 }
 
-/// What the buyer can expect of each group that travels.
+/// Returns an expectation for each delivery group.
 fn expectations(checkout: &Checkout) -> Vec<Expectation> {
     let methods = checkout.fulfillment.iter().flat_map(|fulfillment| &fulfillment.methods);
     let groups = methods.flat_map(|method| method.groups.iter().map(move |group| (method, group)));

@@ -1,9 +1,9 @@
-//! What buyers do themselves, on the page that the shop has for it (UCP *Checkout*, *Continue URL*).
+//! Steps that buyers take themselves on the shop's page (UCP *Checkout*, *Continue URL*).
 //!
-//! Whoever has the token may do here what the platform could do, and what it could not: prove to the bank that it is
-//! them. Everything goes through the same prices, states and commits as a call of the platform, which sees what became of
-//! it when it looks. A buyer agrees to what is on the screen: every step names the version that was shown, and is not
-//! taken when there is another one by now.
+//! The holder of the token can do what the platform can, and what it cannot: authenticate to the bank. Every step goes
+//! through the same prices, states and commits as a call of the platform, which sees the result when it reads the
+//! checkout. A buyer agrees to what is on the screen: every step names the version that was shown, and is rejected if
+//! the checkout has another version by now.
 
 use std::sync::Arc;
 
@@ -27,19 +27,19 @@ use crate::{
     },
 };
 
-/// What a token opens.
+/// Content of the page that a token opens.
 #[derive(Clone, Debug)]
 pub enum Page {
-    /// What a buyer thinks of buying.
+    /// A cart.
     Cart(Box<Cart>),
-    /// What a buyer is buying.
+    /// A checkout, including a completed or canceled one.
     Checkout(Box<Desktop>),
-    /// What was given up, by somebody or by time.
+    /// An expired checkout, or a canceled or expired cart.
     Over(Over),
 }
 
 impl Page {
-    /// The platform it belongs to.
+    /// Returns the platform that the page belongs to.
     #[must_use]
     pub fn owner(&self) -> &str {
         match self {
@@ -50,76 +50,77 @@ impl Page {
     }
 }
 
-/// What was given up, and can be neither looked at nor gone on with.
+/// An expired checkout, or a canceled or expired cart, which can be neither viewed nor continued.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Over {
-    /// The platform it belongs to.
+    /// Platform that it belongs to.
     pub owner: String,
-    /// Whether it was a purchase, and not only a cart.
+    /// `true` for a checkout, `false` for a cart.
     pub purchase: bool,
-    /// Whether it was time, and not somebody, that ended it.
+    /// `true` if it expired, `false` if it was canceled.
     pub expired: bool,
 }
 
-/// A checkout as it lies in front of its buyer.
+/// A checkout as shown to its buyer.
 #[derive(Clone, Debug)]
 pub struct Desktop {
-    /// The checkout as it is at this moment.
+    /// The checkout as of now.
     pub checkout: Checkout,
-    /// The version of it that is shown.
+    /// Version of the checkout that is shown.
     pub version: u64,
-    /// What can be said about where the goods go.
+    /// Delivery choices on the page.
     pub delivery: Delivery,
-    /// How it is paid from here.
+    /// Means of payment on the page.
     pub payment: Payment,
-    /// The page of the order, once there is one.
+    /// URL of the page of the order; `None` before completion.
     pub permalink_url: Option<String>,
 }
 
-/// What can be said about where the goods go.
+/// Delivery choices on the page.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Delivery {
-    /// Whether they can be sent to an address that the buyer states.
+    /// `true` if the goods can be sent to an address that the buyer states.
     pub shipping: bool,
-    /// The places where they can be picked up, by identifier, each with its name.
+    /// Pickup places: identifier and name.
     pub places: Vec<(String, String)>,
 }
 
 impl Delivery {
-    /// Whether there is anything to say.
+    /// Returns `true` if there is anything to choose.
     #[must_use]
     pub fn is_some(&self) -> bool {
         self.shipping || !self.places.is_empty()
     }
 }
 
-/// How a checkout is paid from its page.
+/// Means of paying for a checkout from its page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Payment {
-    /// It costs nothing.
+    /// The checkout costs nothing.
     Free,
-    /// The buyer confirms it here.
+    /// The buyer confirms the payment on the page.
     Here,
-    /// It cannot be paid from here: that goes on where the platform is.
+    /// The checkout cannot be paid on the page: the buyer has to go back to the platform.
     Elsewhere,
 }
 
-/// What a buyer does.
+/// A step of a buyer.
 #[derive(Clone, Debug)]
 pub enum Step {
-    /// Says who they are, and where the goods go.
+    /// State contact data and destination.
     Details(Box<Details>),
-    /// Chooses how packages travel.
+    /// Choose delivery options.
     Options(Vec<Chosen>),
-    /// Approves what is shown, where the shop wants that; the platform goes on.
+    /// Approve what is shown, if the shop requires that; the platform continues.
     Approve,
-    /// Agrees to what is shown, and pays.
+    /// Agree to what is shown, and pay.
     Pay,
-    /// Gives the purchase up.
+    /// Cancel the checkout.
     Cancel,
 }
 
-/// What a buyer says about themselves. Nothing but what is here is changed; what is `None` is taken away.
+/// Contact data of a buyer. They replace the previous ones: a member that is `None` is removed. Other members of the
+/// buyer are kept.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Details {
     /// Given name.
@@ -130,48 +131,50 @@ pub struct Details {
     pub email: Option<String>,
     /// Telephone number.
     pub phone_number: Option<String>,
-    /// Where the goods go; `None` leaves that as it is.
+    /// Destination of the goods; `None` leaves it unchanged.
     pub destination: Option<Goal>,
 }
 
-/// Where goods go.
+/// Destination of the goods.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Goal {
-    /// To an address.
+    /// A postal address.
     Address(Box<PostalAddress>),
-    /// To one of the places of the shop, by identifier.
+    /// A pickup place of the shop, by identifier.
     Place(String),
 }
 
-/// How one package travels.
+/// Delivery option chosen for one group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chosen {
-    /// The position of the method.
+    /// Position of the fulfillment method.
     pub method: usize,
-    /// The identifier of the group.
+    /// Identifier of the group.
     pub group: String,
-    /// The identifier of the option.
+    /// Identifier of the option.
     pub option: String,
 }
 
-/// What became of a step.
+/// Result of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Done {
-    /// It was carried out. What there is to say about it is with the checkout.
+    /// The step was carried out. Its problems, if any, are in the messages of the checkout.
     Taken,
-    /// The checkout is another one than was shown: nothing was changed.
+    /// The checkout has another version than was shown. The step was not carried out, unless it paid: then the payment
+    /// is stored and settled later.
     Stale,
-    /// The checkout does not take this step where it stands: nothing was changed.
+    /// The current status of the checkout does not allow the step: nothing was changed.
     Closed,
-    /// There is nothing that this token opens.
+    /// The token opens no checkout.
     Nothing,
 }
 
 impl Desk {
-    /// What a token opens; `None` for tokens of nothing, and of what was given up so long ago that it is forgotten.
+    /// Returns the page that a token opens; `None` for an unknown token, and for a cart or checkout that was removed
+    /// from the store.
     ///
     /// # Errors
-    /// What the ports fail with.
+    /// Errors of the ledger.
     pub async fn page(&self, token: &str) -> Result<Option<Page>, Refusal> {
         if let Some(Stored { document, version }) = self.ledger.checkout_by_token(token).await? {
             let was_open = document.status().is_open();
@@ -190,18 +193,18 @@ impl Desk {
         }))
     }
 
-    /// The order whose page a token opens.
+    /// Returns the order whose page a token opens.
     ///
     /// # Errors
-    /// What the ports fail with.
+    /// Errors of the ledger.
     pub async fn order_page(&self, token: &str) -> Result<Option<Order>, Refusal> {
         Ok(self.ledger.order_by_token(token).await?.map(|stored| stored.document))
     }
 
-    /// What a buyer who has seen the checkout in a version does with it.
+    /// Carries out a step of a buyer who was shown version `seen` of the checkout.
     ///
     /// # Errors
-    /// What the ports fail with, and what cannot be priced.
+    /// Errors of the ports, and [`InvalidRequest`](crate::Code::InvalidRequest) for a draft that cannot be priced.
     pub async fn hand_in(&self, token: &str, seen: u64, step: Step) -> Result<Done, Refusal> {
         let Some(Stored { document, version }) = self.ledger.checkout_by_token(token).await? else {
             return Ok(Done::Nothing);
@@ -250,7 +253,8 @@ impl Desk {
         };
         Ok(match self.ledger.commit(change, None).await? {
             Committed::Done => Done::Taken,
-            // Somebody else was faster. What was paid is written down, and whoever looks next brings it to its end.
+            // A concurrent change was committed first. A payment is stored, and the next reader of the checkout settles
+            // it.
             Committed::Stale | Committed::Kept(_) => Done::Stale,
         })
     }
@@ -265,8 +269,8 @@ impl Desk {
         }
     }
 
-    /// What the buyer can say about where the goods go: one destination for all of them. Whoever had the platform send
-    /// them to several has to say so there.
+    /// Returns the delivery choices on the page: one destination for all goods. If the platform stated several methods,
+    /// the choice is left to the platform.
     fn deliverable(&self, checkout: &Checkout) -> Delivery {
         let stated = checkout.draft.fulfillment.as_ref().map_or(0, |fulfillment| fulfillment.methods.len());
         if stated > 1 || !checkout.line_items.iter().any(|line| line.item.needs_fulfillment) {
@@ -278,7 +282,7 @@ impl Desk {
 
     fn payment(&self, checkout: &Checkout) -> Payment {
         if checkout.mandated {
-            // Only the platform has the proof that is wanted (rule AP2-01).
+            // Only the platform can obtain the required mandate (rule AP2-01).
             Payment::Elsewhere
         } else if amount_of(&checkout.totals, TotalKind::Total) == 0 {
             Payment::Free
@@ -289,8 +293,8 @@ impl Desk {
         }
     }
 
-    /// What a buyer pays with here: the instrument that the platform submitted, if its handler takes a confirmation for
-    /// it, or else what the first handler has that does.
+    /// Returns the tender for a confirmation on the page: the instrument that the platform submitted, if its handler
+    /// accepts a confirmation, or the tender of the first handler that does if none was submitted.
     fn tender(&self, checkout: &Checkout) -> Option<Tender> {
         let instruments = &checkout.draft.instruments;
         let submitted =
@@ -306,7 +310,7 @@ impl Desk {
         }
     }
 
-    /// A checkout whose draft the buyer has changed, at its new price.
+    /// Prices a checkout whose draft the buyer has changed.
     async fn restated(&self, mut checkout: Checkout, version: u64, caller: &Caller) -> Result<Change, Refusal> {
         let draft = checkout.draft.clone();
         self.restate(caller, &mut checkout, draft).await?;
@@ -315,7 +319,8 @@ impl Desk {
 }
 
 impl Desktop {
-    /// Whether nothing is missing but the buyer's word: what is wrong, if anything, goes away with paying.
+    /// Returns `true` if the checkout only lacks the buyer's confirmation: its remaining errors, if any, go away by
+    /// paying.
     #[must_use]
     pub fn is_payable(&self) -> bool {
         let over = |message: &Message| match message {
@@ -327,7 +332,8 @@ impl Desktop {
         self.checkout.status().is_open() && self.checkout.messages.iter().all(over)
     }
 
-    /// Why the buyer has to approve it before it is completed; nothing where that is not wanted, or has happened.
+    /// Returns the reasons for which the buyer has to approve the checkout before it is completed; none if no approval
+    /// is required or it was given.
     pub fn reasons_to_approve(&self) -> impl Iterator<Item = &str> {
         self.checkout.messages.iter().filter_map(|message| match message {
             Message::Error { severity: Severity::RequiresBuyerReview, content, .. } => Some(content.as_str()),
@@ -335,21 +341,21 @@ impl Desktop {
         })
     }
 
-    /// Whether the buyer has to approve it before it is completed.
+    /// Returns `true` if the buyer has to approve the checkout before it is completed.
     #[must_use]
     pub fn wants_approval(&self) -> bool {
         self.checkout.status().is_open() && self.reasons_to_approve().next().is_some()
     }
 
-    /// Whether the payment is on its way, and nobody knows yet what became of it.
+    /// Returns `true` if a payment is in progress and its result is unknown.
     #[must_use]
     pub fn is_waiting(&self) -> bool {
         self.checkout.status() == Status::CompleteInProgress
     }
 }
 
-/// The buyer in person, who acts for the platform that the checkout belongs to. What was negotiated with that shows in the
-/// checkout; where goods go can be said here in any case.
+/// Returns a caller for the buyer in person, who acts for the platform that the checkout belongs to. The capabilities
+/// negotiated with the platform are derived from the checkout; fulfillment is always available here.
 fn in_person(checkout: &Checkout) -> Caller {
     let declaration = |name: &str| Declaration {
         name: name.to_owned(),
@@ -369,7 +375,7 @@ fn in_person(checkout: &Checkout) -> Caller {
     }
 }
 
-/// Writes down what a buyer says about themselves.
+/// Writes contact data and destination into the draft.
 fn state(checkout: &mut Checkout, details: Details) {
     let Details { first_name, last_name, email, phone_number, destination } = details;
     let earlier = checkout.draft.buyer.take().unwrap_or_default();
@@ -383,7 +389,7 @@ fn state(checkout: &mut Checkout, details: Details) {
                 let id = method.selected_destination_id.as_ref()?;
                 method.destinations.iter().find(|destination| destination.id == *id)
             });
-            // The form does not ask for the recipient, who may have been named.
+            // The form does not ask for the recipient, whom the platform may have stated.
             if let Some(earlier) = stated.map(|destination| destination.address.clone()) {
                 address.first_name = address.first_name.or(earlier.first_name);
                 address.last_name = address.last_name.or(earlier.last_name);
@@ -403,12 +409,12 @@ fn state(checkout: &mut Checkout, details: Details) {
     checkout.draft.fulfillment = Some(FulfillmentDraft { methods: vec![method] });
 }
 
-/// Writes down how a buyer wants packages to travel.
+/// Writes chosen delivery options into the draft.
 fn choose(checkout: &mut Checkout, chosen: &[Chosen]) {
     let methods = checkout.draft.fulfillment.iter_mut().flat_map(|fulfillment| &mut fulfillment.methods);
     for (position, method) in methods.enumerate() {
         for Chosen { group, option, .. } in chosen.iter().filter(|chosen| chosen.method == position) {
-            // The platform may have meant its first group without naming it.
+            // The platform may have chosen for the first group without naming it.
             method.groups.retain(|stated| stated.id.as_ref().is_some_and(|id| id != group));
             method.groups.push(GroupDraft { id: Some(group.clone()), selected_option_id: Some(option.clone()) });
         }

@@ -1,11 +1,11 @@
-//! Checkouts: a purchase on its way (UCP *Checkout*; rules CHK-01 to CHK-15).
+//! Checkouts: purchases in progress (UCP *Checkout*; rules CHK-01 to CHK-15).
 //!
-//! | module | holds |
+//! | module | content |
 //! | :-- | :-- |
-//! | [`status`] | the state machine: what may follow what |
-//! | `operations` | making, showing, changing and canceling |
-//! | `completion` | paying, and what becomes of an attempt to |
-//! | [`handoff`] | what buyers do themselves, on the page that the shop has for it |
+//! | [`status`] | the state machine |
+//! | `operations` | create, get, update and cancel |
+//! | `completion` | payment, and reconciliation of payment attempts |
+//! | [`handoff`] | steps that the buyer takes on the shop's page |
 
 mod completion;
 pub mod handoff;
@@ -36,116 +36,117 @@ use crate::{
 
 pub use status::{State, Status};
 
-/// A checkout, as it is kept.
+/// A checkout as stored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Checkout {
-    /// The identifier, unguessable.
+    /// Identifier, unguessable.
     pub id: String,
-    /// The platform it belongs to.
+    /// Platform that the checkout belongs to.
     pub owner: String,
-    /// What opens its page: unguessable, and no other right follows from it.
+    /// Token that opens the page of the checkout: unguessable, and it grants no right beyond that page.
     pub token: String,
-    /// The cart it was made of.
+    /// Identifier of the cart that the checkout was created from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cart_id: Option<String>,
-    /// Where it stands.
+    /// State, with the data that belong to it.
     #[serde(flatten)]
     pub state: State,
-    /// What the platform stated last.
+    /// Draft as last stated by the platform, or by the buyer on the page.
     pub draft: Draft,
-    /// The lines, priced.
+    /// Priced lines.
     pub line_items: Vec<LineItem>,
-    /// How many lines there ever were.
+    /// Number of line identifiers assigned so far.
     pub lines_ever: u64,
-    /// In which currency.
+    /// Currency of all amounts.
     pub currency: Currency,
-    /// What it costs.
+    /// Totals.
     pub totals: Vec<Total>,
-    /// The discounts, when they were negotiated.
+    /// Discounts; `None` if the extension was not negotiated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub discounts: Option<Discounts>,
-    /// How the goods reach the buyer, when that was negotiated.
+    /// Delivery; `None` if the extension was not negotiated or nothing needs delivery.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fulfillment: Option<Fulfillment>,
-    /// What is wrong with it or worth knowing about it.
+    /// Errors, warnings and information about the checkout.
     pub messages: Vec<Message>,
-    /// The call that tried to complete it last, as [`Complete::call`] names it.
+    /// Call that last began to complete it, as identified by [`Complete::call`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completing: Option<String>,
-    /// Whether it is completed with a mandate of the buyer only: once that was negotiated, it is so for good (rule AP2-01).
+    /// `true` if completion requires a mandate of the buyer. Set once mandates were negotiated, and never reset (rule
+    /// AP2-01).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub mandated: bool,
-    /// What the buyer approved in person, where the shop wants that.
+    /// Approval that the buyer gave in person, if the shop requires one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<Approval>,
-    /// What proved, when it was last tried to complete it, that the buyer agreed.
+    /// Evidence of the buyer's agreement from the last attempt to complete the checkout.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Evidence>,
-    /// What the shop behind it holds for it, where there is one.
+    /// Cart that the shop behind another API holds for the checkout.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[serde(rename = "held")]
     pub remote_cart: Option<RemoteCartRef>,
-    /// When it was made.
+    /// Time of creation, UTC.
     pub created_at: Timestamp,
-    /// When it is given up, unless it is concluded before.
+    /// Time at which the checkout is canceled unless it is completed before, UTC.
     pub expires_at: Timestamp,
 }
 
 impl Checkout {
-    /// Where it stands, in a word.
+    /// Returns the status of the checkout.
     #[must_use]
     pub const fn status(&self) -> Status {
         self.state.status()
     }
 }
 
-/// What `create_checkout` is asked.
+/// Request of `create_checkout`.
 #[derive(Clone, Debug)]
 pub struct Create {
-    /// What to buy.
+    /// Content of the new checkout.
     pub draft: Draft,
-    /// The cart to make it of; its contents win (rule CRT-04).
+    /// Identifier of the cart to create it from; the cart's contents take precedence (rule CRT-04).
     pub cart_id: Option<String>,
 }
 
-/// What `update_checkout` is asked.
+/// Request of `update_checkout`.
 #[derive(Clone, Debug)]
 pub struct Update {
-    /// Which checkout.
+    /// Identifier of the checkout.
     pub id: String,
-    /// What it is to be instead.
+    /// New content, which replaces the old one.
     pub draft: Draft,
 }
 
-/// What `complete_checkout` is asked.
+/// Request of `complete_checkout`.
 #[derive(Clone, Debug)]
 pub struct Complete {
-    /// Which checkout.
+    /// Identifier of the checkout.
     pub id: String,
-    /// What pays.
+    /// Payment instruments with their credentials.
     pub tenders: Vec<Tender>,
-    /// What proves that the buyer agrees, where that was negotiated.
+    /// Mandate that proves the buyer's agreement, if mandates were negotiated.
     pub mandate: Option<Mandate>,
-    /// What a call and its retries have in common, and no other call about this checkout has: the idempotency key. Whoever
-    /// completed a checkout and never heard of it is told so when asking again.
+    /// Idempotency key: shared by a call and its retries, and by no other call about this checkout. A retry of a call
+    /// that completed the checkout is answered with the checkout as it stands.
     pub call: Option<String>,
 }
 
-/// What an operation on a checkout answers.
+/// Answer of the operations on checkouts.
 #[derive(Debug)]
 pub struct View {
-    /// The checkout, with the status it has now.
+    /// The checkout with its current status.
     pub checkout: Box<Checkout>,
-    /// Where the buyer can go on; present as long as there is anything to go on with (rule CHK-03).
+    /// URL at which the buyer can continue; present until the checkout is completed or canceled (rule CHK-03).
     pub continue_url: Option<String>,
-    /// The page of the order, once there is one.
+    /// URL of the page of the order; `None` before completion.
     pub permalink_url: Option<String>,
-    /// The payment handlers that this checkout can be paid with.
+    /// Payment handlers that the shop accepts.
     pub handlers: Arc<[Declaration]>,
-    /// The pages of the shop that matter to a buyer (rule CHK-12).
+    /// Links to pages of the shop that matter to a buyer (rule CHK-12).
     pub links: Arc<[Link]>,
-    /// Whether it was made by this call.
+    /// `true` if this call created the checkout.
     pub created: bool,
-    /// What is said about it.
+    /// Messages about the checkout.
     pub messages: Vec<Message>,
 }

@@ -1,4 +1,4 @@
-//! Making, showing, changing and canceling checkouts. Completing them is a matter of its own, in `completion`.
+//! Operations on checkouts: create, get, update and cancel. Completion is in the module `completion`.
 
 use jiff::Timestamp;
 
@@ -22,10 +22,10 @@ use crate::{
 };
 
 impl Desk {
-    /// A new checkout, or the open one that was already made of the same cart (rule CRT-05).
+    /// Creates a checkout, or returns the open one that was already created from the same cart (rule CRT-05).
     ///
     /// # Errors
-    /// What the ports fail with, and what cannot be priced.
+    /// Errors of the ports, and [`InvalidRequest`](crate::Code::InvalidRequest) for a draft that cannot be priced.
     pub async fn create_checkout(&self, caller: &Caller, request: Create) -> Result<Decision, Refusal> {
         let Create { mut draft, cart_id } = request;
         let mut previous = Previous::default();
@@ -51,7 +51,7 @@ impl Desk {
                 quantity: line.quantity,
                 parent_id: line.parent_id.clone(),
             });
-            // The cart wins over the request (rule CRT-04), and its codes go with it (rule CRT-07).
+            // The cart takes precedence over the request (rule CRT-04), and its codes go with it (rule CRT-07).
             draft.line_items = lines.collect();
             draft.context = cart.draft.context;
             draft.context_stated = cart.draft.context_stated;
@@ -63,8 +63,8 @@ impl Desk {
         }
         something(&draft, "at least one line item, or the `cart_id` of a cart that has one")?;
         let draft = Self::negotiated(draft, Purpose::Checkout, caller);
-        // A shop behind another API makes a cart of its own for it: what becomes of this one is nothing to a purchase that
-        // was begun, nor the other way round.
+        // A shop behind another API creates a cart of its own for the checkout, so that later changes of this cart do
+        // not affect the purchase, and the other way round.
         let priced = self.price(Purpose::Checkout, &draft, caller, &previous, None).await?.ok_or_else(no_cart)?;
         if !priced.purchasable {
             return Ok(Decision::unchanged(nothing_to_buy(priced.quote.messages)));
@@ -96,10 +96,10 @@ impl Desk {
         Ok(self.changed_checkout(checkout, 0))
     }
 
-    /// A checkout as it is.
+    /// Returns a checkout, with current prices if it is open and a shop behind another API prices it.
     ///
     /// # Errors
-    /// What the ports fail with.
+    /// Errors of the ports.
     pub async fn get_checkout(&self, caller: &Caller, request: ById) -> Result<Decision, Refusal> {
         Ok(Decision::unchanged(match self.ledger.checkout(&caller.owner, &request.id).await? {
             Some(stored) => {
@@ -110,10 +110,10 @@ impl Desk {
         }))
     }
 
-    /// A checkout with other contents (rule CHK-06).
+    /// Replaces the contents of a checkout (rule CHK-06).
     ///
     /// # Errors
-    /// What the ports fail with, and what cannot be priced.
+    /// Errors of the ports, and [`InvalidRequest`](crate::Code::InvalidRequest) for a draft that cannot be priced.
     pub async fn update_checkout(&self, caller: &Caller, request: Update) -> Result<Decision, Refusal> {
         let Some(stored) = self.ledger.checkout(&caller.owner, &request.id).await? else {
             return Ok(Decision::unchanged(not_found("checkout", &request.id)));
@@ -126,7 +126,7 @@ impl Desk {
         checkout.mandated |= caller.has(AP2_MANDATE);
         let mut draft = Self::negotiated(request.draft, Purpose::Checkout, caller);
         if !caller.has(FULFILLMENT) {
-            // What a buyer has chosen on the page is not taken back by a platform that cannot speak of it.
+            // A platform without the extension must not undo the buyer's choice on the page.
             draft.fulfillment = checkout.draft.fulfillment.take();
         }
         self.restate(caller, &mut checkout, draft).await?;
@@ -136,10 +136,10 @@ impl Desk {
         Ok(self.changed_checkout(checkout, version))
     }
 
-    /// A checkout that is given up (rule CHK-05).
+    /// Cancels a checkout (rule CHK-05).
     ///
     /// # Errors
-    /// What the ports fail with.
+    /// Errors of the ports.
     pub async fn cancel_checkout(&self, caller: &Caller, request: ById) -> Result<Decision, Refusal> {
         let Some(stored) = self.ledger.checkout(&caller.owner, &request.id).await? else {
             return Ok(Decision::unchanged(not_found("checkout", &request.id)));
@@ -158,7 +158,8 @@ impl Desk {
         }
     }
 
-    /// An open checkout as the shop behind it has it now. One that the shop no longer has was bought or given up there.
+    /// Brings an open checkout up to date with the shop behind another API. A checkout that the shop no longer has was
+    /// bought or discarded there, and is canceled.
     async fn looked_at_checkout(&self, caller: &Caller, mut checkout: Checkout) -> Result<Checkout, Refusal> {
         let Some(shop) = self.remote_carts.as_ref().filter(|_| checkout.status().is_open()) else {
             return Ok(checkout);
@@ -182,8 +183,8 @@ impl Desk {
         Ok(checkout)
     }
 
-    /// Gives an open checkout other contents at the price that they have now. One that the shop behind it no longer has is
-    /// over: another one in its place could be paid for a second time.
+    /// Replaces the draft of an open checkout and prices it anew. A checkout that the shop behind another API no longer
+    /// has is canceled: another one in its place could be paid a second time.
     pub(crate) async fn restate(&self, caller: &Caller, checkout: &mut Checkout, draft: Draft) -> Result<(), Refusal> {
         let previous = checkout.previous();
         let priced = self.price(Purpose::Checkout, &draft, caller, &previous, checkout.remote_cart.as_ref()).await?;
@@ -194,13 +195,13 @@ impl Desk {
         restated.map_err(|illegal| unreachable_transition(&illegal))
     }
 
-    /// The answer about a checkout that has turned out to be over, which is written down.
+    /// Returns the decision for a checkout that was just found to be closed, including the commit of that state.
     pub(crate) fn found_over(&self, checkout: Checkout, version: u64, transition: &str) -> Decision {
         let Decision { outcome, change } = self.closed(checkout.clone(), transition);
         Decision { outcome, change: Change { checkout: Some(Stored { document: checkout, version }), ..change } }
     }
 
-    /// A checkout as it stands at this moment: an open one whose time is over is canceled.
+    /// Returns a checkout as of now: an open one whose time has expired is canceled.
     pub(crate) fn as_of_now(&self, mut checkout: Checkout) -> Checkout {
         if checkout.expires_at <= self.now()
             && let Ok(canceled) = checkout.state.cancel()
@@ -211,12 +212,12 @@ impl Desk {
         checkout
     }
 
-    /// Gives an open checkout other contents at a new price, and judges where it stands then.
+    /// Replaces draft and price of an open checkout, and derives its new state.
     pub(crate) fn reprice(&self, checkout: &mut Checkout, draft: Draft, priced: PriceQuote) -> Result<(), Illegal> {
         let PriceQuote { quote, remote_cart, .. } = priced;
         let mut messages = quote.messages;
         messages.extend(missing(&draft, &self.terms));
-        // A shop behind another API says itself why the buyer has to come.
+        // A shop behind another API reports itself the reasons for which the buyer has to continue there.
         if self.remote_carts.is_none() && self.handlers.is_empty() && amount_of(&quote.totals, TotalKind::Total) != 0 {
             messages.push(Message::error(
                 "payment_unavailable",
@@ -224,7 +225,7 @@ impl Desk {
                 Severity::RequiresBuyerInput,
             ));
         }
-        // Whoever looks at it is to see something that can be completed.
+        // A review makes sense only once nothing else prevents the completion.
         let complete = !messages.iter().any(|message| matches!(message, Message::Error { .. }));
         let stated = Approved {
             line_items: &quote.line_items,
@@ -250,8 +251,8 @@ impl Desk {
         Ok(())
     }
 
-    /// The answer about a checkout that is not open: what is being paid for stays as it is for the moment, what is over
-    /// stays so for good (trap T-21).
+    /// Returns the decision for a checkout that is not open. While it is being paid, the answer shows it unchanged with
+    /// an error message; a completed or canceled one is answered with an error only (trap T-21).
     pub(crate) fn closed(&self, checkout: Checkout, transition: &str) -> Decision {
         let status = checkout.status();
         let content = format!("A checkout that is `{}` cannot {transition}.", status.as_str());
@@ -285,7 +286,7 @@ impl Desk {
 }
 
 impl Checkout {
-    /// The buyer approves it in person, as it stands.
+    /// Records that the buyer approves the checkout in person as it stands.
     pub(crate) fn approve(&mut self, now: Timestamp) {
         let stated = Approved {
             line_items: &self.line_items,
@@ -297,7 +298,7 @@ impl Checkout {
         self.approval = Some(stated.approve(now));
     }
 
-    /// What was answered before.
+    /// Returns the parts from which the next answer keeps its identifiers stable.
     pub(crate) fn previous(&self) -> Previous {
         Previous {
             line_items: self.line_items.clone(),
@@ -307,7 +308,7 @@ impl Checkout {
     }
 }
 
-/// A purchase is a purchase of something.
+/// Checks that a draft has at least one line.
 fn something(draft: &Draft, accepted: &str) -> Result<(), Refusal> {
     if draft.line_items.is_empty() {
         let content = "There is nothing to buy in the request.";
@@ -316,13 +317,13 @@ fn something(draft: &Draft, accepted: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// A transition that was found legal a moment ago.
+/// Returns the refusal for a transition that failed although its state was checked before.
 pub(crate) fn unreachable_transition(illegal: &Illegal) -> Refusal {
     debug_assert!(false, "{illegal}");
     Refusal::new(Code::InternalError, "The checkout changed while it was being worked on.")
 }
 
-/// Ends a checkout that a shop behind another API no longer has.
+/// Cancels a checkout that a shop behind another API no longer has.
 fn conclude(checkout: &mut Checkout) -> Result<(), Illegal> {
     checkout.state = checkout.state.cancel()?;
     let content = "The shop no longer has this checkout: the buyer has concluded it on the shop's own page, or it was given \

@@ -1,8 +1,8 @@
-//! Where a checkout stands, and what may follow (UCP *Checkout*, *Status*).
+//! State machine of checkouts (UCP *Checkout*, *Status*).
 //!
-//! A state carries what it cannot be without: there is no completed checkout without an order, and none in progress
-//! without an attempt to pay. The methods of [`State`] are all the transitions there are; each of them exists only where
-//! it is legal, and says so otherwise:
+//! A state carries the data it cannot exist without: there is no completed checkout without an order, and none in
+//! progress without a payment attempt. The methods of [`State`] are all the transitions; each of them fails with
+//! [`Illegal`] in a state in which it is not allowed:
 //!
 //! | from | transition | to |
 //! | :-- | :-- | :-- |
@@ -20,25 +20,25 @@ use crate::{
     purchase::payment::Attempt,
 };
 
-/// Where a checkout stands, in a word.
+/// Status of a checkout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Status {
     /// Something is missing that the platform can supply.
     Incomplete,
-    /// The buyer has to go on in person.
+    /// The buyer has to continue in person.
     RequiresEscalation,
-    /// Nothing is missing: it can be completed.
+    /// Nothing is missing: the checkout can be completed.
     ReadyForComplete,
-    /// It was accepted, and is being paid for.
+    /// The payment has begun and its result is unknown.
     CompleteInProgress,
-    /// There is an order. It never changes again.
+    /// The order is placed. The checkout never changes again.
     Completed,
-    /// It was given up, by the platform or by time. It never changes again.
+    /// The checkout was canceled or has expired. It never changes again.
     Canceled,
 }
 
 impl Status {
-    /// Every status.
+    /// All statuses.
     pub const ALL: &[Self] = &[
         Self::Incomplete,
         Self::RequiresEscalation,
@@ -48,7 +48,7 @@ impl Status {
         Self::Canceled,
     ];
 
-    /// The name on the wire.
+    /// Returns the name used in JSON.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -61,55 +61,55 @@ impl Status {
         }
     }
 
-    /// Whether nothing can follow.
+    /// Returns `true` if no transition is possible.
     #[must_use]
     pub const fn is_terminal(self) -> bool {
         matches!(self, Self::Completed | Self::Canceled)
     }
 
-    /// Whether the platform can change it.
+    /// Returns `true` if the platform can change the checkout.
     #[must_use]
     pub const fn is_open(self) -> bool {
         matches!(self, Self::Incomplete | Self::RequiresEscalation | Self::ReadyForComplete)
     }
 }
 
-/// Where a checkout stands, with what belongs to it.
+/// State of a checkout: its status, with the data that belong to it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum State {
     /// Something is missing that the platform can supply.
     Incomplete,
-    /// The buyer has to go on in person.
+    /// The buyer has to continue in person.
     RequiresEscalation,
-    /// Nothing is missing: it can be completed.
+    /// Nothing is missing: the checkout can be completed.
     ReadyForComplete,
-    /// It was accepted, and is being paid for.
+    /// The payment has begun and its result is unknown.
     CompleteInProgress {
-        /// The try to pay whose end is not known yet.
+        /// Payment attempt whose result is unknown.
         attempt: Box<Attempt>,
     },
-    /// There is an order.
+    /// The order is placed.
     Completed {
-        /// The order.
+        /// Confirmation of the order.
         order: Confirmation,
     },
-    /// It was given up.
+    /// The checkout was canceled or has expired.
     Canceled,
 }
 
-/// A transition that does not exist where the checkout stands.
+/// Error for a transition that is not allowed in the current status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a checkout that is {} cannot {transition}", from.as_str())]
 pub struct Illegal {
-    /// Where it stands.
+    /// Current status.
     pub from: Status,
-    /// What was wanted.
+    /// Attempted transition, as the end of "a checkout cannot …".
     pub transition: &'static str,
 }
 
 impl State {
-    /// A new checkout, about which these messages are to be said.
+    /// Returns the state of an open checkout with these messages.
     #[must_use]
     pub fn opened(messages: &[Message]) -> Self {
         let buyer_needed = |message: &Message| {
@@ -127,7 +127,7 @@ impl State {
         }
     }
 
-    /// The word for it.
+    /// Returns the status.
     #[must_use]
     pub const fn status(&self) -> Status {
         match self {
@@ -140,7 +140,7 @@ impl State {
         }
     }
 
-    /// The try to pay whose end is not known yet.
+    /// Returns the payment attempt whose result is unknown.
     #[must_use]
     pub fn attempt(&self) -> Option<&Attempt> {
         match self {
@@ -149,7 +149,7 @@ impl State {
         }
     }
 
-    /// The order.
+    /// Returns the confirmation of the order.
     #[must_use]
     pub fn order(&self) -> Option<&Confirmation> {
         match self {
@@ -158,18 +158,18 @@ impl State {
         }
     }
 
-    /// What it is after a change, about which these messages are to be said.
+    /// Derives the state after a change from the messages of the changed checkout.
     ///
     /// # Errors
-    /// [`Illegal`] unless it is open.
+    /// [`Illegal`] unless the checkout is open.
     pub fn judge(&self, messages: &[Message]) -> Result<Self, Illegal> {
         if self.status().is_open() { Ok(Self::opened(messages)) } else { Err(self.illegal("be changed")) }
     }
 
-    /// It is accepted, and about to be paid for.
+    /// Begins a payment.
     ///
     /// # Errors
-    /// [`Illegal`] unless nothing is missing.
+    /// [`Illegal`] unless the checkout is ready for completion.
     pub fn begin(&self, attempt: Attempt) -> Result<Self, Illegal> {
         match self {
             Self::ReadyForComplete => Ok(Self::CompleteInProgress { attempt: Box::new(attempt) }),
@@ -177,10 +177,10 @@ impl State {
         }
     }
 
-    /// It is paid for.
+    /// Completes the checkout with its order.
     ///
     /// # Errors
-    /// [`Illegal`] unless it was being paid for.
+    /// [`Illegal`] unless a payment is in progress.
     pub fn conclude(&self, order: Confirmation) -> Result<Self, Illegal> {
         match self {
             Self::CompleteInProgress { .. } => Ok(Self::Completed { order }),
@@ -188,10 +188,10 @@ impl State {
         }
     }
 
-    /// It was not paid for, for reasons that these messages give.
+    /// Reopens the checkout after a failed payment; the messages give the reasons.
     ///
     /// # Errors
-    /// [`Illegal`] unless it was being paid for.
+    /// [`Illegal`] unless a payment is in progress.
     pub fn reopen(&self, messages: &[Message]) -> Result<Self, Illegal> {
         match self {
             Self::CompleteInProgress { .. } => Ok(Self::opened(messages)),
@@ -199,10 +199,10 @@ impl State {
         }
     }
 
-    /// It is given up.
+    /// Cancels the checkout.
     ///
     /// # Errors
-    /// [`Illegal`] unless it is open: what is being paid for has to be settled first (rule CHK-05).
+    /// [`Illegal`] unless the checkout is open: a payment in progress has to be settled first (rule CHK-05).
     pub fn cancel(&self) -> Result<Self, Illegal> {
         if self.status().is_open() { Ok(Self::Canceled) } else { Err(self.illegal("be canceled")) }
     }

@@ -1,7 +1,7 @@
-//! Orders: purchases that were concluded (UCP *Order*; rules ORD-01 to ORD-05).
+//! Orders: completed purchases (UCP *Order*; rules ORD-01 to ORD-05).
 //!
-//! An order is shown as a whole, always. Lines stay in it whatever becomes of them; events and adjustments are only ever
-//! added.
+//! An order is always returned as a whole. Lines stay in it whatever happens to them; events and adjustments are
+//! append-only.
 
 mod operations;
 pub mod outbox;
@@ -23,53 +23,53 @@ use crate::{
     },
 };
 
-/// What a completed checkout says about its order.
+/// Reference to the order in a completed checkout.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Confirmation {
-    /// The identifier of the order, unguessable.
+    /// Identifier of the order, unguessable.
     pub id: String,
-    /// What people call it.
+    /// Short order number for people.
     pub label: String,
-    /// What opens its page.
+    /// Token that opens the page of the order.
     pub token: String,
 }
 
-/// An order, as it is kept.
+/// An order as stored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Order {
-    /// The identifier, unguessable.
+    /// Identifier, unguessable.
     pub id: String,
-    /// What people call it.
+    /// Short order number for people.
     pub label: String,
-    /// What opens its page: unguessable, and no other right follows from it.
+    /// Token that opens the page of the order: unguessable, and it grants no other right.
     pub token: String,
-    /// The platform it belongs to.
+    /// Platform that the order belongs to.
     pub owner: String,
-    /// The checkout it was.
+    /// Identifier of the checkout that it was created from.
     pub checkout_id: String,
-    /// Every line there ever was.
+    /// All lines, including those that were canceled later.
     pub line_items: Vec<OrderLine>,
-    /// In which currency.
+    /// Currency of all amounts.
     pub currency: Currency,
-    /// What it costs.
+    /// Totals at the time of the purchase.
     pub totals: Vec<Total>,
-    /// What the buyer can expect, and when.
+    /// Expected deliveries.
     pub expectations: Vec<Expectation>,
-    /// What happened to the goods.
+    /// Events of fulfillment, oldest first.
     pub events: Vec<Event>,
-    /// What happened to the money.
+    /// Changes of the amount owed, such as refunds, oldest first.
     pub adjustments: Vec<Adjustment>,
     /// Referral and campaign parameters, as the platform stated them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attribution: Option<Map<String, Value>>,
-    /// How it was paid.
+    /// Payment of the order.
     pub payment: Payment,
-    /// When it was placed.
+    /// Time of the purchase, UTC.
     pub placed_at: Timestamp,
 }
 
 impl Order {
-    /// When something last happened to it.
+    /// Returns the time of the last event or adjustment, or of the purchase if there is none.
     #[must_use]
     pub fn changed_at(&self) -> Timestamp {
         let events = self.events.iter().map(|event| event.occurred_at);
@@ -78,16 +78,16 @@ impl Order {
     }
 }
 
-/// How an order was paid.
+/// Payment of an order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Payment {
-    /// The handler.
+    /// Identifier of the payment handler.
     pub handler_id: String,
-    /// The try that succeeded.
+    /// Identifier of the payment attempt that succeeded.
     pub attempt_id: String,
-    /// The processor's name for the payment.
+    /// Reference of the payment at the processor; empty if the order cost nothing.
     pub reference: String,
-    /// What proved that the buyer agreed, where that was negotiated.
+    /// Evidence of the buyer's agreement, if mandates were negotiated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mandate: Option<Evidence>,
 }
@@ -95,38 +95,38 @@ pub struct Payment {
 /// A line of an order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OrderLine {
-    /// The identifier, that of the line of the checkout.
+    /// Identifier, that of the line of the checkout.
     pub id: String,
-    /// What it is.
+    /// Item that was bought.
     pub item: Item,
-    /// How many were ordered at first.
+    /// Quantity at the time of the purchase.
     pub original: u64,
-    /// How many there are now.
+    /// Current quantity, after cancellations.
     pub total: u64,
-    /// How many the buyer has.
+    /// Quantity that was shipped or handed over.
     pub fulfilled: u64,
-    /// What the line costs.
+    /// Price of the line at the time of the purchase.
     pub totals: Vec<Total>,
-    /// The line it belongs to.
+    /// Identifier of the line that this one belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_id: Option<String>,
 }
 
-/// Where a line stands, as its quantities say (rule ORD-03).
+/// Status of a line, derived from its quantities (rule ORD-03).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineStatus {
-    /// Nothing has reached the buyer.
+    /// Nothing was fulfilled.
     Processing,
-    /// Some has reached the buyer.
+    /// A part was fulfilled.
     Partial,
-    /// All has reached the buyer.
+    /// Everything was fulfilled.
     Fulfilled,
-    /// Nothing is left of it.
+    /// The whole line was canceled.
     Removed,
 }
 
 impl LineStatus {
-    /// The name on the wire.
+    /// Returns the name used in JSON.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -139,14 +139,14 @@ impl LineStatus {
 }
 
 impl OrderLine {
-    /// A line as it was bought.
+    /// Creates the line of a new order.
     #[must_use]
     pub fn bought(line: LineItem) -> Self {
         let LineItem { id, item, quantity, totals, parent_id } = line;
         Self { id, item, original: quantity, total: quantity, fulfilled: 0, totals, parent_id }
     }
 
-    /// Where it stands.
+    /// Returns the status of the line.
     #[must_use]
     pub const fn status(&self) -> LineStatus {
         match (self.total, self.fulfilled) {
@@ -158,95 +158,95 @@ impl OrderLine {
     }
 }
 
-/// So many of a line.
+/// A quantity of a line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LineQuantity {
-    /// The line.
+    /// Identifier of the line.
     pub id: String,
-    /// How many; below zero only in adjustments.
+    /// Quantity; negative only in adjustments.
     pub quantity: i64,
 }
 
-/// What the buyer can expect.
+/// An expected delivery.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Expectation {
-    /// The identifier.
+    /// Identifier.
     pub id: String,
-    /// For which lines.
+    /// Lines of the delivery, with quantities.
     pub line_items: Vec<LineQuantity>,
-    /// How the goods reach the buyer; `None` for goods that are not sent.
+    /// Fulfillment method; `None` for goods that are not sent.
     pub method: Option<MethodKind>,
-    /// Where to.
+    /// Destination.
     pub destination: PostalAddress,
-    /// A text about it.
+    /// Description for the buyer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// When it can be sent or picked up: `now`, or a time in RFC 3339.
+    /// Time from which the goods can be sent or picked up: `now`, or a time in RFC 3339.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fulfillable_on: Option<String>,
 }
 
-/// Something that happened to goods.
+/// An event of fulfillment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {
-    /// The identifier.
+    /// Identifier.
     pub id: String,
-    /// When.
+    /// Time of the event, UTC.
     pub occurred_at: Timestamp,
-    /// What: `processing`, `shipped`, `delivered`, `canceled` or another.
+    /// Type of the event: `processing`, `shipped`, `delivered`, `canceled` or another.
     pub kind: String,
-    /// To which lines.
+    /// Lines of the event, with quantities.
     pub line_items: Vec<LineQuantity>,
-    /// The tracking number.
+    /// Tracking number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tracking_number: Option<String>,
-    /// Where the parcel can be followed.
+    /// URL of the tracking page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tracking_url: Option<String>,
-    /// Who carries it.
+    /// Name of the carrier.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub carrier: Option<String>,
-    /// A text about it.
+    /// Description for the buyer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
 }
 
-/// Something that happened to money.
+/// A change of the amount owed, such as a refund.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Adjustment {
-    /// The identifier.
+    /// Identifier.
     pub id: String,
-    /// What: `refund`, `cancellation`, `return`, `credit` or another.
+    /// Type of the adjustment: `refund`, `cancellation`, `return`, `credit` or another.
     pub kind: String,
-    /// When.
+    /// Time of the adjustment, UTC.
     pub occurred_at: Timestamp,
-    /// How far it is.
+    /// Progress of the adjustment.
     pub status: AdjustmentStatus,
-    /// Which lines it is about.
+    /// Lines of the adjustment, with negative quantities for what is taken back.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub line_items: Vec<LineQuantity>,
-    /// By how much totals change, in signed minor units: below zero for what the buyer gets back.
+    /// Change of the totals in signed minor units: negative for amounts in favor of the buyer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub totals: Vec<Total>,
-    /// A text about it.
+    /// Description for the buyer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
 }
 
-/// How far an adjustment is.
+/// Progress of an adjustment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AdjustmentStatus {
-    /// Under way.
+    /// The adjustment is in progress.
     Pending,
-    /// Done.
+    /// The adjustment was carried out.
     Completed,
-    /// It did not work.
+    /// The adjustment failed.
     Failed,
 }
 
 impl AdjustmentStatus {
-    /// The name on the wire.
+    /// Returns the name used in JSON.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -257,13 +257,13 @@ impl AdjustmentStatus {
     }
 }
 
-/// What `get_order` answers.
+/// Answer of `get_order`.
 #[derive(Debug)]
 pub struct View {
     /// The order.
     pub order: Box<Order>,
-    /// Its page.
+    /// URL of the page of the order.
     pub permalink_url: String,
-    /// What is said about it.
+    /// Messages about the order.
     pub messages: Vec<Message>,
 }

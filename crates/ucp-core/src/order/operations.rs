@@ -1,4 +1,4 @@
-//! Looking at orders.
+//! Operation on orders: get.
 
 use super::View;
 use crate::{
@@ -12,10 +12,10 @@ use crate::{
 };
 
 impl Desk {
-    /// An order as it is (rules ORD-02 and ORD-04).
+    /// Returns an order (rules ORD-02 and ORD-04).
     ///
     /// # Errors
-    /// What the ports fail with.
+    /// Errors of the ports.
     pub async fn get_order(&self, caller: &Caller, request: ById) -> Result<Decision, Refusal> {
         Ok(Decision::unchanged(match self.ledger.order(&caller.owner, &request.id).await? {
             Some(stored) => Outcome::Answer(Answer::Order(View {

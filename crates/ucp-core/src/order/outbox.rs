@@ -1,14 +1,14 @@
-//! The port behind which platforms are told about their orders (rules WHK-01 to WHK-04).
+//! Port of the outbox: the queue of webhook events about orders (rules WHK-01 to WHK-04).
 //!
-//! Whatever stores an order queues a notice in the same commit, so that none is lost and none is about something that
-//! never happened. A notice carries the order as it was then, or what a shop elsewhere has
-//! written about it. Those of one order go out one after the other: a later one
-//! waits until the earlier one is settled. What was sent the first time is kept and sent again, byte by byte, under the
-//! same identifier.
+//! Every commit that stores an order queues a webhook event ([`Notice`]) as well, so that no event is lost and none
+//! reports something that never happened. An event carries the order as it was at that time, or a document that a shop
+//! elsewhere has written about it. Events of one order are sent one after the other: a later one waits until the
+//! earlier one is settled. The body of the first attempt is stored, and retries send the same bytes under the same
+//! identifier.
 //!
-//! Any number of couriers, in any number of processes, may share an outbox. Who wants to send a notice claims it before, for
-//! a short time that is extended for as long as the work goes on. While the claim holds, nobody else gets the notice or
-//! another one of its order; where a courier has died, its claims end by themselves.
+//! Any number of senders in any number of processes may share an outbox. A sender claims an event before it sends it,
+//! for a short time that is extended as long as the work goes on. While the claim holds, no other sender gets the event
+//! or another one of the same order; the claims of a sender that died expire on their own.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -17,51 +17,51 @@ use serde::Serialize;
 use super::Order;
 use crate::{Release, port::PortError};
 
-/// What is known about a notice, beside the order itself.
+/// Metadata of a webhook event, without the order itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Notice {
-    /// The identifier: a random UUID, sent as `Webhook-Id`.
+    /// Identifier: a random UUID, sent as `Webhook-Id`.
     pub id: String,
-    /// The order it is about.
+    /// Identifier of the order.
     pub order_id: String,
-    /// The platform that is told.
+    /// Platform that receives the event.
     pub owner: String,
-    /// Which version of the order it carries; the first is 1.
+    /// Version of the order that the event carries, from 1.
     pub order_version: u64,
-    /// When that happened which it tells of.
+    /// Time of the reported change, UTC.
     pub occurred_at: Timestamp,
-    /// What became of it.
+    /// State of the delivery.
     pub state: State,
-    /// How often it was tried.
+    /// Number of attempts so far.
     pub attempts: u32,
-    /// When it is tried next; `None` when it is settled, or waits for an earlier one of its order.
+    /// Time of the next attempt, UTC; `None` if the event is settled or waits for an earlier one of its order.
     pub next_at: Option<Timestamp>,
-    /// What was wrong with the last try.
+    /// Error of the last attempt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
 }
 
-/// What became of a notice.
+/// State of the delivery of a webhook event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// It has to be sent, for the first time or again.
+    /// The event has to be sent, for the first time or again.
     Waiting,
-    /// The platform has taken it.
+    /// The platform accepted the event.
     Delivered,
-    /// The platform answered that it wants no more of these (410).
+    /// The platform answered that it wants no more events (HTTP 410).
     Gone,
-    /// The platform has not taken it for as long as it is tried.
+    /// The platform did not accept the event within the retry period.
     Expired,
-    /// The platform names no address to send it to.
+    /// The platform declares no webhook URL.
     Unwanted,
 }
 
 impl State {
-    /// All of them.
+    /// All states.
     pub const ALL: [Self; 5] = [Self::Waiting, Self::Delivered, Self::Gone, Self::Expired, Self::Unwanted];
 
-    /// Its name.
+    /// Returns the name used in JSON.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -74,115 +74,115 @@ impl State {
     }
 }
 
-/// A notice that can be sent now.
+/// A webhook event that can be sent now.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Due {
-    /// Its identifier.
+    /// Identifier of the event.
     pub id: String,
-    /// The platform that is told.
+    /// Platform that receives the event.
     pub owner: String,
 }
 
-/// What is sent.
+/// Body of a webhook request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Letter {
-    /// The release that it is written in.
+    /// Release of the protocol in which the body is written.
     pub release: Release,
-    /// The body, as it goes out.
+    /// Body as sent.
     pub body: Vec<u8>,
 }
 
-/// A notice with all that it takes to send it.
+/// A webhook event with everything needed to send it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Content {
-    /// The notice.
+    /// Metadata of the event.
     pub notice: Notice,
-    /// Since when it is tried: the time until it expires is counted from here.
+    /// Time from which the retry period is counted, UTC.
     pub since: Timestamp,
-    /// What it says.
+    /// Payload of the event.
     pub payload: Payload,
 }
 
-/// Contents of a notice.
+/// Payload of a webhook event.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Payload {
-    /// The order as it was then. Before the first try.
+    /// The order as it was at the time of the event, before the first attempt.
     Order(Box<Order>),
-    /// What was sent before, or what a shop elsewhere has written.
+    /// The body of an earlier attempt, or one that a shop elsewhere has written.
     Letter(Letter),
 }
 
-/// What came of a try.
+/// Result of an attempt to send a webhook event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Attempted {
-    /// It is to be tried again.
+    /// The event is to be sent again.
     Again {
-        /// When.
+        /// Time of the next attempt, UTC.
         at: Timestamp,
-        /// What was wrong.
+        /// Error of this attempt.
         problem: String,
     },
-    /// It is settled.
+    /// The delivery is settled.
     Settled {
-        /// As what. [`State::Waiting`] settles nothing and is not meant.
+        /// Final state; never [`State::Waiting`].
         state: State,
-        /// When.
+        /// Time of the settlement, UTC.
         at: Timestamp,
-        /// What was wrong.
+        /// Error of this attempt, if it failed.
         problem: Option<String>,
     },
 }
 
-/// Who claims notices, and for how long.
+/// A claim on webhook events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
-    /// The courier: a text that no other one has, in whichever process it may be.
+    /// Identifier of the sender, unique across all processes.
     pub claimant: String,
-    /// When others may have the notices, unless the claim is extended until then.
+    /// Time at which the claim expires unless it is extended, UTC.
     pub until: Timestamp,
 }
 
-/// Which notices are looked for.
+/// Selection of webhook events.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted<'a> {
-    /// At most so many of each platform.
+    /// Maximum number per platform.
     pub per_owner: usize,
-    /// At most so many altogether.
+    /// Maximum number in total.
     pub limit: usize,
-    /// None of these platforms.
+    /// Platforms to leave out.
     pub except: &'a [&'a str],
 }
 
-/// Where notices wait. All of it fails with [`Unavailable`](crate::Code::Unavailable).
+/// Queue of webhook events. All methods that return a result fail with [`Unavailable`](crate::Code::Unavailable).
 #[async_trait]
 pub trait Outbox: Send + Sync {
-    /// The notices that can be sent at a time and that nobody has claimed: of each order the first that is not settled. The
-    /// longest overdue of each platform come first, then the second of each, and so on, so that the many notices of one
-    /// hide no other's.
+    /// Returns the events that can be sent at a time and that are not claimed: the first unsettled one of each
+    /// order. The longest overdue event of each platform comes first, then the second of each, and so on, so that many
+    /// events of one platform do not hide those of others.
     async fn due(&self, now: Timestamp, wanted: Wanted<'_>) -> Result<Vec<Due>, PortError>;
 
-    /// Claims notices, and yields those that were there to be claimed; others were faster, or the notice is settled. Returns
-    /// once it is on disk.
+    /// Claims events and returns those that were claimed; the others were claimed by another sender or are settled.
+    /// Returns once the claims are on disk.
     async fn claim(&self, ids: Vec<String>, now: Timestamp, claim: &Claim) -> Result<Vec<Content>, PortError>;
 
-    /// Extends claims of a claimant, where they are still its own.
+    /// Extends claims of a claimant, as far as they still belong to it.
     async fn extend(&self, ids: Vec<String>, claim: &Claim) -> Result<(), PortError>;
 
-    /// Keeps what is about to be sent for the first time. Returns once it is on disk, and whether it is: not when the claim
-    /// was lost meanwhile.
+    /// Stores the body of the first attempt. Returns `true` once it is on disk, `false` if the claim was lost.
     async fn keep(&self, id: &str, claimant: &str, letter: &Letter) -> Result<bool, PortError>;
 
-    /// Records what came of a try, which ends the claim. When the notice is settled, the next one of its order can go.
-    /// Whether it was recorded: not when the claim was lost meanwhile.
+    /// Records the result of an attempt, which ends the claim. If the event is settled, the next one of its order can
+    /// be sent. Returns `false` if the claim was lost and nothing was recorded.
     async fn record(&self, id: &str, claimant: &str, attempted: Attempted) -> Result<bool, PortError>;
 
-    /// Waits until this process has queued something since this was last waited for. What others have queued, only looking
-    /// tells. For one who waits.
+    /// Waits until this process has queued an event since the last call. Events queued by other processes do not wake
+    /// it. Only one task may wait.
     async fn queued(&self);
 
-    /// The newest notices, newest first.
+    /// Returns the newest events, newest first.
     async fn notices(&self, limit: usize) -> Result<Vec<Notice>, PortError>;
 
-    /// Sends a notice once more, or at once if it waits. Whether there is one of this identifier.
+    /// Queues an event to be sent now, even if it is settled, and restarts its retry period. An event that waits for an
+    /// earlier one of its order goes on waiting. Returns `false` if there is no event with this identifier.
     async fn resend(&self, id: &str, now: Timestamp) -> Result<bool, PortError>;
 }

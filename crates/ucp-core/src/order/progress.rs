@@ -1,58 +1,58 @@
-//! What happens to an order after it was placed (rules ORD-02 and ORD-03).
+//! Changes of an order after the purchase (rules ORD-02 and ORD-03).
 //!
-//! Each step adds an event or an adjustment and never touches an earlier one. Quantities follow from the steps: what was
-//! shipped or handed over counts as fulfilled, what was canceled leaves the total.
+//! Each step adds an event or an adjustment and never changes an earlier one. Quantities follow from the steps: goods
+//! that were shipped or handed over count as fulfilled, canceled goods are subtracted from the total.
 
 use jiff::Timestamp;
 
 use super::{Adjustment, AdjustmentStatus, Event, LineQuantity, Order};
 use crate::purchase::totals::{Total, TotalKind, amount_of};
 
-/// Where a parcel is.
+/// Tracking data of a parcel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tracking {
-    /// Who carries it.
+    /// Name of the carrier.
     pub carrier: Option<String>,
-    /// The tracking number.
+    /// Tracking number.
     pub number: Option<String>,
-    /// Where it can be followed.
+    /// URL of the tracking page.
     pub url: Option<String>,
 }
 
-/// Why a step cannot be taken.
+/// Reason for which a step is impossible.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Impossible {
-    /// There is no such line.
+    /// The order has no such line.
     #[error("the order has no line `{0}`")]
     NoSuchLine(String),
-    /// There are not so many left.
+    /// The line has not enough left for the step.
     #[error("line `{line}` has {left} left for this, not {wanted}")]
     TooMany {
-        /// The line.
+        /// Identifier of the line.
         line: String,
-        /// How many there are.
+        /// Quantity that is left.
         left: u64,
-        /// How many were asked for.
+        /// Requested quantity.
         wanted: u64,
     },
-    /// There is nothing left.
+    /// Nothing is left for the step.
     #[error("nothing is left of the order for this")]
     NothingLeft,
-    /// More would be given back than was paid.
+    /// The refund exceeds the amount that is left to refund.
     #[error("{left} minor units are left to give back, not {wanted}")]
     TooMuch {
-        /// How much there is.
+        /// Amount that is left, in minor units.
         left: i64,
-        /// How much was asked for.
+        /// Requested amount, in minor units.
         wanted: i64,
     },
 }
 
 impl Order {
-    /// Sends lines: those given, or all that is left when none are.
+    /// Ships the given lines, or everything that is left if `lines` is empty.
     ///
     /// # Errors
-    /// When there is not so much left to send.
+    /// [`Impossible`] if the quantities to ship are not left.
     pub fn ship(&mut self, at: Timestamp, lines: &[LineQuantity], tracking: Tracking) -> Result<(), Impossible> {
         let lines = self.chosen(lines, |line| line.total.saturating_sub(line.fulfilled))?;
         for line in &mut self.line_items {
@@ -62,11 +62,11 @@ impl Order {
         Ok(())
     }
 
-    /// Reports that what was shipped has arrived: the lines given, or all that has not arrived yet when none are. Lines
+    /// Reports the arrival of the given lines, or of everything that has not arrived yet if `lines` is empty. Lines
     /// that were never shipped count as handed over.
     ///
     /// # Errors
-    /// When there is not so much left to deliver.
+    /// [`Impossible`] if the quantities to deliver are not left.
     pub fn deliver(&mut self, at: Timestamp, lines: &[LineQuantity]) -> Result<(), Impossible> {
         let arrived = |events: &[Event], id: &str| -> u64 {
             let delivered = events.iter().filter(|event| event.kind == "delivered");
@@ -84,11 +84,11 @@ impl Order {
         Ok(())
     }
 
-    /// Takes lines out of the order that were not sent yet: those given, or all when none are. Returns what is to be given
-    /// back for them, in minor units; giving it back is another step.
+    /// Cancels the given lines, or everything that was not shipped yet if `lines` is empty. Returns the amount to
+    /// refund for them in minor units; the refund is a separate step.
     ///
     /// # Errors
-    /// When there is not so much left to cancel.
+    /// [`Impossible`] if the quantities to cancel are not left.
     pub fn cancel(&mut self, at: Timestamp, lines: &[LineQuantity], reason: Option<String>) -> Result<i64, Impossible> {
         let lines = self.chosen(lines, |line| line.total.saturating_sub(line.fulfilled))?;
         let mut worth: i128 = 0;
@@ -106,11 +106,11 @@ impl Order {
         Ok(worth)
     }
 
-    /// Gives money back: an amount in minor units, or all that is left when none is said. `lines` says for what, without
-    /// changing what the buyer keeps.
+    /// Refunds an amount in minor units, or everything that is left if `amount` is `None`, and returns the refunded
+    /// amount. `lines` states the goods that the refund is for, without changing their quantities.
     ///
     /// # Errors
-    /// When more would be given back than was paid.
+    /// [`Impossible`] if nothing is left to refund, the amount is not from 1 to the rest, or a line does not exist.
     pub fn refund(
         &mut self,
         at: Timestamp,
@@ -136,7 +136,7 @@ impl Order {
         Ok(wanted)
     }
 
-    /// How much of what was paid has not been given back, in minor units.
+    /// Returns the amount paid that has not been refunded yet, in minor units.
     #[must_use]
     pub fn refundable(&self) -> i64 {
         let refunds = self.adjustments.iter().filter(|adjustment| adjustment.kind == "refund");
@@ -144,7 +144,7 @@ impl Order {
         (amount_of(&self.totals, TotalKind::Total) - given).max(0)
     }
 
-    /// The lines that a step is about, of which there has to be enough.
+    /// Returns the lines of a step, and checks that enough of them is left.
     fn chosen(
         &self,
         lines: &[LineQuantity],
@@ -298,7 +298,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is tried, in whatever order: quantities stay within what was ordered, what was told is never untold.
+        /// Whatever is tried, in whatever order: quantities stay within what was ordered, what was told is never
+        /// untold.
         #[test]
         fn steps_only_add(steps in prop::collection::vec((0..4_u8, 0..3_usize, -1_i64..5), 0..30)) {
             let mut order = order();

@@ -1,4 +1,4 @@
-//! Everything that stands behind one business.
+//! The backend of one business: all of its ports.
 
 use std::sync::Arc;
 
@@ -12,33 +12,34 @@ use crate::{
     purchase::ledger::Ledger,
 };
 
-/// The ports of one business.
+/// Ports of one business.
 #[derive(Clone)]
 pub struct Backend {
-    /// Where goods are found and bought.
+    /// Shop that sells the goods.
     pub shop: Shop,
-    /// Merchants and their locations, where there is a directory of them.
+    /// Directory of merchants and their locations; `None` if there is none.
     pub directory: Option<Directory>,
-    /// Cursors that callers are handed for the next page.
+    /// Encoder and decoder of the cursors that callers get for the next page.
     pub cursors: Arc<dyn Cursors>,
 }
 
-/// Where goods are found and bought.
+/// A shop, by the kind of its port.
 #[derive(Clone)]
 pub enum Shop {
-    /// One that gives facts and leaves the decisions to the domain.
+    /// A shop that provides facts and leaves the decisions to the domain.
     Facts {
-        /// Where its products are found.
+        /// Products of the shop.
         catalog: Arc<dyn Catalog>,
-        /// Where they are bought.
+        /// Carts, checkouts and orders of the shop.
         sales: Arc<dyn Sales>,
     },
-    /// One that speaks UCP itself and decides on its own.
+    /// A shop that speaks UCP itself and makes its own decisions.
     Relayed(Arc<dyn Relay>),
 }
 
 impl Shop {
-    /// What can be asked of it. The profile follows from it: nothing else is mounted or advertised.
+    /// Returns the operations and extensions that the shop supports. The profile follows from it: nothing else is
+    /// mounted or advertised.
     #[must_use]
     pub fn offering(&self) -> Offering {
         match self {
@@ -47,7 +48,7 @@ impl Shop {
         }
     }
 
-    /// Where answers are kept under idempotency keys.
+    /// Returns the store of the answers recorded under idempotency keys.
     #[must_use]
     pub fn ledger(&self) -> &dyn Ledger {
         match self {
@@ -56,7 +57,7 @@ impl Shop {
         }
     }
 
-    /// The time.
+    /// Returns the current time, UTC.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         match self {
@@ -66,12 +67,12 @@ impl Shop {
     }
 }
 
-/// The ports of a directory of merchants.
+/// Ports of a directory of merchants.
 #[derive(Clone)]
 pub struct Directory {
-    /// Who is in it.
+    /// Merchants and their locations.
     pub merchants: Arc<dyn Merchants>,
-    /// Where the addresses are that buyers name.
+    /// Geocoder of the addresses that callers name.
     pub geocoder: Arc<dyn Geocoder>,
 }
 

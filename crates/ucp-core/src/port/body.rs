@@ -1,7 +1,7 @@
-//! The members of an answer on its way from a shop that speaks UCP itself to a caller.
+//! Answers of a shop that speaks UCP itself, on their way to the caller.
 //!
-//! An answer about goods is mostly handed on as it came, to one caller after the other. It is therefore kept as the text
-//! that it was, and taken apart only for whoever wants to look into it or change it.
+//! An answer with products is mostly forwarded as received, to one caller after the other. It is therefore kept as
+//! text, and parsed only when its members are read or changed.
 
 use std::{
     collections::HashSet,
@@ -15,33 +15,33 @@ use serde::{
 };
 use serde_json::{Map, Value, value::RawValue};
 
-/// The members of an answer. Clones of what is written down share the text.
+/// Members of an answer. Clones of a body kept as text share the text.
 #[derive(Clone, Debug)]
 pub struct Body {
-    /// The members, once somebody has looked.
+    /// Parsed members, once they were needed.
     members: OnceLock<Map<String, Value>>,
     written: Option<Arc<Written>>,
 }
 
-/// An answer as text, apart from the shop's envelope.
+/// Text of an answer, with the shop's envelope apart.
 #[derive(Debug)]
 pub struct Written {
-    /// The shop's envelope, the member `ucp`.
+    /// Envelope of the shop, the member `ucp`.
     ucp: Box<str>,
-    /// The members of that which do not say what was negotiated with the shop.
+    /// Members of the envelope other than [`NEGOTIATED`].
     extra: Map<String, Value>,
-    /// All other members, without braces.
+    /// All other members of the answer, without the outer braces.
     rest: Box<str>,
 }
 
-/// The members of the envelope that say what was negotiated.
+/// Members of the envelope that state the result of the negotiation.
 pub const NEGOTIATED: [&str; 3] = ["version", "status", "capabilities"];
 
 impl Body {
-    /// An answer that carries goods, as text. `None` for any other document: one that says why there is nothing to return,
-    /// one with members of an extension, which not every caller may get, and one that is no answer.
+    /// Keeps an answer with products as text. Returns `None` for any other document: a business error, an answer with
+    /// members of an extension (not every caller may get those), or a document that is not an answer.
     ///
-    /// The document has to be known to be sound: what is in its members is not read.
+    /// The document must have been validated: the values of its members are not checked.
     #[must_use]
     pub fn written_down(document: &[u8]) -> Option<Self> {
         let Outline(members) = serde_json::from_slice(document).ok()?;
@@ -72,13 +72,13 @@ impl Body {
         Some(Self { members: OnceLock::new(), written: Some(Arc::new(written)) })
     }
 
-    /// The text, where it is written down.
+    /// Returns the text, if the body is kept as text.
     #[must_use]
     pub fn written(&self) -> Option<&Written> {
         self.written.as_deref()
     }
 
-    /// The members, to change them. They are no longer written down.
+    /// Returns the members for changing. The body is no longer kept as text.
     pub fn to_mut(&mut self) -> &mut Map<String, Value> {
         let members = Map::from(std::mem::take(self));
         *self = members.into();
@@ -87,19 +87,19 @@ impl Body {
 }
 
 impl Written {
-    /// What the shop's envelope says beside what was negotiated with the shop.
+    /// Returns the members of the shop's envelope other than [`NEGOTIATED`].
     #[must_use]
     pub fn extra(&self) -> &Map<String, Value> {
         &self.extra
     }
 
-    /// The members beside the envelope, without braces.
+    /// Returns the members besides the envelope, without the outer braces.
     #[must_use]
     pub fn rest(&self) -> &str {
         &self.rest
     }
 
-    /// About how many bytes it takes in memory.
+    /// Returns the approximate size in memory, in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         size_of::<Self>() + self.ucp.len() + self.rest.len()
@@ -107,7 +107,7 @@ impl Written {
 
     fn members(&self) -> Map<String, Value> {
         let text = format!("{{\"ucp\":{},{}}}", self.ucp, self.rest);
-        // It was checked before it was written down.
+        // The text was parsed once before it was kept.
         serde_json::from_str(&text).unwrap_or_default()
     }
 }
@@ -139,7 +139,7 @@ impl Deref for Body {
     }
 }
 
-/// The members of an object, whose values are not read.
+/// Members of a JSON object with unparsed values.
 struct Outline<'a>(Vec<(String, &'a RawValue)>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for Outline<'a> {

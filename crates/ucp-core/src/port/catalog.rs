@@ -1,4 +1,4 @@
-//! The catalog of a shop.
+//! Port of the catalog of a shop.
 
 use std::sync::Arc;
 
@@ -15,15 +15,15 @@ use crate::{
     purchase::caller::Visitor,
 };
 
-/// How many different identifiers one lookup may name, where the shop does not say less (rule LKP-05).
+/// Maximum number of different identifiers in one lookup, unless the shop sets a lower one (rule LKP-05).
 pub const MAX_IDS: usize = 100;
 
-/// What a catalog can do. What it cannot, the domain makes up for, or says that it was not done.
+/// Capabilities of a catalog. The domain makes up for missing ones, or reports them to the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CatalogCapabilities {
-    /// How many different identifiers one lookup may name, at least ten (rule LKP-05).
+    /// Maximum number of different identifiers in one lookup, at least 10 (rule LKP-05).
     pub most_ids: usize,
-    /// Who applies price filters to what a search finds.
+    /// Party that applies price filters to the results of a search.
     pub price_filter: Filtering,
 }
 
@@ -33,41 +33,41 @@ impl Default for CatalogCapabilities {
     }
 }
 
-/// Who applies a filter to what a search finds.
+/// Party that applies a filter to the results of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Filtering {
-    /// The shop, before pages are made.
+    /// The shop, before it makes pages.
     Native,
-    /// The gateway, page by page: a page may hold fewer products than were asked for although more follow.
+    /// The gateway, page by page: a page may hold fewer products than requested although more follow.
     Local,
-    /// Nobody: callers are told.
+    /// Nobody: callers are told that the filter was not applied.
     None,
 }
 
 /// A shop's catalog.
 #[async_trait]
 pub trait Catalog: Send + Sync {
-    /// What it can do.
+    /// Returns the capabilities of the catalog.
     fn capabilities(&self) -> CatalogCapabilities {
         CatalogCapabilities::default()
     }
 
-    /// What the shop speaks and trades in.
+    /// Returns the languages and currencies of the shop.
     fn market(&self) -> Arc<Market>;
 
-    /// One page of the products that a query finds.
+    /// Returns one page of the products that match a query.
     ///
     /// # Errors
-    /// [`InvalidCursor`](crate::Code::InvalidCursor) when the position in `query` no longer means anything,
-    /// [`Unavailable`](crate::Code::Unavailable) or [`InternalError`](crate::Code::InternalError) when the shop fails.
+    /// [`InvalidCursor`](crate::Code::InvalidCursor) if the position in `query` is no longer valid,
+    /// [`Unavailable`](crate::Code::Unavailable) or [`InternalError`](crate::Code::InternalError) if the shop fails.
     async fn find(&self, query: &Query, visitor: &Visitor) -> Result<Page, PortError>;
 
-    /// What each of `ids` names, in the order of `ids`.
+    /// Resolves identifiers, in the order of `ids`.
     ///
     /// Identifiers come from outside: they are compared, never interpreted.
     ///
     /// # Errors
-    /// [`Unavailable`](crate::Code::Unavailable) or [`InternalError`](crate::Code::InternalError) when the shop fails.
+    /// [`Unavailable`](crate::Code::Unavailable) or [`InternalError`](crate::Code::InternalError) if the shop fails.
     async fn resolve(
         &self,
         ids: &[&str],
@@ -75,8 +75,8 @@ pub trait Catalog: Send + Sync {
         visitor: &Visitor,
     ) -> Result<Vec<Named>, PortError>;
 
-    /// What one identifier names, with every combination of options that there is, for a buyer who is about to decide: it
-    /// is no older than a few seconds.
+    /// Resolves one identifier, with every existing combination of options, for a buyer who is about to decide: the
+    /// answer is no older than a few seconds.
     ///
     /// # Errors
     /// As [`resolve`](Self::resolve).
@@ -88,8 +88,8 @@ pub trait Catalog: Send + Sync {
         }
     }
 
-    /// The same product with the variants of these combinations of option values among its variants, as far as they can be
-    /// had. Asked only about products that do not hold all of theirs.
+    /// Returns the same product with the variants of these combinations of option values included, as far as they
+    /// exist. Called only for products that do not hold all of their variants.
     ///
     /// # Errors
     /// As [`resolve`](Self::resolve).
@@ -105,52 +105,52 @@ pub trait Catalog: Send + Sync {
     }
 }
 
-/// What to find, and which page of it.
+/// A search, and the page of its results to return.
 #[derive(Clone, Debug)]
 pub struct Query {
-    /// The words to look for; `None` finds every product.
+    /// Search text; `None` matches every product.
     pub text: Option<String>,
-    /// What at least one variant of a product has to be.
+    /// Conditions, all of which at least one variant of a product has to meet.
     pub criteria: Criteria,
-    /// The language and currency products are shown in, and prices are judged in.
+    /// Language and currency in which products are shown and prices are compared.
     pub presentation: Presentation,
-    /// How many products make a page, at least one.
+    /// Page size, at least 1.
     pub limit: usize,
-    /// The position after which the page starts, as an earlier [`Page::next`] gave it for the same query.
+    /// Position after which the page starts, taken from an earlier [`Page::next`] of the same query.
     pub after: Option<Vec<u8>>,
 }
 
-/// One page of what a query found, the best match first.
+/// One page of the results of a query, best match first.
 #[derive(Debug)]
 pub struct Page {
-    /// The products.
+    /// Products of the page, in the order of the result.
     pub products: Vec<Arc<Product>>,
-    /// The position after which the next page starts, if there is one. Following positions neither repeats nor skips a
+    /// Position after which the next page starts, if there is one. Following positions neither repeats nor skips a
     /// product, even if the shop adds products in between.
     pub next: Option<Vec<u8>>,
-    /// How many products the query finds in all, if the backend knows.
+    /// Number of all products that match the query, if the backend knows it.
     pub total: Option<u64>,
-    /// What is to be said about it, such as that it is not of today.
+    /// Messages about the page, for instance that it is stale.
     pub messages: Vec<Message>,
 }
 
-/// What came of an identifier.
+/// Result of resolving an identifier.
 #[derive(Clone, Debug)]
 pub enum Named {
-    /// What it names; nothing, if it names nothing.
+    /// Matches of the identifier; empty if it names nothing.
     Found(Vec<Match>),
-    /// What it named a while ago, and that it did: the shop cannot be asked now.
+    /// Earlier matches, with a message that says so: the shop cannot be reached at the moment.
     Stale(Vec<Match>, Message),
-    /// The shop could not be asked: it may name something.
+    /// The shop could not be reached: the identifier may name something.
     Unchecked,
 }
 
-/// What an identifier names.
+/// A match of an identifier.
 #[derive(Clone, Debug)]
 pub struct Match {
     /// The product.
     pub product: Arc<Product>,
-    /// Which part of it, and how.
+    /// Part of the product that the identifier names.
     pub target: Target,
 }
 

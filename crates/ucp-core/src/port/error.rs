@@ -1,16 +1,16 @@
-//! The error of the ports that answer with facts.
+//! Error of the ports that provide or store facts.
 
 use std::{borrow::Cow, error::Error, fmt};
 
 use crate::{Cause, Refusal};
 
-/// Why a port has no answer.
+/// Failure of a port that provides or stores facts.
 ///
-/// `Refusal::from` is the one place that turns it into what a caller is told. The cause goes with the refusal and is logged
-/// where the call ends.
+/// `Refusal::from` is the one place that turns it into a refusal for the caller. The cause goes with the refusal and is
+/// logged where the call ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PortError {
-    /// Whatever stands behind the port cannot answer at the moment.
+    /// The backend of the port cannot answer at the moment.
     Unavailable {
         /// Description for callers, one sentence.
         content: Cow<'static, str>,
@@ -19,28 +19,28 @@ pub enum PortError {
         /// Cause, for the log.
         cause: Cause,
     },
-    /// The port itself failed: its data are damaged, or its code is wrong.
+    /// The port itself failed: its data are damaged, or its code has a bug.
     Internal {
         /// Cause, for the log.
         cause: Cause,
     },
-    /// The request cannot be answered as it stands: a cursor that is unknown there, a cart that the shop does not take.
+    /// The request cannot be answered as it stands: for instance an unknown cursor, or a cart that the shop rejects.
     Refused(Box<Refusal>),
 }
 
 impl PortError {
-    /// An error that may be gone after `retry_after` seconds.
+    /// Creates an error that may be gone after `retry_after` seconds.
     pub fn unavailable(content: impl Into<Cow<'static, str>>, retry_after: u32) -> Self {
         Self::Unavailable { content: content.into(), retry_after, cause: Cause::default() }
     }
 
-    /// An error that no retry mends.
+    /// Creates an error that no retry resolves.
     #[must_use]
     pub fn internal() -> Self {
         Self::Internal { cause: Cause::default() }
     }
 
-    /// The same error with its cause.
+    /// Returns the same error with its cause.
     #[must_use]
     pub fn because(mut self, cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         match &mut self {

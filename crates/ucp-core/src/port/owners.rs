@@ -1,11 +1,11 @@
-//! To whom carts, checkouts and orders belong that a shop elsewhere keeps for the gateway.
+//! Port of the ownership of carts, checkouts and orders that another shop stores for the gateway.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::{Operation, Release, operation::Resource, port::PortError};
 
-/// What belongs to somebody.
+/// Kind of a resource that has an owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// A cart.
@@ -17,7 +17,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// What an operation is about.
+    /// Returns the kind of resource that an operation acts on; `None` for operations on resources without owner.
     #[must_use]
     pub fn of(operation: Operation) -> Option<Self> {
         match operation.row().resource {
@@ -28,7 +28,7 @@ impl Kind {
         }
     }
 
-    /// What it is called.
+    /// Returns the name used in the store.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -39,46 +39,46 @@ impl Kind {
     }
 }
 
-/// To whom something belongs.
+/// Owner of a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Owner {
-    /// The platform: the address of its profile.
+    /// Platform: the URL of its profile.
     pub platform: String,
-    /// The release that it was served in.
+    /// Release of the protocol in which the platform was served.
     pub release: Release,
-    /// Whether it was made with mandates negotiated: it is then known to the shop under another profile of the gateway, and
-    /// nothing about it is concluded without (rule AP2-01).
+    /// `true` if mandates were negotiated when the resource was created: the shop then knows it under another profile
+    /// of the gateway, and it cannot be completed without a mandate (rule AP2-01).
     pub mandates: bool,
 }
 
-/// What is remembered of something.
+/// Stored ownership of a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Owned {
-    /// To whom it belongs.
+    /// Owner of the resource.
     pub owner: Owner,
-    /// Until when it is alive as far as that is known; some time after that it may be forgotten.
+    /// Time until which the resource is known to be alive, UTC; some time after that the record may be removed.
     pub until: Timestamp,
 }
 
-/// Where owners are remembered. It outlives restarts.
+/// Persistent store of owners.
 #[async_trait]
 pub trait Owners: Send + Sync {
-    /// To whom something belongs.
+    /// Returns the owner of a resource; `None` if it is unknown.
     ///
     /// # Errors
-    /// [`Unavailable`](crate::Code::Unavailable) when that cannot be read.
+    /// [`Unavailable`](crate::Code::Unavailable) if the store cannot be read.
     async fn owned(&self, kind: Kind, id: &str) -> Result<Option<Owned>, PortError>;
 
-    /// Remembers to whom something belongs that is alive until then, unless it belongs to somebody. Returns to whom it does.
-    /// On disk when this returns.
+    /// Records the owner of a resource that is alive until `until`, unless it already has one, and returns the actual
+    /// owner. The record is on disk when this returns.
     ///
     /// # Errors
-    /// [`Unavailable`](crate::Code::Unavailable) when that cannot be written.
+    /// [`Unavailable`](crate::Code::Unavailable) if the store cannot be written.
     async fn claim(&self, kind: Kind, id: &str, owner: &Owner, until: Timestamp) -> Result<Owner, PortError>;
 
-    /// Remembers that something that belongs to somebody is alive for longer.
+    /// Extends the lifetime of a resource that has an owner.
     ///
     /// # Errors
-    /// [`Unavailable`](crate::Code::Unavailable) when that cannot be written.
+    /// [`Unavailable`](crate::Code::Unavailable) if the store cannot be written.
     async fn extend(&self, kind: Kind, id: &str, until: Timestamp) -> Result<(), PortError>;
 }

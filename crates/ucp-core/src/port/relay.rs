@@ -1,4 +1,4 @@
-//! A shop that speaks UCP itself.
+//! Port of a shop that speaks UCP itself.
 
 use std::sync::Arc;
 
@@ -13,67 +13,68 @@ use crate::{
     purchase::{caller::Caller, ledger::Ledger, payment::Declaration},
 };
 
-/// A shop that speaks UCP itself: it is asked operations, not for facts.
+/// A shop that speaks UCP itself: whole operations are forwarded to it.
 ///
-/// What it answers is told as it is, but for the release, the envelope, and extensions that the caller has not negotiated.
+/// Its answers are forwarded as they are, except for the release, the envelope, and extensions that the caller has not
+/// negotiated.
 #[async_trait]
 pub trait Relay: Send + Sync {
-    /// What can be asked of it, and which extensions it knows.
+    /// Returns the operations and extensions that the shop supports.
     fn offering(&self) -> Offering;
 
-    /// How buyers can pay there.
+    /// Returns the payment handlers that the shop accepts.
     fn payment_handlers(&self) -> Arc<[Declaration]>;
 
-    /// Where answers are kept under idempotency keys.
+    /// Returns the store of the answers recorded under idempotency keys.
     fn ledger(&self) -> &dyn Ledger;
 
-    /// The time.
+    /// Returns the current time, UTC.
     fn now(&self) -> Timestamp;
 
-    /// Asks it.
+    /// Forwards a call to the shop.
     ///
     /// # Errors
-    /// What it refuses, and [`Unavailable`](crate::Code::Unavailable) when it cannot be asked.
+    /// The refusal of the shop, or [`Unavailable`](crate::Code::Unavailable) if the shop cannot be reached.
     async fn carry(&self, caller: &Caller, call: Relayed) -> Result<Carried, Refusal>;
 }
 
-/// A call for a shop that speaks UCP itself.
+/// A call to forward to a shop that speaks UCP itself.
 #[derive(Clone, Debug)]
 pub struct Relayed {
-    /// What is asked.
+    /// Operation to carry out.
     pub operation: Operation,
-    /// The release that `payload` is written in.
+    /// Release of the protocol in which `payload` is written.
     pub release: Release,
-    /// Which resource it is about.
+    /// Identifier of the resource; `None` for operations without one.
     pub id: Option<String>,
-    /// The payload, valid in that release, with every member that the caller sent.
+    /// Payload, valid in that release, with every member that the caller sent.
     pub payload: Value,
-    /// The languages that the caller named beside the payload, in order of preference.
+    /// Languages that the caller named besides the payload, in order of preference.
     pub languages: Vec<String>,
-    /// The caller's idempotency key.
+    /// Idempotency key of the caller.
     pub key: Option<String>,
-    /// What the call is called in the logs of all who have to do with it.
+    /// Identifiers that correlate the call across the logs of all participants.
     pub trace: Trace,
 }
 
-/// What a call is called in the logs of all who have to do with it. Each is of a form that HTTP headers can carry.
+/// Identifiers that correlate a call across the logs of all participants. All are valid HTTP header values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trace {
-    /// Its `Request-Id`.
+    /// Header `Request-Id`.
     pub request_id: Option<String>,
-    /// Its `traceparent` (W3C Trace Context).
+    /// Header `traceparent` (W3C Trace Context).
     pub parent: Option<String>,
-    /// What goes with that, its `tracestate`.
+    /// Header `tracestate`, which belongs to `traceparent`.
     pub state: Option<String>,
 }
 
-/// What a shop that speaks UCP itself answered.
+/// Answer of a shop that speaks UCP itself.
 #[derive(Clone, Debug)]
 pub struct Carried {
-    /// The answer in the release in which it was asked, with the shop's own envelope in `ucp`.
+    /// Answer in the release of the call, with the shop's own envelope in `ucp`.
     pub body: Body,
-    /// Whether the shop has signed exactly these members, so that none of them may be changed (rule AP2-02).
+    /// `true` if the shop has signed exactly these members, so that none of them may be changed (rule AP2-02).
     pub sealed: bool,
-    /// The HTTP status it has on REST.
+    /// HTTP status of the answer on REST.
     pub status: u16,
 }

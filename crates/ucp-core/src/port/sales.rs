@@ -1,4 +1,4 @@
-//! The sales of a shop: carts, checkouts and orders.
+//! Port of the sales of a shop: carts, checkouts and orders.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -13,31 +13,31 @@ use crate::{
     },
 };
 
-/// What can be bought in a shop, and how far.
+/// Sales operations and extensions that a shop supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SalesCapabilities {
-    /// How purchases end.
+    /// Means by which purchases are completed.
     pub completion: Completion,
-    /// Whether orders can be looked at.
+    /// `true` if orders can be read.
     pub orders: bool,
-    /// The extensions of carts and checkouts that it knows, by the domain's names.
+    /// Extensions of carts and checkouts that the shop supports, by the names of the operation table.
     pub extensions: &'static [&'static str],
 }
 
-/// How purchases end.
+/// Means by which purchases are completed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Completion {
-    /// Through the API.
+    /// By the platform, through the API.
     Native,
-    /// On a page of the shop, by the buyer.
+    /// By the buyer, on a page of the shop.
     HandOff,
 }
 
 impl SalesCapabilities {
-    /// Everything that the domain knows.
+    /// Everything that the domain supports.
     pub const ALL: Self = Self { completion: Completion::Native, orders: true, extensions: EXTENSIONS };
 
-    /// What can be asked of such a shop.
+    /// Returns the operations and extensions that such a shop can serve.
     #[must_use]
     pub fn offering(self) -> Offering {
         let asked = |operation: &Operation| match operation.row().resource {
@@ -53,43 +53,44 @@ impl SalesCapabilities {
     }
 }
 
-/// Where the goods of a shop are bought.
+/// Sales of a shop.
 ///
-/// Every operation returns what to answer together with what has to be on disk before it is answered; nothing else is
-/// written, so that the answer kept under an idempotency key and the state it tells of are one commit. Completing a
-/// checkout alone writes down its intent on its own, before money moves. A call that is carried out again, because its
-/// change turned out stale or its process died, must never buy twice.
+/// Every operation returns the answer together with the change that has to be on disk before the answer is given, so
+/// that the answer recorded under an idempotency key and the state that it reports are one commit. Completing a
+/// checkout is an exception: it stores the payment attempt on its own before money moves. A call that is carried out
+/// again, because its change was stale or the process died, must never buy twice.
 #[async_trait]
 pub trait Sales: Send + Sync {
-    /// What it can do.
+    /// Returns the supported operations and extensions.
     fn capabilities(&self) -> SalesCapabilities {
         SalesCapabilities::ALL
     }
 
-    /// Where answers are kept under idempotency keys, together with the state they tell of.
+    /// Returns the store of documents and of the answers recorded under idempotency keys.
     fn ledger(&self) -> &dyn Ledger;
 
-    /// The time.
+    /// Returns the current time, UTC.
     fn now(&self) -> Timestamp;
 
-    /// Decides what becomes of a request.
+    /// Carries out a request, up to the commit of its change.
     ///
     /// # Errors
-    /// What the ports behind it fail with, and what cannot be priced.
+    /// Errors of the ports behind it, and [`InvalidRequest`](crate::Code::InvalidRequest) for a draft that cannot be
+    /// priced.
     async fn decide(&self, caller: &Caller, request: SaleRequest) -> Result<Decision, Refusal>;
 }
 
-/// What to answer, and what has to be on disk before.
+/// An answer, and the change that has to be committed before it is given.
 #[derive(Debug)]
 pub struct Decision {
-    /// The answer.
+    /// Answer to the call.
     pub outcome: Outcome,
-    /// What changes.
+    /// Change to commit.
     pub change: Change,
 }
 
 impl Decision {
-    /// An answer that changes nothing.
+    /// Creates a decision that changes nothing.
     #[must_use]
     pub fn unchanged(outcome: Outcome) -> Self {
         Self { outcome, change: Change::default() }

@@ -1,4 +1,4 @@
-//! The port of what a gateway keeps.
+//! Port of the store of a gateway.
 
 use std::{fmt, str::FromStr, sync::Arc};
 
@@ -52,11 +52,11 @@ impl FromStr for ShopId {
     }
 }
 
-/// Everything that a gateway keeps: documents, stock and kept answers ([`Ledger`]), what platforms are still to be told
-/// ([`Outbox`]), and to whom things at a shop elsewhere belong ([`Owners`]).
+/// Everything that a gateway stores: documents, stock and recorded answers ([`Ledger`]), webhook events that platforms
+/// are still to receive ([`Outbox`]), and the owners of resources at another shop ([`Owners`]).
 ///
-/// A store is one place for all three, because a commit of the ledger that stores an order queues its notice. Several
-/// processes may have it open at once. `ucp_testkit::store` is its conformance suite.
+/// One store implements all three, because a commit of the ledger that stores an order queues its webhook event.
+/// Several processes may have it open at once. `ucp_testkit::store` is its conformance suite.
 pub trait Store: Ledger + Outbox + Owners {}
 
 impl<S: Ledger + Outbox + Owners + ?Sized> Store for S {}

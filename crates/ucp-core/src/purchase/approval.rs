@@ -1,7 +1,7 @@
-//! What a buyer has approved in person: these goods at these prices, for this person, and where they go.
+//! Approvals that a buyer gave in person: of these goods at these prices, for this buyer and this destination.
 //!
-//! An approval is about what was on the page, and about nothing else: what is changed afterwards has to be looked at
-//! again. Of what was approved nothing is kept but a digest, because it is only ever compared.
+//! An approval covers only what was on the page: later changes need a new approval. Only a digest of the approved
+//! content is stored, because it is only ever compared.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -10,16 +10,16 @@ use sha2::{Digest as _, Sha256};
 use super::{buyer::Buyer, fulfillment::Fulfillment, line_item::LineItem, totals::Total};
 use crate::money::Currency;
 
-/// A buyer's approval of a checkout.
+/// A buyer's approval of the content of a checkout.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Approval {
-    /// The SHA-256 of what was approved, in hexadecimal.
+    /// SHA-256 of the approved content, in hexadecimal.
     digest: String,
-    /// When.
+    /// Time of the approval, UTC.
     pub at: Timestamp,
 }
 
-/// What can be approved.
+/// Content of a checkout that can be approved.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Approved<'a> {
     pub(crate) line_items: &'a [LineItem],
@@ -30,12 +30,12 @@ pub(crate) struct Approved<'a> {
 }
 
 impl Approved<'_> {
-    /// The approval of this.
+    /// Creates an approval of this content.
     pub(crate) fn approve(&self, now: Timestamp) -> Approval {
         Approval { digest: self.digest(), at: now }
     }
 
-    /// Whether an approval is one of this.
+    /// Returns `true` if `approval` is an approval of this content.
     pub(crate) fn is_approved(&self, approval: Option<&Approval>) -> bool {
         approval.is_some_and(|approval| approval.digest == self.digest())
     }
@@ -44,7 +44,7 @@ impl Approved<'_> {
         let lines: Vec<_> =
             self.line_items.iter().map(|line| (&line.item.id, line.quantity, line.item.price.minor())).collect();
         let totals: Vec<_> = self.totals.iter().map(|total| (total.kind, total.amount)).collect();
-        // What is offered beside what was chosen changes by itself, and so do the days of arrival.
+        // Options that were not chosen and days of arrival change on their own and are left out.
         let methods = self.fulfillment.iter().flat_map(|fulfillment| &fulfillment.methods);
         let methods: Vec<_> = methods
             .map(|method| {

@@ -1,4 +1,4 @@
-//! Who buys, and where it goes.
+//! Buyer, consent and postal addresses.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,19 +20,19 @@ pub struct Buyer {
     /// Telephone number, best in E.164 form.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phone_number: Option<String>,
-    /// What the buyer agreed to, kept when *Buyer Consent* was negotiated. Its shape belongs to the release in which it
-    /// was stated: it is declared, carried and given back, and nothing here decides by it.
+    /// Consent given by the buyer, kept when *Buyer Consent* was negotiated. Its shape belongs to the release in which
+    /// it was stated: it is declared, stored and returned, and decides nothing here.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub consent: Option<Consent>,
-    /// Members that no rule speaks about.
+    /// Members that no rule reads, returned as received.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
-/// What a buyer agreed to, by purpose.
+/// Consent of a buyer, by purpose.
 ///
-/// Releases write it differently: booleans under short names until 2026-04-08, objects under reverse-domain names later.
-/// The purposes that both know are kept here under their short names.
+/// Releases write it differently: booleans under short names until 2026-04-08, objects under reverse-domain names
+/// later. The purposes that both know are kept here under their short names.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Consent {
@@ -48,7 +48,7 @@ pub struct Consent {
     /// Selling or sharing personal data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sale_of_data: Option<Purpose>,
-    /// Purposes that only some releases know, by name, as they came.
+    /// Purposes that only some releases know, by name, as received.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
@@ -56,9 +56,9 @@ pub struct Consent {
 /// A decision about one purpose.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Purpose {
-    /// Whether the buyer agreed.
+    /// `true` if the buyer agreed.
     pub granted: bool,
-    /// What else was said about it, as it came.
+    /// Further members of the decision, as received.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
@@ -94,7 +94,7 @@ pub struct PostalAddress {
     /// Telephone number of the recipient.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phone_number: Option<String>,
-    /// Members that no rule speaks about.
+    /// Members that no rule reads, returned as received.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }

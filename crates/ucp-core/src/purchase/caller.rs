@@ -1,37 +1,38 @@
-//! Whose cart it is, and what was negotiated with its platform.
+//! The calling platform, and the capabilities negotiated with it.
 
 use std::{net::IpAddr, sync::Arc};
 
 use super::notary::Notary;
 use crate::negotiation::Active;
 
-/// The platform behind a call, as far as carts, checkouts and orders depend on it.
+/// The platform that makes a call, as far as carts, checkouts and orders depend on it.
 #[derive(Clone, Debug)]
 pub struct Caller {
-    /// Its identity: the address of its profile. Whatever it makes belongs to it and does not exist for others.
+    /// Identity of the platform: the URL of its profile. Documents belong to the platform that creates them and do not
+    /// exist for others.
     pub owner: String,
-    /// What is active with it.
+    /// Capabilities and extensions negotiated with the platform.
     pub active: Arc<Active>,
-    /// Whether it can show several groups per fulfillment method (rule FUL-02).
+    /// `true` if the platform can show several groups per fulfillment method (rule FUL-02).
     pub multi_group: bool,
-    /// The buyer in whose name it asks.
+    /// Buyer on whose behalf the platform calls.
     pub visitor: Visitor,
-    /// Who can tell whether its mandates are good, where anybody can.
+    /// Verifier of the platform's mandates; `None` if mandates cannot be verified.
     pub notary: Option<Arc<dyn Notary>>,
 }
 
 impl Caller {
-    /// Whether a capability was negotiated.
+    /// Returns `true` if a capability was negotiated.
     #[must_use]
     pub fn has(&self, capability: &str) -> bool {
         self.active.contains(capability)
     }
 }
 
-/// The buyer in whose name an identified platform asks, as far as its signals say so (UCP *Signals*). It never decides
-/// about an answer; a shop behind another API may have to be told.
+/// Signals about the buyer, as sent by an identified platform (UCP *Signals*). They never influence an answer, but a
+/// shop behind another API may need them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Visitor {
-    /// Where the buyer's requests come from.
+    /// IP address of the buyer.
     pub ip: Option<IpAddr>,
 }

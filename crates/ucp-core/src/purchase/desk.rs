@@ -1,9 +1,10 @@
-//! Where the embedded shop sells: the ports and terms that its operations share.
+//! The embedded shop's sales: the ports and terms that its operations share.
 //!
-//! The operations themselves are with what they are about: [`cart`](crate::cart), [`checkout`](crate::checkout),
-//! [`order`](crate::order). Each of them reads, decides, and returns a [`Decision`]: what to answer, and what has to be
-//! on disk before it is answered. Nothing is written behind that; completing a checkout alone writes down its intent
-//! before it pays.
+//! The operations themselves are implemented in the modules of their resources: [`cart`](crate::cart),
+//! [`checkout`](crate::checkout), [`order`](crate::order). Each of them reads, decides, and returns a [`Decision`]: the
+//! answer, and the change that has to be on disk before the answer is given. Nothing is written otherwise, with two
+//! exceptions: completing a checkout stores its payment attempt before it pays, and a cart made at a shop behind
+//! another API is recorded at once.
 
 use std::{collections::HashMap, fmt, sync::Arc};
 
@@ -33,27 +34,27 @@ use crate::{
     port::{Catalog, Decision, Match, Named, Sales, SalesCapabilities, Target},
 };
 
-/// After how long a cart at the shop is an orphan if no document names it: longer than any call takes.
+/// Age from which a cart at the shop counts as an orphan if no document names it: longer than any call takes.
 pub const ORPHANED_AFTER: SignedDuration = SignedDuration::from_mins(10);
 
-/// What a desk needs.
+/// Sales of the embedded shop: implements the operations on carts, checkouts and orders.
 #[derive(Clone)]
 pub struct Desk {
-    /// Where goods are found.
+    /// Products of the shop.
     pub catalog: Arc<dyn Catalog>,
-    /// Where carts, checkouts and orders are kept.
+    /// Store of carts, checkouts and orders.
     pub ledger: Arc<dyn Ledger>,
-    /// On what terms the shop sells.
+    /// Terms on which the shop sells.
     pub terms: Arc<Terms>,
-    /// How buyers can pay.
+    /// Accepted payment handlers.
     pub handlers: Arc<[Arc<dyn Handler>]>,
-    /// The carts of a shop behind another API, which prices drafts in place of the shop's own terms.
+    /// Carts of a shop behind another API, which prices drafts in place of the shop's own terms.
     pub remote_carts: Option<Arc<dyn RemoteCart>>,
-    /// Where the pages for buyers are: an absolute address without trailing slash.
+    /// Base URL of the pages for buyers: absolute, without trailing slash.
     pub pages: String,
-    /// The time.
+    /// Source of the current time, UTC.
     pub clock: Arc<dyn Fn() -> Timestamp + Send + Sync>,
-    /// What nobody can guess.
+    /// Source of cryptographically random bytes.
     pub random: Arc<dyn Fn() -> [u8; 16] + Send + Sync>,
 }
 
@@ -64,25 +65,24 @@ impl fmt::Debug for Desk {
 }
 
 impl Desk {
-    /// The time.
     pub(crate) fn now(&self) -> Timestamp {
         (self.clock)()
     }
 
-    /// A name that nobody can guess.
+    /// Returns an unguessable identifier: `prefix` and 32 hexadecimal digits.
     pub(crate) fn unguessable(&self, prefix: &str) -> String {
         let mut name = prefix.to_owned();
         name.extend((self.random)().iter().flat_map(|byte| [byte >> 4, byte & 15]).map(hex_digit));
         name
     }
 
-    /// When something that is touched now is given up; to the second, because that is what people read.
+    /// Returns the expiry of something changed now, cut to whole seconds because people read it.
     pub(crate) fn expiry(now: Timestamp, seconds: u32) -> Timestamp {
         Timestamp::from_second(now.as_second().saturating_add(seconds.into())).unwrap_or(Timestamp::MAX)
     }
 
-    /// Where a buyer can go on with a cart or a checkout: on the page that the shop behind it has, if it has one, or else
-    /// on ours.
+    /// Returns the URL at which a buyer continues with a cart or a checkout: the shop's page if a shop behind another
+    /// API is configured (`None` if it has none), otherwise the gateway's page.
     pub(crate) fn continue_url(&self, token: &str, remote_cart: Option<&RemoteCartRef>) -> Option<String> {
         match self.remote_carts {
             Some(_) => remote_cart.and_then(|remote_cart| remote_cart.continue_url.clone()),
@@ -90,23 +90,23 @@ impl Desk {
         }
     }
 
-    /// The page of an order.
+    /// Returns the URL of the page of an order.
     #[must_use]
     pub fn permalink(&self, token: &str) -> String {
         permalink(&self.pages, token)
     }
 
-    /// The pages of the shop that matter to a buyer.
+    /// Returns the links to pages of the shop that matter to a buyer.
     pub(crate) fn links(&self) -> Arc<[Link]> {
         self.catalog.market().links.clone().into()
     }
 
-    /// How buyers can pay.
+    /// Returns the declarations of the accepted payment handlers.
     pub fn declarations(&self) -> Arc<[Declaration]> {
         self.handlers.iter().map(|handler| handler.declaration().clone()).collect()
     }
 
-    /// A draft without what belongs to extensions that were not negotiated.
+    /// Removes the parts of a draft that belong to extensions which were not negotiated.
     pub(crate) fn negotiated(mut draft: Draft, purpose: Purpose, caller: &Caller) -> Draft {
         if !caller.has(DISCOUNT) {
             draft.codes = None;
@@ -122,11 +122,11 @@ impl Desk {
         draft
     }
 
-    /// What a draft costs, and whether anything of it can be bought at all; `None` when a shop behind another API has concluded
-    /// it.
+    /// Prices a draft. Returns `None` if a shop behind another API has concluded the purchase.
     ///
-    /// Behind another API this writes: the shop's cart is brought to the draft. A cart that is made by it is noted, until a
-    /// document that names it is committed: one that no document comes to name is [abandoned](Self::abandon_orphans).
+    /// With a shop behind another API this writes: it brings the shop's cart to the draft. A new cart is recorded until
+    /// a document that names it is committed; a cart that no document comes to name is
+    /// [abandoned](Self::abandon_orphans).
     pub(crate) async fn price(
         &self,
         purpose: Purpose,
@@ -150,11 +150,12 @@ impl Desk {
         Ok(Some(PriceQuote { quote, purchasable, remote_cart: None }))
     }
 
-    /// Abandons the shop's carts that no document came to name, because a crash, a failure or another writer came between
-    /// them and the commit: of all that were made [`ORPHANED_AFTER`] ago, or of `limit` of them. Returns how many.
+    /// Abandons carts at the shop that no document names because a crash, a failure or a concurrent write prevented the
+    /// commit: those recorded more than [`ORPHANED_AFTER`] ago, at most `limit`. Returns the number of abandoned carts.
     ///
     /// # Errors
-    /// What the ledger fails with, or the shop for one of the carts, which is tried again later. All others were tried.
+    /// Errors of the ledger, which end the run, or the last error of the shop. A cart that the shop failed to abandon
+    /// is tried again later, and does not keep the others from being tried.
     pub async fn abandon_orphans(&self, limit: usize) -> Result<usize, Refusal> {
         let Some(shop) = &self.remote_carts else { return Ok(0) };
         let before = self.now().saturating_sub(ORPHANED_AFTER).unwrap_or(Timestamp::MIN);
@@ -166,7 +167,7 @@ impl Desk {
                     abandoned += 1;
                 }
                 Err(refusal) => {
-                    // Behind the others, which it must not keep waiting.
+                    // To the end of the queue, so that it does not delay the others.
                     self.ledger.note_remote_cart(&orphan, self.now()).await?;
                     failure = Some(refusal);
                 }
@@ -175,8 +176,8 @@ impl Desk {
         failure.map_or(Ok(abandoned), |error| Err(error.into()))
     }
 
-    /// What the shop knows about the goods of a draft, in one currency: the one the buyer's circumstances choose, if
-    /// everything is priced in it, or else the shop's own.
+    /// Collects the facts about the goods of a draft in one currency: the one that the buyer's circumstances choose if
+    /// everything is priced in it, otherwise the shop's own.
     async fn facts(&self, draft: &Draft, visitor: &Visitor) -> Result<Facts, Refusal> {
         let market = self.catalog.market();
         let mut presentation = market.presentation(&draft.context.of_catalog());
@@ -215,7 +216,8 @@ impl Desk {
         Ok(Facts { currency: presentation.currency, own_currency: market.currency, goods, now: self.now() })
     }
 
-    /// The variants that the lines of a draft name. A product with a single variant may be named instead of that.
+    /// Finds the variants that the lines of a draft name. A product with a single variant may be named instead of the
+    /// variant.
     async fn resolve<'a>(
         &self,
         draft: &'a Draft,
@@ -229,7 +231,7 @@ impl Desk {
         for named in self.catalog.resolve(&ids, presentation, visitor).await? {
             match named {
                 Named::Found(matches) => found.push(matches),
-                // What is bought is not priced by what was true a while ago.
+                // A purchase must not be priced from stale data.
                 Named::Stale(..) | Named::Unchecked => {
                     return Err(Refusal::unavailable("The shop cannot be asked at the moment.", 1));
                 }
@@ -276,26 +278,27 @@ impl Sales for Desk {
     }
 }
 
-/// The page of an order, where pages are below `pages`.
+/// Returns the URL of the page of an order below the base URL `pages`.
 #[must_use]
 pub fn permalink(pages: &str, token: &str) -> String {
     format!("{pages}/order/{token}")
 }
 
-/// There is nothing under this identifier, or it belongs to somebody else: the caller is not told which.
+/// Returns the outcome for an identifier that does not exist or belongs to another owner: the caller cannot tell which.
 pub(crate) fn not_found(what: &str, id: &str) -> Outcome {
     let content = format!("There is no {what} under this id, or it is gone.");
     Outcome::nothing_under(id, Message::error("not_found", content, Severity::Unrecoverable))
 }
 
-/// The refusal where a shop behind another API made no cart although it had none yet.
+/// Returns the refusal for a shop behind another API that reported its cart as gone before there was one.
 pub(crate) fn no_cart() -> Refusal {
     Refusal::unavailable("The shop made no cart.", 1)
 }
 
-/// Nothing can be made of what was asked, for the reasons that a quote gave.
+/// Returns the outcome for a draft without anything that can be bought, keeping the messages of the quote that explain
+/// it.
 pub(crate) fn nothing_to_buy(mut messages: Vec<Message>) -> Outcome {
-    // There is no resource that a path could lead into.
+    // Without a resource there is nothing for a path to point into.
     for message in &mut messages {
         match message {
             Message::Error { path, .. } | Message::Warning { path, .. } | Message::Info { path, .. } => *path = None,

@@ -1,58 +1,58 @@
-//! Discounts in effect, and where they went (UCP *Discount Extension*).
+//! Discounts in effect and their allocation to lines (UCP *Discount Extension*).
 
 use serde::{Deserialize, Serialize};
 
 use crate::money::Amount;
 
-/// The discounts of a cart or checkout.
+/// Discounts of a cart or checkout.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Discounts {
-    /// The codes as sent, rejected ones too.
+    /// Discount codes as sent, including rejected ones.
     pub codes: Vec<String>,
-    /// The discounts that are in effect, in the order in which they were applied.
+    /// Discounts in effect, in the order of application.
     pub applied: Vec<Applied>,
 }
 
 /// A discount that is in effect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Applied {
-    /// The code it was asked for with, as sent.
+    /// Discount code as sent; `None` for an automatic discount.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// What to call it.
+    /// Name shown to the buyer.
     pub title: String,
-    /// How much it takes off, in minor units.
+    /// Amount taken off, in minor units.
     pub amount: Amount,
-    /// Whether it applies by itself.
+    /// `true` if the discount applies without a code.
     pub automatic: bool,
-    /// How the amount came to be spread.
+    /// Method of allocation.
     pub method: Method,
-    /// Its place in the order of application, from 1.
+    /// Position in the order of application, from 1.
     pub priority: u32,
-    /// The claim it depends on, when it is granted on a claim that is not verified yet (rule DSC-05).
+    /// Claim that the discount depends on, if the claim is not verified yet (rule DSC-05).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub eligibility: Option<String>,
-    /// Where the amount went; the parts add up to it (rule DSC-03).
+    /// Parts of `amount` by line, which add up to it; empty for a discount on the whole order (rule DSC-03).
     pub allocations: Vec<Allocation>,
 }
 
-/// How a discount is spread over lines.
+/// Method by which a discount is allocated to lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
-    /// Taken from each line on its own.
+    /// The discount is calculated for each line separately.
     Each,
-    /// One amount, spread over the lines by what they cost.
+    /// One amount is calculated for all lines and allocated in proportion to their prices.
     Across,
 }
 
-/// A part of a discount, and where it went.
+/// A part of a discount and its target.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Allocation {
     /// RFC 9535 JSONPath from the root of the cart or checkout: a line such as `$.line_items[0]`, or an entry of
     /// `$.totals` (trap T-36).
     pub path: String,
-    /// How much of it, in minor units.
+    /// Amount of the part, in minor units.
     pub amount: Amount,
 }

@@ -1,7 +1,7 @@
-//! What a platform states about a cart or a checkout.
+//! Drafts: the content of a cart or a checkout as a platform states it.
 //!
-//! A draft holds only what platforms may say (the request side of UCP's schemas); members that only the shop may set have
-//! no place in it. An update replaces the whole draft (rules CRT-02 and CHK-06, trap T-11).
+//! A draft holds only the members that platforms may send (the request side of UCP's schemas), never those that only
+//! the shop may set. An update replaces the whole draft (rules CRT-02 and CHK-06, trap T-11).
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -12,76 +12,76 @@ use super::{
 };
 use crate::catalog;
 
-/// What a platform states about a cart or a checkout.
+/// Content of a cart or a checkout as a platform states it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Draft {
-    /// The lines.
+    /// Line items.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub line_items: Vec<LineDraft>,
     /// The buyer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub buyer: Option<Buyer>,
-    /// The buyer's circumstances: what they decide about.
+    /// Circumstances of the buyer on which prices, taxes and benefits depend.
     pub context: Circumstances,
-    /// The same as it came, to be given back.
+    /// The same circumstances as received, to be returned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context_stated: Option<Map<String, Value>>,
-    /// Discount codes as sent; `None` when nothing is said about discounts.
+    /// Discount codes as sent; `None` if the request does not mention discounts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub codes: Option<Vec<String>>,
-    /// How the goods reach the buyer; `None` when nothing is said about it.
+    /// Wishes about delivery; `None` if the request does not mention fulfillment.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fulfillment: Option<FulfillmentDraft>,
     /// Payment instruments, without credentials.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub instruments: Vec<Instrument>,
-    /// Referral and campaign parameters, as they came (rule CSR-13: they never decide about an answer).
+    /// Referral and campaign parameters as received. They never influence an answer (rule CSR-13).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attribution: Option<Map<String, Value>>,
 }
 
-/// A line as a platform states it.
+/// A line item as a platform states it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LineDraft {
-    /// The line that is meant, on update; lines without are new (trap T-48).
+    /// Identifier of an existing line, on update; lines without one are new (trap T-48).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// The variant.
+    /// Identifier of the variant, or of a product with a single variant.
     pub item: String,
-    /// How many, at least one.
+    /// Quantity, at least 1.
     pub quantity: u64,
-    /// The line it belongs to.
+    /// Identifier of the line that this one belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_id: Option<String>,
 }
 
-/// The buyer's circumstances, as far as prices, taxes and benefits depend on them.
+/// Circumstances of the buyer on which prices, taxes and benefits depend.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Circumstances {
-    /// The country.
+    /// Country of the buyer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub country: Option<String>,
-    /// The region of the country.
+    /// Region of the country.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub region: Option<String>,
     /// The postal code.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub postal_code: Option<String>,
-    /// BCP 47 tags, in order of preference.
+    /// BCP 47 language tags, in order of preference.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub languages: Vec<String>,
-    /// The currency to show prices in.
+    /// Preferred currency of prices.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub currency: Option<String>,
-    /// Benefits the buyer claims to be entitled to, by reverse-domain name.
+    /// Benefits that the buyer claims to be entitled to, by reverse-domain name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub eligibility: Vec<String>,
 }
 
 impl Circumstances {
-    /// The part that the catalog decides by.
+    /// Returns the part on which answers of the catalog depend.
     #[must_use]
     pub fn of_catalog(&self) -> catalog::Context {
         catalog::Context {
@@ -92,35 +92,35 @@ impl Circumstances {
     }
 }
 
-/// How the goods reach the buyer, as a platform states it.
+/// Delivery of the goods as a platform states it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FulfillmentDraft {
-    /// The methods.
+    /// Fulfillment methods.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub methods: Vec<MethodDraft>,
 }
 
-/// A method as a platform states it.
+/// A fulfillment method as a platform states it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MethodDraft {
-    /// The method that is meant, on update.
+    /// Identifier of an existing method, on update.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// `shipping`, `pickup` or another; on update it may be left out for a method that is named.
+    /// `shipping`, `pickup` or another kind; optional on update of a method that is named by `id`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// The lines it is for; `None` for all that need one (trap T-13).
+    /// Line items of the method; `None` for all that need delivery and that no other method names (trap T-13).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line_item_ids: Option<Vec<String>>,
-    /// Where to.
+    /// Destinations that the platform states.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub destinations: Vec<DestinationDraft>,
-    /// Which of the destinations, stated here or offered before.
+    /// Identifier of the chosen destination, stated here or offered before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub selected_destination_id: Option<String>,
-    /// The groups, with the option chosen for each.
+    /// Groups, with the option chosen for each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<GroupDraft>,
 }
@@ -129,13 +129,13 @@ pub struct MethodDraft {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DestinationDraft {
-    /// Its identifier; the shop gives one where it is absent.
+    /// Identifier; assigned by the shop if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// The name, for a place of the shop.
+    /// Name of a pickup place of the shop.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The address.
+    /// Postal address.
     pub address: PostalAddress,
 }
 
@@ -143,10 +143,10 @@ pub struct DestinationDraft {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct GroupDraft {
-    /// The group that is meant; `None` for the method's only or first one.
+    /// Identifier of the group; `None` for the first group of the method.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// The chosen option.
+    /// Identifier of the chosen option.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub selected_option_id: Option<String>,
 }

@@ -1,33 +1,32 @@
-//! How goods reach the buyer: methods, destinations, groups and options (UCP *Fulfillment Extension*; rules FUL-01 to
-//! FUL-07).
+//! Delivery of goods: methods, destinations, groups and options (UCP *Fulfillment Extension*; rules FUL-01 to FUL-07).
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{buyer::PostalAddress, totals::Total};
 
-/// How the goods of a checkout reach the buyer.
+/// Delivery of the goods of a checkout.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Fulfillment {
-    /// The methods in use.
+    /// Methods in use.
     pub methods: Vec<Method>,
-    /// The methods that could be used.
+    /// Methods that could be used.
     pub available_methods: Vec<AvailableMethod>,
 }
 
-/// The kinds of method that this shop knows.
+/// Kinds of fulfillment method that the shop supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MethodKind {
-    /// Sent to an address.
+    /// The goods are sent to an address.
     Shipping,
-    /// Picked up at a place of the shop.
+    /// The goods are picked up at a place of the shop.
     Pickup,
 }
 
 impl MethodKind {
-    /// The name on the wire.
+    /// Returns the name used in JSON.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -37,85 +36,86 @@ impl MethodKind {
     }
 }
 
-/// A method in use.
+/// A fulfillment method in use.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Method {
-    /// The identifier, stable as long as the method is there.
+    /// Identifier, stable as long as the method exists.
     pub id: String,
-    /// Which kind.
+    /// Kind of the method.
     pub kind: MethodKind,
-    /// The lines it is for.
+    /// Identifiers of the lines that the method delivers.
     pub line_item_ids: Vec<String>,
-    /// Where to: addresses the platform stated or the shop has stored for the buyer, or places of the shop.
+    /// Possible destinations: addresses that the platform stated or that the shop has stored for the buyer, or pickup
+    /// places of the shop.
     pub destinations: Vec<Destination>,
-    /// The chosen destination.
+    /// Identifier of the chosen destination.
     pub selected_destination_id: Option<String>,
-    /// The groups in which the lines travel; empty as long as the destination is not known.
+    /// Groups in which the lines are delivered; empty as long as the destination is unknown.
     pub groups: Vec<Group>,
 }
 
-/// A destination.
+/// A destination of goods.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Destination {
-    /// The identifier.
+    /// Identifier of the destination.
     pub id: String,
-    /// The name, for a place of the shop; `None` for an address.
+    /// Name of a pickup place of the shop; `None` for an address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The address.
+    /// Postal address.
     pub address: PostalAddress,
-    /// Whether it is an address that the shop has stored for the buyer, not one that the platform stated.
+    /// `true` if the shop has stored the address for the buyer; `false` if the platform stated it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stored: bool,
 }
 
-/// Lines that travel together.
+/// Lines that are delivered together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Group {
-    /// The identifier, stable as long as the group is there.
+    /// Identifier, stable as long as the group exists.
     pub id: String,
-    /// The lines.
+    /// Identifiers of the lines.
     pub line_item_ids: Vec<String>,
-    /// What can be chosen, the best first.
+    /// Options to choose from, best first; the pricing engine puts the cheapest first.
     pub options: Vec<DeliveryOption>,
-    /// What is chosen.
+    /// Identifier of the chosen option.
     pub selected_option_id: Option<String>,
 }
 
-/// A way for a group to travel.
+/// A delivery option of a group.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeliveryOption {
-    /// The identifier.
+    /// Identifier of the option.
     pub id: String,
-    /// The name, which says enough on its own (rule FUL-04).
+    /// Name shown to the buyer, which distinguishes the option on its own (rule FUL-04).
     pub title: String,
-    /// More about it, never its name or price again.
+    /// Further information, which repeats neither name nor price.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Who carries it.
+    /// Name of the carrier.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub carrier: Option<String>,
-    /// When it arrives at the earliest.
+    /// Earliest time of arrival, UTC.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub earliest: Option<Timestamp>,
-    /// When it arrives at the latest.
+    /// Latest time of arrival, UTC.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latest: Option<Timestamp>,
-    /// What it costs: `subtotal`, `discount` where shipping is free or reduced, `total`.
+    /// Price of the option: `subtotal`, `discount` if it is free or reduced, `total`.
     pub totals: Vec<Total>,
 }
 
-/// A method that could be used.
+/// A fulfillment method that could be used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AvailableMethod {
-    /// Which kind.
+    /// Kind of the method.
     pub kind: MethodKind,
-    /// The lines it could be used for.
+    /// Identifiers of the lines that it could deliver.
     pub line_item_ids: Vec<String>,
-    /// When: `now`, or a time in RFC 3339.
+    /// Availability: `now`, or a time in RFC 3339.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fulfillable_on: Option<String>,
-    /// A sentence about it that stands alone.
+    /// A self-contained sentence that describes the method.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
 }

@@ -1,8 +1,8 @@
-//! The port behind which carts, checkouts, orders and answers under idempotency keys are kept.
+//! Port of the store that holds carts, checkouts, orders and the answers recorded under idempotency keys.
 //!
-//! Everything that one call changes is one [`Change`], committed as a whole together with the answer that is kept under
-//! the call's key: either both are there after a crash, or neither. Documents carry a version; a change that was made of
-//! an older version than the stored one is not committed, so that several processes can share one store.
+//! Everything that one call changes is one [`Change`], committed as a whole together with the answer that is recorded
+//! under the call's key: after a crash either both are stored or neither. Documents carry a version; a change that is
+//! based on an older version than the stored one is not committed, so that several processes can share one store.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -16,126 +16,127 @@ use crate::{cart::Cart, checkout::Checkout, order::Order, port::PortError};
 pub struct Stored<T> {
     /// The document.
     pub document: T,
-    /// Grows with every change; 0 for one that is not stored yet.
+    /// Version of the stored document, which grows with every change; 0 for a document that is not stored yet.
     pub version: u64,
 }
 
-/// What a call changes. Everything or nothing of it is committed.
+/// All changes of one call, committed as a whole or not at all.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Change {
-    /// A cart to store, with the version it was made of.
+    /// Cart to store, with the version that it is based on.
     pub cart: Option<Stored<Cart>>,
-    /// A checkout to store, with the version it was made of.
+    /// Checkout to store, with the version that it is based on.
     pub checkout: Option<Stored<Checkout>>,
-    /// An order to store, with the version it was made of.
+    /// Order to store, with the version that it is based on.
     pub order: Option<Stored<Order>>,
-    /// Goods that leave the stock or come back, by variant. Uncounted goods are left alone.
+    /// Stock movements by variant. Variants whose stock is not counted are ignored.
     pub stock: Vec<Movement>,
-    /// A mandate to keep, in place of an earlier one for the same checkout. It stays for as long as the checkout or its
+    /// Mandate to store; it replaces an earlier one for the same checkout and stays as long as the checkout or its
     /// order does.
     pub mandate: Option<Presented>,
 }
 
 impl Change {
-    /// Whether nothing changes.
+    /// Returns `true` if nothing changes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// Goods that leave the stock or come back.
+/// A change of the stock of one variant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Movement {
-    /// The identifier of the variant.
+    /// Identifier of the variant.
     pub variant: String,
-    /// How many: below zero for those that leave.
+    /// Change of the stock in pieces: negative for goods that leave it, positive for goods that come back.
     pub quantity: i64,
 }
 
-/// Whose key, and for what (rule IDM-04).
+/// Scope and text of an idempotency key (rule IDM-04).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Key {
-    /// The platform.
+    /// Identity of the platform that sent the key.
     pub owner: String,
-    /// The name of the operation.
+    /// Name of the operation.
     pub operation: &'static str,
-    /// The resource it acts on; empty for none.
+    /// Identifier of the resource that the operation acts on; empty if there is none.
     pub resource: String,
-    /// The key as sent.
+    /// Idempotency key as sent.
     pub key: String,
 }
 
-/// An answer that was given under a key, to be given again.
+/// An answer recorded under an idempotency key, to be replayed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
-    /// The SHA-256 of what was asked, in canonical form: another request under the same key is a mistake (rule IDM-03).
+    /// SHA-256 of the request in canonical form: a different request under the same key is an error (rule IDM-03).
     pub identity: [u8; 32],
-    /// The answer, as it was encoded; in the form of `ucp-service`.
+    /// Encoded answer, in the format of `ucp-service`.
     pub answer: String,
-    /// When it was given.
+    /// Time at which the answer was given, UTC.
     pub at: Timestamp,
 }
 
-/// How a commit ended.
+/// Result of a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Committed {
-    /// It is on disk.
+    /// Everything was committed and is on disk.
     Done,
-    /// Something changed since it was read, or there are not enough goods left: nothing was committed. Read again and
-    /// decide again.
+    /// Nothing was committed: a document changed since it was read, or the stock does not suffice. The caller reads and
+    /// decides again.
     Stale,
-    /// An answer was kept under the same key in the meantime: nothing was committed.
+    /// Nothing was committed: another answer has been recorded under the same key in the meantime.
     Kept(Kept),
 }
 
-/// Where carts, checkouts, orders and kept answers are.
+/// Store of carts, checkouts, orders and recorded answers.
 ///
-/// Reading and writing fail with [`Unavailable`](crate::Code::Unavailable) (rule IDM-05); whatever is read belongs to
-/// `owner`, and what belongs to others does not exist. Tokens alone open pages of their own: they come from outside, are
-/// compared and never interpreted or logged.
+/// Reading and writing fail with [`Unavailable`](crate::Code::Unavailable) (rule IDM-05). Documents are read for their
+/// `owner`; the documents of other owners do not exist. Page tokens alone open a document without its owner: they come
+/// from outside, are compared, and are never interpreted or logged.
 #[async_trait]
 pub trait Ledger: Send + Sync {
-    /// A cart.
+    /// Returns a cart of `owner`.
     async fn cart(&self, owner: &str, id: &str) -> Result<Option<Stored<Cart>>, PortError>;
 
-    /// A checkout.
+    /// Returns a checkout of `owner`.
     async fn checkout(&self, owner: &str, id: &str) -> Result<Option<Stored<Checkout>>, PortError>;
 
-    /// The newest checkout that was made of a cart.
+    /// Returns the newest checkout that was created from a cart.
     async fn checkout_of_cart(&self, owner: &str, cart: &str) -> Result<Option<Stored<Checkout>>, PortError>;
 
-    /// An order.
+    /// Returns an order of `owner`.
     async fn order(&self, owner: &str, id: &str) -> Result<Option<Stored<Order>>, PortError>;
 
-    /// The cart whose page a token opens, whoever it belongs to.
+    /// Returns the cart whose page a token opens, regardless of its owner.
     async fn cart_by_token(&self, token: &str) -> Result<Option<Stored<Cart>>, PortError>;
 
-    /// The checkout whose page a token opens, whoever it belongs to.
+    /// Returns the checkout whose page a token opens, regardless of its owner.
     async fn checkout_by_token(&self, token: &str) -> Result<Option<Stored<Checkout>>, PortError>;
 
-    /// The order whose page a token opens, whoever it belongs to.
+    /// Returns the order whose page a token opens, regardless of its owner.
     async fn order_by_token(&self, token: &str) -> Result<Option<Stored<Order>>, PortError>;
 
-    /// How many of each variant there are, in the order of `variants`; `None` for those that are not counted.
+    /// Returns the stock of each variant in pieces, in the order of `variants`; `None` for variants whose stock is not
+    /// counted.
     async fn stock(&self, variants: &[&str]) -> Result<Vec<Option<u64>>, PortError>;
 
-    /// The answer kept under a key, if there is one that is not too old.
+    /// Returns the answer recorded under a key, unless it has expired.
     async fn kept(&self, key: &Key) -> Result<Option<Kept>, PortError>;
 
-    /// Commits a change, and the answer to keep with it. Returns once both are on disk.
+    /// Commits a change and the answer to record with it. Returns once both are on disk.
     async fn commit(&self, change: Change, keep: Option<(Key, Kept)>) -> Result<Committed, PortError>;
 
-    /// Notes that a shop behind another API has made a cart which no document names yet. Returns once that is on disk. A
-    /// commit of a document that names the cart removes the note with it.
+    /// Records a cart that was created at the shop behind another API and that no document names yet. Returns once the
+    /// record is on disk. Committing a document that names the cart removes the record.
     async fn note_remote_cart(&self, cart: &RemoteCartRef, at: Timestamp) -> Result<(), PortError>;
 
-    /// Carts that were noted before a time and that no document names, the oldest first; at most `limit`.
+    /// Returns carts that were recorded before a time and that no document names, oldest first, at most `limit`.
     async fn orphaned_remote_carts(&self, before: Timestamp, limit: usize) -> Result<Vec<RemoteCartRef>, PortError>;
 
-    /// Removes the note of a cart that the shop has given up.
+    /// Removes the record of a cart that was abandoned at the shop.
     async fn forget_remote_cart(&self, cart: &RemoteCartRef) -> Result<(), PortError>;
 
-    /// Checkouts with a payment attempt whose end is not known, begun before a time; at most `limit`.
+    /// Returns checkouts with a payment attempt begun before a time whose result is unknown, at most `limit`.
     async fn unsettled(&self, before: Timestamp, limit: usize) -> Result<Vec<Stored<Checkout>>, PortError>;
 }

@@ -5,41 +5,41 @@ use serde::{Deserialize, Serialize};
 use super::totals::Total;
 use crate::money::Amount;
 
-/// The largest quantity of one line.
+/// Maximum quantity of one line.
 pub const MAX_QUANTITY: u64 = 1_000_000;
 
 /// A line of a cart, a checkout or an order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LineItem {
-    /// The identifier, stable as long as the line is there.
+    /// Identifier, stable as long as the line exists.
     pub id: String,
-    /// What it is.
+    /// Variant that is bought.
     pub item: Item,
-    /// How many, at least one and at most [`MAX_QUANTITY`].
+    /// Quantity, 1 to [`MAX_QUANTITY`].
     pub quantity: u64,
-    /// What the line costs: `subtotal`, `items_discount` where one applies, `total`.
+    /// Price of the line: `subtotal`, `items_discount` if a discount applies, `total`.
     pub totals: Vec<Total>,
-    /// The line this one belongs to.
+    /// Identifier of the line that this one belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_id: Option<String>,
 }
 
-/// What a line is about, as the shop knew it when the line was priced.
+/// Snapshot of the variant of a line, taken when the line was priced.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Item {
-    /// The identifier of the variant.
+    /// Identifier of the variant.
     pub id: String,
-    /// The name shown to the buyer.
+    /// Name shown to the buyer.
     pub title: String,
-    /// What one of it costs, in minor units of the currency of the cart or checkout.
+    /// Unit price in minor units of the currency of the cart or checkout.
     pub price: Amount,
-    /// A picture.
+    /// URL of a picture.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image_url: Option<String>,
-    /// Whether it has to be shipped or picked up.
+    /// `true` if the item has to be shipped or picked up; `false` for digital goods.
     #[serde(default = "yes")]
     pub needs_fulfillment: bool,
-    /// What one of it weighs, in grams; 0 where unknown.
+    /// Weight of one piece in grams; 0 if unknown.
     #[serde(default)]
     pub weight_grams: u64,
 }

@@ -1,7 +1,7 @@
 //! Mandates: proofs that the buyer agreed to exactly these terms (UCP *AP2 Mandates*; rules AP2-01 to AP2-06).
 //!
-//! What a mandate looks like, and who signed it with which keys, is a matter of those who identify platforms. The core
-//! decides when one is asked for: as soon as the extension was negotiated once in the life of a checkout, and then for good.
+//! Format, signatures and keys of mandates are checked behind the port [`Notary`](super::notary::Notary). The core
+//! decides when a mandate is required: once the extension was negotiated for a checkout, for the rest of its life.
 
 use std::fmt;
 
@@ -11,21 +11,21 @@ use serde_json::Value;
 
 use crate::message::{Message, Severity};
 
-/// Where a mandate stands in a request.
+/// JSONPath of the mandate in a request.
 const PLACE: &str = "$.ap2.checkout_mandate";
 
-/// A mandate as it came: opaque, and never printed, because it tells who buys what.
+/// A mandate as received. It is opaque, and never printed because it says who buys what.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Mandate(String);
 
 impl Mandate {
-    /// The mandate of this text.
+    /// Wraps the text of a mandate.
     #[must_use]
     pub const fn new(text: String) -> Self {
         Self(text)
     }
 
-    /// The text, for whoever verifies it.
+    /// Returns the text, for verification and storage.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
@@ -38,33 +38,35 @@ impl fmt::Debug for Mandate {
     }
 }
 
-/// What is kept of a mandate that was verified, as it is kept.
+/// Stored result of the verification of a mandate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Evidence {
-    /// The digest of the mandate, by which receipts refer to it.
+    /// Digest of the mandate, by which receipts refer to it.
     pub reference: String,
-    /// The platform's key that signed it.
+    /// Identifier of the platform's key that signed the mandate.
     pub kid: String,
-    /// That key, as the platform published it then: a public JSON Web Key. `null` in what was kept before there was this.
+    /// Public JSON Web Key of that key, as the platform published it then; `null` in evidence stored earlier,
+    /// before this member existed.
     #[serde(default)]
     pub key: Value,
-    /// When it was verified.
+    /// Time of the verification, UTC.
     pub verified_at: Timestamp,
-    /// Whether the mandate itself is kept beside the order.
+    /// `true` if the mandate itself is stored beside the order.
     #[serde(default)]
     pub kept: bool,
 }
 
-/// A mandate that was verified, as it was presented: what a dispute is settled by.
+/// A verified mandate as presented, kept to settle disputes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Presented {
-    /// The checkout it was presented for.
+    /// Identifier of the checkout that it was presented for.
     pub checkout_id: String,
-    /// The mandate.
+    /// Text of the mandate.
     pub mandate: Mandate,
 }
 
-/// Why a checkout is not completed: a code of the extension, and a text for people.
+/// Returns the error message for a rejected or missing mandate: `code` is defined by the extension, `content` is for
+/// people.
 #[must_use]
 pub fn refused(code: &str, content: impl Into<String>) -> Message {
     Message::error(code, content, Severity::Recoverable).at(PLACE)

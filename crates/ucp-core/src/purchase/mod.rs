@@ -1,25 +1,24 @@
-//! What carts, checkouts and orders are made of (UCP *Cart*, *Checkout*, *Order* and the extensions of checkout).
+//! Building blocks of carts, checkouts and orders (UCP *Cart*, *Checkout*, *Order* and the extensions of checkout).
 //!
 //! | module | holds |
 //! | :-- | :-- |
-//! | [`draft`] | what a platform states: line items, buyer, codes, destinations, instruments |
-//! | [`line_item`] | what is bought |
-//! | [`totals`] | what it costs, by construction the sum of its parts |
-//! | [`buyer`] | who buys, and where to |
-//! | [`terms`] | on what terms the shop sells: taxes, fees, discounts, deliveries, links, lifetimes |
-//! | [`pricing`] | the engine: what a draft costs on these terms |
-//! | [`quote`] | what that engine is given and gives back |
-//! | [`discount`], [`fulfillment`] | what takes something off, and how goods reach the buyer |
-//! | [`payment`] | instruments, credentials, and the port behind which money moves |
-//! | [`approval`] | what a buyer has approved in person |
-//! | [`mandate`], [`notary`] | proofs of what a buyer agreed to, and the port behind which they are verified |
-//! | [`caller`] | whose cart it is, and what was negotiated with its platform |
+//! | [`draft`] | the platform's statement: line items, buyer, codes, destinations, instruments |
+//! | [`line_item`] | line items |
+//! | [`totals`] | totals, by construction the sum of their parts |
+//! | [`buyer`] | buyer, consent and postal addresses |
+//! | [`terms`] | the shop's terms: taxes, fees, discounts, deliveries, links, lifetimes |
+//! | [`pricing`] | the pricing engine, which prices a draft on the shop's terms |
+//! | [`quote`] | input and output of that engine |
+//! | [`discount`], [`fulfillment`] | discounts in effect, and delivery of the goods |
+//! | [`payment`] | instruments, credentials, and the port of payment handlers |
+//! | [`approval`] | approvals that a buyer gave in person |
+//! | [`mandate`], [`notary`] | proofs of the buyer's agreement, and the port that verifies them |
+//! | [`caller`] | the calling platform, and the capabilities negotiated with it |
 //! | [`desk`] | the ports and terms that the operations of an embedded shop share |
-//! | [`remote_cart`], [`remote_cart_ref`] | the port of a shop behind another API that prices, and its names for what is ours |
-//! | [`ledger`] | the port behind which carts, checkouts and orders are kept |
+//! | [`remote_cart`], [`remote_cart_ref`] | the port of carts at a shop behind another API, and their references |
+//! | [`ledger`] | the port of the store of carts, checkouts and orders |
 //!
-//! Amounts are integer minor units. Whatever is stated by a platform is a wish; prices, titles, totals and states are the
-//! shop's.
+//! Amounts are integer minor units. A platform only states wishes; prices, titles, totals and states are the shop's.
 
 pub mod approval;
 pub mod buyer;

@@ -1,4 +1,4 @@
-//! The port behind which mandates are verified.
+//! Port of mandate verification.
 
 use std::fmt;
 
@@ -9,17 +9,18 @@ use serde_json::Value;
 use super::mandate::{Evidence, Mandate};
 use crate::{checkout::View, message::Message};
 
-/// Who can tell whether a mandate is good: knows the platform's keys, the shop's own, and how checkouts are written for
-/// this platform.
+/// Verifier of mandates: an implementation knows the platform's keys, the shop's keys, and how checkouts are written
+/// for this platform.
 #[async_trait]
 pub trait Notary: fmt::Debug + Send + Sync {
-    /// Whether a mandate proves, at this time, that the buyer agreed to the checkout as it would be answered now.
+    /// Verifies that a mandate proves, at time `now`, that the buyer agreed to the checkout as it would be answered
+    /// now.
     ///
     /// # Errors
-    /// Why it does not, as [`refused`](super::mandate::refused) says it.
+    /// The reason of the rejection, as an error message made by [`refused`](super::mandate::refused).
     async fn verify(&self, mandate: Option<&Mandate>, checkout: View, now: Timestamp) -> Result<Evidence, Message>;
 
-    /// The platform's keys, as far as they are known: public JSON Web Keys. For a shop that verifies mandates itself.
+    /// Returns the known public keys of the platform as JSON Web Keys, for a shop that verifies mandates itself.
     fn platform_keys(&self) -> Vec<Value> {
         Vec::new()
     }

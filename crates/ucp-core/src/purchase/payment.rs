@@ -1,8 +1,8 @@
-//! Instruments, credentials, and the port behind which money moves (UCP *Payment Handlers*; rules PAY-01 to PAY-08).
+//! Instruments, credentials, and the port of payment handlers (UCP *Payment Handlers*; rules PAY-01 to PAY-08).
 //!
-//! A credential is used once: it goes from the request to the handler and is dropped. It has a type that neither prints
-//! nor serialises. What is kept of a payment is an [`Attempt`]: enough to ask what became of it, never enough to make it
-//! again.
+//! A credential is used once: it goes from the request to the handler and is dropped. Its type neither prints nor
+//! serializes it. The stored record of a payment is an [`Attempt`]: enough to ask for its result, never enough to
+//! repeat it.
 
 use std::{fmt, sync::Arc};
 
@@ -20,40 +20,40 @@ use crate::{
 /// A payment instrument without its credential.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Instrument {
-    /// The platform's identifier for it.
+    /// Identifier assigned by the platform.
     pub id: String,
-    /// The handler that takes it.
+    /// Identifier of the payment handler that accepts it.
     pub handler_id: String,
-    /// `card` or another.
+    /// Type of the instrument, such as `card`.
     pub kind: String,
-    /// Whether it is the chosen one.
+    /// `true` if the platform chose this instrument.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selected: Option<bool>,
     /// The billing address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub billing_address: Option<PostalAddress>,
-    /// What may be shown of it (brand, last digits), as it came.
+    /// Displayable details such as brand and last digits, as received.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub display: Option<Map<String, Value>>,
 }
 
-/// What pays: used once, never stored, logged or given back (rule PAY-01). It has no serialised form, and prints as its
-/// type only.
+/// Payment credential: used once, never stored, logged or returned (rule PAY-01). It has no serialized form, and
+/// `Debug` prints its type only.
 #[derive(Clone)]
 pub struct Credential {
-    /// `token`, `card` or another.
+    /// Type of the credential, such as `token` or `card`.
     pub kind: String,
     members: Arc<Map<String, Value>>,
 }
 
 impl Credential {
-    /// The credential of these members, `type` among them.
+    /// Creates a credential from its members, including `type`.
     #[must_use]
     pub fn new(kind: String, members: Map<String, Value>) -> Self {
         Self { kind, members: Arc::new(members) }
     }
 
-    /// Everything in it, for the handler that uses it up.
+    /// Returns all members, for the handler that uses the credential up.
     #[must_use]
     pub fn reveal(&self) -> &Map<String, Value> {
         &self.members
@@ -66,108 +66,109 @@ impl fmt::Debug for Credential {
     }
 }
 
-/// An instrument as it is submitted for paying.
+/// An instrument as submitted for payment.
 #[derive(Clone, Debug)]
 pub struct Tender {
-    /// The instrument.
+    /// Payment instrument.
     pub instrument: Instrument,
-    /// What pays, if the platform sent it.
+    /// Credential, if the platform sent one.
     pub credential: Option<Credential>,
 }
 
-/// What a shop says about a payment handler it takes.
+/// A shop's declaration of a payment handler.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Declaration {
-    /// The reverse-domain name of its kind, under which profiles list it.
+    /// Reverse-domain name of the kind of handler, under which profiles list it.
     pub name: String,
-    /// Which one of its kind; what `handler_id` names.
+    /// Identifier of this handler among those of its kind, to which `handler_id` refers.
     pub id: String,
-    /// The version of its specification, a date.
+    /// Version of the handler's specification, a date.
     pub version: String,
-    /// Where its specification is.
+    /// URL of the specification.
     pub spec: String,
-    /// Where the schema of its configuration is.
+    /// URL of the schema of the handler's configuration.
     pub schema: String,
-    /// The kinds of instruments it takes, such as `card`, at least one.
+    /// Types of instruments that the handler accepts, such as `card`; at least one.
     pub instruments: Vec<String>,
-    /// What platforms need to know to use it. Public.
+    /// Public configuration that platforms need to use the handler.
     pub config: Map<String, Value>,
 }
 
-/// A try to pay for a checkout, as it is kept: written before the processor hears of it.
+/// A payment attempt, stored before the processor is called.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Attempt {
-    /// The name of this try, random; the processor's idempotency key.
+    /// Random identifier of the attempt, used as the processor's idempotency key.
     pub id: String,
-    /// The handler that carries it out.
+    /// Identifier of the handler that carries the attempt out.
     pub handler_id: String,
-    /// The checkout it is for.
+    /// Identifier of the checkout to pay for.
     pub checkout_id: String,
-    /// How much, in minor units.
+    /// Amount in minor units of `currency`.
     pub amount: Amount,
-    /// In which currency.
+    /// Currency of the amount.
     pub currency: Currency,
-    /// When it was written down.
+    /// Time at which the attempt was stored, UTC.
     pub begun_at: Timestamp,
-    /// What the handler wants to remember of it; nothing of the credential that could pay.
+    /// Data that the handler needs to inquire about the attempt; nothing of the credential that could pay.
     pub memo: Value,
 }
 
-/// What became of a try to pay.
+/// Result of a payment attempt.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Settlement {
-    /// The money is captured.
+    /// The payment was captured.
     Captured {
-        /// The processor's name for the payment.
+        /// Reference of the payment at the processor.
         reference: String,
     },
-    /// The payment was refused. No money moved, and none will.
+    /// The payment was declined. No money moved, and none will.
     Declined {
-        /// Why, for the buyer.
+        /// Reason, for the buyer.
         reason: String,
     },
-    /// The buyer has to prove something to the processor first (rule CHK-14). No money moved, and none will for this try.
+    /// The processor requires an authentication of the buyer first (rule CHK-14). No money moved, and none will for
+    /// this attempt.
     Challenged {
-        /// Why, for the buyer.
+        /// Reason, for the buyer.
         reason: String,
     },
-    /// Nobody knows yet: the processor did not answer, or is still at it. It has to be asked again.
+    /// The result is unknown: the processor did not answer, or is still working. It has to be asked again.
     Unknown,
-    /// The processor never heard of it. Only ever the answer to a question.
+    /// The processor does not know the attempt. Only [`inquire`](Handler::inquire) returns this.
     Absent,
 }
 
-/// Where money moves: one handler that the shop takes.
+/// A payment handler that the shop accepts.
 #[async_trait]
 pub trait Handler: Send + Sync {
-    /// What the shop says about it.
+    /// Returns the shop's declaration of the handler.
     fn declaration(&self) -> &Declaration;
 
-    /// Looks at what is submitted before anything is written, and says what to remember of it.
+    /// Checks what is submitted before anything is stored, and returns the data to store in [`Attempt::memo`].
     ///
     /// # Errors
-    /// Why this cannot pay, as an error message about the instrument. A path in it begins with `$.payment.instruments[0]`,
-    /// wherever the instrument stands.
+    /// The reason why this cannot pay, as an error message about the instrument. A path in it begins with
+    /// `$.payment.instruments[0]`, wherever the instrument stands in the request.
     fn prepare(&self, tender: &Tender) -> Result<Value, Message>;
 
-    /// How long after [`Attempt::begun_at`] nothing is on its way to the processor any more, whatever happened. An attempt
-    /// that the processor does not know by then was lost on the way.
+    /// Returns the time after [`Attempt::begun_at`] from which no request of the attempt can reach the processor any
+    /// more. An attempt that the processor does not know by then was lost on the way.
     fn deadline(&self) -> std::time::Duration;
 
-    /// Authorises and captures. Called at most once per attempt.
+    /// Authorizes and captures the payment. Called at most once per attempt.
     async fn pay(&self, attempt: &Attempt, tender: &Tender) -> Settlement;
 
-    /// Asks what became of an attempt; never moves money that was not authorised before. An authorisation that was not
-    /// captured yet may be captured.
+    /// Asks for the result of an attempt. Never starts a new payment, but may capture one that was authorized and not
+    /// captured.
     async fn inquire(&self, attempt: &Attempt) -> Settlement;
 
-    /// What a buyer pays with who has just confirmed on the shop's own page to pay; `None` for handlers that need more than
-    /// that page has.
+    /// Returns the tender of a buyer who has just confirmed the payment on the shop's own page; `None` for handlers
+    /// that need more than that page has.
     fn confirmed_in_person(&self) -> Option<Tender> {
         None
     }
 
-    /// Makes sure that an attempt the processor does not know will not count either when it arrives late. Whether the
+    /// Makes sure that an attempt unknown to the processor has no effect if it arrives late. Returns `true` if the
     /// processor agreed.
     async fn forget(&self, attempt: &Attempt) -> bool;
 }

@@ -1,4 +1,4 @@
-//! What the engine of [pricing](super::pricing) is given and gives back.
+//! Input and output of the [pricing](super::pricing) engine.
 
 use jiff::Timestamp;
 
@@ -8,81 +8,82 @@ use crate::{
     money::{Amount, Currency},
 };
 
-/// What a draft is priced for.
+/// Purpose for which a draft is priced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// An estimate: no fulfillment, taxes only where the country is known.
+    /// An estimate for a cart: no fulfillment, taxes only if the country is known.
     Cart,
-    /// A purchase.
+    /// A purchase by a checkout.
     Checkout,
 }
 
-/// What the shop knows about the goods of a draft.
+/// Facts about the goods of a draft, as the shop knows them.
 #[derive(Clone, Debug)]
 pub struct Facts {
-    /// The currency every good below is priced in.
+    /// Currency of all prices in `goods`.
     pub currency: Currency,
-    /// The shop's own currency, in which its terms state plain amounts.
+    /// Currency of the shop, in which its terms state plain amounts.
     pub own_currency: Currency,
-    /// For each line of the draft, what it names; `None` where it names nothing that can be bought.
+    /// Goods by line of the draft; `None` for a line that names nothing for sale.
     pub goods: Vec<Option<Good>>,
-    /// The time.
+    /// Current time, UTC.
     pub now: Timestamp,
 }
 
-/// A variant, as far as buying it is concerned.
+/// The members of a variant that matter for buying it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Good {
-    /// The identifier of the variant.
+    /// Identifier of the variant.
     pub id: String,
-    /// The identifier of its product.
+    /// Identifier of its product.
     pub product_id: String,
-    /// The name shown to the buyer: that of the product, and of the variant where it has several.
+    /// Name shown to the buyer: that of the product, followed by that of the variant if the product has several.
     pub title: String,
-    /// What one of it costs, in minor units.
+    /// Unit price in minor units.
     pub price: Amount,
-    /// A picture.
+    /// URL of a picture.
     pub image_url: Option<String>,
-    /// Whether it can be bought at all.
+    /// `true` if the variant can be bought at all.
     pub available: bool,
-    /// How many there are; `None` when they are not counted.
+    /// Stock in pieces; `None` if it is not counted.
     pub stock: Option<u64>,
-    /// What one of it weighs, in grams; 0 where unknown.
+    /// Weight of one piece in grams; 0 if unknown.
     pub weight_grams: u64,
-    /// Whether it has to be shipped or picked up.
+    /// `true` if the variant has to be shipped or picked up.
     pub needs_fulfillment: bool,
 }
 
-/// What was answered before, so that identifiers stay the same (trap T-48).
+/// Parts of the previous answer from which identifiers are kept stable (trap T-48).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Previous {
-    /// The lines.
+    /// Previous line items.
     pub line_items: Vec<LineItem>,
-    /// How the goods reach the buyer.
+    /// Previous delivery.
     pub fulfillment: Option<Fulfillment>,
-    /// How many lines there ever were: the source of new identifiers.
+    /// Number of line identifiers assigned so far: the source of new identifiers.
     pub lines_ever: u64,
 }
 
-/// What a draft costs.
+/// Price of a draft.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Quote {
-    /// In which currency.
+    /// Currency of all amounts.
     pub currency: Currency,
-    /// The lines that can be bought, priced. Quantities are cut to what there is, with a warning (rule CHK-13).
+    /// Priced lines. Quantities are reduced to the stock, with a warning (rule CHK-13).
     pub line_items: Vec<LineItem>,
-    /// How many lines there ever were, these included.
+    /// Number of line identifiers assigned so far, including those of this quote.
     pub lines_ever: u64,
-    /// What it costs altogether.
+    /// Totals of the whole draft.
     pub totals: Vec<Total>,
-    /// The discounts, when the extension was negotiated.
+    /// Discounts; `None` if the extension was not negotiated.
     pub discounts: Option<Discounts>,
-    /// How the goods reach the buyer, when the extension was negotiated and there is something to deliver.
+    /// Delivery; `None` for a cart, if nothing needs delivery, or if delivery has to be arranged on the shop's pages.
     pub fulfillment: Option<Fulfillment>,
-    /// Whether everything that has to be delivered has a destination and a chosen option.
+    /// `true` if everything that needs delivery has a destination and a chosen option.
     pub deliverable: bool,
-    /// All that is wrong or worth knowing, with paths into the answer. An error keeps the checkout from being completed.
+    /// Errors, warnings and information, with paths into the answer. An error prevents completion of the checkout.
     pub messages: Vec<Message>,
-    /// Why the buyer has to look at it in person, once nothing else keeps it from being completed. Nothing for carts.
+    /// Reasons for which the buyer has to review the purchase in person once nothing else prevents its completion;
+    /// empty for carts.
     pub reviews: Vec<Message>,
 }

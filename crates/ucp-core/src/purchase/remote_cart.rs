@@ -1,8 +1,8 @@
-//! The port of carts at a shop behind another API, which prices what is to be bought and takes the money on its own pages.
+//! Port of carts at a shop behind another API, which prices drafts and takes the payment on its own pages.
 //!
-//! The desk keeps what the platform stated, whose it is and what was answered; the adapter brings the shop's cart to what was
-//! stated ([`sync`](RemoteCart::sync)) and says what is in it then. What it says is believed about money and stock, and about
-//! nothing else: who may see a cart, and when it is over, is for the desk to decide.
+//! The [`Desk`](super::desk::Desk) keeps the draft, its owner and the last answer; the adapter brings the shop's cart
+//! to the draft ([`sync`](RemoteCart::sync)) and reports what the cart contains then. The shop decides about money and
+//! stock only: access to a cart and its expiry are decided by the desk.
 
 use async_trait::async_trait;
 
@@ -19,54 +19,55 @@ use crate::port::{PortError, SalesCapabilities};
 /// [`sync`](Self::sync) and [`abandon`](Self::abandon) write at the shop; [`fetch`](Self::fetch) reads.
 #[async_trait]
 pub trait RemoteCart: Send + Sync {
-    /// What can be bought there, and how far.
+    /// Returns the sales operations that the shop supports.
     fn capabilities(&self) -> SalesCapabilities;
 
-    /// Brings the shop's cart to what is stated, or makes one, and says what it costs. Whatever became of it, the answer
-    /// tells what is there: a change that was made by half is not an error, but something to be said about what is there.
+    /// Brings the shop's cart to the draft, creating the cart if there is none, and returns its price. The answer
+    /// describes the shop's cart as it is: a partially applied change is not an error but is reported in the messages
+    /// of the quote.
     ///
-    /// `None` when the shop no longer has what it had for a checkout: the buyer has paid there, or it was given up. A checkout
-    /// is over then, and another one is never begun in its place, which could be paid for a second time.
+    /// Returns `None` if the shop no longer has the cart of a checkout: the buyer has paid there, or the shop discarded
+    /// it. The checkout is over then and never gets another cart, which could be paid a second time.
     ///
     /// # Errors
-    /// [`Unavailable`](crate::Code::Unavailable) when nobody knows what is there.
+    /// [`Unavailable`](crate::Code::Unavailable) if the state of the shop's cart is unknown.
     async fn sync(&self, request: PriceRequest<'_>) -> Result<Option<PriceQuote>, PortError>;
 
-    /// What is in the shop's cart now; `None` when the shop has no such cart any more.
+    /// Returns the current content of the shop's cart; `None` if the shop has no such cart any more.
     ///
     /// # Errors
-    /// [`Unavailable`](crate::Code::Unavailable) when the shop cannot be asked.
+    /// [`Unavailable`](crate::Code::Unavailable) if the shop cannot be reached.
     async fn fetch(&self, request: PriceRequest<'_>) -> Result<Option<PriceQuote>, PortError>;
 
-    /// Empties a cart and removes what the shop knows of the buyer in it. One that is gone is abandoned already.
+    /// Empties a cart and removes the buyer's data from it. A cart that no longer exists counts as abandoned.
     ///
     /// # Errors
-    /// [`Unavailable`](crate::Code::Unavailable) when the shop cannot be told.
+    /// [`Unavailable`](crate::Code::Unavailable) if the shop cannot be reached.
     async fn abandon(&self, cart: &RemoteCartRef, visitor: &Visitor) -> Result<(), PortError>;
 }
 
-/// What is to be priced.
+/// A request to price a draft.
 #[derive(Clone, Copy, Debug)]
 pub struct PriceRequest<'a> {
-    /// What for.
+    /// Purpose of the price: an estimate or a purchase.
     pub purpose: Purpose,
-    /// What the platform states, without what was not negotiated.
+    /// Draft, without the parts of extensions that were not negotiated.
     pub draft: &'a Draft,
-    /// Who asks.
+    /// Calling platform and its buyer.
     pub caller: &'a Caller,
-    /// What was answered before.
+    /// Previous answer, the source of stable identifiers.
     pub previous: &'a Previous,
-    /// What the shop holds for it already.
+    /// Cart that the shop already holds for the draft.
     pub remote_cart: Option<&'a RemoteCartRef>,
 }
 
-/// What something costs, and what is known of the goods.
+/// Price of a draft, and the state of the goods.
 #[derive(Clone, Debug)]
 pub struct PriceQuote {
-    /// What it costs.
+    /// Price.
     pub quote: Quote,
-    /// Whether anything of it can be bought at all.
+    /// `true` if at least one of the goods can be bought.
     pub purchasable: bool,
-    /// What a shop behind another API holds for it.
+    /// Cart that a shop behind another API holds for the draft.
     pub remote_cart: Option<RemoteCartRef>,
 }

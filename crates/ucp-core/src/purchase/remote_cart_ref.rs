@@ -1,19 +1,19 @@
-//! The name that a shop behind another API has for a cart of ours.
+//! Reference to a cart at a shop behind another API.
 
 use std::{collections::BTreeMap, fmt};
 
 use serde::{Deserialize, Serialize};
 
-/// What a shop behind another API holds for a cart or a checkout. Whoever knows its name there can open it: it is kept, and
-/// neither shown nor printed.
+/// Reference to the cart that a shop behind another API holds for a cart or a checkout. Anybody who knows the reference
+/// can open that cart: it is stored, but neither returned to platforms nor printed.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RemoteCartRef {
-    /// What the shop calls it.
+    /// Identifier of the cart at the shop.
     pub reference: String,
-    /// What the shop calls its lines, by their identifiers here.
+    /// Identifiers of the lines at the shop, by line identifier of the gateway.
     pub lines: BTreeMap<String, String>,
-    /// Where the buyer can go on.
+    /// URL of the shop's page on which the buyer can continue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub continue_url: Option<String>,
 }

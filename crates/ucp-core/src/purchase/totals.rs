@@ -1,34 +1,34 @@
-//! What something costs, and of what that is the sum (UCP *Totals*; rules TOT-01 to TOT-06).
+//! Totals: lists of charges and discounts with their sum (UCP *Totals*; rules TOT-01 to TOT-06).
 //!
-//! Totals are made by [`Totals`], which adds its entries in `i128` and appends the one `total`: a list that does not add
-//! up cannot be made. Amounts are signed here; discounts are negative.
+//! [`Totals`] adds its entries in `i128` and appends the one `total`: a list that does not add up cannot be built.
+//! Amounts are signed here; discounts are negative.
 
 use serde::{Deserialize, Serialize};
 
 use crate::money::MAX_AMOUNT;
 
-/// What an entry of a list of totals is about.
+/// Kind of an entry of a list of totals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TotalKind {
-    /// The lines, before anything else.
+    /// Sum of the lines before discounts, charges and taxes.
     Subtotal,
-    /// Discounts on lines; below zero.
+    /// Discounts on lines; negative.
     ItemsDiscount,
-    /// Discounts on the whole; below zero.
+    /// Discounts on the whole order; negative.
     Discount,
-    /// Shipping or pickup.
+    /// Charge for shipping or pickup.
     Fulfillment,
-    /// Taxes that prices do not include.
+    /// Taxes that are not included in prices.
     Tax,
-    /// Fees.
+    /// Fee.
     Fee,
-    /// The sum.
+    /// Sum of all other entries.
     Total,
 }
 
 impl TotalKind {
-    /// The name on the wire.
+    /// Returns the name used in JSON.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -46,21 +46,21 @@ impl TotalKind {
 /// An entry of a list of totals.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Total {
-    /// What it is about.
+    /// Kind of the entry.
     pub kind: TotalKind,
-    /// A text to show for it.
+    /// Label shown to the buyer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub display_text: Option<String>,
-    /// Minor units; below zero for discounts, zero or more for everything else.
+    /// Amount in minor units; negative for discounts, 0 or more for all other kinds.
     pub amount: i64,
 }
 
-/// A sum beyond [`MAX_AMOUNT`], which no reader of JSON keeps exact.
+/// Error for an amount beyond [`MAX_AMOUNT`], which JSON readers do not keep exact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the sum is larger than {MAX_AMOUNT} minor units")]
 pub struct TooLarge;
 
-/// A list of totals under construction.
+/// Builder of a list of totals.
 #[derive(Clone, Debug, Default)]
 pub struct Totals {
     entries: Vec<Total>,
@@ -68,20 +68,20 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// A list that starts with the subtotal.
+    /// Starts a list with its subtotal.
     ///
     /// # Errors
-    /// [`TooLarge`].
+    /// [`TooLarge`] if the amount exceeds [`MAX_AMOUNT`].
     pub fn of(subtotal: i128) -> Result<Self, TooLarge> {
         let mut totals = Self::default();
         totals.push(TotalKind::Subtotal, None, subtotal)?;
         Ok(totals)
     }
 
-    /// Adds an entry. Nothing is added for a discount of nothing, which UCP does not allow (trap T-36).
+    /// Adds an entry. A discount of 0 is left out, because UCP does not allow it (trap T-36).
     ///
     /// # Errors
-    /// [`TooLarge`].
+    /// [`TooLarge`] if the amount exceeds [`MAX_AMOUNT`].
     pub fn push(&mut self, kind: TotalKind, display_text: Option<String>, amount: i128) -> Result<(), TooLarge> {
         let discount = matches!(kind, TotalKind::ItemsDiscount | TotalKind::Discount);
         if discount && amount == 0 {
@@ -93,16 +93,16 @@ impl Totals {
         Ok(())
     }
 
-    /// The sum so far.
+    /// Returns the sum of the entries so far.
     #[must_use]
     pub const fn sum(&self) -> i128 {
         self.sum
     }
 
-    /// The list, ended by its sum.
+    /// Appends the entry `total` and returns the list.
     ///
     /// # Errors
-    /// [`TooLarge`].
+    /// [`TooLarge`] if the sum exceeds [`MAX_AMOUNT`].
     pub fn finish(mut self) -> Result<Vec<Total>, TooLarge> {
         let amount = representable(self.sum)?;
         self.entries.push(Total { kind: TotalKind::Total, display_text: None, amount });
@@ -114,7 +114,7 @@ fn representable(amount: i128) -> Result<i64, TooLarge> {
     i64::try_from(amount).ok().filter(|amount| amount.unsigned_abs() <= MAX_AMOUNT.unsigned_abs()).ok_or(TooLarge)
 }
 
-/// The amount of the entry of a kind that a list has once; 0 where it has none.
+/// Returns the sum of the entries of a kind; 0 if there is none.
 #[must_use]
 pub fn amount_of(totals: &[Total], kind: TotalKind) -> i64 {
     totals.iter().filter(|total| total.kind == kind).map(|total| total.amount).sum()

@@ -1,4 +1,4 @@
-//! The methods of a draft: which lines they are for, where they go, and what is missing.
+//! Fulfillment methods of a draft: their lines and destinations, and what is missing.
 
 use super::{
     destination::{self, Choice},
@@ -21,7 +21,7 @@ use crate::{
     },
 };
 
-/// What a delivery is worked out from.
+/// Input of the calculation of a delivery.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scene<'a> {
     pub(crate) draft: &'a Draft,
@@ -29,40 +29,39 @@ pub(crate) struct Scene<'a> {
     pub(crate) terms: &'a Terms,
     pub(crate) caller: &'a Caller,
     pub(crate) previous: &'a Previous,
-    /// The lines of the purchase.
     pub(crate) lines: &'a Lines<'a>,
-    /// What is left of each of them after all discounts.
+    /// Price of each line after all discounts, in minor units.
     pub(crate) left: &'a [i128],
 }
 
-/// How a purchase is delivered.
+/// Delivery of a purchase.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Delivery {
-    /// What is shown of it.
+    /// Delivery as shown to the platform.
     pub(crate) fulfillment: Option<Fulfillment>,
-    /// Whether everything that has to be delivered has a destination and a chosen option.
+    /// `true` if everything that needs delivery has a destination and a chosen option.
     pub(crate) deliverable: bool,
-    /// What the chosen options cost.
+    /// Charges for the chosen options, by method.
     pub(crate) charges: Vec<Charge>,
-    /// Where each line goes, as far as that is known.
+    /// Place of delivery by line, if known.
     pub(crate) places: Vec<Option<Place>>,
 }
 
-/// What the chosen options of a method cost.
+/// Charge for the chosen options of a method.
 #[derive(Clone, Debug)]
 pub(crate) struct Charge {
-    /// Which kind of method.
     pub(crate) kind: MethodKind,
-    /// How much.
+    /// Amount in minor units.
     pub(crate) amount: i128,
-    /// Where it goes.
+    /// Place of delivery.
     pub(crate) place: Option<Place>,
 }
 
-/// How a purchase is delivered; says what is missing for it.
+/// Works out the delivery of a purchase, and adds an error message for everything that is missing.
 ///
 /// # Errors
-/// A method, group or line that does not exist.
+/// [`InvalidRequest`](crate::Code::InvalidRequest) for a method, group or line that does not exist or is ambiguous, or
+/// for a charge beyond [`MAX_AMOUNT`](crate::money::MAX_AMOUNT).
 pub(crate) fn deliver(scene: Scene<'_>, messages: &mut Vec<Message>) -> Result<Delivery, Refusal> {
     let Scene { draft, terms, caller, lines, .. } = scene;
     let needing: Vec<usize> =
@@ -77,7 +76,7 @@ pub(crate) fn deliver(scene: Scene<'_>, messages: &mut Vec<Message>) -> Result<D
         messages.push(Message::error("fulfillment_unavailable", content, Severity::RequiresBuyerInput));
         return Ok(delivery);
     }
-    // A buyer may have chosen on the shop's own pages already.
+    // Without the extension there may still be a choice that the buyer made on the shop's own pages.
     if !caller.has(FULFILLMENT) && draft.fulfillment.is_none() {
         let content = "The buyer has to choose on the shop's own pages how the goods are delivered.";
         messages.push(Message::error("fulfillment_required", content, Severity::RequiresBuyerInput));
@@ -117,7 +116,7 @@ pub(crate) fn deliver(scene: Scene<'_>, messages: &mut Vec<Message>) -> Result<D
     Ok(delivery)
 }
 
-/// The kinds of method that the shop has, for all goods that need one.
+/// Returns the kinds of method that the shop offers, each for all lines that need delivery.
 fn available(scene: &Scene<'_>, needing: &[usize]) -> Vec<AvailableMethod> {
     let line_item_ids: Vec<_> = needing.iter().map(|position| scene.lines.priced[*position].id.clone()).collect();
     let method = |kind, description| AvailableMethod {
@@ -134,14 +133,15 @@ fn available(scene: &Scene<'_>, needing: &[usize]) -> Vec<AvailableMethod> {
     shipping.into_iter().chain(pickup).collect()
 }
 
-/// Which method is meant.
+/// Identity of a method, and its previous state if it existed before.
 struct Identity<'a> {
     id: String,
     kind: MethodKind,
     before: Option<&'a Method>,
 }
 
-/// Finds the methods that are meant: by identifier, or else the first of the same kind that nobody else means.
+/// Matches the stated methods with the previous ones: by identifier, otherwise with the first unmatched one of the same
+/// kind.
 fn identify<'a>(stated: &[MethodDraft], previous: &'a Previous) -> Result<Vec<Identity<'a>>, Refusal> {
     let known: Vec<&Method> = previous.fulfillment.iter().flat_map(|fulfillment| &fulfillment.methods).collect();
     let mut claimed = vec![false; known.len()];
@@ -192,7 +192,7 @@ fn identify<'a>(stated: &[MethodDraft], previous: &'a Previous) -> Result<Vec<Id
     Ok(identities)
 }
 
-/// The kind of a method that once was there, which its identifier begins with.
+/// Returns the kind of a method that no longer exists, taken from the beginning of its identifier.
 fn kind_of(method: &MethodDraft) -> Option<MethodKind> {
     let id = method.id.as_deref()?;
     [MethodKind::Shipping, MethodKind::Pickup]
@@ -212,8 +212,8 @@ fn unused(kind: MethodKind, taken: &mut Vec<String>) -> String {
     }
 }
 
-/// The lines of each method, by position: those that it names, or all that need one and that no other method names (trap
-/// T-13).
+/// Returns the positions of the lines of each method: those that it names, or all that need delivery and that no other
+/// method names (trap T-13).
 fn assign(stated: &[MethodDraft], lines: &Lines<'_>, needing: &[usize]) -> Result<Vec<Vec<usize>>, Refusal> {
     let mut owner: Vec<Option<usize>> = vec![None; lines.priced.len()];
     for (method, draft) in stated.iter().enumerate() {
@@ -243,7 +243,7 @@ fn assign(stated: &[MethodDraft], lines: &Lines<'_>, needing: &[usize]) -> Resul
     Ok((0..stated.len()).map(of).collect())
 }
 
-/// Says which methods do not go together.
+/// Adds an error message for each method that the terms do not allow together with an earlier one.
 fn combine(fulfillment: &Fulfillment, terms: &Terms, messages: &mut Vec<Message>) {
     let used: Vec<(usize, &Method)> =
         fulfillment.methods.iter().enumerate().filter(|(_, method)| !method.line_item_ids.is_empty()).collect();
@@ -277,7 +277,7 @@ fn combine(fulfillment: &Fulfillment, terms: &Terms, messages: &mut Vec<Message>
     }
 }
 
-/// The method that is being worked out, and what is found out about it.
+/// A method in progress, with the collected results.
 struct Work<'a, 'b> {
     scene: Scene<'a>,
     position: usize,
@@ -286,13 +286,13 @@ struct Work<'a, 'b> {
 }
 
 impl Work<'_, '_> {
-    /// Something that keeps the goods from being delivered.
+    /// Adds an error message and marks the purchase as not deliverable.
     fn missing(&mut self, code: &str, path: &str, content: impl Into<String>) {
         self.wrong(code, path, content);
         self.delivery.deliverable = false;
     }
 
-    /// Something that has to be put right.
+    /// Adds an error message about the method.
     fn wrong(&mut self, code: &str, path: &str, content: impl Into<String>) {
         let path = format!("$.fulfillment.methods[{}]{path}", self.position);
         self.messages.push(Message::error(code, content, Severity::Recoverable).at(path));
@@ -375,7 +375,8 @@ impl Work<'_, '_> {
         Ok(method)
     }
 
-    /// Where a destination is, if goods could go there; says what is missing of its address.
+    /// Returns the place of a destination whose country is valid, and adds an error message for each missing member of
+    /// its address.
     fn reachable_place(&mut self, kind: MethodKind, destination: &Destination, at: usize) -> Option<Place> {
         let PostalAddress { address_country, address_region, .. } = &destination.address;
         let country = address_country.as_deref().map(str::trim).filter(|country| !country.is_empty());
@@ -407,7 +408,7 @@ impl Work<'_, '_> {
         }
     }
 
-    /// The lines that travel together, by number of their package.
+    /// Returns the lines that are delivered together, with the number of their package.
     fn packages(&self, kind: MethodKind, inside: &[usize]) -> Vec<(usize, Vec<usize>)> {
         let Scene { terms, caller, lines, .. } = self.scene;
         if !caller.multi_group || kind == MethodKind::Pickup {
@@ -424,7 +425,7 @@ impl Work<'_, '_> {
         packages.into_iter().collect()
     }
 
-    /// Works out how a group can travel and how it does. Returns what that costs.
+    /// Works out the options of a group and chooses one. Returns the price of the chosen option.
     fn travel(
         &mut self,
         kind: MethodKind,
@@ -469,7 +470,7 @@ fn group_id(number: usize) -> String {
     format!("package_{number}")
 }
 
-/// Whether an identifier can be that of a group on these terms, whatever the goods are.
+/// Returns `true` if an identifier is that of a possible group on these terms, whatever the goods are.
 fn could_be(id: &str, terms: &Terms) -> bool {
     (1..=terms.shipping.separate.len() + 1).any(|number| group_id(number) == id)
 }

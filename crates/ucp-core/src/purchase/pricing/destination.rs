@@ -1,4 +1,4 @@
-//! Where a method can go, and where it goes.
+//! Destinations of a fulfillment method, and the choice among them.
 
 use sha2::{Digest as _, Sha256};
 
@@ -14,25 +14,24 @@ use crate::{
     text::fold,
 };
 
-/// Where a method can go, and what was chosen of it.
+/// Destinations of a method, and the one that was chosen.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Choice {
-    /// All that can be chosen.
     pub(super) destinations: Vec<Destination>,
-    /// The position of what is chosen.
+    /// Position of the chosen destination.
     pub(super) selected: Option<usize>,
-    /// Whether something was asked for that cannot be chosen.
+    /// `true` if the platform asked for a destination that does not exist.
     pub(super) unknown: bool,
 }
 
-/// The destinations of a method, `path` in the draft.
+/// Returns the destinations of a method; `path` is the JSONPath of the method in the draft.
 ///
-/// What the platform states replaces what was there; where it states nothing, addresses that it stated before are kept,
-/// or else those are offered that are stored for the buyer. Goods are picked up at the shop's places only. The only
-/// destination there is is chosen without asking.
+/// Destinations that the platform states replace earlier ones. If it states none, those that it stated before are kept;
+/// if there are none either, the stored addresses of the buyer are offered. Pickup is possible at the shop's places
+/// only. A single destination is chosen automatically.
 ///
 /// # Errors
-/// Two destinations of one identifier.
+/// [`InvalidRequest`](crate::Code::InvalidRequest) if two different destinations have the same identifier.
 pub(super) fn choose(
     kind: MethodKind,
     method: &MethodDraft,
@@ -83,7 +82,7 @@ fn stored(customer: &Customer) -> impl Iterator<Item = Destination> {
 }
 
 fn offered(customer: Option<&Customer>, before: Option<&Method>) -> Vec<Destination> {
-    // What is stored is looked up afresh: the buyer may be somebody else by now.
+    // Stored addresses are looked up afresh, because the buyer may have changed.
     let kept: Vec<_> = before
         .into_iter()
         .flat_map(|method| &method.destinations)
@@ -134,7 +133,7 @@ fn stated_as(id: String, address: &PostalAddress) -> Destination {
     Destination { id, name: None, address: address.clone(), stored: false }
 }
 
-/// Whether two addresses are the same place: the recipient does not count.
+/// Returns `true` if two addresses name the same place, whoever the recipient is.
 fn same(one: &PostalAddress, other: &PostalAddress) -> bool {
     let parts = |address: &PostalAddress| {
         [
@@ -150,7 +149,7 @@ fn same(one: &PostalAddress, other: &PostalAddress) -> bool {
     parts(one) == parts(other)
 }
 
-/// The identifier of an address that has none: the same for the same address, whenever it is stated.
+/// Returns an identifier for an address without one: a hash, so that the same address always gets the same identifier.
 fn name_of(address: &PostalAddress) -> String {
     let mut hash = Sha256::new();
     let members = [

@@ -1,8 +1,8 @@
-//! Discounts: which ones apply, in which order, and to what (UCP *Discount Extension*; rules DSC-01 to DSC-06).
+//! Discounts: selection, order of application and allocation (UCP *Discount Extension*; rules DSC-01 to DSC-06).
 //!
-//! Discounts are applied one after the other, each to what the ones before it have left of the lines: no line, and
-//! therefore no total, ever gets below zero. What is spread is spread by the largest remainder, so that parts add up to
-//! the whole.
+//! Discounts are applied one after the other, each to what the previous ones have left of the lines: no line, and
+//! therefore no total, ever becomes negative. Amounts are allocated by the largest remainder, so that the parts add up
+//! to the whole.
 
 use std::cmp::Reverse;
 
@@ -19,22 +19,22 @@ use crate::{
     text::fold,
 };
 
-/// What discounts do to lines.
+/// Effect of the discounts on the lines. Amounts are in minor units.
 #[derive(Clone, Debug)]
 pub(crate) struct Reduced {
-    /// The discounts that are in effect.
+    /// Discounts in effect.
     pub(crate) applied: Vec<Applied>,
-    /// How much is shown as taken off each line.
+    /// Amount taken off each line by discounts on lines.
     pub(crate) lines: Vec<i128>,
-    /// How much is taken off the whole.
+    /// Amount taken off by discounts on the whole order.
     pub(crate) order: i128,
-    /// What is left of each line after all discounts, those on the whole included.
+    /// Rest of each line after all discounts, including those on the whole order.
     pub(crate) left: Vec<i128>,
-    /// The claims that discounts in effect depend on, verified or not.
+    /// Claims on which discounts in effect depend, verified or not.
     pub(crate) granted: Vec<String>,
 }
 
-/// Why a code is not applied (rule DSC-04).
+/// Reason for which a code is not applied (rule DSC-04).
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Rejection {
     Expired,
@@ -65,10 +65,10 @@ impl Rejection {
     }
 }
 
-/// Applies the shop's discounts.
+/// Applies the shop's discounts to the lines.
 ///
-/// Without the discount extension (`negotiated` is false) codes and claims count for nothing: their effect could not be
-/// shown. Automatic discounts apply all the same, because they are the shop's price.
+/// Without the discount extension (`negotiated` is `false`) codes and claims are ignored, because their effect could
+/// not be shown. Automatic discounts apply all the same, because they are part of the shop's price.
 pub(crate) fn reduce(
     lines: &[Line<'_>],
     draft: &Draft,
@@ -102,7 +102,7 @@ pub(crate) fn reduce(
     case.apply(&chosen)
 }
 
-/// The discount that keeps another one from being applied.
+/// Returns a chosen discount that `discount` cannot be combined with.
 fn conflict<'a>(discount: &Discount, chosen: &[(&'a Discount, Option<&str>)]) -> Option<&'a Discount> {
     chosen
         .iter()
@@ -110,7 +110,7 @@ fn conflict<'a>(discount: &Discount, chosen: &[(&'a Discount, Option<&str>)]) ->
         .find(|other| !other.combines.allow(&discount.id) || !discount.combines.allow(&other.id))
 }
 
-/// What discounts are decided by.
+/// Input on which the selection of discounts depends.
 struct Case<'a> {
     lines: &'a [Line<'a>],
     draft: &'a Draft,
@@ -133,11 +133,11 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// Whether a discount is open to this purchase, whatever else applies.
+    /// Checks that a discount applies to this purchase, regardless of other discounts.
     fn standing(&self, discount: &Discount) -> Result<(), Rejection> {
         let Facts { currency, own_currency, now, .. } = self.facts;
         if discount.from.is_some_and(|from| *now < from) {
-            // A code that is not published yet is no code.
+            // A code that is not valid yet is treated as unknown, so that it is not disclosed.
             return Err(Rejection::Invalid);
         }
         if discount.until.is_some_and(|until| *now >= until) {
@@ -218,7 +218,7 @@ impl<'a> Case<'a> {
         reduced
     }
 
-    /// How much a discount takes off each line, where so much is left of them.
+    /// Returns the amount that a discount takes off each line; `left` is the rest of each line so far.
     fn parts(&self, discount: &Discount, left: &[i128]) -> Vec<i128> {
         let base: Vec<i128> =
             self.lines.iter().zip(left).map(|(line, left)| if covers(discount, line) { *left } else { 0 }).collect();
@@ -241,18 +241,18 @@ impl<'a> Case<'a> {
     }
 }
 
-/// Whether a discount is about a line.
+/// Returns `true` if a discount applies to a line.
 fn covers(discount: &Discount, line: &Line<'_>) -> bool {
     discount.target == Target::Order || discount.items.is_empty() || line.is_one_of(&discount.items)
 }
 
-/// An amount that was taken off amounts that are representable.
+/// Converts an amount that is at most [`MAX_AMOUNT`], because it was taken off representable amounts.
 fn amount(minor: i128) -> Amount {
     i64::try_from(minor).ok().and_then(Amount::new).or_else(|| Amount::new(MAX_AMOUNT)).unwrap_or_default()
 }
 
-/// Spreads `total` over shares in proportion to `weights`, whose sum it does not exceed: whole units first, then one each
-/// for the largest remainders, earlier ones first. No share exceeds its weight.
+/// Allocates `total` in proportion to `weights`, whose sum it must not exceed: whole units first, then one each for the
+/// largest remainders, earlier ones first. No share exceeds its weight.
 pub(crate) fn spread(total: i128, weights: &[i128]) -> Vec<i128> {
     let sum: i128 = weights.iter().sum();
     if sum == 0 {

@@ -1,8 +1,8 @@
 //! Claims of buyers to benefits (UCP *Checkout*, *Eligibility Verification at Completion*; rule CHK-10, trap T-23).
 //!
-//! A claim is accepted when the shop recognises it and a discount depends on it. An accepted claim that the buyer's
-//! e-mail address does not verify keeps a checkout from being completed until it is verified or withdrawn; every other
-//! claim is said not to count, and never stands in the way.
+//! A claim is accepted if the shop recognizes it and a discount depends on it. An accepted claim that the buyer's
+//! e-mail address does not verify prevents the completion of a checkout until it is verified or withdrawn; every other
+//! claim is reported as without effect, and never prevents anything.
 
 use crate::{
     message::{Message, Severity},
@@ -14,13 +14,13 @@ use crate::{
     text::fold,
 };
 
-/// The buyer's e-mail address for comparison, if one is stated.
+/// Returns the buyer's e-mail address in the form used for comparison, if one is stated.
 pub(crate) fn email(draft: &Draft) -> Option<String> {
     let email = draft.buyer.as_ref()?.email.as_deref()?.trim();
     (!email.is_empty()).then(|| fold(email))
 }
 
-/// Whether what is known of the buyer verifies a claim.
+/// Returns `true` if the buyer's e-mail address verifies a claim.
 pub(crate) fn verified(claim: &Claim, draft: &Draft) -> bool {
     let Some(email) = email(draft) else { return false };
     let domain = email.rsplit_once('@').map(|(_, domain)| domain);
@@ -28,7 +28,7 @@ pub(crate) fn verified(claim: &Claim, draft: &Draft) -> bool {
         || claim.email_domains.iter().any(|known| domain == Some(fold(known).as_str()))
 }
 
-/// What is to be said about the claims of a draft, where discounts were granted on some of them.
+/// Returns the messages about the claims of a draft; `granted` holds the claims on which discounts were granted.
 pub(crate) fn assess(purpose: Purpose, draft: &Draft, terms: &Terms, granted: &[String]) -> Vec<Message> {
     let mut messages = Vec::new();
     for (position, id) in draft.context.eligibility.iter().enumerate() {

@@ -1,8 +1,8 @@
-//! The lines of a draft, and which line is which (trap T-48).
+//! Lines of a draft and their identifiers (trap T-48).
 //!
-//! A line keeps its identifier as long as it is there: lines are recognised by the identifier that the platform states,
-//! or else by what they name, as far as that is unambiguous. New identifiers come from a counter that only ever grows,
-//! so none is ever given to another line.
+//! A line keeps its identifier as long as it exists: lines are recognized by the identifier that the platform states,
+//! otherwise by the item that they name, as far as that is unambiguous. New identifiers come from a counter that only
+//! grows, so that none is ever reused for another line.
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,47 +19,45 @@ use crate::{
 /// A line that can be priced.
 #[derive(Clone, Debug)]
 pub(crate) struct Line<'a> {
-    /// The identifier.
     pub(crate) id: String,
-    /// What it is.
     pub(crate) good: &'a Good,
-    /// How many.
+    /// Quantity after the cut to the stock; unchanged if the item is out of stock.
     pub(crate) quantity: u64,
-    /// The line it belongs to.
+    /// Identifier of the line that this one belongs to.
     pub(crate) parent_id: Option<String>,
-    /// What it costs before everything else.
+    /// Price before discounts and taxes, in minor units.
     pub(crate) subtotal: i128,
 }
 
 impl Line<'_> {
-    /// Whether one of these identifiers names its variant or its product.
+    /// Returns `true` if `ids` contains the identifier of the variant or of its product.
     pub(crate) fn is_one_of(&self, ids: &[String]) -> bool {
         ids.iter().any(|id| *id == self.good.id || *id == self.good.product_id)
     }
 }
 
-/// The lines of a draft.
+/// Lines of a draft.
 #[derive(Clone, Debug)]
 pub(crate) struct Lines<'a> {
-    /// Those that can be priced, in the order of the draft.
+    /// Lines that can be priced, in the order of the draft.
     pub(crate) priced: Vec<Line<'a>>,
-    /// How many there ever were.
+    /// Number of line identifiers assigned so far.
     pub(crate) ever: u64,
     names: HashMap<String, Named>,
 }
 
-/// What an identifier stands for.
+/// Meaning of a line reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Named {
-    /// A line, by its position.
+    /// A line, by its position in [`Lines::priced`].
     Line(usize),
-    /// Something that was a line once, or cannot be bought at the moment.
+    /// A former line, or a line whose item cannot be bought at the moment.
     Gone,
-    /// Nothing.
+    /// Nothing that the shop knows.
     Unknown,
 }
 
-/// A line of the draft that names something the shop knows.
+/// A line of the draft that names an item the shop knows.
 struct Known<'a> {
     stated: usize,
     good: &'a Good,
@@ -67,10 +65,12 @@ struct Known<'a> {
 }
 
 impl<'a> Lines<'a> {
-    /// The lines of a draft, priced; says what cannot be bought, or not as many.
+    /// Identifies and prices the lines of a draft. Adds a message for each item that cannot be bought, or not in that
+    /// quantity.
     ///
     /// # Errors
-    /// A line that nobody could price.
+    /// [`InvalidRequest`](crate::Code::InvalidRequest) for a quantity out of range, two lines with the same identifier,
+    /// an unknown parent, or a line that belongs to itself.
     pub(crate) fn of(
         draft: &'a Draft,
         facts: &'a Facts,
@@ -111,8 +111,8 @@ impl<'a> Lines<'a> {
         Ok(lines)
     }
 
-    /// What an identifier stands for: that of a line, the one a platform stated for it, or that of an item which only one
-    /// line has.
+    /// Resolves a line reference: the identifier of a line, the one that the platform stated for it, or the identifier
+    /// of an item that only one line has.
     pub(crate) fn named(&self, id: &str) -> Named {
         match self.names.get(id) {
             Some(named) => *named,
@@ -123,7 +123,7 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// Cuts quantities to what there is; several lines share one stock.
+    /// Cuts quantities to the stock, which lines of the same variant share.
     fn count(&mut self, known: Vec<Known<'a>>, draft: &Draft, messages: &mut Vec<Message>) {
         let mut left: HashMap<&str, u64> = HashMap::new();
         for (position, Known { stated, good, id }) in known.into_iter().enumerate() {
@@ -146,7 +146,7 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// Finds the lines that others belong to.
+    /// Resolves the parents of the lines.
     fn relate(&mut self, draft: &Draft, facts: &Facts) -> Result<(), Refusal> {
         let mut parents: Vec<Option<usize>> = Vec::with_capacity(self.priced.len());
         let mut position = 0;
@@ -165,7 +165,7 @@ impl<'a> Lines<'a> {
                 continue;
             }
             parents.push(parent);
-            // Whoever follows parents from here must not come back: a circle is closed by its last line.
+            // Following the parents from here must not lead back: a cycle is detected at its last line.
             let mut next = parent;
             while let Some(ancestor) = next {
                 if ancestor == position {
@@ -183,7 +183,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// Gives each line its identifier. Returns how many there ever were.
+/// Assigns an identifier to each line. Returns the number of line identifiers assigned so far.
 fn identify(known: &mut [Known<'_>], draft: &Draft, previous: &Previous, stated: &HashSet<&str>) -> u64 {
     let mut unclaimed: HashMap<&str, &str> =
         previous.line_items.iter().map(|line| (line.id.as_str(), line.item.id.as_str())).collect();
@@ -191,7 +191,7 @@ fn identify(known: &mut [Known<'_>], draft: &Draft, previous: &Previous, stated:
         let id = draft.line_items[line.stated].id.as_deref();
         line.id = id.filter(|id| unclaimed.remove(id).is_some()).map(str::to_owned);
     }
-    // The rest by what they name: unambiguous as long as there were exactly as many such lines before.
+    // The remaining lines are matched by item: unambiguous if there were exactly as many such lines before.
     let mut before: HashMap<&str, Vec<&str>> = HashMap::new();
     for line in previous.line_items.iter().filter(|line| unclaimed.contains_key(line.id.as_str())) {
         before.entry(&line.item.id).or_default().push(&line.id);
@@ -212,7 +212,7 @@ fn identify(known: &mut [Known<'_>], draft: &Draft, previous: &Previous, stated:
     ever
 }
 
-/// An identifier that no line ever had, and that nobody means something else by.
+/// Returns an identifier that no line ever had and that the draft does not use for another line.
 fn unused(ever: &mut u64, previous: &Previous, stated: &HashSet<&str>) -> String {
     loop {
         *ever = ever.saturating_add(1);
@@ -223,7 +223,7 @@ fn unused(ever: &mut u64, previous: &Previous, stated: &HashSet<&str>) -> String
     }
 }
 
-/// What identifiers in the draft stand for. Earlier meanings win.
+/// Returns the meanings of the identifiers in the draft. Meanings entered first take precedence.
 fn names(known: &[Known<'_>], draft: &Draft, previous: &Previous) -> HashMap<String, Named> {
     let mut names: HashMap<String, Named> = HashMap::new();
     let mut mean = |id: &str, named| _ = names.entry(id.to_owned()).or_insert(named);

@@ -1,16 +1,17 @@
-//! What a draft costs on the shop's terms.
+//! Pricing engine: calculates the price of a draft on the shop's terms.
 //!
-//! A pure function of the draft, the facts and the terms: the same three give the same quote, to the byte (rule CHK-01).
+//! A pure function of its arguments: the same draft, facts, terms, negotiated capabilities and previous answer give the
+//! same quote, to the byte (rule CHK-01).
 //!
-//! | module | holds |
+//! | module | content |
 //! | :-- | :-- |
-//! | `lines` | the lines of a draft, and which line is which |
-//! | `discounts` | which discounts apply, in which order, and to what |
+//! | `lines` | lines of a draft and their identifiers |
+//! | `discounts` | selection, order and allocation of discounts |
 //! | `eligibility` | claims of buyers to benefits |
-//! | `delivery` | the methods of a draft: which lines they are for, and what is missing |
-//! | `destination` | where a method can go, and where it goes |
-//! | `option` | how a group can travel, and what that costs |
-//! | `tax` | what is due on what |
+//! | `delivery` | fulfillment methods: their lines, and what is missing |
+//! | `destination` | destinations of a method, and the choice among them |
+//! | `option` | delivery options of a group and their prices |
+//! | `tax` | taxes |
 
 mod delivery;
 mod destination;
@@ -43,13 +44,14 @@ use crate::{
     operation::DISCOUNT,
 };
 
-/// What a draft costs on the shop's terms.
+/// Prices a draft on the shop's terms.
 ///
-/// The order is: lines and stock, discounts, delivery, fees, taxes. Everything that is wrong is said at once.
+/// The steps are: lines and stock, discounts, delivery, fees, taxes. All problems are reported at once.
 ///
 /// # Errors
-/// [`InvalidRequest`](crate::Code::InvalidRequest) for what no shop could price: a line, method or group that does not
-/// exist, a sum beyond all bounds.
+/// [`InvalidRequest`](crate::Code::InvalidRequest) for a draft that cannot be priced: a line, method or group that does
+/// not exist, a quantity out of range, an ambiguous identifier, an unknown kind of method, or a sum beyond
+/// [`MAX_AMOUNT`].
 pub fn quote(
     purpose: Purpose,
     draft: &Draft,
@@ -103,8 +105,8 @@ pub fn quote(
     })
 }
 
-/// What has to be known of the buyer and is not, as errors with paths. Together with the messages of a [`Quote`] it is all
-/// that keeps a checkout from being completed.
+/// Returns an error with a path for each required member of the buyer that is missing or invalid. They prevent the
+/// completion of a checkout like the errors of a [`Quote`].
 #[must_use]
 pub fn missing(draft: &Draft, terms: &Terms) -> Vec<Message> {
     let buyer = draft.buyer.as_ref();
@@ -128,7 +130,7 @@ pub fn missing(draft: &Draft, terms: &Terms) -> Vec<Message> {
     messages
 }
 
-/// Why the buyer has to look at a purchase, by the rules that it meets.
+/// Returns the reasons for which the buyer has to review a purchase: one for each rule that applies.
 fn reviews(lines: &[Line<'_>], totals: &[Total], facts: &Facts, terms: &Terms) -> Vec<Message> {
     let total = amount_of(totals, TotalKind::Total);
     let met = terms.reviews.iter().filter_map(|review| {
@@ -146,7 +148,7 @@ fn reviews(lines: &[Line<'_>], totals: &[Total], facts: &Facts, terms: &Terms) -
     met.collect()
 }
 
-/// What the lines cost, and everything that comes on top.
+/// The parts of a purchase that are added up to its totals.
 struct Bill<'a> {
     purpose: Purpose,
     draft: &'a Draft,
@@ -176,7 +178,7 @@ impl Bill<'_> {
             places.extend(delivery.charges.iter().map(|charge| place(&charge.place)));
             amounts.extend(delivery.charges.iter().map(|charge| charge.amount));
         }
-        // Whatever belongs to the purchase as a whole is charged where the first of its goods goes.
+        // Charges on the whole purchase are located where the first of its delivered goods goes.
         let whole = delivery.places.iter().flatten().next().cloned().or(elsewhere);
         for fee in &self.terms.fees {
             let Some(amount) = self.fee(fee, whole.as_ref()) else { continue };
@@ -191,7 +193,7 @@ impl Bill<'_> {
         for due in tax::due(&self.terms.tax, &bases) {
             let title = due.rate.title.clone();
             if due.rate.included {
-                // An entry of the totals would be added to them (rule TOT-03).
+                // An entry of the totals would be added to the sum (rule TOT-03).
                 let amount = amount_text(due.amount, self.facts.currency);
                 let content = format!("{amount} of {title} ({}) are included in the total.", due.rate.percent);
                 messages.push(Message::info("tax_included", content).at("$.totals"));
@@ -202,7 +204,7 @@ impl Bill<'_> {
         Ok(())
     }
 
-    /// Where goods go that no method says anything about.
+    /// Returns the place of taxation of goods without a destination.
     fn elsewhere(&self) -> Option<Place> {
         let stated = self.draft.context.country.as_ref().map(|country| Place {
             country: country.trim().to_ascii_uppercase(),
@@ -214,7 +216,7 @@ impl Bill<'_> {
         }
     }
 
-    /// How much a fee is, if it is due. Nothing is charged for nothing.
+    /// Returns the amount of a fee if it is due. No fee is due on an empty purchase.
     fn fee(&self, fee: &Fee, place: Option<&Place>) -> Option<i128> {
         let here = |country: &String| place.is_some_and(|place| place.country.eq_ignore_ascii_case(country));
         if self.reduced.left.is_empty() || !(fee.countries.is_empty() || fee.countries.iter().any(here)) {
@@ -248,13 +250,13 @@ fn line_item(line: &Line<'_>, discount: i128) -> Result<LineItem, TooLarge> {
     })
 }
 
-/// More money than anybody can be asked for.
+/// Returns the refusal of a price beyond [`MAX_AMOUNT`].
 pub(crate) fn too_large(path: &str) -> Refusal {
     Refusal::invalid(path, "This costs more than can be charged at once.")
         .accepting(format!("goods that cost at most {MAX_AMOUNT} minor units altogether"))
 }
 
-/// An amount for people, such as `12.50 USD`.
+/// Formats an amount for people, such as `12.50 USD`.
 pub(crate) fn amount_text(minor: i128, currency: Currency) -> String {
     let digits = currency.exponent() as usize;
     let text = format!("{minor:0>width$}", width = digits + 1);

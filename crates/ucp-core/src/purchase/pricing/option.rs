@@ -1,4 +1,4 @@
-//! How a group can travel, and what that costs.
+//! Delivery options of a group and their prices.
 
 use jiff::{Timestamp, ToSpan as _, civil::Time, tz::TimeZone};
 
@@ -13,17 +13,16 @@ use crate::{
     },
 };
 
-/// The identifier of the only option of a place where goods are picked up.
+/// Identifier of the single option of a pickup place.
 const PICKUP: &str = "pickup";
 
-/// Goods that travel together, and the purchase they belong to.
+/// Goods that are delivered together, and the purchase that they belong to.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Package<'a> {
-    /// All lines of the purchase.
     pub(super) lines: &'a [Line<'a>],
-    /// What is left of each of them after all discounts.
+    /// Price of each line of the purchase after all discounts, in minor units.
     pub(super) left: &'a [i128],
-    /// The positions of those in the package.
+    /// Positions of the lines in the package.
     pub(super) inside: &'a [usize],
 }
 
@@ -38,21 +37,20 @@ impl Package<'_> {
     }
 }
 
-/// What can be chosen for a package, the cheapest first, and why shipping is free where it is.
+/// Options for a package, cheapest first, and the reasons for free shipping.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Offers {
-    /// The options.
     pub(super) options: Vec<DeliveryOption>,
-    /// For each of them, the rule that makes it free.
+    /// Title of the rule that makes the option free, by position of the option.
     pub(super) free: Vec<Option<String>>,
-    /// Whether goods go to the country at all.
+    /// `true` if a rate serves the country of destination, whether or not it fits the package.
     pub(super) reachable: bool,
 }
 
-/// The ways in which a package can go to a destination.
+/// Returns the options to deliver a package to a destination.
 ///
 /// # Errors
-/// [`TooLarge`].
+/// [`TooLarge`] if a total exceeds [`MAX_AMOUNT`](crate::money::MAX_AMOUNT).
 pub(super) fn offers(
     kind: MethodKind,
     destination: &Destination,
@@ -108,7 +106,7 @@ fn shipping(destination: &Destination, package: Package<'_>, facts: &Facts, term
     Ok(offers)
 }
 
-/// What a rate costs for a package that fits it.
+/// Returns the price of a rate; `None` if the package does not fit it or it has no price in the currency.
 fn price(rate: &ShippingRate, package: Package<'_>, facts: &Facts) -> Option<Amount> {
     let bound = |amounts: &Amounts| amounts.in_currency(facts.currency, facts.own_currency);
     let grams = package.grams();
@@ -157,7 +155,8 @@ fn totals(price: Amount, free: bool) -> Result<Vec<Total>, TooLarge> {
     totals.finish()
 }
 
-/// A time of day so many days from now, by UTC; whole days, so that an answer does not change with every second.
+/// Returns a time of day `days` days from now, UTC. It depends on whole days only, so that answers do not change every
+/// second.
 fn in_days(now: Timestamp, days: u16, time: Time) -> Option<Timestamp> {
     let day = now.to_zoned(TimeZone::UTC).date().checked_add(i64::from(days).days()).ok()?;
     day.to_datetime(time).to_zoned(TimeZone::UTC).ok().map(|moment| moment.timestamp())

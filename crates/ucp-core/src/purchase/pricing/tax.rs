@@ -5,27 +5,27 @@ use crate::{
     text::fold,
 };
 
-/// Something that is taxed: where, and how much it costs.
+/// An amount to be taxed, and its place.
 #[derive(Clone, Debug)]
 pub(crate) struct Base<'a> {
-    /// Where; `None` where nobody knows. Nothing is due there.
+    /// Place of taxation; no tax is due if it is unknown.
     pub(crate) place: Option<&'a Place>,
-    /// How much, after all discounts.
+    /// Amount in minor units, after all discounts.
     pub(crate) amount: i128,
 }
 
 /// A tax that is due.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Due<'a> {
-    /// By which rate.
     pub(crate) rate: &'a TaxRate,
-    /// How much.
+    /// Amount in minor units.
     pub(crate) amount: i128,
 }
 
-/// The taxes on these, in the order of the table; each rounded once, half up.
+/// Returns the taxes due on `bases`, in the order of the rates in the terms; each is rounded once, half up.
 ///
-/// A tax that is not included is `amount × rate`. Of one that is, `amount × rate ÷ (1 + all rates of the place)`.
+/// The amount of a tax that prices do not include is `amount × rate`, otherwise `amount × rate ÷ (1 + all rates of the
+/// place)`.
 pub(crate) fn due<'a>(tax: &'a Tax, bases: &[Base<'_>]) -> Vec<Due<'a>> {
     let mut due = Vec::new();
     for rate in &tax.rates {
@@ -49,7 +49,8 @@ pub(crate) fn due<'a>(tax: &'a Tax, bases: &[Base<'_>]) -> Vec<Due<'a>> {
     due
 }
 
-/// Whether a rate is due at a place: rates of its region go before those of all of its country.
+/// Returns `true` if a rate applies to a place. The rates of its region take precedence over those of the whole
+/// country.
 fn applies(tax: &Tax, rate: &TaxRate, place: &Place) -> bool {
     let in_region = |rate: &TaxRate| match (&rate.region, &place.region) {
         (Some(of_rate), Some(of_place)) => fold(of_rate) == fold(of_place.trim()),

@@ -1,4 +1,4 @@
-//! What terms have to be for the engine to rely on them.
+//! Validation of terms, on which the pricing engine relies.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::{
     text::fold,
 };
 
-/// The first member that is wrong.
+/// Result of a check: the first invalid member, if there is one.
 type Checked = Result<(), Unusable>;
 
 fn wrong<T>(path: impl Into<String>, reason: impl Into<String>) -> Result<T, Unusable> {
@@ -16,10 +16,10 @@ fn wrong<T>(path: impl Into<String>, reason: impl Into<String>) -> Result<T, Unu
 }
 
 impl Terms {
-    /// Whether the engine can work with these terms in this market.
+    /// Checks that the engine can work with these terms in this market.
     ///
     /// # Errors
-    /// The first member that is unusable, and why.
+    /// The first unusable member, and the reason.
     pub fn check(&self, market: &Market) -> Checked {
         self.check_tax()?;
         for (position, fee) in self.fees.iter().enumerate() {
@@ -225,17 +225,18 @@ fn filled(path: String, text: &str) -> Checked {
     if text.trim().is_empty() { wrong(path, "must not be empty") } else { Ok(()) }
 }
 
-/// Whether a text can be the code of a message.
+/// Returns `true` if a text can be the code of a message.
 fn is_code(code: &str) -> bool {
     !code.is_empty() && code.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
 }
 
-/// Whether a text can be an ISO 3166-1 alpha-2 code.
+/// Returns `true` if a text has the form of an ISO 3166-1 alpha-2 code.
 pub(crate) fn is_country(code: &str) -> bool {
     code.len() == 2 && code.bytes().all(|byte| byte.is_ascii_alphabetic())
 }
 
-/// Whether a text can be an e-mail address: something before the last at sign, and something after it.
+/// Returns `true` if a text has the form of an e-mail address: no spaces or control characters, and text on both sides
+/// of the last at sign.
 pub(crate) fn is_email(text: &str) -> bool {
     let bare = !text.chars().any(|letter| letter.is_whitespace() || letter.is_control());
     bare && text.rsplit_once('@').is_some_and(|(name, domain)| !name.is_empty() && !domain.is_empty())

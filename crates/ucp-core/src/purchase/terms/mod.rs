@@ -1,23 +1,23 @@
-//! On what terms a shop sells.
+//! Terms on which a shop sells.
 //!
-//! | part | says |
+//! | part | content |
 //! | :-- | :-- |
-//! | [`tax`](Tax) | which taxes are due where |
-//! | [`fees`](Fee) | what is charged beside the goods |
-//! | [`discounts`](Discount) | what is taken off, by code or by itself |
-//! | [`shipping`](Shipping), [`pickup`](Pickup) | how goods reach the buyer |
-//! | [`customers`](Customer) | whose addresses are known |
-//! | [`claims`](Claim) | which claims of buyers are recognised |
-//! | [`required`](BuyerField) | what has to be known of the buyer |
-//! | [`reviews`](Review) | which purchases their buyer has to look at in person |
-//! | [`lifetimes`](Lifetimes) | how long carts and checkouts live |
+//! | [`tax`](Tax) | taxes by country and region |
+//! | [`fees`](Fee) | charges besides the goods |
+//! | [`discounts`](Discount) | discounts, automatic or by code |
+//! | [`shipping`](Shipping), [`pickup`](Pickup) | delivery of the goods |
+//! | [`customers`](Customer) | customers with stored addresses |
+//! | [`claims`](Claim) | recognized claims of buyers |
+//! | [`required`](BuyerField) | required data of the buyer |
+//! | [`reviews`](Review) | purchases that the buyer has to review in person |
+//! | [`lifetimes`](Lifetimes) | lifetimes of carts and checkouts |
 //!
-//! The same shape is read from configuration (TOML) and from the database (JSON). Amounts are [`Amounts`] and never
-//! converted, percentages are [`Percent`]s, times are texts in RFC 3339. Countries are ISO 3166-1 alpha-2 codes; letter
-//! case never matters in countries, regions, codes and e-mail addresses.
+//! The same format is read from configuration (TOML) and from the database (JSON). Amounts are [`Amounts`] and never
+//! converted, percentages are [`Percent`]s, times are strings in RFC 3339. Countries are ISO 3166-1 alpha-2 codes;
+//! countries, regions, codes and e-mail addresses are compared without regard to letter case.
 //!
-//! A shop without terms of its own sells untaxed and can deliver nothing: goods that need delivery are handed over to
-//! the shop's own pages.
+//! A shop without configured terms sells untaxed and cannot deliver: goods that need delivery are handed off to the
+//! shop's own pages.
 
 mod check;
 mod value;
@@ -34,31 +34,31 @@ pub use value::{Amounts, InvalidPercent, Percent, Value};
 
 use super::{buyer::PostalAddress, discount::Method};
 
-/// On what terms a shop sells.
+/// Terms on which a shop sells.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Terms {
-    /// The taxes.
+    /// Taxes.
     pub tax: Tax,
-    /// The fees, in the order in which they are shown.
+    /// Fees, in the order in which they are shown.
     pub fees: Vec<Fee>,
-    /// The discounts.
+    /// Discounts.
     pub discounts: Vec<Discount>,
-    /// How goods are sent.
+    /// Shipping of goods.
     pub shipping: Shipping,
-    /// Where goods can be picked up.
+    /// Pickup of goods.
     pub pickup: Pickup,
-    /// Whether one checkout may have goods shipped and others picked up.
+    /// `true` if one checkout may combine shipping and pickup.
     pub shipping_with_pickup: bool,
-    /// Buyers whose addresses are known.
+    /// Customers with stored addresses.
     pub customers: Vec<Customer>,
-    /// The claims of buyers that are recognised.
+    /// Recognized claims of buyers.
     pub claims: Vec<Claim>,
-    /// What has to be known of the buyer before a checkout can be completed; the e-mail address where nothing is said.
+    /// Data of the buyer that are required to complete a checkout; default: the e-mail address.
     pub required: Vec<BuyerField>,
-    /// Which purchases their buyer has to look at and approve in person.
+    /// Purchases that the buyer has to review and approve in person.
     pub reviews: Vec<Review>,
-    /// How long carts and checkouts live.
+    /// Lifetimes of carts and checkouts.
     pub lifetimes: Lifetimes,
 }
 
@@ -80,41 +80,42 @@ impl Default for Terms {
     }
 }
 
-/// Which taxes are due where.
+/// Taxes by country and region.
 ///
-/// Goods are taxed where they go: at the destination of the method they are in, or else where the buyer's circumstances
-/// say, or else at [`fallback`](Self::fallback). The rates of a place are those of its region, if there are any, or else
-/// those of its country without a region; all of them apply side by side, each to the same amount.
+/// Goods are taxed where they go: at the destination of their fulfillment method, otherwise at the place that the
+/// buyer's circumstances name, otherwise at [`fallback`](Self::fallback). The rates of a place are those of its region
+/// if there are any, otherwise those of its country without a region; all of them apply side by side, each to the same
+/// amount.
 ///
 /// Each rate is rounded once, half up, over everything that it applies to: goods after all discounts, and shipping and
-/// fees where they are taxed.
+/// fees if they are taxed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Tax {
-    /// The rates.
+    /// Tax rates.
     pub rates: Vec<TaxRate>,
-    /// Whether shipping and pickup are taxed like goods.
+    /// `true` if shipping and pickup are taxed like goods.
     pub shipping: bool,
-    /// Where a purchase is taxed as long as nobody says where it goes. Carts are not taxed by it.
+    /// Place of taxation for a checkout whose destination is unknown. Not applied to carts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fallback: Option<Place>,
 }
 
-/// A tax and its rate in a place.
+/// A tax and its rate at a place.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TaxRate {
-    /// What the tax is called, such as `VAT`.
+    /// Name of the tax, such as `VAT`.
     pub title: String,
-    /// The country.
+    /// Country, an ISO 3166-1 alpha-2 code.
     pub country: String,
-    /// The region of the country, as addresses name it; all of the country when absent.
+    /// Region of the country, written as in addresses; default: the whole country.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub region: Option<String>,
-    /// How much.
+    /// Rate, 0% to 100%.
     pub percent: Percent,
-    /// Whether prices include it. Then it adds nothing to the total, and a note says how much it is. The rates of one
-    /// place are all included or all not.
+    /// `true` if prices include the tax. It then adds nothing to the total; a message states its amount. Must be the
+    /// same for all rates of one place.
     #[serde(default)]
     pub included: bool,
 }
@@ -123,101 +124,102 @@ pub struct TaxRate {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Place {
-    /// The country.
+    /// Country, an ISO 3166-1 alpha-2 code.
     pub country: String,
-    /// The region.
+    /// Region, written as in addresses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub region: Option<String>,
 }
 
-/// Something charged beside the goods.
+/// A charge besides the goods.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fee {
-    /// What it is called.
+    /// Name shown to the buyer.
     pub title: String,
-    /// How much: an amount, or a percentage of the goods after all discounts.
+    /// Amount, or percentage of the goods after all discounts.
     pub charge: Value,
-    /// For purchases that go to these countries only; for all when empty.
+    /// Countries of destination to which the fee applies; empty for all.
     #[serde(default)]
     pub countries: Vec<String>,
-    /// Whether it is taxed like goods.
+    /// `true` if the fee is taxed like goods.
     #[serde(default)]
     pub taxed: bool,
 }
 
-/// Something that is taken off.
+/// A discount.
 ///
-/// A discount with codes is applied when one of them is sent; one without applies by itself. Discounts are applied one
-/// after the other, each to what the ones before it have left, by [`priority`](Self::priority) and in the order of
-/// listing (automatic ones) or sending (codes).
+/// A discount with codes applies if one of them is sent; one without codes applies automatically. Discounts are applied
+/// one after the other, each to what the previous ones have left, by [`priority`](Self::priority) and then automatic
+/// ones in the order of listing before codes in the order of sending.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Discount {
-    /// The shop's name for it, used by `combines`.
+    /// Identifier, referred to by `combines`.
     pub id: String,
-    /// What buyers see.
+    /// Name shown to the buyer.
     pub title: String,
-    /// The codes that ask for it, in any letter case. Automatic when empty.
+    /// Codes that request the discount, in any letter case; empty for an automatic discount.
     #[serde(default)]
     pub codes: Vec<String>,
-    /// How much: a percentage, or an amount. An amount that is taken from each line is per piece.
+    /// Percentage or amount taken off. With method `each`, an amount is per piece.
     pub off: Value,
-    /// From what.
+    /// Basis of the discount: the whole order (default) or single lines.
     #[serde(default)]
     pub target: Target,
-    /// With `target = "lines"`: from these only, by identifier of the variant or the product; from all when empty.
+    /// With `target = "lines"`: identifiers of the variants or products that it applies to; empty for all.
     #[serde(default)]
     pub items: Vec<String>,
-    /// With `target = "lines"`: whether it is taken from each line on its own (`each`, the default), or worked out over
-    /// them and spread by what they cost (`across`).
+    /// With `target = "lines"`: `each` (default) calculates the discount for each line, `across` calculates it once and
+    /// allocates it to the lines in proportion to their prices.
     #[serde(default = "each")]
     pub method: Method,
-    /// From when on.
+    /// Start of validity, inclusive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<Timestamp>,
-    /// Until when.
+    /// End of validity, exclusive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
-    /// Only when the goods cost at least so much before all discounts.
+    /// Minimum price of all goods before discounts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_subtotal: Option<Amounts>,
-    /// With which others it can be combined.
+    /// Other discounts that it can be combined with.
     #[serde(default)]
     pub combines: Combines,
-    /// Lower ones are applied first.
+    /// Order of application, lowest first; default 100.
     #[serde(default = "hundred")]
     pub priority: u32,
-    /// Only for buyers with these e-mail addresses; for all when empty.
+    /// E-mail addresses of the buyers that it is limited to; empty for all buyers.
     #[serde(default)]
     pub buyers: Vec<String>,
-    /// Only for buyers who claim this; one of [`claims`](Terms::claims). It has no codes then (rule DSC-05).
+    /// Claim, one of [`claims`](Terms::claims), that the buyer has to make. A discount with a claim has no codes (rule
+    /// DSC-05).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim: Option<String>,
 }
 
-/// What a discount is taken from.
+/// Basis of a discount.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Target {
     /// All goods together; shown as `discount`.
     #[default]
     Order,
-    /// Single lines; shown there, and as `items_discount`.
+    /// Single lines; shown on each of them, and as `items_discount`.
     Lines,
 }
 
-/// With which others a discount can be combined: `true` (the default) for all, `false` for none, or their identifiers.
-/// Two discounts are combined only if both allow the other.
+/// Other discounts that a discount can be combined with: `true` (default) for all, `false` for none, or a list of
+/// identifiers. Two discounts are combined only if both allow it.
 ///
-/// Among those that do not go together, automatic ones win over codes, then the lower priority, then whatever is listed
-/// or was sent first.
+/// Among discounts that cannot be combined, automatic ones win over codes; automatic ones are chosen by priority and
+/// then in the order of listing, codes in the order of sending.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged, expecting = "true, false, or a list of identifiers of discounts")]
 pub enum Combines {
-    /// With all or with none.
+    /// All other discounts (`true`) or none (`false`).
     Any(bool),
-    /// With these.
+    /// The discounts with these identifiers.
     Only(Vec<String>),
 }
 
@@ -228,7 +230,7 @@ impl Default for Combines {
 }
 
 impl Combines {
-    /// Whether it allows the discount `other`.
+    /// Returns `true` if the discount `other` is allowed.
     #[must_use]
     pub fn allow(&self, other: &str) -> bool {
         match self {
@@ -238,93 +240,93 @@ impl Combines {
     }
 }
 
-/// How goods are sent.
+/// Shipping of goods.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Shipping {
-    /// The ways and what they cost. Nothing is sent when there are none.
+    /// Shipping rates. Nothing can be shipped if there are none.
     pub rates: Vec<ShippingRate>,
-    /// What makes rates free. The first rule that is met counts.
+    /// Rules for free shipping. The first rule that applies counts.
     pub free: Vec<FreeShipping>,
-    /// What has to be known of an address beside its country.
+    /// Members of the address that are required besides the country.
     pub required: Vec<AddressField>,
-    /// Whether one checkout may have goods shipped to several destinations.
+    /// `true` if one checkout may ship to several destinations.
     pub several_destinations: bool,
-    /// Goods that travel in packages of their own, for platforms that can show several: each list is one package, of
-    /// identifiers of variants or products. Everything else travels together.
+    /// Goods that are shipped in packages of their own, for platforms that can show several groups: each list of
+    /// variant or product identifiers is one package. All other goods are shipped together.
     pub separate: Vec<Vec<String>>,
 }
 
-/// A way to send a package and what it costs.
+/// A way to ship a package, and its price.
 ///
-/// Several rates may share an identifier, for instance with different bounds of weight: the first that fits is offered.
+/// Several rates may share an identifier, for instance with different weight limits: the first that fits is offered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ShippingRate {
-    /// The identifier of the option.
+    /// Identifier of the option.
     pub id: String,
-    /// The name, which says enough on its own (rule FUL-04).
+    /// Name shown to the buyer, which distinguishes the option on its own (rule FUL-04).
     pub title: String,
-    /// More about it, never its name or price again.
+    /// Further information, which repeats neither name nor price.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Who carries it.
+    /// Name of the carrier.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub carrier: Option<String>,
-    /// To these countries; to all when empty.
+    /// Countries of destination; empty for all.
     #[serde(default)]
     pub countries: Vec<String>,
-    /// But not to these.
+    /// Excluded countries of destination.
     #[serde(default)]
     pub except: Vec<String>,
-    /// What a package costs.
+    /// Price of a package.
     pub price: Amounts,
-    /// For packages whose goods cost at least so much, after all discounts.
+    /// Minimum price of the goods in the package, after all discounts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_subtotal: Option<Amounts>,
-    /// For packages whose goods cost less than so much, after all discounts.
+    /// Price of the goods in the package, after all discounts, from which the rate no longer applies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub below_subtotal: Option<Amounts>,
-    /// For packages of at least so many grams.
+    /// Minimum weight of the package in grams.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_grams: Option<u64>,
-    /// For packages of at most so many grams.
+    /// Maximum weight of the package in grams.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_grams: Option<u64>,
-    /// How many days it takes at least.
+    /// Minimum delivery time in days.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_days: Option<u16>,
-    /// How many days it takes at most.
+    /// Maximum delivery time in days.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_days: Option<u16>,
 }
 
-/// What makes shipping free.
+/// A rule for free shipping.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FreeShipping {
-    /// What buyers see, such as `Free shipping from $100`; it is added to the name of the option.
+    /// Name shown to the buyer, such as `Free shipping from $100`; it is appended to the name of the option.
     pub title: String,
-    /// Which rates become free, by identifier; at least one.
+    /// Identifiers of the rates that become free; at least one.
     pub rates: Vec<String>,
-    /// When all goods cost at least so much, after all discounts.
+    /// Minimum price of all goods, after all discounts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_subtotal: Option<Amounts>,
-    /// When one of these is bought, by identifier of the variant or the product.
+    /// Identifiers of variants or products, one of which has to be bought; empty for no such condition.
     #[serde(default)]
     pub items: Vec<String>,
-    /// To these countries; to all when empty.
+    /// Countries of destination; empty for all.
     #[serde(default)]
     pub countries: Vec<String>,
 }
 
-/// Where goods can be picked up.
+/// Pickup of goods.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Pickup {
-    /// The places. Nothing can be picked up when there are none.
+    /// Pickup places. Nothing can be picked up if there are none.
     pub places: Vec<PickupPlace>,
-    /// Whether goods of one checkout may be picked up at several places.
+    /// `true` if goods of one checkout may be picked up at several places.
     pub several_destinations: bool,
 }
 
@@ -332,37 +334,37 @@ pub struct Pickup {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PickupPlace {
-    /// The identifier of the destination.
+    /// Identifier of the destination.
     pub id: String,
-    /// The name.
+    /// Name shown to the buyer.
     pub name: String,
-    /// The address.
+    /// Postal address.
     pub address: PostalAddress,
-    /// What picking up costs; nothing when absent.
+    /// Price of picking up; default: free.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<Amounts>,
-    /// More about it, such as opening hours.
+    /// Further information, such as opening hours.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// After how many days goods are ready; at once when absent.
+    /// Number of days until goods are ready for pickup; no time is stated if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready_after_days: Option<u16>,
 }
 
-/// A buyer whose addresses are known.
+/// A customer with stored addresses.
 ///
-/// Whoever states the e-mail address of a customer in a checkout is offered the customer's addresses and can read them:
-/// an e-mail address is not a proof of who one is. List only customers who agreed to that, and only where platforms are
-/// trusted with it.
+/// Anyone who states the e-mail address of a customer in a checkout is offered the customer's addresses and can read
+/// them: an e-mail address is not a proof of identity. List only customers who agreed to that, and only if the
+/// platforms can be trusted with it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Customer {
-    /// The name.
+    /// Name of the customer.
     #[serde(default)]
     pub name: String,
-    /// The e-mail address.
+    /// E-mail address by which the customer is recognized.
     pub email: String,
-    /// The addresses, the best first.
+    /// Stored addresses, preferred one first.
     #[serde(default)]
     pub addresses: Vec<StoredAddress>,
 }
@@ -371,30 +373,30 @@ pub struct Customer {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StoredAddress {
-    /// The identifier of the destination.
+    /// Identifier of the destination.
     pub id: String,
-    /// The address.
+    /// Postal address.
     pub address: PostalAddress,
 }
 
-/// A claim of buyers that is recognised, and how it is verified: by the e-mail address they state. A claim that neither
-/// list verifies can be used for estimates, but a checkout is not completed on it (rule CHK-10).
+/// A recognized claim of buyers, verified by the e-mail address that they state. A claim that neither list verifies can
+/// be used for estimates, but prevents the completion of a checkout (rule CHK-10).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
-    /// The reverse-domain name.
+    /// Reverse-domain name of the claim.
     pub id: String,
-    /// What buyers see.
+    /// Name shown to the buyer.
     pub title: String,
-    /// True for buyers with these e-mail addresses.
+    /// E-mail addresses of buyers for whom the claim is true.
     #[serde(default)]
     pub emails: Vec<String>,
-    /// True for buyers with an e-mail address at these domains, such as `example.edu`; their subdomains do not count.
+    /// Domains of e-mail addresses for which the claim is true, such as `example.edu`; subdomains do not count.
     #[serde(default)]
     pub email_domains: Vec<String>,
 }
 
-/// What can be asked of a buyer.
+/// Data that can be required of a buyer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BuyerField {
@@ -408,7 +410,7 @@ pub enum BuyerField {
     PhoneNumber,
 }
 
-/// What can be asked of an address beside its country.
+/// Members of an address that can be required besides its country.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AddressField {
@@ -428,34 +430,34 @@ pub enum AddressField {
     PhoneNumber,
 }
 
-/// Purchases that nothing is missing of, and that their buyer has to look at and approve on the shop's page before they are
-/// completed (UCP *Checkout*, severity `requires_buyer_review`).
+/// A rule that selects purchases which the buyer has to review and approve on the shop's page before they are
+/// completed, once nothing else is missing (UCP *Checkout*, severity `requires_buyer_review`).
 ///
-/// It is about purchases that meet all of what is stated; about every one where nothing is.
+/// It applies to purchases that meet all of its conditions, and to every purchase if it has none.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Review {
-    /// What platforms are told it is, such as `high_value_order`.
+    /// Message code for platforms, such as `high_value_order`; default `buyer_review`.
     #[serde(default = "buyer_review")]
     pub code: String,
-    /// Why, for platforms and buyers to read.
+    /// Reason, for platforms and buyers.
     pub reason: String,
-    /// When the purchase costs at least so much altogether. It is a precaution: a purchase in a currency without an amount
-    /// here has to be looked at too.
+    /// Minimum total of the purchase. As a precaution, a purchase in a currency without an amount here has to be
+    /// reviewed too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_total: Option<Amounts>,
-    /// When one of these is bought, by identifier of the variant or the product; whatever is bought when empty.
+    /// Identifiers of variants or products, one of which has to be bought; empty for no such condition.
     #[serde(default)]
     pub items: Vec<String>,
 }
 
-/// How long carts and checkouts live after they were last changed, in seconds.
+/// Lifetimes of carts and checkouts after their last change, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Lifetimes {
-    /// A cart; 30 days where nothing is said.
+    /// Lifetime of a cart in seconds; default 30 days.
     pub cart_seconds: u32,
-    /// A checkout; 6 hours where nothing is said (rule CHK-07).
+    /// Lifetime of a checkout in seconds; default 6 hours (rule CHK-07).
     pub checkout_seconds: u32,
 }
 

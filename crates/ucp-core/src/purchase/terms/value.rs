@@ -1,4 +1,4 @@
-//! Percentages and amounts as a shop writes them down: exact, never floats.
+//! Percentages and amounts as written in terms: exact, never floats.
 
 use std::{borrow::Cow, collections::BTreeMap, fmt, str::FromStr};
 
@@ -6,22 +6,23 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 use crate::money::{Amount, Currency};
 
-/// How many parts of a million make one percent.
+/// Millionths per percent.
 const PER_PERCENT: u64 = 10_000;
 
-/// How many digits a percentage may have after the point.
+/// Maximum number of digits of a percentage after the decimal point.
 const DIGITS: usize = 4;
 
-/// The largest percentage.
+/// Largest percentage.
 const MAX_PERCENT: u64 = 1_000;
 
-/// A percentage in millionths: 8.875 % is 88,750.
+/// A percentage in millionths, 0 to 1000 %: 8.875 % is 88,750.
 ///
-/// Written as text with at most four digits after the point, with or without a percent sign (`"8.875%"`, `"20"`).
+/// Written as text with at most four digits after the decimal point, with or without a percent sign (`"8.875%"`,
+/// `"20"`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Percent(u32);
 
-/// A text that is no percentage.
+/// Error for a text that is not a valid percentage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "a percentage is a text such as \"8.875%\": at most four digits after the point, from 0 to {MAX_PERCENT}, and no \
@@ -33,26 +34,26 @@ impl Percent {
     /// One hundred percent.
     pub const ALL: Self = Self(1_000_000);
 
-    /// A percentage of so many millionths, up to a thousand percent.
+    /// Creates a percentage of `millionths`; `None` above 1000 %.
     #[must_use]
     pub const fn of_millionths(millionths: u32) -> Option<Self> {
         if millionths as u64 > MAX_PERCENT * PER_PERCENT { None } else { Some(Self(millionths)) }
     }
 
-    /// How many millionths it is.
+    /// Returns the percentage in millionths.
     #[must_use]
     pub const fn millionths(self) -> u32 {
         self.0
     }
 
-    /// So much of an amount that is not below zero, rounded half up.
+    /// Returns this share of `amount`, which must not be negative, rounded half up.
     #[must_use]
     pub fn of(self, amount: i128) -> i128 {
         half_up(amount * i128::from(self.0), i128::from(Self::ALL.0))
     }
 }
 
-/// A quotient rounded to the next integer, halves up. The numerator is not below zero, the denominator above.
+/// Divides and rounds half up. The numerator must not be negative, the denominator must be positive.
 pub(crate) const fn half_up(numerator: i128, denominator: i128) -> i128 {
     let (quotient, rest) = (numerator / denominator, numerator % denominator);
     if rest >= denominator - rest { quotient + 1 } else { quotient }
@@ -97,22 +98,22 @@ impl<'de> Deserialize<'de> for Percent {
     }
 }
 
-/// An amount in each currency in which there is one.
+/// An amount in one or several currencies.
 ///
-/// Written as a number of minor units of the shop's own currency (`500`), or as a table of minor units by currency
-/// (`{ USD = 500, EUR = 450 }`). Nothing is ever converted: what has no amount in the currency of a purchase does not
-/// apply to it.
+/// Written as a number of minor units of the shop's own currency (`500`), or as a table of minor units by currency (`{
+/// USD = 500, EUR = 450 }`). Nothing is ever converted: a rule without an amount in the currency of a purchase does not
+/// apply to it, except where a rule says otherwise ([`Review::min_total`](super::Review::min_total)).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged, expecting = "a number of minor units, or a table of minor units by ISO 4217 code")]
 pub enum Amounts {
-    /// In the shop's own currency only.
+    /// An amount in the shop's own currency only.
     Own(Amount),
-    /// By currency.
+    /// Amounts by currency.
     ByCurrency(BTreeMap<Currency, Amount>),
 }
 
 impl Amounts {
-    /// The amount in `currency`, where `own` is that of the shop.
+    /// Returns the amount in `currency`; `own` is the currency of the shop.
     #[must_use]
     pub fn in_currency(&self, currency: Currency, own: Currency) -> Option<Amount> {
         match self {
@@ -122,15 +123,15 @@ impl Amounts {
     }
 }
 
-/// A part of what something costs, or a fixed amount: `"10%"`, `500`, or `{ USD = 500, EUR = 450 }`.
+/// A percentage of a price, or a fixed amount: `"10%"`, `500`, or `{ USD = 500, EUR = 450 }`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(
     untagged,
     expecting = "a percentage such as \"10%\", a number of minor units, or a table of minor units by ISO 4217 code"
 )]
 pub enum Value {
-    /// So much of it.
+    /// A percentage of the price.
     Percent(Percent),
-    /// Always so much.
+    /// A fixed amount.
     Fixed(Amounts),
 }
