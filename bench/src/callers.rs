@@ -1,4 +1,5 @@
-//! Who calls: what it costs to know platforms, to believe their signatures, to remember them, and to bear those that send
+//! Who calls: what it costs to know platforms, to believe their signatures, to remember them, and to bear those that
+//! send
 //! too much.
 
 use std::{path::Path, sync::Arc, time::Duration};
@@ -8,7 +9,7 @@ use http::{HeaderName, HeaderValue};
 use serde_json::json;
 use tokio::{runtime, task};
 use ucp_core::operation::Offering;
-use ucp_service::{platform::Business, standing::Standing};
+use ucp_service::{negotiated_profile::NegotiatedProfile, platform::Business};
 use ucp_trust::{
     address::{ProfileUrl, Reach},
     api_key::ApiKey,
@@ -201,8 +202,8 @@ impl Fetch for Documents {
 async fn weighed(platforms: &Arc<Platforms>) -> Done<(usize, u64)> {
     let business = Business::new(&Offering::everything(), None);
     let options = DirectoryOptions { fetch_burst: u32::MAX, ..DirectoryOptions::default() };
-    let directory: Directory<Standing> =
-        Directory::new(Documents(Arc::clone(platforms)), options, move |profile| business.standing(profile));
+    let directory: Directory<NegotiatedProfile> =
+        Directory::new(Documents(Arc::clone(platforms)), options, move |profile| business.negotiated_profile(profile));
     for number in 1..=REMEMBERED {
         let url = ProfileUrl::parse(&platforms.profile(number), Reach::Loopback)?;
         directory.get(&url).await.map_err(|refusal| refusal.content)?;

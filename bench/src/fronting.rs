@@ -1,4 +1,5 @@
-//! The gateway in front of another shop: what it adds to a lookup, beside nginx in front of the same upstream, and how much
+//! The gateway in front of another shop: what it adds to a lookup, beside nginx in front of the same upstream, and how
+//! much
 //! it remembers.
 //!
 //! The upstream answers at once, so that what takes time is on the way. All contestants are asked in turns, in the same
@@ -281,7 +282,8 @@ impl Place<'_> {
         println!("\n{AT_ONCE} equal lookups at once of a product that was not asked for before\n");
         for (backend, id) in [("ucp", ucp_id as fn(u64) -> String), ("shopify", storefront_id)] {
             let front = self.front(backend, "cold", "")?;
-            // The first waits for the upstream until all have asked; the second round finds the upstream at its usual pace.
+            // The first waits for the upstream until all have asked; the second round finds the upstream at its usual
+            // pace.
             for (held, number) in [(true, 1), (false, 2)] {
                 let bytes = lookup(&id(number));
                 let requests = (0..AT_ONCE).map(|_| Request { bytes: bytes.clone(), kind: 0 }).collect();

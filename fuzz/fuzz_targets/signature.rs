@@ -1,10 +1,12 @@
-//! `Signature-Input`, `Signature` and `Content-Digest` of whole messages, as `ucp-gateway verify` reads them from files.
+//! `Signature-Input`, `Signature` and `Content-Digest` of whole messages, as `ucp-gateway verify` reads them from
+//! files.
 //!
 //! An input is read as a message, and as a list of edits to one of the seeds: a search that had to keep the rest of a
 //! signed message as it is would hardly ever change just one thing about it.
 //!
 //! Invariants: any message gets a verdict, the same one that is explained to people. The private keys behind the seeds
-//! `genuine-*` are gone, so nothing verifies but what they signed: a message that does says in every part that UCP binds
+//! `genuine-*` are gone, so nothing verifies but what they signed: a message that does says in every part that UCP
+//! binds
 //! what one of them says. A body that fits its digest fits with no byte more or less.
 
 #![no_main]

@@ -1,4 +1,5 @@
-//! Clients that try again under the same key until they are answered, over whichever transport, and remember everything.
+//! Clients that try again under the same key until they are answered, over whichever transport, and remember
+//! everything.
 
 use std::{
     collections::HashMap,

@@ -1,4 +1,5 @@
-//! What happens between the gateway and its disk: killed at every n-th flush, write and send; a disk that fails or is full.
+//! What happens between the gateway and its disk: killed at every n-th flush, write and send; a disk that fails or is
+//! full.
 
 use std::{
     thread,
@@ -18,7 +19,8 @@ use crate::{
 /// The system calls at which a gateway is killed.
 const MOMENTS: &[&str] = &["fsync,fdatasync", "pwrite64", "sendto,sendmsg,write,writev", "recvfrom,read,epoll_wait"];
 
-/// Kills the gateway at the first flush of a journey, at the second, and so on until a journey comes to its end; then at
+/// Kills the gateway at the first flush of a journey, at the second, and so on until a journey comes to its end; then
+/// at
 /// writes, at what is sent and at what is received.
 pub(crate) fn killed_at_every_call(world: &World, random: &Random) -> String {
     let mut counts = Vec::new();
@@ -101,7 +103,8 @@ const FAILURES: &[(&str, &str)] = &[
     ("fsync,fdatasync", "error=ENOSPC"),
 ];
 
-/// A disk that fails or is full: nothing is charged without a record, callers are told to come again, and when it is over
+/// A disk that fails or is full: nothing is charged without a record, callers are told to come again, and when it is
+/// over
 /// everything works again without a new start.
 pub(crate) fn failing(world: &World, random: &Random) -> String {
     let mut gateway = world.start(false);

@@ -13,13 +13,13 @@
 //! | [`rivals`] | calls that race each other, in one gateway and in two |
 //! | [`webhooks`] | killed while platforms are told about their orders, and do not listen |
 //! | [`books`] | what must be true of the database and of the provider's journal |
-//! | [`told`] | what must be true of everything that platforms were told |
+//! | [`response`] | what must be true of everything that platforms were told |
 //! | [`proof`] | whether a webhook is signed, found out without the code under test |
 //! | [`platforms`] | receivers of webhooks that misbehave |
 //! | [`client`] | clients that repeat calls, and compare answers with earlier ones |
 //! | [`process`] | the gateway and the provider, as processes |
 //! | [`strace`] | faults of system calls |
-//! | [`oracle`] | whether `books` would notice; that `told` does, `webhooks` shows |
+//! | [`oracle`] | whether `books` would notice; that `response` does, `webhooks` shows |
 //! | [`random`] | chance |
 //!
 //! What is killed is a process, so what it has written is in the hands of the operating system. That an answer also

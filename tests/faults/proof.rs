@@ -1,4 +1,5 @@
-//! Whether a webhook is from this shop, found out without the code under test: RFC 9421 and RFC 7797, as far as webhooks
+//! Whether a webhook is from this shop, found out without the code under test: RFC 9421 and RFC 7797, as far as
+//! webhooks
 //! need them.
 
 use std::collections::BTreeMap;

@@ -25,7 +25,8 @@ const FAULTS: &[&str] = &[
     "late",
 ];
 
-/// Every fault, once and again and again, at both steps. Killed that many milliseconds after the calls were sent; `None`
+/// Every fault, once and again and again, at both steps. Killed that many milliseconds after the calls were sent;
+/// `None`
 /// for not at all.
 const KILLS: &[Option<u64>] =
     &[None, Some(5), Some(15), Some(30), Some(50), Some(80), Some(120), Some(200), Some(320), Some(500)];
@@ -86,7 +87,8 @@ pub(crate) fn misbehaving(world: &World, random: &Random) -> String {
     format!("{combinations} combinations of fault and kill")
 }
 
-/// The times with which answers are overtaken: whoever looks after payments asks before an answer that is slow is there.
+/// The times with which answers are overtaken: whoever looks after payments asks before an answer that is slow is
+/// there.
 pub(crate) const OVERTAKING: Times = Times { timeout: 8_000, deadline: 10_000, slow: 3_000 };
 
 /// What became of a payment is found out by asking, before the one who pays is answered. It is still the only payment.

@@ -13,7 +13,8 @@ use crate::{
 /// What is no identifier: it is too long, or would write something into the log.
 const HOSTILE: [&str; 4] = ["a\tb", "x\" code=\"forged", "\u{e9}\u{1f6d2}", "<script>"];
 
-/// Makes a call that fails inside. Its answer and the log name the request alike; only the log says why. Returns the name.
+/// Makes a call that fails inside. Its answer and the log name the request alike; only the log says why. Returns the
+/// name.
 #[track_caller]
 fn fails(shopper: &Shopper<'_>, operation: &str, payload: &Value, status: u16, texts: &[&str]) -> String {
     let Shopper { gateway, transport, .. } = *shopper;

@@ -1,4 +1,5 @@
-//! Which release and which capabilities a platform gets (rules NEG-01 to NEG-09), and what the older releases look like.
+//! Which release and which capabilities a platform gets (rules NEG-01 to NEG-09), and what the older releases look
+//! like.
 
 mod founding;
 mod table;

@@ -1,4 +1,5 @@
-//! Rules and traps: every id that sources, tests and documents mention is defined in `docs/rules.md`, once, and every id that
+//! Rules and traps: every id that sources, tests and documents mention is defined in `docs/rules.md`, once, and every
+//! id that
 //! is defined there is mentioned.
 //!
 //! An id is a group and a number of two digits. It is mentioned with a hyphen, also as an end of a range, or at the
@@ -19,7 +20,8 @@ const PAGE: &str = "docs/rules.md";
 /// A group, and a number within it.
 type Id = (String, u8);
 
-/// The ids of a text, with the lines that mention them. Of a group that `known` denies, only those that are called a rule
+/// The ids of a text, with the lines that mention them. Of a group that `discovery` denies, only those that are called
+/// a rule
 /// or a trap count.
 fn mentioned(text: &str, known: impl Fn(&str) -> bool) -> Vec<(usize, Id)> {
     let part = |other: char| !(other.is_ascii_alphanumeric() || matches!(other, '-' | '_'));

@@ -1,4 +1,5 @@
-//! HTTP Message Signatures (RFC 9421) over the wire: what platforms sign, and what the gateway signs (rules SIG-01 to SIG-13).
+//! HTTP Message Signatures (RFC 9421) over the wire: what platforms sign, and what the gateway signs (rules SIG-01 to
+//! SIG-13).
 
 mod keys;
 mod requests;

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
-use super::told::{Told, Trouble};
+use super::response::{Told, Trouble};
 
 /// As many identifiers as every shop should take at once (rule LKP-05).
 pub(super) const LEAST: usize = 10;

@@ -7,7 +7,7 @@ use ucp_core::port::Trace;
 use ucp_trust::signature::{RequestLine, Scheme, sign_request};
 
 use super::Options;
-use ucp_net::Exchange;
+use ucp_net::UpstreamRequest;
 
 const UCP_AGENT: HeaderName = HeaderName::from_static("ucp-agent");
 const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
@@ -30,11 +30,11 @@ pub(super) fn introduce(headers: &mut HeaderMap, profile: &str, trace: &Trace) {
 }
 
 /// Signs a request, where there is a key.
-pub(super) fn sign(exchange: &mut Exchange, options: &Options) {
+pub(super) fn sign(upstream_request: &mut UpstreamRequest, options: &Options) {
     let Some(key) = (options.key)() else { return };
-    let url = exchange.url.clone();
+    let url = upstream_request.url.clone();
     let scheme = if url.scheme() == "https" { Scheme::Https } else { Scheme::Http };
-    let method = exchange.method.clone();
+    let method = upstream_request.method.clone();
     let line = RequestLine {
         method: method.as_str(),
         scheme,
@@ -43,7 +43,7 @@ pub(super) fn sign(exchange: &mut Exchange, options: &Options) {
         query: url.query(),
     };
     let now = SystemTime::from((options.now)());
-    if let Err(error) = sign_request(line, &mut exchange.headers, &exchange.body, &[], &key, now) {
+    if let Err(error) = sign_request(line, &mut upstream_request.headers, &upstream_request.body, &[], &key, now) {
         tracing::error!(%error, "a request to the shop could not be signed");
     }
 }

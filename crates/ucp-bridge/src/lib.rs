@@ -11,32 +11,33 @@
 //! | [`platform`] | what the gateway says about itself there |
 //! | `owners` | to whom carts, checkouts and orders belong that the shop keeps |
 //! | [`webhook`] | what the shop tells about orders |
-//! | `known` | finding the shop, and what is known of it |
+//! | `discovery` | finding the shop, and what is known of it |
 //! | `peer` | asking it |
 //! | `introduction` | who asks, and the proof of it |
 //! | `mcp` | tools, sessions, streams of events |
-//! | `told` | answers and refusals, told apart |
+//! | `response` | answers and refusals, told apart |
 //! | `mandates` | what the shop signs, and mandates for it |
 //! | `batch` | look-ups that are too large for the shop |
 //!
 //! What holds:
 //!
 //! - What a platform has not made here does not exist for it, whatever the shop would tell.
-//! - What the shop has signed for a buyer's mandate is handed on as it is, to callers of its own release alone, and only if
+//! - What the shop has signed for a buyer's mandate is handed on as it is, to callers of its own release alone, and
+//! only if
 //!   the signature holds under the keys that the gateway publishes for the shop.
 //! - Carts, checkouts and orders are never answered from memory.
 //! - A change whose end is unknown is asked for again only under the key it was asked for with, or after looking.
 
 mod batch;
+mod discovery;
 mod introduction;
-mod known;
 mod mandates;
 mod mcp;
 mod owners;
 mod peer;
 pub mod platform;
 pub mod profile;
-mod told;
+mod response;
 pub mod webhook;
 
 use std::{
@@ -59,7 +60,7 @@ use ucp_core::{
     catalog::lookup,
     operation::{AP2_MANDATE, Class, Effect, Offering, Resource},
     port::{
-        Carried, MAX_IDS, Relay, Relayed, Written,
+        ForwardedAnswer, ForwardedCall, MAX_IDS, UcpUpstream, Written,
         owners::{Owner, Owners},
     },
     purchase::{caller::Caller, ledger::Ledger, payment::Declaration},
@@ -73,7 +74,7 @@ use self::{
     owners::nothing,
     peer::{Now, Peer, Question},
     profile::{ProfileError, Transport},
-    told::{Told, Trouble},
+    response::{Told, Trouble},
 };
 use ucp_net::{
     self, Clock, CoalescingCache, Counters, Failure, Filled, Key, Random, Reach, Served, Staleness,
@@ -221,21 +222,23 @@ impl Bridge {
         self.0.peer.known().sealing_keys()
     }
 
-    /// Has somebody told when the [`sealing_keys`](Self::sealing_keys) are others, before anything is handed on that was
+    /// Has somebody told when the [`sealing_keys`](Self::sealing_keys) are others, before anything is handed on that
+    /// was
     /// signed with them.
     pub fn whenever_keys_change(&self, listener: impl Fn(Vec<Value>) + Send + Sync + 'static) {
         self.0.peer.listen(Box::new(listener));
     }
 
-    /// The keys of the platform with this [name](platform::name) with which mandates were negotiated, as far as they are
+    /// The keys of the platform with this [name](platform::name) with which mandates were negotiated, as far as they
+    /// are
     /// known: public JSON Web Keys. They are known from each call of the platform, before the shop hears of it.
     #[must_use]
     pub fn platform_keys(&self, name: &str) -> Option<Arc<[Value]>> {
         self.0.platform_keys.get(name)
     }
 
-    async fn relayed(&self, caller: &Caller, call: Relayed) -> Result<Carried, Refusal> {
-        let Relayed { operation, release, id, payload, languages, key, trace } = call;
+    async fn relayed(&self, caller: &Caller, call: ForwardedCall) -> Result<ForwardedAnswer, Refusal> {
+        let ForwardedCall { operation, release, id, payload, languages, key, trace } = call;
         if let Some(withdrawn) = self.withdrawn(operation) {
             return Ok(withdrawn);
         }
@@ -277,7 +280,7 @@ impl Bridge {
         }
         let Told { mut status, body } = told?;
         if release == self.0.release && body.written().is_some() {
-            return Ok(Carried { body, sealed: false, status });
+            return Ok(ForwardedAnswer { body, sealed: false, status });
         }
         let mut body = relay::answer(self.0.release, release, operation, body.into());
         let failure = relay::is_failure(&body);
@@ -297,11 +300,11 @@ impl Bridge {
         } else {
             body.shift_remove("ap2");
         }
-        Ok(Carried { body: body.into(), sealed, status })
+        Ok(ForwardedAnswer { body: body.into(), sealed, status })
     }
 
     /// The answer about an operation that the shop had when the gateway began, and has no more.
-    fn withdrawn(&self, operation: Operation) -> Option<Carried> {
+    fn withdrawn(&self, operation: Operation) -> Option<ForwardedAnswer> {
         if self.0.peer.known().offers(operation) || !self.0.offering.operations.contains(&operation) {
             return None;
         }
@@ -414,7 +417,7 @@ impl Bridge {
 }
 
 #[async_trait]
-impl Relay for Bridge {
+impl UcpUpstream for Bridge {
     fn offering(&self) -> Offering {
         self.0.offering.clone()
     }
@@ -431,12 +434,13 @@ impl Relay for Bridge {
         (self.0.options.now)()
     }
 
-    async fn carry(&self, caller: &Caller, call: Relayed) -> Result<Carried, Refusal> {
+    async fn forward(&self, caller: &Caller, call: ForwardedCall) -> Result<ForwardedAnswer, Refusal> {
         self.relayed(caller, call).await
     }
 }
 
-/// An idempotency key as every transport takes it. A UUID is handed on; from others one is made, which depends on whose it
+/// An idempotency key as every transport takes it. A UUID is handed on; from others one is made, which depends on whose
+/// it
 /// is: the shop knows all callers as one.
 fn portable(owner: &str, key: &str) -> String {
     if uuid::Uuid::try_parse(key).is_ok_and(|uuid| uuid.hyphenated().to_string() == key.to_ascii_lowercase()) {
@@ -459,10 +463,10 @@ fn is_anybodys(payload: &Value) -> bool {
 }
 
 /// An answer that there is nothing to return, for this reason.
-fn failed(code: &str, content: &str) -> Carried {
+fn failed(code: &str, content: &str) -> ForwardedAnswer {
     let message = json!({ "type": "error", "code": code, "content": content, "severity": "unrecoverable" });
     let members = [("ucp".to_owned(), json!({ "status": "error" })), ("messages".to_owned(), json!([message]))];
-    Carried { body: Map::from_iter(members).into(), sealed: false, status: 200 }
+    ForwardedAnswer { body: Map::from_iter(members).into(), sealed: false, status: 200 }
 }
 
 /// Whether there is nothing to return because a checkout is past what was asked (trap T-21).

@@ -1,6 +1,7 @@
 //! Checkouts that the shop signs, for platforms that negotiated mandates (UCP *AP2 Mandates*).
 //!
-//! Nothing of them can be written anew: neither what the shop has signed, nor what the platform has the buyer sign. They go
+//! Nothing of them can be written anew: neither what the shop has signed, nor what the platform has the buyer sign.
+//! They go
 //! from one to the other as they are, and the gateway sees to it that each finds the keys of the other.
 
 use std::sync::Arc;
@@ -8,7 +9,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 use ucp_core::{Code, Refusal, Release, operation::AP2_MANDATE, purchase::caller::Caller};
 
-use super::{Bridge, platform, told};
+use super::{Bridge, platform, response};
 
 /// How many platforms' keys are kept, and how many of each, so that shops can look them up.
 pub(super) const PLATFORMS: (usize, usize) = (2_048, 16);
@@ -35,7 +36,12 @@ impl Bridge {
     /// Keeps the keys of a platform where the shop can look them up that is about to hear of it. Yields its name there.
     pub(super) fn introduce(&self, caller: &Caller) -> Arc<str> {
         let name: Arc<str> = platform::name(&caller.owner).into();
-        let keys: Vec<_> = caller.notary.iter().flat_map(|notary| notary.platform_keys()).take(PLATFORMS.1).collect();
+        let keys: Vec<_> = caller
+            .mandate_verifier
+            .iter()
+            .flat_map(|mandate_verifier| mandate_verifier.platform_keys())
+            .take(PLATFORMS.1)
+            .collect();
         // A profile that is out of reach for once takes no keys away.
         if !keys.is_empty() && self.0.platform_keys.get(&*name).is_none_or(|known| *known != *keys) {
             self.0.platform_keys.insert(Arc::clone(&name), keys.into());
@@ -48,7 +54,7 @@ impl Bridge {
         let checkout = Value::Object(body);
         if let Err(error) = self.0.peer.verify_seal(&checkout).await {
             tracing::error!(%error, "the shop negotiated mandates and has not signed its checkout");
-            return Err(told::unusable());
+            return Err(response::unusable());
         }
         match checkout {
             Value::Object(body) => Ok(body),

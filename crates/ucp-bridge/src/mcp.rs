@@ -1,7 +1,8 @@
 //! Operations as calls of tools over streamable HTTP (Model Context Protocol).
 //!
 //! A tool is called without further ado first: operations are stateless, and many shops want nothing else. A shop that
-//! insists on a session gets one; it is begun anew when the shop has forgotten it. Shops of the first release have methods
+//! insists on a session gets one; it is begun anew when the shop has forgotten it. Shops of the first release have
+//! methods
 //! instead of tools.
 
 use std::{
@@ -15,7 +16,7 @@ use std::{
 use http::{HeaderName, HeaderValue, StatusCode};
 use serde_json::{Map, Value, json};
 
-use super::told::{self, Told, Trouble};
+use super::response::{self, Told, Trouble};
 use ucp_net::{Ending, Failure, Received, Unreadable};
 
 /// The version of MCP that is asked for.
@@ -76,7 +77,8 @@ pub(super) fn call(number: u64, name: &str, arguments: &Map<String, Value>) -> V
     json!({ "jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params })
 }
 
-/// The call of a method, with the arguments of a tool. In 2026-01-11 an operation is a method of its own, which names the
+/// The call of a method, with the arguments of a tool. In 2026-01-11 an operation is a method of its own, which names
+/// the
 /// caller and the idempotency key at other places.
 pub(super) fn method(number: u64, name: &str, arguments: &Map<String, Value>) -> Value {
     let mut params = arguments.clone();
@@ -112,7 +114,8 @@ pub(super) fn session(number: u64, received: &Received) -> Option<Session> {
     Some(Session { id: received.headers.get(SESSION).cloned(), version: HeaderValue::from_str(version).ok()? })
 }
 
-/// Whether an answer may mean that the shop wants a session, or another one: it refuses, and not in the words of UCP. Such
+/// Whether an answer may mean that the shop wants a session, or another one: it refuses, and not in the words of UCP.
+/// Such
 /// a call was not carried out.
 pub(super) fn wants_session(received: &Received) -> bool {
     let refused = matches!(received.status, StatusCode::NOT_FOUND | StatusCode::BAD_REQUEST);
@@ -128,10 +131,10 @@ pub(super) fn read(number: u64, received: &Received) -> Result<Told, Trouble> {
         Ok(message) => message,
         Err(failure) if received.status.is_success() => return Err(failure.into()),
         // No message of JSON-RPC: what stands in front of the shop refuses.
-        Err(_) => return told::rest(received),
+        Err(_) => return response::rest(received),
     };
     if message["error"].is_object() {
-        return told::rpc_error(received.status, &message["error"]);
+        return response::rpc_error(received.status, &message["error"]);
     }
     let result = &message["result"];
     let document = match &result["structuredContent"] {
@@ -142,7 +145,7 @@ pub(super) fn read(number: u64, received: &Received) -> Result<Told, Trouble> {
         tracing::warn!(error = result["isError"] == true, "the result of a tool of the shop holds no document");
         return Err(Failure::Unreadable(Unreadable::Unexpected).into());
     };
-    told::told(StatusCode::OK, document)
+    response::told(StatusCode::OK, document)
 }
 
 /// The document that stands in a result as a text.
@@ -154,7 +157,7 @@ fn text(result: &Value) -> Option<Map<String, Value>> {
 /// The message that answers the call with this number.
 fn message(number: u64, received: &Received) -> Result<Value, Failure> {
     let unexpected = Failure::Unreadable(Unreadable::Unexpected);
-    if told::is_stream(&received.headers) {
+    if response::is_stream(&received.headers) {
         let mut scanner = Scanner::of(number);
         scanner.feed(&received.body);
         return scanner.found.ok_or(unexpected);
@@ -175,11 +178,12 @@ fn chosen(number: u64, message: Value) -> Option<Value> {
     }
 }
 
-/// Ends a stream of events with the answer to the call with this number: the shop may leave it open. What is signed is the
+/// Ends a stream of events with the answer to the call with this number: the shop may leave it open. What is signed is
+/// the
 /// whole of it, so that this is read whole.
 pub(super) fn ending(number: u64) -> Ending {
     Arc::new(move |headers| {
-        if !told::is_stream(headers) || headers.contains_key("content-digest") {
+        if !response::is_stream(headers) || headers.contains_key("content-digest") {
             return None;
         }
         let mut scanner = Scanner::of(number);
@@ -187,7 +191,8 @@ pub(super) fn ending(number: u64) -> Ending {
     })
 }
 
-/// Reads a stream of events (WHATWG HTML, *Server-sent events*) for the answer to one call. Whatever else the shop has to
+/// Reads a stream of events (WHATWG HTML, *Server-sent events*) for the answer to one call. Whatever else the shop has
+/// to
 /// say meanwhile is passed over, and an event that was cut off is none.
 struct Scanner {
     number: u64,

@@ -9,13 +9,13 @@ use ucp_core::{
     Code, Operation, Refusal,
     operation::{AP2_MANDATE, Effect, Resource},
     port::{
-        Carried,
+        ForwardedAnswer,
         owners::{Kind, Owned, Owner},
     },
     purchase::caller::Caller,
 };
 
-use super::{Bridge, failed, told};
+use super::{Bridge, failed, response};
 
 /// The longest time that anything is believed to live which says so itself.
 const LONGEST: SignedDuration = SignedDuration::from_hours(366 * 24);
@@ -58,7 +58,7 @@ impl Bridge {
         let (owners, until) = (&self.0.options.owners, self.alive_until(body));
         let made = operation.row().effect == Effect::Creating;
         if let Some(kind) = Kind::of(operation).filter(|_| made) {
-            let id = body.get("id").and_then(Value::as_str).ok_or_else(told::unusable)?;
+            let id = body.get("id").and_then(Value::as_str).ok_or_else(response::unusable)?;
             let belongs = owners.claim(kind, id, owner, until).await?;
             if belongs.platform != owner.platform {
                 let content = "The idempotency key was used by another platform before.";
@@ -86,6 +86,6 @@ impl Bridge {
 }
 
 /// The answer that something does not exist for a caller.
-pub(super) fn nothing(kind: Kind) -> Carried {
+pub(super) fn nothing(kind: Kind) -> ForwardedAnswer {
     failed("not_found", &format!("There is no {} under this id, or it is gone.", kind.as_str()))
 }

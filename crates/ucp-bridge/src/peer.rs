@@ -24,14 +24,14 @@ use url::Url;
 
 use super::{
     Options, SetupError, Token,
+    discovery::{Known, Lines, discover, profile_address},
     introduction::{introduce, sign},
-    known::{Known, Lines, discover, profile_address},
     mcp::{self, Sessions},
     platform::profile_path,
     profile::Transport,
-    told::{self, Told, Trouble},
+    response::{self, Told, Trouble},
 };
-use ucp_net::{Clock, Effort, Exchange, Failure, Random, Received, Upstream};
+use ucp_net::{CallKind, Clock, Failure, Random, Received, Upstream, UpstreamRequest};
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
@@ -134,14 +134,16 @@ impl Peer {
         self.known().line.clone()
     }
 
-    /// Has somebody told when the keys are others with which the shop signs what is handed on as it is. There is one who is.
+    /// Has somebody told when the keys are others with which the shop signs what is handed on as it is. There is one
+    /// who is.
     pub(super) fn listen(&self, listener: Listener) {
         if self.listener.set(listener).is_err() {
             tracing::error!("somebody is told about the keys of the shop already");
         }
     }
 
-    /// Fetches the profile anew, when what is known is older than `age`. A shop that cannot be found keeps what was known
+    /// Fetches the profile anew, when what is known is older than `age`. A shop that cannot be found keeps what was
+    /// known
     /// of it.
     pub(super) async fn refresh(&self, age: Duration) {
         let is_old = || (self.clock)().saturating_duration_since(self.known().since) >= age;
@@ -155,7 +157,8 @@ impl Peer {
         }
     }
 
-    /// What is known after the profile was fetched because something signed names a key that is not in `known`: at once, and
+    /// What is known after the profile was fetched because something signed names a key that is not in `discovery`: at
+    /// once, and
     /// then not again for a while, whoever signs with what.
     async fn renewed(&self, known: &Arc<Known>) -> Arc<Known> {
         // Whoever comes second needs what the first one finds.
@@ -222,14 +225,14 @@ impl Peer {
             RowMethod::Post => Method::POST,
             RowMethod::Put => Method::PUT,
         };
-        let mut exchange = Exchange::new(effort(row.effect), method, url);
+        let mut upstream_request = UpstreamRequest::new(call_kind(row.effect), method, url);
         if row.method != RowMethod::Get {
             let body = if question.payload.is_object() { question.payload.to_string() } else { "{}".to_owned() };
-            exchange = exchange.json(body);
+            upstream_request = upstream_request.json(body);
         }
-        exchange = exchange.header(header::ACCEPT, HeaderValue::from_static("application/json"));
-        let received = self.send(known, exchange, question).await?;
-        if row.class == Class::Browsing { told::browsed(&received) } else { told::rest(&received) }
+        upstream_request = upstream_request.header(header::ACCEPT, HeaderValue::from_static("application/json"));
+        let received = self.send(known, upstream_request, question).await?;
+        if row.class == Class::Browsing { response::browsed(&received) } else { response::rest(&received) }
     }
 
     async fn ask_mcp(&self, known: &Known, question: &Question) -> Result<Told, Trouble> {
@@ -257,8 +260,8 @@ impl Peer {
             let number = self.sessions.number();
             let methods = self.sessions.methods();
             let message = if methods { mcp::method } else { mcp::call }(number, row.name, &arguments);
-            let exchange = self.message(known, effort(row.effect), &message, session.as_ref());
-            let received = self.send(known, exchange, question).await?;
+            let upstream_request = self.message(known, call_kind(row.effect), &message, session.as_ref());
+            let received = self.send(known, upstream_request, question).await?;
             if !methods && dialect(known.release).has_methods() && mcp::has_no_tools(number, &received) {
                 self.sessions.ask_methods();
                 continue;
@@ -277,10 +280,10 @@ impl Peer {
     /// Begins a session. Whether there is one now.
     async fn begin(&self, known: &Known, question: &Question) -> bool {
         let number = self.sessions.number();
-        let begun = self.message(known, Effort::Read, &mcp::initialize(number), None);
+        let begun = self.message(known, CallKind::Read, &mcp::initialize(number), None);
         let Ok(received) = self.send(known, begun, question).await else { return false };
         let Some(session) = mcp::session(number, &received) else { return false };
-        let complete = self.message(known, Effort::Read, &mcp::initialized(), Some(&session));
+        let complete = self.message(known, CallKind::Read, &mcp::initialized(), Some(&session));
         let done = self.send(known, complete, question).await.is_ok();
         if done {
             self.sessions.set(Some(session));
@@ -288,19 +291,25 @@ impl Peer {
         done
     }
 
-    fn message(&self, known: &Known, effort: Effort, message: &Value, session: Option<&mcp::Session>) -> Exchange {
+    fn message(
+        &self,
+        known: &Known,
+        call_kind: CallKind,
+        message: &Value,
+        session: Option<&mcp::Session>,
+    ) -> UpstreamRequest {
         let number = message["id"].as_u64().unwrap_or_default();
-        let mut exchange = Exchange::new(effort, Method::POST, known.endpoint.clone())
+        let mut upstream_request = UpstreamRequest::new(call_kind, Method::POST, known.endpoint.clone())
             .json(message.to_string())
             .header(header::ACCEPT, mcp::ACCEPT)
             .ending(mcp::ending(number));
         if let Some(session) = session {
-            exchange = exchange.header(mcp::PROTOCOL_VERSION, session.version.clone());
+            upstream_request = upstream_request.header(mcp::PROTOCOL_VERSION, session.version.clone());
             if let Some(id) = &session.id {
-                exchange = exchange.secret(mcp::SESSION, id.clone());
+                upstream_request = upstream_request.secret(mcp::SESSION, id.clone());
             }
         }
-        exchange
+        upstream_request
     }
 
     /// The profile that the gateway names there.
@@ -309,8 +318,13 @@ impl Peer {
     }
 
     /// Sends a request as the gateway, and believes what comes back as far as it is signed right, or not at all.
-    async fn send(&self, known: &Known, mut exchange: Exchange, question: &Question) -> Result<Received, Trouble> {
-        let headers = &mut exchange.headers;
+    async fn send(
+        &self,
+        known: &Known,
+        mut upstream_request: UpstreamRequest,
+        question: &Question,
+    ) -> Result<Received, Trouble> {
+        let headers = &mut upstream_request.headers;
         introduce(headers, &self.agent(known, question.mandates.as_deref()), &question.trace);
         if let Some(key) = question.key.as_deref().and_then(|key| HeaderValue::from_str(key).ok()) {
             headers.insert(IDEMPOTENCY_KEY, key);
@@ -321,10 +335,10 @@ impl Peer {
             headers.insert(header::ACCEPT_LANGUAGE, languages);
         }
         if let Some(token) = self.options.token.as_ref().and_then(Token::bearer) {
-            exchange = exchange.secret(header::AUTHORIZATION, token);
+            upstream_request = upstream_request.secret(header::AUTHORIZATION, token);
         }
-        sign(&mut exchange, &self.options);
-        let received = known.line.call(exchange).await.map_err(Trouble::heard)?;
+        sign(&mut upstream_request, &self.options);
+        let received = known.line.call(upstream_request).await.map_err(Trouble::heard)?;
         self.check(&received).await?;
         Ok(received)
     }
@@ -333,7 +347,7 @@ impl Peer {
     async fn check(&self, received: &Received) -> Result<(), Trouble> {
         let doubt = |refusal: Refusal| {
             tracing::error!(reason = refusal.content, "an answer of the shop is not signed by it");
-            Trouble::Refusal(told::unusable())
+            Trouble::Refusal(response::unusable())
         };
         let Some(signed) = Signed::read(&received.headers).map_err(doubt)? else { return Ok(()) };
         let message = Message { start: Start::Response(received.status.as_u16()), headers: &received.headers };
@@ -354,7 +368,8 @@ impl Peer {
         signed.verify(message, body, &known.profile.keys, SystemTime::from((self.options.now)()))
     }
 
-    /// Verifies what the shop has signed about a checkout (rule AP2-02) with the keys that it publishes, which are those that
+    /// Verifies what the shop has signed about a checkout (rule AP2-02) with the keys that it publishes, which are
+    /// those that
     /// the gateway publishes for it.
     pub(super) async fn verify_seal(&self, checkout: &Value) -> Result<(), MandateError> {
         let authorization = checkout["ap2"]["merchant_authorization"].as_str().unwrap_or_default();
@@ -377,11 +392,11 @@ fn state_language(payload: &mut Value, languages: &[String]) {
     }
 }
 
-fn effort(effect: Effect) -> Effort {
+fn call_kind(effect: Effect) -> CallKind {
     match effect {
-        Effect::Safe => Effort::Read,
-        Effect::Creating | Effect::Replacing | Effect::Canceling => Effort::Write,
-        Effect::Concluding => Effort::Conclude,
+        Effect::Safe => CallKind::Read,
+        Effect::Creating | Effect::Replacing | Effect::Canceling => CallKind::Write,
+        Effect::Concluding => CallKind::Conclude,
     }
 }
 

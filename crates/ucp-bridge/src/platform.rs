@@ -1,12 +1,17 @@
 //! The gateway as its shop sees it: a platform, with profiles of its own.
 //!
-//! A profile declares whatever can be relayed. Mandates are another matter: where both sides declare them, no checkout can be
-//! completed without (rule AP2-01), so that there are profiles with and one without, and which of them a call names depends on
+//! A profile declares whatever can be relayed. Mandates are another matter: where both sides declare them, no checkout
+//! can be
+//! completed without (rule AP2-01), so that there are profiles with and one without, and which of them a call names
+//! depends on
 //! its caller.
 //!
-//! A mandate is signed by the platform that had the buyer agree, and the shop looks for its key in the profile of whoever
-//! presents it. So each platform has a profile of the gateway with mandates to itself, which publishes the platform's keys
-//! beside those of the gateway. What can be done with a key of that platform, there at the shop, is to be that platform.
+//! A mandate is signed by the platform that had the buyer agree, and the shop looks for its key in the profile of
+//! whoever
+//! presents it. So each platform has a profile of the gateway with mandates to itself, which publishes the platform's
+//! keys
+//! beside those of the gateway. What can be done with a key of that platform, there at the shop, is to be that
+//! platform.
 
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -20,7 +25,8 @@ use ucp_wire::{dialect, site::Site};
 /// Where orders are told of, below the gateway's address.
 pub const ORDERS_PATH: &str = "/upstream/orders";
 
-/// Where the profile of the gateway as a platform is, below its address: the one without mandates, or the one of the platform
+/// Where the profile of the gateway as a platform is, below its address: the one without mandates, or the one of the
+/// platform
 /// with this name.
 #[must_use]
 pub fn profile_path(release: Release, mandates: Option<&str>) -> String {
@@ -28,13 +34,15 @@ pub fn profile_path(release: Release, mandates: Option<&str>) -> String {
     format!("/upstream/{release}{kind}/.well-known/ucp")
 }
 
-/// The name of a platform in addresses of the gateway. It tells nothing about the platform, and is the same after a restart.
+/// The name of a platform in addresses of the gateway. It tells nothing about the platform, and is the same after a
+/// restart.
 #[must_use]
 pub fn name(platform: &str) -> String {
     Sha256::digest(platform).iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// These keys, and those of others beside them; public JSON Web Keys. Signatures name a key by its `kid` alone, so that a
+/// These keys, and those of others beside them; public JSON Web Keys. Signatures name a key by its `kid` alone, so that
+/// a
 /// `kid` that is taken by another key stays with the first.
 #[must_use]
 pub fn beside(mut keys: Vec<Value>, others: impl IntoIterator<Item = Value>) -> Vec<Value> {

@@ -1,4 +1,5 @@
-//! What a shop says about itself: its releases, where it is called, and what it can be asked (UCP overview, *Discovery*).
+//! What a shop says about itself: its releases, where it is called, and what it can be asked (UCP overview,
+//! *Discovery*).
 
 use serde_json::{Map, Value};
 use ucp_core::{
@@ -118,7 +119,8 @@ impl Profile {
         self.release.into_iter().chain(self.supported.iter().map(|(release, _)| *release)).max()
     }
 
-    /// Which release to speak: the newest that both sides do, or the `wanted` one. `None` when that is the profile's own,
+    /// Which release to speak: the newest that both sides do, or the `wanted` one. `None` when that is the profile's
+    /// own,
     /// otherwise the address of the profile to read instead.
     ///
     /// # Errors

@@ -1,6 +1,7 @@
 //! What the shop tells about orders (UCP *Order Event Webhook*).
 //!
-//! The shop tells the gateway, under the address in the gateway's profile. What it tells is believed when it is signed with
+//! The shop tells the gateway, under the address in the gateway's profile. What it tells is believed when it is signed
+//! with
 //! a key of the shop, and handed on to the platform that bought.
 
 use std::time::{Duration, SystemTime};
@@ -28,7 +29,7 @@ const MAX_ID: usize = 255;
 
 /// An order that the shop told of, for the platform that bought.
 #[derive(Debug)]
-pub struct Notice {
+pub struct ShopWebhook {
     /// The identifier that the shop gave the notice, as a UUID. It tells the same again under the same one.
     pub id: String,
     /// For whom it is.
@@ -56,7 +57,8 @@ impl Bridge {
     /// Looks at the head of a notice.
     ///
     /// # Errors
-    /// [`SignatureMissing`](Code::SignatureMissing) and [`SignatureInvalid`](Code::SignatureInvalid) without a signature that
+    /// [`SignatureMissing`](Code::SignatureMissing) and [`SignatureInvalid`](Code::SignatureInvalid) without a
+    /// signature that
     /// can be read; [`InvalidRequest`](Code::InvalidRequest) where it has no name, or is too old.
     pub fn heard(&self, headers: &HeaderMap) -> Result<Head, Refusal> {
         let missing = || Refusal::new(Code::SignatureMissing, "A notice about an order has to be signed by the shop.");
@@ -68,7 +70,8 @@ impl Bridge {
         Ok(Head { signed, id: id.to_owned() })
     }
 
-    /// Verifies who sent a notice. `line` is the request as the shop sent it, which its signature is about. A key that is not
+    /// Verifies who sent a notice. `line` is the request as the shop sent it, which its signature is about. A key that
+    /// is not
     /// known may be a new one of the shop's: its profile is then fetched again, though not often.
     ///
     /// # Errors
@@ -88,7 +91,8 @@ impl Bridge {
             let input = of.and_then(|candidate| candidate.input.as_ref().ok());
             input.is_some_and(|input| input.covered.contains(&Component::Field(name)))
         };
-        // Shops need not sign the name and the time of a notice (trap T-32). Whoever overheard it could give it others and
+        // Shops need not sign the name and the time of a notice (trap T-32). Whoever overheard it could give it others
+        // and
         // tell it once more: then it goes by what it says.
         if covers(WEBHOOK_ID) && covers(WEBHOOK_TIMESTAMP) {
             return Ok(Proven { id: portable("", &id) });
@@ -100,7 +104,7 @@ impl Bridge {
     ///
     /// # Errors
     /// [`InvalidRequest`](Code::InvalidRequest) for what is no order, or nobody's.
-    pub async fn told(&self, proven: Proven, body: &Bytes) -> Result<Notice, Refusal> {
+    pub async fn told(&self, proven: Proven, body: &Bytes) -> Result<ShopWebhook, Refusal> {
         let unreadable = || Refusal::invalid("$", "The body is no order.").accepting("a whole order with its `id`");
         let order: Map<String, Value> = serde_json::from_slice(body).map_err(|_| unreadable())?;
         let name = |member: &str| order.get(member).and_then(Value::as_str);
@@ -123,7 +127,7 @@ impl Bridge {
             }
         };
         let body = relay::answer(self.0.release, owner.release, Operation::GetOrder, order);
-        Ok(Notice { id: proven.id, owner, order: number, body })
+        Ok(ShopWebhook { id: proven.id, owner, order: number, body })
     }
 
     fn is_fresh(&self, stated: Option<&str>) -> Result<(), Refusal> {

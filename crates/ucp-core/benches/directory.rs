@@ -1,6 +1,8 @@
-//! What a search over a large directory costs, without transport and store: `cargo bench -p ucp-core --bench directory`.
+//! What a search over a large directory costs, without transport and store: `cargo bench -p ucp-core --bench
+//! directory`.
 //!
-//! 100,000 locations of 60,000 merchants, most of them in ten towns, as directories are. Before it measures, it says how
+//! 100,000 locations of 60,000 merchants, most of them in ten towns, as directories are. Before it measures, it says
+//! how
 //! much memory the index takes.
 
 #![allow(missing_docs, reason = "criterion's macros document nothing")]

@@ -1,22 +1,23 @@
 //! Ports: the interfaces that a backend implements.
 //!
-//! A port provides facts and leaves the decisions to the domain, except for a shop that speaks UCP itself ([`Relay`]).
+//! A port provides facts and leaves the decisions to the domain, except for a shop that speaks UCP itself
+//! ([`UcpUpstream`]).
 //! A backend implements the ports of the operations that it supports; the gateway mounts and advertises nothing else.
 
 mod backend;
 mod body;
 mod catalog;
+mod commerce;
 mod error;
 pub mod owners;
-mod relay;
-mod sales;
 pub mod store;
+mod ucp_upstream;
 
 pub use self::{
     backend::{Backend, Directory, Shop},
     body::{Body, NEGOTIATED, Written},
     catalog::{Catalog, CatalogCapabilities, Filtering, MAX_IDS, Match, Named, Page, Query, Target},
+    commerce::{Commerce, Completion, Decision, SalesCapabilities},
     error::PortError,
-    relay::{Carried, Relay, Relayed, Trace},
-    sales::{Completion, Decision, Sales, SalesCapabilities},
+    ucp_upstream::{ForwardedAnswer, ForwardedCall, Trace, UcpUpstream},
 };

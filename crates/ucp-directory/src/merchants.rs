@@ -28,7 +28,8 @@ fn prepare(merchants: Vec<Merchant>) -> Vec<Result<Prepared, Rejected>> {
     merchants.into_iter().map(Prepared::new).collect()
 }
 
-/// Stores merchants: one transaction for all of them. The outcomes are in the order of `merchants`. For callers outside an
+/// Stores merchants: one transaction for all of them. The outcomes are in the order of `merchants`. For callers outside
+/// an
 /// async runtime.
 ///
 /// A merchant whose id the directory knows is updated in place, with all its locations. One that cannot be stored is

@@ -1,8 +1,10 @@
 //! The sample directory: who can be found before an operator has brought merchants.
 //!
 //! Everything about it is invented, and every address is below `example.com`. Between them the merchants have every
-//! peculiarity that a directory has to cope with: hours past midnight, split shifts and none at all, several branches, a
-//! kitchen that buyers may not know of, a location in a time zone that does not exist, places around the world and enough
+//! peculiarity that a directory has to cope with: hours past midnight, split shifts and none at all, several branches,
+//! a
+//! kitchen that buyers may not know of, a location in a time zone that does not exist, places around the world and
+//! enough
 //! others to fill several pages. Night Owl Pizza is the merchant of the draft capability's examples.
 
 use rusqlite::Connection;

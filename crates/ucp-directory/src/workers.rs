@@ -1,6 +1,7 @@
 //! The threads on which a directory is searched and read.
 //!
-//! There are as many as the machine has processors, each with a connection of its own to the database: neither threads nor
+//! There are as many as the machine has processors, each with a connection of its own to the database: neither threads
+//! nor
 //! what they keep in memory grow with the number of callers. Work is taken up in the order in which it came.
 
 use std::{
@@ -22,7 +23,8 @@ const CACHE_KIB: i64 = 1_024;
 /// Whatever is to be done.
 type Job = Box<dyn FnOnce(&mut Connection) + Send>;
 
-/// The threads. Dropping this waits until they have done their work and closed their connections: the log of the database
+/// The threads. Dropping this waits until they have done their work and closed their connections: the log of the
+/// database
 /// is put away by whoever closes the last one.
 #[derive(Debug)]
 pub(super) struct Workers {

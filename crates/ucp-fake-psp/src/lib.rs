@@ -1,7 +1,8 @@
 //! A payment service provider for tests: it speaks the protocol of `ucp-payment`'s processor, never loses what it did,
 //! and misbehaves on demand.
 //!
-//! It is the oracle of the tests that count money, so it shares no code with the gateway: it checks keys, signatures and
+//! It is the oracle of the tests that count money, so it shares no code with the gateway: it checks keys, signatures
+//! and
 //! idempotency keys by itself.
 //!
 //! | module | holds |
@@ -12,7 +13,8 @@
 //! | [`server`] | the provider behind a port of the loopback interface |
 //!
 //! # Tokens
-//! The `token` of a credential says what becomes of the payment: it begins with one of these words, or with any other for
+//! The `token` of a credential says what becomes of the payment: it begins with one of these words, or with any other
+//! for
 //! a payment that goes through.
 //!
 //! | word | outcome |
@@ -22,7 +24,8 @@
 //! | `pending` | not decided yet; authorised by the time that somebody asks |
 //! | `refuse_capture` | authorised, then declined when it is captured |
 //!
-//! Faults follow after plus signs, as `step:fault` or `step:fault:times`: `ok+authorize:reset_after+capture:hang_before:2`.
+//! Faults follow after plus signs, as `step:fault` or `step:fault:times`:
+//! `ok+authorize:reset_after+capture:hang_before:2`.
 
 pub mod fault;
 pub mod psp;

@@ -1,4 +1,5 @@
-//! The admin endpoint: the same steps of orders as on the command line, over HTTP, on a listener of its own, and what happens
+//! The admin endpoint: the same steps of orders as on the command line, over HTTP, on a listener of its own, and what
+//! happens
 //! between the gateway and a shop that is elsewhere.
 //!
 //! Every call shows the token. Answers are never cached, and say what was wrong.
@@ -140,7 +141,7 @@ async fn step(State(store): State<SqliteStore>, Path((id, step)): Path<(String, 
 }
 
 async fn webhooks(State(store): State<SqliteStore>) -> Answer {
-    Ok(Document(json!(store.notices(LISTED).await?)))
+    Ok(Document(json!(store.webhook_events(LISTED).await?)))
 }
 
 async fn resend(State(store): State<SqliteStore>, Path(id): Path<String>) -> Answer {

@@ -7,11 +7,11 @@ use ucp_core::Refusal;
 use ucp_rest::publication::PROFILE_PATH;
 use ucp_service::{
     access::{Access, SignatureRule},
-    gate::{Hosts, Rules, SignedAnswers},
     header::UCP_AGENT,
+    ingress::{Hosts, Rules, SignedAnswers},
+    negotiated_profile::NegotiatedProfile,
     platform::{Business, Policy},
     signing::CurrentKey,
-    standing::Standing,
 };
 use ucp_trust::{
     directory::{Directory, DirectoryOptions},
@@ -62,7 +62,11 @@ pub(crate) fn fetch_options(settings: &Settings) -> FetchOptions {
 }
 
 /// The directory of platforms, which fetches the profiles that it does not know.
-pub(crate) fn directory(business: &Arc<Business>, fetcher: Fetcher, profiles: &Profiles) -> Directory<Standing> {
+pub(crate) fn directory(
+    business: &Arc<Business>,
+    fetcher: Fetcher,
+    profiles: &Profiles,
+) -> Directory<NegotiatedProfile> {
     let fetches = Quota::from(profiles.fetches);
     let options = DirectoryOptions {
         capacity: profiles.cache_mb.bytes(),
@@ -71,12 +75,12 @@ pub(crate) fn directory(business: &Arc<Business>, fetcher: Fetcher, profiles: &P
         ..DirectoryOptions::default()
     };
     let business = Arc::clone(business);
-    Directory::new(fetcher, options, move |profile| business.standing(profile))
+    Directory::new(fetcher, options, move |profile| business.negotiated_profile(profile))
 }
 
 /// Makes the registered platforms known, so that no call of theirs waits for a fetch.
 pub(crate) fn register(
-    directory: &Directory<Standing>,
+    directory: &Directory<NegotiatedProfile>,
     platforms: &[config::Platform],
 ) -> Result<(), Box<dyn std::error::Error>> {
     for platform in platforms {

@@ -24,7 +24,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Serve the shop (what happens without a command, too).
     Serve(ServeOptions),
-    /// Load products into the shop from a file, or merchants into the directory beside it; what is there already is updated.
+    /// Load products into the shop from a file, or merchants into the directory beside it; what is there already is
+    /// updated.
     Import(ImportOptions),
     /// Show on what terms the shop sells (taxes, fees, discounts, deliveries), or set them from a file.
     Terms(TermsOptions),

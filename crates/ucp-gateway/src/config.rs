@@ -8,26 +8,27 @@
 //! | [`mod@flags`] | the flags, each of which can be set in the environment too |
 //! | [`mod@schema`] | the JSON Schema of the file, and the example file |
 //! | [`document`] | the file as it was written: where each key stands, and what is wrong |
-//! | [`mod@shown`] | the settings for people to read |
+//! | [`mod@display`] | the settings for people to read |
 //! | [`mod@admin`] | where the operator's own calls are taken |
 //! | [`mod@directory`] | the directory of merchants, with the files it refers to |
 //! | [`mod@payment`] | how buyers can pay, with the secrets that takes |
 //! | [`platform`] | the registered platforms, with the files and secrets they refer to |
 //! | [`mod@upstream`] | the commerce API behind the gateway, with the token it asks for |
 //!
-//! [`Settings`] are complete and checked: whatever they name was there and could be read, so that nothing of it can fail
+//! [`Settings`] are complete and checked: whatever they name was there and could be read, so that nothing of it can
+//! fail
 //! any more once the gateway runs. No file is needed; `docs/gateway.example.toml` shows all of it.
 
 mod admin;
 mod choice;
 mod directory;
+mod display;
 mod document;
 mod flags;
 pub(crate) mod payment;
 mod platform;
 pub(crate) mod schema;
 pub(crate) mod sections;
-mod shown;
 mod upstream;
 pub(crate) mod value;
 
@@ -183,7 +184,8 @@ impl Settings {
     }
 }
 
-/// Whether only this machine can reach the gateway. One that has a public address is reached through a proxy, wherever it
+/// Whether only this machine can reach the gateway. One that has a public address is reached through a proxy, wherever
+/// it
 /// listens itself.
 fn is_private(listen: SocketAddr, public_url: Option<&Url>) -> bool {
     let is_loopback = |url: &Url| match url.host() {

@@ -1,4 +1,5 @@
-//! `/docs`: the OpenAPI document in a browser. Everything the page needs is in the binary; it loads nothing from elsewhere.
+//! `/docs`: the OpenAPI document in a browser. Everything the page needs is in the binary; it loads nothing from
+//! elsewhere.
 
 use axum::{Router, extract::Request, middleware::Next, response::Response};
 use http::{

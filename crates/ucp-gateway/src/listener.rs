@@ -1,6 +1,7 @@
 //! The accept loop.
 //!
-//! Written out instead of `axum::serve`, which sets no timers: a client that sends half a header would hold its connection
+//! Written out instead of `axum::serve`, which sets no timers: a client that sends half a header would hold its
+//! connection
 //! for ever. Here a header has to arrive in time, an idle connection is closed, a client that stops reading is dropped,
 //! connections are counted, and a shutdown lets running requests finish.
 
@@ -15,7 +16,7 @@ use hyper_util::{
 use tokio::{net::TcpListener, sync::Semaphore};
 use tokio_io_timeout::TimeoutStream;
 use tower::ServiceExt as _;
-use ucp_service::gate::Peer;
+use ucp_service::ingress::Peer;
 
 /// How long a request header may take, and how long a connection may be idle between requests.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(15);

@@ -1,7 +1,8 @@
 //! The composition of one shop: its backend, the gate and the handler of calls in front of it, the bindings in front of
 //! those, and its background tasks.
 //!
-//! A [`Shop`] owns everything that is about it. What the process has only once (listener, connections, runtime, clock, log)
+//! A [`Shop`] owns everything that is about it. What the process has only once (listener, connections, runtime, clock,
+//! log)
 //! knows no shop but through [`Shops`](crate::shops::Shops).
 
 use std::{
@@ -21,16 +22,16 @@ use ucp_core::{
     negotiation::Names,
     operation::{AP2_MANDATE, Offering},
     port::{Backend, SalesCapabilities},
-    purchase::{desk::Desk, payment::Handler},
+    purchase::{payment::Handler, sales_service::SalesService},
 };
 use ucp_mcp::{Server, http::ErrorStatus};
 use ucp_net::Counters;
 use ucp_payment::{Sandbox, sandbox};
 use ucp_rest::publication::{Publication, prefix};
 use ucp_service::{
-    CallHandler, Endpoint, Gate,
+    CallHandler, Endpoint, Ingress,
     access::Access,
-    mandate::Seal,
+    mandate::MerchantSigner,
     platform::{Business, Platforms, Policy},
     signing::CurrentKey,
 };
@@ -99,18 +100,18 @@ impl Shop {
         let base = base(public_url);
         let signing_key = Arc::new(CurrentKey::default());
         use_keys(&signing_key, &keyring);
-        let Opened { name, shop, handlers, desk, pages, bridge, counters, router: own, mut tasks } =
+        let Opened { name, shop, handlers, sales, pages, bridge, counters, router: own, mut tasks } =
             backend::open(store, settings, &base, &signing_key).await?;
         let offering = merchants::beside(shop.offering(), &settings.directory);
         let (operations, names) = (&offering.operations, merchants::names(&settings.directory));
         let home = settings.sections.server.storefront.as_ref().map(|url| url.0.to_string());
-        let seal = Seal { keys: Arc::clone(&signing_key), audiences: audiences(public_url) };
-        let business = Arc::new(Business::under(&names, &offering, home).sealing(seal));
+        let merchant_signer = MerchantSigner { keys: Arc::clone(&signing_key), audiences: audiences(public_url) };
+        let business = Arc::new(Business::under(&names, &offering, home).sealing(merchant_signer));
         let fetcher = callers::fetcher(settings, &base, &signing_key)?;
         let directory = callers::directory(&business, fetcher, &settings.sections.profiles);
         callers::register(&directory, &settings.platforms)?;
         let platforms = Platforms::new(business, callers::policy(settings), settings.reach, directory);
-        let gate = Gate::new(callers::rules(settings, public_url, &signing_key), platforms.clone());
+        let ingress = Ingress::new(callers::rules(settings, public_url, &signing_key), platforms.clone());
         let directory = merchants::open(store.sqlite(), &settings.directory)?;
         let handler = CallHandler::new(
             Backend { shop, directory, cursors: cursors(store.sqlite()) },
@@ -130,18 +131,18 @@ impl Shop {
             let server = Server::new(handler.clone(), endpoint, operations, publication.openrpc().bytes(), false);
             let prefix = prefix(endpoint);
             router = router
-                .merge(ucp_rest::router(&handler, &gate, endpoint, operations, &prefix))
+                .merge(ucp_rest::router(&handler, &ingress, endpoint, operations, &prefix))
                 .merge(publication.router())
-                .merge(ucp_mcp::http::router(server, gate.clone(), error_status, &prefix));
+                .merge(ucp_mcp::http::router(server, ingress.clone(), error_status, &prefix));
             publications.push(publication);
         }
         let publications = Publications { all: Arc::new(Mutex::new(publications)), offering, bridge };
         publications.publish(&keys);
         publications.follow(&signing_key);
-        if let Some(desk) = desk.as_ref().filter(|_| pages) {
+        if let Some(sales) = sales.as_ref().filter(|_| pages) {
             router = router.merge(ucp_handoff::router(ucp_handoff::Options {
-                desk: desk.clone(),
-                gate: gate.clone(),
+                sales: sales.clone(),
+                ingress: ingress.clone(),
                 home: settings.sections.server.storefront.as_ref().map(|url| url.0.to_string()),
                 secure: public_url.scheme() == "https",
                 plain: settings.policy == config::Policy::Development,
@@ -149,9 +150,9 @@ impl Shop {
         }
         let router = ucp_rest::surrounded(router);
         let sqlite = store.sqlite().clone();
-        let courier = webhooks::courier(sqlite.clone(), platforms, settings, &signing_key, &base)?;
-        tasks.spawn(courier.run());
-        let upkeep = Upkeep { keyring, signing_key, publications, desk, sqlite: sqlite.clone() };
+        let dispatcher = webhooks::dispatcher(sqlite.clone(), platforms, settings, &signing_key, &base)?;
+        tasks.spawn(dispatcher.run());
+        let upkeep = Upkeep { keyring, signing_key, publications, sales, sqlite: sqlite.clone() };
         tasks.spawn(upkeep.run());
         Ok(Self { name, router, sqlite, counters, _tasks: tasks })
     }
@@ -164,7 +165,7 @@ struct Upkeep {
     signing_key: Arc<CurrentKey>,
     publications: Publications,
     /// Place of sale of a shop whose purchases end here.
-    desk: Option<Desk>,
+    sales: Option<SalesService>,
     sqlite: SqliteStore,
 }
 
@@ -188,11 +189,11 @@ impl Upkeep {
 
     /// Brings payments to their end that no call waits for any more, and abandons carts that no document names.
     async fn reconcile(&self) {
-        let Some(desk) = &self.desk else { return };
-        if let Err(refusal) = desk.reconcile(RECONCILED).await {
+        let Some(sales) = &self.sales else { return };
+        if let Err(refusal) = sales.reconcile(RECONCILED).await {
             tracing::error!(error = &refusal as &dyn Error, "payments that were interrupted cannot be looked after");
         }
-        if let Err(refusal) = desk.abandon_orphans(RECONCILED).await {
+        if let Err(refusal) = sales.abandon_orphans(RECONCILED).await {
             tracing::error!(
                 error = &refusal as &dyn Error,
                 "carts at the shop that nobody names cannot be looked after"
@@ -207,7 +208,8 @@ impl Upkeep {
         }
     }
 
-    /// Reads the keys again, publishes them and signs with the newest. Retired keys leave the profile when their time is
+    /// Reads the keys again, publishes them and signs with the newest. Retired keys leave the profile when their time
+    /// is
     /// over.
     fn refresh_keys(&mut self) -> Result<(), KeyringError> {
         self.keyring.reload()?;
@@ -248,8 +250,10 @@ impl Publications {
     }
 }
 
-/// Publishes these keys. Those of a shop behind the gateway stand beside the gateway's own in releases in which it signs what
-/// is handed on as it is: whoever gets that looks for the keys in the profile that he knows. Where the gateway has no key,
+/// Publishes these keys. Those of a shop behind the gateway stand beside the gateway's own in releases in which it
+/// signs what
+/// is handed on as it is: whoever gets that looks for the keys in the profile that he knows. Where the gateway has no
+/// key,
 /// nothing of the kind is offered.
 fn publish(publications: &[Publication], offering: &Offering, own: &[Value], theirs: &[Value]) {
     for publication in publications {
@@ -270,20 +274,22 @@ pub(crate) fn desktop_server(shop: &ucp_shop::Shop) -> Result<Server, StoreError
     let settings = config::Directory::usual(true);
     let offering = merchants::beside(SalesCapabilities::ALL.offering(), &settings);
     let business = Arc::new(Business::new(&offering, None));
-    let standing = Arc::clone(&business);
-    let directory = Directory::new(Offline, DirectoryOptions::default(), move |profile| standing.standing(profile));
+    let negotiated_profile = Arc::clone(&business);
+    let directory = Directory::new(Offline, DirectoryOptions::default(), move |profile| {
+        negotiated_profile.negotiated_profile(profile)
+    });
     let platforms = Platforms::new(business, Policy::Development, Reach::Public, directory);
     let sandbox =
         Sandbox::new(sandbox::declaration(config::payment::SANDBOX), Arc::new(clock::timestamp), sandbox::SLOW);
-    let desk = embedded::desk(
+    let sales = embedded::sales(
         shop,
         Arc::new([Arc::new(sandbox) as Arc<dyn Handler>]),
         ucp_wire::documents::DEFAULT_PUBLIC_URL,
     );
-    let (url, handlers) = (ucp_wire::documents::DEFAULT_PUBLIC_URL, desk.declarations());
+    let (url, handlers) = (ucp_wire::documents::DEFAULT_PUBLIC_URL, sales.declarations());
     let publication = Publication::new(Endpoint::Root, &offering, &Names::default(), url, &[], &handlers);
     let backend = Backend {
-        shop: embedded::selling(shop, &desk),
+        shop: embedded::selling(shop, &sales),
         directory: merchants::open(shop.database().store(), &settings)?,
         cursors: cursors(shop.database().store()),
     };

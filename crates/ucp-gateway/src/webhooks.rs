@@ -4,28 +4,28 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use http::HeaderValue;
-use ucp_core::{Refusal, purchase::desk::permalink};
+use ucp_core::{Refusal, purchase::sales_service::permalink};
 use ucp_rest::publication::PROFILE_PATH;
 use ucp_service::{platform::Platforms, signing::CurrentKey};
 use ucp_sqlite::SqliteStore;
 use ucp_trust::post::Poster;
 use ucp_webhook::{
-    courier::Courier,
+    dispatcher::WebhookDispatcher,
     recipient::{Recipient, Recipients},
 };
 
 use crate::{callers::fetch_options, clock, config::Settings};
 
-/// The courier of a shop that is reached under `base`.
-pub(crate) fn courier(
+/// The dispatcher of a shop that is reached under `base`.
+pub(crate) fn dispatcher(
     store: SqliteStore,
     platforms: Platforms,
     settings: &Settings,
     signing_key: &Arc<CurrentKey>,
     base: &str,
-) -> Result<Courier, Box<dyn std::error::Error>> {
+) -> Result<WebhookDispatcher, Box<dyn std::error::Error>> {
     let (pages, signing_key) = (base.to_owned(), Arc::clone(signing_key));
-    Ok(Courier {
+    Ok(WebhookDispatcher {
         outbox: Arc::new(store),
         recipients: Arc::new(Known(platforms)),
         post: Arc::new(Poster::new(&fetch_options(settings))?),

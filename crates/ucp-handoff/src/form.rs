@@ -23,7 +23,8 @@ pub(crate) const ADDRESS: &str = "address";
 /// What its values for places of the shop begin with.
 pub(crate) const PLACE: &str = "place:";
 
-/// What the names of the fields that choose how a package travels begin with; position of the method and identifier of the
+/// What the names of the fields that choose how a package travels begin with; position of the method and identifier of
+/// the
 /// group follow.
 pub(crate) const OPTION: &str = "option:";
 

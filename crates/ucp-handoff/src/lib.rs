@@ -9,8 +9,10 @@
 //! | `confirmation` | the page on which a buyer confirms to pay |
 //! | `receipt` | the page of an order |
 //!
-//! Pages are rendered here and need neither scripts nor anything from elsewhere. Texts of shops, platforms and buyers are
-//! escaped by the template language, without exception: nothing in this crate renders markup that came as data. A form is
+//! Pages are rendered here and need neither scripts nor anything from elsewhere. Texts of shops, platforms and buyers
+//! are
+//! escaped by the template language, without exception: nothing in this crate renders markup that came as data. A form
+//! is
 //! answered with a redirection, so that reloading a page repeats nothing. What a buyer may do is decided in
 //! [`ucp_core::checkout::handoff`]. Whoever opens too many pages is turned away by the same gate as every other caller.
 
@@ -35,9 +37,9 @@ use ucp_core::{
     Code, Refusal,
     checkout::handoff::{Done, Page},
     message::Message,
-    purchase::desk::Desk,
+    purchase::sales_service::SalesService,
 };
-use ucp_service::Gate;
+use ucp_service::Ingress;
 
 use self::{
     guard::{Session, Way},
@@ -47,10 +49,10 @@ use self::{
 /// What the pages are about, and how they are reached.
 #[derive(Debug)]
 pub struct Options {
-    /// The desk at which the step of a buyer is taken.
-    pub desk: Desk,
+    /// The sales service at which the step of a buyer is taken.
+    pub sales: SalesService,
     /// Who is let in.
-    pub gate: Gate,
+    pub ingress: Ingress,
     /// Where the shop itself is, for those who find nothing here.
     pub home: Option<String>,
     /// Whether the public address is one of `https`.
@@ -79,7 +81,7 @@ impl Options {
     }
 
     fn frame(&self) -> Frame {
-        let market = self.desk.catalog.market();
+        let market = self.sales.catalog.market();
         Frame { shop: market.name.clone(), home: self.home.clone(), links: market.links.clone() }
     }
 }
@@ -87,7 +89,7 @@ impl Options {
 /// Counts those who open pages, and turns them away when there are too many.
 async fn admitted(State(shop): Shop, request: Request, next: Next) -> Response {
     let (head, body) = request.into_parts();
-    match shop.gate.visit(&head) {
+    match shop.ingress.visit(&head) {
         Ok(_admission) => next.run(Request::from_parts(head, body)).await,
         Err(refusal) => page::turned_away(&shop.frame(), &refusal).into_response(),
     }
@@ -101,7 +103,7 @@ async fn shown(shop: &Options, token: Token, uri: &Uri, headers: &HeaderMap) -> 
     let frame = shop.frame();
     let (token, page) = opened(shop, token, &frame).await?;
     let way = Way::read(uri, page.owner()).map_err(|()| page::misled(&frame))?;
-    let session = Session::of(headers, shop.secure, || (shop.desk.random)());
+    let session = Session::of(headers, shop.secure, || (shop.sales.random)());
     Ok(rendered(shop, &frame, &page, &way, &session, &token, None))
 }
 
@@ -149,7 +151,7 @@ async fn taken(
         return Err(page::over(&frame, &way, over));
     }
     let form = form::read(headers, body).await.map_err(|fault| page::unreadable(&frame, fault))?;
-    let session = Session::of(headers, shop.secure, || (shop.desk.random)());
+    let session = Session::of(headers, shop.secure, || (shop.sales.random)());
     if guard::is_foreign(headers) || !session.is_sealed(&token, form.seal()) {
         return Err(page::unproven(&frame, &way).with_cookie(session.cookie(shop.secure)));
     }
@@ -163,7 +165,7 @@ async fn taken(
         return Ok(again(StatusCode::UNPROCESSABLE_ENTITY, &purchase::Tried::Faulty { form: &form, faults }, &page));
     }
     let name = step.name;
-    match shop.desk.hand_in(&token, version, step.step).await {
+    match shop.sales.hand_in(&token, version, step.step).await {
         Ok(Done::Taken) => Ok(Answer::see(&way.after(name))),
         Ok(Done::Nothing) => Err(page::nothing_here(&frame)),
         Ok(done @ (Done::Stale | Done::Closed)) => {
@@ -181,7 +183,7 @@ async fn order(State(shop): Shop, token: Token) -> Answer {
         return page::unsafe_connection(&frame);
     }
     let Ok(Path(token)) = token else { return page::nothing_here(&frame) };
-    match shop.desk.order_page(&token).await {
+    match shop.sales.order_page(&token).await {
         Ok(Some(order)) => Answer::page(receipt::page_of(&frame, &order)),
         Ok(None) => page::nothing_here(&frame),
         Err(refusal) => refused(&frame, &Way::default(), &refusal),
@@ -194,7 +196,7 @@ async fn opened(shop: &Options, token: Token, frame: &Frame) -> Result<(String, 
         return Err(page::unsafe_connection(frame));
     }
     let Ok(Path(token)) = token else { return Err(page::nothing_here(frame)) };
-    match shop.desk.page(&token).await {
+    match shop.sales.page(&token).await {
         Ok(Some(page)) => Ok((token, page)),
         Ok(None) => Err(page::nothing_here(frame)),
         Err(refusal) => Err(refused(frame, &Way::default(), &refusal)),

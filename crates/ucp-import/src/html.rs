@@ -4,7 +4,8 @@
 //! comments, control characters and characters that only change the direction or hide text. The result is plain text;
 //! it is never read as markup again, and entities are decoded once.
 //!
-//! Tags, comments and entities are told apart as the HTML standard tells it, by [`html5gum`]. No tree is built: an element
+//! Tags, comments and entities are told apart as the HTML standard tells it, by [`html5gum`]. No tree is built: an
+//! element
 //! that is left out ends at its own end tag, and elements that start a line do so wherever they stand.
 
 use html5gum::{StartTag, State, Token, Tokenizer};
@@ -84,7 +85,7 @@ pub fn to_text(fragment: &str) -> String {
         }
         switch(&mut tokens, &token);
         match token {
-            Token::String(letters) => text.push_str(&String::from_utf8_lossy(&letters)),
+            Token::String(webhook_messages) => text.push_str(&String::from_utf8_lossy(&webhook_messages)),
             Token::StartTag(tag) if DROPPED.contains(&tag.name.as_slice()) => dropped = Dropped::begin(tag),
             Token::StartTag(tag) => text.start(&tag.name),
             Token::EndTag(tag) => text.end(&tag.name),
@@ -149,20 +150,20 @@ struct Text {
 
 impl Text {
     fn push_str(&mut self, text: &str) {
-        text.chars().for_each(|letter| self.push(letter));
+        text.chars().for_each(|webhook_message| self.push(webhook_message));
     }
 
-    fn push(&mut self, letter: char) {
-        if letter.is_whitespace() {
+    fn push(&mut self, webhook_message: char) {
+        if webhook_message.is_whitespace() {
             self.space = true;
-        } else if !letter.is_control() && !is_invisible(letter) {
+        } else if !webhook_message.is_control() && !is_invisible(webhook_message) {
             if self.line.is_empty() {
                 self.line.push_str(std::mem::take(&mut self.marker));
             } else if self.space {
                 self.line.push(' ');
             }
             self.space = false;
-            self.line.push(letter);
+            self.line.push(webhook_message);
         }
     }
 
@@ -262,7 +263,7 @@ mod tests {
         #[test]
         fn any_fragment_becomes_clean_text(fragment in "(<|>|/|&|;|#|'|\"|!|-|script|li|p|a| |\\PC|\u{202e}|\0){0,40}") {
             let text = to_text(&fragment);
-            prop_assert!(!text.chars().any(|letter| is_invisible(letter) || letter.is_control() && letter != '\n'));
+            prop_assert!(!text.chars().any(|webhook_message| is_invisible(webhook_message) || webhook_message.is_control() && webhook_message != '\n'));
             prop_assert_eq!(text.trim(), text.as_str());
         }
 

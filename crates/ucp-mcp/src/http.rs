@@ -15,9 +15,8 @@ use http::{
 };
 use ucp_core::{Code, Refusal};
 use ucp_service::{
-    Gate, body,
-    gate::{CHALLENGE, Hosts},
-    header,
+    Ingress, body, header,
+    ingress::{CHALLENGE, Hosts},
 };
 use ucp_wire::refusal::http_status;
 
@@ -47,13 +46,13 @@ pub enum ErrorStatus {
 
 struct Mount {
     server: Server,
-    gate: Gate,
+    ingress: Ingress,
     error_status: ErrorStatus,
 }
 
 /// Builds the route of the endpoint, `mcp` below `prefix`.
-pub fn router(server: Server, gate: Gate, error_status: ErrorStatus, prefix: &str) -> Router {
-    let mount = Mount { server, gate, error_status };
+pub fn router(server: Server, ingress: Ingress, error_status: ErrorStatus, prefix: &str) -> Router {
+    let mount = Mount { server, ingress, error_status };
     Router::new().route(&format!("{prefix}/mcp"), post(handle)).with_state(Arc::new(mount))
 }
 
@@ -105,7 +104,7 @@ async fn handle(State(mount): State<Arc<Mount>>, request: Request<Body>) -> Resp
             format!("event: message\ndata: {text}\n\n")
         }
     };
-    mount.gate.sign(&head.headers, effect, status, &mut headers, body.as_bytes());
+    mount.ingress.sign(&head.headers, effect, status, &mut headers, body.as_bytes());
     let mut response = Response::new(Body::from(body));
     *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     *response.headers_mut() = headers;
@@ -140,8 +139,8 @@ impl From<Refusal> for Unheard {
 
 async fn respond(mount: &Mount, head: &Parts, body: Body) -> Result<(Form, Answer), Unheard> {
     let (headers, request_id) = (&head.headers, header::request_id(&head.extensions));
-    admit_page(mount.gate.hosts(), headers, &head.uri)?;
-    let entry = match mount.gate.enter(head) {
+    admit_page(mount.ingress.hosts(), headers, &head.uri)?;
+    let entry = match mount.ingress.enter(head) {
         // The body of a request over the rate limit is not read.
         Err(refusal) if refusal.code == Code::RateLimited => return Err(Unheard::unread(refusal)),
         entry => entry,
@@ -153,7 +152,7 @@ async fn respond(mount: &Mount, head: &Parts, body: Body) -> Result<(Form, Answe
     let unheard = |refusal: Refusal| Unheard { id: message::id(&bytes), ..refusal.into() };
     // Before anything is parsed: the signature covers the bytes. The in-flight permit is held until the answer is
     // there.
-    let admission = mount.gate.admit(entry.map_err(unheard)?, head, &bytes).await.map_err(unheard)?;
+    let admission = mount.ingress.admit(entry.map_err(unheard)?, head, &bytes).await.map_err(unheard)?;
     let text = |name: &str| headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
     let mirror = Mirror { version: text("mcp-protocol-version"), method: text("mcp-method"), name: text("mcp-name") };
     let caller = Caller {

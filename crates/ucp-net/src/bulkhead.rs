@@ -17,49 +17,49 @@ use tokio::{
 };
 use tower::{Layer, Service, ServiceExt as _};
 
-use super::{Clock, Counters, Effort, Exchange, Failure, Received};
+use super::{CallKind, Clock, Counters, Failure, Received, UpstreamRequest};
 
 /// The size of a room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Room {
+pub struct ConcurrencyLimit {
     /// How many calls are under way at most.
     pub places: usize,
     /// How many more wait for a place.
     pub queue: usize,
     /// How long they wait.
-    pub patience: Duration,
+    pub max_wait: Duration,
 }
 
-impl Room {
+impl ConcurrencyLimit {
     /// A room for so many calls, and as many again that wait for up to 100 ms.
     #[must_use]
     pub const fn of(places: usize) -> Self {
-        Self { places, queue: places, patience: Duration::from_millis(100) }
+        Self { places, queue: places, max_wait: Duration::from_millis(100) }
     }
 }
 
 /// Both rooms of an upstream. Clones are the same ones.
 #[derive(Clone)]
-pub(super) struct Bulkhead(Arc<Rooms>);
+pub(super) struct Bulkhead(Arc<ConcurrencyLimits>);
 
-struct Rooms {
-    reads: Doors,
-    writes: Doors,
+struct ConcurrencyLimits {
+    reads: Slots,
+    writes: Slots,
     clock: Clock,
     counters: Arc<Counters>,
 }
 
-struct Doors {
+struct Slots {
     places: Arc<Semaphore>,
     queue: Semaphore,
-    patience: Duration,
+    max_wait: Duration,
 }
 
-impl Doors {
-    fn new(room: Room) -> Self {
+impl Slots {
+    fn new(room: ConcurrencyLimit) -> Self {
         let semaphore = |count: usize| Semaphore::new(count.min(Semaphore::MAX_PERMITS));
         let (places, queue) = (Arc::new(semaphore(room.places)), semaphore(room.queue));
-        Self { places, queue, patience: room.patience }
+        Self { places, queue, max_wait: room.max_wait }
     }
 
     /// A place, unless none becomes free in time.
@@ -73,29 +73,34 @@ impl Doors {
 }
 
 impl Bulkhead {
-    pub(super) fn new(reads: Room, writes: Room, clock: &Clock, counters: &Arc<Counters>) -> Self {
+    pub(super) fn new(
+        reads: ConcurrencyLimit,
+        writes: ConcurrencyLimit,
+        clock: &Clock,
+        counters: &Arc<Counters>,
+    ) -> Self {
         let (clock, counters) = (Arc::clone(clock), Arc::clone(counters));
-        Self(Arc::new(Rooms { reads: Doors::new(reads), writes: Doors::new(writes), clock, counters }))
+        Self(Arc::new(ConcurrencyLimits { reads: Slots::new(reads), writes: Slots::new(writes), clock, counters }))
     }
 }
 
 impl<S> Layer<S> for Bulkhead {
-    type Service = Housed<S>;
+    type Service = BulkheadService<S>;
 
-    fn layer(&self, inner: S) -> Housed<S> {
-        Housed { inner, bulkhead: self.clone() }
+    fn layer(&self, inner: S) -> BulkheadService<S> {
+        BulkheadService { inner, bulkhead: self.clone() }
     }
 }
 
 #[derive(Clone)]
-pub(super) struct Housed<S> {
+pub(super) struct BulkheadService<S> {
     inner: S,
     bulkhead: Bulkhead,
 }
 
-impl<S> Service<Exchange> for Housed<S>
+impl<S> Service<UpstreamRequest> for BulkheadService<S>
 where
-    S: Service<Exchange, Response = Received, Error = Failure> + Clone + Send + 'static,
+    S: Service<UpstreamRequest, Response = Received, Error = Failure> + Clone + Send + 'static,
     S::Future: Send,
 {
     type Response = Received;
@@ -106,20 +111,20 @@ where
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, exchange: Exchange) -> Self::Future {
-        let (inner, rooms) = (self.inner.clone(), Arc::clone(&self.bulkhead.0));
+    fn call(&mut self, upstream_request: UpstreamRequest) -> Self::Future {
+        let (inner, limits) = (self.inner.clone(), Arc::clone(&self.bulkhead.0));
         Box::pin(async move {
-            let doors = match exchange.effort {
-                Effort::Read => &rooms.reads,
-                Effort::Write | Effort::Conclude => &rooms.writes,
+            let slots = match upstream_request.call_kind {
+                CallKind::Read => &limits.reads,
+                CallKind::Write | CallKind::Conclude => &limits.writes,
             };
-            let until = (rooms.clock)() + doors.patience;
-            let until = exchange.deadline.map_or(until, |deadline| deadline.min(until));
-            let Some(_place) = doors.enter(until).await else {
-                rooms.counters.shed.add();
+            let until = (limits.clock)() + slots.max_wait;
+            let until = upstream_request.deadline.map_or(until, |deadline| deadline.min(until));
+            let Some(_place) = slots.enter(until).await else {
+                limits.counters.shed.add();
                 return Err(Failure::Saturated);
             };
-            inner.oneshot(exchange).await
+            inner.oneshot(upstream_request).await
         })
     }
 }

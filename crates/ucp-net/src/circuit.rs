@@ -10,14 +10,14 @@ use futures_util::future::BoxFuture;
 use tower::{Layer, Service};
 
 use super::{
-    Clock, Counters, Exchange, Failure, Received,
+    Clock, Counters, Failure, Received, UpstreamRequest,
     breaker::{Breaker, Change, Circuit, Outcome, Permit, Rules},
     failure::{Blame, Unfit},
 };
 
 /// The circuit of one upstream. Clones are the same one.
 #[derive(Clone)]
-pub(super) struct Breaking(Arc<Shared>);
+pub(super) struct CircuitBreaker(Arc<Shared>);
 
 struct Shared {
     breaker: Mutex<Breaker>,
@@ -26,7 +26,7 @@ struct Shared {
     counters: Arc<Counters>,
 }
 
-impl Breaking {
+impl CircuitBreaker {
     pub(super) fn new(rules: Rules, upstream: Arc<str>, clock: &Clock, counters: &Arc<Counters>) -> Self {
         let breaker = Mutex::new(Breaker::new(rules, clock()));
         let (clock, counters) = (Arc::clone(clock), Arc::clone(counters));
@@ -61,7 +61,7 @@ impl Breaking {
 
 /// A permit that is handed back whatever becomes of its call.
 struct Ticket {
-    circuit: Breaking,
+    circuit: CircuitBreaker,
     permit: Option<Permit>,
 }
 
@@ -93,23 +93,23 @@ fn outcome(result: &Result<Received, Failure>) -> Outcome {
     }
 }
 
-impl<S> Layer<S> for Breaking {
-    type Service = Circuited<S>;
+impl<S> Layer<S> for CircuitBreaker {
+    type Service = CircuitBreakerService<S>;
 
-    fn layer(&self, inner: S) -> Circuited<S> {
-        Circuited { inner, circuit: self.clone() }
+    fn layer(&self, inner: S) -> CircuitBreakerService<S> {
+        CircuitBreakerService { inner, circuit: self.clone() }
     }
 }
 
 #[derive(Clone)]
-pub(super) struct Circuited<S> {
+pub(super) struct CircuitBreakerService<S> {
     inner: S,
-    circuit: Breaking,
+    circuit: CircuitBreaker,
 }
 
-impl<S> Service<Exchange> for Circuited<S>
+impl<S> Service<UpstreamRequest> for CircuitBreakerService<S>
 where
-    S: Service<Exchange, Response = Received, Error = Failure>,
+    S: Service<UpstreamRequest, Response = Received, Error = Failure>,
     S::Future: Send + 'static,
 {
     type Response = Received;
@@ -120,7 +120,7 @@ where
         self.inner.poll_ready(context)
     }
 
-    fn call(&mut self, exchange: Exchange) -> Self::Future {
+    fn call(&mut self, upstream_request: UpstreamRequest) -> Self::Future {
         let ticket = match self.circuit.admit() {
             Ok(ticket) => ticket,
             Err(wait) => {
@@ -128,7 +128,7 @@ where
                 return Box::pin(async move { Err(Failure::Open { wait }) });
             }
         };
-        let answer = self.inner.call(exchange);
+        let answer = self.inner.call(upstream_request);
         Box::pin(async move {
             let result = answer.await;
             ticket.report(outcome(&result));

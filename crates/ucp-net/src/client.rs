@@ -21,12 +21,13 @@ use tower::Service;
 use url::Url;
 
 use super::{
-    Clock, Counters, Effort, Exchange, Failure, Received, Unreadable,
-    exchange::{Enough, Sent},
+    CallKind, Clock, Counters, Failure, Received, Unreadable, UpstreamRequest,
     outbound::{self, Certificate, SetupError, check_address, has_content_coding, is_tls},
+    upstream_request::{Enough, Sent},
 };
 
-/// For how long an unused connection is kept: less than servers usually do, so that they seldom close one while a request
+/// For how long an unused connection is kept: less than servers usually do, so that they seldom close one while a
+/// request
 /// is on its way.
 const IDLE_CONNECTION: Duration = Duration::from_secs(30);
 
@@ -43,7 +44,7 @@ pub struct Limits {
 
 /// The limits of all kinds of calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Patience {
+pub struct Timeouts {
     /// Until there is a connection: finding the address, TCP and TLS.
     pub connect: Duration,
     /// Of reads.
@@ -54,7 +55,7 @@ pub struct Patience {
     pub conclude: Limits,
 }
 
-impl Default for Patience {
+impl Default for Timeouts {
     fn default() -> Self {
         let limits = |answer, idle, total| Limits {
             answer: Duration::from_millis(answer),
@@ -70,14 +71,14 @@ impl Default for Patience {
     }
 }
 
-impl Patience {
+impl Timeouts {
     /// The limits of calls of this kind.
     #[must_use]
-    pub const fn of(&self, effort: Effort) -> Limits {
-        match effort {
-            Effort::Read => self.read,
-            Effort::Write => self.write,
-            Effort::Conclude => self.conclude,
+    pub const fn of(&self, call_kind: CallKind) -> Limits {
+        match call_kind {
+            CallKind::Read => self.read,
+            CallKind::Write => self.write,
+            CallKind::Conclude => self.conclude,
         }
     }
 }
@@ -87,7 +88,7 @@ pub(super) struct Setup<'a> {
     pub(super) address: &'a Url,
     pub(super) plain_http: bool,
     pub(super) roots: &'a [Certificate],
-    pub(super) patience: Patience,
+    pub(super) timeouts: Timeouts,
     pub(super) connections: usize,
     pub(super) max_body: usize,
 }
@@ -100,7 +101,7 @@ struct Inner {
     http: reqwest::Client,
     /// An address at the only origin that is asked.
     origin: Url,
-    patience: Patience,
+    timeouts: Timeouts,
     max_body: usize,
     clock: Clock,
     counters: Arc<Counters>,
@@ -109,24 +110,24 @@ struct Inner {
 impl Client {
     pub(super) fn new(setup: &Setup<'_>, clock: Clock, counters: Arc<Counters>) -> Result<Self, SetupError> {
         check_address(setup.address, setup.plain_http)?;
-        let http = outbound::client(setup.patience.connect, setup.roots, |builder| {
+        let http = outbound::client(setup.timeouts.connect, setup.roots, |builder| {
             builder.pool_idle_timeout(IDLE_CONNECTION).pool_max_idle_per_host(setup.connections)
         })
         .map_err(SetupError::Tls)?;
-        let Setup { patience, max_body, .. } = *setup;
-        Ok(Self(Arc::new(Inner { http, origin: setup.address.clone(), patience, max_body, clock, counters })))
+        let Setup { timeouts, max_body, .. } = *setup;
+        Ok(Self(Arc::new(Inner { http, origin: setup.address.clone(), timeouts, max_body, clock, counters })))
     }
 }
 
 impl Inner {
     /// Sends a request once, and reads the whole answer.
-    async fn exchange(&self, exchange: Exchange) -> Result<Received, Failure> {
-        if !is_same_origin(&exchange.url, &self.origin) {
+    async fn upstream_request(&self, upstream_request: UpstreamRequest) -> Result<Received, Failure> {
+        if !is_same_origin(&upstream_request.url, &self.origin) {
             return Err(Failure::Unsendable("is for another origin than the upstream's"));
         }
-        let limits = self.patience.of(exchange.effort);
-        let attempt = Attempt::begin((self.clock)(), limits, exchange.deadline);
-        let Exchange { method, url, headers, body, ending, sent, .. } = exchange;
+        let limits = self.timeouts.of(upstream_request.call_kind);
+        let attempt = Attempt::begin((self.clock)(), limits, upstream_request.deadline);
+        let UpstreamRequest { method, url, headers, body, ending, sent, .. } = upstream_request;
         // Nobody asks for a body that is empty, so that nothing would tell when the rest of the request is sent.
         if body.is_empty() {
             sent.mark();
@@ -246,7 +247,8 @@ impl Body for Payload {
     }
 }
 
-/// What an error of the client means. The whole chain goes to the log, without the address: it may hold something secret.
+/// What an error of the client means. The whole chain goes to the log, without the address: it may hold something
+/// secret.
 fn failure(error: reqwest::Error, sent: &Sent) -> Failure {
     let error = error.without_url();
     tracing::debug!(error = &error as &dyn Error, "a call to the upstream failed");
@@ -259,7 +261,7 @@ fn failure(error: reqwest::Error, sent: &Sent) -> Failure {
     if is_tls(&error) { Failure::Tls } else { Failure::Connect }
 }
 
-impl Service<Exchange> for Client {
+impl Service<UpstreamRequest> for Client {
     type Response = Received;
     type Error = Failure;
     type Future = BoxFuture<'static, Result<Received, Failure>>;
@@ -268,8 +270,8 @@ impl Service<Exchange> for Client {
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, exchange: Exchange) -> Self::Future {
+    fn call(&mut self, upstream_request: UpstreamRequest) -> Self::Future {
         let client = Arc::clone(&self.0);
-        Box::pin(async move { client.exchange(exchange).await })
+        Box::pin(async move { client.upstream_request(upstream_request).await })
     }
 }

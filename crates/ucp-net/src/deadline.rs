@@ -14,7 +14,7 @@ use futures_util::future::BoxFuture;
 use tokio::time::{Instant, timeout_at};
 use tower::{Layer, Service};
 
-use super::{Clock, Counters, Exchange, Failure, Received, client::Patience};
+use super::{Clock, Counters, Failure, Received, UpstreamRequest, client::Timeouts};
 
 tokio::task_local! {
     static DEADLINE: Instant;
@@ -37,14 +37,14 @@ pub fn current() -> Option<Instant> {
 pub(super) struct Deadline(Arc<Rule>);
 
 struct Rule {
-    patience: Patience,
+    timeouts: Timeouts,
     clock: Clock,
     counters: Arc<Counters>,
 }
 
 impl Deadline {
-    pub(super) fn new(patience: Patience, clock: &Clock, counters: &Arc<Counters>) -> Self {
-        Self(Arc::new(Rule { patience, clock: Arc::clone(clock), counters: Arc::clone(counters) }))
+    pub(super) fn new(timeouts: Timeouts, clock: &Clock, counters: &Arc<Counters>) -> Self {
+        Self(Arc::new(Rule { timeouts, clock: Arc::clone(clock), counters: Arc::clone(counters) }))
     }
 }
 
@@ -62,9 +62,9 @@ pub(super) struct Limited<S> {
     rule: Deadline,
 }
 
-impl<S> Service<Exchange> for Limited<S>
+impl<S> Service<UpstreamRequest> for Limited<S>
 where
-    S: Service<Exchange, Response = Received, Error = Failure>,
+    S: Service<UpstreamRequest, Response = Received, Error = Failure>,
     S::Future: Send + 'static,
 {
     type Response = Received;
@@ -75,18 +75,18 @@ where
         self.inner.poll_ready(context)
     }
 
-    fn call(&mut self, mut exchange: Exchange) -> Self::Future {
+    fn call(&mut self, mut upstream_request: UpstreamRequest) -> Self::Future {
         let rule = Arc::clone(&self.rule.0);
         let now = (rule.clock)();
-        let own = now + rule.patience.of(exchange.effort).total;
-        let deadline = [exchange.deadline, current()].into_iter().flatten().fold(own, Instant::min);
-        exchange.deadline = Some(deadline);
+        let own = now + rule.timeouts.of(upstream_request.call_kind).total;
+        let deadline = [upstream_request.deadline, current()].into_iter().flatten().fold(own, Instant::min);
+        upstream_request.deadline = Some(deadline);
         if deadline <= now {
             rule.counters.expired.add();
             return Box::pin(async { Err(Failure::Expired { sent: false }) });
         }
-        let sent = exchange.sent.clone();
-        let answer = self.inner.call(exchange);
+        let sent = upstream_request.sent.clone();
+        let answer = self.inner.call(upstream_request);
         Box::pin(async move {
             let result = timeout_at(deadline, answer).await;
             let result = result.unwrap_or_else(|_| Err(Failure::Expired { sent: sent.get() }));

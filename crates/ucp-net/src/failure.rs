@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ucp_core::port::PortError;
 
-use super::exchange::{Received, Unreadable};
+use super::upstream_request::{Received, Unreadable};
 
 /// After how many seconds a caller may try again when nothing more is known.
 const RETRY_AFTER: u32 = 1;

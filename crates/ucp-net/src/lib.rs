@@ -1,8 +1,11 @@
 //! How one upstream is called.
 //!
-//! An upstream is somebody else's server: it can be slow, overloaded, broken or hostile, and it must not take the gateway
-//! with it. Everything that keeps it at a distance is here, once for every kind of upstream; an adapter says what it wants
-//! ([`Exchange`]), what an answer means ([`Judge`]), and what a read may be answered with instead ([`Freshness`](ucp_core::operation::Freshness)).
+//! An upstream is somebody else's server: it can be slow, overloaded, broken or hostile, and it must not take the
+//! gateway
+//! with it. Everything that keeps it at a distance is here, once for every kind of upstream; an adapter says what it
+//! wants
+//! ([`UpstreamRequest`]), what an answer means ([`Classifier`]), and what a read may be answered with instead
+//! ([`Freshness`](ucp_core::operation::Freshness)).
 //!
 //! [`Upstream`] is a stack of tower layers around an HTTP [`client`]. From the caller inwards:
 //!
@@ -13,53 +16,56 @@
 //! | [`breaker`] | refuses while the upstream is down | before a place is taken that a useless call would only block |
 //! | [`bulkhead`] | bounds how many calls are under way, reads and writes apart | a slow read never keeps a buyer from paying |
 //! | [`rate`] | bounds how many calls begin per second | counts only what is really sent |
-//! | [`judge`] | tells answers from failures | all above see failures alone, whatever their dialect |
+//! | [`classifier`] | tells answers from failures | all above see failures alone, whatever their dialect |
 //! | [`client`] | sends, and reads what comes within limits of time and size | |
 //!
-//! [`CoalescingCache`] stands in front of it for reads: equal reads at the same time are one call ([`in_flight`]), and answers
+//! [`CoalescingCache`] stands in front of it for reads: equal reads at the same time are one call ([`in_flight`]), and
+//! answers
 //! are kept for as long as the kind of read allows. [`Counters`] say what all of it did.
 //!
-//! [`outbound`] is the HTTP client behind all requests of the gateway, those to profiles, webhooks and payment providers
+//! [`outbound`] is the HTTP client behind all requests of the gateway, those to profiles, webhooks and payment
+//! providers
 //! included, and [`lock`] lets changes of one resource wait for each other.
 //!
 //! What holds whatever the upstream does:
 //!
 //! - A call ends by its deadline. A response is read up to a bound, never further.
-//! - Only a [read](Effort::Read) is ever sent twice.
+//! - Only a [read](CallKind::Read) is ever sent twice.
 //! - A request goes to the one origin that the upstream was set up with. Redirects are not followed.
 //! - A [`Failure`] says whether the request can have reached the upstream.
 
 pub mod breaker;
 pub mod bulkhead;
 mod circuit;
+pub mod classifier;
 pub mod client;
 pub mod coalescing;
 pub mod counters;
 pub mod deadline;
-pub mod exchange;
 pub mod failure;
 pub mod in_flight;
-pub mod judge;
 pub mod lock;
 pub mod outbound;
 pub mod rate;
 pub mod retry;
 pub mod upstream;
+pub mod upstream_request;
 
 use std::sync::Arc;
 
 use tokio::time::Instant;
 
 pub use self::{
+    classifier::{Classifier, Verdict},
     coalescing::{CoalescingCache, Filled, Key, Served, Staleness},
     counters::{Counters, Snapshot},
-    exchange::{Effort, Ending, Exchange, Received, Unreadable},
     failure::{Failure, Reach},
-    judge::{Judge, Verdict},
     upstream::{Options, Upstream},
+    upstream_request::{CallKind, Ending, Received, Unreadable, UpstreamRequest},
 };
 
-/// What time it is. It has to run like the clock of tokio, by which everything here sleeps and gives up: tests pause that.
+/// What time it is. It has to run like the clock of tokio, by which everything here sleeps and gives up: tests pause
+/// that.
 pub type Clock = Arc<dyn Fn() -> Instant + Send + Sync>;
 
 /// Evenly spread numbers, which pauses between attempts are drawn from.

@@ -25,11 +25,11 @@ pub struct ResourceLock {
 
 impl ResourceLocks {
     /// Waits for the lock of a resource, for a limited time. `None` when others hold it for longer.
-    pub async fn lock(&self, name: String, patience: Duration) -> Option<ResourceLock> {
+    pub async fn lock(&self, name: String, max_wait: Duration) -> Option<ResourceLock> {
         let lock = Arc::clone(self.locked().entry(name.clone()).or_default());
         // Made before waiting, so that a wait that is given up cleans up too.
         let mut held = ResourceLock { locks: self.clone(), name, guard: None };
-        held.guard = Some(timeout(patience, lock.lock_owned()).await.ok()?);
+        held.guard = Some(timeout(max_wait, lock.lock_owned()).await.ok()?);
         Some(held)
     }
 

@@ -16,7 +16,7 @@ use governor::{
 use tokio::time::Instant;
 use tower::{Layer, Service, ServiceExt as _};
 
-use super::{Clock, Counters, Exchange, Failure, Received};
+use super::{Clock, Counters, Failure, Received, UpstreamRequest};
 
 /// How many calls an upstream is to get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub struct Rate {
     /// How many at once after a pause.
     pub burst: NonZeroU32,
     /// How long a call waits for its turn; one that would have to wait longer is turned away.
-    pub patience: Duration,
+    pub max_wait: Duration,
 }
 
 /// The clock of the upstream, as the limiter reads it: the time since it was made.
@@ -61,7 +61,7 @@ impl RateLimit {
         let limit = rate.map(|rate| {
             let quota = governor::Quota::per_second(rate.per_second).allow_burst(rate.burst);
             let since = Since { origin: clock(), clock: Arc::clone(clock) };
-            (RateLimiter::direct_with_clock(quota, since), rate.patience)
+            (RateLimiter::direct_with_clock(quota, since), rate.max_wait)
         });
         Self(Arc::new(State { limit, clock: Arc::clone(clock), counters: Arc::clone(counters) }))
     }
@@ -70,8 +70,8 @@ impl RateLimit {
 impl State {
     /// Waits for its turn, if that comes before `deadline`.
     async fn turn(&self, deadline: Option<Instant>) -> Result<(), Failure> {
-        let Some((limiter, patience)) = &self.limit else { return Ok(()) };
-        let until = (self.clock)() + *patience;
+        let Some((limiter, max_wait)) = &self.limit else { return Ok(()) };
+        let until = (self.clock)() + *max_wait;
         let until = deadline.map_or(until, |deadline| deadline.min(until));
         // Others may take the turn that was waited for.
         while let Err(early) = limiter.check() {
@@ -88,22 +88,22 @@ impl State {
 }
 
 impl<S> Layer<S> for RateLimit {
-    type Service = Paced<S>;
+    type Service = RateLimitService<S>;
 
-    fn layer(&self, inner: S) -> Paced<S> {
-        Paced { inner, limit: self.clone() }
+    fn layer(&self, inner: S) -> RateLimitService<S> {
+        RateLimitService { inner, limit: self.clone() }
     }
 }
 
 #[derive(Clone)]
-pub(super) struct Paced<S> {
+pub(super) struct RateLimitService<S> {
     inner: S,
     limit: RateLimit,
 }
 
-impl<S> Service<Exchange> for Paced<S>
+impl<S> Service<UpstreamRequest> for RateLimitService<S>
 where
-    S: Service<Exchange, Response = Received, Error = Failure> + Clone + Send + 'static,
+    S: Service<UpstreamRequest, Response = Received, Error = Failure> + Clone + Send + 'static,
     S::Future: Send,
 {
     type Response = Received;
@@ -114,12 +114,12 @@ where
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, exchange: Exchange) -> Self::Future {
+    fn call(&mut self, upstream_request: UpstreamRequest) -> Self::Future {
         let (inner, limit) = (self.inner.clone(), Arc::clone(&self.limit.0));
         Box::pin(async move {
-            limit.turn(exchange.deadline).await?;
+            limit.turn(upstream_request.deadline).await?;
             limit.counters.sent.add();
-            inner.oneshot(exchange).await
+            inner.oneshot(upstream_request).await
         })
     }
 }

@@ -17,7 +17,7 @@ use futures_util::future::BoxFuture;
 use tower::{Layer, Service, ServiceExt as _};
 
 use self::budget::{Allowance, Budget};
-use super::{Clock, Counters, Effort, Exchange, Failure, Random, Received, failure::Blame};
+use super::{CallKind, Clock, Counters, Failure, Random, Received, UpstreamRequest, failure::Blame};
 
 /// How reads are tried again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +47,8 @@ impl Default for Rules {
 }
 
 impl Rules {
-    /// The pause after so many attempts: evenly drawn between the shortest, and a ceiling that grows fourfold each time up
+    /// The pause after so many attempts: evenly drawn between the shortest, and a ceiling that grows fourfold each time
+    /// up
     /// to the longest.
     fn pause(&self, attempts: u32, random: u32) -> Duration {
         let grown = self.shortest.saturating_mul(4_u32.saturating_pow(attempts));
@@ -82,8 +83,8 @@ impl State {
     }
 
     /// How long to wait before another attempt, if there is to be one.
-    fn again(&self, attempts: u32, exchange: &Exchange, failure: &Failure) -> Option<Duration> {
-        if exchange.effort != Effort::Read || attempts >= self.rules.attempts || !failure.passing() {
+    fn again(&self, attempts: u32, upstream_request: &UpstreamRequest, failure: &Failure) -> Option<Duration> {
+        if upstream_request.call_kind != CallKind::Read || attempts >= self.rules.attempts || !failure.passing() {
             return None;
         }
         let now = (self.clock)();
@@ -91,7 +92,7 @@ impl State {
         // What the upstream asks for is the least; those who were all told the same still come back one by one.
         let pause = failure.pause().unwrap_or_default().saturating_add(jitter);
         let earliest_answer = now.checked_add(pause)?.checked_add(self.rules.least)?;
-        if exchange.deadline.is_some_and(|deadline| earliest_answer > deadline) {
+        if upstream_request.deadline.is_some_and(|deadline| earliest_answer > deadline) {
             return None;
         }
         if !self.budget(|budget| budget.withdraw(now)) {
@@ -101,20 +102,20 @@ impl State {
         Some(pause)
     }
 
-    async fn run<S>(&self, inner: S, exchange: Exchange) -> Result<Received, Failure>
+    async fn run<S>(&self, inner: S, upstream_request: UpstreamRequest) -> Result<Received, Failure>
     where
-        S: Service<Exchange, Response = Received, Error = Failure> + Clone,
+        S: Service<UpstreamRequest, Response = Received, Error = Failure> + Clone,
     {
         self.budget(|budget| budget.deposit((self.clock)()));
         let mut attempts = 0;
         let mut first_hand: Option<Failure> = None;
         loop {
-            let failure = match inner.clone().oneshot(exchange.clone()).await {
+            let failure = match inner.clone().oneshot(upstream_request.clone()).await {
                 Ok(received) => return Ok(received),
                 Err(failure) => failure,
             };
             attempts += 1;
-            if let Some(pause) = self.again(attempts, &exchange, &failure) {
+            if let Some(pause) = self.again(attempts, &upstream_request, &failure) {
                 first_hand = Some(failure);
                 self.counters.retries.add();
                 tokio::time::sleep(pause).await;
@@ -143,9 +144,9 @@ pub(super) struct Retrying<S> {
     retry: Retry,
 }
 
-impl<S> Service<Exchange> for Retrying<S>
+impl<S> Service<UpstreamRequest> for Retrying<S>
 where
-    S: Service<Exchange, Response = Received, Error = Failure> + Clone + Send + 'static,
+    S: Service<UpstreamRequest, Response = Received, Error = Failure> + Clone + Send + 'static,
     S::Future: Send,
 {
     type Response = Received;
@@ -156,9 +157,9 @@ where
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, exchange: Exchange) -> Self::Future {
+    fn call(&mut self, upstream_request: UpstreamRequest) -> Self::Future {
         let (inner, retry) = (self.inner.clone(), Arc::clone(&self.retry.0));
-        Box::pin(async move { retry.run(inner, exchange).await })
+        Box::pin(async move { retry.run(inner, upstream_request).await })
     }
 }
 

@@ -6,14 +6,14 @@ use tower::{Service, ServiceBuilder, ServiceExt as _, util::BoxCloneSyncService}
 use url::Url;
 
 use super::{
-    Clock, Counters, Exchange, Failure, Judge, Random, Received,
+    Classifier, Clock, Counters, Failure, Random, Received, UpstreamRequest,
     breaker::{self, Circuit},
-    bulkhead::{Bulkhead, Room},
-    circuit::Breaking,
-    client::{Client, Patience, Setup},
+    bulkhead::{Bulkhead, ConcurrencyLimit},
+    circuit::CircuitBreaker,
+    classifier::Classify,
+    client::{Client, Setup, Timeouts},
     deadline::Deadline,
     failure::Blame,
-    judge::Judged,
     outbound::{Certificate, SetupError},
     rate::{Rate, RateLimit},
     retry::{self, Retry},
@@ -31,7 +31,7 @@ pub struct Options {
     /// Certificates to trust beside those of the system.
     pub roots: Vec<Certificate>,
     /// How long is waited.
-    pub patience: Patience,
+    pub timeouts: Timeouts,
     /// How many bytes of a body are read. All calls under way together hold no more than this times their places.
     pub max_body: usize,
     /// How reads are tried again.
@@ -39,9 +39,9 @@ pub struct Options {
     /// When the upstream is left alone.
     pub breaker: breaker::Rules,
     /// How many reads are under way at once.
-    pub reads: Room,
+    pub reads: ConcurrencyLimit,
     /// How many other calls are.
-    pub writes: Room,
+    pub writes: ConcurrencyLimit,
     /// How many calls begin per second, if there is a limit.
     pub rate: Option<Rate>,
 }
@@ -55,12 +55,12 @@ impl Options {
             address,
             plain_http: false,
             roots: Vec::new(),
-            patience: Patience::default(),
+            timeouts: Timeouts::default(),
             max_body: 8 << 20,
             retry: retry::Rules::default(),
             breaker: breaker::Rules::default(),
-            reads: Room::of(32),
-            writes: Room::of(16),
+            reads: ConcurrencyLimit::of(32),
+            writes: ConcurrencyLimit::of(16),
             rate: None,
         }
     }
@@ -70,8 +70,8 @@ impl Options {
 #[derive(Clone)]
 pub struct Upstream {
     name: Arc<str>,
-    stack: BoxCloneSyncService<Exchange, Received, Failure>,
-    circuit: Breaking,
+    stack: BoxCloneSyncService<UpstreamRequest, Received, Failure>,
+    circuit: CircuitBreaker,
     counters: Arc<Counters>,
 }
 
@@ -80,45 +80,51 @@ impl Upstream {
     ///
     /// # Errors
     /// When the address is none of a server's, or TLS cannot be set up.
-    pub fn new(options: &Options, judge: impl Judge, clock: Clock, random: Random) -> Result<Self, SetupError> {
+    pub fn new(
+        options: &Options,
+        classifier: impl Classifier,
+        clock: Clock,
+        random: Random,
+    ) -> Result<Self, SetupError> {
         let setup = Setup {
             address: &options.address,
             plain_http: options.plain_http,
             roots: &options.roots,
-            patience: options.patience,
+            timeouts: options.timeouts,
             connections: options.reads.places.saturating_add(options.writes.places),
             max_body: options.max_body,
         };
         let counters = Arc::new(Counters::default());
         let client = Client::new(&setup, Arc::clone(&clock), Arc::clone(&counters))?;
-        Ok(Self::assemble(options, judge, clock, random, counters, client))
+        Ok(Self::assemble(options, classifier, clock, random, counters, client))
     }
 
-    /// The same around another transport, such as recorded answers. Limits of a client's, on time between bytes and on the
+    /// The same around another transport, such as recorded answers. Limits of a client's, on time between bytes and on
+    /// the
     /// size of bodies, are up to it.
-    pub fn over<T>(options: &Options, judge: impl Judge, clock: Clock, random: Random, transport: T) -> Self
+    pub fn over<T>(options: &Options, classifier: impl Classifier, clock: Clock, random: Random, transport: T) -> Self
     where
-        T: Service<Exchange, Response = Received, Error = Failure> + Clone + Send + Sync + 'static,
+        T: Service<UpstreamRequest, Response = Received, Error = Failure> + Clone + Send + Sync + 'static,
         T::Future: Send,
     {
-        Self::assemble(options, judge, clock, random, Arc::default(), transport)
+        Self::assemble(options, classifier, clock, random, Arc::default(), transport)
     }
 
     fn assemble<T>(
         options: &Options,
-        judge: impl Judge,
+        classifier: impl Classifier,
         clock: Clock,
         random: Random,
         counters: Arc<Counters>,
         transport: T,
     ) -> Self
     where
-        T: Service<Exchange, Response = Received, Error = Failure> + Clone + Send + Sync + 'static,
+        T: Service<UpstreamRequest, Response = Received, Error = Failure> + Clone + Send + Sync + 'static,
         T::Future: Send,
     {
         let name: Arc<str> = options.name.as_str().into();
-        let deadline = Deadline::new(options.patience, &clock, &counters);
-        let circuit = Breaking::new(options.breaker, Arc::clone(&name), &clock, &counters);
+        let deadline = Deadline::new(options.timeouts, &clock, &counters);
+        let circuit = CircuitBreaker::new(options.breaker, Arc::clone(&name), &clock, &counters);
         let bulkhead = Bulkhead::new(options.reads, options.writes, &clock, &counters);
         let rate = RateLimit::new(options.rate, &clock, &counters);
         let retry = Retry::new(options.retry, clock, random, Arc::clone(&counters));
@@ -128,7 +134,7 @@ impl Upstream {
             .layer(circuit.clone())
             .layer(bulkhead)
             .layer(rate)
-            .layer(Judged(Arc::new(judge)))
+            .layer(Classify(Arc::new(classifier)))
             .service(transport);
         Self { name, stack: BoxCloneSyncService::new(stack), circuit, counters }
     }
@@ -137,19 +143,19 @@ impl Upstream {
     ///
     /// # Errors
     /// When there is no answer that the judge takes for one.
-    pub async fn call(&self, exchange: Exchange) -> Result<Received, Failure> {
+    pub async fn call(&self, upstream_request: UpstreamRequest) -> Result<Received, Failure> {
         self.counters.calls.add();
-        let (effort, method) = (exchange.effort, exchange.method.clone());
-        let result = self.stack.clone().oneshot(exchange).await;
+        let (call_kind, method) = (upstream_request.call_kind, upstream_request.method.clone());
+        let result = self.stack.clone().oneshot(upstream_request).await;
         if let Err(failure) = &result {
             self.counters.failed.add();
             let upstream = &*self.name;
             match failure.blame() {
                 Blame::Upstream => {
-                    tracing::warn!(upstream, ?effort, %method, %failure, "a call to the upstream failed");
+                    tracing::warn!(upstream, ?call_kind, %method, %failure, "a call to the upstream failed");
                 }
                 // There may be very many of these.
-                Blame::Nobody => tracing::debug!(upstream, ?effort, %method, %failure, "a call was not made"),
+                Blame::Nobody => tracing::debug!(upstream, ?call_kind, %method, %failure, "a call was not made"),
             }
         }
         result
@@ -161,7 +167,8 @@ impl Upstream {
         self.circuit.circuit()
     }
 
-    /// What happened. An adapter counts here too, and hands it to its [`CoalescingCache`](super::CoalescingCache) reads.
+    /// What happened. An adapter counts here too, and hands it to its [`CoalescingCache`](super::CoalescingCache)
+    /// reads.
     #[must_use]
     pub fn counters(&self) -> &Arc<Counters> {
         &self.counters

@@ -6,7 +6,7 @@ use http::{
     header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE},
 };
 use ucp_core::{Refusal, Release};
-use ucp_service::gate::CHALLENGE;
+use ucp_service::ingress::CHALLENGE;
 use ucp_wire::dialect;
 
 use crate::JSON;

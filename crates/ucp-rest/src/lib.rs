@@ -37,7 +37,7 @@ use tower_http::{
 use tracing::Span;
 use ucp_core::{Code, Operation, Refusal, Release, json, operation::Method};
 use ucp_service::{
-    Call, CallHandler, Endpoint, Fault, Gate, Reply, body,
+    Call, CallHandler, Endpoint, Fault, Ingress, Reply, body,
     header::{self, RandomRequestId},
 };
 use ucp_wire::{dialect, documents};
@@ -49,14 +49,14 @@ pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/json"
 struct Route {
     operation: Operation,
     endpoint: Endpoint,
-    gate: Gate,
+    ingress: Ingress,
     handler: CallHandler,
 }
 
 /// Builds the routes of those of `operations` that can be called at an endpoint, below `prefix`.
 pub fn router(
     handler: &CallHandler,
-    gate: &Gate,
+    ingress: &Ingress,
     endpoint: Endpoint,
     operations: &[Operation],
     prefix: &str,
@@ -72,7 +72,7 @@ pub fn router(
             Method::Post => MethodFilter::POST,
             Method::Put => MethodFilter::PUT,
         };
-        let route = Route { operation: *operation, endpoint, gate: gate.clone(), handler: handler.clone() };
+        let route = Route { operation: *operation, endpoint, ingress: ingress.clone(), handler: handler.clone() };
         // In an `Arc`, because axum clones the state of a route several times per request.
         router = router.route(&format!("{prefix}{}", row.path), on(filter, handle).with_state(Arc::new(route)));
     }
@@ -145,7 +145,7 @@ async fn handle(
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     let bytes = Bytes::from(body);
     let effect = route.operation.row().effect;
-    route.gate.sign(&head.headers, Some(effect), status.as_u16(), response.headers_mut(), &bytes);
+    route.ingress.sign(&head.headers, Some(effect), status.as_u16(), response.headers_mut(), &bytes);
     *response.body_mut() = Body::from(bytes);
     response
 }
@@ -169,7 +169,7 @@ async fn read(
     body: Body,
 ) -> Result<Call, Refusal> {
     let row = route.operation.row();
-    let entry = route.gate.enter(head)?;
+    let entry = route.ingress.enter(head)?;
     let id = if route.operation.takes_id() {
         let Path(id) = id.map_err(|_| Refusal::invalid("$.id", "The identifier in the path is no text in UTF-8."))?;
         Some(id)
@@ -181,7 +181,7 @@ async fn read(
     }
     let bytes = body::read(body).await?;
     // Before anything is parsed: the signature covers the bytes.
-    let admission = route.gate.admit(entry, head, &bytes).await?;
+    let admission = route.ingress.admit(entry, head, &bytes).await?;
     let payload = match row.payload {
         Some(_) => json::parse(&bytes, json::Limits::REQUEST)?,
         // Members of the flat request cannot be sent here: REST requests of the operation have no body.

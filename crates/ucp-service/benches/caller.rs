@@ -23,14 +23,14 @@ use ucp_core::{
     operation::Offering,
 };
 use ucp_service::{
-    Call, Endpoint, Gate,
+    Call, Endpoint, Ingress,
     access::Principal,
     agent::{Stated, profile_of_header},
-    gate::{Hosts, Peer, Rules, SignedAnswers},
     header::UCP_AGENT,
+    ingress::{Hosts, Peer, Rules, SignedAnswers},
+    negotiated_profile::NegotiatedProfile,
     platform::{Business, Platforms, Policy},
     signing::CurrentKey,
-    standing::Standing,
 };
 use ucp_trust::{
     address::{ProfileUrl, Reach},
@@ -110,10 +110,11 @@ impl Fetch for Network {
 /// The platforms of this network, known already, under a policy for all others.
 fn platforms(runtime: &Runtime, key: &SigningKey, policy: Policy) -> Platforms {
     let business = Arc::new(Business::new(&Offering::everything(), None));
-    let standing = Arc::clone(&business);
+    let negotiated_profile = Arc::clone(&business);
     let network = Network(profile(key).to_string().into());
     let options = DirectoryOptions { fetch_burst: 1_000_000, ..DirectoryOptions::default() };
-    let directory: Directory<Standing> = Directory::new(network, options, move |profile| standing.standing(profile));
+    let directory: Directory<NegotiatedProfile> =
+        Directory::new(network, options, move |profile| negotiated_profile.negotiated_profile(profile));
     for number in 0..PLATFORMS {
         let url = ProfileUrl::parse(&address(number), Reach::Public).expect("an address");
         runtime.block_on(directory.get(&url)).expect("a profile");
@@ -139,7 +140,7 @@ fn now() -> SystemTime {
     UNIX_EPOCH + Duration::from_hours(500_000)
 }
 
-fn gate(platforms: &Platforms, key: Arc<SigningKey>) -> Gate {
+fn ingress(platforms: &Platforms, key: Arc<SigningKey>) -> Ingress {
     let quota = Quota::new(1_000_000, 1_000_000);
     let quotas = Quotas { anonymous: quota, signed: quota, platforms: Vec::new(), unverified: quota };
     let signing_key = Arc::new(CurrentKey::default());
@@ -157,7 +158,7 @@ fn gate(platforms: &Platforms, key: Arc<SigningKey>) -> Gate {
         signing_key,
         clock: now,
     };
-    Gate::new(rules, platforms.clone())
+    Ingress::new(rules, platforms.clone())
 }
 
 fn agent(number: usize) -> HeaderValue {
@@ -192,7 +193,7 @@ fn negotiating(criterion: &mut Criterion) {
         bencher.iter(|| negotiate("2026-08-25", black_box(&ours), black_box(&theirs)));
     });
     group.bench_function("negotiate those of the gateway with 30", |bencher| {
-        bencher.iter(|| business.standing(black_box(&read)));
+        bencher.iter(|| business.negotiated_profile(black_box(&read)));
     });
     group.bench_function(format!("read a profile of {} bytes", bytes.len()), |bencher| {
         bencher.iter(|| PlatformProfile::read(black_box(bytes.as_bytes())));
@@ -232,10 +233,10 @@ fn entering(criterion: &mut Criterion) {
     let runtime = Runtime::new().expect("a runtime");
     let _entered = runtime.enter();
     let key = Arc::new(SigningKey::generate(Algorithm::Es256).expect("a key"));
-    let gate = gate(&platforms(&runtime, &key, Policy::Require), Arc::clone(&key));
+    let ingress = ingress(&platforms(&runtime, &key, Policy::Require), Arc::clone(&key));
     let pass = |head: &Parts| {
-        let entry = gate.enter(head)?;
-        gate.admit(entry, head, BODY).now_or_never().expect("the platform is known")
+        let entry = ingress.enter(head)?;
+        ingress.admit(entry, head, BODY).now_or_never().expect("the platform is known")
     };
     let (plain, _) = request(1, None);
     let (signed, base) = request(1, Some(&key));

@@ -15,9 +15,9 @@ use ucp_core::{
     catalog::{cursor::Cursors, detail::detail, lookup::lookup, search::search},
     merchant,
     message::{Message, Severity},
-    port::{Backend, Catalog, Directory, Relay, Relayed, Shop},
+    port::{Backend, Catalog, Directory, ForwardedCall, Shop, UcpUpstream},
     purchase::{
-        caller::{Caller, Visitor},
+        caller::{BuyerSignals, Caller},
         ledger::{Change, Committed, Kept, Key},
     },
 };
@@ -65,7 +65,7 @@ struct Negotiated(Identified);
 struct Read {
     request: Request,
     /// The call as sent, for a shop that speaks UCP itself.
-    relayed: Option<Relayed>,
+    relayed: Option<ForwardedCall>,
     platform: Platform,
     /// ID of the resource.
     id: Option<String>,
@@ -76,7 +76,7 @@ struct Read {
 /// A call that changes something, with everything needed to finish it after its caller disconnects.
 struct Write {
     request: SaleRequest,
-    relayed: Option<Relayed>,
+    relayed: Option<ForwardedCall>,
     platform: Platform,
     id: Option<String>,
     keyed: Option<Keyed>,
@@ -192,7 +192,7 @@ impl Inner {
             },
             identity: identity(operation, platform.release, id.as_deref(), &payload),
         });
-        let relayed = matches!(self.backend.shop, Shop::Relayed(_)).then(|| Relayed {
+        let relayed = matches!(self.backend.shop, Shop::Upstream(_)).then(|| ForwardedCall {
             operation,
             release: platform.release,
             id: id.clone(),
@@ -228,9 +228,9 @@ impl Inner {
                 })?;
                 Outcome::Answer(consult(directory, &*self.backend.cursors, request, self.backend.shop.now()).await?)
             }
-            (_, Shop::Relayed(relay)) => return relay_to(&**relay, &platform, relayed).await,
+            (_, Shop::Upstream(relay)) => return relay_to(&**relay, &platform, relayed).await,
             (Request::Catalog(request), Shop::Facts { catalog, .. }) => {
-                browse(&**catalog, &*self.backend.cursors, request, &platform.visitor).await?
+                browse(&**catalog, &*self.backend.cursors, request, &platform.buyer_signals).await?
             }
             (Request::Sale(request), Shop::Facts { sales, .. }) => {
                 sales.decide(&platform.caller(), request).await?.outcome
@@ -245,14 +245,16 @@ async fn browse(
     catalog: &dyn Catalog,
     cursors: &dyn Cursors,
     request: CatalogRequest,
-    visitor: &Visitor,
+    buyer_signals: &BuyerSignals,
 ) -> Result<Outcome, Refusal> {
     Ok(match request {
         CatalogRequest::SearchCatalog(request) => {
-            Outcome::Answer(search(catalog, cursors, &request, visitor).await?.into())
+            Outcome::Answer(search(catalog, cursors, &request, buyer_signals).await?.into())
         }
-        CatalogRequest::LookupCatalog(request) => Outcome::Answer(lookup(catalog, &request, visitor).await?.into()),
-        CatalogRequest::GetProduct(request) => detail(catalog, &request, visitor).await?.map(Answer::from),
+        CatalogRequest::LookupCatalog(request) => {
+            Outcome::Answer(lookup(catalog, &request, buyer_signals).await?.into())
+        }
+        CatalogRequest::GetProduct(request) => detail(catalog, &request, buyer_signals).await?.map(Answer::from),
     })
 }
 
@@ -316,7 +318,7 @@ async fn carry_out(shop: &Shop, locks: &ResourceLocks, write: Write) -> Result<E
                 (platform.answer(operation, decision.outcome)?, decision.change)
             }
             // The shop itself stores the change.
-            Shop::Relayed(relay) => (relay_to(&**relay, &platform, relayed.clone()).await?, Change::default()),
+            Shop::Upstream(relay) => (relay_to(&**relay, &platform, relayed.clone()).await?, Change::default()),
         };
         let keep = keyed.as_ref().map(|Keyed { key, identity }| {
             (key.clone(), Kept { identity: *identity, answer: stored(&encoded), at: shop.now() })
@@ -336,10 +338,14 @@ async fn carry_out(shop: &Shop, locks: &ResourceLocks, write: Write) -> Result<E
 }
 
 /// Forwards a call to a shop that speaks UCP itself and encodes its answer.
-async fn relay_to(relay: &dyn Relay, platform: &Platform, relayed: Option<Relayed>) -> Result<Encoded, Refusal> {
+async fn relay_to(
+    relay: &dyn UcpUpstream,
+    platform: &Platform,
+    relayed: Option<ForwardedCall>,
+) -> Result<Encoded, Refusal> {
     let relayed = relayed.ok_or_else(|| Refusal::internal().because("what the caller said was not kept"))?;
     let operation = relayed.operation;
-    let carried = relay.carry(&platform.caller(), relayed).await?;
+    let carried = relay.forward(&platform.caller(), relayed).await?;
     Ok(platform.relayed(operation, &carried))
 }
 

@@ -13,10 +13,10 @@
 //! | [`handle`] | the steps of a call |
 //! | `idempotency` | idempotency keys and stored answers |
 //! | [`mandate`] | merchant authorization and AP2 mandates of a checkout |
-//! | [`gate`] | admission: limits, API keys, signatures |
+//! | [`ingress`] | admission: limits, API keys, signatures |
 //! | [`access`] | the authenticated caller and its permissions |
 //! | [`signing`] | the signing keys of the gateway |
-//! | [`standing`] | the cached result of negotiating with a platform |
+//! | [`negotiated_profile`] | the cached result of negotiating with a platform |
 //! | [`agent`] | the profile URL and idempotency key that a request states |
 //! | [`platform`] | the platform behind a call, and the negotiation with it |
 //! | [`body`] | reading request bodies within limits |
@@ -26,15 +26,15 @@ pub mod access;
 pub mod agent;
 pub mod body;
 pub mod call;
-pub mod gate;
 pub mod handle;
 pub mod header;
 mod idempotency;
+pub mod ingress;
 pub mod mandate;
+pub mod negotiated_profile;
 pub mod platform;
 pub mod signing;
-pub mod standing;
 
 pub use call::{Call, Endpoint, Fault, Reply};
-pub use gate::Gate;
 pub use handle::CallHandler;
+pub use ingress::Ingress;

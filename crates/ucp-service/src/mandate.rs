@@ -17,7 +17,7 @@ use ucp_core::{
     operation::AP2_MANDATE,
     purchase::{
         mandate::{Evidence, Mandate, refused},
-        notary::Notary,
+        mandate_verifier::MandateVerifier,
     },
 };
 use ucp_trust::{
@@ -31,24 +31,24 @@ use ucp_wire::{
     encoded::Encoded,
 };
 
-use crate::{signing::CurrentKey, standing::Standing};
+use crate::{negotiated_profile::NegotiatedProfile, signing::CurrentKey};
 
 /// The business's signing keys, and the audiences that mandates may name.
 #[derive(Clone)]
-pub struct Seal {
+pub struct MerchantSigner {
     /// The signing key and the published keys.
     pub keys: Arc<CurrentKey>,
     /// Accepted values of `aud`: the origin of the gateway, and the URLs of its profiles.
     pub audiences: Arc<[String]>,
 }
 
-impl fmt::Debug for Seal {
+impl fmt::Debug for MerchantSigner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Seal").field("audiences", &self.audiences).finish_non_exhaustive()
     }
 }
 
-impl Seal {
+impl MerchantSigner {
     /// Returns the current signing key.
     pub(crate) fn signer(&self) -> Option<Arc<SigningKey>> {
         self.keys.get()
@@ -91,22 +91,25 @@ pub(crate) fn is_signed(outcome: &Outcome, active: &Active) -> bool {
 }
 
 /// Verifier of the mandates of one platform.
-pub(crate) struct Witness {
-    pub(crate) seal: Seal,
+pub(crate) struct PlatformMandateVerifier {
+    pub(crate) merchant_signer: MerchantSigner,
     pub(crate) dialect: &'static dyn Dialect,
     pub(crate) active: Arc<Active>,
     /// The cached profile of the platform; `None` if its profile could not be fetched.
-    pub(crate) known: Option<Arc<Known<Standing>>>,
-    pub(crate) directory: Directory<Standing>,
+    pub(crate) known: Option<Arc<Known<NegotiatedProfile>>>,
+    pub(crate) directory: Directory<NegotiatedProfile>,
 }
 
-impl fmt::Debug for Witness {
+impl fmt::Debug for PlatformMandateVerifier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Witness").field("seal", &self.seal).field("dialect", &self.dialect).finish_non_exhaustive()
+        f.debug_struct("Witness")
+            .field("seal", &self.merchant_signer)
+            .field("dialect", &self.dialect)
+            .finish_non_exhaustive()
     }
 }
 
-impl Witness {
+impl PlatformMandateVerifier {
     fn judge(
         &self,
         mandate: Option<&Mandate>,
@@ -114,8 +117,8 @@ impl Witness {
         session: &Value,
         now: Timestamp,
     ) -> Result<Verified, MandateError> {
-        let audiences: Vec<_> = self.seal.audiences.iter().map(String::as_str).collect();
-        let own_keys = self.seal.keys.published();
+        let audiences: Vec<_> = self.merchant_signer.audiences.iter().map(String::as_str).collect();
+        let own_keys = self.merchant_signer.keys.published();
         let now = SystemTime::from(now);
         let expected = Expected { platform_keys, own_keys: &own_keys, audiences: &audiences, session, now };
         let verified = verify(mandate.map(Mandate::reveal), &expected)?;
@@ -131,7 +134,7 @@ impl Witness {
 }
 
 #[async_trait]
-impl Notary for Witness {
+impl MandateVerifier for PlatformMandateVerifier {
     async fn verify(
         &self,
         mandate: Option<&Mandate>,

@@ -12,10 +12,10 @@ use ucp_core::{
     message::Message,
     negotiation::{Active, Declaration, Names, negotiate},
     operation::{Class, Offering},
-    port::Carried,
+    port::ForwardedAnswer,
     purchase::{
-        caller::{Caller, Visitor},
-        notary::Notary,
+        caller::{BuyerSignals, Caller},
+        mandate_verifier::MandateVerifier,
     },
 };
 use ucp_trust::{
@@ -29,8 +29,8 @@ use crate::{
     access::Principal,
     agent,
     call::{Call, Endpoint},
-    mandate::{self, Seal, Witness},
-    standing::Standing,
+    mandate::{self, MerchantSigner, PlatformMandateVerifier},
+    negotiated_profile::NegotiatedProfile,
 };
 
 /// Treatment of platforms whose profile cannot be fetched.
@@ -52,7 +52,7 @@ pub struct Business {
     signing: Vec<Vec<Declaration>>,
     everything: Vec<Arc<Active>>,
     names: Vec<Names>,
-    seal: Option<Seal>,
+    merchant_signer: Option<MerchantSigner>,
     /// URL where a buyer can continue if a call fails.
     pub home: Option<String>,
 }
@@ -78,14 +78,14 @@ impl Business {
         let names: Vec<_> = Release::ALL.iter().map(|release| dialect::names(dialect(*release), names)).collect();
         let everything = declared.iter().zip(&names);
         let everything = everything.map(|(declared, names)| Arc::new(Active::all(declared).under(names))).collect();
-        Self { declared, signing, everything, names, seal: None, home }
+        Self { declared, signing, everything, names, merchant_signer: None, home }
     }
 
     /// Adds signing keys. Capabilities that need a signature are offered whenever there is a key; the key may come and
     /// go while the gateway runs.
     #[must_use]
-    pub fn sealing(self, seal: Seal) -> Self {
-        Self { seal: Some(seal), ..self }
+    pub fn sealing(self, merchant_signer: MerchantSigner) -> Self {
+        Self { merchant_signer: Some(merchant_signer), ..self }
     }
 
     fn declared(&self, release: Release) -> &[Declaration] {
@@ -100,21 +100,21 @@ impl Business {
 
     /// Negotiates with a platform's profile.
     #[must_use]
-    pub fn standing(&self, profile: &PlatformProfile) -> Standing {
+    pub fn negotiated_profile(&self, profile: &PlatformProfile) -> NegotiatedProfile {
         let Some(release) = Release::from_date(&profile.version) else {
-            return Standing { release: None, active: Arc::default(), signing: None };
+            return NegotiatedProfile { release: None, active: Arc::default(), signing: None };
         };
         let negotiated = |declared: &[Declaration]| {
             let negotiation = negotiate(release.date(), declared, &profile.capabilities);
             negotiation.active().under(&self.names[release.ordinal()])
         };
         let active = negotiated(self.declared(release));
-        let signing = self.seal.is_some().then(|| negotiated(&self.signing[release.ordinal()]));
+        let signing = self.merchant_signer.is_some().then(|| negotiated(&self.signing[release.ordinal()]));
         let signing = signing.filter(|signing| *signing != active).map(Arc::new);
         // Most platforms declare every capability of the business: they share one value.
         let everything = &self.everything[release.ordinal()];
         let active = if active == **everything { Arc::clone(everything) } else { Arc::new(active) };
-        Standing { release: Some(release), active, signing }
+        NegotiatedProfile { release: Some(release), active, signing }
     }
 }
 
@@ -132,9 +132,9 @@ pub struct Platform {
     /// `true` if it can show several groups per fulfillment method.
     pub multi_group: bool,
     /// The buyer on whose behalf it calls.
-    pub visitor: Visitor,
+    pub buyer_signals: BuyerSignals,
     /// Its cached profile; `None` if its profile could not be fetched.
-    known: Option<Arc<Known<Standing>>>,
+    known: Option<Arc<Known<NegotiatedProfile>>>,
     /// The registry that identified it.
     platforms: Platforms,
 }
@@ -154,15 +154,15 @@ impl Platform {
         if !mandate::is_signed(&outcome, &self.active) {
             return Ok(encoded);
         }
-        match &self.platforms.business().seal {
-            Some(seal) => seal.put_on(encoded),
+        match &self.platforms.business().merchant_signer {
+            Some(merchant_signer) => merchant_signer.put_on(encoded),
             None => Err(mandate::unsigned()),
         }
     }
 
     /// Encodes the answer of a shop that speaks UCP itself for this platform.
     #[must_use]
-    pub fn relayed(&self, operation: Operation, carried: &Carried) -> Encoded {
+    pub fn relayed(&self, operation: Operation, carried: &ForwardedAnswer) -> Encoded {
         ucp_wire::relay::encode(dialect(self.release), operation, carried, &self.active, self.note.as_ref())
     }
 
@@ -173,15 +173,15 @@ impl Platform {
             owner: self.profile.as_str().to_owned(),
             active: Arc::clone(&self.active),
             multi_group: self.multi_group,
-            visitor: self.visitor,
-            notary: self.platforms.business().seal.as_ref().map(|seal| {
-                Arc::new(Witness {
-                    seal: seal.clone(),
+            buyer_signals: self.buyer_signals,
+            mandate_verifier: self.platforms.business().merchant_signer.as_ref().map(|merchant_signer| {
+                Arc::new(PlatformMandateVerifier {
+                    merchant_signer: merchant_signer.clone(),
                     dialect: dialect(self.release),
                     active: Arc::clone(&self.active),
                     known: self.known.clone(),
                     directory: self.platforms.directory().clone(),
-                }) as Arc<dyn Notary>
+                }) as Arc<dyn MandateVerifier>
             }),
         }
     }
@@ -195,7 +195,7 @@ struct Inner {
     business: Arc<Business>,
     policy: Policy,
     reach: Reach,
-    directory: Directory<Standing>,
+    directory: Directory<NegotiatedProfile>,
 }
 
 impl fmt::Debug for Platforms {
@@ -207,7 +207,7 @@ impl fmt::Debug for Platforms {
 impl Platforms {
     /// Creates the registry of the platforms in `directory`, with a policy for those whose profile cannot be fetched.
     #[must_use]
-    pub fn new(business: Arc<Business>, policy: Policy, reach: Reach, directory: Directory<Standing>) -> Self {
+    pub fn new(business: Arc<Business>, policy: Policy, reach: Reach, directory: Directory<NegotiatedProfile>) -> Self {
         Self(Arc::new(Inner { business, policy, reach, directory }))
     }
 
@@ -219,7 +219,7 @@ impl Platforms {
 
     /// Returns the cache of profiles.
     #[must_use]
-    pub fn directory(&self) -> &Directory<Standing> {
+    pub fn directory(&self) -> &Directory<NegotiatedProfile> {
         &self.0.directory
     }
 
@@ -228,10 +228,10 @@ impl Platforms {
     ///
     /// # Errors
     /// As [`Self::identify`], but independent of the policy.
-    pub async fn known(&self, profile: &str) -> Result<(Arc<Known<Standing>>, Release, Arc<Active>), Refusal> {
+    pub async fn known(&self, profile: &str) -> Result<(Arc<Known<NegotiatedProfile>>, Release, Arc<Active>), Refusal> {
         let profile = ProfileUrl::parse(profile, self.0.reach)?;
         let known = self.0.directory.get(&profile).await?;
-        let Standing { release, active, .. } = &known.derived;
+        let NegotiatedProfile { release, active, .. } = &known.derived;
         let (release, active) = (*release, Arc::clone(active));
         match release {
             Some(release) => Ok((known, release, active)),
@@ -296,7 +296,7 @@ impl Platforms {
 
     /// Looks a profile up. Where the policy tolerates unreachable profiles, a recent failure is returned at once
     /// instead of being retried.
-    async fn look_up(&self, profile: &ProfileUrl) -> Result<Arc<Known<Standing>>, Refusal> {
+    async fn look_up(&self, profile: &ProfileUrl) -> Result<Arc<Known<NegotiatedProfile>>, Refusal> {
         match self.0.policy {
             Policy::Require => self.0.directory.get(profile).await,
             Policy::Lenient | Policy::Development => self.0.directory.get_or_last_failure(profile).await,
@@ -304,13 +304,19 @@ impl Platforms {
     }
 
     /// Builds the platform of a call from its profile, in the release that the profile names.
-    fn served(&self, call: &Call, known: &Arc<Known<Standing>>) -> Result<Platform, Refusal> {
+    fn served(&self, call: &Call, known: &Arc<Known<NegotiatedProfile>>) -> Result<Platform, Refusal> {
         call.admission.principal.may_act_for(&known.url)?;
-        let Standing { release, active, signing } = &known.derived;
+        let NegotiatedProfile { release, active, signing } = &known.derived;
         let fits = |release: &Release| call.endpoint == Endpoint::Root || call.endpoint == Endpoint::Of(*release);
         match release.filter(fits) {
             Some(release) => {
-                let signs = || self.0.business.seal.as_ref().is_some_and(|seal| seal.signer().is_some());
+                let signs = || {
+                    self.0
+                        .business
+                        .merchant_signer
+                        .as_ref()
+                        .is_some_and(|merchant_signer| merchant_signer.signer().is_some())
+                };
                 let active = signing.as_ref().filter(|_| signs()).unwrap_or(active);
                 Ok(Platform {
                     profile: known.url.clone(),
@@ -318,7 +324,7 @@ impl Platforms {
                     active: Arc::clone(active),
                     note: None,
                     multi_group: known.profile.multi_group,
-                    visitor: visitor(call),
+                    buyer_signals: buyer_signals(call),
                     known: Some(Arc::clone(known)),
                     platforms: self.clone(),
                 })
@@ -337,7 +343,7 @@ impl Platforms {
             active,
             note,
             multi_group: false,
-            visitor: visitor(call),
+            buyer_signals: buyer_signals(call),
             known: None,
             platforms: self.clone(),
         }
@@ -365,11 +371,11 @@ impl Platforms {
 }
 
 /// Returns the buyer on whose behalf a call is made. Only authenticated platforms can state one.
-fn visitor(call: &Call) -> Visitor {
+fn buyer_signals(call: &Call) -> BuyerSignals {
     let signals = match call.admission.principal {
         Principal::Signed(_) | Principal::Keyed(_) => call.payload.get("signals"),
         Principal::Anonymous | Principal::Local => None,
     };
     let ip = signals.and_then(|signals| signals.get("dev.ucp.buyer_ip")).and_then(Value::as_str);
-    Visitor { ip: ip.and_then(|ip| ip.parse().ok()) }
+    BuyerSignals { ip: ip.and_then(|ip| ip.parse().ok()) }
 }

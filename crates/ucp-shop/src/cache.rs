@@ -47,7 +47,8 @@ struct Entry {
 }
 
 impl Entry {
-    /// What the product occupies: its structures, its texts, and as many bytes again for the texts that answers are made of.
+    /// What the product occupies: its structures, its texts, and as many bytes again for the texts that answers are
+    /// made of.
     fn weight(&self) -> u64 {
         let structures = size_of::<Product>() + self.product.variants.len() * (size_of::<Variant>() + 256);
         (structures + 2 * self.length) as u64

@@ -1,6 +1,7 @@
 //! Reading a merchant's own catalog: JSON Lines of UCP products, and Shopify's product CSV export.
 //!
-//! An [`Import`] is an iterator over products. Each item is a whole product that passed [`Record::check`], with the line
+//! An [`Import`] is an iterator over products. Each item is a whole product that passed [`Record::check`], with the
+//! line
 //! it starts on, or a [`BadRow`] that says where and why a product is left out. A product is never yielded in part: one
 //! bad row leaves out its whole product and nothing else. Memory stays bounded by the largest single product.
 //!

@@ -54,7 +54,8 @@ impl Sample {
     }
 }
 
-/// Reads a file of a data set. Such files are part of the program; that each of them can be read is a matter of its tests.
+/// Reads a file of a data set. Such files are part of the program; that each of them can be read is a matter of its
+/// tests.
 fn recipe<T: for<'a> serde::Deserialize<'a>>(text: &str) -> T {
     serde_json::from_str(text).expect("a file of a data set")
 }

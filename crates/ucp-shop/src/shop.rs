@@ -16,7 +16,7 @@ use ucp_core::{
         record::Record,
     },
     port::{Catalog, Match, Named, Page, PortError, Query, Target},
-    purchase::caller::Visitor,
+    purchase::caller::BuyerSignals,
 };
 use ucp_sqlite::{
     Put, Rejected, StoreError, WriteError, revision,
@@ -107,7 +107,8 @@ impl Shop {
         Ok(outcomes)
     }
 
-    /// Waits until the shop has looked at everything that is in the database now, instead of until it does so by itself.
+    /// Waits until the shop has looked at everything that is in the database now, instead of until it does so by
+    /// itself.
     pub async fn refresh(&self) {
         // A watcher that has stopped refreshes nothing any more.
         drop(self.watcher.request().await);
@@ -137,7 +138,7 @@ impl Catalog for Shop {
         self.inner.database.market()
     }
 
-    async fn find(&self, query: &Query, _: &Visitor) -> Result<Page, PortError> {
+    async fn find(&self, query: &Query, _: &BuyerSignals) -> Result<Page, PortError> {
         let (inner, query) = (Arc::clone(&self.inner), query.clone());
         let found = blocking(&self.inner.searches, move || inner.find(&query)).await;
         // A search that panicked may do so again.
@@ -147,7 +148,12 @@ impl Catalog for Shop {
         found
     }
 
-    async fn resolve(&self, ids: &[&str], presentation: &Presentation, _: &Visitor) -> Result<Vec<Named>, PortError> {
+    async fn resolve(
+        &self,
+        ids: &[&str],
+        presentation: &Presentation,
+        _: &BuyerSignals,
+    ) -> Result<Vec<Named>, PortError> {
         let mut resolved: Vec<_> = ids.iter().map(|id| self.inner.resolve_cached(id, presentation)).collect();
         let missing: Vec<String> =
             ids.iter().zip(&resolved).filter(|(_, found)| found.is_none()).map(|(id, _)| (*id).to_owned()).collect();

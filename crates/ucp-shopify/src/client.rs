@@ -22,13 +22,14 @@ use serde::{
     de::{DeserializeOwned, IgnoredAny},
 };
 use serde_json::{Value, value::RawValue};
-use ucp_core::purchase::caller::Visitor;
+use ucp_core::purchase::caller::BuyerSignals;
 use url::Url;
 
 use super::{bot::Bot, documents::Document};
 use ucp_net::{
-    Clock, Counters, Effort, Exchange, Failure, Judge, Options, Random, Received, Unreadable, Upstream, Verdict,
-    judge::{by_status, retry_after},
+    CallKind, Classifier, Clock, Counters, Failure, Options, Random, Received, Unreadable, Upstream, UpstreamRequest,
+    Verdict,
+    classifier::{by_status, retry_after},
     outbound::SetupError,
 };
 
@@ -157,30 +158,33 @@ impl Client {
         &self,
         document: &Document,
         variables: &impl Serialize,
-        effort: Effort,
-        visitor: &Visitor,
+        call_kind: CallKind,
+        buyer_signals: &BuyerSignals,
     ) -> Result<Reply<T>, Failure> {
         let inner = &*self.0;
         let body = document.written().and_then(|query| serde_json::to_vec(&Question { query, variables }).ok());
         let body = body.ok_or(Failure::Unsendable("cannot be written as JSON"))?;
-        let mut exchange = Exchange::new(effort, Method::POST, inner.endpoint.clone())
+        let mut upstream_request = UpstreamRequest::new(call_kind, Method::POST, inner.endpoint.clone())
             .header(header::ACCEPT, HeaderValue::from_static("application/json"))
             .json(body);
         match &inner.token {
             Token::None => {}
-            Token::Public(token) => exchange = exchange.secret(PUBLIC_TOKEN, token.clone()),
+            Token::Public(token) => upstream_request = upstream_request.secret(PUBLIC_TOKEN, token.clone()),
             Token::Private(token) => {
-                exchange = exchange.secret(PRIVATE_TOKEN, token.clone());
-                // Only what an identified platform says of its buyer; the gateway's own address would stand for everybody.
-                if let Some(address) = visitor.ip.and_then(|ip| HeaderValue::try_from(ip.to_string()).ok()) {
-                    exchange = exchange.secret(BUYER_IP, address);
+                upstream_request = upstream_request.secret(PRIVATE_TOKEN, token.clone());
+                // Only what an identified platform says of its buyer; the gateway's own address would stand for
+                // everybody.
+                if let Some(address) = buyer_signals.ip.and_then(|ip| HeaderValue::try_from(ip.to_string()).ok()) {
+                    upstream_request = upstream_request.secret(BUYER_IP, address);
                 }
             }
         }
         if let Some(signature) = inner.bot.as_deref().and_then(Bot::signature) {
-            exchange = signature.fields().fold(exchange, |exchange, (name, value)| exchange.secret(name, value));
+            upstream_request = signature
+                .fields()
+                .fold(upstream_request, |upstream_request, (name, value)| upstream_request.secret(name, value));
         }
-        let received = inner.upstream.call(exchange).await?;
+        let received = inner.upstream.call(upstream_request).await?;
         self.compare_version(&received);
         self.read(document.name, &received)
     }
@@ -374,8 +378,8 @@ struct Graphql;
 /// Errors that the shop itself is sorry for.
 const PASSING: [&str; 4] = ["INTERNAL_SERVER_ERROR", "SERVICE_UNAVAILABLE", "TIMEOUT", "SHOP_TEMPORARILY_UNAVAILABLE"];
 
-impl Judge for Graphql {
-    fn judge(&self, received: &Received) -> Verdict {
+impl Classifier for Graphql {
+    fn classify(&self, received: &Received) -> Verdict {
         match received.status.as_u16() {
             430 => Verdict::Rejected { shut: REJECTED },
             401..=404 | 423 => Verdict::Misconfigured { shut: MISCONFIGURED },

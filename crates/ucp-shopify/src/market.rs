@@ -19,11 +19,11 @@ use ucp_core::{
         product::Link,
     },
     money::Currency,
-    purchase::caller::Visitor,
+    purchase::caller::BuyerSignals,
 };
 
 use super::{client::Client, documents, text};
-use ucp_net::{Clock, Effort, Failure, Unreadable};
+use ucp_net::{CallKind, Clock, Failure, Unreadable};
 
 /// For how long it is good.
 const FRESH: Duration = Duration::from_secs(3_600);
@@ -105,7 +105,8 @@ impl Current {
         }
         {
             let mut known = self.write();
-            // Somebody else may have come first. Whoever does has a minute for it, and so has the next one after a failure.
+            // Somebody else may have come first. Whoever does has a minute for it, and so has the next one after a
+            // failure.
             if now < known.1 {
                 return;
             }
@@ -133,12 +134,12 @@ impl Current {
 /// # Errors
 /// When it does not answer, or does not say in which currency it sells.
 pub(super) async fn read(client: &Client) -> Result<Standing, Failure> {
-    let nobody = Visitor::default();
+    let nobody = BuyerSignals::default();
     let variables = serde_json::json!({});
-    let answer = client.ask::<Answer>(&documents::SHOP, &variables, Effort::Read, &nobody).await?.data()?;
+    let answer = client.ask::<Answer>(&documents::SHOP, &variables, CallKind::Read, &nobody).await?.data()?;
     let types = serde_json::json!({ "first": MOST_TYPES });
     // What the types are spelled like helps to filter; it can be done without.
-    let types = match client.ask::<Types>(&documents::TYPES, &types, Effort::Read, &nobody).await {
+    let types = match client.ask::<Types>(&documents::TYPES, &types, CallKind::Read, &nobody).await {
         Ok(reply) => reply.data.unwrap_or_default(),
         Err(_) => Types::default(),
     };
@@ -161,7 +162,8 @@ fn standing(answer: Answer, types: Types, host: &str) -> Option<Standing> {
         .flatten()
         .chain([&home])
         .filter(|country| {
-            country.iso_code.len() == 2 && country.iso_code.bytes().all(|letter| letter.is_ascii_uppercase())
+            country.iso_code.len() == 2
+                && country.iso_code.bytes().all(|webhook_message| webhook_message.is_ascii_uppercase())
         })
         .filter_map(|country| Some((country.iso_code.clone(), country.currency()?)))
         .collect();
@@ -219,7 +221,8 @@ fn tags(code: &str) -> Vec<String> {
         None => code.to_ascii_lowercase(),
         Some((language, region)) => format!("{}-{region}", language.to_ascii_lowercase()),
     };
-    // Chinese is told apart by its script, which the API has no word for; Norwegian has two codes for what is mostly one.
+    // Chinese is told apart by its script, which the API has no word for; Norwegian has two codes for what is mostly
+    // one.
     let others: &[&str] = match code {
         "ZH_CN" => &["zh-Hans", "zh-Hans-CN", "zh-SG", "zh-Hans-SG"],
         "ZH_TW" => &["zh-Hant", "zh-Hant-TW", "zh-HK", "zh-Hant-HK", "zh-MO"],
@@ -291,11 +294,13 @@ struct Language {
 impl Language {
     /// Whether it is written like a `LanguageCode`. It goes back to the API as one.
     fn is_code(&self) -> bool {
-        let letters =
-            |part: &str| matches!(part.len(), 2..=3) && part.bytes().all(|letter| letter.is_ascii_uppercase());
-        self.iso_code
-            .split_once('_')
-            .map_or_else(|| letters(&self.iso_code), |(one, other)| letters(one) && letters(other))
+        let webhook_messages = |part: &str| {
+            matches!(part.len(), 2..=3) && part.bytes().all(|webhook_message| webhook_message.is_ascii_uppercase())
+        };
+        self.iso_code.split_once('_').map_or_else(
+            || webhook_messages(&self.iso_code),
+            |(one, other)| webhook_messages(one) && webhook_messages(other),
+        )
     }
 }
 

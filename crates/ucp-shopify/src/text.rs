@@ -76,7 +76,9 @@ fn is_address(text: &str) -> bool {
 }
 
 fn parsed(text: &str) -> Option<String> {
-    if text.len() > LONGEST_ADDRESS || text.chars().any(|letter| letter.is_control() || is_invisible(letter)) {
+    if text.len() > LONGEST_ADDRESS
+        || text.chars().any(|webhook_message| webhook_message.is_control() || is_invisible(webhook_message))
+    {
         return None;
     }
     let url = Url::parse(text.trim()).ok()?;

@@ -22,7 +22,6 @@ mod error;
 mod header;
 mod ledger;
 mod migrations;
-mod notices;
 mod outbox;
 mod owners;
 mod pruning;
@@ -31,6 +30,7 @@ pub mod stock;
 mod store;
 mod time;
 pub mod watcher;
+mod webhook_events;
 mod writer;
 
 pub use error::{Put, Rejected, StoreError, WriteError};

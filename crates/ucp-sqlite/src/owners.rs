@@ -2,8 +2,10 @@
 //!
 //! Only names are kept here. The carts, checkouts and orders are the shop's.
 //!
-//! A name is kept for as long as what it names is alive, and for a good while after that: carts and checkouts for 30 days,
-//! orders for three years, counted from when they were last heard of. Of carts and checkouts there are a million each at most,
+//! A name is kept for as long as what it names is alive, and for a good while after that: carts and checkouts for 30
+//! days,
+//! orders for three years, counted from when they were last heard of. Of carts and checkouts there are a million each
+//! at most,
 //! and the oldest make room; orders cost money, and are not crowded out.
 
 use async_trait::async_trait;
@@ -11,15 +13,15 @@ use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Connection, OptionalExtension as _};
 use ucp_core::{
     Release,
-    order::outbox::Letter,
+    order::outbox::WebhookMessage,
     port::PortError,
     port::owners::{Kind, Owned, Owner, Owners},
 };
 
 use crate::{
-    notices::{Message, NewNotice, queue},
     store::{BATCH, SqliteStore},
     time::{nanoseconds, timestamp},
+    webhook_events::{Message, NewWebhookEvent, queue},
 };
 
 /// How long carts and checkouts are remembered that are not alive any more.
@@ -31,17 +33,17 @@ const ORDERS_FOR: SignedDuration = SignedDuration::from_hours(3 * 365 * 24);
 /// How many carts are remembered at most, and how many checkouts.
 pub(crate) const MOST: u32 = 1_000_000;
 
-/// A letter about an order that a shop elsewhere has written.
+/// A webhook message about an order that a shop elsewhere has written.
 #[derive(Clone, Debug)]
 pub struct Forwarded {
-    /// The identifier of the notice: a UUID. What has been queued under it is not queued again.
+    /// The identifier of the webhook event: a UUID. What has been queued under it is not queued again.
     pub id: String,
     /// The platform that is told.
     pub owner: String,
     /// The order that it is about.
     pub order_id: String,
     /// What it says.
-    pub letter: Letter,
+    pub webhook_message: WebhookMessage,
     /// When it came.
     pub at: Timestamp,
 }
@@ -116,7 +118,8 @@ impl SqliteStore {
         Ok(removed)
     }
 
-    /// Forgets those of a kind that were alive until before an instant, in nanoseconds since 1970, in small steps; only so
+    /// Forgets those of a kind that were alive until before an instant, in nanoseconds since 1970, in small steps; only
+    /// so
     /// many of them, where that is said.
     async fn forget(&self, kind: Kind, before: i64, many: Option<i64>) -> Result<u64, PortError> {
         let (mut forgotten, mut left) = (0, many.unwrap_or(i64::MAX));
@@ -137,14 +140,14 @@ impl SqliteStore {
         Ok(forgotten)
     }
 
-    /// Queues a letter for the platform that it is for. Whether it is a new one. Returns once it is on disk.
+    /// Queues a webhook message for the platform that it is for. Whether it is a new one. Returns once it is on disk.
     ///
     /// # Errors
     /// [`Unavailable`](ucp_core::Code::Unavailable) if the database cannot be written.
     pub async fn forward(&self, forwarded: Forwarded) -> Result<bool, PortError> {
         let new = self
             .write(move |db| {
-                let Forwarded { id, owner, order_id, letter, at } = forwarded;
+                let Forwarded { id, owner, order_id, webhook_message, at } = forwarded;
                 let known = db.prepare_cached("SELECT 1 FROM outbox WHERE id = ?")?.exists((&id,))?;
                 if known {
                     return Ok(false);
@@ -152,8 +155,8 @@ impl SqliteStore {
                 let versions = "SELECT ifnull(max(order_version), 0) FROM outbox WHERE order_id = ?";
                 let version: i64 = db.prepare_cached(versions)?.query_row((&order_id,), |row| row.get(0))?;
                 let order_version = version + 1;
-                let notice = NewNotice { id: &id, order_id: &order_id, owner: &owner, order_version, at };
-                queue(db, &notice, &Message::Letter(&letter))?;
+                let webhook_event = NewWebhookEvent { id: &id, order_id: &order_id, owner: &owner, order_version, at };
+                queue(db, &webhook_event, &Message::WebhookMessage(&webhook_message))?;
                 Ok(true)
             })
             .await?;
@@ -243,24 +246,25 @@ mod tests {
         use ucp_core::order::outbox::{Claim, Outbox, Payload, Wanted};
         let dir = tempfile::tempdir().expect("a directory");
         let store = store(&dir);
-        let letter = |id: &str, body: &str| Forwarded {
+        let webhook_message = |id: &str, body: &str| Forwarded {
             id: id.to_owned(),
             owner: "https://platform.example/p".to_owned(),
             order_id: "o".to_owned(),
-            letter: Letter { release: Release::V2026_04_08, body: body.as_bytes().to_vec() },
+            webhook_message: WebhookMessage { release: Release::V2026_04_08, body: body.as_bytes().to_vec() },
             at: Timestamp::UNIX_EPOCH,
         };
-        assert!(store.forward(letter("1", "one")).await.expect("written"));
-        assert!(!store.forward(letter("1", "again")).await.expect("written"));
-        assert!(store.forward(letter("2", "two")).await.expect("written"));
+        assert!(store.forward(webhook_message("1", "one")).await.expect("written"));
+        assert!(!store.forward(webhook_message("1", "again")).await.expect("written"));
+        assert!(store.forward(webhook_message("2", "two")).await.expect("written"));
         let now = Timestamp::from_second(60).expect("a time");
         let due = store.due(now, Wanted { per_owner: 8, limit: 8, except: &[] }).await.expect("read");
         assert_eq!(due.iter().map(|due| &*due.id).collect::<Vec<_>>(), ["1"], "one after the other");
         let claim = Claim { claimant: "me".into(), until: Timestamp::MAX };
         let content = Outbox::claim(&store, vec!["1".into()], now, &claim).await.expect("claimed");
-        let Some(Payload::Letter(letter)) = content.into_iter().next().map(|content| content.payload) else {
+        let Some(Payload::WebhookMessage(webhook_message)) = content.into_iter().next().map(|content| content.payload)
+        else {
             panic!("nothing was written");
         };
-        assert_eq!((letter.release, &*letter.body), (Release::V2026_04_08, &b"one"[..]));
+        assert_eq!((webhook_message.release, &*webhook_message.body), (Release::V2026_04_08, &b"one"[..]));
     }
 }

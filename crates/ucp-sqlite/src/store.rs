@@ -1,6 +1,7 @@
 //! The database file of a data directory.
 //!
-//! One SQLite file in WAL mode. One [thread writes](crate::writer), a few connections [read](Readers); any number of processes
+//! One SQLite file in WAL mode. One [thread writes](crate::writer), a few connections [read](Readers); any number of
+//! processes
 //! may share the file. Every commit is flushed before it is reported.
 
 use std::{
@@ -57,7 +58,8 @@ impl SqliteStore {
     /// Opens the store in `data_dir`.
     ///
     /// # Errors
-    /// [`StoreError::Missing`] if there is none, [`StoreError::Newer`] if a newer gateway wrote it; otherwise why it cannot be
+    /// [`StoreError::Missing`] if there is none, [`StoreError::Newer`] if a newer gateway wrote it; otherwise why it
+    /// cannot be
     /// opened.
     pub fn open(data_dir: &Path) -> Result<Self, StoreError> {
         let path = data_dir.join(FILE);
@@ -146,7 +148,8 @@ impl SqliteStore {
 
     /// Reads on this thread, or on another one if the database makes it wait. Each statement sees the newest state.
     ///
-    /// Reads take microseconds, less than it takes to hand them to another thread, and a database in WAL mode keeps no reader
+    /// Reads take microseconds, less than it takes to hand them to another thread, and a database in WAL mode keeps no
+    /// reader
     /// waiting; should it do so once, the read moves to a thread that may wait.
     pub(crate) async fn read<T: Send + 'static>(
         &self,
@@ -204,7 +207,8 @@ fn cursor_secret(
     stored().map_err(open)
 }
 
-/// Opens a database that another process may be opening too. SQLite waits for locks by itself, but not for the one under
+/// Opens a database that another process may be opening too. SQLite waits for locks by itself, but not for the one
+/// under
 /// which a new file becomes a WAL database: there it gives up at once.
 fn patiently<T>(open: impl Fn() -> Result<T, StoreError>) -> Result<T, StoreError> {
     let started = Instant::now();
@@ -225,7 +229,8 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
     connection.busy_timeout(BUSY)?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "synchronous", "FULL")?;
-    // In the times when much is written, copying it into the database every four mebibytes takes longer than writing it.
+    // In the times when much is written, copying it into the database every four mebibytes takes longer than writing
+    // it.
     connection.pragma_update(None, "wal_autocheckpoint", 4_000)?;
     // The writer touches identifiers all over their index.
     connection.pragma_update(None, "cache_size", -16_384)?;

@@ -96,7 +96,8 @@ impl Host {
         .await
     }
 
-    /// Starts a host that speaks TLS for `name` and does `behaviour` once a handshake is complete. Returns its certificate
+    /// Starts a host that speaks TLS for `name` and does `behaviour` once a handshake is complete. Returns its
+    /// certificate
     /// too, which is its own root, in DER.
     #[cfg(feature = "tls")]
     pub async fn encrypted<F, R>(name: &str, behaviour: F) -> (Self, Vec<u8>)

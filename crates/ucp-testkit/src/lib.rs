@@ -8,7 +8,7 @@
 //! | [`log`] | what is logged, to be looked into |
 //! | [`store`] | the conformance suite of the store port |
 //! | [`time`] | a clock that only moves when it is told to |
-//! | [`shop`] | all of them together, as a desk |
+//! | [`shop`] | all of them together, as a sales service |
 //! | [`wait`] | waits that end, and say what they waited for |
 //! | [`leash`] | processes that end with the test process, and running a command to its end |
 #![cfg_attr(feature = "host", doc = "| [`host`] | servers on this machine that do what a test says |")]

@@ -78,7 +78,8 @@ impl Server {
         Self::choosing(|_| Some(()), move |request, ()| answer(request))
     }
 
-    /// One that chooses how to answer as soon as it has the head of a request. Where it chooses nothing, it hangs up without
+    /// One that chooses how to answer as soon as it has the head of a request. Where it chooses nothing, it hangs up
+    /// without
     /// having read the body: the client gets a reset.
     ///
     /// # Panics
@@ -184,8 +185,8 @@ impl Canary {
         let visitors = Arc::new(Mutex::new(Vec::new()));
         let book = Arc::clone(&visitors);
         thread::spawn(move || {
-            while let Ok((_, visitor)) = listener.accept() {
-                locked(&book).push(visitor);
+            while let Ok((_, buyer_signals)) = listener.accept() {
+                locked(&book).push(buyer_signals);
             }
         });
         Self { address, visitors }
@@ -215,7 +216,7 @@ impl Canary {
         let own = TcpStream::connect(self.address).and_then(|stream| stream.local_addr()).expect("it listens");
         eventually("the canary counts", PATIENCE, || {
             let mut visitors = locked(&self.visitors);
-            let place = visitors.iter().position(|visitor| *visitor == own)?;
+            let place = visitors.iter().position(|buyer_signals| *buyer_signals == own)?;
             visitors.drain(..=place);
             Some(place)
         })

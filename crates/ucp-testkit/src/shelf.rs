@@ -15,7 +15,7 @@ use ucp_core::{
         record::{Record, VariantRecord},
     },
     port::{Catalog, Match, Named, Page, PortError, Query, Target},
-    purchase::caller::Visitor,
+    purchase::caller::BuyerSignals,
 };
 
 use crate::{give_way, locked};
@@ -92,7 +92,7 @@ impl Catalog for Shelf {
         Arc::clone(&self.market)
     }
 
-    async fn find(&self, query: &Query, _: &Visitor) -> Result<Page, PortError> {
+    async fn find(&self, query: &Query, _: &BuyerSignals) -> Result<Page, PortError> {
         self.open().await?;
         let goods = locked(&self.goods);
         let found = goods.iter().filter(|record| query.text.as_ref().is_none_or(|text| record.title.contains(text)));
@@ -100,7 +100,12 @@ impl Catalog for Shelf {
         Ok(Page { products, next: None, total: None, messages: Vec::new() })
     }
 
-    async fn resolve(&self, ids: &[&str], presentation: &Presentation, _: &Visitor) -> Result<Vec<Named>, PortError> {
+    async fn resolve(
+        &self,
+        ids: &[&str],
+        presentation: &Presentation,
+        _: &BuyerSignals,
+    ) -> Result<Vec<Named>, PortError> {
         self.open().await?;
         let goods = locked(&self.goods);
         let target = |record: &Record, id: &str| {

@@ -1,4 +1,4 @@
-//! A desk in front of doubles, and what callers say to it.
+//! A sales service in front of doubles, and what callers say to it.
 
 use std::sync::Arc;
 
@@ -10,21 +10,22 @@ use ucp_core::{
     negotiation::{Active, Declaration},
     operation::{BUYER_CONSENT, CART, CHECKOUT, DISCOUNT, FULFILLMENT, ORDER},
     order::Order,
-    port::{self, Backend, Catalog, Decision, Sales as _},
+    port::{self, Backend, Catalog, Commerce as _, Decision},
     purchase::{
         buyer::Buyer,
-        caller::{Caller, Visitor},
-        desk::Desk,
+        caller::{BuyerSignals, Caller},
         draft::{Draft, LineDraft},
         ledger::{Committed, Ledger},
         payment::{Credential, Handler, Instrument, Tender},
+        sales_service::SalesService,
         terms::Terms,
     },
 };
 
 use crate::{Clock, MemoryLedger, ScriptedHandler, Shelf, random, shelf::PlainCursors};
 
-/// Everything a shop consists of. Its ports can be told what to do, its [desk](Self::desk) is what is tested.
+/// Everything a shop consists of. Its ports can be told what to do, its [sales service](Self::sales service) is what is
+/// tested.
 #[derive(Clone, Debug)]
 pub struct Shop {
     /// The goods.
@@ -35,8 +36,8 @@ pub struct Shop {
     pub handler: Arc<ScriptedHandler>,
     /// The clock.
     pub clock: Clock,
-    /// The desk in front of them.
-    pub desk: Desk,
+    /// The sales service in front of them.
+    pub sales: SalesService,
 }
 
 impl Shop {
@@ -45,7 +46,7 @@ impl Shop {
     pub fn new(terms: Terms) -> Self {
         let (shelf, ledger, clock) = (Arc::new(Shelf::default()), Arc::new(MemoryLedger::default()), Clock::default());
         let handler = Arc::new(ScriptedHandler::new("scripted"));
-        let desk = Desk {
+        let sales = SalesService {
             catalog: Arc::clone(&shelf) as Arc<dyn Catalog>,
             ledger: Arc::clone(&ledger) as Arc<dyn Ledger>,
             terms: Arc::new(terms),
@@ -55,20 +56,20 @@ impl Shop {
             clock: clock.port(),
             random: random(1),
         };
-        Self { shelf, ledger, handler, clock, desk }
+        Self { shelf, ledger, handler, clock, sales }
     }
 
     /// Carries out a call as the gateway does, without a key: what was decided is committed before it is answered, and
     /// decided again when it was stale.
     ///
     /// # Errors
-    /// What the desk and the books fail with.
+    /// What the sales service and the books fail with.
     ///
     /// # Panics
     /// If the call is stale again and again.
     pub async fn call(&self, caller: &Caller, request: SaleRequest) -> Result<Outcome, Refusal> {
         for _ in 0..16 {
-            let Decision { outcome, change } = self.desk.decide(caller, request.clone()).await?;
+            let Decision { outcome, change } = self.sales.decide(caller, request.clone()).await?;
             if change.is_empty() || self.ledger.commit(change, None).await? == Committed::Done {
                 return Ok(outcome);
             }
@@ -81,7 +82,7 @@ impl Shop {
     pub fn backend(&self) -> Backend {
         let catalog = Arc::clone(&self.shelf) as Arc<dyn Catalog>;
         Backend {
-            shop: port::Shop::Facts { catalog, sales: Arc::new(self.desk.clone()) },
+            shop: port::Shop::Facts { catalog, sales: Arc::new(self.sales.clone()) },
             directory: None,
             cursors: Arc::new(PlainCursors),
         }
@@ -100,8 +101,8 @@ pub fn platform(owner: &str, without: &[&str]) -> Caller {
         owner: owner.into(),
         active: Arc::new(Active::all(&declared)),
         multi_group: false,
-        visitor: Visitor::default(),
-        notary: None,
+        buyer_signals: BuyerSignals::default(),
+        mandate_verifier: None,
     }
 }
 

@@ -1,7 +1,8 @@
 //! Which addresses of the network may be reached at all (UCP overview, *Fetching*; rules AGT-05, SEC-02, SEC-03).
 //!
 //! Whoever calls a gateway names an address that the gateway then connects to. So that nobody can point it at the
-//! network it stands in, two things are judged here: the URL as it is written ([`ProfileUrl`]), and each IP address that
+//! network it stands in, two things are judged here: the URL as it is written ([`ProfileUrl`]), and each IP address
+//! that
 //! a host is found at ([`Reach::permits`]). A host that is written as an IP address never sees a resolver, which is why
 //! the first judgement covers it in every spelling: `2130706433`, `0x7f.1` and `127.0.0.1` are one address.
 
@@ -181,7 +182,9 @@ impl ProfileUrl {
         if text.len() > MAX_LENGTH {
             return Err(UrlRejection::TooLong);
         }
-        if text.chars().any(|letter| letter.is_whitespace() || letter.is_control() || letter == '\\') {
+        if text.chars().any(|webhook_message| {
+            webhook_message.is_whitespace() || webhook_message.is_control() || webhook_message == '\\'
+        }) {
             return Err(UrlRejection::Characters);
         }
         // The parser of the WHATWG reads `https:host` and `https:////host` too, and forgets an empty user.

@@ -1,11 +1,14 @@
 //! The network address that a request comes from, for whatever is counted per address.
 //!
 //! Behind a proxy the connection comes from the proxy, and the client's address is in a header: `X-Forwarded-For`, or
-//! `Forwarded` (RFC 7239). Anyone can write such headers, so only what trusted proxies added is believed: the entries are
-//! walked from the right, each vouched for by the proxy right of it, as far as the proxies are trusted. A request that does
+//! `Forwarded` (RFC 7239). Anyone can write such headers, so only what trusted proxies added is believed: the entries
+//! are
+//! walked from the right, each vouched for by the proxy right of it, as far as the proxies are trusted. A request that
+//! does
 //! not come from a trusted proxy keeps the address of its connection, whatever its headers say.
 //!
-//! A proxy usually writes one of the two headers and passes the other one on as the client wrote it. Where both are there
+//! A proxy usually writes one of the two headers and passes the other one on as the client wrote it. Where both are
+//! there
 //! and lead to different addresses, neither is believed.
 
 use std::{
@@ -79,7 +82,8 @@ impl ClientAddress {
         self.0
     }
 
-    /// What is counted as one client: an IPv4 address, or the /64 network that an IPv6 client can choose any address of.
+    /// What is counted as one client: an IPv4 address, or the /64 network that an IPv6 client can choose any address
+    /// of.
     #[must_use]
     pub fn bucket(self) -> IpAddr {
         match self.0 {
@@ -95,7 +99,8 @@ impl fmt::Display for ClientAddress {
     }
 }
 
-/// Follows `chain` from its right end: through trusted proxies to the first address that is none. An entry that cannot be
+/// Follows `chain` from its right end: through trusted proxies to the first address that is none. An entry that cannot
+/// be
 /// read ends the way at the last proxy that could.
 fn walk(peer: IpAddr, chain: &[Option<IpAddr>], trusted: &TrustedProxies) -> IpAddr {
     let mut reached = peer;

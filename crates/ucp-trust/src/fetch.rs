@@ -6,7 +6,8 @@
 //!   resolution, and the connection goes to those very addresses, so that a name that resolves differently the next
 //!   time gains nothing. One forbidden address among them is enough to refuse.
 //! - Redirects are not followed, proxies of the environment are not used, no cookie is kept, no connection is reused.
-//! - It ends: within a deadline, and within a number of bytes as they are read off the connection. Bodies with a content
+//! - It ends: within a deadline, and within a number of bytes as they are read off the connection. Bodies with a
+//! content
 //!   coding are refused, so that these are also the bytes of the document.
 //! - Nothing inside the document is looked at here, let alone dereferenced.
 
@@ -341,7 +342,8 @@ fn find(error: &(dyn Error + 'static)) -> Option<FetchError> {
     })
 }
 
-/// For how long a response stays fresh (RFC 9111 section 4.2): `s-maxage` before `max-age`, less its age. What cannot be
+/// For how long a response stays fresh (RFC 9111 section 4.2): `s-maxage` before `max-age`, less its age. What cannot
+/// be
 /// read says nothing.
 fn max_age(headers: &HeaderMap) -> Option<Duration> {
     let (mut private, mut shared) = (None, None);

@@ -100,7 +100,7 @@ pub(crate) fn negotiated(dialect: &dyn Dialect, operation: Operation, body: &mut
 
 /// Encodes an order for the webhook of its platform (rules WHK-01 to WHK-03).
 #[must_use]
-pub fn notice(dialect: &dyn Dialect, view: order::View, active: &Active, occasion: &Occasion<'_>) -> String {
+pub fn webhook_event(dialect: &dyn Dialect, view: order::View, active: &Active, occasion: &Occasion<'_>) -> String {
     let outcome = Outcome::Answer(Answer::Order(view));
-    dialect.notice(encode(dialect, Operation::GetOrder, &outcome, active).document, occasion)
+    dialect.webhook_event(encode(dialect, Operation::GetOrder, &outcome, active).document, occasion)
 }

@@ -92,7 +92,7 @@ pub trait Dialect: fmt::Debug + Sync {
 
     /// Rewrites an encoded order into the body of a webhook. The metadata of the event is in HTTP headers, except in
     /// releases that override this.
-    fn notice(&self, document: String, _: &Occasion<'_>) -> String {
+    fn webhook_event(&self, document: String, _: &Occasion<'_>) -> String {
         document
     }
 

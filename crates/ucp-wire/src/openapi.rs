@@ -296,7 +296,11 @@ fn pascal(name: &str) -> String {
         .map(|word| {
             word.chars()
                 .enumerate()
-                .map(|(at, letter)| if at == 0 { letter.to_ascii_uppercase() } else { letter })
+                .map(
+                    |(at, webhook_message)| {
+                        if at == 0 { webhook_message.to_ascii_uppercase() } else { webhook_message }
+                    },
+                )
                 .collect::<String>()
         })
         .collect()

@@ -1,4 +1,5 @@
-//! Orders, which release 2026-01-11 does not serve over REST: as the gateway's webhooks bring them, and as callers change
+//! Orders, which release 2026-01-11 does not serve over REST: as the gateway's webhooks bring them, and as callers
+//! change
 //! them.
 
 use std::{

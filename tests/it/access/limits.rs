@@ -135,7 +135,8 @@ fn behind_a_trusted_proxy_each_client_has_its_own_limit() {
     limited(&flood(&gateway, torn, |_| Transport::Tool), "This network address");
 }
 
-/// Clients of MCP wait for an answer under the identifier of their message, and read no other. Whoever sends too much is
+/// Clients of MCP wait for an answer under the identifier of their message, and read no other. Whoever sends too much
+/// is
 /// told so by the status, before the message is read.
 #[test]
 fn whoever_is_turned_away_over_json_rpc_is_told_under_the_identifier_of_the_message() {
@@ -222,7 +223,8 @@ fn wrong_keys_count_against_the_address_they_come_from() {
     assert_eq!(last.status, 429, "{last:?}");
 }
 
-/// As soon as the gateway is full, callers are turned away at once. Nothing here depends on time: the host of the profile
+/// As soon as the gateway is full, callers are turned away at once. Nothing here depends on time: the host of the
+/// profile
 /// says when the gateway is full, and when it is not.
 #[test]
 fn err_03_a_full_gateway_turns_callers_away_and_recovers() {

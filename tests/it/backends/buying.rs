@@ -91,7 +91,8 @@ pub(super) fn what_is_shown_is_what_is_sold(subject: &Subject) {
     }
 }
 
-/// Everything that is stated is there, as many as were stated; it goes where it was sent, and costs what the chosen way costs.
+/// Everything that is stated is there, as many as were stated; it goes where it was sent, and costs what the chosen way
+/// costs.
 pub(super) fn nothing_is_lost_on_the_way(subject: &Subject) {
     let [one, other] = subject.goods.plenty;
     for shopper in subject.shoppers() {

@@ -1,4 +1,5 @@
-//! How many pages one network address may open (rule ERR-03): they share the limits of everything else that is anonymous.
+//! How many pages one network address may open (rule ERR-03): they share the limits of everything else that is
+//! anonymous.
 
 use std::time::Instant;
 

@@ -118,7 +118,8 @@ fn older_releases_have_no_locations() {
     }
 }
 
-/// The schemas of the branch on which locations were written, below `UCP_SPEC_DIR`; `None`, after saying so, when they are
+/// The schemas of the branch on which locations were written, below `UCP_SPEC_DIR`; `None`, after saying so, when they
+/// are
 /// not there.
 fn branch() -> Option<PathBuf> {
     let folder = std::env::var_os("UCP_SPEC_DIR").map(|folder| repository().join(folder).join("feat-location/source"));

@@ -34,7 +34,8 @@ fn invalid(refused: &Refused, url: &str, rule: &str) {
     assert!(refused.body["accepted"].as_str().is_some_and(|accepted| accepted.contains("https")), "{refused:?}");
 }
 
-/// Spellings of addresses that lead inside, with the range that each is in. `PORT` stands for one where something listens.
+/// Spellings of addresses that lead inside, with the range that each is in. `PORT` stands for one where something
+/// listens.
 const INSIDE: [(&str, &str); 27] = [
     ("https://127.0.0.1:PORT/p", "(loopback)"),
     ("https://127.1:PORT/p", "(loopback)"),

@@ -55,7 +55,8 @@ impl Ring {
     }
 }
 
-/// A gateway in front of another one, which it asks over `upstream`, at one of its endpoints; with more of a configuration.
+/// A gateway in front of another one, which it asks over `upstream`, at one of its endpoints; with more of a
+/// configuration.
 fn in_front_of(shop: &Gateway, path: &str, upstream: Transport, more: &str, data: TempDir) -> Configured {
     let transport = if upstream == Transport::Rest { "rest" } else { "mcp" };
     // On a machine that is busy an answer takes its time.

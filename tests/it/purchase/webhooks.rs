@@ -1,4 +1,5 @@
-//! Platforms are told about their orders, whatever becomes of either side (rules WHK-01 to WHK-03, SIG-10, SEC-03, T-32).
+//! Platforms are told about their orders, whatever becomes of either side (rules WHK-01 to WHK-03, SIG-10, SEC-03,
+//! T-32).
 
 mod addresses;
 pub(crate) mod receiver;
@@ -368,7 +369,8 @@ fn ten_thousand_notices_for_a_platform_that_hangs_delay_no_other_and_take_no_mem
         place.order(Release::NEWEST, &place.platform(&format!("living{}", number % 3), Release::NEWEST, &living));
     }
     living.after(12);
-    // One hangs until it has timed out, then the next one: never two at once, and all of the others were told meanwhile.
+    // One hangs until it has timed out, then the next one: never two at once, and all of the others were told
+    // meanwhile.
     let tries = dead.deliveries().len() - already;
     assert!(tries <= 2, "{tries} tries came between");
     let claimed = "SELECT count(*) FROM outbox WHERE claimed_until IS NOT NULL AND order_id LIKE ? || '%'";

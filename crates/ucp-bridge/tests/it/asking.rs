@@ -15,7 +15,7 @@ use ucp_bridge::{Token, profile::Transport};
 use ucp_core::{
     Code, Operation, Release,
     operation::Offering,
-    port::{Relay as _, Trace, owners::Kind},
+    port::{Trace, UcpUpstream as _, owners::Kind},
 };
 use ucp_testkit::wait;
 use ucp_trust::signature::{Message, RequestLine, Scheme, Signed, SigningKey, Start, sign_response};
@@ -123,12 +123,12 @@ async fn what_a_platform_has_not_made_does_not_exist_for_it() {
         call(Operation::CreateCheckout, None, json!({ "cart_id": "c1" })),
         call(Operation::GetOrder, Some("c1"), Value::Null),
     ] {
-        let answer = bridge.carry(&other, call).await.expect("an answer");
+        let answer = bridge.forward(&other, call).await.expect("an answer");
         assert_eq!(answer.body["messages"][0]["code"], "not_found");
     }
     assert_eq!(stub.got().len(), asked, "the shop was not even asked");
     // Another platform that uses the same key gets nothing of it.
-    let refused = bridge.carry(&other, call(Operation::CreateCart, None, wanted())).await.expect_err("refused");
+    let refused = bridge.forward(&other, call(Operation::CreateCart, None, wanted())).await.expect_err("refused");
     assert_eq!(refused.code, Code::IdempotencyConflict);
 }
 

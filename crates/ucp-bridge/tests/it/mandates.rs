@@ -11,7 +11,7 @@ use ucp_bridge::{Bridge, platform, profile::Transport};
 use ucp_core::{
     Code, Operation, Release,
     operation::{AP2_MANDATE, Offering},
-    port::{Carried, Relay as _, Relayed, owners::Kind},
+    port::{ForwardedAnswer, ForwardedCall, UcpUpstream as _, owners::Kind},
     purchase::caller::Caller,
 };
 use ucp_trust::{
@@ -31,13 +31,13 @@ fn signed(key: &SigningKey) -> Value {
     checkout
 }
 
-fn asked(operation: Operation, id: Option<&str>) -> Relayed {
+fn asked(operation: Operation, id: Option<&str>) -> ForwardedCall {
     let payload = if operation.row().payload.is_some() { json!({ "line_items": [] }) } else { Value::Null };
-    Relayed { release: RELEASE, ..call(operation, id, payload) }
+    ForwardedCall { release: RELEASE, ..call(operation, id, payload) }
 }
 
-async fn create(bridge: &Bridge, caller: &Caller) -> Result<Carried, ucp_core::Refusal> {
-    bridge.carry(caller, asked(Operation::CreateCheckout, None)).await
+async fn create(bridge: &Bridge, caller: &Caller) -> Result<ForwardedAnswer, ucp_core::Refusal> {
+    bridge.forward(caller, asked(Operation::CreateCheckout, None)).await
 }
 
 fn agent(got: &Got) -> String {
@@ -79,7 +79,7 @@ async fn what_the_shop_has_signed_is_handed_on_to_the_letter() {
     let mandate = json!({ "ap2": { "checkout_mandate": "a.b.c~d.e.f", "other": 1 }, "payment": { "instruments": [] } });
     let mut complete = asked(Operation::CompleteCheckout, Some("k1"));
     complete.payload = mandate.clone();
-    let carried = bridge.carry(&buyer, complete).await.expect("a checkout");
+    let carried = bridge.forward(&buyer, complete).await.expect("a checkout");
     assert!(carried.sealed);
     let got = stub.got().pop().expect("a request");
     assert_eq!((agent(&got), got.body), (own, mandate));
@@ -97,14 +97,14 @@ async fn a_purchase_stays_what_it_was_begun_as() {
     create(&bridge, &buyer).await.expect("a checkout");
     let with = agent(&stub.got()[0]);
     // A profile that does not state mandates any more changes nothing about what was begun with them.
-    let carried = bridge.carry(&plain, asked(Operation::GetCheckout, Some("k1"))).await.expect("a checkout");
+    let carried = bridge.forward(&plain, asked(Operation::GetCheckout, Some("k1"))).await.expect("a checkout");
     assert!(carried.sealed);
     assert_eq!(agent(&stub.got()[1]), with);
     // Carts and orders are known to the shop under the same profile, and are never signed.
     stub.usually(|_| Act::json(200, &json!({ "ucp": ucp(RELEASE), "id": "c1", "ap2": {} })));
     for operation in [Operation::CreateCart, Operation::GetCart] {
         let id = (operation == Operation::GetCart).then_some("c1");
-        let carried = bridge.carry(&buyer, asked(operation, id)).await.expect("a cart");
+        let carried = bridge.forward(&buyer, asked(operation, id)).await.expect("a cart");
         assert!(!carried.sealed && !carried.body.contains_key("ap2"));
         assert_eq!(agent(&stub.got().pop().expect("a request")), with);
     }
@@ -115,14 +115,14 @@ async fn a_purchase_stays_what_it_was_begun_as() {
     let mut of_cart = asked(Operation::CreateCheckout, None);
     of_cart.payload = json!({ "cart_id": "c0" });
     for call in [asked(Operation::GetCheckout, Some("k0")), asked(Operation::CompleteCheckout, Some("k0")), of_cart] {
-        let answer = document(bridge.carry(&buyer, call).await.expect("an outcome"));
+        let answer = document(bridge.forward(&buyer, call).await.expect("an outcome"));
         assert_eq!(answer["messages"][0]["code"], "not_found", "{answer}");
     }
     assert_eq!(stub.got().len(), before, "the shop was not asked");
-    bridge.carry(&buyer, asked(Operation::GetCart, Some("c0"))).await.expect("a cart");
+    bridge.forward(&buyer, asked(Operation::GetCart, Some("c0"))).await.expect("a cart");
     assert!(!agent(&stub.got().pop().expect("a request")).contains("mandates"));
     // Whoever has not negotiated them is never locked in.
-    let plain = bridge.carry(&plain, asked(Operation::GetCheckout, Some("k0"))).await.expect("a checkout");
+    let plain = bridge.forward(&plain, asked(Operation::GetCheckout, Some("k0"))).await.expect("a checkout");
     assert!(!plain.sealed && !plain.body.contains_key("ap2"));
     assert!(!agent(&stub.got().pop().expect("a request")).contains("mandates"));
 }
@@ -143,8 +143,8 @@ async fn nothing_is_handed_on_that_does_not_hold() {
         assert_eq!(refused.code, Code::Unavailable, "{why}");
     }
     // Another release cannot have it.
-    let newer = Relayed { release: Release::NEWEST, ..asked(Operation::CreateCheckout, None) };
-    let refused = bridge.carry(&mandating("agent", Release::NEWEST, &[]), newer).await.expect_err("refused");
+    let newer = ForwardedCall { release: Release::NEWEST, ..asked(Operation::CreateCheckout, None) };
+    let refused = bridge.forward(&mandating("agent", Release::NEWEST, &[]), newer).await.expect_err("refused");
     assert_eq!(refused.code, Code::VersionUnsupported);
 }
 

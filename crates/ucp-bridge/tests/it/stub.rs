@@ -24,14 +24,14 @@ use ucp_core::{
     operation::Offering,
     order,
     port::{
-        Carried, PortError, Relay as _, Relayed, Trace,
+        ForwardedAnswer, ForwardedCall, PortError, Trace, UcpUpstream as _,
         owners::{Kind, Owned, Owner, Owners},
     },
     purchase::{
-        caller::{Caller, Visitor},
+        caller::{BuyerSignals, Caller},
         ledger::{Change, Committed, Kept, Key, Ledger, Stored},
         mandate::{Evidence, Mandate},
-        notary::Notary,
+        mandate_verifier::MandateVerifier,
         remote_cart_ref::RemoteCartRef,
     },
 };
@@ -318,7 +318,7 @@ impl Ledger for Untouched {
 /// Options for a bridge to a shop, over one transport.
 pub(crate) fn options(stub: &Stub, transport: Transport) -> Options {
     let mut call = ucp_net::Options::new("stub", stub.url());
-    for limits in [&mut call.patience.read, &mut call.patience.write, &mut call.patience.conclude] {
+    for limits in [&mut call.timeouts.read, &mut call.timeouts.write, &mut call.timeouts.conclude] {
         limits.answer = Duration::from_millis(400);
         limits.idle = Duration::from_millis(300);
         limits.total = Duration::from_millis(1_500);
@@ -386,14 +386,14 @@ pub(crate) fn declaring(name: &str, release: Release, wants: impl Fn(&Offer) -> 
             Active::all(&declared).under(&ucp_wire::dialect::names(dialect, &ucp_core::negotiation::Names::default())),
         ),
         multi_group: false,
-        visitor: Visitor::default(),
-        notary: None,
+        buyer_signals: BuyerSignals::default(),
+        mandate_verifier: None,
     }
 }
 
 /// A call in the newest release.
-pub(crate) fn call(operation: Operation, id: Option<&str>, payload: Value) -> Relayed {
-    Relayed {
+pub(crate) fn call(operation: Operation, id: Option<&str>, payload: Value) -> ForwardedCall {
+    ForwardedCall {
         operation,
         release: Release::V2026_08_25,
         id: id.map(str::to_owned),
@@ -405,9 +405,9 @@ pub(crate) fn call(operation: Operation, id: Option<&str>, payload: Value) -> Re
 }
 
 /// Asks as the platform `agent`.
-pub(crate) async fn ask(bridge: &Bridge, call: Relayed) -> Result<Carried, Refusal> {
+pub(crate) async fn ask(bridge: &Bridge, call: ForwardedCall) -> Result<ForwardedAnswer, Refusal> {
     let caller = caller("agent", call.release);
-    bridge.carry(&caller, call).await
+    bridge.forward(&caller, call).await
 }
 
 /// Makes a checkout that belongs to the platform `agent`, without any trace at the shop.
@@ -418,7 +418,7 @@ pub(crate) async fn own(options: &Options, kind: Kind, id: &str) {
 }
 
 /// The answer as a document.
-pub(crate) fn document(carried: Carried) -> Value {
+pub(crate) fn document(carried: ForwardedAnswer) -> Value {
     Value::Object(carried.body.into())
 }
 
@@ -427,7 +427,7 @@ pub(crate) fn document(carried: Carried) -> Value {
 struct Shown(Vec<Value>);
 
 #[async_trait]
-impl Notary for Shown {
+impl MandateVerifier for Shown {
     async fn verify(&self, _: Option<&Mandate>, _: checkout::View, _: Timestamp) -> Result<Evidence, Message> {
         panic!("the shop verifies mandates")
     }
@@ -439,5 +439,5 @@ impl Notary for Shown {
 
 /// A platform that negotiated everything, mandates too, and has these keys.
 pub(crate) fn mandating(name: &str, release: Release, keys: &[Value]) -> Caller {
-    Caller { notary: Some(Arc::new(Shown(keys.to_vec()))), ..declaring(name, release, |_| true) }
+    Caller { mandate_verifier: Some(Arc::new(Shown(keys.to_vec()))), ..declaring(name, release, |_| true) }
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Value, json};
-use ucp_bridge::{Bridge, profile::Transport, webhook::Notice};
+use ucp_bridge::{Bridge, profile::Transport, webhook::ShopWebhook};
 use ucp_core::{
     Code, Refusal, Release,
     operation::Offering,
@@ -44,7 +44,7 @@ fn headers(key: &SigningKey, body: &[u8], id: &str, at: SystemTime) -> HeaderMap
     headers
 }
 
-async fn told(bridge: &Bridge, headers: &HeaderMap, body: &Value) -> Result<Notice, Refusal> {
+async fn told(bridge: &Bridge, headers: &HeaderMap, body: &Value) -> Result<ShopWebhook, Refusal> {
     let body = Bytes::from(body.to_string());
     let proven = bridge.verify(bridge.heard(headers)?, line(), headers, &body).await?;
     bridge.told(proven, &body).await
@@ -65,10 +65,10 @@ async fn notices_are_believed_when_the_shop_signed_them_and_somebody_bought() {
     let bytes = order.to_string();
     let id = "5f0d5f3a-9d2c-4e69-8f0b-0a4a0f1c2d3e";
 
-    let notice = told(&bridge, &headers(&shop, bytes.as_bytes(), id, now), &order).await.expect("a notice");
-    assert_eq!((notice.id.as_str(), notice.order.as_str(), &notice.owner), (id, "o1", &owner));
+    let webhook_event = told(&bridge, &headers(&shop, bytes.as_bytes(), id, now), &order).await.expect("a notice");
+    assert_eq!((webhook_event.id.as_str(), webhook_event.order.as_str(), &webhook_event.owner), (id, "o1", &owner));
     assert_eq!(
-        (&notice.body["unknown"], &notice.body["totals"][0]["amount"]),
+        (&webhook_event.body["unknown"], &webhook_event.body["totals"][0]["amount"]),
         (&json!(1), &json!(5)),
         "in the owner's release"
     );
@@ -77,7 +77,7 @@ async fn notices_are_believed_when_the_shop_signed_them_and_somebody_bought() {
     let signed = headers(&shop, later.to_string().as_bytes(), id, now);
     assert_eq!(told(&bridge, &signed, &later).await.expect("a notice").owner, owner);
 
-    let refused = |result: Result<Notice, Refusal>| result.expect_err("refused").code;
+    let refused = |result: Result<ShopWebhook, Refusal>| result.expect_err("refused").code;
     let (stranger, _) = key();
     let forged = headers(&stranger, bytes.as_bytes(), id, now);
     assert_eq!(refused(told(&bridge, &forged, &order).await), Code::KeyNotFound);
@@ -112,32 +112,32 @@ async fn a_new_key_of_the_shop_is_fetched_once_and_not_for_every_stranger() {
     let order = json!({ "id": "o1" });
     let bytes = order.to_string();
     let at: SystemTime = now().into();
-    let notice = |key: &SigningKey| headers(key, bytes.as_bytes(), "5f0d5f3a-9d2c-4e69-8f0b-0a4a0f1c2d3e", at);
-    let refused = |result: Result<Notice, Refusal>| result.expect_err("refused").code;
-    told(&bridge, &notice(&first), &order).await.expect("a notice");
+    let webhook_event = |key: &SigningKey| headers(key, bytes.as_bytes(), "5f0d5f3a-9d2c-4e69-8f0b-0a4a0f1c2d3e", at);
+    let refused = |result: Result<ShopWebhook, Refusal>| result.expect_err("refused").code;
+    told(&bridge, &webhook_event(&first), &order).await.expect("a notice");
     assert_eq!(stub.profile_fetches(), 1);
     // It signs with another key from one moment to the next.
     let mut profile = stub.shown();
     (profile["keys"], profile["signing_keys"]) = (json!([new]), json!([new]));
     stub.profile(profile.clone());
-    let renewed = notice(&second);
+    let renewed = webhook_event(&second);
     let many = (0..10).map(|_| told(&bridge, &renewed, &order));
     for answer in wait::all(many).await {
         answer.expect("a notice");
     }
     assert_eq!(stub.profile_fetches(), 2, "once for all who wait for it");
-    assert_eq!(refused(told(&bridge, &notice(&first), &order).await), Code::KeyNotFound, "the old one is gone");
+    assert_eq!(refused(told(&bridge, &webhook_event(&first), &order).await), Code::KeyNotFound, "the old one is gone");
     // Whoever makes keys up causes no more than that.
     for _ in 0..10 {
-        assert_eq!(refused(told(&bridge, &notice(&stranger), &order).await), Code::KeyNotFound);
+        assert_eq!(refused(told(&bridge, &webhook_event(&stranger), &order).await), Code::KeyNotFound);
     }
     assert_eq!(stub.profile_fetches(), 2);
     // A while later it is looked again, and again once.
     (profile["keys"], profile["signing_keys"]) = (json!([old]), json!([old]));
     stub.profile(profile);
     ahead.by(Duration::from_secs(61));
-    told(&bridge, &notice(&first), &order).await.expect("a notice");
-    assert_eq!(refused(told(&bridge, &notice(&stranger), &order).await), Code::KeyNotFound);
+    told(&bridge, &webhook_event(&first), &order).await.expect("a notice");
+    assert_eq!(refused(told(&bridge, &webhook_event(&stranger), &order).await), Code::KeyNotFound);
     assert_eq!(stub.profile_fetches(), 3);
 }
 

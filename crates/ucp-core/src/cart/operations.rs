@@ -8,15 +8,15 @@ use crate::{
     port::Decision,
     purchase::{
         caller::Caller,
-        desk::{Desk, no_cart, not_found, nothing_to_buy},
         draft::Draft,
         ledger::{Change, Stored},
         quote::{Previous, Purpose},
         remote_cart::{PriceQuote, PriceRequest},
+        sales_service::{SalesService, no_cart, not_found, nothing_to_buy},
     },
 };
 
-impl Desk {
+impl SalesService {
     /// Creates a cart.
     ///
     /// # Errors
@@ -90,7 +90,7 @@ impl Desk {
             return Ok(Decision::unchanged(not_found("cart", &request.id)));
         };
         if let (Some(shop), Some(remote_cart)) = (&self.remote_carts, &cart.remote_cart) {
-            shop.abandon(remote_cart, &caller.visitor).await?;
+            shop.abandon(remote_cart, &caller.buyer_signals).await?;
         }
         let canceled = Cart { canceled: true, remote_cart: None, ..cart.clone() };
         let mut view = self.view_cart(cart, false);

@@ -15,7 +15,8 @@ pub trait Cursors: Send + Sync {
     /// The position in a cursor that was made for this query.
     ///
     /// # Errors
-    /// [`InvalidCursor`](crate::Code::InvalidCursor), saying whether the cursor is none of these or belongs to another query.
+    /// [`InvalidCursor`](crate::Code::InvalidCursor), saying whether the cursor is none of these or belongs to another
+    /// query.
     fn open(&self, query: &str, cursor: &str) -> Result<Vec<u8>, Refusal>;
 }
 

@@ -14,7 +14,7 @@ use crate::{
     message::{Message, Severity},
     outcome::Outcome,
     port::{Catalog, Match, Target},
-    purchase::caller::Visitor,
+    purchase::caller::BuyerSignals,
     text::fold,
 };
 
@@ -55,10 +55,14 @@ const MOST_COMPLETED: usize = 20;
 ///
 /// # Errors
 /// An option chosen twice (rule PRD-03), or whatever the backend reports. An id that names nothing is an outcome.
-pub async fn detail(catalog: &dyn Catalog, request: &Request, visitor: &Visitor) -> Result<Outcome<Detail>, Refusal> {
+pub async fn detail(
+    catalog: &dyn Catalog,
+    request: &Request,
+    buyer_signals: &BuyerSignals,
+) -> Result<Outcome<Detail>, Refusal> {
     let market = catalog.market();
     let presentation = market.presentation(&request.context);
-    let matches = catalog.open(&request.id, &presentation, visitor).await?;
+    let matches = catalog.open(&request.id, &presentation, buyer_signals).await?;
     let named = |found: &Match| matches!(found.target, Target::Product | Target::Variant(_));
     let Some(Match { mut product, target }) = matches.into_iter().find(named) else {
         return Ok(Outcome::nothing_under(
@@ -74,7 +78,7 @@ pub async fn detail(catalog: &dyn Catalog, request: &Request, visitor: &Visitor)
 
     let mut effective = configure(&product, requested.as_deref(), request, &criteria)?;
     if let Some(missing) = missing(&product, effective.as_deref()) {
-        product = catalog.complete(&product, &missing, &presentation, visitor).await?;
+        product = catalog.complete(&product, &missing, &presentation, buyer_signals).await?;
         if effective.is_none() {
             effective = configure(&product, requested.as_deref(), request, &criteria)?;
         }
@@ -181,7 +185,8 @@ fn variants(
     variants
 }
 
-/// The choices of a request as positions. What names nothing is not wanted by any variant and has been given up already.
+/// The choices of a request as positions. What names nothing is not wanted by any variant and has been given up
+/// already.
 struct Choice {
     wanted: Selection,
     /// The chosen axes, in the order of the request.

@@ -1,6 +1,7 @@
 //! Which variant stands for a product (rules CSR-09, LKP-04).
 //!
-//! Search and lookup show one variant per product. It is the one that fits the caller's words best, then one that can be
+//! Search and lookup show one variant per product. It is the one that fits the caller's words best, then one that can
+//! be
 //! bought, then the one the merchant put first; and it always passes the caller's filters.
 
 use super::{filter::Criteria, product::Product};
@@ -59,10 +60,11 @@ pub fn featured(product: &Product, criteria: &Criteria, wanted: &Words) -> Optio
 }
 
 /// Whether a code consists of these letters and digits, whatever stands between them.
-fn spells(code: &str, letters: &str) -> bool {
+fn spells(code: &str, webhook_messages: &str) -> bool {
     if code.is_ascii() {
-        let own = code.bytes().filter(u8::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase());
-        return own.eq(letters.bytes());
+        let own =
+            code.bytes().filter(u8::is_ascii_alphanumeric).map(|webhook_message| webhook_message.to_ascii_lowercase());
+        return own.eq(webhook_messages.bytes());
     }
-    fold(code).chars().filter(|letter| letter.is_alphanumeric()).eq(letters.chars())
+    fold(code).chars().filter(|webhook_message| webhook_message.is_alphanumeric()).eq(webhook_messages.chars())
 }

@@ -12,7 +12,7 @@ use crate::{
     Code, Refusal,
     message::Message,
     port::{Catalog, Match, Named, Target},
-    purchase::caller::Visitor,
+    purchase::caller::BuyerSignals,
 };
 
 /// How many identifiers one call may list, repetitions included (trap T-20).
@@ -86,7 +86,11 @@ pub fn too_many(named: usize, most: usize) -> Refusal {
 ///
 /// # Errors
 /// [`Code::RequestTooLarge`] beyond what the shop takes at once, or whatever the backend reports.
-pub async fn lookup(catalog: &dyn Catalog, request: &Request, visitor: &Visitor) -> Result<Resolved, Refusal> {
+pub async fn lookup(
+    catalog: &dyn Catalog,
+    request: &Request,
+    buyer_signals: &BuyerSignals,
+) -> Result<Resolved, Refusal> {
     let most = catalog.capabilities().most_ids;
     let mut ids: Vec<&str> = Vec::with_capacity(request.ids.len().min(most + 1));
     for id in &request.ids {
@@ -103,7 +107,7 @@ pub async fn lookup(catalog: &dyn Catalog, request: &Request, visitor: &Visitor)
 
     let mut products: Vec<Listing> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
-    let named = catalog.resolve(&ids, &presentation, visitor).await?;
+    let named = catalog.resolve(&ids, &presentation, buyer_signals).await?;
     let mut unchecked = Vec::new();
     for (id, named) in ids.iter().zip(named) {
         let matches = match named {

@@ -29,7 +29,8 @@ pub struct Market {
     /// The currency buyers of a country (ISO 3166-1 alpha-2) are shown when they name none.
     #[serde(default)]
     pub countries: BTreeMap<String, Currency>,
-    /// Whether what is shown follows the buyer's country: two countries with one currency may see different prices then,
+    /// Whether what is shown follows the buyer's country: two countries with one currency may see different prices
+    /// then,
     /// and the country decides about the currency alone.
     #[serde(default)]
     pub by_country: bool,

@@ -1,6 +1,7 @@
 //! A product as a merchant states it: every language and every currency in one document.
 //!
-//! The document is a UCP product (release 2026-04-08) with some additions: `translations` beside the texts, `prices` beside
+//! The document is a UCP product (release 2026-04-08) with some additions: `translations` beside the texts, `prices`
+//! beside
 //! a variant's `price`, and what selling and shipping a variant depends on, which no caller is shown: `inventory`,
 //! `weight_grams`, `digital`. This is the line format of `ucp-gateway import` and the form in which the embedded shop
 //! keeps products. A record that passed [`Record::check`] presents without failing.
@@ -170,7 +171,8 @@ impl VariantRecord {
         if self.digital && self.weight_grams.is_some_and(|grams| grams > 0) {
             return Err(("weight_grams", "what is `digital` weighs nothing; leave one of the two out".to_owned()));
         }
-        // Counted goods can be bought as long as there are some. Whoever says something else has to leave out the count.
+        // Counted goods can be bought as long as there are some. Whoever says something else has to leave out the
+        // count.
         let Availability { available, status } = &self.availability;
         match (self.inventory, status.as_deref()) {
             (Some(_), Some("backorder")) if *available => Err((

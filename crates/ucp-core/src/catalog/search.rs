@@ -13,7 +13,7 @@ use crate::{
     Refusal,
     message::Message,
     port::{Catalog, Filtering, Query},
-    purchase::caller::Visitor,
+    purchase::caller::BuyerSignals,
 };
 
 /// How many products a page holds when the caller names no number (rule CSR-05).
@@ -58,7 +58,7 @@ pub async fn search(
     catalog: &dyn Catalog,
     cursors: &dyn Cursors,
     request: &Request,
-    visitor: &Visitor,
+    buyer_signals: &BuyerSignals,
 ) -> Result<Found, Refusal> {
     let text = request.query.as_deref().map(str::trim).filter(|query| !query.is_empty());
     if text.is_none() && request.filters.is_empty() {
@@ -75,7 +75,7 @@ pub async fn search(
     let after = request.cursor.as_deref().map(|cursor| cursors.open(&bound, cursor)).transpose()?;
     let limit = request.limit.unwrap_or(DEFAULT_LIMIT).clamp(1, MAX_LIMIT);
     let query = Query { text: text.map(str::to_owned), criteria, presentation, limit, after };
-    let page = catalog.find(&query, visitor).await?;
+    let page = catalog.find(&query, buyer_signals).await?;
     messages.extend(page.messages);
 
     let words = text.map(Words::of).unwrap_or_default();

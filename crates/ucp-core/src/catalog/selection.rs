@@ -46,7 +46,8 @@ pub fn relax(cells: &[Cell<'_>], mut wanted: Selection, sacrifice: impl IntoIter
     wanted
 }
 
-/// In which order the axes of a choice are given up (rule PRD-04, trap T-18): first those without a preference, the last
+/// In which order the axes of a choice are given up (rule PRD-04, trap T-18): first those without a preference, the
+/// last
 /// one chosen first; then those with one, from the end of the list of preferences.
 #[must_use]
 pub fn sacrifice(chosen: &[usize], preferences: &[usize]) -> Vec<usize> {
@@ -63,7 +64,8 @@ pub fn sacrifice(chosen: &[usize], preferences: &[usize]) -> Vec<usize> {
 /// The signal on every value of every axis, relative to the effective selection: for a value of an axis, what matches
 /// once that axis is set to it and all others stay as selected.
 ///
-/// One pass: a cell that differs from the selection nowhere speaks for all its values, one that differs on a single axis
+/// One pass: a cell that differs from the selection nowhere speaks for all its values, one that differs on a single
+/// axis
 /// only for its value there.
 #[must_use]
 pub fn signals(axes: &[usize], cells: &[Cell<'_>], selection: &[Option<usize>]) -> Vec<Vec<Signal>> {
@@ -152,7 +154,8 @@ mod tests {
             (0..values.len()).all(|axis| selection[axis].is_none() || selection[axis] == Some(values[axis]))
         }
 
-        /// Tries the shrinking list of chosen axes, most sacrificed first, by sorting axes once by how long they are kept.
+        /// Tries the shrinking list of chosen axes, most sacrificed first, by sorting axes once by how long they are
+        /// kept.
         pub(super) fn effective(case: &Case) -> Selection {
             let mut kept: Vec<(usize, usize)> = case.chosen.clone();
             let rank = |axis: usize, place: usize| match case.preferences.iter().position(|listed| *listed == axis) {

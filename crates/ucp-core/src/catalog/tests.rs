@@ -26,7 +26,7 @@ use crate::{
     money::Amount,
     outcome::Outcome,
     port::{Catalog, CatalogCapabilities, Filtering, Match, Named, Page, PortError, Query, Target},
-    purchase::caller::Visitor,
+    purchase::caller::BuyerSignals,
 };
 
 struct Shop {
@@ -47,7 +47,7 @@ impl Catalog for Shop {
     }
 
     /// Every product in order; the position is how many there were before.
-    async fn find(&self, query: &Query, _: &Visitor) -> Result<Page, PortError> {
+    async fn find(&self, query: &Query, _: &BuyerSignals) -> Result<Page, PortError> {
         let start = query.after.as_ref().map_or(0, |position| usize::from(position[0]));
         let all = self.present(&query.presentation);
         let end = all.len().min(start + query.limit);
@@ -55,7 +55,12 @@ impl Catalog for Shop {
         Ok(Page { products: all[start..end].to_vec(), next, total: Some(all.len() as u64), messages: Vec::new() })
     }
 
-    async fn resolve(&self, ids: &[&str], presentation: &Presentation, _: &Visitor) -> Result<Vec<Named>, PortError> {
+    async fn resolve(
+        &self,
+        ids: &[&str],
+        presentation: &Presentation,
+        _: &BuyerSignals,
+    ) -> Result<Vec<Named>, PortError> {
         let all = self.present(presentation);
         let found = |id: &str| {
             let mut matches = Vec::new();
@@ -120,7 +125,7 @@ fn choice(name: &str, id: Option<&str>, label: &str) -> SelectedOption {
 }
 
 fn open(request: &detail::Request) -> Outcome<detail::Detail> {
-    now(detail(&shop(), request, &Visitor::default())).expect("carried out")
+    now(detail(&shop(), request, &BuyerSignals::default())).expect("carried out")
 }
 
 /// The effective selection and the ids of the variants of a product page.
@@ -188,7 +193,7 @@ fn choices_are_given_up_in_the_order_of_preferences() {
 fn an_option_is_chosen_at_most_once() {
     for twice in [["Color", "Color"], ["Color", "color"], ["Width", "Width"]] {
         let selected = twice.map(|name| choice(name, None, "Red"));
-        let refusal = now(detail(&shop(), &shoe(&selected, &[]), &Visitor::default())).expect_err("refused");
+        let refusal = now(detail(&shop(), &shoe(&selected, &[]), &BuyerSignals::default())).expect_err("refused");
         assert_eq!((refusal.code, refusal.path.as_deref()), (Code::InvalidRequest, Some("$.selected[1].name")));
     }
 }
@@ -258,7 +263,7 @@ fn products_are_shown_in_the_callers_language_and_currency() {
 fn lookup_names_every_way_to_a_variant() {
     let ids = ["shoe", "v-Red-8", "SKU-Blue-10", "shoe", "nothing", "MUG", "the-shoe"];
     let request = lookup::Request { ids: ids.map(str::to_owned).into(), ..lookup::Request::default() };
-    let resolved = now(lookup(&shop(), &request, &Visitor::default())).expect("carried out");
+    let resolved = now(lookup(&shop(), &request, &BuyerSignals::default())).expect("carried out");
     let shown: Vec<_> = resolved
         .products
         .iter()
@@ -283,7 +288,7 @@ fn lookup_features_what_passes_the_filters() {
     let resolved = now(lookup(
         &shop(),
         &lookup::Request { ids, filters: cheap, ..lookup::Request::default() },
-        &Visitor::default(),
+        &BuyerSignals::default(),
     ))
     .expect("carried out");
     let shown: Vec<_> =
@@ -298,9 +303,9 @@ fn lookup_counts_different_identifiers() {
         ids: (0..listed).map(|number| format!("id-{}", number % count)).collect(),
         ..lookup::Request::default()
     };
-    assert!(now(lookup(&shop(), &of(100, 1_000), &Visitor::default())).is_ok());
+    assert!(now(lookup(&shop(), &of(100, 1_000), &BuyerSignals::default())).is_ok());
     for request in [of(101, 101), of(1, 1_001)] {
-        let refusal = now(lookup(&shop(), &request, &Visitor::default())).expect_err("refused");
+        let refusal = now(lookup(&shop(), &request, &BuyerSignals::default())).expect_err("refused");
         assert_eq!((refusal.code, refusal.path.as_deref()), (Code::RequestTooLarge, Some("$.ids")));
     }
 }
@@ -312,17 +317,17 @@ fn a_search_needs_something_to_go_by_and_pages_through_it() {
             &shop(),
             &PlainCursors,
             &search::Request { query, ..search::Request::default() },
-            &Visitor::default(),
+            &BuyerSignals::default(),
         ))
         .expect_err("refused");
         assert_eq!(refusal.code, Code::InvalidRequest);
     }
     let first = search::Request { query: Some("x".into()), limit: Some(1), ..search::Request::default() };
-    let found = now(search(&shop(), &PlainCursors, &first, &Visitor::default())).expect("carried out");
+    let found = now(search(&shop(), &PlainCursors, &first, &BuyerSignals::default())).expect("carried out");
     assert_eq!((found.products[0].product.id.as_str(), found.total), ("shoe", Some(2)));
     // The page size may change on the way; the query may not.
     let second = search::Request { cursor: found.cursor.clone(), limit: Some(usize::MAX), ..first };
-    let rest = now(search(&shop(), &PlainCursors, &second, &Visitor::default())).expect("carried out");
+    let rest = now(search(&shop(), &PlainCursors, &second, &BuyerSignals::default())).expect("carried out");
     assert_eq!((rest.products[0].product.id.as_str(), rest.cursor), ("mug", None));
     for other in [
         search::Request { query: Some("y".into()), ..second.clone() },
@@ -331,7 +336,7 @@ fn a_search_needs_something_to_go_by_and_pages_through_it() {
         search::Request { cursor: Some("bogus".into()), ..second },
     ] {
         assert_eq!(
-            now(search(&shop(), &PlainCursors, &other, &Visitor::default())).expect_err("refused").code,
+            now(search(&shop(), &PlainCursors, &other, &BuyerSignals::default())).expect_err("refused").code,
             Code::InvalidCursor
         );
     }
@@ -410,7 +415,8 @@ fn unusable_records_are_told_where() {
     assert_eq!(axes, [("Color", 1), ("Size", 2)], "axes follow from the variants");
 }
 
-/// The same shop behind an API that shows one variant of a product, and others when they are asked for. It cannot search by
+/// The same shop behind an API that shows one variant of a product, and others when they are asked for. It cannot
+/// search by
 /// price, and knows of old only what goes by an SKU.
 struct Sparing(Shop);
 
@@ -446,17 +452,17 @@ impl Catalog for Sparing {
         self.0.market()
     }
 
-    async fn find(&self, query: &Query, visitor: &Visitor) -> Result<Page, PortError> {
-        self.0.find(query, visitor).await
+    async fn find(&self, query: &Query, buyer_signals: &BuyerSignals) -> Result<Page, PortError> {
+        self.0.find(query, buyer_signals).await
     }
 
     async fn resolve(
         &self,
         ids: &[&str],
         presentation: &Presentation,
-        visitor: &Visitor,
+        buyer_signals: &BuyerSignals,
     ) -> Result<Vec<Named>, PortError> {
-        let named = self.0.resolve(ids, presentation, visitor).await?.into_iter();
+        let named = self.0.resolve(ids, presentation, buyer_signals).await?.into_iter();
         Ok(named
             .zip(ids)
             .map(|(named, id)| match named {
@@ -483,7 +489,7 @@ impl Catalog for Sparing {
         product: &Arc<Product>,
         combinations: &[&[usize]],
         presentation: &Presentation,
-        _: &Visitor,
+        _: &BuyerSignals,
     ) -> Result<Arc<Product>, PortError> {
         let all = self.0.present(presentation);
         let whole = all.into_iter().find(|own| own.id == product.id).expect("the product");
@@ -520,17 +526,18 @@ fn a_price_filter_that_nobody_applies_is_told() {
     };
     for (currency, query) in [(None, None), (None, Some("x")), (Some("EUR"), None), (Some("CHF"), None)] {
         let request = cheap(currency, query);
-        let found = now(search(&Sparing(shop()), &PlainCursors, &request, &Visitor::default())).expect("carried out");
+        let found =
+            now(search(&Sparing(shop()), &PlainCursors, &request, &BuyerSignals::default())).expect("carried out");
         // Everything that the other filters let through, and why.
         assert_eq!(found.products.len(), 2, "{request:?}");
         assert_eq!(codes(&found.messages), ["price_filter_ignored"], "{request:?}");
         // Where it is applied, nothing is so cheap, and nothing has to be said about it.
-        let found = now(search(&shop(), &PlainCursors, &request, &Visitor::default())).expect("carried out");
+        let found = now(search(&shop(), &PlainCursors, &request, &BuyerSignals::default())).expect("carried out");
         assert_eq!(found.products.len(), if currency == Some("CHF") { 2 } else { 0 }, "{request:?}");
     }
     let request =
         search::Request { filters: Filters { available: Some(true), ..Filters::default() }, ..cheap(None, None) };
-    let found = now(search(&Sparing(shop()), &PlainCursors, &request, &Visitor::default())).expect("carried out");
+    let found = now(search(&Sparing(shop()), &PlainCursors, &request, &BuyerSignals::default())).expect("carried out");
     assert!(found.messages.is_empty());
 }
 
@@ -538,7 +545,7 @@ fn a_price_filter_that_nobody_applies_is_told() {
 fn what_is_known_of_old_is_looked_up_and_told_once() {
     let ids = ["SKU-Red-8", "mug", "SKU-Blue-10"].map(str::to_owned).into();
     let request = lookup::Request { ids, ..lookup::Request::default() };
-    let resolved = now(lookup(&Sparing(shop()), &request, &Visitor::default())).expect("carried out");
+    let resolved = now(lookup(&Sparing(shop()), &request, &BuyerSignals::default())).expect("carried out");
     assert_eq!(resolved.products.len(), 2);
     assert_eq!(codes(&resolved.messages), ["stale"]);
 }
@@ -555,7 +562,7 @@ fn a_product_that_does_not_hold_its_variants_is_told_of_like_one_that_does() {
                 let filters = Filters { available: Some(true), ..Filters::default() };
                 detail::Request { filters, ..shoe(&selected, &[]) }
             }] {
-                let sparing = now(detail(&Sparing(shop()), &request, &Visitor::default())).expect("carried out");
+                let sparing = now(detail(&Sparing(shop()), &request, &BuyerSignals::default())).expect("carried out");
                 let (whole, part) = match (open(&request), sparing) {
                     (Outcome::Answer(whole), Outcome::Answer(part)) => (whole, part),
                     // Filters may leave nothing to show.
@@ -571,7 +578,7 @@ fn a_product_that_does_not_hold_its_variants_is_told_of_like_one_that_does() {
         }
     }
     let request = detail::Request { id: "v-Blue-10".into(), ..detail::Request::default() };
-    let part = now(detail(&Sparing(shop()), &request, &Visitor::default())).expect("carried out");
+    let part = now(detail(&Sparing(shop()), &request, &BuyerSignals::default())).expect("carried out");
     let Outcome::Answer(part) = part else { panic!("a page") };
     assert_eq!(part.variants.len(), 1);
     assert_eq!(part.product.variants[part.variants[0]].id, "v-Blue-10");
@@ -581,7 +588,7 @@ fn a_product_that_does_not_hold_its_variants_is_told_of_like_one_that_does() {
 fn what_could_not_be_asked_about_is_not_called_unknown() {
     let ids = ["busy-1", "shoe", "nothing", "busy-2"].map(str::to_owned).into();
     let request = lookup::Request { ids, ..lookup::Request::default() };
-    let resolved = now(lookup(&Sparing(shop()), &request, &Visitor::default())).expect("carried out");
+    let resolved = now(lookup(&Sparing(shop()), &request, &BuyerSignals::default())).expect("carried out");
     assert_eq!(resolved.products.len(), 1);
     let said: Vec<_> = resolved
         .messages
@@ -597,6 +604,6 @@ fn what_could_not_be_asked_about_is_not_called_unknown() {
     assert!(said[1].1.contains("busy-1, busy-2"), "{said:?}");
     // A page that cannot be opened is no page that is not there.
     let busy = detail::Request { id: "busy-1".into(), ..detail::Request::default() };
-    let refusal = now(detail(&Sparing(shop()), &busy, &Visitor::default())).expect_err("refused");
+    let refusal = now(detail(&Sparing(shop()), &busy, &BuyerSignals::default())).expect_err("refused");
     assert_eq!(refusal.code, Code::Unavailable);
 }

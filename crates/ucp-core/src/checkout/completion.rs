@@ -23,10 +23,10 @@ use crate::{
     purchase::{
         buyer::PostalAddress,
         caller::Caller,
-        desk::{Desk, not_found},
         ledger::{Change, Committed, Movement, Stored},
         mandate::{Evidence, Mandate, Presented, refused},
         payment::{Attempt, Handler, Settlement, Tender},
+        sales_service::{SalesService, not_found},
         totals::{Total, TotalKind, amount_of},
     },
 };
@@ -37,7 +37,7 @@ const TRIES: usize = 16;
 /// JSONPath prefix in messages of handlers.
 const FIRST_INSTRUMENT: &str = "$.payment.instruments[0]";
 
-impl Desk {
+impl SalesService {
     /// Pays for a checkout and turns it into an order.
     ///
     /// # Errors
@@ -252,11 +252,11 @@ impl Desk {
         checkout: &Checkout,
         mandate: Option<&Mandate>,
     ) -> Result<Evidence, Message> {
-        let Some(notary) = &caller.notary else {
+        let Some(mandate_verifier) = &caller.mandate_verifier else {
             let content = "This checkout is completed by its platform only, with a mandate of the buyer.";
             return Err(refused("mandate_required", content));
         };
-        notary.verify(mandate, self.view_checkout(checkout.clone(), false), self.now()).await
+        mandate_verifier.verify(mandate, self.view_checkout(checkout.clone(), false), self.now()).await
     }
 
     /// Returns the instrument to pay with, its handler, and the data to store in [`Attempt::memo`].
@@ -353,7 +353,7 @@ impl Desk {
     }
 }
 
-/// Result of [`Desk::begin`].
+/// Result of [`SalesService::begin`].
 enum Begun {
     /// There is an answer, and nothing to pay.
     Decided(Box<Decision>),

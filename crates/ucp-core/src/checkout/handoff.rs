@@ -18,11 +18,11 @@ use crate::{
     purchase::{
         buyer::{Buyer, PostalAddress},
         caller::Caller,
-        desk::Desk,
         draft::{DestinationDraft, FulfillmentDraft, GroupDraft, MethodDraft},
         fulfillment::MethodKind,
         ledger::{Change, Committed, Stored},
         payment::Tender,
+        sales_service::SalesService,
         totals::{TotalKind, amount_of},
     },
 };
@@ -169,7 +169,7 @@ pub enum Done {
     Nothing,
 }
 
-impl Desk {
+impl SalesService {
     /// Returns the page that a token opens; `None` for an unknown token, and for a cart or checkout that was removed
     /// from the store.
     ///
@@ -370,8 +370,8 @@ fn in_person(checkout: &Checkout) -> Caller {
         owner: checkout.owner.clone(),
         active: Arc::new(Active::all(&capabilities)),
         multi_group: methods.any(|method| method.groups.len() > 1),
-        visitor: crate::purchase::caller::Visitor::default(),
-        notary: None,
+        buyer_signals: crate::purchase::caller::BuyerSignals::default(),
+        mandate_verifier: None,
     }
 }
 

@@ -11,17 +11,17 @@ use crate::{
     purchase::{
         approval::Approved,
         caller::Caller,
-        desk::{Desk, no_cart, not_found, nothing_to_buy},
         draft::{Draft, LineDraft},
         ledger::{Change, Stored},
         pricing::missing,
         quote::{Previous, Purpose},
         remote_cart::{PriceQuote, PriceRequest},
+        sales_service::{SalesService, no_cart, not_found, nothing_to_buy},
         totals::{TotalKind, amount_of},
     },
 };
 
-impl Desk {
+impl SalesService {
     /// Creates a checkout, or returns the open one that was already created from the same cart (rule CRT-05).
     ///
     /// # Errors
@@ -148,7 +148,7 @@ impl Desk {
         match checkout.state.cancel() {
             Ok(canceled) => {
                 if let (Some(shop), Some(remote_cart)) = (&self.remote_carts, checkout.remote_cart.take()) {
-                    shop.abandon(&remote_cart, &caller.visitor).await?;
+                    shop.abandon(&remote_cart, &caller.buyer_signals).await?;
                 }
                 checkout.state = canceled;
                 checkout.messages.clear();

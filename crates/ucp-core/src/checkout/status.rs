@@ -6,7 +6,7 @@
 //!
 //! | from | transition | to |
 //! | :-- | :-- | :-- |
-//! | any open state | [`judge`](State::judge) | incomplete, `requires_escalation` or `ready_for_complete` |
+//! | any open state | [`classifier`](State::judge) | incomplete, `requires_escalation` or `ready_for_complete` |
 //! | `ready_for_complete` | [`begin`](State::begin) | `complete_in_progress` |
 //! | `complete_in_progress` | [`conclude`](State::conclude) | completed |
 //! | `complete_in_progress` | [`reopen`](State::reopen) | an open state |

@@ -46,7 +46,8 @@ impl fmt::Debug for Point {
 }
 
 impl Point {
-    /// The point at these WGS 84 degrees, if there is one. 0, 0 is where unset coordinates point to, and counts as none.
+    /// The point at these WGS 84 degrees, if there is one. 0, 0 is where unset coordinates point to, and counts as
+    /// none.
     #[must_use]
     pub fn new(latitude: f64, longitude: f64) -> Option<Self> {
         (latitude != 0.0 || longitude != 0.0).then(|| Self::anywhere(latitude, longitude)).flatten()
@@ -132,7 +133,8 @@ impl Chord {
 
     /// A length that the shortest geodesic between the points cannot exceed.
     ///
-    /// Of two curves of one length the one that bends less has the longer chord (Schur), and no geodesic bends more than
+    /// Of two curves of one length the one that bends less has the longer chord (Schur), and no geodesic bends more
+    /// than
     /// a circle of the tightest radius. Near the far side of the Earth that says nothing.
     #[must_use]
     pub fn at_most(self) -> f64 {

@@ -93,7 +93,8 @@ impl<'de> Deserialize<'de> for ClockTime {
 
 /// An interval that begins every week on the same day.
 ///
-/// Several on one day are split shifts. `closes` earlier than `opens` runs past midnight; `00:00` to `23:59` is the whole
+/// Several on one day are split shifts. `closes` earlier than `opens` runs past midnight; `00:00` to `23:59` is the
+/// whole
 /// day; equal times mean nothing and are refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct DailyHours {

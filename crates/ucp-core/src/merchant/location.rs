@@ -142,7 +142,8 @@ pub struct Resolved {
 /// Searches the locations of a directory.
 ///
 /// # Errors
-/// Demands that the directory cannot judge or that mean nothing, a page size of 0, a cursor of another query, or whatever
+/// Demands that the directory cannot judge or that mean nothing, a page size of 0, a cursor of another query, or
+/// whatever
 /// the directory reports.
 pub async fn search(
     merchants: &dyn Merchants,
@@ -205,7 +206,8 @@ pub async fn search(
 /// Looks locations up.
 ///
 /// # Errors
-/// Demands that the directory cannot judge or that mean nothing, no identifier at all, or whatever the directory reports.
+/// Demands that the directory cannot judge or that mean nothing, no identifier at all, or whatever the directory
+/// reports.
 pub async fn lookup(merchants: &dyn Merchants, request: &LookupRequest, now: Timestamp) -> Result<Resolved, Refusal> {
     let criteria = request.demands.criteria(merchants.policy())?;
     if request.ids.is_empty() {

@@ -5,7 +5,8 @@
 //! both times.
 //!
 //! An exception rules every date it covers from local midnight on: it replaces what the week says of that day and cuts
-//! off whatever runs into it from the day before. What runs out of it into the next day stands. Hours that are not known
+//! off whatever runs into it from the day before. What runs out of it into the next day stands. Hours that are not
+//! known
 //! are never open.
 
 use std::sync::LazyLock;
@@ -237,7 +238,8 @@ impl Schedule {
         Local::at(instant, &self.zone)
     }
 
-    /// When the location next closes, if it is open, or opens, if it is not. `None` where neither happens within a year.
+    /// When the location next closes, if it is open, or opens, if it is not. `None` where neither happens within a
+    /// year.
     #[must_use]
     pub fn next_change(&self, instant: Timestamp) -> Option<Timestamp> {
         let open = self.open_at(instant);
@@ -254,7 +256,8 @@ impl Schedule {
         None
     }
 
-    /// Every instant of a local date at which the verdict may change: where clocks show a boundary, and where they jump.
+    /// Every instant of a local date at which the verdict may change: where clocks show a boundary, and where they
+    /// jump.
     fn boundaries(&self, date: Date) -> Vec<Timestamp> {
         let shown = |minute: u16| {
             #[expect(clippy::cast_possible_truncation, reason = "hours and minutes of a day")]

@@ -7,11 +7,11 @@ use crate::{
     port::Decision,
     purchase::{
         caller::Caller,
-        desk::{Desk, not_found},
+        sales_service::{SalesService, not_found},
     },
 };
 
-impl Desk {
+impl SalesService {
     /// Returns an order (rules ORD-02 and ORD-04).
     ///
     /// # Errors

@@ -1,6 +1,7 @@
 //! Port of the outbox: the queue of webhook events about orders (rules WHK-01 to WHK-04).
 //!
-//! Every commit that stores an order queues a webhook event ([`Notice`]) as well, so that no event is lost and none
+//! Every commit that stores an order queues a webhook event ([`WebhookEvent`]) as well, so that no event is lost and
+//! none
 //! reports something that never happened. An event carries the order as it was at that time, or a document that a shop
 //! elsewhere has written about it. Events of one order are sent one after the other: a later one waits until the
 //! earlier one is settled. The body of the first attempt is stored, and retries send the same bytes under the same
@@ -19,7 +20,7 @@ use crate::{Release, port::PortError};
 
 /// Metadata of a webhook event, without the order itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Notice {
+pub struct WebhookEvent {
     /// Identifier: a random UUID, sent as `Webhook-Id`.
     pub id: String,
     /// Identifier of the order.
@@ -85,7 +86,7 @@ pub struct Due {
 
 /// Body of a webhook request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Letter {
+pub struct WebhookMessage {
     /// Release of the protocol in which the body is written.
     pub release: Release,
     /// Body as sent.
@@ -96,7 +97,7 @@ pub struct Letter {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Content {
     /// Metadata of the event.
-    pub notice: Notice,
+    pub webhook_event: WebhookEvent,
     /// Time from which the retry period is counted, UTC.
     pub since: Timestamp,
     /// Payload of the event.
@@ -109,7 +110,7 @@ pub enum Payload {
     /// The order as it was at the time of the event, before the first attempt.
     Order(Box<Order>),
     /// The body of an earlier attempt, or one that a shop elsewhere has written.
-    Letter(Letter),
+    WebhookMessage(WebhookMessage),
 }
 
 /// Result of an attempt to send a webhook event.
@@ -169,7 +170,7 @@ pub trait Outbox: Send + Sync {
     async fn extend(&self, ids: Vec<String>, claim: &Claim) -> Result<(), PortError>;
 
     /// Stores the body of the first attempt. Returns `true` once it is on disk, `false` if the claim was lost.
-    async fn keep(&self, id: &str, claimant: &str, letter: &Letter) -> Result<bool, PortError>;
+    async fn keep(&self, id: &str, claimant: &str, webhook_message: &WebhookMessage) -> Result<bool, PortError>;
 
     /// Records the result of an attempt, which ends the claim. If the event is settled, the next one of its order can
     /// be sent. Returns `false` if the claim was lost and nothing was recorded.
@@ -180,7 +181,7 @@ pub trait Outbox: Send + Sync {
     async fn queued(&self);
 
     /// Returns the newest events, newest first.
-    async fn notices(&self, limit: usize) -> Result<Vec<Notice>, PortError>;
+    async fn webhook_events(&self, limit: usize) -> Result<Vec<WebhookEvent>, PortError>;
 
     /// Queues an event to be sent now, even if it is settled, and restarts its retry period. An event that waits for an
     /// earlier one of its order goes on waiting. Returns `false` if there is no event with this identifier.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::{catalog::Catalog, relay::Relay, sales::Sales};
+use super::{catalog::Catalog, commerce::Commerce, ucp_upstream::UcpUpstream};
 use crate::{
     catalog::cursor::Cursors,
     merchant::port::{Geocoder, Merchants},
@@ -31,10 +31,10 @@ pub enum Shop {
         /// Products of the shop.
         catalog: Arc<dyn Catalog>,
         /// Carts, checkouts and orders of the shop.
-        sales: Arc<dyn Sales>,
+        sales: Arc<dyn Commerce>,
     },
     /// A shop that speaks UCP itself and makes its own decisions.
-    Relayed(Arc<dyn Relay>),
+    Upstream(Arc<dyn UcpUpstream>),
 }
 
 impl Shop {
@@ -44,7 +44,7 @@ impl Shop {
     pub fn offering(&self) -> Offering {
         match self {
             Self::Facts { sales, .. } => sales.capabilities().offering(),
-            Self::Relayed(relay) => relay.offering(),
+            Self::Upstream(upstream) => upstream.offering(),
         }
     }
 
@@ -53,7 +53,7 @@ impl Shop {
     pub fn ledger(&self) -> &dyn Ledger {
         match self {
             Self::Facts { sales, .. } => sales.ledger(),
-            Self::Relayed(relay) => relay.ledger(),
+            Self::Upstream(upstream) => upstream.ledger(),
         }
     }
 
@@ -62,7 +62,7 @@ impl Shop {
     pub fn now(&self) -> Timestamp {
         match self {
             Self::Facts { sales, .. } => sales.now(),
-            Self::Relayed(relay) => relay.now(),
+            Self::Upstream(upstream) => upstream.now(),
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::{
     },
     message::Message,
     port::PortError,
-    purchase::caller::Visitor,
+    purchase::caller::BuyerSignals,
 };
 
 /// Maximum number of different identifiers in one lookup, unless the shop sets a lower one (rule LKP-05).
@@ -60,7 +60,7 @@ pub trait Catalog: Send + Sync {
     /// # Errors
     /// [`InvalidCursor`](crate::Code::InvalidCursor) if the position in `query` is no longer valid,
     /// [`Unavailable`](crate::Code::Unavailable) or [`InternalError`](crate::Code::InternalError) if the shop fails.
-    async fn find(&self, query: &Query, visitor: &Visitor) -> Result<Page, PortError>;
+    async fn find(&self, query: &Query, buyer_signals: &BuyerSignals) -> Result<Page, PortError>;
 
     /// Resolves identifiers, in the order of `ids`.
     ///
@@ -72,7 +72,7 @@ pub trait Catalog: Send + Sync {
         &self,
         ids: &[&str],
         presentation: &Presentation,
-        visitor: &Visitor,
+        buyer_signals: &BuyerSignals,
     ) -> Result<Vec<Named>, PortError>;
 
     /// Resolves one identifier, with every existing combination of options, for a buyer who is about to decide: the
@@ -80,8 +80,13 @@ pub trait Catalog: Send + Sync {
     ///
     /// # Errors
     /// As [`resolve`](Self::resolve).
-    async fn open(&self, id: &str, presentation: &Presentation, visitor: &Visitor) -> Result<Vec<Match>, PortError> {
-        match self.resolve(&[id], presentation, visitor).await?.into_iter().next() {
+    async fn open(
+        &self,
+        id: &str,
+        presentation: &Presentation,
+        buyer_signals: &BuyerSignals,
+    ) -> Result<Vec<Match>, PortError> {
+        match self.resolve(&[id], presentation, buyer_signals).await?.into_iter().next() {
             Some(Named::Found(matches) | Named::Stale(matches, _)) => Ok(matches),
             Some(Named::Unchecked) => Err(PortError::unavailable("The shop cannot be asked at the moment.", 1)),
             None => Ok(Vec::new()),
@@ -98,9 +103,9 @@ pub trait Catalog: Send + Sync {
         product: &Arc<Product>,
         combinations: &[&[usize]],
         presentation: &Presentation,
-        visitor: &Visitor,
+        buyer_signals: &BuyerSignals,
     ) -> Result<Arc<Product>, PortError> {
-        let _ = (combinations, presentation, visitor);
+        let _ = (combinations, presentation, buyer_signals);
         Ok(Arc::clone(product))
     }
 }

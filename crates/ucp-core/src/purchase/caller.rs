@@ -2,7 +2,7 @@
 
 use std::{net::IpAddr, sync::Arc};
 
-use super::notary::Notary;
+use super::mandate_verifier::MandateVerifier;
 use crate::negotiation::Active;
 
 /// The platform that makes a call, as far as carts, checkouts and orders depend on it.
@@ -16,9 +16,9 @@ pub struct Caller {
     /// `true` if the platform can show several groups per fulfillment method (rule FUL-02).
     pub multi_group: bool,
     /// Buyer on whose behalf the platform calls.
-    pub visitor: Visitor,
+    pub buyer_signals: BuyerSignals,
     /// Verifier of the platform's mandates; `None` if mandates cannot be verified.
-    pub notary: Option<Arc<dyn Notary>>,
+    pub mandate_verifier: Option<Arc<dyn MandateVerifier>>,
 }
 
 impl Caller {
@@ -32,7 +32,7 @@ impl Caller {
 /// Signals about the buyer, as sent by an identified platform (UCP *Signals*). They never influence an answer, but a
 /// shop behind another API may need them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Visitor {
+pub struct BuyerSignals {
     /// IP address of the buyer.
     pub ip: Option<IpAddr>,
 }

@@ -12,9 +12,9 @@
 //! | [`discount`], [`fulfillment`] | discounts in effect, and delivery of the goods |
 //! | [`payment`] | instruments, credentials, and the port of payment handlers |
 //! | [`approval`] | approvals that a buyer gave in person |
-//! | [`mandate`], [`notary`] | proofs of the buyer's agreement, and the port that verifies them |
+//! | [`mandate`], [`mandate_verifier`] | proofs of the buyer's agreement, and the port that verifies them |
 //! | [`caller`] | the calling platform, and the capabilities negotiated with it |
-//! | [`desk`] | the ports and terms that the operations of an embedded shop share |
+//! | [`sales_service`] | the ports and terms that the operations of an embedded shop share |
 //! | [`remote_cart`], [`remote_cart_ref`] | the port of carts at a shop behind another API, and their references |
 //! | [`ledger`] | the port of the store of carts, checkouts and orders |
 //!
@@ -23,18 +23,18 @@
 pub mod approval;
 pub mod buyer;
 pub mod caller;
-pub mod desk;
 pub mod discount;
 pub mod draft;
 pub mod fulfillment;
 pub mod ledger;
 pub mod line_item;
 pub mod mandate;
-pub mod notary;
+pub mod mandate_verifier;
 pub mod payment;
 pub mod pricing;
 pub mod quote;
 pub mod remote_cart;
 pub mod remote_cart_ref;
+pub mod sales_service;
 pub mod terms;
 pub mod totals;

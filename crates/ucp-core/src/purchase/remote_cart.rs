@@ -1,13 +1,14 @@
 //! Port of carts at a shop behind another API, which prices drafts and takes the payment on its own pages.
 //!
-//! The [`Desk`](super::desk::Desk) keeps the draft, its owner and the last answer; the adapter brings the shop's cart
+//! The [`SalesService`](super::sales_service::SalesService) keeps the draft, its owner and the last answer; the adapter
+//! brings the shop's cart
 //! to the draft ([`sync`](RemoteCart::sync)) and reports what the cart contains then. The shop decides about money and
-//! stock only: access to a cart and its expiry are decided by the desk.
+//! stock only: access to a cart and its expiry are decided by the sales service.
 
 use async_trait::async_trait;
 
 use super::{
-    caller::{Caller, Visitor},
+    caller::{BuyerSignals, Caller},
     draft::Draft,
     quote::{Previous, Purpose, Quote},
     remote_cart_ref::RemoteCartRef,
@@ -43,7 +44,7 @@ pub trait RemoteCart: Send + Sync {
     ///
     /// # Errors
     /// [`Unavailable`](crate::Code::Unavailable) if the shop cannot be reached.
-    async fn abandon(&self, cart: &RemoteCartRef, visitor: &Visitor) -> Result<(), PortError>;
+    async fn abandon(&self, cart: &RemoteCartRef, buyer_signals: &BuyerSignals) -> Result<(), PortError>;
 }
 
 /// A request to price a draft.

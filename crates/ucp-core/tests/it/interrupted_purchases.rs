@@ -1,8 +1,10 @@
 //! Purchases by two platforms that are interrupted anywhere, against what has to hold whatever happens.
 //!
 //! A story is a list of steps: calls, changes of prices and stock, time that passes. Calls are cut off after any number
-//! of polls, fail on any commit before or after it took effect, and race each other; payments go every way they can. After
-//! every step the books have to balance; in the end, when everything works again and payments are asked after, they have
+//! of polls, fail on any commit before or after it took effect, and race each other; payments go every way they can.
+//! After
+//! every step the books have to balance; in the end, when everything works again and payments are asked after, they
+//! have
 //! to be settled as well.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -189,7 +191,7 @@ impl Story {
             Step::Pass { seconds } => return self.shop.clock.advance(seconds),
             Step::Reconcile => {
                 let shop = self.shop.clone();
-                self.cut(luck, async move { shop.desk.reconcile(10).await.map(drop) }).await;
+                self.cut(luck, async move { shop.sales.reconcile(10).await.map(drop) }).await;
                 return;
             }
             Step::Race { checkout, starts } => {
@@ -278,7 +280,7 @@ impl Story {
         };
         let reconciled = async {
             late(starts[2]).await;
-            let settled = self.shop.desk.reconcile(10).await;
+            let settled = self.shop.sales.reconcile(10).await;
             settled.expect("the books are fine");
         };
         let (one, other, ()) = tokio::join!(completed(starts[0]), completed(starts[1]), reconciled);
@@ -441,7 +443,7 @@ impl Story {
     async fn end(&mut self) {
         self.shop.clock.advance(61);
         for _ in 0..6 {
-            self.shop.desk.reconcile(100).await.expect("the books are fine");
+            self.shop.sales.reconcile(100).await.expect("the books are fine");
             self.balance().await;
         }
         let (checkouts, captures) = (self.shop.ledger.checkouts(), self.shop.handler.captures());

@@ -16,12 +16,12 @@ use ucp_core::{
     operation::ById,
     port::{Completion, PortError, SalesCapabilities},
     purchase::{
-        caller::Visitor,
-        desk::{Desk, ORPHANED_AFTER},
+        caller::BuyerSignals,
         pricing,
         quote::{Facts, Good},
         remote_cart::{PriceQuote, PriceRequest, RemoteCart},
         remote_cart_ref::RemoteCartRef,
+        sales_service::{ORPHANED_AFTER, SalesService},
         terms::Terms,
     },
 };
@@ -84,7 +84,7 @@ impl RemoteCart for Remote {
         self.sync(request).await
     }
 
-    async fn abandon(&self, cart: &RemoteCartRef, _: &Visitor) -> Result<(), PortError> {
+    async fn abandon(&self, cart: &RemoteCartRef, _: &BuyerSignals) -> Result<(), PortError> {
         if self.unreachable.load(Ordering::Relaxed) {
             return Err(PortError::unavailable("The shop cannot be told.", 1));
         }
@@ -95,7 +95,7 @@ impl RemoteCart for Remote {
 
 fn shop() -> (Shop, Arc<Remote>) {
     let (mut shop, remote) = (Shop::new(Terms::default()), Arc::new(Remote::default()));
-    shop.desk = Desk { remote_carts: Some(Arc::clone(&remote) as _), ..shop.desk };
+    shop.sales = SalesService { remote_carts: Some(Arc::clone(&remote) as _), ..shop.sales };
     (shop, remote)
 }
 
@@ -114,7 +114,7 @@ async fn a_cart_that_a_document_names_stays_and_ends_with_it() {
     let alice = platform("alice", &[]);
     let Ok(Outcome::Answer(ucp_core::Answer::Cart(view))) = shop.call(&alice, create()).await else { panic!("a cart") };
     wait(&shop);
-    assert_eq!(shop.desk.abandon_orphans(10).await.expect("looks"), 0);
+    assert_eq!(shop.sales.abandon_orphans(10).await.expect("looks"), 0);
     assert_eq!(remote.carts().len(), 1);
     let cancel = SaleRequest::CancelCart(ById { id: view.cart.id.clone() });
     shop.call(&alice, cancel).await.expect("cancels");
@@ -131,12 +131,12 @@ async fn a_crash_between_the_cart_at_the_shop_and_the_commit_leaves_nothing_behi
     }
     shop.ledger.recover();
     assert_eq!((remote.carts().len(), shop.ledger.carts().len()), (3, 0));
-    assert_eq!(shop.desk.abandon_orphans(10).await.expect("looks"), 0, "a call may still be about to commit");
+    assert_eq!(shop.sales.abandon_orphans(10).await.expect("looks"), 0, "a call may still be about to commit");
     wait(&shop);
-    assert_eq!(shop.desk.abandon_orphans(2).await.expect("looks"), 2);
-    assert_eq!(shop.desk.abandon_orphans(2).await.expect("looks"), 1);
+    assert_eq!(shop.sales.abandon_orphans(2).await.expect("looks"), 2);
+    assert_eq!(shop.sales.abandon_orphans(2).await.expect("looks"), 1);
     assert!(remote.carts().is_empty());
-    assert_eq!(shop.desk.abandon_orphans(2).await.expect("looks"), 0);
+    assert_eq!(shop.sales.abandon_orphans(2).await.expect("looks"), 0);
 }
 
 #[tokio::test]
@@ -146,7 +146,7 @@ async fn a_commit_that_fails_after_all_was_written_leaves_its_cart_alone() {
     shop.call(&platform("alice", &[]), create()).await.expect_err("nobody was told");
     shop.ledger.recover();
     wait(&shop);
-    assert_eq!(shop.desk.abandon_orphans(10).await.expect("looks"), 0);
+    assert_eq!(shop.sales.abandon_orphans(10).await.expect("looks"), 0);
     assert_eq!((remote.carts().len(), shop.ledger.carts().len()), (1, 1));
 }
 
@@ -158,11 +158,11 @@ async fn a_shop_that_cannot_be_told_is_told_later_and_keeps_no_other_cart_waitin
     shop.call(&alice, create()).await.expect_err("nothing was committed");
     wait(&shop);
     remote.unreachable.store(true, Ordering::Relaxed);
-    shop.desk.abandon_orphans(1).await.expect_err("the shop cannot be told");
+    shop.sales.abandon_orphans(1).await.expect_err("the shop cannot be told");
     remote.unreachable.store(false, Ordering::Relaxed);
     shop.call(&alice, create()).await.expect_err("nothing was committed");
     wait(&shop);
-    assert_eq!(shop.desk.abandon_orphans(1).await.expect("looks"), 1);
-    assert_eq!(shop.desk.abandon_orphans(1).await.expect("looks"), 1);
+    assert_eq!(shop.sales.abandon_orphans(1).await.expect("looks"), 1);
+    assert_eq!(shop.sales.abandon_orphans(1).await.expect("looks"), 1);
     assert!(remote.carts().is_empty());
 }

@@ -40,11 +40,12 @@ use ucp_core::{
     port::PortError,
 };
 use ucp_net::{
-    Clock, CoalescingCache, Effort, Exchange, Failure, Filled, Key, Received, Unreadable, Upstream, Verdict,
-    bulkhead::Room,
-    client::{Limits, Patience},
+    CallKind, Clock, CoalescingCache, Failure, Filled, Key, Received, Unreadable, Upstream, UpstreamRequest, Verdict,
+    bulkhead::ConcurrencyLimit,
+    classifier,
+    client::{Limits, Timeouts},
     coalescing::Capacity,
-    deadline, judge, retry, upstream,
+    deadline, retry, upstream,
 };
 use url::Url;
 
@@ -129,10 +130,10 @@ impl HttpGeocoder {
         let rules = upstream::Options {
             plain_http,
             roots,
-            patience: Patience { connect: deadline, read: limits, write: limits, conclude: limits },
+            timeouts: Timeouts { connect: deadline, read: limits, write: limits, conclude: limits },
             max_body,
             retry: retry::Rules { attempts: 1, ..retry::Rules::default() },
-            reads: Room { patience: deadline, ..Room::of(at_once) },
+            reads: ConcurrencyLimit { max_wait: deadline, ..ConcurrencyLimit::of(at_once) },
             ..upstream::Options::new("geocoder", endpoint.clone())
         };
         let clock: Clock = Arc::new(Instant::now);
@@ -149,12 +150,12 @@ impl HttpGeocoder {
     ) -> impl Future<Output = Result<Filled<Option<Resolved>>, Failure>> + Send + 'static {
         let mut url = self.endpoint.clone();
         url.query_pairs_mut().extend_pairs([("format", "jsonv2"), ("limit", "1")]).extend_pairs(question);
-        let exchange = Exchange::new(Effort::Read, Method::GET, url)
+        let upstream_request = UpstreamRequest::new(CallKind::Read, Method::GET, url)
             .header(header::ACCEPT, HeaderValue::from_static("application/json"))
             .header(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         let upstream = self.upstream.clone();
         async move {
-            let received = upstream.call(exchange).await?;
+            let received = upstream.call(upstream_request).await?;
             let place = answer::read(&received.body).map_err(|why| {
                 tracing::warn!(why, "an answer of the geocoder cannot be read");
                 Unreadable::Unexpected
@@ -172,7 +173,7 @@ impl HttpGeocoder {
 
 /// Only a list of places is an answer.
 fn places(received: &Received) -> Verdict {
-    match judge::json(received) {
+    match classifier::json(received) {
         Verdict::Good if received.status != StatusCode::OK => Verdict::Faulty,
         Verdict::Good if !received.claims_json() => Verdict::Unreadable(Unreadable::NotJson),
         verdict => verdict,

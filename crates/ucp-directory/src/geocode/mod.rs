@@ -2,7 +2,8 @@
 //!
 //! A [`Chain`] asks one source after the other, the most exact one first: the directory's own locations by their street
 //! ([`Known`]), then the middles of postal codes, then those of towns ([`PostalCodes`], [`Localities`]). A source that
-//! needs the network, such as an [`HttpGeocoder`], is one more link. What none of them knows stays unknown: a search is never widened instead.
+//! needs the network, such as an [`HttpGeocoder`], is one more link. What none of them knows stays unknown: a search is
+//! never widened instead.
 //!
 //! Addresses are those of buyers. Nothing here logs or keeps one, and errors do not repeat any.
 
@@ -48,7 +49,8 @@ impl Chain {
         Self { links }
     }
 
-    /// The chain that needs no network: known streets, postal codes, towns; and before the last two whatever `exact` has
+    /// The chain that needs no network: known streets, postal codes, towns; and before the last two whatever `exact`
+    /// has
     /// to say, for instance a geocoder that is asked over the network.
     #[must_use]
     pub fn usual(known: Arc<dyn Geocoder>, exact: Option<Arc<dyn Geocoder>>, table: &Arc<Table>) -> Self {

@@ -1,4 +1,4 @@
-//! The embedded shop: its goods, and the desk at which they are sold.
+//! The embedded shop: its goods, and the sales service at which they are sold.
 
 use std::{error::Error, sync::Arc};
 
@@ -6,7 +6,7 @@ use axum::Router;
 use tokio::task::JoinSet;
 use ucp_core::{
     port::{self, Catalog as _},
-    purchase::{desk::Desk, payment::Handler},
+    purchase::{payment::Handler, sales_service::SalesService},
 };
 use ucp_net::outbound::Certificate;
 use ucp_payment::{
@@ -32,12 +32,12 @@ pub(crate) fn open_shop(data: &Data) -> Result<Shop, StoreError> {
 
 /// The shop, ready to be asked at `base`.
 pub(super) fn open(shop: &Shop, settings: &Settings, base: &str) -> Result<Opened, Box<dyn Error>> {
-    let desk = desk(shop, handlers(&settings.payments, &settings.extra_roots)?, base);
+    let sales = sales(shop, handlers(&settings.payments, &settings.extra_roots)?, base);
     Ok(Opened {
         name: shop.market().name.clone(),
-        shop: selling(shop, &desk),
-        handlers: desk.declarations(),
-        desk: Some(desk),
+        shop: selling(shop, &sales),
+        handlers: sales.declarations(),
+        sales: Some(sales),
         pages: true,
         bridge: None,
         counters: None,
@@ -46,14 +46,14 @@ pub(super) fn open(shop: &Shop, settings: &Settings, base: &str) -> Result<Opene
     })
 }
 
-/// The ports of a shop that sells at a desk.
-pub(crate) fn selling(shop: &Shop, desk: &Desk) -> port::Shop {
-    port::Shop::Facts { catalog: Arc::new(shop.clone()), sales: Arc::new(desk.clone()) }
+/// The ports of a shop that sells at a sales service.
+pub(crate) fn selling(shop: &Shop, sales: &SalesService) -> port::Shop {
+    port::Shop::Facts { catalog: Arc::new(shop.clone()), sales: Arc::new(sales.clone()) }
 }
 
 /// Where an embedded shop sells, at the pages below `base`.
-pub(crate) fn desk(shop: &Shop, handlers: Handlers, base: &str) -> Desk {
-    Desk {
+pub(crate) fn sales(shop: &Shop, handlers: Handlers, base: &str) -> SalesService {
+    SalesService {
         catalog: Arc::new(shop.clone()),
         ledger: Arc::new(shop.database().store().clone()),
         terms: shop.database().terms(),

@@ -6,7 +6,8 @@
 //! | [`shopify`] | a shop behind Shopify's Storefront GraphQL API |
 //! | [`ucp`] | a shop that speaks UCP itself |
 //!
-//! A backend is one module here and one line in [`open`]; what it can do follows from its ports. Whatever it is, there is a
+//! A backend is one module here and one line in [`open`]; what it can do follows from its ports. Whatever it is, there
+//! is a
 //! data directory: answers under idempotency keys, orders, and what platforms are told are kept there.
 
 pub(crate) mod embedded;
@@ -20,12 +21,12 @@ use tokio::task::JoinSet;
 use ucp_bridge::Bridge;
 use ucp_core::{
     port::{self, Catalog},
-    purchase::{desk::Desk, payment::Declaration, remote_cart::RemoteCart, terms::Terms},
+    purchase::{payment::Declaration, remote_cart::RemoteCart, sales_service::SalesService, terms::Terms},
 };
 use ucp_net::{
     self, Counters,
-    bulkhead::Room,
-    client::{Limits, Patience},
+    bulkhead::ConcurrencyLimit,
+    client::{Limits, Timeouts},
     rate::Rate,
 };
 use ucp_service::signing::CurrentKey;
@@ -73,7 +74,7 @@ pub(crate) struct Opened {
     /// How buyers can pay.
     pub(crate) handlers: Arc<[Declaration]>,
     /// Place of sale, where purchases are decided by the gateway.
-    pub(crate) desk: Option<Desk>,
+    pub(crate) sales: Option<SalesService>,
     /// True if buyers go on at pages of the gateway.
     pub(crate) pages: bool,
     /// The bridge to a shop that speaks UCP.
@@ -110,10 +111,11 @@ pub(crate) async fn open(
 const NO_SHOP: &str = "there is no shop to serve";
 
 impl Opened {
-    /// A shop behind another API that gives facts, and a desk at which it prices what is bought. Buyers pay on its page.
-    fn at_a_desk<S: Catalog + RemoteCart + 'static>(place: &Place<'_>, shop: S, counters: Arc<Counters>) -> Self {
+    /// A shop behind another API that gives facts, and a sales service at which it prices what is bought. Buyers pay on
+    /// its page.
+    fn of_remote_carts<S: Catalog + RemoteCart + 'static>(place: &Place<'_>, shop: S, counters: Arc<Counters>) -> Self {
         let shop = Arc::new(shop);
-        let desk = Desk {
+        let sales = SalesService {
             catalog: Arc::clone(&shop) as _,
             ledger: Arc::new(place.sqlite.clone()),
             terms: Arc::new(Terms::default()),
@@ -125,9 +127,9 @@ impl Opened {
         };
         Self {
             name: shop.market().name.clone(),
-            shop: port::Shop::Facts { catalog: shop, sales: Arc::new(desk.clone()) },
+            shop: port::Shop::Facts { catalog: shop, sales: Arc::new(sales.clone()) },
             handlers: Arc::new([]),
-            desk: Some(desk),
+            sales: Some(sales),
             pages: false,
             bridge: None,
             counters: Some(counters),
@@ -145,18 +147,18 @@ fn reached(name: &str, place: &Place<'_>) -> ucp_net::Options {
         |total: Duration, usual: Limits| Limits { answer: usual.answer.min(total), idle: usual.idle.min(total), total };
     ucp_net::Options {
         roots: place.settings.extra_roots.clone(),
-        patience: Patience {
+        timeouts: Timeouts {
             connect: upstream.connect_timeout_ms.time(),
-            read: limits(upstream.read_timeout_ms.time(), usual.patience.read),
-            write: limits(upstream.write_timeout_ms.time(), usual.patience.write),
-            conclude: limits(upstream.complete_timeout_ms.time(), usual.patience.conclude),
+            read: limits(upstream.read_timeout_ms.time(), usual.timeouts.read),
+            write: limits(upstream.write_timeout_ms.time(), usual.timeouts.write),
+            conclude: limits(upstream.complete_timeout_ms.time(), usual.timeouts.conclude),
         },
-        reads: Room::of(upstream.reads_in_flight.count()),
-        writes: Room::of(upstream.writes_in_flight.count()),
+        reads: ConcurrencyLimit::of(upstream.reads_in_flight.count()),
+        writes: ConcurrencyLimit::of(upstream.writes_in_flight.count()),
         rate: upstream.per_second.map(|rate| Rate {
             per_second: rate.positive(),
             burst: rate.positive(),
-            patience: Duration::from_millis(100),
+            max_wait: Duration::from_millis(100),
         }),
         ..usual
     }

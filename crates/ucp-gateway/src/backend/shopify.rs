@@ -1,4 +1,5 @@
-//! A shop behind Shopify's Storefront GraphQL API: its goods, and a desk that lets its cart say what they cost. Buyers pay on
+//! A shop behind Shopify's Storefront GraphQL API: its goods, and a sales service that lets its cart say what they
+//! cost. Buyers pay on
 //! the shop's own page.
 
 use std::{error::Error, sync::Arc};
@@ -35,7 +36,7 @@ pub(super) async fn open(place: &Place<'_>) -> Result<Opened, Box<dyn Error>> {
         config::Bot::Own => keys(Arc::clone(place.signing_key)),
         config::Bot::Given(_) | config::Bot::Unknown => Router::new(),
     };
-    Ok(Opened { router, ..Opened::at_a_desk(place, storefront, counters) })
+    Ok(Opened { router, ..Opened::of_remote_carts(place, storefront, counters) })
 }
 
 /// How the shop is told which bot is asking.

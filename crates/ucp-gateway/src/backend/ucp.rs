@@ -15,16 +15,16 @@ use ucp_bridge::{
     Bridge, Options, Token,
     platform::{ORDERS_PATH, beside, profile, profile_path},
     profile::Transport,
-    webhook::Notice,
+    webhook::ShopWebhook,
 };
 use ucp_core::{
     Refusal, Release,
-    order::outbox::Letter,
-    port::{Relay as _, Shop},
+    order::outbox::WebhookMessage,
+    port::{Shop, UcpUpstream as _},
 };
 use ucp_net::coalescing::Capacity;
 use ucp_rest::error;
-use ucp_service::{body, gate::Peer, signing::CurrentKey};
+use ucp_service::{body, ingress::Peer, signing::CurrentKey};
 use ucp_sqlite::{Forwarded, SqliteStore};
 use ucp_trust::{
     client::{ClientAddress, TrustedProxies},
@@ -73,7 +73,7 @@ pub(super) async fn open(place: &Place<'_>) -> Result<Opened, Box<dyn Error>> {
     let bridge = Bridge::open(options, monotonic(), chance()).await?;
     let handlers = bridge.payment_handlers();
     let quotas = place.settings.quotas();
-    let desk = Arc::new(Desk {
+    let endpoint = Arc::new(PlatformEndpoint {
         bridge: bridge.clone(),
         sqlite: place.sqlite.clone(),
         base: Url::parse(place.base)?,
@@ -91,13 +91,13 @@ pub(super) async fn open(place: &Place<'_>) -> Result<Opened, Box<dyn Error>> {
     });
     Ok(Opened {
         name: upstream.url.host_str().unwrap_or_default().to_owned(),
-        shop: Shop::Relayed(Arc::new(bridge.clone())),
+        shop: Shop::Upstream(Arc::new(bridge.clone())),
         handlers,
-        desk: None,
+        sales: None,
         pages: false,
         counters: Some(bridge.counters()),
         bridge: Some(bridge),
-        router: router(&desk),
+        router: router(&endpoint),
         tasks,
     })
 }
@@ -105,14 +105,14 @@ pub(super) async fn open(place: &Place<'_>) -> Result<Opened, Box<dyn Error>> {
 /// How the shop is called: whoever says how long a call may take means all of it.
 fn call(place: &Place<'_>) -> ucp_net::Options {
     let mut call = reached("ucp", place);
-    for limits in [&mut call.patience.read, &mut call.patience.write, &mut call.patience.conclude] {
+    for limits in [&mut call.timeouts.read, &mut call.timeouts.write, &mut call.timeouts.conclude] {
         limits.answer = limits.total;
     }
     call
 }
 
 /// What the shop finds at the gateway.
-struct Desk {
+struct PlatformEndpoint {
     bridge: Bridge,
     sqlite: SqliteStore,
     base: Url,
@@ -123,21 +123,21 @@ struct Desk {
     places: InFlight,
 }
 
-fn router(desk: &Arc<Desk>) -> Router {
+fn router(endpoint: &Arc<PlatformEndpoint>) -> Router {
     let mut router = Router::new().route(ORDERS_PATH, post(orders));
     for release in Release::ALL.iter().copied() {
-        let plain = move |State(desk): State<Arc<Desk>>| async move { desk.profile(release, None) };
-        let of_platform = move |State(desk): State<Arc<Desk>>, Path(platform): Path<String>| async move {
-            desk.profile(release, Some(&platform))
+        let plain = move |State(endpoint): State<Arc<PlatformEndpoint>>| async move { endpoint.profile(release, None) };
+        let of_platform = move |State(endpoint): State<Arc<PlatformEndpoint>>, Path(platform): Path<String>| async move {
+            endpoint.profile(release, Some(&platform))
         };
         router = router
             .route(&profile_path(release, None), get(plain))
             .route(&profile_path(release, Some("{platform}")), get(of_platform));
     }
-    router.with_state(Arc::clone(desk))
+    router.with_state(Arc::clone(endpoint))
 }
 
-impl Desk {
+impl PlatformEndpoint {
     /// The profile of the gateway as a platform; with mandates, where it is that of a platform with this name.
     fn profile(&self, release: Release, platform: Option<&str>) -> Response {
         let own = self.signing_key.published().iter().filter_map(PublicKey::to_jwk).collect();
@@ -150,7 +150,8 @@ impl Desk {
 
     /// Takes a notice about an order and queues what its platform is told. Once it is answered, it is on disk.
     ///
-    /// Anybody can send something here. What the head tells is looked at first. A signature is charged to the address that it
+    /// Anybody can send something here. What the head tells is looked at first. A signature is charged to the address
+    /// that it
     /// comes from before anything is read or verified, and the charge is given back when it proves to be the shop's.
     async fn take(&self, request: Request) -> Result<(), Refusal> {
         let (parts, body) = request.into_parts();
@@ -171,27 +172,27 @@ impl Desk {
         let line = RequestLine { method: "POST", scheme, authority: self.base.authority(), path: &path, query: None };
         let proven = self.bridge.verify(head, line, &parts.headers, &body).await?;
         charge.refund();
-        let Notice { id, owner, order, body } = self.bridge.told(proven, &body).await?;
+        let ShopWebhook { id, owner, order, body } = self.bridge.told(proven, &body).await?;
         let at = clock::timestamp();
-        let document = relay::notice(dialect(owner.release), body, &Occasion { id: &id, at });
-        let letter = Letter { release: owner.release, body: document.into_bytes() };
-        let forwarded = Forwarded { id: id.clone(), owner: owner.platform, order_id: order, letter, at };
+        let document = relay::webhook_event(dialect(owner.release), body, &Occasion { id: &id, at });
+        let webhook_message = WebhookMessage { release: owner.release, body: document.into_bytes() };
+        let forwarded = Forwarded { id: id.clone(), owner: owner.platform, order_id: order, webhook_message, at };
         let new = self.sqlite.forward(forwarded).await?;
         tracing::debug!(webhook.id = id, new, "the shop told about an order");
         Ok(())
     }
 }
 
-async fn orders(State(desk): State<Arc<Desk>>, request: Request) -> Response {
-    match desk.take(request).await {
+async fn orders(State(endpoint): State<Arc<PlatformEndpoint>>, request: Request) -> Response {
+    match endpoint.take(request).await {
         Ok(()) => {
-            let version = desk.bridge.release().date();
+            let version = endpoint.bridge.release().date();
             let json = [(header::CONTENT_TYPE, "application/json")];
             (json, serde_json::json!({ "ucp": { "version": version } }).to_string()).into_response()
         }
         Err(refusal) => {
             tracing::info!(code = %refusal.code, reason = refusal.content, "a notice about an order is not taken");
-            error::answer(desk.bridge.release(), &refusal)
+            error::answer(endpoint.bridge.release(), &refusal)
         }
     }
 }

@@ -44,20 +44,21 @@ pub(crate) fn run(command: &WebhooksCommand) -> Done {
     match command {
         WebhooksCommand::List(ListOptions { limit, json, data_dir }) => {
             let store = SqliteStore::open(data_dir)?;
-            let notices = runtime.block_on(store.notices((*limit).into())).map_err(|error| error.to_string())?;
+            let webhook_events =
+                runtime.block_on(store.webhook_events((*limit).into())).map_err(|error| error.to_string())?;
             if *json {
-                println!("{}", serde_json::to_string_pretty(&notices)?);
+                println!("{}", serde_json::to_string_pretty(&webhook_events)?);
             } else {
-                for notice in notices {
-                    let (state, problem) = (notice.state.as_str(), notice.problem.unwrap_or_default());
+                for webhook_event in webhook_events {
+                    let (state, problem) = (webhook_event.state.as_str(), webhook_event.problem.unwrap_or_default());
                     println!(
                         "{}  {}  {} (version {})  {state} after {} tries  {}  {problem}",
-                        notice.id,
-                        notice.occurred_at,
-                        notice.order_id,
-                        notice.order_version,
-                        notice.attempts,
-                        notice.owner
+                        webhook_event.id,
+                        webhook_event.occurred_at,
+                        webhook_event.order_id,
+                        webhook_event.order_version,
+                        webhook_event.attempts,
+                        webhook_event.owner
                     );
                 }
             }

@@ -49,7 +49,8 @@ pub(crate) struct Provider {
     pub(crate) deadline: Duration,
 }
 
-/// Completes what the file says about payments. Where it says nothing there is a sandbox in development, and otherwise no
+/// Completes what the file says about payments. Where it says nothing there is a sandbox in development, and otherwise
+/// no
 /// way to pay but on the shop's own pages.
 pub(super) fn resolve(
     said: &mut Vec<sections::Payment>,

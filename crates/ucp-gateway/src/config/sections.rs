@@ -1,8 +1,11 @@
-//! The sections of the configuration file. A key is a field here; its documentation is that of the example file and of the
+//! The sections of the configuration file. A key is a field here; its documentation is that of the example file and of
+//! the
 //! JSON Schema, for operators to read.
 //!
-//! The same structs hold what flags and defaults add to the file, and are what is shown of the settings. A key whose default
-//! depends on others is an `Option`. A key that leads to a secret is not serialised; a [`Remark`] beside it says what there
+//! The same structs hold what flags and defaults add to the file, and are what is shown of the settings. A key whose
+//! default
+//! depends on others is an `Option`. A key that leads to a secret is not serialised; a [`Remark`] beside it says what
+//! there
 //! is.
 //!
 //! | `#[schemars(..)]` | says |
@@ -30,7 +33,8 @@ use super::{
 /// What is said about a secret, or about what a file holds, in its place.
 pub(super) type Remark = Option<String>;
 
-/// The version of the Storefront API that is asked where nothing else is said. The documents are checked against its schema.
+/// The version of the Storefront API that is asked where nothing else is said. The documents are checked against its
+/// schema.
 pub(super) const API_VERSION: &str = "2026-04";
 
 /// All sections.
@@ -51,16 +55,19 @@ pub(crate) struct Sections {
     pub(crate) profiles: Profiles,
     /// A platform that you know. Its calls never wait for a fetch. Repeat the section for each.
     pub(crate) platform: Vec<Platform>,
-    /// How much one caller may send: a rate, or "none". These are the defaults; under the policy `development` it is "none".
+    /// How much one caller may send: a rate, or "none". These are the defaults; under the policy `development` it is
+    /// "none".
     pub(crate) limits: Limits,
     /// What becomes of signatures.
     pub(crate) signatures: Signatures,
-    /// How buyers can pay. Repeat the section for each way. Where there is none, a gateway that only this machine can reach
+    /// How buyers can pay. Repeat the section for each way. Where there is none, a gateway that only this machine can
+    /// reach
     /// has a sandbox, and every other one sends buyers to the shop's own page to pay.
     pub(crate) payment: Vec<Payment>,
     /// A directory of merchants, beside the shop: `ucp-gateway import --merchants FILE` fills it.
     pub(crate) merchants: Merchants,
-    /// Where the addresses are that buyers name. Locations of the directory are known by their streets without any of this.
+    /// Where the addresses are that buyers name. Locations of the directory are known by their streets without any of
+    /// this.
     pub(crate) geocoder: Geocoder,
 }
 
@@ -69,7 +76,8 @@ pub(crate) struct Sections {
 pub(crate) struct Server {
     /// The address to listen on. (`--listen`, `UCP_GATEWAY_LISTEN`)
     pub(crate) listen: Listen,
-    /// Where the operator's own calls are taken: orders that move, and webhooks. Off by default. Every call shows a token;
+    /// Where the operator's own calls are taken: orders that move, and webhooks. Off by default. Every call shows a
+    /// token;
     /// from other machines, put TLS in front.
     #[schemars(example = "127.0.0.1:8081", extend("x-without" = "none"))]
     pub(crate) admin_listen: Option<SocketAddr>,
@@ -92,7 +100,8 @@ pub(crate) struct Server {
     pub(crate) storefront: Option<WebUrl>,
     /// How many connections are served at once; others wait. (`--max-connections`, `UCP_GATEWAY_MAX_CONNECTIONS`)
     pub(crate) max_connections: Number<1, 1_000_000, 1_024>,
-    /// How many requests run at once; others are turned away with 503. Under the policy `development` there is no limit by
+    /// How many requests run at once; others are turned away with 503. Under the policy `development` there is no limit
+    /// by
     /// default.
     #[schemars(extend("x-without" = "no limit"))]
     pub(crate) max_in_flight: Option<Number<1, 1_000_000, 512>>,
@@ -126,7 +135,8 @@ impl Default for Data {
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub(crate) struct Upstream {
-    /// "embedded" (nothing else in this section means anything then), "shopify" (Shopify's Storefront GraphQL API, or one
+    /// "embedded" (nothing else in this section means anything then), "shopify" (Shopify's Storefront GraphQL API, or
+    /// one
     /// that is compatible) or "ucp" (a shop that speaks UCP itself). (`--backend`, `UCP_GATEWAY_BACKEND`)
     pub(crate) backend: BackendKind,
     /// Where it is: https, or http on this machine. (`--upstream-url`, `UCP_GATEWAY_UPSTREAM_URL`)
@@ -149,8 +159,10 @@ pub(crate) struct Upstream {
     /// With "shopify": the version of the API, a year and a month; by default the one that the gateway was made for.
     #[schemars(example = API_VERSION, regex(pattern = r"^(unstable|\d{4}-\d{2})$"), extend("x-only" = "shopify"))]
     pub(super) api_version: Option<String>,
-    /// With "shopify": the signature with which the merchant lets the gateway in as a bot, from the shop's admin (Online
-    /// Store > Preferences > Crawler access). A file with the header fields Signature-Agent, Signature-Input and Signature, a
+    /// With "shopify": the signature with which the merchant lets the gateway in as a bot, from the shop's admin
+    /// (Online
+    /// Store > Preferences > Crawler access). A file with the header fields Signature-Agent, Signature-Input and
+    /// Signature, a
     /// line each. (`--upstream-signature-file`, `UCP_GATEWAY_UPSTREAM_SIGNATURE_FILE`)
     #[serde(skip_serializing)]
     #[schemars(example = "/run/secrets/shop-signature", extend("x-only" = "shopify"))]
@@ -169,7 +181,8 @@ pub(crate) struct Upstream {
         extend("x-only" = "ucp", "x-without" = "the newest that both sides speak", "enum" = Release::ALL.iter().map(|release| release.date()).collect::<Vec<_>>())
     )]
     pub(super) release: Option<String>,
-    /// With "ucp": how many different identifiers one lookup may name there. Larger ones are split. By default what is usual.
+    /// With "ucp": how many different identifiers one lookup may name there. Larger ones are split. By default what is
+    /// usual.
     #[schemars(example = 10, extend("x-only" = "ucp", "x-without" = "what is usual for such an API"))]
     pub(crate) max_lookup_ids: Option<Number<1, 250>>,
     /// How long connecting may take, in milliseconds.
@@ -202,18 +215,22 @@ impl Upstream {
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub(crate) struct Callers {
     /// What becomes of a caller whose profile cannot be fetched: "require" refuses it, "lenient" serves it the catalog,
-    /// "development" serves it everything. The default is "development" when only this machine can reach the gateway: it
-    /// listens on loopback and has no other public address. Otherwise it is "require". (`--policy`, `UCP_GATEWAY_POLICY`)
+    /// "development" serves it everything. The default is "development" when only this machine can reach the gateway:
+    /// it
+    /// listens on loopback and has no other public address. Otherwise it is "require". (`--policy`,
+    /// `UCP_GATEWAY_POLICY`)
     #[schemars(example = Policy::Require)]
     pub(super) policy: Option<Policy>,
-    /// What callers may use that are nobody in particular, outside development: "browsing" (the catalog) or "everything".
+    /// What callers may use that are nobody in particular, outside development: "browsing" (the catalog) or
+    /// "everything".
     pub(crate) anonymous: Anonymous,
 }
 
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub(crate) struct Profiles {
-    /// For development: whether profiles may lie on this machine, also over plain http. Needs loopback addresses to listen on
+    /// For development: whether profiles may lie on this machine, also over plain http. Needs loopback addresses to
+    /// listen on
     /// and as public address.
     pub(super) loopback: bool,
     /// How long looking up and connecting to the host of a profile may take, in milliseconds.
@@ -240,7 +257,8 @@ pub(crate) struct Platform {
     /// Its profile, from a file; without it, the profile is fetched when the gateway starts and kept fresh.
     #[schemars(example = "example-agent.json", extend("x-without" = "the profile is fetched"))]
     pub(super) profile_file: Option<FilePath>,
-    /// The SHA-256 of its API key, as `ucp-gateway keys api` prints it. Of a key made elsewhere: printf %s "$KEY" | sha256sum
+    /// The SHA-256 of its API key, as `ucp-gateway keys api` prints it. Of a key made elsewhere: printf %s "$KEY" |
+    /// sha256sum
     #[serde(skip_serializing)]
     #[schemars(example = "sha256:0000000000000000000000000000000000000000000000000000000000000000")]
     pub(super) api_key_hash: Option<String>,
@@ -363,14 +381,16 @@ fn signing_key_id() -> String {
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub(crate) struct Merchants {
-    /// Whether to offer the draft *Merchant* capability, which is part of no release of UCP. By default only under the policy
+    /// Whether to offer the draft *Merchant* capability, which is part of no release of UCP. By default only under the
+    /// policy
     /// `development`, so that it can be tried out with the invented merchants of the sample.
     #[schemars(example = true)]
     pub(super) enabled: Option<bool>,
     /// Whether to offer Location Search and Location Lookup, which are part of release 2026-08-25. The same default.
     #[schemars(example = true)]
     pub(super) locations: Option<bool>,
-    /// What the capability of the draft is called. Names below `dev.ucp.` are reserved to the governing body of UCP: take
+    /// What the capability of the draft is called. Names below `dev.ucp.` are reserved to the governing body of UCP:
+    /// take
     /// names of your own domain, and say where the specification and the schema are.
     pub(super) capability: String,
     /// What the service of the draft is called. The same holds.
@@ -409,13 +429,15 @@ impl Default for Merchants {
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub(crate) struct Geocoder {
-    /// A file of postal codes and towns in the tab-separated format of geonames.org; by default only the places of the sample
+    /// A file of postal codes and towns in the tab-separated format of geonames.org; by default only the places of the
+    /// sample
     /// are known.
     #[schemars(example = "/usr/share/places/allCountries.txt", extend("x-without" = "the places of the sample"))]
     pub(super) places: Option<FilePath>,
     #[serde(rename = "names of places", skip_deserializing)]
     pub(super) names: Remark,
-    /// The search interface of a Nominatim service. It is told the streets, towns and postal codes that buyers are at, over
+    /// The search interface of a Nominatim service. It is told the streets, towns and postal codes that buyers are at,
+    /// over
     /// TLS; by default nobody is asked.
     #[serde(serialize_with = "host")]
     #[schemars(

@@ -591,12 +591,12 @@ fn editors_judge_a_file_as_the_gateway_does() {
     assert!(tables.len() > 15, "{}", tables.len());
     assert!(!schema.to_string().contains("null"), "TOML has no null");
     let validator = jsonschema::draft202012::options().should_validate_formats(true).build(&schema).expect("a schema");
-    let judge = |text: &str| {
+    let classifier = |text: &str| {
         let file: toml::Table = text.parse().expect("TOML");
         validator.is_valid(&serde_json::to_value(file).expect("JSON"))
     };
     for good in [EXAMPLE, &uncommented(), ""] {
-        assert!(judge(good), "{good}");
+        assert!(classifier(good), "{good}");
     }
     for wrong in [
         "[server]\nlisen = \"127.0.0.1:1\"",
@@ -611,7 +611,7 @@ fn editors_judge_a_file_as_the_gateway_does() {
         "[[payment]]\nkind = \"cash\"\nid = \"a\"",
         "server = 5",
     ] {
-        assert!(!judge(wrong) && resolve(wrong, &[]).is_err(), "{wrong}");
+        assert!(!classifier(wrong) && resolve(wrong, &[]).is_err(), "{wrong}");
     }
 }
 

@@ -68,7 +68,8 @@ impl Budget {
         true
     }
 
-    /// The slice of this instant, after forgetting what is older than the window. Time that runs backwards stands still.
+    /// The slice of this instant, after forgetting what is older than the window. Time that runs backwards stands
+    /// still.
     fn slice(&mut self, now: Instant) -> &mut Slice {
         let length = (self.allowance.window / SLICES).as_nanos().max(1);
         let number = now.saturating_duration_since(self.origin).as_nanos() / length;

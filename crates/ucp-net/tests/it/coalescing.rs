@@ -128,7 +128,8 @@ async fn they_are_one_on_many_threads_too() {
 async fn who_misses_the_end_of_a_call_by_a_hair_does_not_repeat_it() {
     let flag = || Arc::new(AtomicBool::new(false));
     let (armed, between, ended) = (flag(), flag(), flag());
-    // Between looking for what is kept and asking who is under way, a caller looks at the clock. There the other one ends.
+    // Between looking for what is kept and asking who is under way, a caller looks at the clock. There the other one
+    // ends.
     let clock: Clock = {
         let (armed, between, ended) = (Arc::clone(&armed), Arc::clone(&between), Arc::clone(&ended));
         Arc::new(move || {

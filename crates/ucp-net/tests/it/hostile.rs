@@ -5,9 +5,9 @@ use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 use http::{HeaderName, HeaderValue, Method, header};
 use tokio::time::{Instant, sleep};
 use ucp_net::{
-    Effort, Exchange, Failure, Options, Reach, Received, Unreadable, Upstream,
+    CallKind, Failure, Options, Reach, Received, Unreadable, Upstream, UpstreamRequest,
     breaker::Circuit,
-    judge::json,
+    classifier::json,
     outbound::{Certificate, SetupError},
 };
 use ucp_testkit::{
@@ -32,16 +32,16 @@ fn upstream(options: &Options) -> Upstream {
     Upstream::new(options, json, clock(), shortest()).expect("an upstream")
 }
 
-async fn call(upstream: &Upstream, options: &Options, effort: Effort) -> Result<Received, Failure> {
-    let exchange = Exchange::new(effort, Method::POST, options.address.clone()).json("{}");
-    upstream.call(exchange).await
+async fn call(upstream: &Upstream, options: &Options, call_kind: CallKind) -> Result<Received, Failure> {
+    let upstream_request = UpstreamRequest::new(call_kind, Method::POST, options.address.clone()).json("{}");
+    upstream.call(upstream_request).await
 }
 
 /// What a write ends with, which is sent once, and how many bytes of a body were read.
 async fn once(address: SocketAddr) -> (Failure, u64) {
     let options = options(address);
     let upstream = upstream(&options);
-    let failure = call(&upstream, &options, Effort::Write).await.expect_err("no answer");
+    let failure = call(&upstream, &options, CallKind::Write).await.expect_err("no answer");
     let counts = upstream.counters().snapshot();
     assert_eq!((counts.sent, counts.retries), (1, 0));
     (failure, counts.received_bytes)
@@ -64,7 +64,7 @@ async fn a_server_that_behaves_is_understood() {
     let options = options(host.address());
     let upstream = upstream(&options);
     for _ in 0..3 {
-        let received = call(&upstream, &options, Effort::Read).await.expect("an answer");
+        let received = call(&upstream, &options, CallKind::Read).await.expect("an answer");
         assert_eq!((received.status.as_u16(), &received.body[..]), (200, &b"{\"ok\":true}"[..]));
         assert_eq!(received.header(&HeaderName::from_static("x-shop")), Some("1"));
     }
@@ -106,12 +106,12 @@ async fn answers_that_break_off_are_no_answers() {
 
 #[tokio::test(start_paused = true)]
 async fn a_read_is_sent_again_after_a_reset_and_a_write_is_not() {
-    for (effort, expected) in [(Effort::Read, 3), (Effort::Write, 1), (Effort::Conclude, 1)] {
+    for (call_kind, expected) in [(CallKind::Read, 3), (CallKind::Write, 1), (CallKind::Conclude, 1)] {
         let host = Host::answering("").await;
         let options = options(host.address());
-        let failure = call(&upstream(&options), &options, effort).await.expect_err("no answer");
+        let failure = call(&upstream(&options), &options, call_kind).await.expect_err("no answer");
         assert!(matches!(failure, Failure::Broken { .. }), "{failure:?}");
-        assert_eq!((host.asked(), host.connections()), (expected, expected), "{effort:?}");
+        assert_eq!((host.asked(), host.connections()), (expected, expected), "{call_kind:?}");
     }
 }
 
@@ -148,7 +148,7 @@ async fn a_body_of_exactly_the_limit_is_read() {
     let body = format!("\"{}\"", "x".repeat(LIMIT - 2));
     let host = Host::answering(answer(200, &[], &body)).await;
     let options = options(host.address());
-    let received = call(&upstream(&options), &options, Effort::Read).await.expect("an answer");
+    let received = call(&upstream(&options), &options, CallKind::Read).await.expect("an answer");
     assert_eq!(received.body.len(), LIMIT);
     let host = Host::answering(answer(200, &[], format!("{body} "))).await;
     assert!(matches!(once(host.address()).await.0, Failure::TooLarge { .. }));
@@ -187,7 +187,7 @@ async fn compressed_answers_are_refused_unread() {
     })
     .await;
     let options = options(host.address());
-    call(&upstream(&options), &options, Effort::Read).await.expect("an answer");
+    call(&upstream(&options), &options, CallKind::Read).await.expect("an answer");
 }
 
 /// Sends `text` at one byte every `pace`, without end.
@@ -203,18 +203,18 @@ async fn drip(mut peer: Peer, head: &'static str, pace: Duration) -> io::Result<
 #[tokio::test(start_paused = true)]
 async fn one_byte_a_second_comes_to_an_end() {
     let (head, body) = ("HTTP/1.1 200 OK\r\nx-slow: ", "HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n");
-    for (what, start, pace, effort, spent, read) in [
+    for (what, start, pace, call_kind, spent, read) in [
         // Often enough not to be idle: the limit for everything ends it.
-        ("a byte every 0.7 s", body, 700, Effort::Read, 3_000, 4),
-        ("a byte every 0.7 s", body, 700, Effort::Write, 10_000, 14),
-        ("a byte a second", body, 1_001, Effort::Read, 1_000, 0),
-        ("a byte a second", body, 1_001, Effort::Write, 10_000, 9),
-        ("a head that does not end", head, 700, Effort::Write, 8_000, 0),
+        ("a byte every 0.7 s", body, 700, CallKind::Read, 3_000, 4),
+        ("a byte every 0.7 s", body, 700, CallKind::Write, 10_000, 14),
+        ("a byte a second", body, 1_001, CallKind::Read, 1_000, 0),
+        ("a byte a second", body, 1_001, CallKind::Write, 10_000, 9),
+        ("a head that does not end", head, 700, CallKind::Write, 8_000, 0),
     ] {
         let host = Host::start(move |peer| drip(peer, start, Duration::from_millis(pace))).await;
         let options = options(host.address());
         let (upstream, began) = (upstream(&options), Instant::now());
-        let failure = call(&upstream, &options, effort).await.expect_err("no answer");
+        let failure = call(&upstream, &options, call_kind).await.expect_err("no answer");
         let expected = if read == 0 && start == head {
             matches!(failure, Failure::Timeout { sent: true })
         } else {
@@ -222,8 +222,8 @@ async fn one_byte_a_second_comes_to_an_end() {
         };
         assert!(expected, "{what}: {failure:?}");
         // Time stands still while anything is done.
-        assert_eq!(began.elapsed().as_millis() / 10, spent / 10, "{what}, {effort:?}");
-        assert_eq!((upstream.counters().snapshot().received_bytes, host.asked()), (read, 1), "{what}, {effort:?}");
+        assert_eq!(began.elapsed().as_millis() / 10, spent / 10, "{what}, {call_kind:?}");
+        assert_eq!((upstream.counters().snapshot().received_bytes, host.asked()), (read, 1), "{what}, {call_kind:?}");
     }
 }
 
@@ -232,10 +232,10 @@ async fn silence_comes_to_an_end_and_counts_against_the_upstream() {
     let host = Host::start(async |mut peer| peer.hangs_up().await).await;
     let options = options(host.address());
     let (upstream, began) = (upstream(&options), Instant::now());
-    let failure = call(&upstream, &options, Effort::Write).await.expect_err("no answer");
+    let failure = call(&upstream, &options, CallKind::Write).await.expect_err("no answer");
     assert!(matches!(failure, Failure::Timeout { sent: true }), "{failure:?}");
     assert_eq!(began.elapsed().as_millis() / 10, 800);
-    let reads = wait::all((0..20).map(|_| call(&upstream, &options, Effort::Read))).await;
+    let reads = wait::all((0..20).map(|_| call(&upstream, &options, CallKind::Read))).await;
     assert!(reads.iter().all(|answer| matches!(answer, Err(Failure::Timeout { sent: true }))));
     assert!(matches!(upstream.circuit(), Circuit::Open(_)));
     assert!(host.connections() >= 21);
@@ -247,7 +247,7 @@ async fn connections_that_were_closed_meanwhile_are_not_used() {
     let options = options(host.address());
     let upstream = upstream(&options);
     for _ in 0..5 {
-        call(&upstream, &options, Effort::Write).await.expect("an answer");
+        call(&upstream, &options, CallKind::Write).await.expect("an answer");
         sleep(Duration::from_secs(1)).await;
     }
     assert_eq!((host.connections(), host.asked()), (5, 5));
@@ -276,10 +276,10 @@ async fn nobody_follows_a_redirect_and_credentials_stay() {
             let bytes = format!("HTTP/1.1 {status} Moved\r\nlocation: {target}\r\ncontent-length: 2\r\n\r\n{{}}");
             let host = Host::answering(bytes).await;
             let options = options(host.address());
-            let exchange = Exchange::new(Effort::Read, Method::POST, options.address.clone())
+            let upstream_request = UpstreamRequest::new(CallKind::Read, Method::POST, options.address.clone())
                 .secret(header::AUTHORIZATION, HeaderValue::from_static("Bearer hush"))
                 .json("{}");
-            let failure = upstream(&options).call(exchange).await.expect_err("no answer");
+            let failure = upstream(&options).call(upstream_request).await.expect_err("no answer");
             assert!(matches!(failure, Failure::Redirect(found) if found == status), "{failure:?}");
             assert_eq!(host.asked(), 1, "{status} to {target}");
         }
@@ -299,7 +299,8 @@ async fn a_request_for_another_origin_is_not_sent() {
         "http://shop.example/".to_owned(),
         "data:text/plain,{}".to_owned(),
     ] {
-        let failure = upstream.call(Exchange::new(Effort::Read, Method::GET, url(&target))).await.expect_err("unsent");
+        let failure =
+            upstream.call(UpstreamRequest::new(CallKind::Read, Method::GET, url(&target))).await.expect_err("unsent");
         assert!(matches!(failure, Failure::Unsendable(_)) && failure.never_sent(), "{target}: {failure:?}");
     }
     assert_eq!((host.connections(), elsewhere.connections()), (0, 0));
@@ -329,7 +330,7 @@ async fn who_goes_away_hangs_up() {
     .await;
     let options = options(host.address());
     let upstream = upstream(&options);
-    let going = tokio::time::timeout(Duration::from_millis(100), call(&upstream, &options, Effort::Read)).await;
+    let going = tokio::time::timeout(Duration::from_millis(100), call(&upstream, &options, CallKind::Read)).await;
     assert!(going.is_err());
     within("the connection to be hung up", PATIENCE, heard).await.expect("it hung up");
     assert_eq!(upstream.circuit(), Circuit::Closed);
@@ -355,15 +356,15 @@ fn over_tls(address: SocketAddr, roots: Vec<Certificate>) -> Options {
 async fn only_trusted_certificates_are_spoken_to() {
     let patient = |options: Options| {
         let mut options = options;
-        options.patience.connect = Duration::from_secs(20);
-        options.patience.write.answer = Duration::from_secs(30);
-        options.patience.write.total = Duration::from_secs(30);
+        options.timeouts.connect = Duration::from_secs(20);
+        options.timeouts.write.answer = Duration::from_secs(30);
+        options.timeouts.write.total = Duration::from_secs(30);
         options
     };
     let (host, certificate) = encrypted("127.0.0.1").await;
     let address = host.address();
     let trusting = patient(over_tls(address, vec![certificate.clone()]));
-    call(&upstream(&trusting), &trusting, Effort::Write).await.expect("an answer");
+    call(&upstream(&trusting), &trusting, CallKind::Write).await.expect("an answer");
     assert_eq!(host.asked(), 1);
 
     let (other_name, other) = encrypted("shop.example").await;
@@ -375,7 +376,7 @@ async fn only_trusted_certificates_are_spoken_to() {
         ("it speaks no TLS", over_tls(nonsense.address(), Vec::new())),
     ] {
         let options = patient(options);
-        let failure = call(&upstream(&options), &options, Effort::Write).await.expect_err("no trust");
+        let failure = call(&upstream(&options), &options, CallKind::Write).await.expect_err("no trust");
         assert!(matches!(failure, Failure::Tls) && failure.never_sent(), "{what}: {failure:?}");
     }
     assert_eq!((host.asked(), other_name.asked()), (1, 0), "nothing was sent");
@@ -386,7 +387,7 @@ async fn a_handshake_that_does_not_end_is_given_up() {
     let host = Host::start(async |mut peer| peer.hangs_up().await).await;
     let options = over_tls(host.address(), Vec::new());
     let (upstream, began) = (upstream(&options), Instant::now());
-    let failure = call(&upstream, &options, Effort::Write).await.expect_err("no connection");
+    let failure = call(&upstream, &options, CallKind::Write).await.expect_err("no connection");
     assert!(matches!(failure, Failure::Connect) && failure.never_sent(), "{failure:?}");
     assert_eq!((began.elapsed().as_millis() / 10, host.connections()), (50, 1));
 }

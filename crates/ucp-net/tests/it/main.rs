@@ -24,7 +24,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use tokio::time::Instant;
 use tower::{Service, service_fn};
-use ucp_net::{Clock, Effort, Exchange, Failure, Options, Random, Received};
+use ucp_net::{CallKind, Clock, Failure, Options, Random, Received, UpstreamRequest};
 use url::Url;
 
 /// The address of the upstream that is made up.
@@ -38,8 +38,8 @@ fn options() -> Options {
     Options::new("shop", url(ADDRESS))
 }
 
-fn exchange(effort: Effort) -> Exchange {
-    Exchange::new(effort, Method::POST, url(ADDRESS)).json("{}")
+fn upstream_request(call_kind: CallKind) -> UpstreamRequest {
+    UpstreamRequest::new(call_kind, Method::POST, url(ADDRESS)).json("{}")
 }
 
 fn clock() -> Clock {
@@ -68,14 +68,14 @@ fn received(status: u16, headers: &[(&'static str, &str)], body: &'static str) -
 
 /// The requests that reached a transport, and when.
 #[derive(Clone, Default)]
-struct Seen(Arc<Mutex<Vec<(Instant, Exchange)>>>);
+struct Seen(Arc<Mutex<Vec<(Instant, UpstreamRequest)>>>);
 
 impl Seen {
     fn count(&self) -> usize {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
-    fn last(&self) -> Exchange {
+    fn last(&self) -> UpstreamRequest {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).last().expect("a request").1.clone()
     }
 
@@ -88,15 +88,15 @@ impl Seen {
 fn transport<F, R>(
     seen: &Seen,
     answer: F,
-) -> impl Service<Exchange, Response = Received, Error = Failure, Future: Send> + Clone + Send + Sync + 'static
+) -> impl Service<UpstreamRequest, Response = Received, Error = Failure, Future: Send> + Clone + Send + Sync + 'static
 where
     F: Fn(usize) -> R + Clone + Send + Sync + 'static,
     R: Future<Output = Result<Received, Failure>> + Send + 'static,
 {
     let seen = seen.clone();
-    service_fn(move |exchange: Exchange| {
+    service_fn(move |upstream_request: UpstreamRequest| {
         let mut all = seen.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.push((Instant::now(), exchange));
+        all.push((Instant::now(), upstream_request));
         answer(all.len() - 1)
     })
 }

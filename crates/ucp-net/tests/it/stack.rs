@@ -17,16 +17,16 @@ use tokio::{
 use tower::service_fn;
 use ucp_core::{Code, Refusal, port::PortError};
 use ucp_net::{
-    Effort, Exchange, Failure, Options, Reach, Received, Snapshot, Unreadable, Upstream, Verdict,
+    CallKind, Failure, Options, Reach, Received, Snapshot, Unreadable, Upstream, UpstreamRequest, Verdict,
     breaker::{self, Circuit},
-    bulkhead::Room,
+    bulkhead::ConcurrencyLimit,
+    classifier::{self, json},
     deadline,
-    judge::{self, json},
     rate::Rate,
 };
 use ucp_testkit::wait;
 
-use super::{Seen, any_length, clock, exchange, options, received, shortest, transport};
+use super::{Seen, any_length, clock, options, received, shortest, transport, upstream_request};
 
 const OK: (u16, &[(&str, &str)], &str) = (200, &[], "{}");
 
@@ -84,12 +84,12 @@ async fn only_reads_that_may_succeed_are_sent_again() {
         ("a redirect", Err(Failure::Redirect(302)), 1),
     ];
     for (name, result, attempts) in cases {
-        for (effort, expected) in [(Effort::Read, attempts), (Effort::Write, 1), (Effort::Conclude, 1)] {
+        for (call_kind, expected) in [(CallKind::Read, attempts), (CallKind::Write, 1), (CallKind::Conclude, 1)] {
             let (seen, result) = (Seen::default(), result.clone());
             let upstream = always(&options(), &seen, move || result.clone());
-            let answered = upstream.call(exchange(effort)).await;
+            let answered = upstream.call(upstream_request(call_kind)).await;
             assert_eq!(answered.is_ok(), name.starts_with("an answer"), "{name}: {answered:?}");
-            assert_eq!(seen.count(), expected, "{name}, {effort:?}");
+            assert_eq!(seen.count(), expected, "{name}, {call_kind:?}");
             let counts = upstream.counters().snapshot();
             assert_eq!(
                 (counts.calls, counts.sent, counts.retries),
@@ -107,7 +107,7 @@ async fn a_read_that_succeeds_the_second_time_succeeds() {
         std::future::ready(if number == 0 { Err(Failure::Connect) } else { Ok(received(OK.0, OK.1, OK.2)) })
     });
     let upstream = Upstream::over(&options(), json, clock(), any_length(), answers);
-    assert_eq!(upstream.call(exchange(Effort::Read)).await.expect("an answer").body, "{}");
+    assert_eq!(upstream.call(upstream_request(CallKind::Read)).await.expect("an answer").body, "{}");
     assert_eq!(seen.count(), 2);
 }
 
@@ -117,7 +117,7 @@ async fn pauses_are_kept_and_what_the_upstream_asks_for_is_the_least() {
         let seen = Seen::default();
         let headers: Vec<_> = asked.map(|seconds| ("retry-after", seconds)).into_iter().collect();
         let upstream = always(&options(), &seen, move || Ok(received(503, &headers, "")));
-        upstream.call(exchange(Effort::Read)).await.expect_err("no answer");
+        upstream.call(upstream_request(CallKind::Read)).await.expect_err("no answer");
         seen.instants().windows(2).map(|pair| (pair[1] - pair[0]).as_millis()).collect::<Vec<_>>()
     };
     assert_eq!(pauses(None).await, [50, 50]);
@@ -131,7 +131,7 @@ async fn an_outage_is_not_multiplied() {
     let seen = Seen::default();
     let upstream = always(&Options { breaker: LENIENT, ..options() }, &seen, || Err(Failure::Broken { sent: true }));
     for _ in 0..200 {
-        upstream.call(exchange(Effort::Read)).await.expect_err("no answer");
+        upstream.call(upstream_request(CallKind::Read)).await.expect_err("no answer");
     }
     // 200 calls within ten seconds, a tenth of that, and the floor.
     assert_eq!(seen.count(), 230);
@@ -144,28 +144,30 @@ async fn every_call_ends_by_its_deadline() {
     let seen = Seen::default();
     let hang = transport(&seen, |_| std::future::pending());
     let upstream = Upstream::over(&options(), json, clock(), shortest(), hang);
-    let spent = async |effort, own: Option<u64>, outer: Option<u64>| {
+    let spent = async |call_kind, own: Option<u64>, outer: Option<u64>| {
         let start = Instant::now();
-        let mut exchange = exchange(effort);
+        let mut upstream_request = upstream_request(call_kind);
         if let Some(own) = own {
-            exchange = exchange.by(start + Duration::from_millis(own));
+            upstream_request = upstream_request.by(start + Duration::from_millis(own));
         }
         let result = match outer {
-            Some(outer) => deadline::within(start + Duration::from_millis(outer), upstream.call(exchange)).await,
-            None => upstream.call(exchange).await,
+            Some(outer) => {
+                deadline::within(start + Duration::from_millis(outer), upstream.call(upstream_request)).await
+            }
+            None => upstream.call(upstream_request).await,
         };
         assert!(matches!(result, Err(Failure::Expired { .. })), "{result:?}");
         let spent = start.elapsed().as_millis();
         assert_eq!(seen.last().deadline, Some(Instant::now()), "it is passed down");
         spent
     };
-    assert_eq!(spent(Effort::Read, None, None).await, 3_000);
-    assert_eq!(spent(Effort::Write, None, None).await, 10_000);
-    assert_eq!(spent(Effort::Conclude, None, None).await, 25_000);
-    assert_eq!(spent(Effort::Read, Some(700), None).await, 700);
-    assert_eq!(spent(Effort::Read, Some(9_000), None).await, 3_000);
-    assert_eq!(spent(Effort::Read, Some(700), Some(300)).await, 300);
-    assert_eq!(spent(Effort::Read, Some(300), Some(700)).await, 300);
+    assert_eq!(spent(CallKind::Read, None, None).await, 3_000);
+    assert_eq!(spent(CallKind::Write, None, None).await, 10_000);
+    assert_eq!(spent(CallKind::Conclude, None, None).await, 25_000);
+    assert_eq!(spent(CallKind::Read, Some(700), None).await, 700);
+    assert_eq!(spent(CallKind::Read, Some(9_000), None).await, 3_000);
+    assert_eq!(spent(CallKind::Read, Some(700), Some(300)).await, 300);
+    assert_eq!(spent(CallKind::Read, Some(300), Some(700)).await, 300);
     // Giving up because somebody was in a hurry says nothing about the upstream.
     assert_eq!(upstream.circuit(), Circuit::Closed);
 }
@@ -186,7 +188,7 @@ async fn deadlines_only_come_closer() {
 async fn a_call_whose_time_is_up_is_not_sent() {
     let seen = Seen::default();
     let upstream = always(&options(), &seen, || Ok(received(OK.0, OK.1, OK.2)));
-    let failure = upstream.call(exchange(Effort::Write).by(Instant::now())).await.expect_err("too late");
+    let failure = upstream.call(upstream_request(CallKind::Write).by(Instant::now())).await.expect_err("too late");
     assert!(matches!(failure, Failure::Expired { sent: false }) && failure.never_sent());
     assert_eq!(seen.count(), 0);
 }
@@ -207,19 +209,19 @@ async fn an_upstream_that_fails_is_left_alone_and_tried_by_one() {
     });
     let upstream = Upstream::over(&options(), json, clock(), shortest(), answers);
     for _ in 0..20 {
-        upstream.call(exchange(Effort::Write)).await.expect_err("broken");
+        upstream.call(upstream_request(CallKind::Write)).await.expect_err("broken");
     }
-    let failure = upstream.call(exchange(Effort::Read)).await.expect_err("left alone");
+    let failure = upstream.call(upstream_request(CallKind::Read)).await.expect_err("left alone");
     assert!(matches!(failure, Failure::Open { wait } if wait == Duration::from_secs(5)), "{failure:?}");
     assert_eq!(Refusal::from(PortError::from(failure)).retry_after, Some(5));
     assert_eq!(seen.count(), 20);
 
     sleep(Duration::from_secs(5)).await;
     // The first probe is given up by its caller, the second counts; nobody else gets through meanwhile.
-    let given_up = timeout(Duration::from_millis(10), upstream.call(exchange(Effort::Read))).await;
+    let given_up = timeout(Duration::from_millis(10), upstream.call(upstream_request(CallKind::Read))).await;
     assert!(given_up.is_err());
     assert_eq!((seen.count(), upstream.circuit()), (21, Circuit::Probing));
-    let calls = wait::all((0..10).map(|_| upstream.call(exchange(Effort::Read))));
+    let calls = wait::all((0..10).map(|_| upstream.call(upstream_request(CallKind::Read))));
     let (answers, ()) = wait::both(calls, async {
         sleep(Duration::from_millis(10)).await;
         assert_eq!(seen.count(), 22);
@@ -237,12 +239,12 @@ async fn an_upstream_that_rejects_the_gateway_is_left_alone_at_once() {
     for (status, shut) in [(430, 600), (401, 60), (423, 60)] {
         let seen = Seen::default();
         let upstream = always(&options(), &seen, move || Ok(received(status, &[], "")));
-        let failure = upstream.call(exchange(Effort::Read)).await.expect_err("rejected");
+        let failure = upstream.call(upstream_request(CallKind::Read)).await.expect_err("rejected");
         assert_eq!(Refusal::from(PortError::from(&failure)).retry_after, Some(shut), "{status}");
         assert!(
             matches!(upstream.circuit(), Circuit::Open(until) if until == Instant::now() + Duration::from_secs(shut.into()))
         );
-        upstream.call(exchange(Effort::Read)).await.expect_err("left alone");
+        upstream.call(upstream_request(CallKind::Read)).await.expect_err("left alone");
         assert_eq!(seen.count(), 1, "{status}");
     }
 }
@@ -252,7 +254,7 @@ async fn what_the_upstream_did_says_more_than_that_it_is_left_alone_now() {
     let seen = Seen::default();
     let rules = breaker::Rules { least: 2, ..breaker::Rules::default() };
     let upstream = always(&Options { breaker: rules, ..options() }, &seen, || Ok(received(503, &[], "")));
-    let failure = upstream.call(exchange(Effort::Read)).await.expect_err("no answer");
+    let failure = upstream.call(upstream_request(CallKind::Read)).await.expect_err("no answer");
     assert!(matches!(failure, Failure::Answered(_)), "{failure:?}");
     assert_eq!(seen.count(), 2, "the third was not let through");
 }
@@ -264,13 +266,18 @@ async fn reads_and_writes_have_rooms_of_their_own() {
         sleep(Duration::from_secs(1)).await;
         Ok(received(OK.0, OK.1, OK.2))
     });
-    let options =
-        Options { reads: Room { queue: 3, ..Room::of(4) }, writes: Room { queue: 0, ..Room::of(2) }, ..options() };
+    let options = Options {
+        reads: ConcurrencyLimit { queue: 3, ..ConcurrencyLimit::of(4) },
+        writes: ConcurrencyLimit { queue: 0, ..ConcurrencyLimit::of(2) },
+        ..options()
+    };
     let upstream = Upstream::over(&options, json, clock(), shortest(), slow);
     let start = Instant::now();
-    let reads =
-        wait::all((0..20).map(async |_| (upstream.call(exchange(Effort::Read)).await, start.elapsed().as_millis())));
-    let writes = [Effort::Write, Effort::Conclude, Effort::Write].map(|effort| upstream.call(exchange(effort)));
+    let reads = wait::all(
+        (0..20).map(async |_| (upstream.call(upstream_request(CallKind::Read)).await, start.elapsed().as_millis())),
+    );
+    let writes = [CallKind::Write, CallKind::Conclude, CallKind::Write]
+        .map(|call_kind| upstream.call(upstream_request(call_kind)));
     let (reads, writes) = wait::both(reads, wait::all(writes)).await;
     assert_eq!(writes.iter().filter(|answer| answer.is_ok()).count(), 2, "reads do not take their places");
     let ended = |at| reads.iter().filter(|(answer, ended)| *ended == at && answer.is_ok() == (at == 1_000)).count();
@@ -289,23 +296,24 @@ async fn who_waits_gets_the_next_place_and_who_leaves_gives_it_back() {
         sleep(Duration::from_millis(60)).await;
         Ok(received(OK.0, OK.1, OK.2))
     });
-    let upstream = Upstream::over(&Options { reads: Room::of(1), ..options() }, json, clock(), shortest(), slow);
-    let both = wait::all((0..2).map(|_| upstream.call(exchange(Effort::Read)))).await;
+    let upstream =
+        Upstream::over(&Options { reads: ConcurrencyLimit::of(1), ..options() }, json, clock(), shortest(), slow);
+    let both = wait::all((0..2).map(|_| upstream.call(upstream_request(CallKind::Read)))).await;
     assert!(both.iter().all(Result::is_ok));
-    let hasty = timeout(Duration::from_millis(1), upstream.call(exchange(Effort::Read))).await;
+    let hasty = timeout(Duration::from_millis(1), upstream.call(upstream_request(CallKind::Read))).await;
     assert!(hasty.is_err());
-    assert!(upstream.call(exchange(Effort::Read)).await.is_ok());
+    assert!(upstream.call(upstream_request(CallKind::Read)).await.is_ok());
     assert_eq!((seen.count(), upstream.counters().snapshot().shed), (4, 0));
 }
 
 #[tokio::test(start_paused = true)]
 async fn calls_begin_at_the_rate_that_was_set() {
     let (seen, number) = (Seen::default(), |number| NonZeroU32::new(number).expect("a number"));
-    let rate = Rate { per_second: number(10), burst: number(5), patience: Duration::from_secs(1) };
+    let rate = Rate { per_second: number(10), burst: number(5), max_wait: Duration::from_secs(1) };
     let answers = transport(&seen, |_| std::future::ready(Ok(received(OK.0, OK.1, OK.2))));
     let upstream = Upstream::over(&Options { rate: Some(rate), ..options() }, json, clock(), shortest(), answers);
     let start = Instant::now();
-    let answers = wait::all((0..30).map(|_| upstream.call(exchange(Effort::Read)))).await;
+    let answers = wait::all((0..30).map(|_| upstream.call(upstream_request(CallKind::Read)))).await;
     let begun: Vec<_> = seen.instants().iter().map(|at| (*at - start).as_millis()).collect();
     assert_eq!(begun.iter().filter(|at| **at == 0).count(), 5);
     // One every 100 ms, for as long as anybody is ready to wait.
@@ -320,7 +328,7 @@ async fn failures_tell_callers_what_to_do() {
     let answered = |status| {
         let seen = Seen::default();
         let upstream = always(&options(), &seen, move || Ok(received(status, &[], "{\"secret\":1}")));
-        async move { upstream.call(exchange(Effort::Write)).await.expect_err("a failure") }
+        async move { upstream.call(upstream_request(CallKind::Write)).await.expect_err("a failure") }
     };
     let cases = [
         (Failure::Unsendable("is no HTTP request"), Reach::Never, Code::InternalError),
@@ -373,7 +381,7 @@ fn retry_after_is_read_in_both_forms() {
         if let Some(now) = now {
             headers.insert(header::DATE, HeaderValue::from_static(now));
         }
-        assert_eq!(judge::retry_after(&headers), expected.map(Duration::from_secs), "{stated}");
+        assert_eq!(classifier::retry_after(&headers), expected.map(Duration::from_secs), "{stated}");
     }
 }
 
@@ -381,7 +389,7 @@ fn retry_after_is_read_in_both_forms() {
 struct Call {
     /// Milliseconds since the call before.
     after: u64,
-    effort: Effort,
+    call_kind: CallKind,
     /// How long its caller waits, in milliseconds.
     patience: u64,
     /// What its attempts come to, and after how many milliseconds; the last one again and again.
@@ -389,11 +397,11 @@ struct Call {
 }
 
 fn call() -> impl Strategy<Value = Call> {
-    let effort = prop_oneof![4 => Just(Effort::Read), 1 => Just(Effort::Write), 1 => Just(Effort::Conclude)];
+    let call_kind = prop_oneof![4 => Just(CallKind::Read), 1 => Just(CallKind::Write), 1 => Just(CallKind::Conclude)];
     let attempt = (prop_oneof![3 => 0_u64..50, 1 => 0_u64..5_000], 0_u8..100);
     let after = prop_oneof![8 => 0_u64..20, 1 => 0_u64..3_000];
-    (after, effort, 0_u64..4_000, prop::collection::vec(attempt, 1..4))
-        .prop_map(|(after, effort, patience, attempts)| Call { after, effort, patience, attempts })
+    (after, call_kind, 0_u64..4_000, prop::collection::vec(attempt, 1..4))
+        .prop_map(|(after, call_kind, patience, attempts)| Call { after, call_kind, patience, attempts })
 }
 
 fn outcome(kind: u8) -> Result<Received, Failure> {
@@ -433,13 +441,13 @@ async fn storm(calls: Vec<Call>) -> (Watch, Snapshot) {
     let (watch, calls) = (Arc::new(Mutex::new(Watch::default())), Arc::new(calls));
     let server = {
         let (watch, calls) = (Arc::clone(&watch), Arc::clone(&calls));
-        service_fn(move |exchange: Exchange| {
-            let number: usize = exchange.headers["x-call"].to_str().expect("text").parse().expect("a number");
-            let room = usize::from(exchange.effort != Effort::Read);
+        service_fn(move |upstream_request: UpstreamRequest| {
+            let number: usize = upstream_request.headers["x-call"].to_str().expect("text").parse().expect("a number");
+            let room = usize::from(upstream_request.call_kind != CallKind::Read);
             let mut seen = watched(&watch);
             seen.under_way[room] += 1;
             seen.most[room] = seen.most[room].max(seen.under_way[room]);
-            seen.late += usize::from(exchange.deadline.is_none_or(|deadline| Instant::now() > deadline));
+            seen.late += usize::from(upstream_request.deadline.is_none_or(|deadline| Instant::now() > deadline));
             let attempt = seen.attempts.entry(number).or_default();
             let attempts = &calls[number].attempts;
             let (takes, kind) = attempts[(*attempt).min(attempts.len() - 1)];
@@ -452,16 +460,17 @@ async fn storm(calls: Vec<Call>) -> (Watch, Snapshot) {
             }
         })
     };
-    let options = Options { reads: Room::of(6), writes: Room::of(2), ..options() };
+    let options = Options { reads: ConcurrencyLimit::of(6), writes: ConcurrencyLimit::of(2), ..options() };
     let upstream = Upstream::over(&options, graphql, clock(), any_length(), server);
     let mut tasks = Vec::new();
-    for (number, Call { after, effort, patience, .. }) in calls.iter().cloned().enumerate() {
+    for (number, Call { after, call_kind, patience, .. }) in calls.iter().cloned().enumerate() {
         sleep(Duration::from_millis(after)).await;
         let (upstream, deadline) = (upstream.clone(), Instant::now() + Duration::from_millis(patience));
         tasks.push(tokio::spawn(async move {
-            let exchange =
-                exchange(effort).header(HeaderName::from_static("x-call"), HeaderValue::from(number)).by(deadline);
-            let result = upstream.call(exchange).await;
+            let upstream_request = upstream_request(call_kind)
+                .header(HeaderName::from_static("x-call"), HeaderValue::from(number))
+                .by(deadline);
+            let result = upstream.call(upstream_request).await;
             (Instant::now() <= deadline, result)
         }));
     }
@@ -481,13 +490,13 @@ fn whatever_happens_the_limits_hold() {
     let all = RefCell::new([0; 6]);
     let storms = prop::collection::vec(call(), 0..120);
     let result = TestRunner::new(ProptestConfig::with_cases(200)).run(&storms, |calls| {
-        let efforts: Vec<_> = calls.iter().map(|call| call.effort).collect();
+        let call_kinds: Vec<_> = calls.iter().map(|call| call.call_kind).collect();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
         let (watch, counts) = runtime.expect("a runtime").block_on(storm(calls));
         prop_assert_eq!((watch.under_way, watch.late), ([0, 0], 0));
         prop_assert!(watch.most[0] <= 6 && watch.most[1] <= 2, "{:?}", watch.most);
         for (number, attempts) in watch.attempts {
-            let most = if efforts[number] == Effort::Read { 3 } else { 1 };
+            let most = if call_kinds[number] == CallKind::Read { 3 } else { 1 };
             prop_assert!(attempts <= most, "{} was sent {} times", number, attempts);
         }
         let Snapshot { sent, retries, opened, refused, shed, expired, .. } = counts;

@@ -7,8 +7,8 @@ use bytes::Bytes;
 use http::{HeaderMap, Method};
 use tokio::time::Instant;
 use ucp_net::{
-    Effort, Exchange, Failure as Unanswered, Upstream, bulkhead::Room, client::Limits, client::Patience,
-    judge::by_status, outbound::SetupError, retry, upstream,
+    CallKind, Failure as Unanswered, Upstream, UpstreamRequest, bulkhead::ConcurrencyLimit, classifier::by_status,
+    client::Limits, client::Timeouts, outbound::SetupError, retry, upstream,
 };
 use url::Url;
 
@@ -41,7 +41,7 @@ pub(super) enum Failure {
 #[async_trait]
 pub(super) trait Transport: Send + Sync {
     /// Sends a request once, and reads the whole answer. Ends by `deadline`.
-    async fn exchange(&self, call: Call, deadline: Instant) -> Result<Answer, Failure>;
+    async fn upstream_request(&self, call: Call, deadline: Instant) -> Result<Answer, Failure>;
 }
 
 /// HTTP over the network. A provider that fails again and again is left alone for some seconds.
@@ -53,11 +53,11 @@ impl Http {
         let limits = Limits { answer: request_timeout, idle: request_timeout, total: request_timeout };
         let options = upstream::Options {
             roots: roots.clone(),
-            patience: Patience { connect: connect_timeout, read: limits, write: limits, conclude: limits },
+            timeouts: Timeouts { connect: connect_timeout, read: limits, write: limits, conclude: limits },
             max_body: MAX_BODY,
             // The processor repeats a step itself: it alone knows what an answer says about the attempt.
             retry: retry::Rules { attempts: 1, ..retry::Rules::default() },
-            writes: Room { patience: Duration::from_secs(1), ..Room::of(AT_ONCE) },
+            writes: ConcurrencyLimit { max_wait: Duration::from_secs(1), ..ConcurrencyLimit::of(AT_ONCE) },
             ..upstream::Options::new("payment provider", endpoint.url().clone())
         };
         Upstream::new(&options, by_status, Arc::new(Instant::now), Arc::new(|| 0)).map(Self)
@@ -66,11 +66,11 @@ impl Http {
 
 #[async_trait]
 impl Transport for Http {
-    async fn exchange(&self, call: Call, deadline: Instant) -> Result<Answer, Failure> {
+    async fn upstream_request(&self, call: Call, deadline: Instant) -> Result<Answer, Failure> {
         let Call { method, url, headers, body } = call;
-        let mut exchange = Exchange::new(Effort::Conclude, method, url);
-        (exchange.headers, exchange.body) = (headers, body);
-        let received = match self.0.call(exchange.by(deadline)).await {
+        let mut upstream_request = UpstreamRequest::new(CallKind::Conclude, method, url);
+        (upstream_request.headers, upstream_request.body) = (headers, body);
+        let received = match self.0.call(upstream_request.by(deadline)).await {
             Ok(received) => received,
             // Whatever the status: what the answer says about the payment decides.
             Err(Unanswered::Answered(answered)) => answered.received,

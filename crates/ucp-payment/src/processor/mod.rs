@@ -26,19 +26,27 @@
 //! | `POST /payments/{id}/void` | `checkout_id`, `amount`, `currency` | calls off what is not captured; of an unknown `id` it remembers that it is called off, whatever arrives later |
 //! | `GET /payments/{id}` | | nothing |
 //!
-//! Each is answered with status 200 and the payment as it is then, also when there was nothing left to do: `id`, `status`,
-//! `amount`, `currency`, and where it applies `reference` (the provider's name for it) and `reason` (a code, see below).
-//! Amounts are integer minor units. A request that was not carried out, and will not be, is answered with status 400, 401,
+//! Each is answered with status 200 and the payment as it is then, also when there was nothing left to do: `id`,
+//! `status`,
+//! `amount`, `currency`, and where it applies `reference` (the provider's name for it) and `reason` (a code, see
+//! below).
+//! Amounts are integer minor units. A request that was not carried out, and will not be, is answered with status 400,
+//! 401,
 //! 403, 413 or 422 and `{"error": {"code", "message"}}`; an unknown payment with 404 and the code `payment_not_found`.
-//! Reasons for `declined` are `refused_by_bank`, `insufficient_funds`, `limit_exceeded`, `expired` and `suspected_fraud`.
+//! Reasons for `declined` are `refused_by_bank`, `insufficient_funds`, `limit_exceeded`, `expired` and
+//! `suspected_fraud`.
 //!
-//! Every POST carries an `Idempotency-Key`, the attempt's `id` and the step: repeated, it is answered again and not carried
-//! out again. Every request carries the API key as a bearer token, a `Content-Digest` (RFC 9530, SHA-256) and a signature
+//! Every POST carries an `Idempotency-Key`, the attempt's `id` and the step: repeated, it is answered again and not
+//! carried
+//! out again. Every request carries the API key as a bearer token, a `Content-Digest` (RFC 9530, SHA-256) and a
+//! signature
 //! (RFC 9421, HMAC with SHA-256) over method, address, both of these headers and the idempotency key.
 //!
 //! # What is never done
-//! - Guess. A timeout, a reset, a status 5xx, an answer that cannot be read or is about something else: all of them leave
-//!   a payment [`Unknown`](Settlement::Unknown). It is declined when the provider says so, or when no request for it ever
+//! - Guess. A timeout, a reset, a status 5xx, an answer that cannot be read or is about something else: all of them
+//! leave
+//!   a payment [`Unknown`](Settlement::Unknown). It is declined when the provider says so, or when no request for it
+//! ever
 //!   left this machine.
 //! - Try again under another name. Requests are repeated with the same key only, a few times, until the
 //!   [`deadline`](Options::deadline).
@@ -110,7 +118,8 @@ pub struct Options {
 }
 
 impl Options {
-    /// The usual times: 3 seconds to connect, 8 for a request, 20 for everything, 3 tries; the certificates of the system.
+    /// The usual times: 3 seconds to connect, 8 for a request, 20 for everything, 3 tries; the certificates of the
+    /// system.
     #[must_use]
     pub fn new(
         declaration: Declaration,
@@ -237,7 +246,8 @@ impl Processor {
         headers.insert(header::AUTHORIZATION, self.authorization.clone());
         if method == Method::POST {
             headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-            // An identifier that no header takes would be a mistake of the shop's; the provider then refuses the request.
+            // An identifier that no header takes would be a mistake of the shop's; the provider then refuses the
+            // request.
             if let Ok(key) = HeaderValue::from_str(&format!("{}:{}", attempt.id, step.as_str())) {
                 headers.insert(IDEMPOTENCY_KEY, key);
             }
@@ -263,7 +273,7 @@ impl Processor {
                 break;
             }
             let call = self.call(step, attempt, body.clone());
-            let verdict = match self.transport.exchange(call, until.min(now + self.request_timeout)).await {
+            let verdict = match self.transport.upstream_request(call, until.min(now + self.request_timeout)).await {
                 Ok(answer) => wire::read(&answer, attempt),
                 Err(Failure::Unsent) => Verdict::Unsent,
                 Err(Failure::Lost) => Verdict::Unclear,

@@ -1,4 +1,5 @@
-//! The processor against the fake provider, without a network and with the clock standing still: what hangs costs no time,
+//! The processor against the fake provider, without a network and with the clock standing still: what hangs costs no
+//! time,
 //! and every interleaving can be had again.
 
 mod faults;
@@ -64,13 +65,13 @@ impl Memory {
 
 #[async_trait]
 impl Transport for Memory {
-    async fn exchange(&self, call: Call, deadline: Instant) -> Result<Answer, Failure> {
-        tokio::time::timeout_at(deadline, self.carry(&call)).await.unwrap_or(Err(Failure::Lost))
+    async fn upstream_request(&self, call: Call, deadline: Instant) -> Result<Answer, Failure> {
+        tokio::time::timeout_at(deadline, self.forward(&call)).await.unwrap_or(Err(Failure::Lost))
     }
 }
 
 impl Memory {
-    async fn carry(&self, call: &Call) -> Result<Answer, Failure> {
+    async fn forward(&self, call: &Call) -> Result<Answer, Failure> {
         let weather = self.next_weather();
         tokio::time::sleep(Duration::from_millis(weather.before)).await;
         if weather.cut {

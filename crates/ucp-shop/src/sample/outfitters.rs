@@ -5,8 +5,10 @@
 //! read by agents that try the protocol out, so its texts are written and not generated, in English and in Spanish.
 //!
 //! The files in `sample/` are recipes: they state what is particular about a product, and the code here expands them
-//! into full [`Record`]s, the same ones every time. `shop.json` holds what the departments share; the other files hold a
-//! department each. Runner Pro, Blue Runner Pro and Trail Master X are the products of the UCP specification's examples.
+//! into full [`Record`]s, the same ones every time. `shop.json` holds what the departments share; the other files hold
+//! a
+//! department each. Runner Pro, Blue Runner Pro and Trail Master X are the products of the UCP specification's
+//! examples.
 //!
 //! A pattern such as `Blue/11` or `*/11` names variants: one option value or `*` for each axis, in order.
 
@@ -500,8 +502,8 @@ impl Maker<'_> {
             return format!("{:0>2}", code.to_ascii_uppercase());
         }
         let words: Vec<_> = label.split([' ', '-']).filter(|word| !word.is_empty()).collect();
-        let letters = if words.len() > 1 { 1 } else { 3 };
-        words.iter().flat_map(|word| word.chars().take(letters)).flat_map(char::to_uppercase).collect()
+        let webhook_messages = if words.len() > 1 { 1 } else { 3 };
+        words.iter().flat_map(|word| word.chars().take(webhook_messages)).flat_map(char::to_uppercase).collect()
     }
 }
 
@@ -539,9 +541,9 @@ fn matches(pattern: &str, labels: &[&str]) -> bool {
 /// `label` as a part of an identifier or a file name.
 fn slug(label: &str) -> String {
     let mut slug = String::new();
-    for letter in label.to_lowercase().replace('.', "p").chars() {
-        if letter.is_ascii_alphanumeric() {
-            slug.push(letter);
+    for webhook_message in label.to_lowercase().replace('.', "p").chars() {
+        if webhook_message.is_ascii_alphanumeric() {
+            slug.push(webhook_message);
         } else if !slug.ends_with('-') {
             slug.push('-');
         }

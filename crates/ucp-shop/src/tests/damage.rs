@@ -11,7 +11,7 @@ use crate::Database;
 async fn finds_all(directory: &Path) {
     let shop = open(directory);
     assert_eq!(search(&shop, "walnut").await, ["a"]);
-    assert_eq!(ids(&shop.find(&query(None), &Visitor::default()).await.expect("finds")), ["a", "b"]);
+    assert_eq!(ids(&shop.find(&query(None), &BuyerSignals::default()).await.expect("finds")), ["a", "b"]);
     // And it goes on working.
     let id = format!("new-{}", fs::read_dir(directory.join("index")).expect("index").count());
     put(&shop, &[simple(&id, "Fresh Lime")]).await;
@@ -65,7 +65,7 @@ async fn a_torn_index_is_rebuilt() {
             let shop = open(directory.path());
             // Some damage shows only when it is looked for, which happens right after opening.
             until(&format!("a good to be found with {name:?} {damage}"), PATIENCE, async || {
-                let page = shop.find(&query(Some("walnut")), &Visitor::default()).await.ok()?;
+                let page = shop.find(&query(Some("walnut")), &BuyerSignals::default()).await.ok()?;
                 (ids(&page) == ["a"]).then_some(())
             })
             .await;
@@ -168,7 +168,7 @@ async fn a_shop_without_an_index_says_that_it_cannot_search() {
     let directory = tempfile::tempdir().expect("directory");
     fs::write(directory.path().join("index"), "in the way").expect("writes");
     let shop = open_with(directory.path(), &catalog());
-    let error = shop.find(&query(Some("walnut")), &Visitor::default()).await.expect_err("no index");
+    let error = shop.find(&query(Some("walnut")), &BuyerSignals::default()).await.expect_err("no index");
     assert!(matches!(error, ucp_core::port::PortError::Unavailable { .. }), "{error:?}");
     assert_eq!(named(&shop, &["a"], &presentation("en", "USD")).await[0].len(), 1);
     fs::remove_file(directory.path().join("index")).expect("removes");

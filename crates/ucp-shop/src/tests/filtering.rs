@@ -103,7 +103,7 @@ proptest! {
                     .map(|product| product.id)
                     .collect();
                 let asked = Query { criteria: criteria.clone(), presentation, limit: 7, ..query(word) };
-                let total = shop.find(&asked, &Visitor::default()).await.expect("finds").total;
+                let total = shop.find(&asked, &BuyerSignals::default()).await.expect("finds").total;
                 let found = all_pages(&shop, asked).await;
                 assert_eq!(total, Some(expected.len() as u64), "{criteria:?} {currency} {word:?}");
                 assert_eq!(found.len(), expected.len(), "{criteria:?} {currency} {word:?}");
@@ -130,7 +130,7 @@ async fn one_variant_has_to_pass_everything() {
         let bound = Bound { currency: "USD".parse().expect("a currency"), min: Amount::ZERO, max: Amount::new(max) };
         let categories = categories.iter().map(|value| CategoryPath::new(value)).collect();
         let criteria = Criteria { categories, bounds: Some(vec![bound]), available };
-        shop.find(&Query { criteria, ..query(None) }, &Visitor::default()).await.expect("finds").total == Some(1)
+        shop.find(&Query { criteria, ..query(None) }, &BuyerSignals::default()).await.expect("finds").total == Some(1)
     };
     assert!(found(&[], 100, false).await);
     assert!(!found(&[], 100, true).await);

@@ -19,7 +19,7 @@ use ucp_core::{
         record::Record,
     },
     port::{Catalog as _, Match, Named, Page, Query},
-    purchase::caller::Visitor,
+    purchase::caller::BuyerSignals,
 };
 use ucp_sqlite::{Put, Rejected};
 
@@ -66,7 +66,7 @@ fn presentation(language: &str, currency: &str) -> Presentation {
 
 /// What identifiers name, which a shop of its own can always tell.
 async fn named(shop: &Shop, ids: &[&str], presentation: &Presentation) -> Vec<Vec<Match>> {
-    let found = shop.resolve(ids, presentation, &Visitor::default()).await.expect("resolves");
+    let found = shop.resolve(ids, presentation, &BuyerSignals::default()).await.expect("resolves");
     let matches = |named: Named| match named {
         Named::Found(matches) => matches,
         other => panic!("the shop was not asked: {other:?}"),
@@ -89,7 +89,7 @@ fn ids(page: &Page) -> Vec<&str> {
 }
 
 async fn search(shop: &Shop, text: &str) -> Vec<String> {
-    let page = shop.find(&query(Some(text)), &Visitor::default()).await.expect("finds");
+    let page = shop.find(&query(Some(text)), &BuyerSignals::default()).await.expect("finds");
     ids(&page).into_iter().map(str::to_owned).collect()
 }
 
@@ -100,7 +100,7 @@ const PAGES: usize = 10_000;
 async fn all_pages(shop: &Shop, mut query: Query) -> Vec<String> {
     let mut found = Vec::new();
     for _ in 0..PAGES {
-        let page = shop.find(&query, &Visitor::default()).await.expect("finds");
+        let page = shop.find(&query, &BuyerSignals::default()).await.expect("finds");
         found.extend(ids(&page).into_iter().map(str::to_owned));
         match page.next {
             Some(next) => query.after = Some(next),

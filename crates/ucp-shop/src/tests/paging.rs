@@ -44,7 +44,7 @@ proptest! {
             let shop = open_with(directory.path(), &build(0, &before));
             let asked = Query { limit, ..query(asked) };
             // The oracle: everything at once.
-            let whole = shop.find(&Query { limit: 10_000, ..asked.clone() }, &Visitor::default()).await.expect("finds");
+            let whole = shop.find(&Query { limit: 10_000, ..asked.clone() }, &BuyerSignals::default()).await.expect("finds");
             assert!(whole.next.is_none());
             assert_eq!(whole.total, Some(whole.products.len() as u64));
             assert_eq!(all_pages(&shop, asked.clone()).await, ids(&whole));
@@ -54,7 +54,7 @@ proptest! {
             let (mut found, mut next, mut count) = (Vec::new(), asked.clone(), before.len());
             for turn in 0.. {
                 assert!(turn < PAGES, "no end of pages");
-                let page = shop.find(&next, &Visitor::default()).await.expect("finds");
+                let page = shop.find(&next, &BuyerSignals::default()).await.expect("finds");
                 assert!(page.products.len() <= limit);
                 found.extend(ids(&page).into_iter().map(str::to_owned));
                 if let Some(sketches) = additions.next() {
@@ -88,7 +88,8 @@ async fn positions_survive_a_restart_and_new_statistics() {
     };
     let shop = open_with(directory.path(), &many(0, 30));
     let whole = all_pages(&shop, query(Some("red shoe"))).await;
-    let first = shop.find(&Query { limit: 2, ..query(Some("red shoe")) }, &Visitor::default()).await.expect("finds");
+    let first =
+        shop.find(&Query { limit: 2, ..query(Some("red shoe")) }, &BuyerSignals::default()).await.expect("finds");
     let position = first.next.clone().expect("more");
     put(&shop, &many(30, 200)).await;
     let rest = |after: Vec<u8>| Query { after: Some(after), ..query(Some("red shoe")) };
@@ -97,7 +98,8 @@ async fn positions_survive_a_restart_and_new_statistics() {
     // The shop has more than doubled: opening it renews the statistics, and keeps the old ones.
     let shop = open(directory.path());
     assert_eq!(all_pages(&shop, rest(position.clone())).await, second);
-    let fresh = shop.find(&Query { limit: 2, ..query(Some("red shoe")) }, &Visitor::default()).await.expect("finds");
+    let fresh =
+        shop.find(&Query { limit: 2, ..query(Some("red shoe")) }, &BuyerSignals::default()).await.expect("finds");
     assert_ne!(fresh.next.expect("more")[2..10], position[2..10], "the statistics are new");
     let old: Vec<_> = ids(&first)
         .into_iter()
@@ -113,7 +115,7 @@ async fn positions_of_another_index_are_refused() {
     let many: Vec<_> = (0..9).map(|number| product(number, &[0], &[])).collect();
     let shop = open_with(directory.path(), &many);
     let next = shop
-        .find(&Query { limit: 2, ..query(Some("red")) }, &Visitor::default())
+        .find(&Query { limit: 2, ..query(Some("red")) }, &BuyerSignals::default())
         .await
         .expect("finds")
         .next
@@ -123,16 +125,22 @@ async fn positions_of_another_index_are_refused() {
     let shop = open(directory.path());
     for position in [next.clone(), next[..5].to_vec(), vec![], vec![0xff; 64], [&[7], &next[1..]].concat()] {
         let query = Query { after: Some(position), ..query(Some("red")) };
-        let refusal = Refusal::from(shop.find(&query, &Visitor::default()).await.expect_err("outdated"));
+        let refusal = Refusal::from(shop.find(&query, &BuyerSignals::default()).await.expect_err("outdated"));
         assert_eq!((refusal.code, refusal.path.as_deref()), (Code::InvalidCursor, Some("$.pagination.cursor")));
     }
     // Lists without scores do not depend on the index.
-    let next =
-        shop.find(&Query { limit: 2, ..query(None) }, &Visitor::default()).await.expect("finds").next.expect("more");
+    let next = shop
+        .find(&Query { limit: 2, ..query(None) }, &BuyerSignals::default())
+        .await
+        .expect("finds")
+        .next
+        .expect("more");
     drop(shop);
     std::fs::remove_dir_all(directory.path().join("index")).expect("removes");
     let shop = open(directory.path());
-    let page =
-        shop.find(&Query { limit: 3, after: Some(next), ..query(None) }, &Visitor::default()).await.expect("finds");
+    let page = shop
+        .find(&Query { limit: 3, after: Some(next), ..query(None) }, &BuyerSignals::default())
+        .await
+        .expect("finds");
     assert_eq!(ids(&page), ["p2", "p3", "p4"]);
 }

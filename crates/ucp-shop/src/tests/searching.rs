@@ -125,7 +125,7 @@ async fn hostile_texts_are_only_texts() {
         "\u{10ffff}\u{10ffff}\u{10ffff}\u{10ffff}",
         "ｒｕｎｎｅｒ",
     ] {
-        shop.find(&query(Some(text)), &Visitor::default()).await.expect("an answer");
+        shop.find(&query(Some(text)), &BuyerSignals::default()).await.expect("an answer");
     }
     assert_eq!(search(&shop, &long).await, ["shoe", "hat"]);
     assert_eq!(search(&shop, "ｒｕｎｎｅｒ").await, ["shoe", "lamp"]);

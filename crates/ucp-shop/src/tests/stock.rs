@@ -117,7 +117,7 @@ async fn is_available(shop: &Shop, variant: &str) -> bool {
 /// The products that are found when only those are wanted that can be bought.
 async fn available(shop: &Shop) -> Vec<String> {
     let query = Query { criteria: Criteria { available: true, ..Criteria::default() }, ..query(None) };
-    shop.find(&query, &Visitor::default())
+    shop.find(&query, &BuyerSignals::default())
         .await
         .expect("finds")
         .products

@@ -28,7 +28,7 @@ async fn importing_again_updates_in_place() {
     let again = [simple("c", "C"), simple("b", "Better"), simple("d", "D"), simple("d", "Double")];
     assert_eq!(put(&shop, &again).await, [Ok(Put::Unchanged), Ok(Put::Updated), Ok(Put::Created), Ok(Put::Updated)]);
     assert_eq!(seqs(directory.path())[..3], before);
-    assert_eq!(ids(&shop.find(&query(None), &Visitor::default()).await.expect("finds")), ["a", "b", "c", "d"]);
+    assert_eq!(ids(&shop.find(&query(None), &BuyerSignals::default()).await.expect("finds")), ["a", "b", "c", "d"]);
     assert_eq!(search(&shop, "better").await, ["b"]);
     assert_eq!(search(&shop, "double").await, ["d"]);
 }

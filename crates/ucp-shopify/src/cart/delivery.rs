@@ -1,7 +1,9 @@
 //! How goods travel: what a platform chooses, in the API's words.
 //!
-//! Groups of lines go by their places, because the shop's own names of them hold the secret of the cart; options go by their
-//! handles. A platform that can show only one group is shown all of them as one, whose options are the ways in which all of
+//! Groups of lines go by their places, because the shop's own names of them hold the secret of the cart; options go by
+//! their
+//! handles. A platform that can show only one group is shown all of them as one, whose options are the ways in which
+//! all of
 //! them travel.
 
 use std::collections::HashSet;
@@ -23,8 +25,10 @@ impl Cart {
         self.delivery_groups.as_ref().map(|groups| groups.nodes.as_slice()).unwrap_or_default()
     }
 
-    /// The options to be selected so that groups travel as a platform chose; groups go by their places, and options by their
-    /// handles. What travels in another way than the platform speaks of takes the first that there is of its own; goods are
+    /// The options to be selected so that groups travel as a platform chose; groups go by their places, and options by
+    /// their
+    /// handles. What travels in another way than the platform speaks of takes the first that there is of its own; goods
+    /// are
     /// picked up without asking where there is but one place.
     pub(super) fn selections(&self, request: &PriceRequest<'_>) -> Vec<Value> {
         let PriceRequest { draft, previous, caller, .. } = *request;
@@ -65,7 +69,8 @@ pub(super) struct Way<'a> {
 /// How many ways are shown to a platform that can show only one group.
 const MOST_WAYS: usize = 60;
 
-/// The ways in which all groups travel that can travel in one of this kind, and first among them the one that is chosen, if
+/// The ways in which all groups travel that can travel in one of this kind, and first among them the one that is
+/// chosen, if
 /// there are too many.
 pub(super) fn together(groups: &[Group], kind: MethodKind) -> Vec<Way<'_>> {
     let usable = || groups.iter().enumerate().filter(|(_, group)| group.of_kind(kind).next().is_some());
@@ -133,7 +138,8 @@ fn earlier(previous: &Previous) -> &[Method] {
     previous.fulfillment.as_ref().map(|fulfillment| fulfillment.methods.as_slice()).unwrap_or_default()
 }
 
-/// Where a method that ships can go, and which of these it goes to. Where the platform states no destinations, those are
+/// Where a method that ships can go, and which of these it goes to. Where the platform states no destinations, those
+/// are
 /// kept that it stated before; where it chooses none, the first is chosen.
 pub(super) fn destinations(method: &MethodDraft, previous: &Previous) -> (Vec<Destination>, Option<usize>) {
     let before = earlier(previous).iter().find(|own| own.kind == MethodKind::Shipping);

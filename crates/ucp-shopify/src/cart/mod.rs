@@ -8,9 +8,11 @@
 //! | `messages` | what the shop says about it |
 //! | `shape` | what answers look like |
 //!
-//! Changes are one request, carried out in order and not as a whole. Whatever becomes of it, what is answered is what is in
-//! the cart afterwards: an error of the API does not mean that nothing happened, and nothing is sent twice. The name of a
-//! cart is the key to it; it goes no further than the desk that keeps it.
+//! Changes are one request, carried out in order and not as a whole. Whatever becomes of it, what is answered is what
+//! is in
+//! the cart afterwards: an error of the API does not mean that nothing happened, and nothing is sent twice. The name of
+//! a
+//! cart is the key to it; it goes no further than the sales service that keeps it.
 
 mod delivery;
 mod messages;
@@ -31,14 +33,14 @@ use ucp_core::{
     operation::{DISCOUNT, FULFILLMENT},
     port::{Catalog as _, Completion, PortError, SalesCapabilities},
     purchase::{
-        caller::Visitor,
+        caller::BuyerSignals,
         line_item::MAX_QUANTITY,
         quote::Purpose,
         remote_cart::{PriceQuote, PriceRequest, RemoteCart},
         remote_cart_ref::RemoteCartRef,
     },
 };
-use ucp_net::{Effort, Failure, Unreadable, failure::Reach, lock::ResourceLock};
+use ucp_net::{CallKind, Failure, Unreadable, failure::Reach, lock::ResourceLock};
 
 use self::{
     messages::Notes,
@@ -147,7 +149,8 @@ impl Storefront {
         Wish::of(request, presentation.country.as_deref())
     }
 
-    /// A new cart; `None` when nothing of what is wanted can be put into one. What the shop refuses is left out, and said so:
+    /// A new cart; `None` when nothing of what is wanted can be put into one. What the shop refuses is left out, and
+    /// said so:
     /// it would refuse everything else with it.
     async fn create(
         &self,
@@ -163,8 +166,9 @@ impl Storefront {
             }
             let mut variables = self.cart_variables(request);
             variables.insert("input".to_owned(), input);
-            let visitor = &request.caller.visitor;
-            let asked = self.client().ask::<Created>(&documents::CART_CREATE, &variables, Effort::Write, visitor);
+            let buyer_signals = &request.caller.buyer_signals;
+            let asked =
+                self.client().ask::<Created>(&documents::CART_CREATE, &variables, CallKind::Write, buyer_signals);
             let reply = asked.await?;
             let told = reply.data.and_then(|data| data.created).unwrap_or_default();
             heard = Notes::default();
@@ -189,8 +193,8 @@ impl Storefront {
     async fn cart(&self, request: &PriceRequest<'_>, reference: &str) -> Result<Option<Cart>, Failure> {
         let mut variables = self.cart_variables(request);
         variables.insert("cart".to_owned(), reference.into());
-        let visitor = &request.caller.visitor;
-        let reply = self.client().ask::<Found>(&documents::CART, &variables, Effort::Read, visitor).await?;
+        let buyer_signals = &request.caller.buyer_signals;
+        let reply = self.client().ask::<Found>(&documents::CART, &variables, CallKind::Read, buyer_signals).await?;
         let failed = !reply.errors.is_empty();
         match reply.data()?.cart {
             // A cart that could not be shown is not one that is gone.
@@ -217,7 +221,8 @@ impl Storefront {
         let mut variables = self.cart_variables(request);
         variables.extend(plan.variables.clone());
         variables.insert("cart".to_owned(), cart.id.as_str().into());
-        let reply = self.client().ask::<Outcomes>(&document, &variables, Effort::Write, &request.caller.visitor).await;
+        let reply =
+            self.client().ask::<Outcomes>(&document, &variables, CallKind::Write, &request.caller.buyer_signals).await;
         let came = match reply {
             Ok(reply) => match reply.data {
                 None => Came::Rejected(reply.errors),
@@ -411,11 +416,11 @@ impl RemoteCart for Storefront {
         reading(Some(&cart)).map(Some)
     }
 
-    async fn abandon(&self, remote_cart: &RemoteCartRef, visitor: &Visitor) -> Result<(), PortError> {
+    async fn abandon(&self, remote_cart: &RemoteCartRef, buyer_signals: &BuyerSignals) -> Result<(), PortError> {
         let _lock = self.lock(remote_cart).await?;
         let variables =
             json!({ "cart": remote_cart.reference, "lines": remote_cart.lines.values().collect::<Vec<_>>() });
-        let told = self.client().ask::<Outcomes>(&documents::CART_FORGET, &variables, Effort::Write, visitor);
+        let told = self.client().ask::<Outcomes>(&documents::CART_FORGET, &variables, CallKind::Write, buyer_signals);
         let mut outcomes = told.await?.data.unwrap_or_default();
         // What is known of the buyer has to go; lines without a buyer are nobody's.
         let Some(forgotten) = outcomes.remove("forgotten").flatten() else {

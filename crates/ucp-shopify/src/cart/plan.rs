@@ -1,6 +1,7 @@
 //! What has to be changed so that the shop's cart is what a platform stated.
 //!
-//! A platform states everything anew; the API changes bit by bit. The plan is what differs, and nothing where nothing does:
+//! A platform states everything anew; the API changes bit by bit. The plan is what differs, and nothing where nothing
+//! does:
 //! a cart that is as it should be is not written to.
 
 use std::{
@@ -29,7 +30,8 @@ use crate::{
     documents::CartChange,
 };
 
-/// Changes in the order in which they are made, with what each is to lead to. Its `Debug` form has nothing of what they are
+/// Changes in the order in which they are made, with what each is to lead to. Its `Debug` form has nothing of what they
+/// are
 /// about: that is a buyer's, and names of lines have that of the cart in them.
 #[derive(Clone, Default, PartialEq)]
 pub(super) struct Plan {
@@ -107,7 +109,8 @@ pub(super) enum Goal {
     To(Box<Address>),
 }
 
-/// What is wanted of one line of a cart. Wanted lines of the same goods are one, as they are in the shop's cart, unless it
+/// What is wanted of one line of a cart. Wanted lines of the same goods are one, as they are in the shop's cart, unless
+/// it
 /// has several of them already.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Target<'a> {
@@ -174,7 +177,7 @@ impl Wish {
         (input, goods)
     }
 
-    /// What has to be changed in a cart. `known` are the shop's names of lines by ours.
+    /// What has to be changed in a cart. `discovery` are the shop's names of lines by ours.
     pub(super) fn plan(&self, cart: &Cart, known: &BTreeMap<String, String>) -> Plan {
         let mut plan = Plan::default();
         self.plan_lines(cart, known, &mut plan);
@@ -228,7 +231,8 @@ impl Wish {
         }
     }
 
-    /// For each line that is wanted, which one in a cart it is, by the names and the goods of the lines there: the one that
+    /// For each line that is wanted, which one in a cart it is, by the names and the goods of the lines there: the one
+    /// that
     /// it was, or else one of the same goods. What is refused is none that could be added.
     pub(super) fn targets(&self, there: &[(&str, &str)], known: &BTreeMap<String, String>) -> Vec<Target<'_>> {
         let mut taken = HashSet::new();
@@ -289,7 +293,8 @@ impl Target<'_> {
 }
 
 impl Buyer {
-    /// What has to be said where this is wanted and that is there: what nobody states any more is taken away. The country
+    /// What has to be said where this is wanted and that is there: what nobody states any more is taken away. The
+    /// country
     /// alone stays, because a cart is always somewhere.
     fn instead_of(&self, there: &Self) -> Option<Value> {
         let digits = |text: &Option<String>| -> Option<String> {

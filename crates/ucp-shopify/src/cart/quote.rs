@@ -1,7 +1,9 @@
 //! What the shop's cart costs, in the domain's words.
 //!
-//! Totals are made of their parts, so that they add up whatever the shop states. Parts that are finer than the currency are
-//! rounded, each by half a minor unit at most; what that is off by goes to the largest line. What the shop's own total has
+//! Totals are made of their parts, so that they add up whatever the shop states. Parts that are finer than the currency
+//! are
+//! rounded, each by half a minor unit at most; what that is off by goes to the largest line. What the shop's own total
+//! has
 //! beyond that is an entry of its own, and if it is more than a minor unit for each part, the buyer has to look at it.
 
 mod delivery;
@@ -154,7 +156,8 @@ impl Reading<'_> {
         let order: Vec<_> = wanted.iter().copied().chain(rest.map(|place| (place, None))).collect();
         let order = order.into_iter().filter(|(place, _)| nodes[*place].quantity > 0);
 
-        // A cart that was made anew has other names for the same lines: those that were wanted by their ids keep them, and so
+        // A cart that was made anew has other names for the same lines: those that were wanted by their ids keep them,
+        // and so
         // do those of the same goods.
         let previous = &self.request.previous.line_items;
         let held = |id: &str| known.contains_key(id) || previous.iter().any(|line| line.id == id);
@@ -252,7 +255,8 @@ impl Reading<'_> {
         let off = if estimate { whole } else { whole + off_delivery };
         let parts = i128::try_from(lines.len() + charges.len() + cart.discount_allocations.len()).unwrap_or(i128::MAX);
         let stated = self.part(&cart.cost.total_amount, currency)?;
-        // Whether the shop's total has the delivery in it depends on how far its checkout is; ours has it once there is one.
+        // Whether the shop's total has the delivery in it depends on how far its checkout is; ours has it once there is
+        // one.
         let other = if estimate { stated - travel } else { stated + travel };
         let sum = goods(lines) - off + if estimate { 0 } else { delivery };
         let mut difference = [stated - sum, other - sum]

@@ -1,6 +1,7 @@
 //! A product as the domain knows it, from what the shop says.
 //!
-//! What is shown of a product has to be true: one that could not be sold as it is described is left out, with a line in the
+//! What is shown of a product has to be true: one that could not be sold as it is described is left out, with a line in
+//! the
 //! log and a count. That is a product without a name or without a variant; a variant without an identifier of its own,
 //! without a price in the product's currency, or without a value on each option.
 
@@ -433,7 +434,7 @@ fn categories(category: Option<&shape::Category>, own: Option<&str>) -> Vec<Cate
 /// A code whose length and check digit are those of a standard.
 fn barcode(code: &str) -> Option<Barcode> {
     let code = code.trim();
-    let digits: Vec<u32> = code.chars().map(|letter| letter.to_digit(10)).collect::<Option<_>>()?;
+    let digits: Vec<u32> = code.chars().map(|webhook_message| webhook_message.to_digit(10)).collect::<Option<_>>()?;
     let kind = match (digits.len(), code.get(..2)?) {
         (12, _) => "UPC",
         (13, "97") if code.starts_with("978") || code.starts_with("979") => "ISBN",

@@ -1,7 +1,9 @@
 //! Search and browsing.
 //!
-//! With words the API searches, without them it lists. It filters by what it can; how exactly is up to the merchant, who may
-//! have switched filters off, and then it finds too much without a word. Everything is therefore filtered again here, by the
+//! With words the API searches, without them it lists. It filters by what it can; how exactly is up to the merchant,
+//! who may
+//! have switched filters off, and then it finds too much without a word. Everything is therefore filtered again here,
+//! by the
 //! domain's own rules, and pages that are emptied by that are made up for by a few more.
 
 use std::sync::Arc;
@@ -17,7 +19,7 @@ use ucp_core::{
     message::Message,
     operation::Operation,
     port::{Page, PortError, Query},
-    purchase::caller::Visitor,
+    purchase::caller::BuyerSignals,
     text::clean,
 };
 
@@ -68,7 +70,7 @@ struct Wanted {
 }
 
 impl Storefront {
-    pub(super) async fn search(&self, query: &Query, visitor: Visitor) -> Result<Page, PortError> {
+    pub(super) async fn search(&self, query: &Query, buyer_signals: BuyerSignals) -> Result<Page, PortError> {
         let standing = self.standing();
         if query.criteria.bounds.as_ref().is_some_and(Vec::is_empty) {
             return Ok(Page { products: Vec::new(), next: None, total: None, messages: Vec::new() });
@@ -77,7 +79,7 @@ impl Storefront {
         let mut position = query.after.as_deref().map(read_position).transpose()?;
         let mut page = Page { products: Vec::new(), next: None, total: None, messages: Vec::new() };
         for number in 0..MOST_PAGES {
-            let served = match self.page(&wanted, position.as_deref(), visitor).await {
+            let served = match self.page(&wanted, position.as_deref(), buyer_signals).await {
                 Ok(served) => served,
                 // What was found already is an answer; the next page begins where this one broke off.
                 Err(failure) if !page.products.is_empty() => {
@@ -96,7 +98,7 @@ impl Storefront {
             if number == 0 && query.criteria == Criteria::default() {
                 page.total = listing.total;
             }
-            let admitted = self.admit(listing, query, &wanted.context, visitor).await;
+            let admitted = self.admit(listing, query, &wanted.context, buyer_signals).await;
             for (place, ((behind, _), product)) in listing.entries.iter().zip(admitted).enumerate() {
                 if let Some(product) = product {
                     page.products.push(product);
@@ -127,7 +129,7 @@ impl Storefront {
         listing: &Listing,
         query: &Query,
         context: &InContext,
-        visitor: Visitor,
+        buyer_signals: BuyerSignals,
     ) -> Vec<Option<Arc<Product>>> {
         let criteria = &query.criteria;
         if *criteria == Criteria::default() {
@@ -155,7 +157,8 @@ impl Storefront {
             if !look {
                 return Some(product);
             }
-            let more = self.more_variants(&product, None, context, visitor, freshness(Operation::SearchCatalog)).await;
+            let more =
+                self.more_variants(&product, None, context, buyer_signals, freshness(Operation::SearchCatalog)).await;
             let more = more
                 .inspect_err(|failure| tracing::warn!(%failure, "a product could not be filtered by all its variants"))
                 .ok()?;
@@ -171,7 +174,7 @@ impl Storefront {
         &self,
         wanted: &Wanted,
         after: Option<&str>,
-        visitor: Visitor,
+        buyer_signals: BuyerSignals,
     ) -> Result<ucp_net::Served<Arc<Listing>>, Failure> {
         let mut own = Map::from_iter([
             ("first".to_owned(), json!(wanted.limit)),
@@ -203,7 +206,7 @@ impl Storefront {
             .pages
             .get(&key, freshness(Operation::SearchCatalog), move || async move {
                 let variables = Variables { context: &context, own: &own, cards: true };
-                let reply = shop.ask::<shape::Found>(document, variables, &visitor).await?;
+                let reply = shop.ask::<shape::Found>(document, variables, &buyer_signals).await?;
                 // The shop took the position for a bad argument: what it was made for is gone.
                 if reply.data.is_none() && positioned && reply.errors.iter().any(names_position) {
                     return Ok(Filled::Once(Arc::new(Listing { lost: true, ..Listing::default() })));
@@ -284,7 +287,7 @@ fn kind(category: &CategoryPath, standing: &Standing) -> Kind {
     let key = category.key();
     let taxonomic = key.split_once('-').is_some_and(|(vertical, below)| {
         vertical.len() == 2
-            && vertical.bytes().all(|letter| letter.is_ascii_lowercase())
+            && vertical.bytes().all(|webhook_message| webhook_message.is_ascii_lowercase())
             && below.split('-').all(|number| !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit()))
     });
     if !types.is_empty() {

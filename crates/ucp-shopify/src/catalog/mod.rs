@@ -9,7 +9,8 @@
 //! | `lenient` | values that are read as far as they are what was promised |
 //! | `unit` | prices per unit of measurement |
 //!
-//! Reads are shared and kept for as long as the operation allows. Nothing in them depends on who the buyer is: an address
+//! Reads are shared and kept for as long as the operation allows. Nothing in them depends on who the buyer is: an
+//! address
 //! that goes with a request says only on whose behalf it is made.
 
 pub(super) mod build;
@@ -36,7 +37,7 @@ use ucp_core::{
     },
     operation::{Freshness, Operation},
     port::{Catalog, CatalogCapabilities, Filtering, Match, Named, Page, PortError, Query},
-    purchase::caller::Visitor,
+    purchase::caller::BuyerSignals,
 };
 
 use super::{
@@ -46,7 +47,7 @@ use super::{
     market::{self, Current, InContext, Standing},
 };
 use ucp_net::{
-    Clock, CoalescingCache, Counters, Effort, Failure, Key, Random, coalescing::Capacity, lock::ResourceLocks,
+    CallKind, Clock, CoalescingCache, Counters, Failure, Key, Random, coalescing::Capacity, lock::ResourceLocks,
 };
 
 /// How a shop is reached, and how what it says is kept.
@@ -192,11 +193,11 @@ impl Storefront {
         &self,
         document: &Document,
         variables: Variables<'_>,
-        visitor: &Visitor,
+        buyer_signals: &BuyerSignals,
     ) -> Result<Reply<T>, Failure> {
         let client = &self.0.client;
         let tags = self.0.tags.load(Ordering::Relaxed);
-        let reply = client.ask(document, &variables.with(tags), Effort::Read, visitor).await?;
+        let reply = client.ask(document, &variables.with(tags), CallKind::Read, buyer_signals).await?;
         let denied = |error: &Problem| error.is("ACCESS_DENIED") && error.field() == Some("tags");
         if !tags || !reply.errors.iter().any(denied) {
             return Ok(reply);
@@ -205,7 +206,7 @@ impl Storefront {
             self.counters().note("tags may not be read");
             tracing::warn!("the access token may not read tags of products; they are left out from now on");
         }
-        client.ask(document, &variables.with(false), Effort::Read, visitor).await
+        client.ask(document, &variables.with(false), CallKind::Read, buyer_signals).await
     }
 }
 
@@ -249,21 +250,26 @@ impl Catalog for Storefront {
         Arc::clone(&self.standing().market)
     }
 
-    async fn find(&self, query: &Query, visitor: &Visitor) -> Result<Page, PortError> {
-        self.search(query, *visitor).await
+    async fn find(&self, query: &Query, buyer_signals: &BuyerSignals) -> Result<Page, PortError> {
+        self.search(query, *buyer_signals).await
     }
 
     async fn resolve(
         &self,
         ids: &[&str],
         presentation: &Presentation,
-        visitor: &Visitor,
+        buyer_signals: &BuyerSignals,
     ) -> Result<Vec<Named>, PortError> {
-        self.look_up(ids, presentation, *visitor).await
+        self.look_up(ids, presentation, *buyer_signals).await
     }
 
-    async fn open(&self, id: &str, presentation: &Presentation, visitor: &Visitor) -> Result<Vec<Match>, PortError> {
-        self.show(id, presentation, *visitor).await
+    async fn open(
+        &self,
+        id: &str,
+        presentation: &Presentation,
+        buyer_signals: &BuyerSignals,
+    ) -> Result<Vec<Match>, PortError> {
+        self.show(id, presentation, *buyer_signals).await
     }
 
     async fn complete(
@@ -271,8 +277,8 @@ impl Catalog for Storefront {
         product: &Arc<Product>,
         combinations: &[&[usize]],
         presentation: &Presentation,
-        visitor: &Visitor,
+        buyer_signals: &BuyerSignals,
     ) -> Result<Arc<Product>, PortError> {
-        self.add_variants(product, combinations, presentation, *visitor).await
+        self.add_variants(product, combinations, presentation, *buyer_signals).await
     }
 }

@@ -1,6 +1,7 @@
 //! What identifiers name, one product in full, and more variants of it.
 //!
-//! Identifiers are asked about in slices, at the same time. A slice that fails leaves the others: what it was about has not
+//! Identifiers are asked about in slices, at the same time. A slice that fails leaves the others: what it was about has
+//! not
 //! been checked, which is another thing than naming nothing.
 
 use std::{
@@ -19,7 +20,7 @@ use ucp_core::{
     },
     operation::{Freshness, Operation},
     port::{Match, Named, PortError, Target},
-    purchase::caller::Visitor,
+    purchase::caller::BuyerSignals,
 };
 
 use super::{
@@ -91,7 +92,7 @@ impl Storefront {
         &self,
         ids: &[&str],
         presentation: &Presentation,
-        visitor: Visitor,
+        buyer_signals: BuyerSignals,
     ) -> Result<Vec<Named>, PortError> {
         let context = self.standing().in_context(presentation);
         let of = |asked: Asked| {
@@ -109,7 +110,7 @@ impl Storefront {
                 media: LISTED_MEDIA,
                 freshness: freshness(Operation::LookupCatalog),
             };
-            self.slice(*asked, slice, depth, &context, visitor)
+            self.slice(*asked, slice, depth, &context, buyer_signals)
         }))
         .await;
 
@@ -155,7 +156,7 @@ impl Storefront {
         &self,
         id: &str,
         presentation: &Presentation,
-        visitor: Visitor,
+        buyer_signals: BuyerSignals,
     ) -> Result<Vec<Match>, PortError> {
         if kind(id) != Some(Asked::Ids) {
             return Ok(Vec::new());
@@ -163,12 +164,12 @@ impl Storefront {
         let context = self.standing().in_context(presentation);
         let freshness = freshness(Operation::GetProduct);
         let depth = Depth { variants: OPENED_VARIANTS, media: OPENED_MEDIA, freshness };
-        let served = self.slice(Asked::Ids, &[id], depth, &context, visitor).await?;
+        let served = self.slice(Asked::Ids, &[id], depth, &context, buyer_signals).await?;
         let mut known = served.value.named.first().cloned().unwrap_or(Known::Nothing);
         if let Known::Product(product, _, unknown) | Known::Variant(product, _, unknown) = &mut known
             && *unknown
         {
-            *product = self.all_variants(product, &context, visitor, freshness).await?;
+            *product = self.all_variants(product, &context, buyer_signals, freshness).await?;
         }
         let products = merged([&known]);
         match named(&known, &products) {
@@ -182,11 +183,13 @@ impl Storefront {
         product: &Arc<Product>,
         combinations: &[&[usize]],
         presentation: &Presentation,
-        visitor: Visitor,
+        buyer_signals: BuyerSignals,
     ) -> Result<Arc<Product>, PortError> {
         let context = self.standing().in_context(presentation);
         let answers = join_all(
-            combinations.chunks(MOST_COMBINATIONS).map(|slice| self.combinations(product, slice, &context, visitor)),
+            combinations
+                .chunks(MOST_COMBINATIONS)
+                .map(|slice| self.combinations(product, slice, &context, buyer_signals)),
         )
         .await;
         let mut variants = Vec::new();
@@ -203,7 +206,7 @@ impl Storefront {
         ids: &[&str],
         depth: Depth,
         context: &InContext,
-        visitor: Visitor,
+        buyer_signals: BuyerSignals,
     ) -> Result<Served<Arc<Slice>>, Failure> {
         let name = if asked == Asked::Ids { documents::NODES.name } else { "handles" };
         let depths = [depth.variants, depth.media].map(|depth| depth.to_string());
@@ -211,7 +214,7 @@ impl Storefront {
         let fill = || {
             let ids: Vec<String> = ids.iter().map(|id| (*id).to_owned()).collect();
             let (shop, context) = (self.clone(), context.clone());
-            async move { shop.read_slice(asked, &ids, depth, &context, visitor).await }
+            async move { shop.read_slice(asked, &ids, depth, &context, buyer_signals).await }
         };
         self.0.nodes.get(&key, depth.freshness, fill).await
     }
@@ -222,7 +225,7 @@ impl Storefront {
         ids: &[String],
         depth: Depth,
         context: &InContext,
-        visitor: Visitor,
+        buyer_signals: BuyerSignals,
     ) -> Result<Filled<Arc<Slice>>, Failure> {
         let mut own =
             Map::from_iter([("variants".to_owned(), json!(depth.variants)), ("media".to_owned(), json!(depth.media))]);
@@ -230,7 +233,7 @@ impl Storefront {
             Asked::Ids => {
                 own.insert("ids".to_owned(), json!(ids));
                 let variables = Variables { context, own: &own, cards: true };
-                let reply = self.ask::<shape::Nodes>(&documents::NODES, variables, &visitor).await?;
+                let reply = self.ask::<shape::Nodes>(&documents::NODES, variables, &buyer_signals).await?;
                 let (errors, bytes) = (reply.errors.clone(), reply.bytes);
                 (reply.data()?.nodes, errors, bytes)
             }
@@ -238,7 +241,8 @@ impl Storefront {
                 own.extend(ids.iter().enumerate().map(|(place, handle)| (format!("h{place}"), json!(handle))));
                 let variables = Variables { context, own: &own, cards: true };
                 let document = documents::handles(ids.len());
-                let reply = self.ask::<HashMap<String, Option<shape::Node>>>(&document, variables, &visitor).await?;
+                let reply =
+                    self.ask::<HashMap<String, Option<shape::Node>>>(&document, variables, &buyer_signals).await?;
                 let (errors, bytes) = (reply.errors.clone(), reply.bytes);
                 let mut data = reply.data()?;
                 let nodes = (0..ids.len()).map(|place| data.remove(&format!("h{place}")).flatten()).collect();
@@ -319,7 +323,7 @@ impl Storefront {
         product: &Arc<Product>,
         after: Option<String>,
         context: &InContext,
-        visitor: Visitor,
+        buyer_signals: BuyerSignals,
         freshness: Freshness,
     ) -> Result<Arc<More>, Failure> {
         let mut own =
@@ -332,7 +336,7 @@ impl Storefront {
         let (shop, product, context) = (self.clone(), Arc::clone(product), context.clone());
         let served = self.0.variants.get(&key, freshness, move || async move {
             let variables = Variables { context: &context, own: &own, cards: false };
-            let reply = shop.ask::<shape::More>(&documents::VARIANTS, variables, &visitor).await?;
+            let reply = shop.ask::<shape::More>(&documents::VARIANTS, variables, &buyer_signals).await?;
             let (whole, bytes) = (reply.errors.is_empty(), reply.bytes);
             let more = Arc::new(match reply.data()?.product {
                 Some(shape::MoreOf { requires_selling_plan, variants: page }) => More {
@@ -352,13 +356,13 @@ impl Storefront {
         &self,
         product: &Arc<Product>,
         context: &InContext,
-        visitor: Visitor,
+        buyer_signals: BuyerSignals,
         freshness: Freshness,
     ) -> Result<Arc<Product>, Failure> {
         let mut variants = Vec::new();
         let mut after = None;
         for _ in 0..MOST_PAGES {
-            let page = self.more_variants(product, after.clone(), context, visitor, freshness).await?;
+            let page = self.more_variants(product, after.clone(), context, buyer_signals, freshness).await?;
             variants.extend(page.variants.iter().cloned());
             if page.next.is_none() || page.next == after {
                 break;
@@ -374,7 +378,7 @@ impl Storefront {
         product: &Arc<Product>,
         combinations: &[&[usize]],
         context: &InContext,
-        visitor: Visitor,
+        buyer_signals: BuyerSignals,
     ) -> Result<Served<Arc<More>>, Failure> {
         let combinations: Vec<Vec<usize>> = combinations.iter().map(|values| values.to_vec()).collect();
         let chosen = |values: &Vec<usize>| {
@@ -394,7 +398,7 @@ impl Storefront {
             let document = documents::combinations(combinations.len());
             let variables = Variables { context: &context, own: &own, cards: false };
             let reply = shop
-                .ask::<HashMap<String, Option<HashMap<String, shape::Node>>>>(&document, variables, &visitor)
+                .ask::<HashMap<String, Option<HashMap<String, shape::Node>>>>(&document, variables, &buyer_signals)
                 .await?;
             let (whole, bytes) = (reply.errors.is_empty(), reply.bytes);
             let mut nodes = reply.data()?.remove("product").flatten().unwrap_or_default();
@@ -412,7 +416,8 @@ impl Storefront {
     }
 }
 
-/// The type of an object. It is the first that is asked about it, and so the first that is answered: the rest, which may be
+/// The type of an object. It is the first that is asked about it, and so the first that is answered: the rest, which
+/// may be
 /// long, is not looked through for it.
 fn type_of(node: &RawValue) -> Option<Cow<'_, str>> {
     let first = node.get().strip_prefix(r#"{"__typename":""#).and_then(|rest| rest.split_once('"'));
@@ -429,7 +434,7 @@ fn kind(id: &str) -> Option<Asked> {
     }
     let handle = !id.is_empty()
         && id.chars().count() <= LONGEST_HANDLE
-        && id.chars().all(|letter| letter.is_alphanumeric() || matches!(letter, '-' | '_'));
+        && id.chars().all(|webhook_message| webhook_message.is_alphanumeric() || matches!(webhook_message, '-' | '_'));
     handle.then_some(Asked::Handles)
 }
 

@@ -1,7 +1,9 @@
 //! Prices per unit of measurement, recomputed.
 //!
-//! What a shop states has to be what follows from the price and the contents (UCP *Variant*, `unit_price`); a statement that
-//! does not, or that cannot be checked, is left out. Everything is exact: quantities are decimals, units are whole numbers
+//! What a shop states has to be what follows from the price and the contents (UCP *Variant*, `unit_price`); a statement
+//! that
+//! does not, or that cannot be checked, is left out. Everything is exact: quantities are decimals, units are whole
+//! numbers
 //! of a common one.
 
 use serde_json::Number;

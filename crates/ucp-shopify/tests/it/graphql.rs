@@ -16,7 +16,8 @@ pub(crate) struct Asked {
     pub(crate) headers: HeaderMap,
 }
 
-/// Starts a server that answers every request with what `answer` writes to the caller; it hangs up where that is an error.
+/// Starts a server that answers every request with what `answer` writes to the caller; it hangs up where that is an
+/// error.
 pub(crate) async fn serve<F, R>(answer: F) -> Host
 where
     F: Fn(Peer, Asked) -> R + Clone + Send + Sync + 'static,
@@ -32,8 +33,11 @@ where
                 let query = body["query"].as_str().expect("a document");
                 let after =
                     query.split_once("query ").or_else(|| query.split_once("mutation ")).expect("an operation").1;
-                let operation =
-                    after.split(|letter: char| !letter.is_alphanumeric()).next().expect("a name").to_owned();
+                let operation = after
+                    .split(|webhook_message: char| !webhook_message.is_alphanumeric())
+                    .next()
+                    .expect("a name")
+                    .to_owned();
                 let asked =
                     Asked { operation, variables: body["variables"].clone(), headers: request.headers().clone() };
                 peer = answer(peer, asked).await?;

@@ -15,9 +15,9 @@ use ucp_core::{
 
 use crate::{
     error::WriteError,
-    notices::{self, Message, NewNotice},
     stock,
     time::{nanoseconds, timestamp},
+    webhook_events::{self, Message, NewWebhookEvent},
 };
 
 /// A change in the form in which it is written, so that the writer has nothing left to do but write.
@@ -27,7 +27,7 @@ pub(super) struct Entry {
     checkout: Option<Sheet<Checkout>>,
     order: Option<Sheet<Order>>,
     /// The identifier of the notice about the order.
-    notice: String,
+    webhook_event: String,
     /// By how much counts change, each variant once.
     stock: BTreeMap<String, i64>,
     mandate: Option<Presented>,
@@ -63,7 +63,7 @@ impl Entry {
             cart: cart.map(Sheet::new).transpose()?,
             checkout: checkout.map(Sheet::new).transpose()?,
             order: order.map(Sheet::new).transpose()?,
-            notice: uuid::Uuid::new_v4().to_string(),
+            webhook_event: uuid::Uuid::new_v4().to_string(),
             stock,
             mandate,
             keep,
@@ -71,7 +71,7 @@ impl Entry {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        let Self { cart, checkout, order, notice: _, stock, mandate, keep } = self;
+        let Self { cart, checkout, order, webhook_event: _, stock, mandate, keep } = self;
         let documents = cart.is_some() || checkout.is_some() || order.is_some() || mandate.is_some();
         !documents && stock.is_empty() && keep.is_none()
     }
@@ -81,7 +81,8 @@ impl Entry {
         self.order.is_some()
     }
 
-    /// Writes everything into the transaction that `db` is in. An error means that the transaction must not be committed,
+    /// Writes everything into the transaction that `db` is in. An error means that the transaction must not be
+    /// committed,
     /// also where it only means that the change is out of date.
     pub(super) fn write(&self, db: &Connection) -> Result<Committed, WriteError> {
         // A retry is recognised before anything else: what it was made of is out of date for sure.
@@ -106,14 +107,14 @@ impl Entry {
         if let Some(order) = &self.order {
             write_order(db, order)?;
             let Sheet { document, version, text } = order;
-            let notice = NewNotice {
-                id: &self.notice,
+            let webhook_event = NewWebhookEvent {
+                id: &self.webhook_event,
                 order_id: &document.id,
                 owner: &document.owner,
                 order_version: version + 1,
                 at: document.changed_at(),
             };
-            notices::queue(db, &notice, &Message::Order(text))?;
+            webhook_events::queue(db, &webhook_event, &Message::Order(text))?;
         }
         for (variant, quantity) in &self.stock {
             stock::move_goods(db, variant, *quantity)?;

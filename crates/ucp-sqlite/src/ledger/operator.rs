@@ -30,7 +30,8 @@ impl SqliteStore {
         self.document("SELECT version, document FROM orders WHERE id = ?", (id.to_owned(),)).await
     }
 
-    /// The mandate that the buyer of an order agreed with, as it was presented; `None` where there was none, or it is not
+    /// The mandate that the buyer of an order agreed with, as it was presented; `None` where there was none, or it is
+    /// not
     /// kept.
     ///
     /// # Errors

@@ -1,28 +1,32 @@
 //! What platforms are still to be told: the [`Outbox`] of a [`SqliteStore`].
 //!
-//! A notice is queued by the commit that stores the order, in its savepoint. Of the waiting ones of an order only the first
-//! has a time at which it is tried, which is what keeps them in order; [`advance`] moves that on. Nothing is held in memory.
+//! A webhook event is queued by the commit that stores the order, in its savepoint. Of the waiting ones of an order
+//! only the first
+//! has a time at which it is tried, which is what keeps them in order; [`advance`] moves that on. Nothing is held in
+//! memory.
 //!
-//! Looking for what is due is a read, and claiming it a write that looks once more: of two processes that found the same
-//! notice, one gets it. A claim is part of the row, so that whoever dies leaves nothing that somebody would have to tidy up.
+//! Looking for what is due is a read, and claiming it a write that looks once more: of two processes that found the
+//! same
+//! webhook event, one gets it. A claim is part of the row, so that whoever dies leaves nothing that somebody would have
+//! to tidy up.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, Row, types::Type};
 use ucp_core::{
     Release,
-    order::outbox::{Attempted, Claim, Content, Due, Letter, Notice, Outbox, Payload, State, Wanted},
+    order::outbox::{Attempted, Claim, Content, Due, Outbox, Payload, State, Wanted, WebhookEvent, WebhookMessage},
     port::PortError,
 };
 
 use crate::{
     error::WriteError,
-    notices::advance,
     store::SqliteStore,
     time::{nanoseconds, timestamp},
+    webhook_events::advance,
 };
 
-/// The columns that [`notice`] reads.
+/// The columns that [`webhook event`] reads.
 const COLUMNS: &str = "id, order_id, owner, order_version, occurred_at, state, attempts, next_at, problem";
 
 #[async_trait]
@@ -80,11 +84,16 @@ impl Outbox for SqliteStore {
         .await
     }
 
-    async fn keep(&self, id: &str, claimant: &str, letter: &Letter) -> Result<bool, PortError> {
-        let (id, claimant, letter) = (id.to_owned(), claimant.to_owned(), letter.clone());
+    async fn keep(&self, id: &str, claimant: &str, webhook_message: &WebhookMessage) -> Result<bool, PortError> {
+        let (id, claimant, webhook_message) = (id.to_owned(), claimant.to_owned(), webhook_message.clone());
         let sql = "UPDATE outbox SET release = ?, body = ? WHERE id = ? AND claimant = ? AND body IS NULL";
         self.write(move |db| {
-            Ok(db.prepare_cached(sql)?.execute((letter.release.date(), &letter.body, &id, &claimant))? == 1)
+            Ok(db.prepare_cached(sql)?.execute((
+                webhook_message.release.date(),
+                &webhook_message.body,
+                &id,
+                &claimant,
+            ))? == 1)
         })
         .await
     }
@@ -98,9 +107,9 @@ impl Outbox for SqliteStore {
         self.bell().notified().await;
     }
 
-    async fn notices(&self, limit: usize) -> Result<Vec<Notice>, PortError> {
+    async fn webhook_events(&self, limit: usize) -> Result<Vec<WebhookEvent>, PortError> {
         let sql = format!("SELECT {COLUMNS} FROM outbox ORDER BY seq DESC LIMIT ?");
-        self.read(move |db| db.prepare_cached(&sql)?.query_map((signed(limit),), notice)?.collect()).await
+        self.read(move |db| db.prepare_cached(&sql)?.query_map((signed(limit),), webhook_event)?.collect()).await
     }
 
     async fn resend(&self, id: &str, now: Timestamp) -> Result<bool, PortError> {
@@ -147,11 +156,11 @@ fn record(db: &Connection, id: &str, claimant: &str, attempted: &Attempted) -> R
     Ok(order.is_some())
 }
 
-fn notice(row: &Row<'_>) -> rusqlite::Result<Notice> {
+fn webhook_event(row: &Row<'_>) -> rusqlite::Result<WebhookEvent> {
     let stated: String = row.get(5)?;
     let occurred_at = timestamp(row.get(4)?);
     let state = State::ALL.into_iter().find(|state| state.as_str() == stated);
-    Ok(Notice {
+    Ok(WebhookEvent {
         id: row.get(0)?,
         order_id: row.get(1)?,
         owner: row.get(2)?,
@@ -167,37 +176,42 @@ fn notice(row: &Row<'_>) -> rusqlite::Result<Notice> {
 
 /// A row with all that it takes to send it.
 struct Sheet {
-    notice: Notice,
+    webhook_event: WebhookEvent,
     since: Timestamp,
     /// JSON of the order.
     document: Option<String>,
-    letter: Option<Letter>,
+    webhook_message: Option<WebhookMessage>,
 }
 
 impl Sheet {
     fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        let letter = match (row.get::<_, Option<String>>(11)?, row.get(12)?) {
+        let webhook_message = match (row.get::<_, Option<String>>(11)?, row.get(12)?) {
             (Some(release), Some(body)) => {
                 let release = Release::from_date(&release).ok_or_else(|| unreadable(11, "an unknown release"))?;
-                Some(Letter { release, body })
+                Some(WebhookMessage { release, body })
             }
             _ => None,
         };
-        Ok(Self { notice: notice(row)?, since: timestamp(row.get(9)?), document: row.get(10)?, letter })
+        Ok(Self {
+            webhook_event: webhook_event(row)?,
+            since: timestamp(row.get(9)?),
+            document: row.get(10)?,
+            webhook_message,
+        })
     }
 
     /// What is in the row. One that cannot be read is claimed for nothing, and keeps back no other.
     fn content(self) -> Option<Content> {
-        let Self { notice, since, document, letter } = self;
-        let payload = match letter {
-            Some(letter) => Ok(Payload::Letter(letter)),
+        let Self { webhook_event, since, document, webhook_message } = self;
+        let payload = match webhook_message {
+            Some(webhook_message) => Ok(Payload::WebhookMessage(webhook_message)),
             None => serde_json::from_str(&document.unwrap_or_default()).map(Payload::Order),
         };
         match payload {
-            Ok(payload) => Some(Content { notice, since, payload }),
+            Ok(payload) => Some(Content { webhook_event, since, payload }),
             Err(error) => {
                 // What serde says may quote the document.
-                tracing::error!(webhook.id = notice.id, category = ?error.classify(), "an order in the outbox is unreadable");
+                tracing::error!(webhook.id = webhook_event.id, category = ?error.classify(), "an order in the outbox is unreadable");
                 None
             }
         }

@@ -1,4 +1,4 @@
-//! How long notices stay in the file.
+//! How long webhook events stay in the file.
 
 use ucp_core::purchase::ledger::{Change, Committed, Ledger as _, Stored};
 use ucp_testkit::shop::order;
@@ -26,6 +26,6 @@ async fn what_is_settled_goes_after_a_week_and_what_waits_in_vain_after_a_month(
     let day = 24 * 60 * 60;
     for (days, left) in [(6, 2), (8, 1), (29, 1), (31, 0)] {
         store.prune(time(days * day)).await.expect("removes");
-        assert_eq!(store.notices(10).await.expect("reads").len(), left, "after {days} days");
+        assert_eq!(store.webhook_events(10).await.expect("reads").len(), left, "after {days} days");
     }
 }

@@ -414,7 +414,8 @@ pub async fn a_change_is_committed_whole_or_not_at_all<T: StoreUnderTest>(subjec
     assert_eq!(store.orphaned_remote_carts(now() + hours(1), 9).await.expect("reads"), []);
 }
 
-/// Of many calls that are made at once under one key, at several handles, one is carried out; the others get its answer.
+/// Of many calls that are made at once under one key, at several handles, one is carried out; the others get its
+/// answer.
 pub async fn of_many_calls_under_one_key_one_is_carried_out<T: StoreUnderTest>(subject: &T) {
     let handles = [subject.open().await, subject.open().await];
     subject.count(&[("a-0", 100)]).await;

@@ -3,12 +3,14 @@
 //! | module | rules of |
 //! | :-- | :-- |
 //! | [`ledger`] | carts, checkouts, orders, stock, kept answers, notes of remote carts |
-//! | [`outbox`] | notices about orders: their order, claims, and turns between platforms |
+//! | [`outbox`] | webhook events about orders: their order, claims, and turns between platforms |
 //! | [`owners`] | to whom things at a shop elsewhere belong |
 //! | [`fixtures`] | the documents that the rules store, for tests of a single store too |
 //!
-//! The crate of a store implements [`StoreUnderTest`] in its tests and joins with one line, [`store_suite!`](crate::store_suite).
-//! Each rule becomes a test of its own, on a store of its own. A store that keeps a part of the port joins with the macro
+//! The crate of a store implements [`StoreUnderTest`] in its tests and joins with one line,
+//! [`store_suite!`](crate::store_suite).
+//! Each rule becomes a test of its own, on a store of its own. A store that keeps a part of the port joins with the
+//! macro
 //! of that part.
 
 pub mod fixtures;

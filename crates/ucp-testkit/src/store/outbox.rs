@@ -1,4 +1,4 @@
-//! Rules of the [`Outbox`]: the order of notices, claims, turns between platforms.
+//! Rules of the [`Outbox`]: the order of webhook events, claims, turns between platforms.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -11,7 +11,7 @@ use ucp_core::{
     Release,
     order::{
         LineQuantity,
-        outbox::{Attempted, Claim, Letter, Notice, Outbox, Payload, State, Wanted},
+        outbox::{Attempted, Claim, Outbox, Payload, State, Wanted, WebhookEvent, WebhookMessage},
         progress::Tracking,
     },
     purchase::ledger::{Change, Committed, Ledger, Stored},
@@ -49,17 +49,17 @@ fn claim(claimant: &str, until: i64) -> Claim {
     Claim { claimant: claimant.to_owned(), until: time(until) }
 }
 
-async fn notice(store: &Arc<impl Outbox>, id: &str) -> Notice {
-    let mut all = store.notices(1_000).await.expect("reads");
-    all.retain(|notice| notice.id == id);
+async fn webhook_event(store: &Arc<impl Outbox>, id: &str) -> WebhookEvent {
+    let mut all = store.webhook_events(1_000).await.expect("reads");
+    all.retain(|webhook_event| webhook_event.id == id);
     all.remove(0)
 }
 
 async fn due(store: &Arc<impl Outbox>, at: i64) -> Vec<(String, u64)> {
     let mut found = Vec::new();
     for due in store.due(time(at), ALL).await.expect("reads") {
-        let notice = notice(store, &due.id).await;
-        found.push((notice.order_id, notice.order_version));
+        let webhook_event = webhook_event(store, &due.id).await;
+        found.push((webhook_event.order_id, webhook_event.order_version));
     }
     found
 }
@@ -68,7 +68,7 @@ async fn head(store: &Arc<impl Outbox>) -> String {
     store.due(time(0), ALL).await.expect("reads").remove(0).id
 }
 
-/// Whether somebody gets a notice at a time.
+/// Whether somebody gets a webhook event at a time.
 async fn gets(store: &Arc<impl Outbox>, id: &str, claimant: &str, at: i64) -> bool {
     let claimed = store.claim(vec![id.to_owned()], time(at), &claim(claimant, at + 10)).await.expect("writes");
     !claimed.is_empty()
@@ -80,7 +80,8 @@ async fn record(store: &Arc<impl Outbox>, id: &str, at: i64, attempted: Attempte
     assert!(store.record(id, ALICE, attempted).await.expect("records"));
 }
 
-/// Notices of one order go out one after the other, a failed one again when it is due, a settled one again when it is resent.
+/// Webhook events of one order go out one after the other, a failed one again when it is due, a settled one again when
+/// it is resent.
 pub async fn each_version_of_an_order_is_told_of_in_turn<T: StoreUnderTest<Store: Outbox>>(subject: &T) {
     let store = subject.open().await;
     put(&store, "alice", "o1", 0).await;
@@ -93,11 +94,11 @@ pub async fn each_version_of_an_order_is_told_of_in_turn<T: StoreUnderTest<Store
     assert_eq!(due(&store, 59).await, [("o2".into(), 1)]);
     assert_eq!(due(&store, 60).await, [("o2".into(), 1), ("o1".into(), 1)]);
     let claimed = store.claim(vec![first.clone()], time(60), &claim(ALICE, 70)).await.expect("writes");
-    assert_eq!((claimed[0].notice.attempts, claimed[0].since, claimed.len()), (1, time(0), 1));
+    assert_eq!((claimed[0].webhook_event.attempts, claimed[0].since, claimed.len()), (1, time(0), 1));
     assert_eq!(claimed[0].payload, Payload::Order(Box::new(order("alice", "o1"))), "as it was then");
     assert!(store.record(&first, ALICE, settled(State::Delivered)).await.expect("records"));
     assert_eq!(due(&store, 0).await, [("o1".into(), 2), ("o2".into(), 1)]);
-    let told = notice(&store, &first).await;
+    let told = webhook_event(&store, &first).await;
     assert_eq!((told.state, told.attempts), (State::Delivered, 2));
 
     // What is settled can be sent once more, before the others of its order.
@@ -106,22 +107,22 @@ pub async fn each_version_of_an_order_is_told_of_in_turn<T: StoreUnderTest<Store
     assert!(!store.resend("nonsense", time(70)).await.expect("writes"));
 }
 
-/// The first letter that the claimant keeps is what is sent ever after.
+/// The first webhook message that the claimant keeps is what is sent ever after.
 pub async fn what_was_sent_first_is_kept_for_good<T: StoreUnderTest<Store: Outbox>>(subject: &T) {
     let store = subject.open().await;
     put(&store, "alice", "o1", 0).await;
     let id = head(&store).await;
-    let letter = Letter { release: Release::V2026_01_11, body: b"{\"a\": 1}".to_vec() };
-    assert!(!store.keep(&id, ALICE, &letter).await.expect("writes"), "nobody has claimed it");
+    let webhook_message = WebhookMessage { release: Release::V2026_01_11, body: b"{\"a\": 1}".to_vec() };
+    assert!(!store.keep(&id, ALICE, &webhook_message).await.expect("writes"), "nobody has claimed it");
     assert!(gets(&store, &id, ALICE, 0).await);
-    assert!(store.keep(&id, ALICE, &letter).await.expect("writes"));
-    let other = Letter { release: Release::NEWEST, body: b"other".to_vec() };
+    assert!(store.keep(&id, ALICE, &webhook_message).await.expect("writes"));
+    let other = WebhookMessage { release: Release::NEWEST, body: b"other".to_vec() };
     assert!(!store.keep(&id, ALICE, &other).await.expect("writes"));
     let claimed = store.claim(vec![id], time(10), &claim("another", 20)).await.expect("writes");
-    assert_eq!(claimed[0].payload, Payload::Letter(letter));
+    assert_eq!(claimed[0].payload, Payload::WebhookMessage(webhook_message));
 }
 
-/// While a claim holds, nobody else gets a notice of that order; whoever has lost it can do nothing with it.
+/// While a claim holds, nobody else gets a webhook event of that order; whoever has lost it can do nothing with it.
 pub async fn a_claimed_notice_is_nobody_elses_until_the_claim_ends<T: StoreUnderTest<Store: Outbox>>(subject: &T) {
     // As if they were two processes: each has its own connections.
     let (here, there) = (subject.open().await, subject.open().await);
@@ -141,8 +142,8 @@ pub async fn a_claimed_notice_is_nobody_elses_until_the_claim_ends<T: StoreUnder
 
     // Whoever has lost it can neither extend it, nor say what is sent, nor what came of it.
     here.extend(vec![id.clone()], &claim("here", 99)).await.expect("writes");
-    let letter = Letter { release: Release::NEWEST, body: b"{}".to_vec() };
-    assert!(!here.keep(&id, "here", &letter).await.expect("writes"));
+    let webhook_message = WebhookMessage { release: Release::NEWEST, body: b"{}".to_vec() };
+    assert!(!here.keep(&id, "here", &webhook_message).await.expect("writes"));
     assert!(!here.record(&id, "here", settled(State::Delivered)).await.expect("writes"));
     assert!(due(&here, 21).await.is_empty());
     assert_eq!(due(&here, 22).await, [("o1".into(), 1)]);
@@ -158,7 +159,7 @@ pub async fn a_claimed_notice_is_nobody_elses_until_the_claim_ends<T: StoreUnder
     assert!(gets(&here, &id, "here", 22).await);
 }
 
-/// Of several couriers that claim the same notices at once, each notice goes to one.
+/// Of several dispatchers that claim the same webhook events at once, each webhook event goes to one.
 pub async fn of_many_who_claim_the_same_each_gets_something_else<T: StoreUnderTest<Store: Outbox>>(subject: &T) {
     let (here, there) = (subject.open().await, subject.open().await);
     for number in 0..50 {
@@ -172,7 +173,7 @@ pub async fn of_many_who_claim_the_same_each_gets_something_else<T: StoreUnderTe
     let mut claimed = Vec::new();
     for claim in claims {
         let claim = within("a claim", PATIENCE, claim).await.expect("ends");
-        claimed.extend(claim.into_iter().map(|content| content.notice.id));
+        claimed.extend(claim.into_iter().map(|content| content.webhook_event.id));
     }
     claimed.sort();
     let mut ids = ids;
@@ -209,7 +210,7 @@ pub async fn an_order_that_is_not_stored_is_not_told_of<T: StoreUnderTest<Store:
     put(&store, "alice", "o1", 0).await;
     let stale = Change { order: Some(Stored { document: order("alice", "o1"), version: 7 }), ..Change::default() };
     assert_eq!(store.commit(stale, None).await.expect("commits"), Committed::Stale);
-    assert_eq!(store.notices(10).await.expect("reads").len(), 1);
+    assert_eq!(store.webhook_events(10).await.expect("reads").len(), 1);
 }
 
 /// Platforms take turns in what is due.
@@ -238,16 +239,16 @@ pub async fn many_notices_of_one_platform_hide_no_other<T: StoreUnderTest<Store:
     assert_eq!(owners(wanted).await, ["alice", "bob", "carol", "alice", "carol"]);
 }
 
-/// Notices, what is kept of them, and claims are there for a process that starts later.
+/// Webhook events, what is kept of them, and claims are there for a process that starts later.
 pub async fn notices_and_claims_are_there_after_a_restart<T: StoreUnderTest<Store: Outbox>>(subject: &T) {
-    let letter = Letter { release: Release::V2026_01_11, body: b"{\"a\": 1}".to_vec() };
+    let webhook_message = WebhookMessage { release: Release::V2026_01_11, body: b"{\"a\": 1}".to_vec() };
     let id = {
         let store = subject.open().await;
         put(&store, "alice", "o1", 0).await;
         put(&store, "alice", "o1", 1).await;
         let id = head(&store).await;
         assert!(gets(&store, &id, ALICE, 0).await);
-        assert!(store.keep(&id, ALICE, &letter).await.expect("writes"));
+        assert!(store.keep(&id, ALICE, &webhook_message).await.expect("writes"));
         id
     };
     let store = subject.open().await;
@@ -255,11 +256,11 @@ pub async fn notices_and_claims_are_there_after_a_restart<T: StoreUnderTest<Stor
     assert!(!gets(&store, &id, "another", 9).await);
     assert_eq!(due(&store, 10).await, [("o1".into(), 1)]);
     let claimed = store.claim(vec![id.clone()], time(10), &claim("another", 20)).await.expect("writes");
-    assert_eq!(claimed[0].payload, Payload::Letter(letter));
+    assert_eq!(claimed[0].payload, Payload::WebhookMessage(webhook_message));
     assert!(store.record(&id, "another", settled(State::Gone)).await.expect("records"));
     drop(store);
     let store = subject.open().await;
-    let told = notice(&store, &id).await;
+    let told = webhook_event(&store, &id).await;
     assert_eq!((told.state, told.attempts, told.next_at), (State::Gone, 1, None));
     assert_eq!(due(&store, 10).await, [("o1".into(), 2)]);
 }
@@ -281,10 +282,11 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A notice as the oracle knows it: its order, and whether it waits.
+/// A webhook event as the oracle knows it: its order, and whether it waits.
 type Known = (usize, bool);
 
-/// Whatever happens, exactly the first unsettled notice of each order can be sent. Makes data for each of its cases, on a
+/// Whatever happens, exactly the first unsettled webhook event of each order can be sent. Makes data for each of its
+/// cases, on a
 /// runtime of its own.
 pub fn of_each_order_the_first_unsettled_notice_is_due<T: StoreUnderTest<Store: Outbox>>() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
@@ -297,7 +299,8 @@ pub fn of_each_order_the_first_unsettled_notice_is_due<T: StoreUnderTest<Store: 
             for step in steps {
                 let mut due: Vec<_> = store.due(time(1_000), ALL).await.expect("reads");
                 due.sort_by(|one, other| one.id.cmp(&other.id));
-                let ids: Vec<_> = store.notices(99).await.expect("reads").into_iter().rev().map(|one| one.id).collect();
+                let ids: Vec<_> =
+                    store.webhook_events(99).await.expect("reads").into_iter().rev().map(|one| one.id).collect();
                 let place = |id: &str| ids.iter().position(|known| known == id).expect("is there");
                 match step {
                     Step::Store(number) => {
@@ -328,7 +331,8 @@ pub fn of_each_order_the_first_unsettled_notice_is_due<T: StoreUnderTest<Store: 
                 for order in 0..3 {
                     expected.extend(known.iter().position(|one| *one == (order, true)));
                 }
-                let ids: Vec<_> = store.notices(99).await.expect("reads").into_iter().rev().map(|one| one.id).collect();
+                let ids: Vec<_> =
+                    store.webhook_events(99).await.expect("reads").into_iter().rev().map(|one| one.id).collect();
                 let due = store.due(time(1_000), ALL).await.expect("reads");
                 let mut found: Vec<_> =
                     due.iter().map(|due| ids.iter().position(|id| *id == due.id).expect("is there")).collect();

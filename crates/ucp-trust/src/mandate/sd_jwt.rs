@@ -2,7 +2,8 @@
 //! `<issuer-signed JWT>~<disclosure>~…~<key binding JWT>`.
 //!
 //! Everything is bounded before anything is hashed or verified. A disclosure counts only where the digest of its text
-//! stands, and each digest may stand in one place only; what is disclosed without having been promised is refused, so that
+//! stands, and each digest may stand in one place only; what is disclosed without having been promised is refused, so
+//! that
 //! nothing can be added to what was signed.
 
 use std::collections::{HashMap, HashSet};

@@ -6,7 +6,8 @@ use ucp_core::json::{self, push_name};
 /// The members of a checkout that make up what the buyer agreed to (AP2-04).
 pub const TERMS: [&str; 4] = ["id", "currency", "line_items", "totals"];
 
-/// Finds the first difference between two checkouts in these members, all the way down. `None` when they are equal, which
+/// Finds the first difference between two checkouts in these members, all the way down. `None` when they are equal,
+/// which
 /// includes a member that both lack.
 ///
 /// The order of members does not matter, that of elements does. Numbers are equal when they are the same number, `100`

@@ -1,7 +1,8 @@
 //! Web Bot Auth: signatures that say which bot is asking, and nothing about what it asks
 //! (draft-ietf-webbotauth-httpsig-protocol).
 //!
-//! Such a signature covers the host that is asked and where the bot publishes its keys. So it is the same for all requests
+//! Such a signature covers the host that is asked and where the bot publishes its keys. So it is the same for all
+//! requests
 //! to that host until it expires, and can be made beforehand, by whoever runs the host too. Who sees it can use it as
 //! long: it is kept like a token.
 
@@ -47,7 +48,8 @@ pub struct BotSignature {
 pub struct Unusable(String);
 
 impl BotSignature {
-    /// Reads a signature that somebody else has made, from the three header fields as a request has them: a line each, and
+    /// Reads a signature that somebody else has made, from the three header fields as a request has them: a line each,
+    /// and
     /// nothing else. Whether it has expired is for the caller to look at.
     ///
     /// # Errors
@@ -147,7 +149,8 @@ impl fmt::Debug for BotSignature {
     }
 }
 
-/// The keys of a bot as a directory has them, where they are called by their thumbprints. Keys that messages are not signed
+/// The keys of a bot as a directory has them, where they are called by their thumbprints. Keys that messages are not
+/// signed
 /// with are left out.
 #[must_use]
 pub fn directory<'a>(keys: impl IntoIterator<Item = &'a PublicKey>) -> Value {

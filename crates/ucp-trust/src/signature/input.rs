@@ -49,7 +49,8 @@ pub struct Input {
     pub signature: Vec<u8>,
 }
 
-/// The signatures of a message in the order of `Signature-Input`, [`MAX_SIGNATURES`] at most; empty when it is not signed.
+/// The signatures of a message in the order of `Signature-Input`, [`MAX_SIGNATURES`] at most; empty when it is not
+/// signed.
 ///
 /// # Errors
 ///

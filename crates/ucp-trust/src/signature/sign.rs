@@ -43,7 +43,8 @@ pub enum SignError {
 ///
 /// # Errors
 ///
-/// [`SignError::Incomplete`] when a field of `extra` is not there, or a body has no `Content-Type`; [`SignError::Curve`]
+/// [`SignError::Incomplete`] when a field of `extra` is not there, or a body has no `Content-Type`;
+/// [`SignError::Curve`]
 /// for a key of AP2's own.
 pub fn sign_request(
     line: RequestLine<'_>,

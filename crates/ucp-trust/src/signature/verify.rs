@@ -1,8 +1,10 @@
 //! Verification: whether a message is from the holder of a published key, unaltered (SIG-07).
 //!
 //! A signature that does not cover what UCP asks for proves nothing about the message, however well it verifies, and is
-//! passed over like one whose key is unknown (SIG-13). One signature that holds is enough; the caller learns what is wrong
-//! only when none does. The cheap checks come first: nothing is hashed and no curve is touched for a signature that could
+//! passed over like one whose key is unknown (SIG-13). One signature that holds is enough; the caller learns what is
+//! wrong
+//! only when none does. The cheap checks come first: nothing is hashed and no curve is touched for a signature that
+//! could
 //! not count anyway.
 
 use std::{
@@ -59,7 +61,8 @@ impl Signed {
     ///
     /// # Errors
     ///
-    /// [`Code::SignatureMissing`] when only half of a signature is there, [`Code::SignatureInvalid`] when the header fields
+    /// [`Code::SignatureMissing`] when only half of a signature is there, [`Code::SignatureInvalid`] when the header
+    /// fields
     /// cannot be read.
     pub fn read(headers: &HeaderMap) -> Result<Option<Self>, Refusal> {
         let candidates = input::read(headers)?;
@@ -90,7 +93,8 @@ impl Signed {
     ///
     /// # Errors
     ///
-    /// What is wrong with the signature; of several, with the one that came closest. So [`Code::KeyNotFound`] means that no
+    /// What is wrong with the signature; of several, with the one that came closest. So [`Code::KeyNotFound`] means
+    /// that no
     /// signature names one of the keys.
     pub fn verify(
         &self,

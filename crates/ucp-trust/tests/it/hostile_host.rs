@@ -1,4 +1,5 @@
-//! A fetcher against a host on this machine that does what hosts must not do, and a listener that must never be touched.
+//! A fetcher against a host on this machine that does what hosts must not do, and a listener that must never be
+//! touched.
 
 use std::{
     io,

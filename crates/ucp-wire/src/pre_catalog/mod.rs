@@ -9,7 +9,7 @@
 //! A search needs a query or filters, as in later releases; the founding document required a query.
 
 mod failure;
-mod notice;
+mod webhook_event;
 
 use std::{collections::HashMap, sync::LazyLock};
 
@@ -218,8 +218,8 @@ impl Dialect for PreCatalog {
         operation == Operation::UpdateCheckout
     }
 
-    fn notice(&self, document: String, occasion: &Occasion<'_>) -> String {
-        notice::notice(&document, occasion)
+    fn webhook_event(&self, document: String, occasion: &Occasion<'_>) -> String {
+        webhook_event::webhook_event(&document, occasion)
     }
 
     fn seal(&self) -> Seal {

@@ -6,7 +6,7 @@ use ucp_core::{
     message::{Message, Severity},
     negotiation::Active,
     operation::ORDER,
-    port::{Carried, Written},
+    port::{ForwardedAnswer, Written},
 };
 
 use super::prune::prune;
@@ -27,7 +27,7 @@ use crate::{
 pub fn encode(
     dialect: &dyn Dialect,
     operation: Operation,
-    carried: &Carried,
+    carried: &ForwardedAnswer,
     active: &Active,
     note: Option<&Message>,
 ) -> Encoded {
@@ -68,18 +68,18 @@ fn spliced(dialect: &dyn Dialect, operation: Operation, written: &Written, activ
 
 /// Encodes an order that the shop sent a webhook about, for platforms of this release.
 #[must_use]
-pub fn notice(dialect: &dyn Dialect, body: Map<String, Value>, occasion: &Occasion<'_>) -> String {
+pub fn webhook_event(dialect: &dyn Dialect, body: Map<String, Value>, occasion: &Occasion<'_>) -> String {
     let told = dialect.offers().iter().filter(|offer| offer.known_as == ORDER).map(Offer::declaration);
     let active = Active::all(&told.collect::<Vec<_>>());
-    let carried = Carried { body: body.into(), sealed: false, status: 200 };
-    dialect.notice(encode(dialect, Operation::GetOrder, &carried, &active, None).document, occasion)
+    let carried = ForwardedAnswer { body: body.into(), sealed: false, status: 200 };
+    dialect.webhook_event(encode(dialect, Operation::GetOrder, &carried, &active, None).document, occasion)
 }
 
 /// Encodes an answer without a resource.
 fn failure(
     dialect: &dyn Dialect,
     operation: Operation,
-    carried: &Carried,
+    carried: &ForwardedAnswer,
     active: &Active,
     note: Option<&Message>,
 ) -> Encoded {

@@ -17,7 +17,7 @@ use ucp_core::{Operation, Release};
 use crate::releases::{dialect, upgrades};
 
 pub use crate::envelope::is_failure;
-pub use envelope::{encode, notice};
+pub use envelope::{encode, webhook_event};
 
 /// Rewrites a payload of one release into another. `id` is the resource ID that the transport names.
 ///

@@ -27,7 +27,8 @@ impl Retrieve for Files {
         let mut schema: Value = serde_json::from_slice(&fs::read(self.0.join(&uri.path().as_str()[1..]))?)?;
         if let Some(members) = schema.as_object_mut() {
             members.shift_remove("$id");
-            // A place of the shop is an address too, by these schemas, so that exactly one of both never holds (trap T-03).
+            // A place of the shop is an address too, by these schemas, so that exactly one of both never holds (trap
+            // T-03).
             if uri.path().as_str().ends_with("/fulfillment_destination.json")
                 && let Some(either) = members.shift_remove("oneOf")
             {

@@ -10,7 +10,7 @@ use ucp_core::{
 
 use super::{dialects, official, sample};
 use crate::{
-    codec::notice,
+    codec::webhook_event,
     dialect::{Dialect, Occasion, offered, publishes},
     offer::Offer,
     site::Site,
@@ -56,7 +56,7 @@ fn what_is_told_names_the_capability_and_conforms() {
         for active in [Active::all(&all), Active::all(&other)] {
             let occasion = Occasion { id: "4d6c3a1c-0000-4000-8000-000000000001", at: Timestamp::UNIX_EPOCH };
             let told: Value =
-                serde_json::from_str(&notice(dialect, sample::order(), &active, &occasion)).expect("JSON");
+                serde_json::from_str(&webhook_event(dialect, sample::order(), &active, &occasion)).expect("JSON");
             let capabilities = &told["ucp"]["capabilities"];
             let version = match capabilities {
                 Value::Array(listed) => {

@@ -6,7 +6,7 @@ use ucp_core::{
     Operation, Outcome, Release,
     message::{Message, Severity},
     negotiation::Active,
-    port::Carried,
+    port::ForwardedAnswer,
 };
 
 use super::{active, answer, encoded};
@@ -43,7 +43,7 @@ fn object(value: Value) -> Map<String, Value> {
 /// What a caller of `to` gets when a shop that speaks `from` answers.
 fn relayed(from: Release, to: Release, operation: Operation, said: Value, status: u16) -> Encoded {
     let body = relay::answer(from, to, operation, object(said));
-    let carried = Carried { body: body.into(), sealed: false, status };
+    let carried = ForwardedAnswer { body: body.into(), sealed: false, status };
     relay::encode(dialect(to), operation, &carried, &active(dialect(to)), None)
 }
 
@@ -78,7 +78,7 @@ fn an_answer_of_an_older_release_comes_back_from_a_newer_one() {
             let newer = relay::encode(
                 dialect(to),
                 operation,
-                &Carried { body: there.into(), sealed: false, status: 200 },
+                &ForwardedAnswer { body: there.into(), sealed: false, status: 200 },
                 &active(dialect(to)),
                 None,
             );
@@ -131,7 +131,7 @@ fn what_was_not_negotiated_is_left_out_and_the_rest_is_kept() {
             capabilities.insert("com.example.loyalty".to_owned(), json!([{ "version": "2026-01-01" }]));
         }
         let is_map = said["ucp"]["capabilities"].is_object();
-        let carried = Carried { body: said.into(), sealed: false, status: 200 };
+        let carried = ForwardedAnswer { body: said.into(), sealed: false, status: 200 };
         let bare = parsed(&relay::encode(dialect, operation, &carried, &Active::all(&roots), None).document);
         for gone in ["discounts", "fulfillment", "ap2"] {
             assert!(bare.get(gone).is_none(), "{gone} in {release}");
@@ -146,7 +146,7 @@ fn what_was_not_negotiated_is_left_out_and_the_rest_is_kept() {
 #[test]
 fn what_is_signed_goes_out_as_it_is() {
     let body = object(json!({ "ucp": { "version": "x", "status": "error" }, "unknown": 1, "ap2": {} }));
-    let carried = Carried { body: body.clone().into(), sealed: true, status: 201 };
+    let carried = ForwardedAnswer { body: body.clone().into(), sealed: true, status: 201 };
     let note = Message::info("note", "A note.");
     let dialect = dialect(Release::V2026_04_08);
     let encoded = relay::encode(dialect, Operation::CreateCheckout, &carried, &active(dialect), Some(&note));
@@ -159,7 +159,7 @@ fn a_note_is_added_to_what_the_shop_says() {
     for release in Release::ALL.iter().copied() {
         let dialect = dialect(release);
         for body in [json!({ "ucp": {}, "id": "c" }), json!({ "ucp": { "status": "error" }, "messages": [] })] {
-            let carried = Carried { body: object(body).into(), sealed: false, status: 200 };
+            let carried = ForwardedAnswer { body: object(body).into(), sealed: false, status: 200 };
             let encoded = relay::encode(dialect, Operation::GetCheckout, &carried, &active(dialect), Some(&note));
             let said = parsed(&encoded.document);
             let messages = said["messages"].as_array().expect("messages");
@@ -303,7 +303,7 @@ proptest! {
         let _ = relay::request(from, to, operation, Some("id"), document.clone());
         if let Value::Object(members) = document {
             let body = relay::answer(from, to, operation, members);
-            let carried = Carried { body: body.into(), sealed: false, status: 200 };
+            let carried = ForwardedAnswer { body: body.into(), sealed: false, status: 200 };
             let encoded = relay::encode(dialect(to), operation, &carried, &active(dialect(to)), None);
             prop_assert!(parsed(&encoded.document).is_object());
         }

@@ -1,4 +1,5 @@
-//! The same call again, under the same key or another, with the same words or others, over the same transport or another.
+//! The same call again, under the same key or another, with the same words or others, over the same transport or
+//! another.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,5 @@
-//! Sound JSON of the wrong shape: every member of a whole request with other values, taken away, and with a stranger beside it.
+//! Sound JSON of the wrong shape: every member of a whole request with other values, taken away, and with a stranger
+//! beside it.
 
 use serde_json::{Value, json};
 

@@ -4,7 +4,8 @@
 //! only what decides about queries; documents stay where they are. An index does not change: when the directory does, a
 //! new one takes its place.
 //!
-//! Ranking depends on nothing but the query and what is ranked, so that an entry keeps its place when others come and go,
+//! Ranking depends on nothing but the query and what is ranked, so that an entry keeps its place when others come and
+//! go,
 //! and a page goes on strictly after the sort key of the one before.
 
 mod best;
@@ -33,7 +34,8 @@ use super::{
 };
 use crate::{catalog::filter::CategoryPath, text::fold};
 
-/// Weights of a term: in a name, in a tag, category or town, in a description (each hit counts once, where it counts most).
+/// Weights of a term: in a name, in a tag, category or town, in a description (each hit counts once, where it counts
+/// most).
 const IN_NAME: u8 = 4;
 const IN_TAG: u8 = 2;
 const IN_DESCRIPTION: u8 = 1;

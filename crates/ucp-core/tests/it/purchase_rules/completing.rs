@@ -177,17 +177,17 @@ async fn a_payment_that_never_arrived_is_given_up_once_it_cannot_arrive_any_more
     shop.handler.script([Course::RequestLost]);
     complete(&shop, &id).await;
     shop.clock.advance(59);
-    assert_eq!(shop.desk.reconcile(9).await, Ok(0));
+    assert_eq!(shop.sales.reconcile(9).await, Ok(0));
     assert_eq!(
         (look(&shop, &id).await.checkout.status(), shop.ledger.remaining("rose")),
         (Status::CompleteInProgress, Some(1))
     );
     shop.clock.advance(1);
-    assert_eq!(shop.desk.reconcile(9).await, Ok(1));
+    assert_eq!(shop.sales.reconcile(9).await, Ok(1));
     let reopened = look(&shop, &id).await;
     assert_eq!((reopened.checkout.status(), shop.ledger.remaining("rose")), (Status::Incomplete, Some(6)));
     assert_eq!(codes(&reopened.messages), ["payment_failed"]);
-    assert_eq!(shop.desk.reconcile(9).await, Ok(0));
+    assert_eq!(shop.sales.reconcile(9).await, Ok(0));
 }
 
 #[tokio::test]
@@ -210,7 +210,7 @@ async fn whoever_never_heard_of_the_own_purchase_is_told_again() {
         shop.handler.script([Course::AnswerLost]);
         assert_eq!(checkout_of(by_call(&id, call).await).checkout.status(), Status::CompleteInProgress);
         shop.clock.advance(1);
-        assert_eq!(shop.desk.reconcile(9).await, Ok(1));
+        assert_eq!(shop.sales.reconcile(9).await, Ok(1));
         let again = by_call(&id, call).await;
         assert_eq!(matches!(again, Outcome::NoResource { conflict: true, .. }), conflict);
     }
@@ -233,7 +233,7 @@ async fn what_is_being_paid_for_stays_as_it_is() {
     shop.clock.advance(7 * 60 * 60);
     assert_eq!(look(&shop, &id).await.checkout, waiting);
     for _ in 0..2 {
-        shop.desk.reconcile(9).await.expect("carried out");
+        shop.sales.reconcile(9).await.expect("carried out");
     }
     assert_eq!(look(&shop, &id).await.checkout.status(), Status::Completed);
 }
@@ -244,12 +244,12 @@ async fn payments_of_a_handler_that_is_gone_wait_for_it() {
     let id = begin(&shop, draft(&[("ticket", 1)])).await.checkout.id;
     shop.handler.script([Course::AnswerLost]);
     complete(&shop, &id).await;
-    let handlers = std::mem::replace(&mut shop.desk.handlers, Arc::new([Arc::new(ScriptedHandler::new("new"))]));
+    let handlers = std::mem::replace(&mut shop.sales.handlers, Arc::new([Arc::new(ScriptedHandler::new("new"))]));
     shop.clock.advance(1_000);
-    assert_eq!(shop.desk.reconcile(9).await, Ok(0));
+    assert_eq!(shop.sales.reconcile(9).await, Ok(0));
     assert_eq!(look(&shop, &id).await.checkout.status(), Status::CompleteInProgress);
-    shop.desk.handlers = handlers;
-    assert_eq!(shop.desk.reconcile(9).await, Ok(1));
+    shop.sales.handlers = handlers;
+    assert_eq!(shop.sales.reconcile(9).await, Ok(1));
     assert_eq!(look(&shop, &id).await.checkout.status(), Status::Completed);
 }
 
@@ -267,11 +267,11 @@ async fn payments_that_nobody_can_ask_after_hold_up_no_others() {
     }
     let new = Arc::new(ScriptedHandler::new("new"));
     new.script([Course::AnswerLost]);
-    shop.desk.handlers = Arc::new([new]);
+    shop.sales.handlers = Arc::new([new]);
     complete_with(&shop, &ids[3], vec![card("new")]).await;
     shop.clock.advance(1_000);
     for _ in 0..3 {
-        shop.desk.reconcile(2).await.expect("carried out");
+        shop.sales.reconcile(2).await.expect("carried out");
     }
     assert_eq!(look(&shop, &ids[3]).await.checkout.status(), Status::Completed);
 }

@@ -45,19 +45,19 @@ impl Handler for InPerson {
 /// The shop, where buyers can pay in person.
 fn open_shop() -> Shop {
     let mut shop = shop();
-    shop.desk.handlers = Arc::new([Arc::new(InPerson(Arc::clone(&shop.handler))) as Arc<dyn Handler>]);
+    shop.sales.handlers = Arc::new([Arc::new(InPerson(Arc::clone(&shop.handler))) as Arc<dyn Handler>]);
     shop
 }
 
 async fn desktop(shop: &Shop, view: &checkout::View) -> Desktop {
-    match shop.desk.page(&view.checkout.token).await.expect("reads") {
+    match shop.sales.page(&view.checkout.token).await.expect("reads") {
         Some(Page::Checkout(desktop)) => *desktop,
         other => panic!("no checkout: {other:?}"),
     }
 }
 
 async fn hand_in(shop: &Shop, desktop: &Desktop, step: Step) -> Done {
-    shop.desk.hand_in(&desktop.checkout.token, desktop.version, step).await.expect("carried out")
+    shop.sales.hand_in(&desktop.checkout.token, desktop.version, step).await.expect("carried out")
 }
 
 fn at_home() -> Step {
@@ -89,18 +89,18 @@ async fn a_challenge_is_passed_in_person() {
         assert_eq!(hand_in(&shop, &desktop(&shop, &view).await, Step::Pay).await, Done::Closed);
     }
     let order = shop.ledger.orders().pop().expect("an order");
-    assert_eq!(shop.desk.order_page(&order.token).await.expect("reads"), Some(order));
-    assert!(shop.desk.order_page(&view.checkout.token).await.expect("reads").is_none());
+    assert_eq!(shop.sales.order_page(&order.token).await.expect("reads"), Some(order));
+    assert!(shop.sales.order_page(&view.checkout.token).await.expect("reads").is_none());
     assert_eq!(shop.handler.captures().len(), 1);
 }
 
 #[tokio::test]
 async fn who_pays_in_person_approves_it() {
     let mut shop = open_shop();
-    let mut terms = Terms::clone(&shop.desk.terms);
+    let mut terms = Terms::clone(&shop.sales.terms);
     let review = serde_json::json!([{ "reason": "It is confirmed in person." }]);
     terms.reviews = serde_json::from_value(review).expect("reviews");
-    shop.desk.terms = Arc::new(terms);
+    shop.sales.terms = Arc::new(terms);
     let view = begin(&shop, draft(&[("ticket", 1)])).await;
     let seen = desktop(&shop, &view).await;
     assert!(seen.wants_approval() && seen.is_payable() && seen.payment == Payment::Here);
@@ -119,7 +119,7 @@ async fn who_pays_in_person_approves_it() {
 #[tokio::test]
 async fn whoever_comes_late_is_told_so() {
     let shop = open_shop();
-    let page = async |token: &str| match shop.desk.page(token).await.expect("reads") {
+    let page = async |token: &str| match shop.sales.page(token).await.expect("reads") {
         Some(Page::Over(over)) => (over.purchase, over.expired, over.owner),
         other => panic!("it is not over: {other:?}"),
     };
@@ -187,9 +187,9 @@ async fn a_buyer_chooses_what_the_platform_cannot_speak_of() {
 async fn a_buyer_picks_up_and_changes_their_mind() {
     let mut shop = open_shop();
     let place = serde_json::json!({ "id": "store", "name": "The store", "address": { "address_country": "US" } });
-    let mut terms = Terms::clone(&shop.desk.terms);
+    let mut terms = Terms::clone(&shop.sales.terms);
     terms.pickup.places.push(serde_json::from_value(place).expect("a place"));
-    shop.desk.terms = Arc::new(terms);
+    shop.sales.terms = Arc::new(terms);
     let view = begin(&shop, draft(&[("rose", 1)])).await;
     let pick_up = |id: &str| {
         Step::Details(Box::new(Details {

@@ -9,7 +9,7 @@ use ucp_core::{
     operation::{AP2_MANDATE, CHECKOUT},
     purchase::{
         mandate::{Evidence, Mandate, refused},
-        notary::Notary,
+        mandate_verifier::MandateVerifier,
     },
 };
 
@@ -20,7 +20,7 @@ use super::*;
 struct Scripted(Mutex<Vec<i64>>);
 
 #[async_trait]
-impl Notary for Scripted {
+impl MandateVerifier for Scripted {
     async fn verify(
         &self,
         mandate: Option<&Mandate>,
@@ -44,7 +44,7 @@ impl Notary for Scripted {
 
 struct Buying {
     shop: Shop,
-    notary: Arc<Scripted>,
+    mandate_verifier: Arc<Scripted>,
     /// A platform with which mandates were negotiated, and the same one afterwards.
     with: Caller,
     without: Caller,
@@ -52,15 +52,16 @@ struct Buying {
 
 impl Buying {
     fn new() -> Self {
-        let notary = Arc::new(Scripted::default());
-        let without = Caller { notary: Some(Arc::clone(&notary) as Arc<dyn Notary>), ..caller() };
+        let mandate_verifier = Arc::new(Scripted::default());
+        let without =
+            Caller { mandate_verifier: Some(Arc::clone(&mandate_verifier) as Arc<dyn MandateVerifier>), ..caller() };
         let declared = [CHECKOUT, AP2_MANDATE, DISCOUNT, FULFILLMENT].map(|name| Declaration {
             name: name.into(),
             version: "2026-04-08".into(),
             ..Declaration::default()
         });
         let with = Caller { active: Arc::new(Active::all(&declared)), ..without.clone() };
-        Self { shop: shop(), notary, with, without }
+        Self { shop: shop(), mandate_verifier, with, without }
     }
 
     async fn begin(&self, caller: &Caller) -> checkout::View {
@@ -74,7 +75,7 @@ impl Buying {
     }
 
     fn asked(&self) -> Vec<i64> {
-        self.notary.0.lock().expect("whole").clone()
+        self.mandate_verifier.0.lock().expect("whole").clone()
     }
 }
 
@@ -126,7 +127,7 @@ async fn once_negotiated_it_is_so_for_good() {
         let view = buying.complete(&buying.without, &id, None).await;
         assert_eq!(errors(&view), [("mandate_required", Some("$.ap2.checkout_mandate"))]);
         // Nor by somebody who cannot verify anything.
-        let alone = Caller { notary: None, ..buying.without.clone() };
+        let alone = Caller { mandate_verifier: None, ..buying.without.clone() };
         let view = buying.complete(&alone, &id, Some("good")).await;
         assert_eq!(errors(&view), [("mandate_required", Some("$.ap2.checkout_mandate"))]);
         assert_eq!(buying.complete(&buying.without, &id, Some("good")).await.checkout.status(), Status::Completed);

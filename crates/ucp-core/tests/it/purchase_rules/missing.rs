@@ -46,7 +46,7 @@ async fn what_no_platform_can_do_is_left_to_the_buyer() {
         Status::ReadyForComplete
     );
     let mut shop = shop;
-    shop.desk.handlers = Arc::new([]);
+    shop.sales.handlers = Arc::new([]);
     escalated(&begin(&shop, draft(&[("ticket", 1)])).await);
     let free = begin(&shop, draft(&[("leaflet", 1)])).await;
     assert_eq!(free.checkout.status(), Status::ReadyForComplete, "there is nothing to pay: {:?}", free.messages);

@@ -1,4 +1,4 @@
-//! The rules of carts, checkouts and orders, one by one, at a desk in front of doubles.
+//! The rules of carts, checkouts and orders, one by one, at a sales service in front of doubles.
 
 mod carts;
 mod checkouts_of_carts;

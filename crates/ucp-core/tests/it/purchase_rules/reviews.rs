@@ -9,9 +9,9 @@ use super::*;
 /// The shop, with rules about reviews.
 fn strict(reviews: serde_json::Value) -> Shop {
     let mut shop = shop();
-    let mut terms = Terms::clone(&shop.desk.terms);
+    let mut terms = Terms::clone(&shop.sales.terms);
     terms.reviews = serde_json::from_value(reviews).expect("reviews");
-    shop.desk.terms = Arc::new(terms);
+    shop.sales.terms = Arc::new(terms);
     shop
 }
 
@@ -22,14 +22,14 @@ fn high_value() -> Shop {
 }
 
 async fn desktop(shop: &Shop, view: &checkout::View) -> Desktop {
-    match shop.desk.page(&view.checkout.token).await.expect("reads") {
+    match shop.sales.page(&view.checkout.token).await.expect("reads") {
         Some(Page::Checkout(desktop)) => *desktop,
         other => panic!("no checkout: {other:?}"),
     }
 }
 
 async fn hand_in(shop: &Shop, desktop: &Desktop, step: Step) -> Done {
-    shop.desk.hand_in(&desktop.checkout.token, desktop.version, step).await.expect("carried out")
+    shop.sales.hand_in(&desktop.checkout.token, desktop.version, step).await.expect("carried out")
 }
 
 /// The reviews that are asked for: code and path.

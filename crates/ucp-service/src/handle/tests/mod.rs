@@ -11,7 +11,7 @@ use ucp_core::{
     catalog::market::{Market, Presentation},
     operation::{CART, CATALOG_LOOKUP, CATALOG_SEARCH, CHECKOUT, ORDER, Offering},
     port::{self, Catalog, Named, Page, PortError, Query},
-    purchase::{caller::Visitor, terms::Terms},
+    purchase::{caller::BuyerSignals, terms::Terms},
 };
 use ucp_testkit::{Shop, shelf::PlainCursors};
 use ucp_trust::{
@@ -39,11 +39,11 @@ impl Catalog for Broken {
         Arc::clone(&self.market)
     }
 
-    async fn find(&self, _: &Query, _: &Visitor) -> Result<Page, PortError> {
+    async fn find(&self, _: &Query, _: &BuyerSignals) -> Result<Page, PortError> {
         panic!("a secret of the shop")
     }
 
-    async fn resolve(&self, ids: &[&str], _: &Presentation, _: &Visitor) -> Result<Vec<Named>, PortError> {
+    async fn resolve(&self, ids: &[&str], _: &Presentation, _: &BuyerSignals) -> Result<Vec<Named>, PortError> {
         if ids.contains(&"down") {
             Err(PortError::unavailable("The shop is closed.", 7))
         } else {
@@ -96,7 +96,7 @@ fn broken_shop() -> Backend {
     let market = json!({ "name": "Broken", "currency": "USD", "language": "en" });
     let market = Arc::new(serde_json::from_value(market).expect("a market"));
     let catalog = Arc::new(Broken { market });
-    let sales = Arc::new(Shop::new(Terms::default()).desk.clone());
+    let sales = Arc::new(Shop::new(Terms::default()).sales.clone());
     Backend { shop: port::Shop::Facts { catalog, sales }, directory: None, cursors: Arc::new(PlainCursors) }
 }
 
@@ -107,8 +107,10 @@ fn shared(policy: Policy) -> CallHandler {
 
 fn before(backend: Backend, policy: Policy) -> CallHandler {
     let business = Arc::new(Business::new(&Offering::everything(), Some("https://shop.example/".into())));
-    let standing = Arc::clone(&business);
-    let directory = Directory::new(network(), DirectoryOptions::default(), move |profile| standing.standing(profile));
+    let negotiated_profile = Arc::clone(&business);
+    let directory = Directory::new(network(), DirectoryOptions::default(), move |profile| {
+        negotiated_profile.negotiated_profile(profile)
+    });
     CallHandler::new(backend, Platforms::new(business, policy, Reach::Public, directory), Access::OPEN)
 }
 

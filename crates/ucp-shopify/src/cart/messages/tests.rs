@@ -279,7 +279,8 @@ fn a_cart_that_cannot_be_made_is_refused_with_the_reason() {
 }
 
 proptest! {
-    /// Whatever the shop says, in whatever letters: something is said, nothing panics, and nothing of a cart's name gets out.
+    /// Whatever the shop says, in whatever letters: something is said, nothing panics, and nothing of a cart's name
+    /// gets out.
     #[test]
     fn anything_can_be_said(
         code in prop_oneof!["\\PC{0,100}", Just("a".to_owned() + &"é".repeat(80)), Just("INVALID".to_owned()), Just("MINIMUM_NOT_MET".to_owned())],

@@ -171,7 +171,7 @@ async fn what_was_done_before_a_choice_that_was_never_sent_is_told() {
     let stub = Stub::serve().await;
     // What the shop says about itself is two calls, the cart is the third: there is no room for a fourth.
     let (per_second, burst) = (NonZeroU32::MIN, NonZeroU32::new(3).expect("three"));
-    let rate = Rate { per_second, burst, patience: Duration::ZERO };
+    let rate = Rate { per_second, burst, max_wait: Duration::ZERO };
     let counter = Counter::with(&stub, |upstream| upstream.rate = Some(rate)).await;
     let checkout = counter.create_checkout(sent(goods(&[(1, 1)]), "US", Some("express")), None).await;
     assert_eq!((checkout.total, stub.writes(), stub.carts()), (1_590, 1, 1));

@@ -1,7 +1,9 @@
 //! Carts and checkouts in front of a shop that answers late, by half, wrongly or not at all.
 //!
-//! They are asked through a desk, as the gateway has it, with the shop's carts behind. After every call it is looked whether
-//! the name of a cart, which opens it, can be read in what was answered, refused or logged. The clock of tokio is paused.
+//! They are asked through a sales service, as the gateway has it, with the shop's carts behind. After every call it is
+//! looked whether
+//! the name of a cart, which opens it, can be read in what was answered, refused or logged. The clock of tokio is
+//! paused.
 
 mod faithful;
 mod faults;
@@ -28,7 +30,7 @@ use ucp_testkit::{Log, Shop, shop::platform};
 
 use self::stub::{CANARY, Stub};
 
-/// A desk in front of a stub.
+/// A sales service in front of a stub.
 struct Counter {
     shop: Shop,
     storefront: Storefront,
@@ -57,25 +59,25 @@ impl Counter {
 
     /// One that is patient with writes for no longer than that.
     async fn impatient(stub: &Stub, answer: Duration) -> Self {
-        Self::with(stub, |upstream| upstream.patience.write.answer = answer).await
+        Self::with(stub, |upstream| upstream.timeouts.write.answer = answer).await
     }
 
     async fn with(stub: &Stub, change: impl FnOnce(&mut ucp_net::Options)) -> Self {
         let log = Log::of_everything();
         let mut upstream = ucp_net::Options::new("stub", stub.url.clone());
-        upstream.patience.connect = Duration::from_secs(20);
-        upstream.patience.read.answer = Duration::from_secs(20);
-        upstream.patience.read.total = Duration::from_secs(30);
-        upstream.patience.write.answer = Duration::from_secs(20);
-        upstream.patience.write.total = Duration::from_secs(30);
+        upstream.timeouts.connect = Duration::from_secs(20);
+        upstream.timeouts.read.answer = Duration::from_secs(20);
+        upstream.timeouts.read.total = Duration::from_secs(30);
+        upstream.timeouts.write.answer = Duration::from_secs(20);
+        upstream.timeouts.write.total = Duration::from_secs(30);
         change(&mut upstream);
         let (clock, random) = (Arc::new(Instant::now), Arc::new(|| 0));
         let options = Options::new(upstream, Token::None, clock, random);
         let storefront = Storefront::connect(options).await.expect("the shop says where it sells");
         let mut shop = Shop::new(Terms::default());
-        shop.desk.catalog = Arc::new(storefront.clone());
-        shop.desk.remote_carts = Some(Arc::new(storefront.clone()));
-        shop.desk.handlers = Arc::new([]);
+        shop.sales.catalog = Arc::new(storefront.clone());
+        shop.sales.remote_carts = Some(Arc::new(storefront.clone()));
+        shop.sales.handlers = Arc::new([]);
         Self { shop, storefront, caller: platform("https://platform.example/profile", &[]), log }
     }
 

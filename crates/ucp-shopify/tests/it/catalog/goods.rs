@@ -7,7 +7,7 @@ use ucp_core::{
         product::{Product, SelectedOption},
     },
     port::{Catalog as _, Named},
-    purchase::caller::Visitor,
+    purchase::caller::BuyerSignals,
 };
 
 use super::{
@@ -313,7 +313,8 @@ async fn what_is_sold_by_subscription_only_is_not_offered() {
     }
 }
 
-/// A product with nine combinations, of which a listing holds one; `Blue` in `L` does not exist, `Red` in `M` is sold out.
+/// A product with nine combinations, of which a listing holds one; `Blue` in `L` does not exist, `Red` in `M` is sold
+/// out.
 fn large(existence: &str, availability: &str) -> Value {
     let mut node =
         card(1, &[("Color", &["Red", "Green", "Blue"]), ("Size", &["S", "M", "L"])], &[numbered(0, 0)], true);
@@ -425,7 +426,7 @@ async fn a_variant_and_its_product_agree_on_positions() {
     let asked: Vec<_> = asked.iter().map(String::as_str).collect();
     let named = shop
         .storefront
-        .resolve(&asked, &shop.storefront.market().own(), &Visitor::default())
+        .resolve(&asked, &shop.storefront.market().own(), &BuyerSignals::default())
         .await
         .expect("carried out");
     let found: Vec<_> = named
@@ -457,11 +458,11 @@ async fn a_variant_that_was_not_asked_for_is_not_taken() {
     })
     .await;
     let shop = Shop::behind(&stub).await;
-    let (own, visitor) = (shop.storefront.market().own(), Visitor::default());
-    let opened = shop.storefront.open(&product_id(1), &own, &visitor).await.expect("carried out");
+    let (own, buyer_signals) = (shop.storefront.market().own(), BuyerSignals::default());
+    let opened = shop.storefront.open(&product_id(1), &own, &buyer_signals).await.expect("carried out");
     let product = &opened[0].product;
     let wanted: [&[usize]; 3] = [&[2, 0], &[2, 1], &[1, 1]];
-    let complete = shop.storefront.complete(product, &wanted, &own, &visitor).await.expect("carried out");
+    let complete = shop.storefront.complete(product, &wanted, &own, &buyer_signals).await.expect("carried out");
     let held: Vec<_> = complete.variants.iter().map(|variant| variant.values.as_slice()).collect();
     assert_eq!(held, [[0, 0], [2, 1]]);
 }

@@ -1,4 +1,5 @@
-//! The catalog in front of a shop that says whatever a test wants: what is malformed, partial, throttled, late or not true.
+//! The catalog in front of a shop that says whatever a test wants: what is malformed, partial, throttled, late or not
+//! true.
 //!
 //! The clock of tokio is paused.
 
@@ -27,7 +28,7 @@ use ucp_core::{
         search::{self, Found, search},
     },
     outcome::Outcome,
-    purchase::caller::Visitor,
+    purchase::caller::BuyerSignals,
 };
 use ucp_shopify::{SetupError, Storefront, Token, catalog::Options};
 use ucp_testkit::shelf::PlainCursors;
@@ -59,9 +60,9 @@ impl Shop {
         let clock: ucp_net::Clock =
             Arc::new(move || Instant::now() + Duration::from_secs(seconds.load(Ordering::Relaxed)));
         let mut upstream = ucp_net::Options::new("stub", stub.url.clone());
-        upstream.patience.connect = Duration::from_secs(20);
-        upstream.patience.read.answer = Duration::from_secs(20);
-        upstream.patience.read.total = Duration::from_secs(30);
+        upstream.timeouts.connect = Duration::from_secs(20);
+        upstream.timeouts.read.answer = Duration::from_secs(20);
+        upstream.timeouts.read.total = Duration::from_secs(30);
         let mut options = Options::new(upstream, Token::None, clock, Arc::new(|| 0));
         adapt(&mut options);
         Ok(Self { storefront: Storefront::connect(options).await?, ahead })
@@ -77,16 +78,16 @@ impl Shop {
     }
 
     async fn search(&self, request: &search::Request) -> Result<Found, Refusal> {
-        search(&self.storefront, &PlainCursors, request, &Visitor::default()).await
+        search(&self.storefront, &PlainCursors, request, &BuyerSignals::default()).await
     }
 
     async fn lookup(&self, ids: &[String]) -> Result<Resolved, Refusal> {
         let request = lookup::Request { ids: ids.to_vec(), ..lookup::Request::default() };
-        lookup(&self.storefront, &request, &Visitor::default()).await
+        lookup(&self.storefront, &request, &BuyerSignals::default()).await
     }
 
     async fn open(&self, request: detail::Request) -> Result<Option<Detail>, Refusal> {
-        Ok(match detail(&self.storefront, &request, &Visitor::default()).await? {
+        Ok(match detail(&self.storefront, &request, &BuyerSignals::default()).await? {
             Outcome::Answer(detail) => Some(detail),
             _ => None,
         })

@@ -17,7 +17,7 @@ use ucp_core::{
     },
     message::Message,
     port::Catalog as _,
-    purchase::caller::Visitor,
+    purchase::caller::BuyerSignals,
 };
 use ucp_net::breaker::Circuit;
 use ucp_shopify::{SetupError, Token};
@@ -206,7 +206,7 @@ async fn identifiers_that_name_nothing_are_not_asked_about() {
 
 #[tokio::test(start_paused = true)]
 async fn tokens_go_with_every_call_and_the_buyers_address_with_private_ones() {
-    let visitor = Visitor { ip: Some("203.0.113.9".parse::<IpAddr>().expect("an address")) };
+    let buyer_signals = BuyerSignals { ip: Some("203.0.113.9".parse::<IpAddr>().expect("an address")) };
     let header =
         |asked: &Asked, name: &str| asked.headers.get(name).map(|value| value.to_str().expect("text").to_owned());
     let (public, private, buyer) =
@@ -221,7 +221,7 @@ async fn tokens_go_with_every_call_and_the_buyers_address_with_private_ones() {
         assert!(!format!("{token:?}").contains("abc") && !format!("{token:?}").contains("shpat"));
         let shop = Shop::with(&stub, token, "2026-04").await.expect("open");
         let request = lookup::Request { ids: vec![product_id(1)], ..lookup::Request::default() };
-        lookup(&shop.storefront, &request, &visitor).await.expect("carried out");
+        lookup(&shop.storefront, &request, &buyer_signals).await.expect("carried out");
         let asked = stub.asked("Nodes").pop().expect("asked");
         assert_eq!(
             [public, private, buyer].map(|name| header(&asked, name)),
@@ -307,7 +307,7 @@ async fn equal_reads_are_one_and_answers_are_kept() {
     // Another country is another read.
     let context = super::from("DE");
     let request = lookup::Request { ids: vec![product_id(1), product_id(2)], context, ..lookup::Request::default() };
-    lookup(&shop.storefront, &request, &Visitor::default()).await.expect("carried out");
+    lookup(&shop.storefront, &request, &BuyerSignals::default()).await.expect("carried out");
     assert_eq!(stub.asked("Nodes").len(), 4);
 }
 

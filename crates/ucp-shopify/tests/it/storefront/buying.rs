@@ -1,4 +1,4 @@
-//! Buying from that shop: a desk in front of it, as the gateway has it, and the shop's own pages behind.
+//! Buying from that shop: a sales service in front of it, as the gateway has it, and the shop's own pages behind.
 
 use std::{sync::Arc, time::Duration};
 
@@ -23,7 +23,7 @@ use ucp_testkit::{Shop, shop::platform};
 
 use super::{address, behind_with, post, variant};
 
-/// A desk in front of a shop of its own.
+/// A sales service in front of a shop of its own.
 struct Counter {
     shop: Shop,
     upstream: String,
@@ -35,13 +35,13 @@ impl Counter {
         let upstream =
             post(format!("{}/shops", address()?), json!({})).await["url"].as_str().expect("an address").to_owned();
         let storefront: Storefront = behind_with(&upstream, Token::None, |options| {
-            options.patience.write.answer = Duration::from_secs(3);
+            options.timeouts.write.answer = Duration::from_secs(3);
         })
         .await;
         let mut shop = Shop::new(Terms::default());
-        shop.desk.catalog = Arc::new(storefront.clone());
-        shop.desk.remote_carts = Some(Arc::new(storefront));
-        shop.desk.handlers = Arc::new([]);
+        shop.sales.catalog = Arc::new(storefront.clone());
+        shop.sales.remote_carts = Some(Arc::new(storefront));
+        shop.sales.handlers = Arc::new([]);
         Some(Self { shop, upstream, caller: platform("https://platform.example/profile", &[]) })
     }
 

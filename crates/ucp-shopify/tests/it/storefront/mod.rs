@@ -1,6 +1,7 @@
 //! Goods and carts in front of an upstream that executes Shopify's schema.
 //!
-//! The upstream is `tests/upstreams/storefront`, whose README lists its goods; `UCP_STOREFRONT_URL` says where it listens. It
+//! The upstream is `tests/upstreams/storefront`, whose README lists its goods; `UCP_STOREFRONT_URL` says where it
+//! listens. It
 //! is asked through the domain's own operations, as a platform would, and through the port where that says more.
 
 mod buying;
@@ -23,7 +24,7 @@ use ucp_core::{
     money::Amount,
     outcome::Outcome,
     port::{Catalog as _, Named},
-    purchase::caller::Visitor,
+    purchase::caller::BuyerSignals,
 };
 use ucp_shopify::{Storefront, Token, catalog::Options};
 use ucp_testkit::shelf::PlainCursors;
@@ -87,7 +88,7 @@ fn here(country: &str, language: &str) -> Context {
 }
 
 async fn opened(shop: &Storefront, request: detail::Request) -> Detail {
-    match detail(shop, &request, &Visitor::default()).await.expect("carried out") {
+    match detail(shop, &request, &BuyerSignals::default()).await.expect("carried out") {
         Outcome::Answer(detail) => detail,
         other => panic!("{other:?}"),
     }
@@ -170,10 +171,10 @@ async fn prices_follow_the_country_and_words_the_language() {
 #[tokio::test]
 async fn searches_find_filter_and_page() {
     let Some(shop) = shop(Token::None).await else { return };
-    let visitor = Visitor::default();
+    let buyer_signals = BuyerSignals::default();
     let mut seen = BTreeSet::new();
     let mut request = search::Request { query: Some("shirt".into()), limit: Some(3), ..Default::default() };
-    let first = search(&shop, &PlainCursors, &request, &visitor).await.expect("carried out");
+    let first = search(&shop, &PlainCursors, &request, &buyer_signals).await.expect("carried out");
     let total = first.total.expect("a total");
     let mut page = first;
     loop {
@@ -184,24 +185,28 @@ async fn searches_find_filter_and_page() {
         }
         let Some(cursor) = page.cursor else { break };
         request.cursor = Some(cursor);
-        page = search(&shop, &PlainCursors, &request, &visitor).await.expect("carried out");
+        page = search(&shop, &PlainCursors, &request, &buyer_signals).await.expect("carried out");
     }
     assert_eq!(seen.len() as u64, total);
     assert!(total > 6, "{total}");
 
     // More than one page of the upstream's makes one of ours.
     let browse = |filters, limit| search::Request { filters, limit: Some(limit), ..Default::default() };
-    let everything =
-        search(&shop, &PlainCursors, &browse(Filters { available: Some(false), ..Default::default() }, 50), &visitor)
-            .await
-            .expect("carried out");
+    let everything = search(
+        &shop,
+        &PlainCursors,
+        &browse(Filters { available: Some(false), ..Default::default() }, 50),
+        &buyer_signals,
+    )
+    .await
+    .expect("carried out");
     assert_eq!(everything.products.len(), 50);
 
     let cheap = PriceFilter { min: Amount::new(500), max: Amount::new(1_300) };
     for query in [None, Some("mug".to_owned())] {
         let filters = Filters { price: Some(cheap), available: Some(true), ..Default::default() };
         let request = search::Request { query, filters, limit: Some(50), ..Default::default() };
-        let found = search(&shop, &PlainCursors, &request, &visitor).await.expect("carried out");
+        let found = search(&shop, &PlainCursors, &request, &buyer_signals).await.expect("carried out");
         assert!(
             found.products.iter().any(|listing| listing.product.id == product(1005)),
             "{:?}",
@@ -221,12 +226,12 @@ async fn searches_find_filter_and_page() {
 #[tokio::test]
 async fn categories_are_types_or_a_taxonomy() {
     let Some(shop) = shop(Token::None).await else { return };
-    let visitor = Visitor::default();
+    let buyer_signals = BuyerSignals::default();
     let posters = Filters { categories: Some(vec!["POSTERS".into()]), ..Default::default() };
     let mut counts = Vec::new();
     for query in [None, Some("poster".to_owned())] {
         let request = search::Request { query, filters: posters.clone(), limit: Some(50), ..Default::default() };
-        let found = search(&shop, &PlainCursors, &request, &visitor).await.expect("carried out");
+        let found = search(&shop, &PlainCursors, &request, &buyer_signals).await.expect("carried out");
         for listing in &found.products {
             assert!(
                 listing.product.categories.iter().any(|category| category.value == "Posters"),
@@ -241,7 +246,7 @@ async fn categories_are_types_or_a_taxonomy() {
         &shop,
         &PlainCursors,
         &search::Request { query: Some("shirt".into()), limit: Some(50), ..Default::default() },
-        &visitor,
+        &buyer_signals,
     )
     .await
     .expect("carried out");
@@ -258,7 +263,7 @@ async fn categories_are_types_or_a_taxonomy() {
     for id in [leaf.as_str(), leaf.rsplit_once('-').expect("a level above").0] {
         let filters = Filters { categories: Some(vec![id.into()]), ..Default::default() };
         let request = search::Request { query: Some("shirt".into()), filters, limit: Some(50), ..Default::default() };
-        let found = search(&shop, &PlainCursors, &request, &visitor).await.expect("carried out");
+        let found = search(&shop, &PlainCursors, &request, &buyer_signals).await.expect("carried out");
         assert!(!found.products.is_empty(), "{id}");
     }
 }
@@ -281,7 +286,7 @@ async fn lookups_take_any_mixture() {
         product(1017),
     ]);
     let request = lookup::Request { ids: ids.clone(), ..Default::default() };
-    let resolved = lookup(&shop, &request, &Visitor::default()).await.expect("carried out");
+    let resolved = lookup(&shop, &request, &BuyerSignals::default()).await.expect("carried out");
     assert_eq!(resolved.products.len(), 62, "{:?}", titles(&resolved.products));
     let missing: Vec<_> = resolved.messages.iter().map(|message| format!("{message:?}")).collect();
     assert_eq!(missing.len(), 6, "{missing:?}");
@@ -291,14 +296,16 @@ async fn lookups_take_any_mixture() {
     assert_eq!(inputs, BTreeSet::from([variant(1003, 1).as_str(), product(1003).as_str()]));
     // A variant beyond those that come with a listing.
     let far = variant(1001, 2_048);
-    let named =
-        shop.resolve(&[&product(1001), &far], &shop.market().own(), &Visitor::default()).await.expect("carried out");
+    let named = shop
+        .resolve(&[&product(1001), &far], &shop.market().own(), &BuyerSignals::default())
+        .await
+        .expect("carried out");
     let [Named::Found(by_product), Named::Found(by_variant)] = named.as_slice() else { panic!("{named:?}") };
     assert!(Arc::ptr_eq(&by_product[0].product, &by_variant[0].product));
     assert_eq!(by_variant[0].product.variants.last().map(|variant| &variant.id), Some(&far));
     // What is sold elsewhere.
     let request = lookup::Request { ids: vec![product(1017)], context: here("DE", "en"), ..Default::default() };
-    assert_eq!(lookup(&shop, &request, &Visitor::default()).await.expect("carried out").products.len(), 1);
+    assert_eq!(lookup(&shop, &request, &BuyerSignals::default()).await.expect("carried out").products.len(), 1);
 }
 
 #[tokio::test]
@@ -424,7 +431,7 @@ async fn misbehaviour_is_survived() {
     ] {
         let Some(shop) = misbehaving(fault.clone()).await else { return };
         let request = lookup::Request { ids: ids.clone(), ..Default::default() };
-        let resolved = lookup(&shop, &request, &Visitor::default()).await.expect("carried out");
+        let resolved = lookup(&shop, &request, &BuyerSignals::default()).await.expect("carried out");
         assert_eq!(resolved.products.len(), found, "{fault}");
         let warned = resolved
             .messages
@@ -439,7 +446,7 @@ async fn misbehaviour_is_survived() {
     for kind in ["430", "401", "html", "empty", "truncated", "redirect", "500", "huge"] {
         let Some(shop) = misbehaving(json!({ "kind": kind, "match": "Nodes", "count": null })).await else { return };
         let request = lookup::Request { ids: ids.clone(), ..Default::default() };
-        let refusal = lookup(&shop, &request, &Visitor::default()).await.expect_err("refused");
+        let refusal = lookup(&shop, &request, &BuyerSignals::default()).await.expect_err("refused");
         assert_eq!((refusal.code, refusal.retry_after.is_some()), (Code::Unavailable, true), "{kind}");
     }
 }

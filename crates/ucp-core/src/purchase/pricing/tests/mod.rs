@@ -41,8 +41,8 @@ pub(crate) fn caller_with(extensions: &[&str], multi_group: bool) -> Caller {
         owner: "https://platform.example/profile".to_owned(),
         active,
         multi_group,
-        visitor: crate::purchase::caller::Visitor::default(),
-        notary: None,
+        buyer_signals: crate::purchase::caller::BuyerSignals::default(),
+        mandate_verifier: None,
     }
 }
 

@@ -81,7 +81,8 @@ fn off() -> impl Strategy<Value = Json> {
     ]
 }
 
-/// How much, from lines, across them, from which ones, priority, combinations, how it is asked for, from which subtotal on.
+/// How much, from lines, across them, from which ones, priority, combinations, how it is asked for, from which subtotal
+/// on.
 type AnyDiscount = (Json, bool, bool, Json, u32, Json, &'static str, Option<i64>);
 
 fn discounts() -> impl Strategy<Value = Json> {
@@ -346,7 +347,8 @@ fn holds_together(quote: &Quote, before: &Previous) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1_000, ..ProptestConfig::default() })]
 
-    /// Over any sequence of updates: every quote adds up, is the same when it is asked for again, and no identifier of a
+    /// Over any sequence of updates: every quote adds up, is the same when it is asked for again, and no identifier of
+    /// a
     /// line that is gone is ever given to another one. What is refused is refused with a path.
     #[test]
     fn any_sequence_of_drafts_is_priced_or_refused(case in case()) {

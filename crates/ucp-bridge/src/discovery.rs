@@ -21,9 +21,9 @@ use super::{
     introduction::{introduce, sign},
     platform::profile_path,
     profile::{Profile, ProfileError, Transport},
-    told,
+    response,
 };
-use ucp_net::{Clock, Effort, Exchange, Random, Upstream};
+use ucp_net::{CallKind, Clock, Random, Upstream, UpstreamRequest};
 
 /// Where the profile of a business is.
 const WELL_KNOWN: &str = "/.well-known/ucp";
@@ -97,7 +97,7 @@ impl Lines {
             return Ok(line.clone());
         }
         let call = ucp_net::Options { address: url.clone(), ..options.call.clone() };
-        let line = Upstream::new(&call, told::judged, Arc::clone(clock), Arc::clone(random))?;
+        let line = Upstream::new(&call, response::judged, Arc::clone(clock), Arc::clone(random))?;
         lines.insert(url.origin(), line.clone());
         Ok(line)
     }
@@ -147,12 +147,12 @@ async fn fetch(
     clock: &Clock,
     random: &Random,
 ) -> Result<Profile, SetupError> {
-    let mut exchange = Exchange::new(Effort::Read, Method::GET, url.clone())
+    let mut upstream_request = UpstreamRequest::new(CallKind::Read, Method::GET, url.clone())
         .header(header::ACCEPT, HeaderValue::from_static("application/json"));
     let own = format!("{}{}", options.base, profile_path(wanted.unwrap_or(Release::NEWEST), None));
-    introduce(&mut exchange.headers, &own, &Trace::default());
-    sign(&mut exchange, options);
-    let received = lines.to(url, options, clock, random)?.call(exchange).await?;
+    introduce(&mut upstream_request.headers, &own, &Trace::default());
+    sign(&mut upstream_request, options);
+    let received = lines.to(url, options, clock, random)?.call(upstream_request).await?;
     if !received.status.is_success() {
         return Err(SetupError::Status(received.status.as_u16()));
     }

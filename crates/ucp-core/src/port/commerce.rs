@@ -60,7 +60,7 @@ impl SalesCapabilities {
 /// checkout is an exception: it stores the payment attempt on its own before money moves. A call that is carried out
 /// again, because its change was stale or the process died, must never buy twice.
 #[async_trait]
-pub trait Sales: Send + Sync {
+pub trait Commerce: Send + Sync {
     /// Returns the supported operations and extensions.
     fn capabilities(&self) -> SalesCapabilities {
         SalesCapabilities::ALL

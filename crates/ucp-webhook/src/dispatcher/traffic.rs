@@ -1,7 +1,9 @@
-//! How many notices are under way, and to whom how many may be.
+//! How many webhook events are under way, and to whom how many may be.
 //!
-//! A platform gets one at first, another one more for each that it takes, and is back at one when it does not take one. So a
-//! platform that answers is soon told fast, and one that does not has one connection, however much waits for it. All that
+//! A platform gets one at first, another one more for each that it takes, and is back at one when it does not take one.
+//! So a
+//! platform that answers is soon told fast, and one that does not has one connection, however much waits for it. All
+//! that
 //! fail share half of what there is.
 
 use std::collections::{HashMap, HashSet};
@@ -9,7 +11,7 @@ use std::collections::{HashMap, HashSet};
 use tokio::task::Id;
 use ucp_core::order::outbox::Due;
 
-/// How many notices are under way at once.
+/// How many webhook events are under way at once.
 pub(super) const AT_ONCE: usize = 64;
 
 /// How many of them to platforms that did not take the last one.
@@ -21,7 +23,7 @@ pub(super) const PER_PLATFORM: usize = 16;
 /// Of how many platforms it is remembered how they fared.
 const REMEMBERED: usize = 4_096;
 
-/// What came of a notice that was under way.
+/// What came of a webhook event that was under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Landing {
     /// The platform has answered as it should.
@@ -47,10 +49,10 @@ impl Platform {
     const NEW: Self = Self { window: 1, open: 0, failing: false };
 }
 
-/// A notice that is under way.
+/// A webhook event that is under way.
 #[derive(Debug)]
 struct Flight {
-    notice: String,
+    webhook_event: String,
     owner: String,
 }
 
@@ -80,7 +82,7 @@ impl Traffic {
 
     /// Those that can go now, the first ones first.
     pub(super) fn choose(&self, due: Vec<Due>) -> Vec<Due> {
-        let under_way: HashSet<_> = self.flights.values().map(|flight| &*flight.notice).collect();
+        let under_way: HashSet<_> = self.flights.values().map(|flight| &*flight.webhook_event).collect();
         let (mut failing, mut more) = (self.failing(), HashMap::<String, usize>::new());
         let fits = |due: &Due| {
             let platform = self.platforms.get(&due.owner).unwrap_or(&Platform::NEW);
@@ -95,13 +97,13 @@ impl Traffic {
         due.into_iter().filter(fits).take(self.room()).collect()
     }
 
-    /// A notice to a platform is under way.
-    pub(super) fn depart(&mut self, id: Id, notice: String, owner: String) {
+    /// A webhook event to a platform is under way.
+    pub(super) fn depart(&mut self, id: Id, webhook_event: String, owner: String) {
         if self.platforms.len() >= REMEMBERED {
             self.platforms.retain(|_, platform| platform.open > 0);
         }
         self.platforms.entry(owner.clone()).or_insert(Platform::NEW).open += 1;
-        self.flights.insert(id, Flight { notice, owner });
+        self.flights.insert(id, Flight { webhook_event, owner });
     }
 
     /// One is under way no more.
@@ -122,8 +124,8 @@ impl Traffic {
         }
     }
 
-    /// The notices that are under way.
-    pub(super) fn notices(&self) -> Vec<String> {
-        self.flights.values().map(|flight| flight.notice.clone()).collect()
+    /// The webhook events that are under way.
+    pub(super) fn webhook_events(&self) -> Vec<String> {
+        self.flights.values().map(|flight| flight.webhook_event.clone()).collect()
     }
 }

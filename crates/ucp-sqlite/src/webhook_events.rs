@@ -1,13 +1,13 @@
-//! Notices about orders in the database: queueing them, and which of an order is tried next.
+//! Webhook events about orders in the database: queueing them, and which of an order is tried next.
 
 use jiff::Timestamp;
 use rusqlite::Connection;
-use ucp_core::order::outbox::Letter;
+use ucp_core::order::outbox::WebhookMessage;
 
 use crate::time::nanoseconds;
 
-/// A notice to queue.
-pub(crate) struct NewNotice<'a> {
+/// A webhook event to queue.
+pub(crate) struct NewWebhookEvent<'a> {
     /// A UUID.
     pub(crate) id: &'a str,
     pub(crate) order_id: &'a str,
@@ -19,22 +19,27 @@ pub(crate) struct NewNotice<'a> {
     pub(crate) at: Timestamp,
 }
 
-/// What a notice carries.
+/// What a webhook event carries.
 pub(crate) enum Message<'a> {
     /// The order, as JSON.
     Order(&'a str),
     /// What somebody else has written about it.
-    Letter(&'a Letter),
+    WebhookMessage(&'a WebhookMessage),
 }
 
-/// Queues a notice.
-pub(crate) fn queue(db: &Connection, notice: &NewNotice<'_>, message: &Message<'_>) -> rusqlite::Result<()> {
-    let NewNotice { id, order_id, owner, order_version, at } = *notice;
-    let (document, letter) = match message {
+/// Queues a webhook event.
+pub(crate) fn queue(
+    db: &Connection,
+    webhook_event: &NewWebhookEvent<'_>,
+    message: &Message<'_>,
+) -> rusqlite::Result<()> {
+    let NewWebhookEvent { id, order_id, owner, order_version, at } = *webhook_event;
+    let (document, webhook_message) = match message {
         Message::Order(document) => (Some(document), None),
-        Message::Letter(letter) => (None, Some(letter)),
+        Message::WebhookMessage(webhook_message) => (None, Some(webhook_message)),
     };
-    let (release, body) = letter.map(|letter| (letter.release.date(), &letter.body)).unzip();
+    let (release, body) =
+        webhook_message.map(|webhook_message| (webhook_message.release.date(), &webhook_message.body)).unzip();
     let at = nanoseconds(at);
     db.prepare_cached(
         "INSERT INTO outbox (id, order_id, owner, order_version, occurred_at, since, document, release, body) \
@@ -44,7 +49,7 @@ pub(crate) fn queue(db: &Connection, notice: &NewNotice<'_>, message: &Message<'
     advance(db, order_id)
 }
 
-/// Lets the first of the waiting notices of an order be tried, and no other.
+/// Lets the first of the waiting webhook events of an order be tried, and no other.
 pub(crate) fn advance(db: &Connection, order: &str) -> rusqlite::Result<()> {
     db.prepare_cached(
         "UPDATE outbox SET next_at = NULL WHERE order_id = ?1 AND state = 'waiting' AND next_at IS NOT NULL AND seq > \

@@ -12,7 +12,7 @@ use crate::{checkout::View, message::Message};
 /// Verifier of mandates: an implementation knows the platform's keys, the shop's keys, and how checkouts are written
 /// for this platform.
 #[async_trait]
-pub trait Notary: fmt::Debug + Send + Sync {
+pub trait MandateVerifier: fmt::Debug + Send + Sync {
     /// Verifies that a mandate proves, at time `now`, that the buyer agreed to the checkout as it would be answered
     /// now.
     ///

@@ -14,7 +14,7 @@ use ucp_core::{
 };
 use ucp_wire::relay;
 
-use ucp_net::{Failure, Received, Unreadable, Verdict, judge};
+use ucp_net::{Failure, Received, Unreadable, Verdict, classifier};
 
 /// How much of a shop's words callers are told, in characters.
 const MAX_CONTENT: usize = 1_000;
@@ -114,11 +114,11 @@ pub(super) fn judged(received: &Received) -> Verdict {
     if received.status.as_u16() == 430 {
         return Verdict::Rejected { shut: SHUT };
     }
-    match judge::by_status(received) {
+    match classifier::by_status(received) {
         Verdict::Good if received.status.is_success() && !received.body.is_empty() && !is_stream(&received.headers) => {
             let Ok(Error(error)) = serde_json::from_slice(&received.body) else {
                 // Neither an object nor an array is for the reader to judge, as far as it is sound.
-                let sound = serde_json::from_slice::<judge::Sound>(&received.body).is_ok();
+                let sound = serde_json::from_slice::<classifier::Sound>(&received.body).is_ok();
                 return if sound { Verdict::Good } else { Verdict::Unreadable(Unreadable::NotJson) };
             };
             let data = &error["data"];
@@ -133,7 +133,8 @@ pub(super) fn judged(received: &Received) -> Verdict {
     }
 }
 
-/// The member `error` of a document, if it has one. Everything else is looked at as closely as if it were kept, and is not.
+/// The member `error` of a document, if it has one. Everything else is looked at as closely as if it were kept, and is
+/// not.
 struct Error(Value);
 
 impl<'de> Deserialize<'de> for Error {
@@ -152,14 +153,14 @@ impl<'de> Deserialize<'de> for Error {
                     if name == "error" {
                         error = map.next_value()?;
                     } else {
-                        map.next_value::<judge::Sound>()?;
+                        map.next_value::<classifier::Sound>()?;
                     }
                 }
                 Ok(Error(error))
             }
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Error, A::Error> {
-                while seq.next_element::<judge::Sound>()?.is_some() {}
+                while seq.next_element::<classifier::Sound>()?.is_some() {}
                 Ok(Error(Value::Null))
             }
         }
@@ -317,5 +318,5 @@ fn known(code: &str) -> Option<Code> {
 /// What the shop says about a refusal, shortened.
 fn text(stated: &Value) -> Option<String> {
     let content = stated["content"].as_str().or_else(|| stated["message"].as_str())?;
-    Some(content.chars().filter(|letter| !letter.is_control()).take(MAX_CONTENT).collect())
+    Some(content.chars().filter(|webhook_message| !webhook_message.is_control()).take(MAX_CONTENT).collect())
 }

@@ -17,7 +17,7 @@ use url::Url;
 /// How much a call is worth, and what may be done with it. It is about the operation and not about the HTTP method: a
 /// GraphQL query is a POST that only reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Effort {
+pub enum CallKind {
     /// Changes nothing: it may be sent again, and somebody is waiting for it.
     Read,
     /// Changes something: it is sent once.
@@ -26,8 +26,10 @@ pub enum Effort {
     Conclude,
 }
 
-/// Finds the end of an answer whose sender may leave it open, such as a stream of events. Given the header fields of the
-/// answer, it yields who is shown each piece of the body and says when there is enough of it; the rest is not waited for.
+/// Finds the end of an answer whose sender may leave it open, such as a stream of events. Given the header fields of
+/// the
+/// answer, it yields who is shown each piece of the body and says when there is enough of it; the rest is not waited
+/// for.
 /// `None` where the body is read to its end. Either way it is read up to the same bounds, but for the pause between two
 /// pieces, which may be as long as the wait for an answer.
 pub type Ending = Arc<dyn Fn(&HeaderMap) -> Option<Enough> + Send + Sync>;
@@ -39,9 +41,9 @@ pub type Enough = Box<dyn FnMut(&[u8]) -> bool + Send>;
 ///
 /// Its `Debug` form has neither the body nor the query of the address, nor the value of any header.
 #[derive(Clone)]
-pub struct Exchange {
+pub struct UpstreamRequest {
     /// What may be done with it.
-    pub effort: Effort,
+    pub call_kind: CallKind,
     /// The HTTP method.
     pub method: Method,
     /// The address, of the origin that the upstream was set up with.
@@ -59,12 +61,12 @@ pub struct Exchange {
     pub(super) sent: Sent,
 }
 
-impl Exchange {
+impl UpstreamRequest {
     /// A request without headers and body.
     #[must_use]
-    pub fn new(effort: Effort, method: Method, url: Url) -> Self {
+    pub fn new(call_kind: CallKind, method: Method, url: Url) -> Self {
         let (headers, body) = (HeaderMap::new(), Bytes::new());
-        Self { effort, method, url, headers, body, deadline: None, ending: None, sent: Sent::default() }
+        Self { call_kind, method, url, headers, body, deadline: None, ending: None, sent: Sent::default() }
     }
 
     /// The same, with this header instead of others of its name.
@@ -103,10 +105,10 @@ impl Exchange {
     }
 }
 
-impl fmt::Debug for Exchange {
+impl fmt::Debug for UpstreamRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Exchange")
-            .field("effort", &self.effort)
+            .field("effort", &self.call_kind)
             .field("method", &self.method)
             .field("host", &self.url.host_str())
             .field("path", &self.url.path())
@@ -158,7 +160,8 @@ impl Received {
             || essence.strip_prefix("application/").is_some_and(|rest| rest.ends_with("+json"))
     }
 
-    /// The body as a `T`, whatever its media type says. The log has where it stopped being one, and nothing that was in it.
+    /// The body as a `T`, whatever its media type says. The log has where it stopped being one, and nothing that was in
+    /// it.
     ///
     /// # Errors
     /// [`Unreadable::NotJson`] or [`Unreadable::Unexpected`].
@@ -202,16 +205,16 @@ mod tests {
     #[test]
     fn what_is_secret_is_not_printed() {
         let url = Url::parse("https://shop.example/cart?key=hush").expect("an address");
-        let exchange = Exchange::new(Effort::Write, Method::POST, url)
+        let upstream_request = UpstreamRequest::new(CallKind::Write, Method::POST, url)
             .secret(header::AUTHORIZATION, HeaderValue::from_static("hush"))
             .header(header::COOKIE, HeaderValue::from_static("hush"))
             .json("\"hush\"");
         let headers = HeaderMap::from_iter([(header::SET_COOKIE, HeaderValue::from_static("hush"))]);
         let received = Received { status: StatusCode::OK, headers, body: Bytes::from_static(b"hush") };
-        let printed = format!("{exchange:?} {received:?}");
+        let printed = format!("{upstream_request:?} {received:?}");
         assert!(printed.contains("shop.example") && printed.contains("authorization"), "{printed}");
         assert!(!printed.contains("hush"), "{printed}");
-        assert!(exchange.headers[header::AUTHORIZATION].is_sensitive());
+        assert!(upstream_request.headers[header::AUTHORIZATION].is_sensitive());
     }
 
     #[test]

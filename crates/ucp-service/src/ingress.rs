@@ -1,8 +1,10 @@
 //! Admission of requests: API keys, signatures, rate limits and the limit of requests in flight (UCP overview,
 //! *Identity & Authentication*; rules AGT-09, SIG-07 to SIG-12).
 //!
-//! Both bindings pass every request through the [`Gate`], first its head ([`Gate::enter`]) and then the bytes of its
-//! body before they are parsed ([`Gate::admit`]). Buyer pages use [`Gate::visit`], so that a network address has one
+//! Both bindings pass every request through the [`Ingress`], first its head ([`Ingress::enter`]) and then the bytes of
+//! its
+//! body before they are parsed ([`Ingress::admit`]). Buyer pages use [`Ingress::visit`], so that a network address has
+//! one
 //! rate limit for everything. The order of the checks keeps requests of strangers cheap: the API key is looked up and
 //! the rate limit is charged before the body is read, then the signature is verified, and only requests that pass both
 //! take one of the in-flight permits.
@@ -56,7 +58,7 @@ pub enum SignedAnswers {
     All,
 }
 
-/// Settings and shared state of a [`Gate`].
+/// Settings and shared state of a [`Ingress`].
 pub struct Rules {
     /// Host names of the gateway.
     pub hosts: Hosts,
@@ -84,14 +86,14 @@ pub struct Rules {
 
 /// The admission control of a gateway; cheap to clone.
 #[derive(Clone)]
-pub struct Gate(Arc<Inner>);
+pub struct Ingress(Arc<Inner>);
 
 struct Inner {
     rules: Rules,
     platforms: Platforms,
 }
 
-impl fmt::Debug for Gate {
+impl fmt::Debug for Ingress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Gate").field("hosts", &self.0.rules.hosts).finish_non_exhaustive()
     }
@@ -106,7 +108,7 @@ pub struct Entry {
     signed: Option<Signed>,
 }
 
-impl Gate {
+impl Ingress {
     /// Creates a gate with these rules for these platforms.
     #[must_use]
     pub fn new(rules: Rules, platforms: Platforms) -> Self {

@@ -1,4 +1,4 @@
-//! What the courier promises, with an outbox in memory and a paused clock.
+//! What the dispatcher promises, with an outbox in memory and a paused clock.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -13,7 +13,7 @@ use serde_json::Value;
 use tokio::sync::Notify;
 use ucp_core::{
     Release,
-    order::outbox::{Due, Letter, Notice, State},
+    order::outbox::{Due, State, WebhookEvent, WebhookMessage},
     port::PortError,
 };
 use ucp_testkit::{shop::order, within};
@@ -25,10 +25,10 @@ use ucp_trust::{
 use super::{traffic::FAILING_AT_ONCE, *};
 use crate::recipient::Recipient;
 
-/// How old notices are when they are tried first, so that three days pass soon.
+/// How old webhook events are when they are tried first, so that three days pass soon.
 const AGE: SignedDuration = SignedDuration::from_hours(66);
 
-/// Virtual time after which a test that waits has failed: all notices are given up on by then.
+/// Virtual time after which a test that waits has failed: all webhook events are given up on by then.
 const WEEK: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// Looks once in every `step` of virtual time, until it is so.
@@ -45,16 +45,16 @@ fn start() -> Timestamp {
     Timestamp::from_second(1_800_000_000).expect("a time")
 }
 
-/// An outbox with notices in the order in which they were queued.
+/// An outbox with webhook events in the order in which they were queued.
 #[derive(Default)]
 struct Memory {
-    notices: Mutex<Vec<Kept>>,
+    webhook_events: Mutex<Vec<Kept>>,
     queued: Notify,
     /// How often somebody looked for what is due.
     looked: AtomicUsize,
 }
 
-/// A notice, and who has claimed it until when.
+/// A webhook event, and who has claimed it until when.
 #[derive(Clone)]
 struct Kept {
     content: Content,
@@ -69,13 +69,13 @@ impl Kept {
 
 impl Memory {
     fn lock(&self) -> MutexGuard<'_, Vec<Kept>> {
-        self.notices.lock().expect("no panic")
+        self.webhook_events.lock().expect("no panic")
     }
 
     fn queue(&self, owner: &str, order_id: &str) {
         let mut all = self.lock();
-        let before = all.iter().filter(|one| one.content.notice.order_id == order_id).count() as u64;
-        let notice = Notice {
+        let before = all.iter().filter(|one| one.content.webhook_event.order_id == order_id).count() as u64;
+        let webhook_event = WebhookEvent {
             id: format!("n{}", all.len()),
             order_id: order_id.into(),
             owner: owner.into(),
@@ -87,7 +87,7 @@ impl Memory {
             problem: None,
         };
         let content =
-            Content { notice, since: start() - AGE, payload: Payload::Order(Box::new(order(owner, order_id))) };
+            Content { webhook_event, since: start() - AGE, payload: Payload::Order(Box::new(order(owner, order_id))) };
         all.push(Kept { content, claim: None });
         self.queued.notify_one();
     }
@@ -97,14 +97,14 @@ impl Memory {
     }
 
     fn settled(&self) -> bool {
-        self.lock().iter().all(|one| one.content.notice.state != State::Waiting)
+        self.lock().iter().all(|one| one.content.webhook_event.state != State::Waiting)
     }
 
-    /// Does something with a notice that this claimant has claimed, if it has.
+    /// Does something with a webhook event that this claimant has claimed, if it has.
     fn own<T>(&self, id: &str, claimant: &str, act: impl FnOnce(&mut Kept) -> T) -> Option<T> {
         let mut all = self.lock();
         let mut own = all.iter_mut().filter(|one| one.claim.as_ref().is_some_and(|claim| claim.claimant == claimant));
-        own.find(|one| one.content.notice.id == id).map(act)
+        own.find(|one| one.content.webhook_event.id == id).map(act)
     }
 }
 
@@ -114,15 +114,18 @@ impl Outbox for Memory {
         self.looked.fetch_add(1, Ordering::SeqCst);
         let (mut orders, mut owners) = (HashSet::new(), BTreeMap::<&str, usize>::new());
         let all = self.lock();
-        let waiting = all.iter().filter(|one| one.content.notice.state == State::Waiting);
-        let heads = waiting.filter(|one| orders.insert(one.content.notice.order_id.as_str()));
-        let free = heads.filter(|one| one.content.notice.next_at.is_some_and(|at| at <= now) && !one.is_claimed(now));
+        let waiting = all.iter().filter(|one| one.content.webhook_event.state == State::Waiting);
+        let heads = waiting.filter(|one| orders.insert(one.content.webhook_event.order_id.as_str()));
+        let free =
+            heads.filter(|one| one.content.webhook_event.next_at.is_some_and(|at| at <= now) && !one.is_claimed(now));
         let mut due = Vec::new();
-        for notice in free.map(|one| &one.content.notice).filter(|one| !wanted.except.contains(&&*one.owner)) {
-            let turn = owners.entry(&notice.owner).or_default();
+        for webhook_event in
+            free.map(|one| &one.content.webhook_event).filter(|one| !wanted.except.contains(&&*one.owner))
+        {
+            let turn = owners.entry(&webhook_event.owner).or_default();
             *turn += 1;
             if *turn <= wanted.per_owner {
-                due.push((*turn, Due { id: notice.id.clone(), owner: notice.owner.clone() }));
+                due.push((*turn, Due { id: webhook_event.id.clone(), owner: webhook_event.owner.clone() }));
             }
         }
         due.sort_by_key(|(turn, _)| *turn);
@@ -132,7 +135,7 @@ impl Outbox for Memory {
     async fn claim(&self, ids: Vec<String>, now: Timestamp, claim: &Claim) -> Result<Vec<Content>, PortError> {
         let mut all = self.lock();
         let mut claimed = Vec::new();
-        for one in all.iter_mut().filter(|one| ids.contains(&one.content.notice.id) && !one.is_claimed(now)) {
+        for one in all.iter_mut().filter(|one| ids.contains(&one.content.webhook_event.id) && !one.is_claimed(now)) {
             one.claim = Some(claim.clone());
             claimed.push(one.content.clone());
         }
@@ -146,19 +149,23 @@ impl Outbox for Memory {
         Ok(())
     }
 
-    async fn keep(&self, id: &str, claimant: &str, letter: &Letter) -> Result<bool, PortError> {
-        Ok(self.own(id, claimant, |one| one.content.payload = Payload::Letter(letter.clone())).is_some())
+    async fn keep(&self, id: &str, claimant: &str, webhook_message: &WebhookMessage) -> Result<bool, PortError> {
+        Ok(self
+            .own(id, claimant, |one| one.content.payload = Payload::WebhookMessage(webhook_message.clone()))
+            .is_some())
     }
 
     async fn record(&self, id: &str, claimant: &str, attempted: Attempted) -> Result<bool, PortError> {
         let recorded = self.own(id, claimant, |one| {
             one.claim = None;
-            let notice = &mut one.content.notice;
-            notice.attempts += 1;
+            let webhook_event = &mut one.content.webhook_event;
+            webhook_event.attempts += 1;
             match attempted {
-                Attempted::Again { at, problem } => (notice.next_at, notice.problem) = (Some(at), Some(problem)),
+                Attempted::Again { at, problem } => {
+                    (webhook_event.next_at, webhook_event.problem) = (Some(at), Some(problem))
+                }
                 Attempted::Settled { state, problem, .. } => {
-                    (notice.state, notice.next_at, notice.problem) = (state, None, problem);
+                    (webhook_event.state, webhook_event.next_at, webhook_event.problem) = (state, None, problem);
                 }
             }
         });
@@ -169,8 +176,8 @@ impl Outbox for Memory {
         self.queued.notified().await;
     }
 
-    async fn notices(&self, _: usize) -> Result<Vec<Notice>, PortError> {
-        Ok(self.all().into_iter().map(|one| one.notice).collect())
+    async fn webhook_events(&self, _: usize) -> Result<Vec<WebhookEvent>, PortError> {
+        Ok(self.all().into_iter().map(|one| one.webhook_event).collect())
     }
 
     async fn resend(&self, _: &str, _: Timestamp) -> Result<bool, PortError> {
@@ -278,9 +285,9 @@ impl Place {
         Self { outbox: Arc::default(), receivers: Arc::new(receivers), key }
     }
 
-    fn courier(&self) -> Courier {
+    fn dispatcher(&self) -> WebhookDispatcher {
         let (key, drawn) = (Arc::clone(&self.key), AtomicU32::new(0));
-        Courier {
+        WebhookDispatcher {
             outbox: Arc::clone(&self.outbox) as Arc<dyn Outbox>,
             recipients: Arc::new(Named),
             post: Arc::clone(&self.receivers) as Arc<dyn Post>,
@@ -294,17 +301,17 @@ impl Place {
     }
 
     /// One that shares the outbox with the other one.
-    fn another(&self) -> Courier {
-        Courier { claimant: "another".to_owned(), ..self.courier() }
+    fn another(&self) -> WebhookDispatcher {
+        WebhookDispatcher { claimant: "another".to_owned(), ..self.dispatcher() }
     }
 
     fn delivered(&self) -> usize {
-        self.outbox.lock().iter().filter(|one| one.content.notice.state == State::Delivered).count()
+        self.outbox.lock().iter().filter(|one| one.content.webhook_event.state == State::Delivered).count()
     }
 
-    /// Runs a courier until all is settled.
+    /// Runs a dispatcher until all is settled.
     async fn settle(&self) {
-        let running = tokio::spawn(self.courier().run());
+        let running = tokio::spawn(self.dispatcher().run());
         until("all notices to be settled", Duration::from_millis(500), || self.outbox.settled()).await;
         running.abort();
     }
@@ -314,7 +321,7 @@ impl Place {
     }
 
     fn states(&self) -> Vec<State> {
-        self.outbox.all().into_iter().map(|one| one.notice.state).collect()
+        self.outbox.all().into_iter().map(|one| one.webhook_event.state).collect()
     }
 }
 
@@ -416,7 +423,7 @@ async fn ten_thousand_notices_for_a_platform_that_does_not_answer_take_one_conne
     for number in 0..200 {
         place.outbox.queue(&format!("p{}", number % 40), &format!("o{number}"));
     }
-    let running = tokio::spawn(place.courier().run());
+    let running = tokio::spawn(place.dispatcher().run());
     // Not even one of them has failed by now.
     tokio::time::sleep(Duration::from_secs(4)).await;
     assert_eq!(place.delivered(), 200);
@@ -437,7 +444,7 @@ async fn many_platforms_that_do_not_answer_leave_half_of_the_room_to_the_others(
     for number in 0..2_000 {
         place.outbox.queue(&format!("dead{}", number % 100), &format!("d{number}"));
     }
-    let running = tokio::spawn(place.courier().run());
+    let running = tokio::spawn(place.dispatcher().run());
     // By now it is known who does not answer.
     tokio::time::sleep(Duration::from_secs(21)).await;
     for number in 0..100 {
@@ -474,7 +481,7 @@ async fn a_platform_that_answers_is_soon_told_fast_and_one_that_fails_is_not() {
 #[tokio::test(start_paused = true)]
 async fn what_is_queued_here_goes_at_once_and_what_others_queue_after_a_look() {
     let place = Place::new(Vec::new(), &[]);
-    let running = tokio::spawn(place.courier().run());
+    let running = tokio::spawn(place.dispatcher().run());
     tokio::time::sleep(Duration::from_secs(600)).await;
     let idle = place.outbox.looked.load(Ordering::SeqCst);
     assert!(idle <= 601, "{idle} looks in ten minutes without anything to do");
@@ -494,19 +501,19 @@ async fn two_couriers_of_one_outbox_send_nothing_twice_and_keep_the_order() {
     for number in 0..300 {
         place.outbox.queue(&format!("p{}", number % 3), &format!("o{}", number % 60));
     }
-    let both = [place.courier(), place.another()].map(|courier| tokio::spawn(courier.run()));
+    let both = [place.dispatcher(), place.another()].map(|dispatcher| tokio::spawn(dispatcher.run()));
     until("all notices to be settled", Duration::from_millis(100), || place.outbox.settled()).await;
     both.iter().for_each(tokio::task::JoinHandle::abort);
     let got = place.got();
-    let notices: BTreeMap<_, _> = place
+    let webhook_events: BTreeMap<_, _> = place
         .outbox
         .all()
         .into_iter()
-        .map(|one| (one.notice.id, (one.notice.order_id, one.notice.order_version)))
+        .map(|one| (one.webhook_event.id, (one.webhook_event.order_id, one.webhook_event.order_version)))
         .collect();
     let mut versions = BTreeMap::<_, Vec<u64>>::new();
     for got in &got {
-        let (order, version) = &notices[&got.id];
+        let (order, version) = &webhook_events[&got.id];
         versions.entry(order).or_default().push(*version);
     }
     assert_eq!((got.len(), versions.len()), (300, 60));
@@ -519,7 +526,7 @@ async fn two_couriers_of_one_outbox_send_nothing_twice_and_keep_the_order() {
 async fn what_a_courier_that_died_had_claimed_is_sent_when_its_claim_ends_and_not_before() {
     let place = Place::new(Vec::new(), &["dead.example"]);
     place.outbox.queue("dead", "o1");
-    let first = tokio::spawn(place.courier().run());
+    let first = tokio::spawn(place.dispatcher().run());
     let second = tokio::spawn(place.another().run());
     tokio::time::sleep(Duration::from_secs(4)).await;
     assert_eq!(place.got().len(), 1, "one of them sends it");
@@ -556,7 +563,7 @@ impl Post for Slow {
 async fn a_claim_holds_for_as_long_as_the_work_goes_on() {
     let place = Place::new(Vec::new(), &[]);
     place.outbox.queue("alice", "o1");
-    let slow = Courier { post: Arc::new(Slow(Arc::clone(&place.receivers))), ..place.courier() };
+    let slow = WebhookDispatcher { post: Arc::new(Slow(Arc::clone(&place.receivers))), ..place.dispatcher() };
     let first = tokio::spawn(slow.run());
     tokio::time::sleep(Duration::from_secs(1)).await;
     let second = tokio::spawn(place.another().run());
@@ -570,7 +577,7 @@ async fn a_claim_holds_for_as_long_as_the_work_goes_on() {
 async fn without_a_key_all_waits() {
     let place = Place::new(Vec::new(), &[]);
     place.outbox.queue("alice", "o1");
-    let running = tokio::spawn(Courier { key: Arc::new(|| None), ..place.courier() }.run());
+    let running = tokio::spawn(WebhookDispatcher { key: Arc::new(|| None), ..place.dispatcher() }.run());
     tokio::time::sleep(Duration::from_secs(60)).await;
     running.abort();
     assert!(place.got().is_empty());
@@ -589,7 +596,7 @@ proptest! {
         prop_assert!(pause >= wish && pause <= full.max(wish));
     }
 
-    /// Whatever the receivers answer, each notice arrives, and those of an order in their order.
+    /// Whatever the receivers answer, each webhook event arrives, and those of an order in their order.
     #[test]
     fn every_notice_arrives_and_those_of_an_order_in_turn(
         orders in prop::collection::vec(0usize..4, 1..20),
@@ -606,9 +613,9 @@ proptest! {
             let all = place.outbox.all();
             let mut last = BTreeMap::new();
             for got in place.got() {
-                let notice = &all.iter().find(|one| one.notice.id == got.id).expect("is there").notice;
-                let last = last.insert(notice.order_id.clone(), notice.order_version).unwrap_or(1);
-                assert!(notice.order_version == last || notice.order_version == last + 1, "in turn");
+                let webhook_event = &all.iter().find(|one| one.webhook_event.id == got.id).expect("is there").webhook_event;
+                let last = last.insert(webhook_event.order_id.clone(), webhook_event.order_version).unwrap_or(1);
+                assert!(webhook_event.order_version == last || webhook_event.order_version == last + 1, "in turn");
             }
         });
     }

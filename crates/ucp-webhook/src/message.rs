@@ -1,10 +1,10 @@
-//! How a notice is written, and with what it is sent: who says so, and the proof of it.
+//! How a webhook event is written, and with what it is sent: who says so, and the proof of it.
 
 use http::{HeaderMap, HeaderName, HeaderValue, header::CONTENT_TYPE};
 use jiff::Timestamp;
 use ucp_core::order::{
     View,
-    outbox::{Letter, Notice},
+    outbox::{WebhookEvent, WebhookMessage},
 };
 use ucp_trust::{
     address::ProfileUrl,
@@ -28,21 +28,22 @@ const UCP_AGENT: HeaderName = HeaderName::from_static("ucp-agent");
 const WEBHOOK_ID: HeaderName = HeaderName::from_static("webhook-id");
 const WEBHOOK_TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
 
-/// The letter to a recipient about an order: the order, in the recipient's release.
+/// The webhook message to a recipient about an order: the order, in the recipient's release.
 #[must_use]
-pub fn write(notice: &Notice, view: View, recipient: &Recipient) -> Letter {
-    let occasion = Occasion { id: &notice.id, at: notice.occurred_at };
-    let body = codec::notice(dialect(recipient.release), view, &recipient.active, &occasion).into_bytes();
-    Letter { release: recipient.release, body }
+pub fn write(webhook_event: &WebhookEvent, view: View, recipient: &Recipient) -> WebhookMessage {
+    let occasion = Occasion { id: &webhook_event.id, at: webhook_event.occurred_at };
+    let body = codec::webhook_event(dialect(recipient.release), view, &recipient.active, &occasion).into_bytes();
+    WebhookMessage { release: recipient.release, body }
 }
 
-/// The header fields of a letter to an address, with its signature. `agent` is the `UCP-Agent` of this business.
+/// The header fields of a webhook message to an address, with its signature. `agent` is the `UCP-Agent` of this
+/// business.
 ///
 /// # Errors
 /// When the key cannot sign it.
 pub fn headers(
-    notice: &Notice,
-    letter: &Letter,
+    webhook_event: &WebhookEvent,
+    webhook_message: &WebhookMessage,
     url: &ProfileUrl,
     agent: &HeaderValue,
     key: &SigningKey,
@@ -51,20 +52,20 @@ pub fn headers(
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(UCP_AGENT, agent.clone());
-    let id = HeaderValue::from_str(&notice.id);
+    let id = HeaderValue::from_str(&webhook_event.id);
     headers.insert(WEBHOOK_ID, id.map_err(|_| SignError::Incomplete("the notice has no identifier".to_owned()))?);
-    headers.insert(WEBHOOK_TIMESTAMP, notice.occurred_at.as_second().into());
-    match dialect(letter.release).seal() {
+    headers.insert(WEBHOOK_TIMESTAMP, webhook_event.occurred_at.as_second().into());
+    match dialect(webhook_message.release).seal() {
         Seal::Message => {
             let url = url.url();
             let scheme = if url.scheme() == "https" { Scheme::Https } else { Scheme::Http };
             let (authority, path, query) = (url.authority(), url.path(), url.query());
             let line = RequestLine { method: "POST", scheme, authority, path, query };
             let covered = [WEBHOOK_ID, WEBHOOK_TIMESTAMP];
-            sign_request(line, &mut headers, &letter.body, &covered, key, now.into())?;
+            sign_request(line, &mut headers, &webhook_message.body, &covered, key, now.into())?;
         }
         Seal::Body => {
-            let signature = HeaderValue::from_str(&sign_detached(&letter.body, key)?);
+            let signature = HeaderValue::from_str(&sign_detached(&webhook_message.body, key)?);
             headers.insert(REQUEST_SIGNATURE, signature.map_err(|_| SignError::KeyId)?);
         }
     }

@@ -1,11 +1,15 @@
 //! Who is told next, and what comes of it.
 //!
-//! An answer of 2xx settles a notice, and so does 410; whatever else happens, it is tried again after a pause that doubles,
+//! An answer of 2xx settles a webhook event, and so does 410; whatever else happens, it is tried again after a pause
+//! that doubles,
 //! with jitter, until it is three days old. Where the platform wants to hear is looked up for every try.
 //!
-//! A courier sleeps until this process queues something, something that is under way comes to its end, or a second has
-//! passed, in which others may have queued something or a pause may have ended. Each time it claims what there is room for,
-//! all of it in one write; what is kept and recorded about those under way shares commits by itself, because they are under
+//! A dispatcher sleeps until this process queues something, something that is under way comes to its end, or a second
+//! has
+//! passed, in which others may have queued something or a pause may have ended. Each time it claims what there is room
+//! for,
+//! all of it in one write; what is kept and recorded about those under way shares commits by itself, because they are
+//! under
 //! way at the same time.
 
 mod traffic;
@@ -36,15 +40,15 @@ use ucp_trust::{
 };
 
 use self::traffic::{AT_ONCE, Landing, PER_PLATFORM, Traffic};
-use crate::{letter, recipient::Recipients};
+use crate::{message, recipient::Recipients};
 
-/// How many notices are looked at when some can be sent.
+/// How many webhook events are looked at when some can be sent.
 const LOOKED_AT: usize = 2 * AT_ONCE;
 
-/// How often to look for notices that have become due, or that others have queued.
+/// How often to look for webhook events that have become due, or that others have queued.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// How long a claim holds. A courier that dies keeps back its notices for as long.
+/// How long a claim holds. A dispatcher that dies keeps back its webhook events for as long.
 const CLAIMED_FOR: SignedDuration = SignedDuration::from_secs(10);
 
 /// How often the claims of those under way are extended.
@@ -56,7 +60,7 @@ const FIRST_PAUSE: Duration = Duration::from_secs(1);
 /// The longest pause, also when a platform asks for a longer one.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60 * 60);
 
-/// For how long a notice is tried.
+/// For how long a webhook event is tried.
 const TRIED_FOR: SignedDuration = SignedDuration::from_hours(72);
 
 /// The time.
@@ -90,7 +94,7 @@ impl Post for Poster {
 }
 
 /// Tells platforms about their orders.
-pub struct Courier {
+pub struct WebhookDispatcher {
     /// What they are to be told.
     pub outbox: Arc<dyn Outbox>,
     /// Who they are.
@@ -107,17 +111,17 @@ pub struct Courier {
     pub clock: Clock,
     /// What jitter is made of.
     pub random: Random,
-    /// Under which name notices are claimed: one that no other courier has, in whichever process it may be.
+    /// Under which name webhook events are claimed: one that no other dispatcher has, in whichever process it may be.
     pub claimant: String,
 }
 
-impl fmt::Debug for Courier {
+impl fmt::Debug for WebhookDispatcher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Courier").field("agent", &self.agent).finish_non_exhaustive()
     }
 }
 
-/// Why a notice was not delivered.
+/// Why a webhook event was not delivered.
 #[derive(Debug, PartialEq, Eq)]
 enum Failure {
     /// There is nowhere to send it to.
@@ -130,29 +134,30 @@ enum Failure {
     Lost,
 }
 
-impl Courier {
-    /// Sends what is due, for as long as it is polled. Notices that are under way when it is dropped are sent again by the
+impl WebhookDispatcher {
+    /// Sends what is due, for as long as it is polled. Webhook events that are under way when it is dropped are sent
+    /// again by the
     /// next one.
     pub async fn run(self) {
-        let courier = Arc::new(self);
+        let dispatcher = Arc::new(self);
         let mut flights: JoinSet<Landing> = JoinSet::new();
         let mut traffic = Traffic::default();
         let mut warned = false;
         let mut extend = tokio::time::interval(EXTENDED_EVERY);
         extend.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            if let Some(key) = (courier.key)() {
-                courier.depart(&key, &mut flights, &mut traffic).await;
+            if let Some(key) = (dispatcher.key)() {
+                dispatcher.depart(&key, &mut flights, &mut traffic).await;
             } else if !warned {
-                warned = courier.warn().await;
+                warned = dispatcher.warn().await;
             }
             let landed = tokio::select! {
                 Some(landed) = flights.join_next_with_id() => Some(landed),
-                () = courier.outbox.queued() => None,
+                () = dispatcher.outbox.queued() => None,
                 () = tokio::time::sleep(INTERVAL) => None,
                 _ = extend.tick(), if !flights.is_empty() => {
                     // What is wrong with the outbox is in the log already.
-                    drop(courier.outbox.extend(traffic.notices(), &courier.claim()).await);
+                    drop(dispatcher.outbox.extend(traffic.webhook_events(), &dispatcher.claim()).await);
                     None
                 }
             };
@@ -185,9 +190,9 @@ impl Courier {
         }
         let ids = due.into_iter().map(|due| due.id).collect();
         for content in found(self.outbox.claim(ids, now, &claim).await) {
-            let (id, owner) = (content.notice.id.clone(), content.notice.owner.clone());
-            let (courier, key) = (Arc::clone(self), Arc::clone(key));
-            let flight: Id = flights.spawn(async move { courier.attempt(content, &key).await }).id();
+            let (id, owner) = (content.webhook_event.id.clone(), content.webhook_event.owner.clone());
+            let (dispatcher, key) = (Arc::clone(self), Arc::clone(key));
+            let flight: Id = flights.spawn(async move { dispatcher.attempt(content, &key).await }).id();
             traffic.depart(flight, id, owner);
         }
     }
@@ -205,9 +210,9 @@ impl Courier {
         waits
     }
 
-    /// Tries to deliver a notice, and records what came of it.
+    /// Tries to deliver a webhook event, and records what came of it.
     async fn attempt(&self, content: Content, key: &SigningKey) -> Landing {
-        let id = content.notice.id.clone();
+        let id = content.webhook_event.id.clone();
         match self.try_one(content, key).await {
             Ok(landing) => landing,
             Err(refusal) => {
@@ -223,8 +228,8 @@ impl Courier {
     }
 
     async fn try_one(&self, content: Content, key: &SigningKey) -> Result<Landing, Refusal> {
-        let Content { notice, since, .. } = &content;
-        let (id, owner) = (&*notice.id, &*notice.owner);
+        let Content { webhook_event, since, .. } = &content;
+        let (id, owner) = (&*webhook_event.id, &*webhook_event.owner);
         let delivered = self.deliver(&content, key).await?;
         let now = (self.clock)();
         let settled = |state, problem| Attempted::Settled { state, at: now, problem };
@@ -239,7 +244,7 @@ impl Courier {
                 return Ok(Landing::Neither);
             }
             Err(Failure::Passing(problem, wish)) => {
-                let pause = pause(notice.attempts, (self.random)(), wish);
+                let pause = pause(webhook_event.attempts, (self.random)(), wish);
                 tracing::info!(webhook.id = id, platform = owner, problem, "a webhook was not delivered");
                 let attempted = if now.duration_since(*since) >= TRIED_FOR {
                     tracing::warn!(webhook.id = id, platform = owner, "a webhook is given up on");
@@ -257,11 +262,11 @@ impl Courier {
         Ok(landing)
     }
 
-    /// Delivers a notice. The outer error is one of the outbox.
+    /// Delivers a webhook event. The outer error is one of the outbox.
     async fn deliver(&self, content: &Content, key: &SigningKey) -> Result<Result<(), Failure>, Refusal> {
-        let Content { notice, payload, .. } = content;
+        let Content { webhook_event, payload, .. } = content;
         let passing = |problem| Ok(Err(Failure::Passing(problem, None)));
-        let recipient = match self.recipients.find(&notice.owner).await {
+        let recipient = match self.recipients.find(&webhook_event.owner).await {
             Ok(recipient) => recipient,
             Err(refusal) => return passing(format!("the platform is not known: {}", refusal.content)),
         };
@@ -270,24 +275,24 @@ impl Courier {
             Ok(url) => url,
             Err(rejection) => return passing(format!("the webhook address {rejection}")),
         };
-        let letter = match payload {
-            Payload::Letter(letter) => letter.clone(),
+        let webhook_message = match payload {
+            Payload::WebhookMessage(webhook_message) => webhook_message.clone(),
             Payload::Order(order) => {
                 let view =
                     View { permalink_url: (self.permalink)(&order.token), order: order.clone(), messages: Vec::new() };
-                let letter = letter::write(notice, view, &recipient);
+                let webhook_message = message::write(webhook_event, view, &recipient);
                 // Whatever becomes of this try, the next one sends the same.
-                if !self.outbox.keep(&notice.id, &self.claimant, &letter).await? {
+                if !self.outbox.keep(&webhook_event.id, &self.claimant, &webhook_message).await? {
                     return Ok(Err(Failure::Lost));
                 }
-                letter
+                webhook_message
             }
         };
-        let headers = match letter::headers(notice, &letter, &url, &self.agent, key, (self.clock)()) {
+        let headers = match message::headers(webhook_event, &webhook_message, &url, &self.agent, key, (self.clock)()) {
             Ok(headers) => headers,
             Err(error) => return passing(format!("it cannot be signed: {error}")),
         };
-        Ok(match self.post.post(&url, headers, letter.body.into()).await {
+        Ok(match self.post.post(&url, headers, webhook_message.body.into()).await {
             Ok(answered) => judge(answered),
             Err(error) => Err(Failure::Passing(explain(&error), None)),
         })
@@ -335,7 +340,8 @@ fn explain(error: &FetchError) -> String {
     }
 }
 
-/// How long to wait after a try: twice as long as after the one before, of which half is jitter, or as long as the platform
+/// How long to wait after a try: twice as long as after the one before, of which half is jitter, or as long as the
+/// platform
 /// wishes.
 fn pause(attempts: u32, random: u32, wish: Option<Duration>) -> Duration {
     let full = FIRST_PAUSE.saturating_mul(2u32.saturating_pow(attempts)).min(LONGEST_PAUSE);

@@ -7,7 +7,7 @@ use ucp_trust::directory::Weigh;
 
 /// Result of negotiating with a platform's profile.
 #[derive(Clone, Debug)]
-pub struct Standing {
+pub struct NegotiatedProfile {
     /// The release that the profile names, if the gateway supports it.
     pub(crate) release: Option<Release>,
     /// The capabilities active with the platform.
@@ -16,7 +16,7 @@ pub struct Standing {
     pub(crate) signing: Option<Arc<Active>>,
 }
 
-impl Weigh for Standing {
+impl Weigh for NegotiatedProfile {
     fn weight(&self) -> usize {
         // Estimate: a name, a version and a few parents each. Shared values are counted as if they were not shared.
         const CAPABILITY: usize = 160;

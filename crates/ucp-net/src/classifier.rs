@@ -1,7 +1,7 @@
 //! What an answer means.
 //!
 //! Upstreams say "no" in different dialects: a GraphQL API reports that it throttles with status 200. An adapter's
-//! [`Judge`] translates, so that everything else here knows one set of [verdicts](Verdict).
+//! [`Classifier`] translates, so that everything else here knows one set of [verdicts](Verdict).
 
 use std::{
     fmt,
@@ -20,18 +20,18 @@ use serde::{
 use tower::{Layer, Service};
 
 use super::{
-    Exchange, Failure, Received, Unreadable,
+    Failure, Received, Unreadable, UpstreamRequest,
     failure::{Answered, Unfit},
 };
 
 /// Tells what an answer means.
-pub trait Judge: Send + Sync + 'static {
+pub trait Classifier: Send + Sync + 'static {
     /// Judges one answer. It must not block.
-    fn judge(&self, received: &Received) -> Verdict;
+    fn classify(&self, received: &Received) -> Verdict;
 }
 
-impl<F: Fn(&Received) -> Verdict + Send + Sync + 'static> Judge for F {
-    fn judge(&self, received: &Received) -> Verdict {
+impl<F: Fn(&Received) -> Verdict + Send + Sync + 'static> Classifier for F {
+    fn classify(&self, received: &Received) -> Verdict {
         self(received)
     }
 }
@@ -68,7 +68,8 @@ pub enum Verdict {
     Unreadable(Unreadable),
 }
 
-/// What the status alone says, for a [`Judge`] to begin with: 429 throttles; 502, 503 and 504 pass; other statuses of the
+/// What the status alone says, for a [`Classifier`] to begin with: 429 throttles; 502, 503 and 504 pass; other statuses
+/// of the
 /// server's are faults, and all others are answers.
 #[must_use]
 pub fn by_status(received: &Received) -> Verdict {
@@ -93,7 +94,8 @@ pub fn json(received: &Received) -> Verdict {
     }
 }
 
-/// A JSON value that nobody keeps, looked at as closely as if somebody did: texts are Unicode, numbers are in range, and
+/// A JSON value that nobody keeps, looked at as closely as if somebody did: texts are Unicode, numbers are in range,
+/// and
 /// it is no deeper than is read. [`IgnoredAny`] sees to none of these.
 #[derive(Debug)]
 pub struct Sound;
@@ -146,7 +148,8 @@ impl<'de> Visitor<'de> for Sound {
     }
 }
 
-/// How long `Retry-After` asks to wait (RFC 9110 section 10.2.3). A date counts from the `Date` of the same response, so
+/// How long `Retry-After` asks to wait (RFC 9110 section 10.2.3). A date counts from the `Date` of the same response,
+/// so
 /// that two clocks that differ do no harm; without one it says nothing.
 #[must_use]
 pub fn retry_after(headers: &HeaderMap) -> Option<Duration> {
@@ -162,25 +165,25 @@ pub fn retry_after(headers: &HeaderMap) -> Option<Duration> {
 
 /// Turns answers that are none into failures.
 #[derive(Clone)]
-pub(super) struct Judged(pub(super) Arc<dyn Judge>);
+pub(super) struct Classify(pub(super) Arc<dyn Classifier>);
 
-impl<S> Layer<S> for Judged {
-    type Service = Judging<S>;
+impl<S> Layer<S> for Classify {
+    type Service = ClassifyService<S>;
 
-    fn layer(&self, inner: S) -> Judging<S> {
-        Judging { inner, judge: Arc::clone(&self.0) }
+    fn layer(&self, inner: S) -> ClassifyService<S> {
+        ClassifyService { inner, classifier: Arc::clone(&self.0) }
     }
 }
 
 #[derive(Clone)]
-pub(super) struct Judging<S> {
+pub(super) struct ClassifyService<S> {
     inner: S,
-    judge: Arc<dyn Judge>,
+    classifier: Arc<dyn Classifier>,
 }
 
-impl<S> Service<Exchange> for Judging<S>
+impl<S> Service<UpstreamRequest> for ClassifyService<S>
 where
-    S: Service<Exchange, Response = Received, Error = Failure>,
+    S: Service<UpstreamRequest, Response = Received, Error = Failure>,
     S::Future: Send + 'static,
 {
     type Response = Received;
@@ -191,11 +194,11 @@ where
         self.inner.poll_ready(context)
     }
 
-    fn call(&mut self, exchange: Exchange) -> Self::Future {
-        let (answer, judge) = (self.inner.call(exchange), Arc::clone(&self.judge));
+    fn call(&mut self, upstream_request: UpstreamRequest) -> Self::Future {
+        let (answer, classifier) = (self.inner.call(upstream_request), Arc::clone(&self.classifier));
         Box::pin(async move {
             let received = answer.await?;
-            let (unfit, pause) = match judge.judge(&received) {
+            let (unfit, pause) = match classifier.classify(&received) {
                 Verdict::Good => return Ok(received),
                 Verdict::Unreadable(unreadable) => return Err(Failure::Unreadable(unreadable)),
                 Verdict::Throttled { pause } => (Unfit::Throttled, pause),

@@ -7,7 +7,7 @@ use crate::dialect::Occasion;
 
 /// Rewrites an order of a later release into the webhook of these releases: refunded amounts and removed quantities are
 /// unsigned, removed lines have the status `fulfilled`, and the body contains the ID and the time of the event.
-pub(super) fn notice(document: &str, occasion: &Occasion<'_>) -> String {
+pub(super) fn webhook_event(document: &str, occasion: &Occasion<'_>) -> String {
     let Ok(mut order) = serde_json::from_str::<Value>(document) else { return document.to_owned() };
     for adjustment in elements(&mut order, "adjustments").filter_map(Value::as_object_mut) {
         let totals = adjustment.shift_remove("totals").unwrap_or_default();

@@ -18,7 +18,7 @@ use crate::{
 /// Its answers are forwarded as they are, except for the release, the envelope, and extensions that the caller has not
 /// negotiated.
 #[async_trait]
-pub trait Relay: Send + Sync {
+pub trait UcpUpstream: Send + Sync {
     /// Returns the operations and extensions that the shop supports.
     fn offering(&self) -> Offering;
 
@@ -35,12 +35,12 @@ pub trait Relay: Send + Sync {
     ///
     /// # Errors
     /// The refusal of the shop, or [`Unavailable`](crate::Code::Unavailable) if the shop cannot be reached.
-    async fn carry(&self, caller: &Caller, call: Relayed) -> Result<Carried, Refusal>;
+    async fn forward(&self, caller: &Caller, call: ForwardedCall) -> Result<ForwardedAnswer, Refusal>;
 }
 
 /// A call to forward to a shop that speaks UCP itself.
 #[derive(Clone, Debug)]
-pub struct Relayed {
+pub struct ForwardedCall {
     /// Operation to carry out.
     pub operation: Operation,
     /// Release of the protocol in which `payload` is written.
@@ -70,7 +70,7 @@ pub struct Trace {
 
 /// Answer of a shop that speaks UCP itself.
 #[derive(Clone, Debug)]
-pub struct Carried {
+pub struct ForwardedAnswer {
     /// Answer in the release of the call, with the shop's own envelope in `ucp`.
     pub body: Body,
     /// `true` if the shop has signed exactly these members, so that none of them may be changed (rule AP2-02).

@@ -12,7 +12,7 @@ use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 
 use super::{
-    caller::{Caller, Visitor},
+    caller::{BuyerSignals, Caller},
     draft::Draft,
     ledger::Ledger,
     payment::{Declaration, Handler},
@@ -31,7 +31,7 @@ use crate::{
     },
     message::{Message, Severity},
     operation::{BUYER_CONSENT, DISCOUNT, FULFILLMENT},
-    port::{Catalog, Decision, Match, Named, Sales, SalesCapabilities, Target},
+    port::{Catalog, Commerce, Decision, Match, Named, SalesCapabilities, Target},
 };
 
 /// Age from which a cart at the shop counts as an orphan if no document names it: longer than any call takes.
@@ -39,7 +39,7 @@ pub const ORPHANED_AFTER: SignedDuration = SignedDuration::from_mins(10);
 
 /// Sales of the embedded shop: implements the operations on carts, checkouts and orders.
 #[derive(Clone)]
-pub struct Desk {
+pub struct SalesService {
     /// Products of the shop.
     pub catalog: Arc<dyn Catalog>,
     /// Store of carts, checkouts and orders.
@@ -58,13 +58,13 @@ pub struct Desk {
     pub random: Arc<dyn Fn() -> [u8; 16] + Send + Sync>,
 }
 
-impl fmt::Debug for Desk {
+impl fmt::Debug for SalesService {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Desk").field("pages", &self.pages).finish_non_exhaustive()
     }
 }
 
-impl Desk {
+impl SalesService {
     pub(crate) fn now(&self) -> Timestamp {
         (self.clock)()
     }
@@ -144,7 +144,7 @@ impl Desk {
             }
             return Ok(priced);
         }
-        let facts = self.facts(draft, &caller.visitor).await?;
+        let facts = self.facts(draft, &caller.buyer_signals).await?;
         let quote = quote(purpose, draft, &facts, &self.terms, caller, previous)?;
         let purchasable = facts.goods.iter().flatten().any(|good| good.available && good.stock != Some(0));
         Ok(Some(PriceQuote { quote, purchasable, remote_cart: None }))
@@ -161,7 +161,7 @@ impl Desk {
         let before = self.now().saturating_sub(ORPHANED_AFTER).unwrap_or(Timestamp::MIN);
         let (mut abandoned, mut failure) = (0, None);
         for orphan in self.ledger.orphaned_remote_carts(before, limit).await? {
-            match shop.abandon(&orphan, &Visitor::default()).await {
+            match shop.abandon(&orphan, &BuyerSignals::default()).await {
                 Ok(()) => {
                     self.ledger.forget_remote_cart(&orphan).await?;
                     abandoned += 1;
@@ -178,16 +178,16 @@ impl Desk {
 
     /// Collects the facts about the goods of a draft in one currency: the one that the buyer's circumstances choose if
     /// everything is priced in it, otherwise the shop's own.
-    async fn facts(&self, draft: &Draft, visitor: &Visitor) -> Result<Facts, Refusal> {
+    async fn facts(&self, draft: &Draft, buyer_signals: &BuyerSignals) -> Result<Facts, Refusal> {
         let market = self.catalog.market();
         let mut presentation = market.presentation(&draft.context.of_catalog());
-        let mut named = self.resolve(draft, &presentation, visitor).await?;
+        let mut named = self.resolve(draft, &presentation, buyer_signals).await?;
         let priced = |(product, position): &(Arc<Product>, usize)| {
             product.variants[*position].price.currency == presentation.currency
         };
         if !named.values().all(priced) {
             presentation.currency = market.currency;
-            named = self.resolve(draft, &presentation, visitor).await?;
+            named = self.resolve(draft, &presentation, buyer_signals).await?;
         }
         let variants: Vec<_> =
             named.values().map(|(product, position)| product.variants[*position].id.as_str()).collect();
@@ -222,13 +222,13 @@ impl Desk {
         &self,
         draft: &'a Draft,
         presentation: &Presentation,
-        visitor: &Visitor,
+        buyer_signals: &BuyerSignals,
     ) -> Result<HashMap<&'a str, (Arc<Product>, usize)>, Refusal> {
         let mut ids: Vec<_> = draft.line_items.iter().map(|line| line.item.as_str()).collect();
         ids.sort_unstable();
         ids.dedup();
         let mut found = Vec::with_capacity(ids.len());
-        for named in self.catalog.resolve(&ids, presentation, visitor).await? {
+        for named in self.catalog.resolve(&ids, presentation, buyer_signals).await? {
             match named {
                 Named::Found(matches) => found.push(matches),
                 // A purchase must not be priced from stale data.
@@ -249,7 +249,7 @@ impl Desk {
 }
 
 #[async_trait]
-impl Sales for Desk {
+impl Commerce for SalesService {
     fn capabilities(&self) -> SalesCapabilities {
         self.remote_carts.as_ref().map_or(SalesCapabilities::ALL, |shop| shop.capabilities())
     }
