@@ -65,7 +65,7 @@ mod tests {
         let store = Store::open(&settings).expect("a store");
         let mut keyring = open_keyring(&settings.sections.data).expect("a keyring");
         if signs {
-            keyring.generate(Algorithm::Es256, clock::now()).expect("a key");
+            keyring.generate(Algorithm::Es256, clock::now()).expect("a-key");
         }
         let public_url = Url::parse(&format!("https://{name}.example")).expect("an address");
         Arc::new(Shop::open(&store, &settings, &public_url, keyring).await.expect("a shop"))
@@ -111,16 +111,16 @@ mod tests {
         );
 
         // Carts, and answers under idempotency keys.
-        let (status, made) = call(&one, "POST", "/carts", "a key", roses(1)).await;
+        let (status, made) = call(&one, "POST", "/carts", "a-key", roses(1)).await;
         assert_eq!(status, StatusCode::CREATED, "{made}");
         let path = format!("/carts/{}", made["id"].as_str().expect("an identifier"));
         assert_eq!(get(&one, &path).await.1["id"], made["id"]);
         let foreign = get(&two, &path).await.1;
         assert_eq!(foreign["messages"][0]["code"], "not_found", "{foreign}");
-        let (status, other) = call(&two, "POST", "/carts", "a key", roses(2)).await;
+        let (status, other) = call(&two, "POST", "/carts", "a-key", roses(2)).await;
         assert_eq!(status, StatusCode::CREATED, "the key means nothing there: {other}");
         assert_ne!(other["id"], made["id"]);
-        assert_eq!(call(&one, "POST", "/carts", "a key", roses(1)).await.1, made, "and here it replays");
+        assert_eq!(call(&one, "POST", "/carts", "a-key", roses(1)).await.1, made, "and here it replays");
     }
 
     #[tokio::test]
@@ -151,7 +151,7 @@ mod tests {
             futures_util::stream::unfold(chunks, async |mut chunks| chunks.recv().await.map(|chunk| (chunk, chunks)));
         let began = shops.of(&request).expect("a shop");
         let slow =
-            tokio::spawn(async move { call(&began, "POST", "/carts", "a key", Body::from_stream(chunks)).await });
+            tokio::spawn(async move { call(&began, "POST", "/carts", "a-key", Body::from_stream(chunks)).await });
         body.send(Ok(Bytes::from_static(b"{\"line_items\":[{\"quantity\":1,\"item\":"))).await.expect("is read");
 
         let replaced = shops.put(ShopId::default(), open(directory.path(), "two", "", false).await);
