@@ -125,8 +125,8 @@ pub(super) async fn discover(
     let mut profile = fetch(address, wanted, lines, options, clock, random).await?;
     let newest = profile.newest();
     if let Some(leaf) = profile.choose(wanted)? {
-        let leaf =
-            Url::parse(leaf).map_err(|error| ProfileError::Malformed(format!("{leaf:?} is no address: {error}")))?;
+        let leaf = Url::parse(leaf)
+            .map_err(|error| ProfileError::Malformed(format!("{leaf:?} must be an address: {error}")))?;
         profile = fetch(&leaf, wanted, lines, options, clock, random).await?;
         if profile.choose(wanted)?.is_some() {
             return Err(ProfileError::Malformed("a profile of an older release is about another one".to_owned()).into());

@@ -105,7 +105,8 @@ impl Bridge {
     /// # Errors
     /// [`InvalidRequest`](Code::InvalidRequest) for what is no order, or nobody's.
     pub async fn told(&self, proven: Proven, body: &Bytes) -> Result<ShopWebhook, Refusal> {
-        let unreadable = || Refusal::invalid("$", "The body is no order.").accepting("a whole order with its `id`");
+        let unreadable =
+            || Refusal::invalid("$", "The body must be an order.").accepting("a whole order with its `id`");
         let order: Map<String, Value> = serde_json::from_slice(body).map_err(|_| unreadable())?;
         let name = |member: &str| order.get(member).and_then(Value::as_str);
         let number = name("id").ok_or_else(unreadable)?.to_owned();

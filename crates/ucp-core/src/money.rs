@@ -77,7 +77,7 @@ impl Serialize for Currency {
 impl<'de> Deserialize<'de> for Currency {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let code = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
-        code.parse().map_err(|_| D::Error::custom(format_args!("`{code}` is no ISO 4217 currency code")))
+        code.parse().map_err(|_| D::Error::custom(format_args!("`{code}` is not an ISO 4217 currency code")))
     }
 }
 
@@ -123,7 +123,9 @@ impl<'de> Deserialize<'de> for Amount {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let number = serde_json::Number::deserialize(deserializer)?;
         crate::json::integer(&number).and_then(Self::new).ok_or_else(|| {
-            D::Error::custom(format_args!("{number} is no amount in minor units (an integer from 0 to {MAX_AMOUNT})"))
+            D::Error::custom(format_args!(
+                "{number} is not an amount: it must be an integer of minor units from 0 to {MAX_AMOUNT}"
+            ))
         })
     }
 }

@@ -89,7 +89,7 @@ pub(crate) fn register(
             Some(pinned) => {
                 let unreadable = |refusal: Refusal| {
                     format!(
-                        "the profile of platform {} in {} is none: {}",
+                        "the profile of platform {} in {} cannot be used: {}",
                         platform.name,
                         pinned.path.display(),
                         refusal.content

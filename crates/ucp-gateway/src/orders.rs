@@ -98,7 +98,7 @@ impl Step {
         if let Some(url) = &tracking_url
             && !Url::parse(url).is_ok_and(|url| matches!(url.scheme(), "https" | "http"))
         {
-            return Err("the tracking URL is no absolute http or https address".to_owned());
+            return Err("the tracking URL must be an absolute http or https address".to_owned());
         }
         let tracked = carrier.is_some() || tracking_number.is_some() || tracking_url.is_some();
         if tracked && name != "ship" {

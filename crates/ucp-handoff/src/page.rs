@@ -259,7 +259,7 @@ pub(crate) fn misled(frame: &Frame) -> Answer {
 /// A form that cannot be read.
 pub(crate) fn unreadable(frame: &Frame, fault: Fault) -> Answer {
     let (status, content) = match fault {
-        Fault::Kind => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "This is no form of this page."),
+        Fault::Kind => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "This is not a form of this page."),
         Fault::Size => (StatusCode::PAYLOAD_TOO_LARGE, "That is more text than this page takes. Nothing was changed."),
         Fault::Late => (StatusCode::REQUEST_TIMEOUT, "The form did not arrive. Nothing was changed."),
         Fault::Incomplete => (StatusCode::BAD_REQUEST, "Parts of the form are missing. Nothing was changed."),

@@ -123,7 +123,8 @@ fn key(place: &'static str, key: Option<&Value>) -> Result<Option<Stated>, Refus
         None => Ok(None),
         Some(Value::String(key)) => Ok(Some(Stated { place, text: key.clone() })),
         Some(_) => {
-            Err(Refusal::new(Code::InvalidRequest, format!("{place} is no text.")).accepting("a text, best a UUID"))
+            Err(Refusal::new(Code::InvalidRequest, format!("{place} must be a string."))
+                .accepting("a string, best a UUID"))
         }
     }
 }
@@ -147,7 +148,10 @@ fn profiles(meta: Option<&Value>, envelope: Option<&Value>, caller: &Caller) -> 
             Some(Some(profile)) => profiles.push(Stated { place, text: profile.to_owned() }),
             Some(None) => return Err(Refusal::new(Code::InvalidProfileUrl, format!("{place} is missing or no text."))),
             None if holder.is_some_and(|holder| !holder.is_object()) => {
-                return Err(Refusal::new(Code::InvalidProfileUrl, format!("What should hold {place} is no object.")));
+                return Err(Refusal::new(
+                    Code::InvalidProfileUrl,
+                    format!("The member that holds {place} must be an object."),
+                ));
             }
             None => {}
         }

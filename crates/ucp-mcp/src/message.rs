@@ -64,7 +64,7 @@ pub fn read(bytes: &[u8]) -> Result<Message, Unreadable> {
     let mut members = match value {
         Value::Object(members) => members,
         Value::Array(_) => return Err(invalid(None, "Batches are not taken.")),
-        _ => return Err(invalid(None, "The message is no JSON-RPC object.")),
+        _ => return Err(invalid(None, "The message must be a JSON-RPC object.")),
     };
     let id = match members.shift_remove("id") {
         None => None,

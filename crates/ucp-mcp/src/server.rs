@@ -189,7 +189,7 @@ impl Server {
             Some(Value::Object(arguments)) => arguments,
             None => Map::new(),
             Some(_) => {
-                return Err(self.fault(Refusal::invalid("$.params.arguments", "The arguments are no object.")));
+                return Err(self.fault(Refusal::invalid("$.params.arguments", "The arguments must be an object.")));
             }
         };
         let Some(operation) = params.get("name").and_then(Value::as_str).and_then(|name| self.operation(name)) else {

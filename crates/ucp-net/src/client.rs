@@ -253,7 +253,7 @@ fn failure(error: reqwest::Error, sent: &Sent) -> Failure {
     let error = error.without_url();
     tracing::debug!(error = &error as &dyn Error, "a call to the upstream failed");
     if error.is_builder() {
-        return Failure::Unsendable("is no HTTP request");
+        return Failure::Unsendable("is not a valid HTTP request");
     }
     if !error.is_connect() {
         return Failure::Broken { sent: sent.get() };

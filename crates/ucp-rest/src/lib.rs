@@ -171,7 +171,7 @@ async fn read(
     let row = route.operation.row();
     let entry = route.ingress.enter(head)?;
     let id = if route.operation.takes_id() {
-        let Path(id) = id.map_err(|_| Refusal::invalid("$.id", "The identifier in the path is no text in UTF-8."))?;
+        let Path(id) = id.map_err(|_| Refusal::invalid("$.id", "The identifier in the path must be UTF-8."))?;
         Some(id)
     } else {
         None

@@ -56,7 +56,7 @@ pub fn idempotency_key(statements: &[Stated]) -> Result<Option<&str>, Refusal> {
     let sane =
         (1..=MAX_KEY_LENGTH).contains(&stated.text.len()) && stated.text.bytes().all(|byte| byte.is_ascii_graphic());
     if !sane {
-        let content = format!("The idempotency key in {} is none.", stated.place);
+        let content = format!("The idempotency key in {} must be 1 to 255 visible ASCII characters.", stated.place);
         let accepted = format!("1 to {MAX_KEY_LENGTH} visible ASCII characters, best a UUID");
         return Err(Refusal::new(Code::InvalidRequest, content).accepting(accepted));
     }
@@ -69,7 +69,7 @@ pub fn idempotency_key(statements: &[Stated]) -> Result<Option<&str>, Refusal> {
 /// # Errors
 /// [`Code::InvalidProfileUrl`] if the value is not such a dictionary.
 pub fn profile_of_header(value: &[u8]) -> Result<Stated, Refusal> {
-    let refused = || refused("The `UCP-Agent` header is no dictionary with a quoted `profile`.");
+    let refused = || refused("The `UCP-Agent` header must be a dictionary with a quoted `profile`.");
     let members: Dictionary = Parser::new(value).parse().map_err(|_| refused())?;
     match members.get("profile") {
         Some(ListEntry::Item(item)) => match &item.bare_item {

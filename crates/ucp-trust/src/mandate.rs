@@ -149,7 +149,7 @@ pub fn verify(mandate: Option<&str>, expected: &Expected<'_>) -> Result<Verified
     }
     match claims.get("vct") {
         Some(Value::String(vct)) if vct == TYPE => {}
-        _ => return Err(mismatch(format!("The mandate is none for a checkout. Its vct has to be `{TYPE}`."))),
+        _ => return Err(mismatch(format!("The mandate is not one for a checkout. Its vct must be `{TYPE}`."))),
     }
     let embedded = Embedded::take(&mut claims, expected.own_keys)?;
     if let Some(path) = terms::difference(&embedded.checkout, expected.session, &terms::TERMS) {
@@ -297,13 +297,13 @@ fn seconds(claims: &Map<String, Value>, name: &str) -> Result<Option<i64>, Manda
     match claims.get(name) {
         None => Ok(None),
         Some(Value::Number(number)) if let Some(seconds) = json::integer(number) => Ok(Some(seconds)),
-        Some(_) => Err(invalid(format!("has a claim {name} that is no whole number of seconds since 1970"))),
+        Some(_) => Err(invalid(format!("has a claim {name} that is not a whole number of seconds since 1970"))),
     }
 }
 
 fn text<'a>(binding: &'a Map<String, Value>, name: &str) -> Result<&'a str, MandateError> {
     let text = binding.get(name).and_then(Value::as_str);
-    text.ok_or_else(|| invalid(format!("has a key binding JWT without {name}, or with one that is no text")))
+    text.ok_or_else(|| invalid(format!("has a key binding JWT without {name}, or with one that is not a string")))
 }
 
 /// The checkout in a mandate, with the business's signature over it.
@@ -318,12 +318,12 @@ impl Embedded {
         let whole = match claims.remove("checkout") {
             None => None,
             Some(checkout @ Value::Object(_)) => Some(checkout),
-            Some(_) => return Err(mismatch("The claim checkout of the mandate is no object.")),
+            Some(_) => return Err(mismatch("The claim checkout of the mandate must be an object.")),
         };
         let compact = match claims.remove("checkout_jwt") {
             None => None,
             Some(Value::String(compact)) => Some(compact),
-            Some(_) => return Err(mismatch("The claim checkout_jwt of the mandate is no text.")),
+            Some(_) => return Err(mismatch("The claim checkout_jwt of the mandate must be a string.")),
         };
         let hash = claims.remove("checkout_hash");
         if compact.is_some() && hash.is_none() {

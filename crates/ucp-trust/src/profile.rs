@@ -82,7 +82,7 @@ impl PlatformProfile {
             ..refusal
         })?;
         let Value::Object(root) = &document else {
-            return Err(malformed("$", "is no object", "a JSON object with the member `ucp`"));
+            return Err(malformed("$", "must be an object", "a JSON object with the member `ucp`"));
         };
         let Some(Value::Object(ucp)) = root.get("ucp") else {
             return Err(malformed("$.ucp", "is missing or no object", "an object with the member `version`"));
@@ -184,7 +184,7 @@ impl Reading {
             match entry.get("name") {
                 Some(Value::String(name)) => self.entry(&path, name, entry)?,
                 None | Some(Value::Null) => self.note(&path, "has no name and was left out"),
-                Some(_) => return Err(malformed(path + ".name", "is no text", "the name of a capability")),
+                Some(_) => return Err(malformed(path + ".name", "must be a string", "the name of a capability")),
             }
         }
         Ok(())
@@ -202,11 +202,11 @@ impl Reading {
                 self.note(path, "has no version and was left out");
                 return Ok(());
             }
-            Some(_) => return Err(malformed(format!("{path}.version"), "is no text", "a date as `YYYY-MM-DD`")),
+            Some(_) => return Err(malformed(format!("{path}.version"), "must be a string", "a date as `YYYY-MM-DD`")),
         };
         let extends = self.parents(path, entry.get("extends"))?;
         if !is_name(name) {
-            self.note(path, "is no name in reverse-domain form and was left out");
+            self.note(path, "is not a name in reverse-domain form and was left out");
             return Ok(());
         }
         if version.len() > MAX_VERSION {
@@ -214,7 +214,7 @@ impl Reading {
             return Ok(());
         }
         if !is_date(version) {
-            self.note(path, "has a version that is no date");
+            self.note(path, "has a version that is not a date");
         }
         if name == ORDER {
             self.webhook(path, version, entry);
@@ -271,7 +271,7 @@ impl Reading {
                     self.webhook = Some((version.to_owned(), address.clone()));
                 }
             }
-            _ => self.note(&format!("{path}.config.webhook_url"), "is no text of acceptable length"),
+            _ => self.note(&format!("{path}.config.webhook_url"), "must be a string of acceptable length"),
         }
     }
 
@@ -286,7 +286,7 @@ impl Reading {
             Some(Value::Array(_)) => {
                 return Err(malformed(path, "has too many keys", format!("at most {MAX_KEYS} keys")));
             }
-            Some(_) => return Err(malformed(path, "is no array", "an array of public keys (JWK)")),
+            Some(_) => return Err(malformed(path, "must be an array", "an array of public keys (JWK)")),
         };
         let mut notes = Vec::new();
         for key in jwk::read_set(set, &mut notes) {
@@ -320,7 +320,7 @@ impl Reading {
 }
 
 fn object<'a>(path: &str, value: &'a Value) -> Result<&'a Map<String, Value>, Refusal> {
-    value.as_object().ok_or_else(|| malformed(path, "is no object", "an object with the member `version`"))
+    value.as_object().ok_or_else(|| malformed(path, "must be an object", "an object with the member `version`"))
 }
 
 /// A refusal about the part of the profile at `path`.

@@ -365,9 +365,7 @@ fn fault(error: &jsonschema::ValidationError<'_>) -> (String, String, Option<Str
         ValidationErrorKind::Pattern { pattern } => {
             ("has the wrong form".to_owned(), Some(format!("a text that matches {pattern}")))
         }
-        ValidationErrorKind::Enum { options } => {
-            ("is no value that is known here".to_owned(), Some(format!("one of {options}")))
-        }
+        ValidationErrorKind::Enum { options } => ("is not a known value".to_owned(), Some(format!("one of {options}"))),
         ValidationErrorKind::AnyOf { context } => {
             let faults = context.iter().filter_map(|branch| branch.first()).map(|error| fault(error).1);
             return (
@@ -382,7 +380,7 @@ fn fault(error: &jsonschema::ValidationError<'_>) -> (String, String, Option<Str
         }
         ValidationErrorKind::PropertyNames { error } => {
             let accepted = fault(error).2.map(|form| format!("names of members of this form: {form}"));
-            ("has a member whose name is none".to_owned(), accepted)
+            ("has a member whose name is not allowed".to_owned(), accepted)
         }
         ValidationErrorKind::Format { format } => {
             ("has the wrong form".to_owned(), Some(format!("a text of the format `{format}`")))

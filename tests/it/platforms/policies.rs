@@ -239,7 +239,7 @@ fn agt_07_a_platform_that_is_registered_by_address_is_never_waited_for() {
 #[test]
 fn a_pinned_profile_that_is_none_keeps_the_gateway_from_starting() {
     for (content, rule) in [
-        (Value::Null, "`$` is no object"),
+        (Value::Null, "`$` must be an object"),
         (json!({ "ucp": { "version": "draft" } }), "`$.ucp.version` is missing or no date"),
     ] {
         let configuration = platform("One", "https://agent.example.com/p", "profile_file = \"p.json\"");

@@ -84,7 +84,7 @@ fn bounds(
             Err(_) => {
                 notes.push(Message::info(
                     "price_filter_ignored",
-                    "`context.currency` is no ISO 4217 code, so that the price filter could not be applied.",
+                    "`context.currency` must be an ISO 4217 code; the price filter was not applied.",
                 ));
                 return None;
             }

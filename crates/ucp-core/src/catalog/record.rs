@@ -335,7 +335,7 @@ impl Record {
                     .find(|choice| choice.name == axis.name)
                     .ok_or_else(|| Unusable::new(path(), format!("has no value for `{}`", axis.name)))?;
                 let value = axis.values.iter().find(|value| value.label == choice.label).ok_or_else(|| {
-                    Unusable::new(path(), format!("`{}` is no value of `{}`", choice.label, axis.name))
+                    Unusable::new(path(), format!("`{}` is not a value of `{}`", choice.label, axis.name))
                 })?;
                 ordered.push(SelectedOption {
                     name: axis.name.clone(),

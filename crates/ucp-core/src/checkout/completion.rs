@@ -199,7 +199,7 @@ impl SalesService {
             }
         }
         let Some(amount) = Amount::new(amount_of(&checkout.totals, TotalKind::Total)) else {
-            return Err(Refusal::new(Code::InternalError, "The total of this checkout is no amount."));
+            return Err(Refusal::new(Code::InternalError, "The total of this checkout is not an amount."));
         };
         let payment = if amount == Amount::ZERO {
             None

@@ -270,8 +270,10 @@ impl Demands {
         }
         let place = |(place, amenity): (usize, &String)| match is_reverse_domain(amenity) {
             true => Ok(amenity.clone()),
-            false => Err(Refusal::invalid(format!("$.filters.amenities[{place}]"), "This is no name of an amenity.")
-                .accepting("a reverse-domain name such as `dev.ucp.amenity.wi_fi`")),
+            false => {
+                Err(Refusal::invalid(format!("$.filters.amenities[{place}]"), "This must be the name of an amenity.")
+                    .accepting("a reverse-domain name such as `dev.ucp.amenity.wi_fi`"))
+            }
         };
         Ok(Criteria {
             open_at: self.open_at.as_deref().map(instant).transpose()?,
@@ -296,7 +298,7 @@ impl Distance {
 /// An RFC 3339 instant with `Z` or a numeric offset.
 fn instant(text: &str) -> Result<Timestamp, Refusal> {
     let refused = || {
-        Refusal::invalid("$.filters.hours.open_at", "This is no instant.")
+        Refusal::invalid("$.filters.hours.open_at", "This must be an instant.")
             .accepting("an RFC 3339 date and time with `Z` or a numeric offset, such as `2026-05-18T17:00:00-07:00`")
     };
     // The parser takes more forms than this one.

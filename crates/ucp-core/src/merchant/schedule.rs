@@ -38,7 +38,7 @@ static ZONES: LazyLock<TimeZoneDatabase> = LazyLock::new(TimeZoneDatabase::bundl
 pub fn zone(name: &str) -> Result<TimeZone, Unusable> {
     ZONES.get(name).ok().filter(|zone| zone.iana_name() == Some(name)).ok_or_else(|| Unusable {
         path: "timezone".to_owned(),
-        reason: format!("`{name}` is no IANA time zone, such as `America/New_York`"),
+        reason: format!("`{name}` is not an IANA time zone such as `America/New_York`"),
     })
 }
 

@@ -274,7 +274,7 @@ pub(super) fn known(unknown: &[String], known: &str) -> Result<(), Refusal> {
 /// Refuses a radius that is none or larger than the operator allows.
 pub(super) fn within_bounds(policy: &Policy, metres: f64, path: &str) -> Result<(), Refusal> {
     if !(metres.is_finite() && metres >= 0.0) {
-        return Err(Refusal::invalid(path, "The radius is no distance.").accepting("a number that is at least 0"));
+        return Err(Refusal::invalid(path, "The radius must be a distance.").accepting("a number that is at least 0"));
     }
     match policy.max_radius {
         Some(max) if metres > max => Err(Refusal::invalid(path, "The radius is larger than this directory searches.")

@@ -331,7 +331,7 @@ async fn failures_tell_callers_what_to_do() {
         async move { upstream.call(upstream_request(CallKind::Write)).await.expect_err("a failure") }
     };
     let cases = [
-        (Failure::Unsendable("is no HTTP request"), Reach::Never, Code::InternalError),
+        (Failure::Unsendable("is not a valid HTTP request"), Reach::Never, Code::InternalError),
         (Failure::Saturated, Reach::Never, Code::Unavailable),
         (Failure::Limited { wait: Duration::from_millis(1_500) }, Reach::Never, Code::Unavailable),
         (Failure::Open { wait: Duration::from_secs(5) }, Reach::Never, Code::Unavailable),

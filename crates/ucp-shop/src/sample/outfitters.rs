@@ -252,7 +252,7 @@ impl TryFrom<String> for Money {
     fn try_from(text: String) -> Result<Self, Self::Error> {
         let minor = text.split_once('.').filter(|(_, cents)| cents.len() == 2);
         let minor = minor.and_then(|(whole, cents)| format!("{whole}{cents}").parse().ok());
-        minor.map(Self).ok_or_else(|| format!("`{text}` is no amount with two decimals"))
+        minor.map(Self).ok_or_else(|| format!("`{text}` is not an amount with two decimals"))
     }
 }
 

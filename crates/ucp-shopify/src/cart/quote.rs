@@ -374,7 +374,7 @@ impl Reading<'_> {
 
     fn unexpected(&self, what: &'static str) -> Failure {
         self.counters.note("answers of an unexpected form");
-        tracing::error!(what, "the shop's cart has something in it that is none");
+        tracing::error!(what, "the shop's cart contains something unreadable");
         Failure::Unreadable(Unreadable::Unexpected)
     }
 }

@@ -93,7 +93,7 @@ impl fmt::Debug for Options {
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
     /// The release is not written as one.
-    #[error("`{0}` is no release of the Storefront API: it needs a year and a month, such as `{example}`", example = client::VERSION)]
+    #[error("`{0}` is not a release of the Storefront API: it must be a year and a month, such as `{example}`", example = client::VERSION)]
     Version(String),
     /// There can be no client for it.
     #[error("the shop {0}")]

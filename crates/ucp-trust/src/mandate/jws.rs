@@ -64,7 +64,7 @@ impl<'a> Jws<'a> {
     pub(super) fn payload(&self) -> Result<Map<String, Value>, String> {
         match parse(self.payload, PAYLOAD).map_err(|why| format!("has a payload that {why}"))? {
             Value::Object(payload) => Ok(payload),
-            _ => Err("has a payload that is no JSON object".to_owned()),
+            _ => Err("has a payload that is not a JSON object".to_owned()),
         }
     }
 
@@ -80,12 +80,12 @@ impl Header {
     fn read(encoded: &str) -> Result<Self, String> {
         let header = parse(encoded, HEADER).map_err(|why| format!("has a header that {why}"))?;
         let Value::Object(header) = header else {
-            return Err("has a header that is no JSON object".to_owned());
+            return Err("has a header that is not a JSON object".to_owned());
         };
         let text = |name: &str| match header.get(name) {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text.as_str())),
-            Some(_) => Err(format!("has a header whose {name} is no text")),
+            Some(_) => Err(format!("has a header whose {name} is not a string")),
         };
         let stated = text("alg")?.ok_or("has a header without alg")?;
         let algorithm = Algorithm::ALL

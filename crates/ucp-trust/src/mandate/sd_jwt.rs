@@ -52,7 +52,7 @@ impl<'a> Presentation<'a> {
             return Err(format!("has more than {MAX_BYTES} bytes"));
         }
         let Some(end) = text.rfind('~') else {
-            return Err("is no SD-JWT with key binding: it has no `~`".to_owned());
+            return Err("is not an SD-JWT with key binding: it has no `~`".to_owned());
         };
         let (bound, binding) = text.split_at(end + 1);
         if binding.is_empty() {
@@ -86,7 +86,7 @@ impl<'a> Presentation<'a> {
             Some(Value::String(name)) => {
                 return Err(format!("states the hash algorithm {} (_sd_alg); sha-256 is accepted", quoted(&name)));
             }
-            Some(_) => return Err("has an _sd_alg that is no text".to_owned()),
+            Some(_) => return Err("has an _sd_alg that is not a string".to_owned()),
         }
         let mut disclosed = Disclosed::read(&self.disclosures)?;
         let open: Vec<_> = OPEN.into_iter().filter(|name| !payload.contains_key(*name)).collect();
@@ -162,11 +162,11 @@ impl Disclosed {
         let digests = match digests {
             None => return Ok(claims),
             Some(Value::Array(digests)) => digests,
-            Some(_) => return Err("has an _sd that is no list of digests".to_owned()),
+            Some(_) => return Err("has an _sd that is not a list of digests".to_owned()),
         };
         for digest in digests {
             let Value::String(digest) = digest else {
-                return Err("has an _sd that is no list of digests".to_owned());
+                return Err("has an _sd that is not a list of digests".to_owned());
             };
             match self.take(digest)? {
                 None => {}
@@ -197,7 +197,7 @@ impl Disclosed {
                 }
             };
             let Some(Value::String(digest)) = digest else {
-                return Err("has a member `...` that is no digest".to_owned());
+                return Err("has a member `...` that is not a digest".to_owned());
             };
             match self.take(digest)? {
                 None => {}

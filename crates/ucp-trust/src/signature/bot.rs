@@ -174,7 +174,7 @@ fn lines(text: &str) -> Result<HeaderMap, Unusable> {
         let (name, value) = line.split_once(':').unwrap_or((line, ""));
         let Some((shown, name)) = FIELDS.into_iter().find(|(shown, _)| shown.eq_ignore_ascii_case(name.trim())) else {
             let problem =
-                "is none of the header fields Signature-Agent, Signature-Input and Signature, each with its value";
+                "must be one of the header fields Signature-Agent, Signature-Input and Signature, each with its value";
             return Err(Unusable(format!("line {number} {problem}")));
         };
         let value = HeaderValue::from_str(value.trim())
@@ -264,9 +264,9 @@ mod tests {
             ("Signature: sig1=:c2lnbmF0dXJlLTdmM2E5MQ==:\n", "", "Signature is missing"),
             ("Signature-Agent: \"https://shopify.com\"\n", "", "Signature-Agent is missing"),
             ("Signature: sig1", "Signature-Agent: sig1", "Signature-Agent is there twice"),
-            ("Signature: sig1", "Authorization: sig1", "line 3 is none of the header fields"),
-            ("Signature: ", "", "line 3 is none of the header fields"),
-            ("Signature: ", "\nSignature ", "line 4 is none of the header fields"),
+            ("Signature: sig1", "Authorization: sig1", "line 3 must be one of the header fields"),
+            ("Signature: ", "", "line 3 must be one of the header fields"),
+            ("Signature: ", "\nSignature ", "line 4 must be one of the header fields"),
             ("c2lnbm", "\u{7}", "Signature has characters that no header field has"),
             ("c2lnbm", "!", "Signature cannot be read: invalid"),
             ("Signature: sig1", "Signature: sig2", "different labels"),

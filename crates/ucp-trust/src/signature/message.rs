@@ -229,8 +229,8 @@ fn field(line: &[u8]) -> Result<(HeaderName, HeaderValue), &'static str> {
     if line.first().is_some_and(|first| matches!(first, b' ' | b'\t')) {
         return Err("it continues the line before, which HTTP does not allow any more");
     }
-    let colon = line.iter().position(|byte| *byte == b':').ok_or("it is no header field: it has no colon")?;
-    let name = HeaderName::from_bytes(&line[..colon]).map_err(|_| "what is before the colon is no field name")?;
+    let colon = line.iter().position(|byte| *byte == b':').ok_or("it is not a header field: it has no colon")?;
+    let name = HeaderName::from_bytes(&line[..colon]).map_err(|_| "the part before the colon is not a field name")?;
     let value = HeaderValue::from_bytes(line[colon + 1..].trim_ascii());
     Ok((name, value.map_err(|_| "the value has control characters")?))
 }
@@ -306,7 +306,7 @@ mod tests {
             ("", "line 1 is \"\""),
             ("GET /\n\n", "line 1 is"),
             ("HTTP/1.1 20 OK\n\n", "line 1 is"),
-            ("GET / HTTP/1.1\nHost shop.example\n\n", "line 2: it is no header field"),
+            ("GET / HTTP/1.1\nHost shop.example\n\n", "line 2: it is not a header field"),
             ("GET / HTTP/1.1\nHost: a\n b\n\n", "line 3: it continues"),
             ("GET / HTTP/1.1\nHo st: a\n\n", "line 2: what is before the colon"),
             ("GET / HTTP/1.1\nHost: a\x01\n\n", "line 2: the value"),

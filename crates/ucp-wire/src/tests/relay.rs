@@ -36,7 +36,7 @@ fn pairs(operation: Operation) -> impl Iterator<Item = (Release, Release)> {
 fn object(value: Value) -> Map<String, Value> {
     match value {
         Value::Object(members) => members,
-        other => panic!("{other} is no object"),
+        other => panic!("{other} is not an object"),
     }
 }
 

@@ -27,7 +27,7 @@ fn older() -> impl Iterator<Item = (Release, Operation)> {
 fn object(value: Value) -> Map<String, Value> {
     match value {
         Value::Object(members) => members,
-        other => panic!("{other} is no object"),
+        other => panic!("{other} is not an object"),
     }
 }
 

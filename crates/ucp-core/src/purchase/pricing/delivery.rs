@@ -397,7 +397,8 @@ impl Work<'_, '_> {
                 None
             }
             Some(country) if !is_country(country) => {
-                let content = format!("`{country}` is no country code; state an ISO 3166-1 alpha-2 code such as `US`.");
+                let content =
+                    format!("`{country}` is not a country code; it must be an ISO 3166-1 alpha-2 code such as `US`.");
                 self.missing("address_undeliverable", &path, content);
                 None
             }

@@ -17,7 +17,7 @@ pub(crate) fn read(body: &[u8]) -> Result<Option<Resolved>, &'static str> {
     let answer = json::parse(body, LIMITS).map_err(|_| "no JSON")?;
     let places = answer.as_array().ok_or("no array")?;
     let Some(place) = places.first() else { return Ok(None) };
-    let place = place.as_object().ok_or("a place that is no object")?;
+    let place = place.as_object().ok_or("a place that is not an object")?;
     let degrees = |name| degrees(place, name).ok_or("a place without coordinates");
     let point = Point::new(degrees("lat")?, degrees("lon")?).ok_or("coordinates that are not on the Earth")?;
     let rank = place.get("place_rank").and_then(Value::as_u64).ok_or("a place without a rank")?;

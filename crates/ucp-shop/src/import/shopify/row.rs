@@ -185,14 +185,14 @@ pub(super) fn amount(text: &str, currency: Currency) -> Result<Amount, String> {
             return Err(format!("`{text}` is ambiguous: write a decimal point, and no comma"));
         }
         if !leading || groups.any(|group| group.len() != 3) {
-            return Err(format!("`{text}` is no amount: the commas do not separate thousands"));
+            return Err(format!("`{text}` is not an amount: commas must separate thousands"));
         }
         whole.replace(',', "")
     } else {
         whole.to_owned()
     };
     if whole.is_empty() || !digits(&whole) || !digits(fraction) {
-        return Err(format!("`{text}` is no amount: digits with a decimal point, such as `19.99`"));
+        return Err(format!("`{text}` is not an amount: it must be digits with a decimal point, such as `19.99`"));
     }
     let exponent = currency.exponent() as usize;
     let (minor, beyond) = fraction.split_at(fraction.len().min(exponent));
