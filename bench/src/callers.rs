@@ -1,6 +1,5 @@
 //! Who calls: what it costs to know platforms, to believe their signatures, to remember them, and to bear those that
-//! send
-//! too much.
+//! send too much.
 
 use std::{path::Path, sync::Arc, time::Duration};
 

@@ -1,6 +1,5 @@
 //! The gateway in front of another shop: what it adds to a lookup, beside nginx in front of the same upstream, and how
-//! much
-//! it remembers.
+//! much it remembers.
 //!
 //! The upstream answers at once, so that what takes time is on the way. All contestants are asked in turns, in the same
 //! run, by the same load generator.

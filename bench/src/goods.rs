@@ -1,8 +1,7 @@
 //! A large catalog, made up, the same on every machine.
 //!
 //! Words are as unevenly common as in real texts (Zipf's law): the first of them is in almost every product, most are
-//! in
-//! few. Products have about ten variants, two options, three currencies and texts in two languages.
+//! in few. Products have about ten variants, two options, three currencies and texts in two languages.
 
 use std::{
     fmt::Write as _,

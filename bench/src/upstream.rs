@@ -1,10 +1,9 @@
 //! A shop to stand in front of, which answers at once: it speaks UCP over REST, and as much of Shopify's Storefront API
-//! as
-//! a lookup takes. It has every product that is asked for, all of them alike but for their identifiers.
+//! as a lookup takes. It has every product that is asked for, all of them alike but for their identifiers.
 //!
 //! It is a process of its own, so that its processor time can be told from that of whoever asks, and does as little as
-//! it
-//! can: one thread, answers that are made beforehand, and requests that are read no further than to what they ask for.
+//! it can: one thread, answers that are made beforehand, and requests that are read no further than to what they ask
+//! for.
 
 use std::{
     cell::{Cell, RefCell},

@@ -1,10 +1,8 @@
 //! Webhooks: how fast platforms are told about their orders, beside a bare client that posts the same bytes.
 //!
 //! Orders are placed at a gateway without a key, which has to keep back everything that it would have to sign. Then it
-//! gets
-//! one, and works off what has queued up: each notice is claimed, written, signed, sent, and what came of it recorded,
-//! with
-//! all that has to be on disk in between. The receiver is a thread of this process.
+//! gets one, and works off what has queued up: each notice is claimed, written, signed, sent, and what came of it
+//! recorded, with all that has to be on disk in between. The receiver is a thread of this process.
 
 use std::{
     cell::RefCell,

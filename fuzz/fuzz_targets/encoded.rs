@@ -1,8 +1,7 @@
 //! Which combinations of options there are, as an upstream writes it.
 //!
 //! Invariants: any text is read or refused. What is read are combinations of the options there are, each once and no
-//! more
-//! than asked for, and writing them down again, one after the other, says the same.
+//! more than asked for, and writing them down again, one after the other, says the same.
 
 #![no_main]
 

@@ -1,14 +1,11 @@
 //! AP2 mandates: SD-JWTs with key binding, whose claims and disclosures a stranger wrote.
 //!
 //! An input is read as a mandate, and as a list of edits to one of the recorded ones: a search that had to keep the
-//! rest of
-//! a signed text as it is would hardly ever change just one thing about it.
+//! rest of a signed text as it is would hardly ever change just one thing about it.
 //!
 //! Invariants: any text gets a verdict, in a few printable words. What is accepted is about the session of the vectors:
-//! its
-//! checkout has the same terms, and it has the reference of one that was recorded as good, since the keys behind those
-//! are
-//! used nowhere else. Nothing is accepted against no key, later, or of another session.
+//! its checkout has the same terms, and it has the reference of one that was recorded as good, since the keys behind
+//! those are used nowhere else. Nothing is accepted against no key, later, or of another session.
 
 #![no_main]
 

@@ -1,8 +1,7 @@
 //! The profile of a platform: a document that a stranger wrote, fetched from an address that a stranger named.
 //!
 //! Invariants: any bytes get a verdict, and the same one each time. What is kept is bounded, by the document and in
-//! all;
-//! it is of a form that negotiation and verification rely on, and what goes into the log cannot break its lines.
+//! all; it is of a form that negotiation and verification rely on, and what goes into the log cannot break its lines.
 
 #![no_main]
 

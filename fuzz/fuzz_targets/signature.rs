@@ -6,8 +6,7 @@
 //!
 //! Invariants: any message gets a verdict, the same one that is explained to people. The private keys behind the seeds
 //! `genuine-*` are gone, so nothing verifies but what they signed: a message that does says in every part that UCP
-//! binds
-//! what one of them says. A body that fits its digest fits with no byte more or less.
+//! binds what one of them says. A body that fits its digest fits with no byte more or less.
 
 #![no_main]
 

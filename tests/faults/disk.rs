@@ -20,8 +20,7 @@ use crate::{
 const MOMENTS: &[&str] = &["fsync,fdatasync", "pwrite64", "sendto,sendmsg,write,writev", "recvfrom,read,epoll_wait"];
 
 /// Kills the gateway at the first flush of a journey, at the second, and so on until a journey comes to its end; then
-/// at
-/// writes, at what is sent and at what is received.
+/// at writes, at what is sent and at what is received.
 pub(crate) fn killed_at_every_call(world: &World, random: &Random) -> String {
     let mut counts = Vec::new();
     let mut gateway = world.start(false);
@@ -104,8 +103,7 @@ const FAILURES: &[(&str, &str)] = &[
 ];
 
 /// A disk that fails or is full: nothing is charged without a record, callers are told to come again, and when it is
-/// over
-/// everything works again without a new start.
+/// over everything works again without a new start.
 pub(crate) fn failing(world: &World, random: &Random) -> String {
     let mut gateway = world.start(false);
     let new = |random: &Random| {

@@ -1,6 +1,5 @@
 //! Whether a webhook is from this shop, found out without the code under test: RFC 9421 and RFC 7797, as far as
-//! webhooks
-//! need them.
+//! webhooks need them.
 
 use std::collections::BTreeMap;
 

@@ -26,8 +26,7 @@ const FAULTS: &[&str] = &[
 ];
 
 /// Every fault, once and again and again, at both steps. Killed that many milliseconds after the calls were sent;
-/// `None`
-/// for not at all.
+/// `None` for not at all.
 const KILLS: &[Option<u64>] =
     &[None, Some(5), Some(15), Some(30), Some(50), Some(80), Some(120), Some(200), Some(320), Some(500)];
 

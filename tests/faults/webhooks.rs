@@ -1,8 +1,7 @@
 //! Platforms are told about their orders while gateways and operators are killed, and the platforms do not listen.
 //!
 //! Orders are placed and moved along all the time. The receiver errs, hangs up, says nothing, points elsewhere, or
-//! takes a
-//! webhook and does not say so; every webhook finds it patient in the end.
+//! takes a webhook and does not say so; every webhook finds it patient in the end.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -365,13 +364,11 @@ const MOMENTS: &[(&str, u64)] = &[
 ];
 
 /// How many orders of each platform are moved along in turn. Where a gateway was killed, the next one may wait for a
-/// while
-/// before it sends what was under way.
+/// while before it sends what was under way.
 const IN_TURN: usize = 4;
 
 /// Kills the gateway at the first flush, the second and so on while it tells one step of an order; then at writes, at
-/// what
-/// is sent and at what is received.
+/// what is sent and at what is received.
 pub(crate) fn killed_at_every_call(world: &World, random: &Random) -> String {
     let (shop, mut gateway) = Shop::open(world, random);
     let platforms = PLATFORMS.iter().cycle().take(PLATFORMS.len() * IN_TURN);

@@ -1,11 +1,9 @@
 //! What every backend has to pass.
 //!
 //! The rules here know a shop by what anybody can ask of it, over REST and as a tool, and by the few facts in
-//! [`Goods`]. They
-//! work out for themselves what has to be true: which combinations of options there are by asking for each of them,
-//! what a
-//! filter has to find by looking at everything, what a purchase costs by adding up. A backend joins with one line in
-//! [`backends!`] and a function in [`subjects`] that starts the gateway in front of it.
+//! [`Goods`]. They work out for themselves what has to be true: which combinations of options there are by asking for
+//! each of them, what a filter has to find by looking at everything, what a purchase costs by adding up. A backend
+//! joins with one line in [`backends!`] and a function in [`subjects`] that starts the gateway in front of it.
 //!
 //! | module | rules about |
 //! | :-- | :-- |
@@ -15,8 +13,7 @@
 //! | [`strangers`] | identifiers that are not of this shop, and words that nobody means well |
 //!
 //! Two are about one backend alone: [`bot`] about how it says to the shop which bot is asking, [`orphans`] about carts
-//! there
-//! that no document names.
+//! there that no document names.
 
 mod bot;
 mod browsing;

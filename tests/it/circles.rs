@@ -1,12 +1,9 @@
 //! The files of a crate build on each other in one direction: following what each of them names, from file to file,
-//! never
-//! leads back to where one began.
+//! never leads back to where one began.
 //!
 //! A file names another one in an import or with a path. What a file imports from one that only hands it on counts as
-//! named
-//! where it comes from. A folder's own file is there to put together what is in the folder: what it names there does
-//! not
-//! count, and what is in the folder may name it.
+//! named where it comes from. A folder's own file is there to put together what is in the folder: what it names there
+//! does not count, and what is in the folder may name it.
 
 mod source;
 

@@ -1,6 +1,5 @@
 //! The shim for the conformance suite (`tests/conformance`): what the suite expects beyond the protocol is answered in
-//! front
-//! of a gateway, and by the gateway itself as the protocol says.
+//! front of a gateway, and by the gateway itself as the protocol says.
 
 use std::{
     net::{SocketAddr, TcpListener},

@@ -1,6 +1,5 @@
 //! The container image, as far as it can be tested without an engine: the binary is started as the image starts it,
-//! with
-//! the same arguments and environment, as a user without rights, in a directory it cannot write.
+//! with the same arguments and environment, as a user without rights, in a directory it cannot write.
 
 use std::{
     fs,

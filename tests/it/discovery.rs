@@ -179,8 +179,7 @@ fn every_operation_of_the_table_answers_over_both_transports() {
 }
 
 /// The profile of a release conforms to its official schema. Trap T-02: the official `profile_schema.json` of
-/// 2026-04-08
-/// refers to a file that does not exist, hence `ucp.json` directly. 2026-01-11 has its own form.
+/// 2026-04-08 refers to a file that does not exist, hence `ucp.json` directly. 2026-01-11 has its own form.
 #[test]
 fn every_profile_conforms_to_the_official_business_schema() {
     let gateway = Gateway::shop_example();

@@ -2,10 +2,8 @@
 //!
 //! `console` blocks are run here, against a gateway with the sample shop, and have to print what the page says; `[..]`
 //! stands for anything within a line. `sh` blocks are commands that build or take long: `.ci/run` and `.ci/full` take
-//! them
-//! from the page and run them as they stand. `rust` blocks are documentation tests of the crate that includes the page.
-//! `text` blocks are
-//! no code, and `mermaid` blocks are pictures.
+//! them from the page and run them as they stand. `rust` blocks are documentation tests of the crate that includes the
+//! page. `text` blocks are no code, and `mermaid` blocks are pictures.
 
 use std::{
     fs,

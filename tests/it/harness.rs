@@ -93,8 +93,7 @@ impl Ends for Command {
 }
 
 /// Everything of this process that lies on disk and is not a test's own. Nothing runs at the end of a test process;
-/// what
-/// earlier ones left is cleared away here.
+/// what earlier ones left is cleared away here.
 fn root() -> &'static Path {
     static ROOT: LazyLock<PathBuf> = LazyLock::new(|| {
         let all = Path::new(env!("CARGO_TARGET_TMPDIR"));
@@ -214,8 +213,7 @@ impl<T: Runs> Drop for Lent<T> {
 }
 
 /// A running gateway. Dropping it ends it, and so does the end of this process; what it wrote to standard error is
-/// shown
-/// when the test fails.
+/// shown when the test fails.
 #[derive(Debug)]
 pub(crate) struct Gateway {
     process: Leashed,

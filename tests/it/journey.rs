@@ -1,6 +1,5 @@
 //! What a platform does from first contact to a variant it could buy, with an ordinary HTTP library: every address
-//! comes
-//! from the profile, every identifier from an answer before.
+//! comes from the profile, every identifier from an answer before.
 
 use reqwest::Client;
 use serde_json::{Value, json};

@@ -1,6 +1,5 @@
 //! The directory of merchants: the draft *Merchant* capability over every way of calling it, UCP's locations on the
-//! same
-//! engine, and what an operator can do with both.
+//! same engine, and what an operator can do with both.
 
 mod draft;
 mod geocoding;

@@ -43,8 +43,7 @@ fn resolved(folder: &Path, file: &str, options: &ResolveOptions) -> Validator {
 }
 
 /// Trap T-03: until 2026-04-08 a destination is exactly one of an address and a place of the shop, but every place is
-/// an
-/// address too, so that no place could ever be shown. It is held against either instead.
+/// an address too, so that no place could ever be shown. It is held against either instead.
 fn relax(schema: &mut Value) {
     static SAID: std::sync::Once = std::sync::Once::new();
     match schema {

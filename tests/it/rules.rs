@@ -1,6 +1,5 @@
 //! Rules and traps: every id that sources, tests and documents mention is defined in `docs/rules.md`, once, and every
-//! id that
-//! is defined there is mentioned.
+//! id that is defined there is mentioned.
 //!
 //! An id is a group and a number of two digits. It is mentioned with a hyphen, also as an end of a range, or at the
 //! beginning of the name of a test. Words of that form are ids when their group is one of `docs/rules.md`, or when
@@ -21,8 +20,7 @@ const PAGE: &str = "docs/rules.md";
 type Id = (String, u8);
 
 /// The ids of a text, with the lines that mention them. Of a group that `discovery` denies, only those that are called
-/// a rule
-/// or a trap count.
+/// a rule or a trap count.
 fn mentioned(text: &str, known: impl Fn(&str) -> bool) -> Vec<(usize, Id)> {
     let part = |other: char| !(other.is_ascii_alphanumeric() || matches!(other, '-' | '_'));
     let lines = text.lines().zip(1..);

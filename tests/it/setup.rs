@@ -13,8 +13,7 @@ use crate::{
 };
 
 /// What most gateways here are told: profiles have to be there, and they lie on this machine. A host may take its time,
-/// so
-/// that nothing depends on how busy the machine is.
+/// so that nothing depends on how busy the machine is.
 pub(crate) const REQUIRE: &str = "
     [callers]
     policy = \"require\"

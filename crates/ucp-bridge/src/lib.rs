@@ -23,8 +23,7 @@
 //!
 //! - What a platform has not made here does not exist for it, whatever the shop would tell.
 //! - What the shop has signed for a buyer's mandate is handed on as it is, to callers of its own release alone, and
-//! only if
-//!   the signature holds under the keys that the gateway publishes for the shop.
+//!   only if the signature holds under the keys that the gateway publishes for the shop.
 //! - Carts, checkouts and orders are never answered from memory.
 //! - A change whose end is unknown is asked for again only under the key it was asked for with, or after looking.
 
@@ -223,15 +222,13 @@ impl Bridge {
     }
 
     /// Has somebody told when the [`sealing_keys`](Self::sealing_keys) are others, before anything is handed on that
-    /// was
-    /// signed with them.
+    /// was signed with them.
     pub fn whenever_keys_change(&self, listener: impl Fn(Vec<Value>) + Send + Sync + 'static) {
         self.0.peer.listen(Box::new(listener));
     }
 
     /// The keys of the platform with this [name](platform::name) with which mandates were negotiated, as far as they
-    /// are
-    /// known: public JSON Web Keys. They are known from each call of the platform, before the shop hears of it.
+    /// are known: public JSON Web Keys. They are known from each call of the platform, before the shop hears of it.
     #[must_use]
     pub fn platform_keys(&self, name: &str) -> Option<Arc<[Value]>> {
         self.0.platform_keys.get(name)
@@ -440,8 +437,7 @@ impl UcpUpstream for Bridge {
 }
 
 /// An idempotency key as every transport takes it. A UUID is handed on; from others one is made, which depends on whose
-/// it
-/// is: the shop knows all callers as one.
+/// it is: the shop knows all callers as one.
 fn portable(owner: &str, key: &str) -> String {
     if uuid::Uuid::try_parse(key).is_ok_and(|uuid| uuid.hyphenated().to_string() == key.to_ascii_lowercase()) {
         return key.to_owned();

@@ -1,8 +1,7 @@
 //! Checkouts that the shop signs, for platforms that negotiated mandates (UCP *AP2 Mandates*).
 //!
 //! Nothing of them can be written anew: neither what the shop has signed, nor what the platform has the buyer sign.
-//! They go
-//! from one to the other as they are, and the gateway sees to it that each finds the keys of the other.
+//! They go from one to the other as they are, and the gateway sees to it that each finds the keys of the other.
 
 use std::sync::Arc;
 

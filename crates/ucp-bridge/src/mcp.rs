@@ -2,8 +2,7 @@
 //!
 //! A tool is called without further ado first: operations are stateless, and many shops want nothing else. A shop that
 //! insists on a session gets one; it is begun anew when the shop has forgotten it. Shops of the first release have
-//! methods
-//! instead of tools.
+//! methods instead of tools.
 
 use std::{
     mem,
@@ -78,8 +77,7 @@ pub(super) fn call(number: u64, name: &str, arguments: &Map<String, Value>) -> V
 }
 
 /// The call of a method, with the arguments of a tool. In 2026-01-11 an operation is a method of its own, which names
-/// the
-/// caller and the idempotency key at other places.
+/// the caller and the idempotency key at other places.
 pub(super) fn method(number: u64, name: &str, arguments: &Map<String, Value>) -> Value {
     let mut params = arguments.clone();
     let meta = params.shift_remove("meta").unwrap_or_default();
@@ -115,8 +113,7 @@ pub(super) fn session(number: u64, received: &Received) -> Option<Session> {
 }
 
 /// Whether an answer may mean that the shop wants a session, or another one: it refuses, and not in the words of UCP.
-/// Such
-/// a call was not carried out.
+/// Such a call was not carried out.
 pub(super) fn wants_session(received: &Received) -> bool {
     let refused = matches!(received.status, StatusCode::NOT_FOUND | StatusCode::BAD_REQUEST);
     refused && serde_json::from_slice::<Value>(&received.body).unwrap_or_default()["error"]["data"]["code"].is_null()
@@ -179,8 +176,7 @@ fn chosen(number: u64, message: Value) -> Option<Value> {
 }
 
 /// Ends a stream of events with the answer to the call with this number: the shop may leave it open. What is signed is
-/// the
-/// whole of it, so that this is read whole.
+/// the whole of it, so that this is read whole.
 pub(super) fn ending(number: u64) -> Ending {
     Arc::new(move |headers| {
         if !response::is_stream(headers) || headers.contains_key("content-digest") {
@@ -192,8 +188,7 @@ pub(super) fn ending(number: u64) -> Ending {
 }
 
 /// Reads a stream of events (WHATWG HTML, *Server-sent events*) for the answer to one call. Whatever else the shop has
-/// to
-/// say meanwhile is passed over, and an event that was cut off is none.
+/// to say meanwhile is passed over, and an event that was cut off is none.
 struct Scanner {
     number: u64,
     /// The answer, once its event is complete.

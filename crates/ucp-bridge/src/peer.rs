@@ -143,8 +143,7 @@ impl Peer {
     }
 
     /// Fetches the profile anew, when what is known is older than `age`. A shop that cannot be found keeps what was
-    /// known
-    /// of it.
+    /// known of it.
     pub(super) async fn refresh(&self, age: Duration) {
         let is_old = || (self.clock)().saturating_duration_since(self.known().since) >= age;
         if !is_old() {
@@ -158,8 +157,7 @@ impl Peer {
     }
 
     /// What is known after the profile was fetched because something signed names a key that is not in `discovery`: at
-    /// once, and
-    /// then not again for a while, whoever signs with what.
+    /// once, and then not again for a while, whoever signs with what.
     async fn renewed(&self, known: &Arc<Known>) -> Arc<Known> {
         // Whoever comes second needs what the first one finds.
         let mut renewing = self.renewing.lock().await;
@@ -369,8 +367,7 @@ impl Peer {
     }
 
     /// Verifies what the shop has signed about a checkout (rule AP2-02) with the keys that it publishes, which are
-    /// those that
-    /// the gateway publishes for it.
+    /// those that the gateway publishes for it.
     pub(super) async fn verify_seal(&self, checkout: &Value) -> Result<(), MandateError> {
         let authorization = checkout["ap2"]["merchant_authorization"].as_str().unwrap_or_default();
         let known = self.known();

@@ -1,17 +1,13 @@
 //! The gateway as its shop sees it: a platform, with profiles of its own.
 //!
 //! A profile declares whatever can be relayed. Mandates are another matter: where both sides declare them, no checkout
-//! can be
-//! completed without (rule AP2-01), so that there are profiles with and one without, and which of them a call names
-//! depends on
-//! its caller.
+//! can be completed without (rule AP2-01), so that there are profiles with and one without, and which of them a call
+//! names depends on its caller.
 //!
 //! A mandate is signed by the platform that had the buyer agree, and the shop looks for its key in the profile of
-//! whoever
-//! presents it. So each platform has a profile of the gateway with mandates to itself, which publishes the platform's
-//! keys
-//! beside those of the gateway. What can be done with a key of that platform, there at the shop, is to be that
-//! platform.
+//! whoever presents it. So each platform has a profile of the gateway with mandates to itself, which publishes the
+//! platform's keys beside those of the gateway. What can be done with a key of that platform, there at the shop, is to
+//! be that platform.
 
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -26,8 +22,7 @@ use ucp_wire::{dialect, site::Site};
 pub const ORDERS_PATH: &str = "/upstream/orders";
 
 /// Where the profile of the gateway as a platform is, below its address: the one without mandates, or the one of the
-/// platform
-/// with this name.
+/// platform with this name.
 #[must_use]
 pub fn profile_path(release: Release, mandates: Option<&str>) -> String {
     let kind = mandates.map(|platform| format!("/mandates/{platform}")).unwrap_or_default();
@@ -42,8 +37,7 @@ pub fn name(platform: &str) -> String {
 }
 
 /// These keys, and those of others beside them; public JSON Web Keys. Signatures name a key by its `kid` alone, so that
-/// a
-/// `kid` that is taken by another key stays with the first.
+/// a `kid` that is taken by another key stays with the first.
 #[must_use]
 pub fn beside(mut keys: Vec<Value>, others: impl IntoIterator<Item = Value>) -> Vec<Value> {
     for other in others {

@@ -120,8 +120,7 @@ impl Profile {
     }
 
     /// Which release to speak: the newest that both sides do, or the `wanted` one. `None` when that is the profile's
-    /// own,
-    /// otherwise the address of the profile to read instead.
+    /// own, otherwise the address of the profile to read instead.
     ///
     /// # Errors
     /// [`ProfileError::Releases`].

@@ -1,8 +1,7 @@
 //! What the shop tells about orders (UCP *Order Event Webhook*).
 //!
 //! The shop tells the gateway, under the address in the gateway's profile. What it tells is believed when it is signed
-//! with
-//! a key of the shop, and handed on to the platform that bought.
+//! with a key of the shop, and handed on to the platform that bought.
 
 use std::time::{Duration, SystemTime};
 
@@ -58,8 +57,7 @@ impl Bridge {
     ///
     /// # Errors
     /// [`SignatureMissing`](Code::SignatureMissing) and [`SignatureInvalid`](Code::SignatureInvalid) without a
-    /// signature that
-    /// can be read; [`InvalidRequest`](Code::InvalidRequest) where it has no name, or is too old.
+    /// signature that can be read; [`InvalidRequest`](Code::InvalidRequest) where it has no name, or is too old.
     pub fn heard(&self, headers: &HeaderMap) -> Result<Head, Refusal> {
         let missing = || Refusal::new(Code::SignatureMissing, "A notice about an order has to be signed by the shop.");
         let signed = Signed::read(headers)?.ok_or_else(missing)?;
@@ -71,8 +69,7 @@ impl Bridge {
     }
 
     /// Verifies who sent a notice. `line` is the request as the shop sent it, which its signature is about. A key that
-    /// is not
-    /// known may be a new one of the shop's: its profile is then fetched again, though not often.
+    /// is not known may be a new one of the shop's: its profile is then fetched again, though not often.
     ///
     /// # Errors
     /// What the signature does not prove.
@@ -92,8 +89,7 @@ impl Bridge {
             input.is_some_and(|input| input.covered.contains(&Component::Field(name)))
         };
         // Shops need not sign the name and the time of a notice (trap T-32). Whoever overheard it could give it others
-        // and
-        // tell it once more: then it goes by what it says.
+        // and tell it once more: then it goes by what it says.
         if covers(WEBHOOK_ID) && covers(WEBHOOK_TIMESTAMP) {
             return Ok(Proven { id: portable("", &id) });
         }

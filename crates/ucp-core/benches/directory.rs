@@ -2,8 +2,7 @@
 //! directory`.
 //!
 //! 100,000 locations of 60,000 merchants, most of them in ten towns, as directories are. Before it measures, it says
-//! how
-//! much memory the index takes.
+//! how much memory the index takes.
 
 #![allow(missing_docs, reason = "criterion's macros document nothing")]
 

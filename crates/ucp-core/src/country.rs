@@ -2,8 +2,7 @@
 //!
 //! Both tables come from the crate `rust_iso3166` 0.2.0 (Apache-2.0), of which everything else is left out: a row of
 //! `countries.tsv` has alpha-2 code, alpha-3 code and name, a row of `regions.tsv` has code and name. Rows are in the
-//! order
-//! of their codes.
+//! order of their codes.
 
 use std::{iter, sync::LazyLock};
 

@@ -1,8 +1,8 @@
 //! Ports: the interfaces that a backend implements.
 //!
 //! A port provides facts and leaves the decisions to the domain, except for a shop that speaks UCP itself
-//! ([`UcpUpstream`]).
-//! A backend implements the ports of the operations that it supports; the gateway mounts and advertises nothing else.
+//! ([`UcpUpstream`]). A backend implements the ports of the operations that it supports; the gateway mounts and
+//! advertises nothing else.
 
 mod backend;
 mod body;

@@ -2,8 +2,7 @@
 //!
 //! A refusal states the fault and its place in the request, the accepted alternatives, and whether a retry can succeed.
 //! Each code is of one [`Kind`], from which every transport derives its own status, so that all of them render it
-//! alike.
-//! Answers of a business about its own goods are not refusals but an [`Outcome`](crate::Outcome) with messages.
+//! alike. Answers of a business about its own goods are not refusals but an [`Outcome`](crate::Outcome) with messages.
 
 use std::{error::Error, fmt, sync::Arc};
 

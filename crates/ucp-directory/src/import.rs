@@ -1,14 +1,11 @@
 //! Reading a directory of merchants: JSON Lines, one [`Merchant`] a line.
 //!
 //! Each line stands alone. Whatever is wrong with one is reported with its line, the member and the reason, all faults
-//! of
-//! a line together, and the next line is read. [`Tolerance`] says whether a merchant is left out because of coordinates
-//! or
-//! hours that mean nothing, or comes without them.
+//! of a line together, and the next line is read. [`Tolerance`] says whether a merchant is left out because of
+//! coordinates or hours that mean nothing, or comes without them.
 //!
 //! A location states its opening hours in `hours` and `exception_hours`. OpenStreetMap's `opening_hours` is refused
-//! rather
-//! than ignored: a shop without hours would never be open.
+//! rather than ignored: a shop without hours would never be open.
 //!
 //! Descriptions come from strangers and end up in the hands of agents, so that only what a reader would see of them is
 //! kept: HTML and Markdown become plain text, and characters that hide or steer text are dropped.

@@ -29,8 +29,7 @@ fn prepare(merchants: Vec<Merchant>) -> Vec<Result<Prepared, Rejected>> {
 }
 
 /// Stores merchants: one transaction for all of them. The outcomes are in the order of `merchants`. For callers outside
-/// an
-/// async runtime.
+/// an async runtime.
 ///
 /// A merchant whose id the directory knows is updated in place, with all its locations. One that cannot be stored is
 /// rejected as a whole and does not affect the others.

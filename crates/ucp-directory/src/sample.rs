@@ -2,10 +2,8 @@
 //!
 //! Everything about it is invented, and every address is below `example.com`. Between them the merchants have every
 //! peculiarity that a directory has to cope with: hours past midnight, split shifts and none at all, several branches,
-//! a
-//! kitchen that buyers may not know of, a location in a time zone that does not exist, places around the world and
-//! enough
-//! others to fill several pages. Night Owl Pizza is the merchant of the draft capability's examples.
+//! a kitchen that buyers may not know of, a location in a time zone that does not exist, places around the world and
+//! enough others to fill several pages. Night Owl Pizza is the merchant of the draft capability's examples.
 
 use rusqlite::Connection;
 use ucp_core::merchant::record::Merchant;

@@ -1,8 +1,7 @@
 //! The threads on which a directory is searched and read.
 //!
 //! There are as many as the machine has processors, each with a connection of its own to the database: neither threads
-//! nor
-//! what they keep in memory grow with the number of callers. Work is taken up in the order in which it came.
+//! nor what they keep in memory grow with the number of callers. Work is taken up in the order in which it came.
 
 use std::{
     num::NonZero,
@@ -24,8 +23,7 @@ const CACHE_KIB: i64 = 1_024;
 type Job = Box<dyn FnOnce(&mut Connection) + Send>;
 
 /// The threads. Dropping this waits until they have done their work and closed their connections: the log of the
-/// database
-/// is put away by whoever closes the last one.
+/// database is put away by whoever closes the last one.
 #[derive(Debug)]
 pub(super) struct Workers {
     jobs: Option<mpsc::Sender<Job>>,

@@ -2,8 +2,7 @@
 //! and misbehaves on demand.
 //!
 //! It is the oracle of the tests that count money, so it shares no code with the gateway: it checks keys, signatures
-//! and
-//! idempotency keys by itself.
+//! and idempotency keys by itself.
 //!
 //! | module | holds |
 //! | :-- | :-- |
@@ -14,8 +13,7 @@
 //!
 //! # Tokens
 //! The `token` of a credential says what becomes of the payment: it begins with one of these words, or with any other
-//! for
-//! a payment that goes through.
+//! for a payment that goes through.
 //!
 //! | word | outcome |
 //! | :-- | :-- |

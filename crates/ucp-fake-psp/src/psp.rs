@@ -1,10 +1,8 @@
 //! Payments, and the journal that they survive a crash in.
 //!
 //! Every request that is carried out becomes one line of the journal, on disk before it is answered: the answer under
-//! its
-//! idempotency key, and the payment as it is afterwards. Reading the lines again gives the same provider. Tokens are
-//! not
-//! among what is written, only the outcome that they ask for.
+//! its idempotency key, and the payment as it is afterwards. Reading the lines again gives the same provider. Tokens
+//! are not among what is written, only the outcome that they ask for.
 
 use std::{
     collections::{BTreeMap, HashMap},

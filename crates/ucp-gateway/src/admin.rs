@@ -1,6 +1,5 @@
 //! The admin endpoint: the same steps of orders as on the command line, over HTTP, on a listener of its own, and what
-//! happens
-//! between the gateway and a shop that is elsewhere.
+//! happens between the gateway and a shop that is elsewhere.
 //!
 //! Every call shows the token. Answers are never cached, and say what was wrong.
 

@@ -16,8 +16,7 @@
 //! | [`mod@upstream`] | the commerce API behind the gateway, with the token it asks for |
 //!
 //! [`Settings`] are complete and checked: whatever they name was there and could be read, so that nothing of it can
-//! fail
-//! any more once the gateway runs. No file is needed; `docs/gateway.example.toml` shows all of it.
+//! fail any more once the gateway runs. No file is needed; `docs/gateway.example.toml` shows all of it.
 
 mod admin;
 mod choice;
@@ -185,8 +184,7 @@ impl Settings {
 }
 
 /// Whether only this machine can reach the gateway. One that has a public address is reached through a proxy, wherever
-/// it
-/// listens itself.
+/// it listens itself.
 fn is_private(listen: SocketAddr, public_url: Option<&Url>) -> bool {
     let is_loopback = |url: &Url| match url.host() {
         Some(Host::Domain(name)) => name == "localhost",

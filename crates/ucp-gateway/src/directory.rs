@@ -1,6 +1,5 @@
 //! The directory of merchants beside the shop: which of its operations are mounted, under which names, and who knows
-//! where
-//! addresses are.
+//! where addresses are.
 
 use ucp_core::{
     Operation,

@@ -1,9 +1,8 @@
 //! The accept loop.
 //!
 //! Written out instead of `axum::serve`, which sets no timers: a client that sends half a header would hold its
-//! connection
-//! for ever. Here a header has to arrive in time, an idle connection is closed, a client that stops reading is dropped,
-//! connections are counted, and a shutdown lets running requests finish.
+//! connection for ever. Here a header has to arrive in time, an idle connection is closed, a client that stops reading
+//! is dropped, connections are counted, and a shutdown lets running requests finish.
 
 use std::{future::Future, io, sync::Arc, time::Duration};
 

@@ -1,8 +1,7 @@
 //! `ucp-gateway`: puts a shop on the Universal Commerce Protocol.
 //!
 //! The only crate that knows all others: it reads the command line, composes a backend, the handler of calls and the
-//! bindings,
-//! and runs them.
+//! bindings, and runs them.
 
 mod address;
 mod admin;

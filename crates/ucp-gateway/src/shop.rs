@@ -2,8 +2,7 @@
 //! those, and its background tasks.
 //!
 //! A [`Shop`] owns everything that is about it. What the process has only once (listener, connections, runtime, clock,
-//! log)
-//! knows no shop but through [`Shops`](crate::shops::Shops).
+//! log) knows no shop but through [`Shops`](crate::shops::Shops).
 
 use std::{
     error::Error,
@@ -209,8 +208,7 @@ impl Upkeep {
     }
 
     /// Reads the keys again, publishes them and signs with the newest. Retired keys leave the profile when their time
-    /// is
-    /// over.
+    /// is over.
     fn refresh_keys(&mut self) -> Result<(), KeyringError> {
         self.keyring.reload()?;
         use_keys(&self.signing_key, &self.keyring);
@@ -251,10 +249,8 @@ impl Publications {
 }
 
 /// Publishes these keys. Those of a shop behind the gateway stand beside the gateway's own in releases in which it
-/// signs what
-/// is handed on as it is: whoever gets that looks for the keys in the profile that he knows. Where the gateway has no
-/// key,
-/// nothing of the kind is offered.
+/// signs what is handed on as it is: whoever gets that looks for the keys in the profile that he knows. Where the
+/// gateway has no key, nothing of the kind is offered.
 fn publish(publications: &[Publication], offering: &Offering, own: &[Value], theirs: &[Value]) {
     for publication in publications {
         let sealed = !own.is_empty() && offering.extends(AP2_MANDATE, publication.release());

@@ -15,8 +15,7 @@ pub(crate) struct Shops(Arc<RwLock<BTreeMap<ShopId, Arc<Shop>>>>);
 
 impl Shops {
     /// Serves `shop` from now on, in place of the one that had this identifier. Calls under way end where they began;
-    /// the
-    /// shop that was replaced ends with the last of them.
+    /// the shop that was replaced ends with the last of them.
     pub(crate) fn put(&self, id: ShopId, shop: Arc<Shop>) -> Option<Arc<Shop>> {
         self.0.write().unwrap_or_else(PoisonError::into_inner).insert(id, shop)
     }

@@ -1,6 +1,5 @@
 //! The page on which a buyer confirms: approves the purchase, where the shop wants that, or pays for it, with what a
-//! bank
-//! would show, in a shop that only plays.
+//! bank would show, in a shop that only plays.
 
 use maud::{Markup, html};
 use ucp_core::{

@@ -24,8 +24,7 @@ pub(crate) const ADDRESS: &str = "address";
 pub(crate) const PLACE: &str = "place:";
 
 /// What the names of the fields that choose how a package travels begin with; position of the method and identifier of
-/// the
-/// group follow.
+/// the group follow.
 pub(crate) const OPTION: &str = "option:";
 
 /// The fields in which a buyer writes: name, label, `autocomplete`, and whether it is part of the address.

@@ -1,9 +1,8 @@
 //! Who may send a form, and where a page may lead back to.
 //!
 //! A browser that opens a page gets a random cookie; the forms of the page carry its digest together with the token of
-//! the
-//! page. Another site can neither read the cookie nor make that digest, and the form of one page is no use at another.
-//! Nothing is kept on this side, so that forms outlive restarts.
+//! the page. Another site can neither read the cookie nor make that digest, and the form of one page is no use at
+//! another. Nothing is kept on this side, so that forms outlive restarts.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use http::{HeaderMap, HeaderValue, Uri, header::COOKIE};

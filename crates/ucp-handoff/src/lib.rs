@@ -10,10 +10,8 @@
 //! | `receipt` | the page of an order |
 //!
 //! Pages are rendered here and need neither scripts nor anything from elsewhere. Texts of shops, platforms and buyers
-//! are
-//! escaped by the template language, without exception: nothing in this crate renders markup that came as data. A form
-//! is
-//! answered with a redirection, so that reloading a page repeats nothing. What a buyer may do is decided in
+//! are escaped by the template language, without exception: nothing in this crate renders markup that came as data. A
+//! form is answered with a redirection, so that reloading a page repeats nothing. What a buyer may do is decided in
 //! [`ucp_core::checkout::handoff`]. Whoever opens too many pages is turned away by the same gate as every other caller.
 
 mod confirmation;

@@ -5,8 +5,7 @@
 //! it is never read as markup again, and entities are decoded once.
 //!
 //! Tags, comments and entities are told apart as the HTML standard tells it, by [`html5gum`]. No tree is built: an
-//! element
-//! that is left out ends at its own end tag, and elements that start a line do so wherever they stand.
+//! element that is left out ends at its own end tag, and elements that start a line do so wherever they stand.
 
 use html5gum::{StartTag, State, Token, Tokenizer};
 use ucp_core::text::is_invisible;

@@ -1,11 +1,9 @@
 //! When an upstream is left alone: a circuit breaker as a state machine without clock or locks.
 //!
 //! Closed, it counts how calls ended lately; when too many of enough failed it opens. Open, it lets nobody through
-//! until
-//! its time is up; then one call goes first, the probe, and decides for all. A probe that is given up without a result
-//! makes room for another. What calls report that began before the circuit last changed counts no longer, except that
-//! the
-//! upstream wants to be left alone.
+//! until its time is up; then one call goes first, the probe, and decides for all. A probe that is given up without a
+//! result makes room for another. What calls report that began before the circuit last changed counts no longer, except
+//! that the upstream wants to be left alone.
 
 use std::{collections::VecDeque, time::Duration};
 

@@ -69,8 +69,7 @@ pub enum Verdict {
 }
 
 /// What the status alone says, for a [`Classifier`] to begin with: 429 throttles; 502, 503 and 504 pass; other statuses
-/// of the
-/// server's are faults, and all others are answers.
+/// of the server's are faults, and all others are answers.
 #[must_use]
 pub fn by_status(received: &Received) -> Verdict {
     match received.status.as_u16() {
@@ -95,8 +94,7 @@ pub fn json(received: &Received) -> Verdict {
 }
 
 /// A JSON value that nobody keeps, looked at as closely as if somebody did: texts are Unicode, numbers are in range,
-/// and
-/// it is no deeper than is read. [`IgnoredAny`] sees to none of these.
+/// and it is no deeper than is read. [`IgnoredAny`] sees to none of these.
 #[derive(Debug)]
 pub struct Sound;
 
@@ -149,8 +147,7 @@ impl<'de> Visitor<'de> for Sound {
 }
 
 /// How long `Retry-After` asks to wait (RFC 9110 section 10.2.3). A date counts from the `Date` of the same response,
-/// so
-/// that two clocks that differ do no harm; without one it says nothing.
+/// so that two clocks that differ do no harm; without one it says nothing.
 #[must_use]
 pub fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);

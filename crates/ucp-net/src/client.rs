@@ -27,8 +27,7 @@ use super::{
 };
 
 /// For how long an unused connection is kept: less than servers usually do, so that they seldom close one while a
-/// request
-/// is on its way.
+/// request is on its way.
 const IDLE_CONNECTION: Duration = Duration::from_secs(30);
 
 /// How long the parts of one attempt may take.

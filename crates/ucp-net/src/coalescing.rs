@@ -1,14 +1,13 @@
 //! Coalesced reads: equal ones at the same time are one call, and what came back is kept for a while (RFC 5861).
 //!
 //! A read is equal to another when their [`Key`]s are: shop, release of its API, operation, language, currency,
-//! country,
-//! and the normalised request. What depends on the buyer (a token, eligibility) must not come here at all, nor do carts
-//! and checkouts: their rows of the operation table have no `freshness`.
+//! country, and the normalised request. What depends on the buyer (a token, eligibility) must not come here at all, nor
+//! do carts and checkouts: their rows of the operation table have no `freshness`.
 //!
 //! - The call that fills runs as a task of its own. A caller that goes away neither cancels it nor causes another.
 //! - A failure, or a panic, is told to everybody who waited, and not kept.
 //! - What went stale is served for a while, and renewed by one call in the background; or, later, when the upstream
-//! fails.
+//!   fails.
 //! - What is kept is bounded by the bytes it takes, and calls under way by their number.
 
 use std::{fmt, future::Future, sync::Arc, time::Duration};
@@ -166,14 +165,12 @@ impl<V: Clone + Send + Sync + 'static> CoalescingCache<V> {
     }
 
     /// What `fill` reads, or read before. It is run at most once, as a task that ends by itself; it has to be bounded
-    /// in
-    /// time, as calls to an [`Upstream`](super::Upstream) are. The caller waits until the
+    /// in time, as calls to an [`Upstream`](super::Upstream) are. The caller waits until the
     /// [deadline](deadline::within) that is in force where it is.
     ///
     /// # Errors
     /// The failure of the fill that was waited for, when there is nothing to serve instead; [`Failure::Saturated`] when
-    /// too
-    /// many are under way, [`Failure::Expired`] when the deadline came first.
+    /// too many are under way, [`Failure::Expired`] when the deadline came first.
     pub async fn get<F, R>(&self, key: &Key, freshness: Freshness, fill: F) -> Result<Served<V>, Failure>
     where
         F: FnOnce() -> R + Send,

@@ -95,15 +95,13 @@ where
     T: Send + Sync + 'static,
 {
     /// Makes the call as a task of its own, whose span is that of the caller. What `call` does before it yields its
-    /// future
-    /// is done at once. A panic ends the call without an outcome.
+    /// future is done at once. A panic ends the call without an outcome.
     pub fn spawn<F: Future<Output = T> + Send + 'static>(self, call: impl FnOnce() -> F) {
         let Self { outcome, listed } = self;
         let Ok(call) = catch_unwind(AssertUnwindSafe(call)) else { return };
         let task = async move {
             // Taken off the table however the task ends, also at the end of the process, and before anybody hears of
-            // the
-            // outcome: who has heard it and asks anew means a new call.
+            // the outcome: who has heard it and asks anew means a new call.
             let ended = {
                 let _listed = listed;
                 call.await

@@ -1,11 +1,9 @@
 //! How one upstream is called.
 //!
 //! An upstream is somebody else's server: it can be slow, overloaded, broken or hostile, and it must not take the
-//! gateway
-//! with it. Everything that keeps it at a distance is here, once for every kind of upstream; an adapter says what it
-//! wants
-//! ([`UpstreamRequest`]), what an answer means ([`Classifier`]), and what a read may be answered with instead
-//! ([`Freshness`](ucp_core::operation::Freshness)).
+//! gateway with it. Everything that keeps it at a distance is here, once for every kind of upstream; an adapter says
+//! what it wants ([`UpstreamRequest`]), what an answer means ([`Classifier`]), and what a read may be answered with
+//! instead ([`Freshness`](ucp_core::operation::Freshness)).
 //!
 //! [`Upstream`] is a stack of tower layers around an HTTP [`client`]. From the caller inwards:
 //!
@@ -20,12 +18,10 @@
 //! | [`client`] | sends, and reads what comes within limits of time and size | |
 //!
 //! [`CoalescingCache`] stands in front of it for reads: equal reads at the same time are one call ([`in_flight`]), and
-//! answers
-//! are kept for as long as the kind of read allows. [`Counters`] say what all of it did.
+//! answers are kept for as long as the kind of read allows. [`Counters`] say what all of it did.
 //!
 //! [`outbound`] is the HTTP client behind all requests of the gateway, those to profiles, webhooks and payment
-//! providers
-//! included, and [`lock`] lets changes of one resource wait for each other.
+//! providers included, and [`lock`] lets changes of one resource wait for each other.
 //!
 //! What holds whatever the upstream does:
 //!

@@ -1,10 +1,9 @@
 //! The HTTP client behind every outbound request, whoever it goes to.
 //!
 //! The other side is believed nothing. Redirects are not followed, so that credentials stay where they belong. Proxies
-//! of
-//! the environment are not used. Nothing is repeated behind the back of the caller, who alone knows what may be. Bodies
-//! with a content coding are refused by those who read them ([`has_content_coding`]): a few bytes of them can stand for
-//! any number. A body is read up to a bound.
+//! of the environment are not used. Nothing is repeated behind the back of the caller, who alone knows what may be.
+//! Bodies with a content coding are refused by those who read them ([`has_content_coding`]): a few bytes of them can
+//! stand for any number. A body is read up to a bound.
 
 use std::{error::Error, io, time::Duration};
 

@@ -48,8 +48,7 @@ impl Default for Rules {
 
 impl Rules {
     /// The pause after so many attempts: evenly drawn between the shortest, and a ceiling that grows fourfold each time
-    /// up
-    /// to the longest.
+    /// up to the longest.
     fn pause(&self, attempts: u32, random: u32) -> Duration {
         let grown = self.shortest.saturating_mul(4_u32.saturating_pow(attempts));
         let span = grown.min(self.longest).saturating_sub(self.shortest);

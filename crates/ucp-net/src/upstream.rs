@@ -100,8 +100,7 @@ impl Upstream {
     }
 
     /// The same around another transport, such as recorded answers. Limits of a client's, on time between bytes and on
-    /// the
-    /// size of bodies, are up to it.
+    /// the size of bodies, are up to it.
     pub fn over<T>(options: &Options, classifier: impl Classifier, clock: Clock, random: Random, transport: T) -> Self
     where
         T: Service<UpstreamRequest, Response = Received, Error = Failure> + Clone + Send + Sync + 'static,

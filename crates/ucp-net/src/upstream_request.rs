@@ -27,11 +27,9 @@ pub enum CallKind {
 }
 
 /// Finds the end of an answer whose sender may leave it open, such as a stream of events. Given the header fields of
-/// the
-/// answer, it yields who is shown each piece of the body and says when there is enough of it; the rest is not waited
-/// for.
-/// `None` where the body is read to its end. Either way it is read up to the same bounds, but for the pause between two
-/// pieces, which may be as long as the wait for an answer.
+/// the answer, it yields who is shown each piece of the body and says when there is enough of it; the rest is not
+/// waited for. `None` where the body is read to its end. Either way it is read up to the same bounds, but for the pause
+/// between two pieces, which may be as long as the wait for an answer.
 pub type Ending = Arc<dyn Fn(&HeaderMap) -> Option<Enough> + Send + Sync>;
 
 /// Says whether there is enough of a body, of which it is shown every piece in turn.

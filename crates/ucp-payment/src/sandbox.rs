@@ -12,9 +12,8 @@
 //! | any other | declined |
 //!
 //! The memo holds the scenario and not the token, and everything follows from it, from the attempt and from the clock.
-//! So
-//! an attempt counts as made from the moment it is written down, also when the gateway is killed before it calls `pay`,
-//! and each process gives the same answers as the one before it.
+//! So an attempt counts as made from the moment it is written down, also when the gateway is killed before it calls
+//! `pay`, and each process gives the same answers as the one before it.
 
 use std::{fmt, time::Duration};
 
@@ -32,8 +31,7 @@ use crate::{Clock, credential};
 pub const SLOW: Duration = Duration::from_secs(10);
 
 /// How long after its beginning an attempt can still be on its way. Nothing ever is; the margin is for a process that
-/// was
-/// held up between writing an attempt down and paying.
+/// was held up between writing an attempt down and paying.
 const DEADLINE: Duration = Duration::from_secs(5);
 
 /// What becomes of a payment.
@@ -108,8 +106,7 @@ impl fmt::Debug for Sandbox {
 
 impl Sandbox {
     /// A sandbox that is declared like this; `slow` is for how long the end of a payment with `slow_token` is not
-    /// known,
-    /// such as [`SLOW`].
+    /// known, such as [`SLOW`].
     #[must_use]
     pub fn new(declaration: Declaration, clock: Clock, slow: Duration) -> Self {
         Self { declaration, clock, slow }

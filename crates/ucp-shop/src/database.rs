@@ -1,8 +1,7 @@
 //! The shop's part of a store: its products, its market and its terms.
 //!
 //! A shop exists once the row of table `shop` does, and that row is committed together with the goods it starts with,
-//! so that
-//! there is never half a shop.
+//! so that there is never half a shop.
 
 use std::{path::Path, sync::Arc};
 
@@ -105,8 +104,7 @@ impl Database {
     }
 
     /// Sells on other terms, from the next time the shop is opened on. For callers outside an async runtime; whether
-    /// the
-    /// terms make sense is for [`Terms::check`] to say before.
+    /// the terms make sense is for [`Terms::check`] to say before.
     ///
     /// # Errors
     /// Nothing was stored, because the database failed.
@@ -119,8 +117,7 @@ impl Database {
     /// Stores products: one transaction for all of them. The outcomes are in the order of `records`.
     ///
     /// A product whose id the shop knows is updated in place. A product that cannot be stored is rejected as a whole
-    /// and
-    /// does not affect the others.
+    /// and does not affect the others.
     ///
     /// # Errors
     /// Nothing was stored, because the database failed.

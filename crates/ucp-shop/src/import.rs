@@ -1,9 +1,8 @@
 //! Reading a merchant's own catalog: JSON Lines of UCP products, and Shopify's product CSV export.
 //!
 //! An [`Import`] is an iterator over products. Each item is a whole product that passed [`Record::check`], with the
-//! line
-//! it starts on, or a [`BadRow`] that says where and why a product is left out. A product is never yielded in part: one
-//! bad row leaves out its whole product and nothing else. Memory stays bounded by the largest single product.
+//! line it starts on, or a [`BadRow`] that says where and why a product is left out. A product is never yielded in
+//! part: one bad row leaves out its whole product and nothing else. Memory stays bounded by the largest single product.
 //!
 //! Nothing here writes: what becomes of the products is the caller's business. Identifiers depend on the file's content
 //! alone, so that importing the same catalog again updates the same products.

@@ -1,8 +1,7 @@
 //! Products in the database: storing them, and finding them by identifier or position.
 //!
 //! A document says what the merchant stated; how many there are is kept [apart](stock), and changes without it. A
-//! variant
-//! of which there are none left is read as sold out.
+//! variant of which there are none left is read as sold out.
 
 use std::{
     collections::{BTreeSet, HashSet},

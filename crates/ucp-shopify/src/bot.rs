@@ -2,8 +2,7 @@
 //!
 //! What is said is one signature for all requests, until it expires. The merchant makes it for some months, and puts
 //! another one in its place in time; or the gateway makes it for some minutes, and makes another one by itself. A
-//! signature
-//! that has expired is not sent: it would say less than none.
+//! signature that has expired is not sent: it would say less than none.
 
 use std::{
     fmt,

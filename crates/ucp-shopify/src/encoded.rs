@@ -1,8 +1,7 @@
 //! Which combinations of option values there are, as the Storefront API writes it.
 //!
 //! `encodedVariantExistence` and `encodedVariantAvailability` hold thousands of combinations in a few kilobytes: `v1_`
-//! and a
-//! trie of positions, where the nth level is the nth option.
+//! and a trie of positions, where the nth level is the nth option.
 //!
 //! ```text
 //! text      = "v1_" list(first option)           nothing at all where there is no combination
@@ -12,10 +11,8 @@
 //! ```
 //!
 //! Reading is strict: what comes out are combinations of the product's own options, each once, or it is refused. It
-//! needs no
-//! more memory than the combinations it may give, and as much time. (No part of this module depends on another crate,
-//! so
-//! that fuzzing builds it alone.)
+//! needs no more memory than the combinations it may give, and as much time. (No part of this module depends on another
+//! crate, so that fuzzing builds it alone.)
 
 use std::fmt;
 
@@ -55,8 +52,7 @@ impl fmt::Display for Undecodable {
 impl std::error::Error for Undecodable {}
 
 /// The combinations in `text`: for each of the options, in order, the position of the value. `axes` says how many
-/// values
-/// each option has; at most `limit` combinations are read.
+/// values each option has; at most `limit` combinations are read.
 ///
 /// # Errors
 /// Why the text says nothing, at the first place where it does not.
@@ -72,8 +68,7 @@ pub fn decode(text: &str, axes: &[usize], limit: usize) -> Result<Vec<Vec<usize>
     let mut reader = Reader { bytes: text.as_bytes(), at: start, axes, limit, prefix: Vec::new(), found: Vec::new() };
     let Some(last) = axes.len().checked_sub(1) else { return Err(reader.unexpected()) };
     // Where a prefix was closed, the next position belongs to the option before; a loop instead of recursion, so that
-    // the
-    // number of options is no depth of the stack.
+    // the number of options is no depth of the stack.
     loop {
         if reader.prefix.len() == last {
             reader.items()?;

@@ -13,8 +13,8 @@
 //! | [`text`] | texts and addresses that come from a merchant |
 //!
 //! Everything that comes from the shop is a stranger's: texts lose their markup and what no one sees, addresses that
-//! are
-//! not on the web are dropped, and a product that cannot be sold as it is described is left out with a line in the log.
+//! are not on the web are dropped, and a product that cannot be sold as it is described is left out with a line in the
+//! log.
 
 pub mod bot;
 pub mod cart;

@@ -97,8 +97,7 @@ impl Money {
 }
 
 /// An amount in minor units as the decimal number of major units that the API's filters take. (A JSON number: nothing
-/// is
-/// computed with it.)
+/// is computed with it.)
 #[must_use]
 pub fn major(amount: Amount, currency: Currency) -> serde_json::Number {
     let exponent = currency.exponent() as usize;

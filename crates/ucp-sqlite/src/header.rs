@@ -1,12 +1,9 @@
 //! The database file is looked at before SQLite opens it for good.
 //!
 //! SQLite looks for the first page in the write-ahead log before it looks into the file. With a log beside it, a file
-//! that
-//! was overwritten is opened as if nothing had happened, and fails later at whichever page is asked for first; and a
-//! file
-//! that was emptied or taken away loses its log, because an empty database has none. Both are refused here, and
-//! whatever
-//! may be worth rescuing is left as it is.
+//! that was overwritten is opened as if nothing had happened, and fails later at whichever page is asked for first; and
+//! a file that was emptied or taken away loses its log, because an empty database has none. Both are refused here, and
+//! whatever may be worth rescuing is left as it is.
 
 use std::{
     ffi::OsString,

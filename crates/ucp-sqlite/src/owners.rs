@@ -3,10 +3,8 @@
 //! Only names are kept here. The carts, checkouts and orders are the shop's.
 //!
 //! A name is kept for as long as what it names is alive, and for a good while after that: carts and checkouts for 30
-//! days,
-//! orders for three years, counted from when they were last heard of. Of carts and checkouts there are a million each
-//! at most,
-//! and the oldest make room; orders cost money, and are not crowded out.
+//! days, orders for three years, counted from when they were last heard of. Of carts and checkouts there are a million
+//! each at most, and the oldest make room; orders cost money, and are not crowded out.
 
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
@@ -119,8 +117,7 @@ impl SqliteStore {
     }
 
     /// Forgets those of a kind that were alive until before an instant, in nanoseconds since 1970, in small steps; only
-    /// so
-    /// many of them, where that is said.
+    /// so many of them, where that is said.
     async fn forget(&self, kind: Kind, before: i64, many: Option<i64>) -> Result<u64, PortError> {
         let (mut forgotten, mut left) = (0, many.unwrap_or(i64::MAX));
         while left > 0 {

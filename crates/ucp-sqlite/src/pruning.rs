@@ -22,15 +22,13 @@ const SETTLED_FOR: SignedDuration = SignedDuration::from_hours(7 * 24);
 impl SqliteStore {
     /// Removes what nobody will ask for any more: answers after 48 hours, carts and checkouts 30 days after they have
     /// expired, notices about orders 7 days after they were settled or 30 days after they could not even be tried.
-    /// Orders
-    /// stay with their mandates, and so do checkouts as long as it is not known whether they were paid for. What a shop
-    /// elsewhere keeps is forgotten after its own time (`owners`). To be called from time to time; it goes in small
-    /// steps, between which others write. Yields how many rows were removed.
+    /// Orders stay with their mandates, and so do checkouts as long as it is not known whether they were paid for. What
+    /// a shop elsewhere keeps is forgotten after its own time (`owners`). To be called from time to time; it goes in
+    /// small steps, between which others write. Yields how many rows were removed.
     ///
     /// # Errors
     /// [`Unavailable`](ucp_core::Code::Unavailable) if the database cannot be written. What was removed until then
-    /// stays
-    /// removed.
+    /// stays removed.
     pub async fn prune(&self, now: Timestamp) -> Result<u64, PortError> {
         let before = |age| nanoseconds(now.saturating_sub(age).unwrap_or(Timestamp::MIN));
         let mut removed = self.prune_owners(now, owners::MOST).await?;

@@ -1,8 +1,7 @@
 //! What is in stock: how many there are of each variant that is counted.
 //!
 //! No count ever falls below zero; the table itself sees to that. Whether a variant is sold out is part of how its
-//! product
-//! is read, so that the product counts as changed when a count reaches zero or leaves it, and only then.
+//! product is read, so that the product counts as changed when a count reaches zero or leaves it, and only then.
 
 use rusqlite::{Connection, OptionalExtension as _};
 

@@ -1,8 +1,7 @@
 //! The database file of a data directory.
 //!
 //! One SQLite file in WAL mode. One [thread writes](crate::writer), a few connections [read](Readers); any number of
-//! processes
-//! may share the file. Every commit is flushed before it is reported.
+//! processes may share the file. Every commit is flushed before it is reported.
 
 use std::{
     error::Error,
@@ -59,8 +58,7 @@ impl SqliteStore {
     ///
     /// # Errors
     /// [`StoreError::Missing`] if there is none, [`StoreError::Newer`] if a newer gateway wrote it; otherwise why it
-    /// cannot be
-    /// opened.
+    /// cannot be opened.
     pub fn open(data_dir: &Path) -> Result<Self, StoreError> {
         let path = data_dir.join(FILE);
         header::check(&path)?;
@@ -149,8 +147,7 @@ impl SqliteStore {
     /// Reads on this thread, or on another one if the database makes it wait. Each statement sees the newest state.
     ///
     /// Reads take microseconds, less than it takes to hand them to another thread, and a database in WAL mode keeps no
-    /// reader
-    /// waiting; should it do so once, the read moves to a thread that may wait.
+    /// reader waiting; should it do so once, the read moves to a thread that may wait.
     pub(crate) async fn read<T: Send + 'static>(
         &self,
         read: impl Fn(&Connection) -> rusqlite::Result<T> + Send + 'static,
@@ -208,8 +205,7 @@ fn cursor_secret(
 }
 
 /// Opens a database that another process may be opening too. SQLite waits for locks by itself, but not for the one
-/// under
-/// which a new file becomes a WAL database: there it gives up at once.
+/// under which a new file becomes a WAL database: there it gives up at once.
 fn patiently<T>(open: impl Fn() -> Result<T, StoreError>) -> Result<T, StoreError> {
     let started = Instant::now();
     loop {

@@ -97,8 +97,7 @@ impl Host {
     }
 
     /// Starts a host that speaks TLS for `name` and does `behaviour` once a handshake is complete. Returns its
-    /// certificate
-    /// too, which is its own root, in DER.
+    /// certificate too, which is its own root, in DER.
     #[cfg(feature = "tls")]
     pub async fn encrypted<F, R>(name: &str, behaviour: F) -> (Self, Vec<u8>)
     where

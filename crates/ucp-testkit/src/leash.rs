@@ -1,10 +1,8 @@
 //! Processes that end with the test process, also when that is killed.
 //!
 //! A process that a test forgets, or cannot end because it was killed itself, would run on for ever and keep others
-//! from
-//! their ports and processors. Here each hangs on a pipe that closes with the test process, and every wait for one has
-//! an
-//! end at which it says what was waited for and what the process wrote.
+//! from their ports and processors. Here each hangs on a pipe that closes with the test process, and every wait for one
+//! has an end at which it says what was waited for and what the process wrote.
 
 use std::{
     io::{BufRead as _, BufReader, Read, Write as _},
@@ -23,10 +21,8 @@ use crate::{
 };
 
 /// Becomes the command that follows, after it has left somebody behind who kills that when the standard input ends
-/// before
-/// a line was read from it. That is nobody's child, so that a command which waits for all of its own does not wait for
-/// it,
-/// too. The command itself reads nothing.
+/// before a line was read from it. That is nobody's child, so that a command which waits for all of its own does not
+/// wait for it, too. The command itself reads nothing.
 const LEASH: &str = "exec 3<&0 </dev/null\n\
                      ({ read -r over <&3 || kill -KILL $$; } >/dev/null 2>&1 &)\n\
                      exec 3<&- \"$@\"";

@@ -79,8 +79,7 @@ impl Server {
     }
 
     /// One that chooses how to answer as soon as it has the head of a request. Where it chooses nothing, it hangs up
-    /// without
-    /// having read the body: the client gets a reset.
+    /// without having read the body: the client gets a reset.
     ///
     /// # Panics
     ///

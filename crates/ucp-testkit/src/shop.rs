@@ -24,7 +24,7 @@ use ucp_core::{
 
 use crate::{Clock, MemoryLedger, ScriptedHandler, Shelf, random, shelf::PlainCursors};
 
-/// Everything a shop consists of. Its ports can be told what to do, its [sales service](Self::sales service) is what is
+/// Everything a shop consists of. Its ports can be told what to do, its [sales service](Self::sales) is what is
 /// tested.
 #[derive(Clone, Debug)]
 pub struct Shop {

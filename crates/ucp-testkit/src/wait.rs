@@ -1,9 +1,8 @@
 //! Waits that end, and say what they waited for.
 //!
 //! A test that waits for what a defect keeps from happening should fail and name it, not hang. [`within`] bounds a
-//! future,
-//! [`until`] polls from a task, [`eventually`] polls from a thread. None of them judges speed: [`PATIENCE`] is far more
-//! than anything takes on a machine that is busy with other things.
+//! future, [`until`] polls from a task, [`eventually`] polls from a thread. None of them judges speed: [`PATIENCE`] is
+//! far more than anything takes on a machine that is busy with other things.
 
 use std::{
     future::Future,

@@ -2,9 +2,8 @@
 //!
 //! Whoever calls a gateway names an address that the gateway then connects to. So that nobody can point it at the
 //! network it stands in, two things are judged here: the URL as it is written ([`ProfileUrl`]), and each IP address
-//! that
-//! a host is found at ([`Reach::permits`]). A host that is written as an IP address never sees a resolver, which is why
-//! the first judgement covers it in every spelling: `2130706433`, `0x7f.1` and `127.0.0.1` are one address.
+//! that a host is found at ([`Reach::permits`]). A host that is written as an IP address never sees a resolver, which
+//! is why the first judgement covers it in every spelling: `2130706433`, `0x7f.1` and `127.0.0.1` are one address.
 
 use std::{
     fmt,

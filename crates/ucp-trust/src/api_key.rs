@@ -1,9 +1,8 @@
 //! API keys: what a platform that does not sign its requests shows instead.
 //!
 //! A key of this gateway is `ucpk_` and 32 random bytes as base64url. At rest there is only its SHA-256: a fast hash is
-//! the
-//! right one here, because slow hashes protect secrets that can be guessed, and nobody guesses 256 random bits. For the
-//! same reason a key that people thought up themselves is taken as a hash only, by someone who answers for its
+//! the right one here, because slow hashes protect secrets that can be guessed, and nobody guesses 256 random bits. For
+//! the same reason a key that people thought up themselves is taken as a hash only, by someone who answers for its
 //! strength.
 //!
 //! Nothing prints an [`ApiKey`]; [`ApiKey::reveal`] is the only way to its text.
@@ -181,8 +180,7 @@ impl<P> ApiKeys<P> {
     /// The platform that `presented` belongs to.
     ///
     /// Every registered hash is compared, each in constant time, so that neither the hash nor its place shows in the
-    /// time
-    /// that it takes.
+    /// time that it takes.
     #[must_use]
     pub fn find(&self, presented: &ApiKey) -> Option<&P> {
         let hash = presented.hash();

@@ -2,14 +2,11 @@
 //!
 //! Behind a proxy the connection comes from the proxy, and the client's address is in a header: `X-Forwarded-For`, or
 //! `Forwarded` (RFC 7239). Anyone can write such headers, so only what trusted proxies added is believed: the entries
-//! are
-//! walked from the right, each vouched for by the proxy right of it, as far as the proxies are trusted. A request that
-//! does
-//! not come from a trusted proxy keeps the address of its connection, whatever its headers say.
+//! are walked from the right, each vouched for by the proxy right of it, as far as the proxies are trusted. A request
+//! that does not come from a trusted proxy keeps the address of its connection, whatever its headers say.
 //!
 //! A proxy usually writes one of the two headers and passes the other one on as the client wrote it. Where both are
-//! there
-//! and lead to different addresses, neither is believed.
+//! there and lead to different addresses, neither is believed.
 
 use std::{
     fmt,
@@ -100,8 +97,7 @@ impl fmt::Display for ClientAddress {
 }
 
 /// Follows `chain` from its right end: through trusted proxies to the first address that is none. An entry that cannot
-/// be
-/// read ends the way at the last proxy that could.
+/// be read ends the way at the last proxy that could.
 fn walk(peer: IpAddr, chain: &[Option<IpAddr>], trusted: &TrustedProxies) -> IpAddr {
     let mut reached = peer;
     for entry in chain.iter().rev() {

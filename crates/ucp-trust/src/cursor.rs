@@ -1,8 +1,7 @@
 //! Page positions that callers carry: readable by anyone, made by no one else.
 //!
 //! A cursor carries a backend's position, sealed with a secret of the shop and bound to the query that it was issued
-//! for: a
-//! changed, foreign or misused cursor is refused before a backend sees it.
+//! for: a changed, foreign or misused cursor is refused before a backend sees it.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use hmac::{Hmac, KeyInit as _, Mac as _};

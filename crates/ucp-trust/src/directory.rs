@@ -3,13 +3,11 @@
 //! Every request names a platform, and whoever calls can name ten thousand. What holds for all of them together:
 //!
 //! - A profile is fetched when it is not known or no longer fresh, once for all who wait for it. A caller that goes
-//! away
-//!   takes nothing from the others: fetches are tasks of their own.
+//!   away takes nothing from the others: fetches are tasks of their own.
 //! - What is not fresh is served for a while, as one task fetches it again; after that while only as long as the fetch
 //!   fails; and in the end not at all. What failed is left in peace for 1, 2, 4 … seconds.
 //! - Strangers share a budget of fetches per second, of fetches at once, and of bytes that are remembered. Above it
-//! they
-//!   are told to come back (`unavailable`, with `Retry-After`), which UCP calls asynchronous discovery.
+//!   they are told to come back (`unavailable`, with `Retry-After`), which UCP calls asynchronous discovery.
 //! - Platforms that the operator registered share none of this: they are never waited for, never evicted, and their
 //!   fetches are nobody else's.
 
@@ -164,8 +162,7 @@ impl<V: Weigh + Send + Sync + 'static> Directory<V> {
     /// for as long as nothing newer could be fetched. One that is registered by address already is left alone.
     ///
     /// The result is that of the first fetch. Nobody has to wait for it: the directory goes on trying by itself. Must
-    /// be
-    /// called inside of a runtime.
+    /// be called inside of a runtime.
     pub fn pin_url(&self, url: ProfileUrl) -> impl Future<Output = Result<(), Refusal>> + Send + 'static {
         let (told, first) = oneshot::channel();
         if self.inner.followed_mut().insert(url.clone()) {
@@ -217,9 +214,8 @@ impl<V: Weigh + Send + Sync + 'static> Directory<V> {
     }
 
     /// The same as [`Directory::get`], but nobody waits again for a profile that could not be had the last time:
-    /// callers
-    /// get that failure at once, and when it is time for another attempt, it is made in the background. For those who
-    /// serve unknown platforms too.
+    /// callers get that failure at once, and when it is time for another attempt, it is made in the background. For
+    /// those who serve unknown platforms too.
     ///
     /// # Errors
     /// The same as [`Directory::get`].

@@ -7,8 +7,7 @@
 //!   time gains nothing. One forbidden address among them is enough to refuse.
 //! - Redirects are not followed, proxies of the environment are not used, no cookie is kept, no connection is reused.
 //! - It ends: within a deadline, and within a number of bytes as they are read off the connection. Bodies with a
-//! content
-//!   coding are refused, so that these are also the bytes of the document.
+//!   content coding are refused, so that these are also the bytes of the document.
 //! - Nothing inside the document is looked at here, let alone dereferenced.
 
 use std::{
@@ -343,8 +342,7 @@ fn find(error: &(dyn Error + 'static)) -> Option<FetchError> {
 }
 
 /// For how long a response stays fresh (RFC 9111 section 4.2): `s-maxage` before `max-age`, less its age. What cannot
-/// be
-/// read says nothing.
+/// be read says nothing.
 fn max_age(headers: &HeaderMap) -> Option<Duration> {
     let (mut private, mut shared) = (None, None);
     let values = headers.get_all(header::CACHE_CONTROL);

@@ -1,10 +1,9 @@
 //! Public keys as JSON Web Keys (RFC 7517), and the verification of raw ECDSA signatures with them.
 //!
 //! UCP signs messages with ES256 and, where both sides can, with ES384 (SIG-01); AP2 mandates may use ES512 as well
-//! (trap
-//! T-33). The vocabulary of key types is open all the same:
-//! a key of another type stays in the set under its `kid`, so that a signature made with it can be told from one made
-//! with a key that nobody published. Whatever else is wrong with a key costs that key, never the set.
+//! (trap T-33). The vocabulary of key types is open all the same: a key of another type stays in the set under its
+//! `kid`, so that a signature made with it can be told from one made with a key that nobody published. Whatever else is
+//! wrong with a key costs that key, never the set.
 //!
 //! A key is kept as its two coordinates: thousands of profiles stay in memory at once, and to parse the point again at
 //! every verification costs little beside the curve.
@@ -295,8 +294,7 @@ pub fn read_set(keys: &Value, notes: &mut Vec<String>) -> Vec<PublicKey> {
 }
 
 /// Reads the keys of a document: a UCP profile of any release (`keys`, `signing_keys`), a JWK Set, a list of keys, or
-/// one
-/// key. `None` when it holds no keys at all.
+/// one key. `None` when it holds no keys at all.
 ///
 /// Keys are read as by [`read_set`].
 pub fn read_document(document: &Value, notes: &mut Vec<String>) -> Option<Vec<PublicKey>> {

@@ -1,13 +1,11 @@
 //! The keys of this gateway: one file each, in a directory that nobody else may read.
 //!
 //! The newest key that is not retired signs. A retired key signs nothing more, but stays published until its grace
-//! period
-//! is over, so that what it signed can still be verified. Files are written whole and under a temporary name first: a
-//! crash leaves the old state or the new one.
+//! period is over, so that what it signed can still be verified. Files are written whole and under a temporary name
+//! first: a crash leaves the old state or the new one.
 //!
 //! Any process may change the directory at any time. A running server sees it through [`Keyring::reload`], which reads
-//! the
-//! few small files again; call it every now and then.
+//! the few small files again; call it every now and then.
 
 use std::{
     fs, io,

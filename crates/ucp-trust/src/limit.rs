@@ -1,12 +1,9 @@
 //! How much a caller may send.
 //!
 //! Each caller has a bucket of its own ([`RateLimits`]), so that one that floods the gateway only empties its own, and
-//! the
-//! bucket is asked before the room that all share ([`InFlight`]). Who is nobody in particular is counted by network
-//! address.
-//! Buckets of strangers are kept in bounded memory: when there are too many, the ones that were not used for long make
-//! room,
-//! and the caller of a forgotten bucket starts with a full one.
+//! the bucket is asked before the room that all share ([`InFlight`]). Who is nobody in particular is counted by network
+//! address. Buckets of strangers are kept in bounded memory: when there are too many, the ones that were not used for
+//! long make room, and the caller of a forgotten bucket starts with a full one.
 
 mod in_flight;
 
@@ -282,8 +279,7 @@ fn seconds<C: Clock>(not_until: &NotUntil<C::Instant>, clock: &C) -> u32 {
 }
 
 /// The states of a bounded number of buckets. The cache decides which to forget as buckets come, without looking
-/// through
-/// all of them, and keeps those in use although many others are used once.
+/// through all of them, and keeps those in use although many others are used once.
 #[derive(Clone)]
 struct Memory(Arc<Cache<u64, Arc<InMemoryState>>>);
 

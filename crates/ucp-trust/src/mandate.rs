@@ -3,14 +3,12 @@
 //!
 //! The business signs every checkout that it answers ([`authorize`]). The platform has the buyer agree to one of these
 //! answers, and presents the agreement on completion: an SD-JWT with key binding, in which the signed answer is
-//! embedded.
-//! [`verify`] believes it only when every signature in it holds, the innermost being the business's own, and when the
-//! terms
-//! are still those of the session. Everything is a pure function: keys and time are handed in, nothing is fetched.
+//! embedded. [`verify`] believes it only when every signature in it holds, the innermost being the business's own, and
+//! when the terms are still those of the session. Everything is a pure function: keys and time are handed in, nothing
+//! is fetched.
 //!
 //! UCP leaves the structure of the mandate to AP2, and AP2 leaves some of it open. Here is what is asked for; where
-//! neither
-//! speaks, the strict reading of RFC 9901 and SD-JWT VC is taken.
+//! neither speaks, the strict reading of RFC 9901 and SD-JWT VC is taken.
 //!
 //! | part | asked for |
 //! | :-- | :-- |
@@ -29,8 +27,7 @@
 //! Who issued it is a matter of the key, so `iss` is not looked at; nor is `status`, since nothing is fetched.
 //!
 //! A signature of ECDSA can be turned into another one that holds as well, and without the key. So the bytes of a
-//! mandate
-//! are no identity of it: [`Verified::reference`] is.
+//! mandate are no identity of it: [`Verified::reference`] is.
 //!
 //! | module | holds |
 //! | :-- | :-- |

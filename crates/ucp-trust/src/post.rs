@@ -1,17 +1,13 @@
 //! Sending to an address that a stranger named (rules SEC-02, SEC-03, WHK-01).
 //!
 //! All that holds for [fetching](crate::fetch) holds here, too: addresses are judged after they were resolved,
-//! redirects
-//! are not followed, and it ends. Of the answer only the head is made use of.
+//! redirects are not followed, and it ends. Of the answer only the head is made use of.
 //!
 //! Connections stay open for a moment, because a receiver that hears much hears it one after the other. That weakens
 //! nothing. The name is resolved and judged for every delivery, also where a connection is open; and open connections
-//! to a
-//! host are only used while all the addresses that they could have been made to (its *pin*) are among those that it was
-//! just
-//! found at. A host that is found elsewhere is sent to over connections of its own, one for each delivery, until those
-//! of
-//! its pin are closed for good; then it gets a new pin.
+//! to a host are only used while all the addresses that they could have been made to (its *pin*) are among those that
+//! it was just found at. A host that is found elsewhere is sent to over connections of its own, one for each delivery,
+//! until those of its pin are closed for good; then it gets a new pin.
 
 use std::{
     collections::HashMap,

@@ -2,8 +2,7 @@
 //!
 //! A signature is over a *base*: a text that names parts of the message, one a line, with their values. UCP says which
 //! parts have to be among them, ties the body in through `Content-Digest` (RFC 9530), and takes the algorithm from the
-//! key.
-//! Everything here works on the bytes as they were received or will be sent, before anything is parsed and after
+//! key. Everything here works on the bytes as they were received or will be sent, before anything is parsed and after
 //! everything is written.
 //!
 //! | module | holds |

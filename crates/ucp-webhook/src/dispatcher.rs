@@ -1,16 +1,12 @@
 //! Who is told next, and what comes of it.
 //!
 //! An answer of 2xx settles a webhook event, and so does 410; whatever else happens, it is tried again after a pause
-//! that doubles,
-//! with jitter, until it is three days old. Where the platform wants to hear is looked up for every try.
+//! that doubles, with jitter, until it is three days old. Where the platform wants to hear is looked up for every try.
 //!
 //! A dispatcher sleeps until this process queues something, something that is under way comes to its end, or a second
-//! has
-//! passed, in which others may have queued something or a pause may have ended. Each time it claims what there is room
-//! for,
-//! all of it in one write; what is kept and recorded about those under way shares commits by itself, because they are
-//! under
-//! way at the same time.
+//! has passed, in which others may have queued something or a pause may have ended. Each time it claims what there is
+//! room for, all of it in one write; what is kept and recorded about those under way shares commits by itself, because
+//! they are under way at the same time.
 
 mod traffic;
 
@@ -136,8 +132,7 @@ enum Failure {
 
 impl WebhookDispatcher {
     /// Sends what is due, for as long as it is polled. Webhook events that are under way when it is dropped are sent
-    /// again by the
-    /// next one.
+    /// again by the next one.
     pub async fn run(self) {
         let dispatcher = Arc::new(self);
         let mut flights: JoinSet<Landing> = JoinSet::new();
@@ -341,8 +336,7 @@ fn explain(error: &FetchError) -> String {
 }
 
 /// How long to wait after a try: twice as long as after the one before, of which half is jitter, or as long as the
-/// platform
-/// wishes.
+/// platform wishes.
 fn pause(attempts: u32, random: u32, wish: Option<Duration>) -> Duration {
     let full = FIRST_PAUSE.saturating_mul(2u32.saturating_pow(attempts)).min(LONGEST_PAUSE);
     let half = full / 2;

@@ -7,11 +7,9 @@
 //! | [`recipient`] | who is told: platforms, as they are known at the moment |
 //!
 //! Each webhook event arrives at least once, and those of one order in their order. Nothing is remembered here but what
-//! is under
-//! way: the [outbox](ucp_core::order::outbox) is on disk, so that a process can end at any moment, and several can
-//! share
-//! one. However much waits for a platform that does not answer, it holds one connection, and the others are told
-//! meanwhile.
+//! is under way: the [outbox](ucp_core::order::outbox) is on disk, so that a process can end at any moment, and several
+//! can share one. However much waits for a platform that does not answer, it holds one connection, and the others are
+//! told meanwhile.
 
 pub mod dispatcher;
 pub mod message;

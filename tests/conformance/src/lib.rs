@@ -1,10 +1,8 @@
 //! A reverse proxy through which a gateway passes the official conformance suite of the Universal Commerce Protocol.
 //!
 //! The suite speaks release 2026-01-11 at the root and expects the statuses, texts and shortcuts of its own sample
-//! server.
-//! The shim translates them into calls of the gateway's endpoint of that release and of its admin endpoint, and depends
-//! on
-//! none of the gateway's crates.
+//! server. The shim translates them into calls of the gateway's endpoint of that release and of its admin endpoint, and
+//! depends on none of the gateway's crates.
 //!
 //! | module | holds |
 //! | :-- | :-- |

@@ -1,6 +1,5 @@
 //! Orders, which release 2026-01-11 does not serve over REST: as the gateway's webhooks bring them, and as callers
-//! change
-//! them.
+//! change them.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -1,8 +1,8 @@
 //! The caller behind `UCP-Agent`.
 //!
 //! The suite's profile declares nothing but a webhook, and is sometimes no address. To the gateway each caller is a
-//! platform
-//! whose profile the shim serves: it declares everything but mandates, which the suite sends without meaning one.
+//! platform whose profile the shim serves: it declares everything but mandates, which the suite sends without meaning
+//! one.
 
 use http::{HeaderMap, HeaderValue, StatusCode};
 use reqwest::Client;

@@ -29,8 +29,7 @@ pub(crate) struct CompareOptions {
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
     /// What may differ: `order` for the order of members, or the file of differences that are meant, with a pattern of
-    /// call
-    /// names and a reason per line; can be repeated.
+    /// call names and a reason per line; can be repeated.
     #[arg(long, value_name = "order|FILE")]
     allow: Vec<PathBuf>,
     /// Print the seconds of every scene.

@@ -1,6 +1,5 @@
 //! The corpus: scenes, each with gateways and a transcript of its own. A scene runs through releases and ways of
-//! calling
-//! where its calls allow, so that a call is written down once.
+//! calling where its calls allow, so that a call is written down once.
 
 mod access;
 mod bridge;

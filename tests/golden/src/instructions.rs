@@ -1,8 +1,7 @@
 //! `instructions`: what the main calls cost, in instructions that valgrind's callgrind counts.
 //!
 //! Times depend on the machine and on what else it does; instructions hardly do. Every call is sent until caches are
-//! warm, and
-//! then in batches while callgrind counts: starting up and warming up stay outside of the figures.
+//! warm, and then in batches while callgrind counts: starting up and warming up stay outside of the figures.
 
 mod callgrind;
 mod calls;

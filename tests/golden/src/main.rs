@@ -3,8 +3,7 @@
 //! The tool knows the gateway from outside only: its command line, and the bytes that it answers with. Read on in the
 //! order of a comparison: [`corpus`] sends calls scene by scene, [`stage`] starts what a scene needs and writes a
 //! [`transcript`], [`normal`] takes out of it what differs from run to run, and [`compare`] holds two of them side by
-//! side.
-//! [`instructions`] counts what the main calls cost.
+//! side. [`instructions`] counts what the main calls cost.
 
 mod allow;
 mod compare;

@@ -1,10 +1,9 @@
 //! Replaces what differs from run to run by names that do not: identifiers, times, addresses, signatures.
 //!
 //! An identifier becomes `<cart#7.1>`: the first cart that appeared in the seventh call of the scene. Two answers that
-//! spoke
-//! of the same cart still do, and an identifier more in one answer changes no name in the others. A time becomes its
-//! distance from now (`<now>`, `<now+6h>`), rounded to five minutes: how long an
-//! offer stands is compared, when the comparison ran is not. Nothing else is touched.
+//! spoke of the same cart still do, and an identifier more in one answer changes no name in the others. A time becomes
+//! its distance from now (`<now>`, `<now+6h>`), rounded to five minutes: how long an offer stands is compared, when the
+//! comparison ran is not. Nothing else is touched.
 
 mod token;
 

@@ -136,8 +136,7 @@ fn behind_a_trusted_proxy_each_client_has_its_own_limit() {
 }
 
 /// Clients of MCP wait for an answer under the identifier of their message, and read no other. Whoever sends too much
-/// is
-/// told so by the status, before the message is read.
+/// is told so by the status, before the message is read.
 #[test]
 fn whoever_is_turned_away_over_json_rpc_is_told_under_the_identifier_of_the_message() {
     let (host, held) = (Host::start(), Page::Held(Box::new(Page::json(&profile_of(Release::NEWEST)))));
@@ -224,8 +223,7 @@ fn wrong_keys_count_against_the_address_they_come_from() {
 }
 
 /// As soon as the gateway is full, callers are turned away at once. Nothing here depends on time: the host of the
-/// profile
-/// says when the gateway is full, and when it is not.
+/// profile says when the gateway is full, and when it is not.
 #[test]
 fn err_03_a_full_gateway_turns_callers_away_and_recovers() {
     for transport in Transport::ALL {

@@ -1,8 +1,7 @@
 //! Options: what exists, what can be had, what is given up (UCP *Get Product*).
 //!
 //! Which combinations there are is found out the long way: each of them is asked for, and is there if nothing had to be
-//! given
-//! up. Every signal and every relaxation is then worked out from that.
+//! given up. Every signal and every relaxation is then worked out from that.
 
 use std::collections::BTreeMap;
 

@@ -119,8 +119,7 @@ fn older_releases_have_no_locations() {
 }
 
 /// The schemas of the branch on which locations were written, below `UCP_SPEC_DIR`; `None`, after saying so, when they
-/// are
-/// not there.
+/// are not there.
 fn branch() -> Option<PathBuf> {
     let folder = std::env::var_os("UCP_SPEC_DIR").map(|folder| repository().join(folder).join("feat-location/source"));
     let folder = folder.filter(|folder| folder.is_dir());

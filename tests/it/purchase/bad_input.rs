@@ -1,6 +1,5 @@
 //! One mutation for each member of each request of each release, made from the schemas that we publish: what they do
-//! not
-//! allow is refused at its place, what they allow is answered, and nothing fails.
+//! not allow is refused at its place, what they allow is answered, and nothing fails.
 
 use std::collections::BTreeMap;
 

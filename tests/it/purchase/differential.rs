@@ -1,8 +1,7 @@
 //! The same journey over every transport: the same calls, answered with the same documents.
 //!
 //! Journeys are generated: sequences of creating, looking at, changing, converting, completing and canceling, with
-//! sound
-//! and less sound contents. Identifiers, tokens and times are numbered in the order in which they appear.
+//! sound and less sound contents. Identifiers, tokens and times are numbered in the order in which they appear.
 
 use std::collections::BTreeMap;
 

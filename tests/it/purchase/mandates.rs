@@ -1,6 +1,5 @@
 //! AP2 mandates over every transport in every release (rules AP2-01 to AP2-07). `tests/clients/lanes/ap2.py` does the
-//! same
-//! with tools that are not ours.
+//! same with tools that are not ours.
 
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use serde_json::{Value, json};
@@ -63,8 +62,7 @@ impl Market {
 }
 
 /// What a holder agrees to of an answer, as a platform has it: for a business of this name and so many seconds, with
-/// claims
-/// of the key binding that are unlike they should be.
+/// claims of the key binding that are unlike they should be.
 pub(super) fn presented(
     issuer: &SigningKey,
     holder: &SigningKey,

@@ -1,6 +1,5 @@
 //! Purchases that their buyer has to look at on the shop's page, as platforms meet them (severity
-//! `requires_buyer_review`;
-//! rule CHK-02): over every transport, in every release.
+//! `requires_buyer_review`; rule CHK-02): over every transport, in every release.
 
 use serde_json::{Value, json};
 

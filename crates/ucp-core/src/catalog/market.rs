@@ -30,8 +30,7 @@ pub struct Market {
     #[serde(default)]
     pub countries: BTreeMap<String, Currency>,
     /// Whether what is shown follows the buyer's country: two countries with one currency may see different prices
-    /// then,
-    /// and the country decides about the currency alone.
+    /// then, and the country decides about the currency alone.
     #[serde(default)]
     pub by_country: bool,
     /// How many units of a currency one unit of the shop's own currency is worth, for price filters in currencies that

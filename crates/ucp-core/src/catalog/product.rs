@@ -297,8 +297,7 @@ pub struct Product {
     /// The axes along which the variants differ; none for a product with one form.
     pub options: Vec<ProductOption>,
     /// What can be bought, at least one, in the merchant's order: everything, unless `combinations` says what else
-    /// there
-    /// is.
+    /// there is.
     pub variants: Vec<Variant>,
     /// Every combination of option values that there is, each once, where `variants` does not hold all of them.
     pub combinations: Option<Vec<Combination>>,

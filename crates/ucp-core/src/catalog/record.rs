@@ -1,10 +1,9 @@
 //! A product as a merchant states it: every language and every currency in one document.
 //!
 //! The document is a UCP product (release 2026-04-08) with some additions: `translations` beside the texts, `prices`
-//! beside
-//! a variant's `price`, and what selling and shipping a variant depends on, which no caller is shown: `inventory`,
-//! `weight_grams`, `digital`. This is the line format of `ucp-gateway import` and the form in which the embedded shop
-//! keeps products. A record that passed [`Record::check`] presents without failing.
+//! beside a variant's `price`, and what selling and shipping a variant depends on, which no caller is shown:
+//! `inventory`, `weight_grams`, `digital`. This is the line format of `ucp-gateway import` and the form in which the
+//! embedded shop keeps products. A record that passed [`Record::check`] presents without failing.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},

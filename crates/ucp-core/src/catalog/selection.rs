@@ -47,8 +47,7 @@ pub fn relax(cells: &[Cell<'_>], mut wanted: Selection, sacrifice: impl IntoIter
 }
 
 /// In which order the axes of a choice are given up (rule PRD-04, trap T-18): first those without a preference, the
-/// last
-/// one chosen first; then those with one, from the end of the list of preferences.
+/// last one chosen first; then those with one, from the end of the list of preferences.
 #[must_use]
 pub fn sacrifice(chosen: &[usize], preferences: &[usize]) -> Vec<usize> {
     let unlisted = chosen.iter().rev().filter(|axis| !preferences.contains(axis));
@@ -65,8 +64,7 @@ pub fn sacrifice(chosen: &[usize], preferences: &[usize]) -> Vec<usize> {
 /// once that axis is set to it and all others stay as selected.
 ///
 /// One pass: a cell that differs from the selection nowhere speaks for all its values, one that differs on a single
-/// axis
-/// only for its value there.
+/// axis only for its value there.
 #[must_use]
 pub fn signals(axes: &[usize], cells: &[Cell<'_>], selection: &[Option<usize>]) -> Vec<Vec<Signal>> {
     let mut signals: Vec<Vec<Signal>> = axes.iter().map(|values| vec![Signal::default(); *values]).collect();

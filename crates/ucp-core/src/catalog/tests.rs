@@ -416,8 +416,7 @@ fn unusable_records_are_told_where() {
 }
 
 /// The same shop behind an API that shows one variant of a product, and others when they are asked for. It cannot
-/// search by
-/// price, and knows of old only what goes by an SKU.
+/// search by price, and knows of old only what goes by an SKU.
 struct Sparing(Shop);
 
 impl Sparing {

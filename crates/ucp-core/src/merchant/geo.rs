@@ -134,8 +134,7 @@ impl Chord {
     /// A length that the shortest geodesic between the points cannot exceed.
     ///
     /// Of two curves of one length the one that bends less has the longer chord (Schur), and no geodesic bends more
-    /// than
-    /// a circle of the tightest radius. Near the far side of the Earth that says nothing.
+    /// than a circle of the tightest radius. Near the far side of the Earth that says nothing.
     #[must_use]
     pub fn at_most(self) -> f64 {
         let sine = (self.0 + Self::ROUNDING) / (2.0 * TIGHTEST);

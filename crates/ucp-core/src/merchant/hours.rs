@@ -94,8 +94,7 @@ impl<'de> Deserialize<'de> for ClockTime {
 /// An interval that begins every week on the same day.
 ///
 /// Several on one day are split shifts. `closes` earlier than `opens` runs past midnight; `00:00` to `23:59` is the
-/// whole
-/// day; equal times mean nothing and are refused.
+/// whole day; equal times mean nothing and are refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct DailyHours {
     /// The local day on which it begins.

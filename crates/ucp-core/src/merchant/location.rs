@@ -143,8 +143,7 @@ pub struct Resolved {
 ///
 /// # Errors
 /// Demands that the directory cannot judge or that mean nothing, a page size of 0, a cursor of another query, or
-/// whatever
-/// the directory reports.
+/// whatever the directory reports.
 pub async fn search(
     merchants: &dyn Merchants,
     cursors: &dyn Cursors,

@@ -1,9 +1,8 @@
 //! What a directory is asked.
 //!
 //! A directory finds and fetches; what is demanded of a location, and what an answer shows, is decided by the domain.
-//! The
-//! [`index`](super::index) answers [`Merchants::find`] and [`Merchants::find_locations`] for directories that fit into
-//! memory.
+//! The [`index`](super::index) answers [`Merchants::find`] and [`Merchants::find_locations`] for directories that fit
+//! into memory.
 
 use std::{fmt, sync::Arc};
 

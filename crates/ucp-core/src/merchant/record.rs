@@ -1,11 +1,10 @@
 //! A merchant as the operator of a directory states it.
 //!
 //! The document is the merchant of the draft capability with what it leaves out: per location the coordinates, time
-//! zone,
-//! opening hours, ways to hand goods over and amenities, in the shapes of UCP's *Location*; texts in other languages;
-//! and
-//! whether a location may be shown at all. This is the line format of `ucp-gateway import --merchants` and the form in
-//! which a directory keeps merchants. A merchant that passed [`Merchant::check`] holds nothing that an answer must not.
+//! zone, opening hours, ways to hand goods over and amenities, in the shapes of UCP's *Location*; texts in other
+//! languages; and whether a location may be shown at all. This is the line format of `ucp-gateway import --merchants`
+//! and the form in which a directory keeps merchants. A merchant that passed [`Merchant::check`] holds nothing that an
+//! answer must not.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -273,8 +272,7 @@ impl Merchant {
     }
 
     /// The merchant without the coordinates and hours of locations that mean nothing, and why each was set aside. Such
-    /// a
-    /// location can still be found by what is left of it, but never as near or as open.
+    /// a location can still be found by what is left of it, but never as near or as open.
     ///
     /// # Errors
     /// The first member that makes the merchant as a whole unusable.

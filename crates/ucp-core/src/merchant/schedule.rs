@@ -6,8 +6,7 @@
 //!
 //! An exception rules every date it covers from local midnight on: it replaces what the week says of that day and cuts
 //! off whatever runs into it from the day before. What runs out of it into the next day stands. Hours that are not
-//! known
-//! are never open.
+//! known are never open.
 
 use std::sync::LazyLock;
 

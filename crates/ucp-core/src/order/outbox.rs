@@ -1,9 +1,8 @@
 //! Port of the outbox: the queue of webhook events about orders (rules WHK-01 to WHK-04).
 //!
 //! Every commit that stores an order queues a webhook event ([`WebhookEvent`]) as well, so that no event is lost and
-//! none
-//! reports something that never happened. An event carries the order as it was at that time, or a document that a shop
-//! elsewhere has written about it. Events of one order are sent one after the other: a later one waits until the
+//! none reports something that never happened. An event carries the order as it was at that time, or a document that a
+//! shop elsewhere has written about it. Events of one order are sent one after the other: a later one waits until the
 //! earlier one is settled. The body of the first attempt is stored, and retries send the same bytes under the same
 //! identifier.
 //!

@@ -6,8 +6,7 @@ use super::owners::Owners;
 use crate::{order::outbox::Outbox, purchase::ledger::Ledger};
 
 /// The identifier of a shop in its store and among the shops of a process: 1 to 64 characters of `a` to `z`, `0` to `9`
-/// and
-/// `-`. `default` is the shop of a process that has only one.
+/// and `-`. `default` is the shop of a process that has only one.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ShopId(Arc<str>);
 

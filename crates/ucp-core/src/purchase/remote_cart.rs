@@ -1,9 +1,8 @@
 //! Port of carts at a shop behind another API, which prices drafts and takes the payment on its own pages.
 //!
 //! The [`SalesService`](super::sales_service::SalesService) keeps the draft, its owner and the last answer; the adapter
-//! brings the shop's cart
-//! to the draft ([`sync`](RemoteCart::sync)) and reports what the cart contains then. The shop decides about money and
-//! stock only: access to a cart and its expiry are decided by the sales service.
+//! brings the shop's cart to the draft ([`sync`](RemoteCart::sync)) and reports what the cart contains then. The shop
+//! decides about money and stock only: access to a cart and its expiry are decided by the sales service.
 
 use async_trait::async_trait;
 

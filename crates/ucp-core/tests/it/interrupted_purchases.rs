@@ -2,10 +2,8 @@
 //!
 //! A story is a list of steps: calls, changes of prices and stock, time that passes. Calls are cut off after any number
 //! of polls, fail on any commit before or after it took effect, and race each other; payments go every way they can.
-//! After
-//! every step the books have to balance; in the end, when everything works again and payments are asked after, they
-//! have
-//! to be settled as well.
+//! After every step the books have to balance; in the end, when everything works again and payments are asked after,
+//! they have to be settled as well.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -50,8 +50,7 @@ impl Chain {
     }
 
     /// The chain that needs no network: known streets, postal codes, towns; and before the last two whatever `exact`
-    /// has
-    /// to say, for instance a geocoder that is asked over the network.
+    /// has to say, for instance a geocoder that is asked over the network.
     #[must_use]
     pub fn usual(known: Arc<dyn Geocoder>, exact: Option<Arc<dyn Geocoder>>, table: &Arc<Table>) -> Self {
         let coarse: [Arc<dyn Geocoder>; 2] =

@@ -1,8 +1,7 @@
 //! Places by their names: a table of postal codes.
 //!
 //! A table is a text file in the format of the postal code files of `GeoNames`, so that one of those can be used as it
-//! is:
-//! UTF-8, one place a line, twelve columns with tabs between them.
+//! is: UTF-8, one place a line, twelve columns with tabs between them.
 //!
 //! | column | holds |
 //! | --: | :-- |
@@ -15,8 +14,7 @@
 //! | 12 | how exact they are, which is not used and may be absent |
 //!
 //! Empty lines and lines that start with `#` are passed over, and so are places without coordinates. Several rows of
-//! one
-//! name become their middle; where they lie far apart they are different places, and the name resolves to neither.
+//! one name become their middle; where they lie far apart they are different places, and the name resolves to neither.
 
 use std::{
     collections::HashMap,

@@ -7,8 +7,7 @@
 //! | [`ucp`] | a shop that speaks UCP itself |
 //!
 //! A backend is one module here and one line in [`open`]; what it can do follows from its ports. Whatever it is, there
-//! is a
-//! data directory: answers under idempotency keys, orders, and what platforms are told are kept there.
+//! is a data directory: answers under idempotency keys, orders, and what platforms are told are kept there.
 
 pub(crate) mod embedded;
 mod shopify;

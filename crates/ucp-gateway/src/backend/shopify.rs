@@ -1,6 +1,5 @@
 //! A shop behind Shopify's Storefront GraphQL API: its goods, and a sales service that lets its cart say what they
-//! cost. Buyers pay on
-//! the shop's own page.
+//! cost. Buyers pay on the shop's own page.
 
 use std::{error::Error, sync::Arc};
 

@@ -151,8 +151,8 @@ impl PlatformEndpoint {
     /// Takes a notice about an order and queues what its platform is told. Once it is answered, it is on disk.
     ///
     /// Anybody can send something here. What the head tells is looked at first. A signature is charged to the address
-    /// that it
-    /// comes from before anything is read or verified, and the charge is given back when it proves to be the shop's.
+    /// that it comes from before anything is read or verified, and the charge is given back when it proves to be the
+    /// shop's.
     async fn take(&self, request: Request) -> Result<(), Refusal> {
         let (parts, body) = request.into_parts();
         let peer = parts.extensions.get::<Peer>().map_or(IpAddr::from([127, 0, 0, 1]), |peer| peer.0);

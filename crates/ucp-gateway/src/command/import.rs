@@ -1,8 +1,7 @@
 //! `import`: a merchant's own catalog, or a [directory of merchants](merchants).
 //!
 //! Good rows are kept, bad rows are reported with their line; products are written in batches, each whole or not at
-//! all.
-//! A gateway that serves the same directory notices by itself.
+//! all. A gateway that serves the same directory notices by itself.
 
 #[cfg(feature = "directory")]
 mod merchants;

@@ -1,8 +1,8 @@
 //! The configuration file as it was written: where each key stands, and what is wrong with it.
 //!
 //! A mistake in the form of a file (an unknown key, a value that does not fit) does not hide another one. What follows
-//! from
-//! the values is judged of sections that are well-formed, and of none if a section is not that the others depend on.
+//! from the values is judged of sections that are well-formed, and of none if a section is not that the others depend
+//! on.
 
 use std::{ffi::OsString, fmt, fs, ops::Range, path::Path};
 
@@ -90,8 +90,7 @@ impl<'a> Document<'a> {
     }
 
     /// Takes down what was not read, and returns where the value stands that it is about. The parser's own words show
-    /// the
-    /// line itself, which may hold a secret.
+    /// the line itself, which may hold a secret.
     fn refuse(&mut self, error: &toml::de::Error) -> Option<Range<usize>> {
         let (problem, span) = (error.message(), error.span().unwrap_or_default());
         let around = |key: &&Key| key.value.start <= span.start && span.end <= key.value.end;

@@ -70,8 +70,7 @@ pub(crate) struct UpstreamOptions {
     #[arg(long, env = "UCP_GATEWAY_UPSTREAM_TOKEN_FILE", value_name = "FILE")]
     pub(crate) upstream_token_file: Option<PathBuf>,
     /// The file with the signature that lets the gateway ask a Shopify shop as a bot: the header fields
-    /// `Signature-Agent`,
-    /// `Signature-Input` and `Signature`, a line each.
+    /// `Signature-Agent`, `Signature-Input` and `Signature`, a line each.
     #[arg(long, env = "UCP_GATEWAY_UPSTREAM_SIGNATURE_FILE", value_name = "FILE")]
     pub(crate) upstream_signature_file: Option<PathBuf>,
 }

@@ -50,8 +50,7 @@ pub(crate) struct Provider {
 }
 
 /// Completes what the file says about payments. Where it says nothing there is a sandbox in development, and otherwise
-/// no
-/// way to pay but on the shop's own pages.
+/// no way to pay but on the shop's own pages.
 pub(super) fn resolve(
     said: &mut Vec<sections::Payment>,
     development: bool,

@@ -1,12 +1,9 @@
 //! The sections of the configuration file. A key is a field here; its documentation is that of the example file and of
-//! the
-//! JSON Schema, for operators to read.
+//! the JSON Schema, for operators to read.
 //!
 //! The same structs hold what flags and defaults add to the file, and are what is shown of the settings. A key whose
-//! default
-//! depends on others is an `Option`. A key that leads to a secret is not serialised; a [`Remark`] beside it says what
-//! there
-//! is.
+//! default depends on others is an `Option`. A key that leads to a secret is not serialised; a [`Remark`] beside it
+//! says what there is.
 //!
 //! | `#[schemars(..)]` | says |
 //! | :-- | :-- |
@@ -61,8 +58,7 @@ pub(crate) struct Sections {
     /// What becomes of signatures.
     pub(crate) signatures: Signatures,
     /// How buyers can pay. Repeat the section for each way. Where there is none, a gateway that only this machine can
-    /// reach
-    /// has a sandbox, and every other one sends buyers to the shop's own page to pay.
+    /// reach has a sandbox, and every other one sends buyers to the shop's own page to pay.
     pub(crate) payment: Vec<Payment>,
     /// A directory of merchants, beside the shop: `ucp-gateway import --merchants FILE` fills it.
     pub(crate) merchants: Merchants,
@@ -77,8 +73,7 @@ pub(crate) struct Server {
     /// The address to listen on. (`--listen`, `UCP_GATEWAY_LISTEN`)
     pub(crate) listen: Listen,
     /// Where the operator's own calls are taken: orders that move, and webhooks. Off by default. Every call shows a
-    /// token;
-    /// from other machines, put TLS in front.
+    /// token; from other machines, put TLS in front.
     #[schemars(example = "127.0.0.1:8081", extend("x-without" = "none"))]
     pub(crate) admin_listen: Option<SocketAddr>,
     /// A file with the token that the operator's calls show.
@@ -101,8 +96,7 @@ pub(crate) struct Server {
     /// How many connections are served at once; others wait. (`--max-connections`, `UCP_GATEWAY_MAX_CONNECTIONS`)
     pub(crate) max_connections: Number<1, 1_000_000, 1_024>,
     /// How many requests run at once; others are turned away with 503. Under the policy `development` there is no limit
-    /// by
-    /// default.
+    /// by default.
     #[schemars(extend("x-without" = "no limit"))]
     pub(crate) max_in_flight: Option<Number<1, 1_000_000, 512>>,
     /// The proxies whose X-Forwarded-For or Forwarded is believed: networks such as 10.0.0.0/8, or addresses.
@@ -136,8 +130,7 @@ impl Default for Data {
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub(crate) struct Upstream {
     /// "embedded" (nothing else in this section means anything then), "shopify" (Shopify's Storefront GraphQL API, or
-    /// one
-    /// that is compatible) or "ucp" (a shop that speaks UCP itself). (`--backend`, `UCP_GATEWAY_BACKEND`)
+    /// one that is compatible) or "ucp" (a shop that speaks UCP itself). (`--backend`, `UCP_GATEWAY_BACKEND`)
     pub(crate) backend: BackendKind,
     /// Where it is: https, or http on this machine. (`--upstream-url`, `UCP_GATEWAY_UPSTREAM_URL`)
     #[schemars(example = "https://shop.example.com")]
@@ -160,10 +153,8 @@ pub(crate) struct Upstream {
     #[schemars(example = API_VERSION, regex(pattern = r"^(unstable|\d{4}-\d{2})$"), extend("x-only" = "shopify"))]
     pub(super) api_version: Option<String>,
     /// With "shopify": the signature with which the merchant lets the gateway in as a bot, from the shop's admin
-    /// (Online
-    /// Store > Preferences > Crawler access). A file with the header fields Signature-Agent, Signature-Input and
-    /// Signature, a
-    /// line each. (`--upstream-signature-file`, `UCP_GATEWAY_UPSTREAM_SIGNATURE_FILE`)
+    /// (Online Store > Preferences > Crawler access). A file with the header fields Signature-Agent, Signature-Input
+    /// and Signature, a line each. (`--upstream-signature-file`, `UCP_GATEWAY_UPSTREAM_SIGNATURE_FILE`)
     #[serde(skip_serializing)]
     #[schemars(example = "/run/secrets/shop-signature", extend("x-only" = "shopify"))]
     pub(super) signature_file: Option<FilePath>,
@@ -216,8 +207,7 @@ impl Upstream {
 pub(crate) struct Callers {
     /// What becomes of a caller whose profile cannot be fetched: "require" refuses it, "lenient" serves it the catalog,
     /// "development" serves it everything. The default is "development" when only this machine can reach the gateway:
-    /// it
-    /// listens on loopback and has no other public address. Otherwise it is "require". (`--policy`,
+    /// it listens on loopback and has no other public address. Otherwise it is "require". (`--policy`,
     /// `UCP_GATEWAY_POLICY`)
     #[schemars(example = Policy::Require)]
     pub(super) policy: Option<Policy>,
@@ -230,8 +220,7 @@ pub(crate) struct Callers {
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub(crate) struct Profiles {
     /// For development: whether profiles may lie on this machine, also over plain http. Needs loopback addresses to
-    /// listen on
-    /// and as public address.
+    /// listen on and as public address.
     pub(super) loopback: bool,
     /// How long looking up and connecting to the host of a profile may take, in milliseconds.
     pub(crate) connect_timeout_ms: Milliseconds<2_000>,
@@ -382,16 +371,14 @@ fn signing_key_id() -> String {
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub(crate) struct Merchants {
     /// Whether to offer the draft *Merchant* capability, which is part of no release of UCP. By default only under the
-    /// policy
-    /// `development`, so that it can be tried out with the invented merchants of the sample.
+    /// policy `development`, so that it can be tried out with the invented merchants of the sample.
     #[schemars(example = true)]
     pub(super) enabled: Option<bool>,
     /// Whether to offer Location Search and Location Lookup, which are part of release 2026-08-25. The same default.
     #[schemars(example = true)]
     pub(super) locations: Option<bool>,
     /// What the capability of the draft is called. Names below `dev.ucp.` are reserved to the governing body of UCP:
-    /// take
-    /// names of your own domain, and say where the specification and the schema are.
+    /// take names of your own domain, and say where the specification and the schema are.
     pub(super) capability: String,
     /// What the service of the draft is called. The same holds.
     pub(super) service: String,
@@ -430,15 +417,13 @@ impl Default for Merchants {
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub(crate) struct Geocoder {
     /// A file of postal codes and towns in the tab-separated format of geonames.org; by default only the places of the
-    /// sample
-    /// are known.
+    /// sample are known.
     #[schemars(example = "/usr/share/places/allCountries.txt", extend("x-without" = "the places of the sample"))]
     pub(super) places: Option<FilePath>,
     #[serde(rename = "names of places", skip_deserializing)]
     pub(super) names: Remark,
     /// The search interface of a Nominatim service. It is told the streets, towns and postal codes that buyers are at,
-    /// over
-    /// TLS; by default nobody is asked.
+    /// over TLS; by default nobody is asked.
     #[serde(serialize_with = "host")]
     #[schemars(
         example = "https://geocoder.example.com/search",

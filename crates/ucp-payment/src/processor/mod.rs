@@ -27,27 +27,20 @@
 //! | `GET /payments/{id}` | | nothing |
 //!
 //! Each is answered with status 200 and the payment as it is then, also when there was nothing left to do: `id`,
-//! `status`,
-//! `amount`, `currency`, and where it applies `reference` (the provider's name for it) and `reason` (a code, see
-//! below).
-//! Amounts are integer minor units. A request that was not carried out, and will not be, is answered with status 400,
-//! 401,
-//! 403, 413 or 422 and `{"error": {"code", "message"}}`; an unknown payment with 404 and the code `payment_not_found`.
-//! Reasons for `declined` are `refused_by_bank`, `insufficient_funds`, `limit_exceeded`, `expired` and
-//! `suspected_fraud`.
+//! `status`, `amount`, `currency`, and where it applies `reference` (the provider's name for it) and `reason` (a code,
+//! see below). Amounts are integer minor units. A request that was not carried out, and will not be, is answered with
+//! status 400, 401, 403, 413 or 422 and `{"error": {"code", "message"}}`; an unknown payment with 404 and the code
+//! `payment_not_found`. Reasons for `declined` are `refused_by_bank`, `insufficient_funds`, `limit_exceeded`, `expired`
+//! and `suspected_fraud`.
 //!
 //! Every POST carries an `Idempotency-Key`, the attempt's `id` and the step: repeated, it is answered again and not
-//! carried
-//! out again. Every request carries the API key as a bearer token, a `Content-Digest` (RFC 9530, SHA-256) and a
-//! signature
-//! (RFC 9421, HMAC with SHA-256) over method, address, both of these headers and the idempotency key.
+//! carried out again. Every request carries the API key as a bearer token, a `Content-Digest` (RFC 9530, SHA-256) and a
+//! signature (RFC 9421, HMAC with SHA-256) over method, address, both of these headers and the idempotency key.
 //!
 //! # What is never done
 //! - Guess. A timeout, a reset, a status 5xx, an answer that cannot be read or is about something else: all of them
-//! leave
-//!   a payment [`Unknown`](Settlement::Unknown). It is declined when the provider says so, or when no request for it
-//! ever
-//!   left this machine.
+//!   leave a payment [`Unknown`](Settlement::Unknown). It is declined when the provider says so, or when no request for
+//!   it ever left this machine.
 //! - Try again under another name. Requests are repeated with the same key only, a few times, until the
 //!   [`deadline`](Options::deadline).
 //! - Ask somebody else. The memo holds the address of the provider; an attempt that was made elsewhere stays unknown.

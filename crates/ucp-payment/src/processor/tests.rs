@@ -1,6 +1,5 @@
 //! The processor against the fake provider, without a network and with the clock standing still: what hangs costs no
-//! time,
-//! and every interleaving can be had again.
+//! time, and every interleaving can be had again.
 
 mod faults;
 mod model;

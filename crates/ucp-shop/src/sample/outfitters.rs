@@ -6,8 +6,7 @@
 //!
 //! The files in `sample/` are recipes: they state what is particular about a product, and the code here expands them
 //! into full [`Record`]s, the same ones every time. `shop.json` holds what the departments share; the other files hold
-//! a
-//! department each. Runner Pro, Blue Runner Pro and Trail Master X are the products of the UCP specification's
+//! a department each. Runner Pro, Blue Runner Pro and Trail Master X are the products of the UCP specification's
 //! examples.
 //!
 //! A pattern such as `Blue/11` or `*/11` names variants: one option value or `*` for each axis, in order.

@@ -1,10 +1,8 @@
 //! How goods travel: what a platform chooses, in the API's words.
 //!
 //! Groups of lines go by their places, because the shop's own names of them hold the secret of the cart; options go by
-//! their
-//! handles. A platform that can show only one group is shown all of them as one, whose options are the ways in which
-//! all of
-//! them travel.
+//! their handles. A platform that can show only one group is shown all of them as one, whose options are the ways in
+//! which all of them travel.
 
 use std::collections::HashSet;
 
@@ -26,10 +24,8 @@ impl Cart {
     }
 
     /// The options to be selected so that groups travel as a platform chose; groups go by their places, and options by
-    /// their
-    /// handles. What travels in another way than the platform speaks of takes the first that there is of its own; goods
-    /// are
-    /// picked up without asking where there is but one place.
+    /// their handles. What travels in another way than the platform speaks of takes the first that there is of its own;
+    /// goods are picked up without asking where there is but one place.
     pub(super) fn selections(&self, request: &PriceRequest<'_>) -> Vec<Value> {
         let PriceRequest { draft, previous, caller, .. } = *request;
         let Some(method) = methods(draft).first() else { return Vec::new() };
@@ -70,8 +66,7 @@ pub(super) struct Way<'a> {
 const MOST_WAYS: usize = 60;
 
 /// The ways in which all groups travel that can travel in one of this kind, and first among them the one that is
-/// chosen, if
-/// there are too many.
+/// chosen, if there are too many.
 pub(super) fn together(groups: &[Group], kind: MethodKind) -> Vec<Way<'_>> {
     let usable = || groups.iter().enumerate().filter(|(_, group)| group.of_kind(kind).next().is_some());
     let mut ways: Vec<Vec<(usize, &DeliveryOption)>> = vec![Vec::new()];
@@ -139,8 +134,7 @@ fn earlier(previous: &Previous) -> &[Method] {
 }
 
 /// Where a method that ships can go, and which of these it goes to. Where the platform states no destinations, those
-/// are
-/// kept that it stated before; where it chooses none, the first is chosen.
+/// are kept that it stated before; where it chooses none, the first is chosen.
 pub(super) fn destinations(method: &MethodDraft, previous: &Previous) -> (Vec<Destination>, Option<usize>) {
     let before = earlier(previous).iter().find(|own| own.kind == MethodKind::Shipping);
     let known = || before.into_iter().flat_map(|method| &method.destinations);

@@ -1,6 +1,5 @@
 //! What the shop says about a cart, in the domain's words. A word that is not known here goes to the log, and to the
-//! caller
-//! as the shop's own sentence.
+//! caller as the shop's own sentence.
 //!
 //! Sentences of the shop may name its cart, whose name is a secret: those are not repeated.
 
@@ -161,8 +160,7 @@ impl Notes {
     }
 
     /// Everything that was said, with paths into the answer, and what was not said about goods that are not there.
-    /// `lines`
-    /// are those of the answer.
+    /// `lines` are those of the answer.
     pub(super) fn about(self, lines: &[(String, &Line)], cart: Option<&Cart>, wish: &Wish) -> Vec<Message> {
         let whole = cart.map(|cart| cart.lines.nodes.as_slice()).unwrap_or_default();
         let mut messages = Vec::new();

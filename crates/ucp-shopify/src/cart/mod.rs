@@ -9,10 +9,8 @@
 //! | `shape` | what answers look like |
 //!
 //! Changes are one request, carried out in order and not as a whole. Whatever becomes of it, what is answered is what
-//! is in
-//! the cart afterwards: an error of the API does not mean that nothing happened, and nothing is sent twice. The name of
-//! a
-//! cart is the key to it; it goes no further than the sales service that keeps it.
+//! is in the cart afterwards: an error of the API does not mean that nothing happened, and nothing is sent twice. The
+//! name of a cart is the key to it; it goes no further than the sales service that keeps it.
 
 mod delivery;
 mod messages;
@@ -150,8 +148,7 @@ impl Storefront {
     }
 
     /// A new cart; `None` when nothing of what is wanted can be put into one. What the shop refuses is left out, and
-    /// said so:
-    /// it would refuse everything else with it.
+    /// said so: it would refuse everything else with it.
     async fn create(
         &self,
         request: &PriceRequest<'_>,

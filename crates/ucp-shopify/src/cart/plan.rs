@@ -1,8 +1,7 @@
 //! What has to be changed so that the shop's cart is what a platform stated.
 //!
 //! A platform states everything anew; the API changes bit by bit. The plan is what differs, and nothing where nothing
-//! does:
-//! a cart that is as it should be is not written to.
+//! does: a cart that is as it should be is not written to.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashSet},
@@ -31,8 +30,7 @@ use crate::{
 };
 
 /// Changes in the order in which they are made, with what each is to lead to. Its `Debug` form has nothing of what they
-/// are
-/// about: that is a buyer's, and names of lines have that of the cart in them.
+/// are about: that is a buyer's, and names of lines have that of the cart in them.
 #[derive(Clone, Default, PartialEq)]
 pub(super) struct Plan {
     pub(super) changes: Vec<CartChange>,
@@ -110,8 +108,7 @@ pub(super) enum Goal {
 }
 
 /// What is wanted of one line of a cart. Wanted lines of the same goods are one, as they are in the shop's cart, unless
-/// it
-/// has several of them already.
+/// it has several of them already.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Target<'a> {
     pub(super) item: &'a str,
@@ -232,8 +229,7 @@ impl Wish {
     }
 
     /// For each line that is wanted, which one in a cart it is, by the names and the goods of the lines there: the one
-    /// that
-    /// it was, or else one of the same goods. What is refused is none that could be added.
+    /// that it was, or else one of the same goods. What is refused is none that could be added.
     pub(super) fn targets(&self, there: &[(&str, &str)], known: &BTreeMap<String, String>) -> Vec<Target<'_>> {
         let mut taken = HashSet::new();
         let mut matched = vec![None; self.lines.len()];
@@ -294,8 +290,7 @@ impl Target<'_> {
 
 impl Buyer {
     /// What has to be said where this is wanted and that is there: what nobody states any more is taken away. The
-    /// country
-    /// alone stays, because a cart is always somewhere.
+    /// country alone stays, because a cart is always somewhere.
     fn instead_of(&self, there: &Self) -> Option<Value> {
         let digits = |text: &Option<String>| -> Option<String> {
             text.as_ref().map(|text| text.chars().filter(char::is_ascii_digit).collect())

@@ -1,10 +1,9 @@
 //! What the shop's cart costs, in the domain's words.
 //!
 //! Totals are made of their parts, so that they add up whatever the shop states. Parts that are finer than the currency
-//! are
-//! rounded, each by half a minor unit at most; what that is off by goes to the largest line. What the shop's own total
-//! has
-//! beyond that is an entry of its own, and if it is more than a minor unit for each part, the buyer has to look at it.
+//! are rounded, each by half a minor unit at most; what that is off by goes to the largest line. What the shop's own
+//! total has beyond that is an entry of its own, and if it is more than a minor unit for each part, the buyer has to
+//! look at it.
 
 mod delivery;
 
@@ -157,8 +156,7 @@ impl Reading<'_> {
         let order = order.into_iter().filter(|(place, _)| nodes[*place].quantity > 0);
 
         // A cart that was made anew has other names for the same lines: those that were wanted by their ids keep them,
-        // and so
-        // do those of the same goods.
+        // and so do those of the same goods.
         let previous = &self.request.previous.line_items;
         let held = |id: &str| known.contains_key(id) || previous.iter().any(|line| line.id == id);
         let mut taken: HashSet<&str> = HashSet::new();

@@ -1,9 +1,8 @@
 //! A product as the domain knows it, from what the shop says.
 //!
 //! What is shown of a product has to be true: one that could not be sold as it is described is left out, with a line in
-//! the
-//! log and a count. That is a product without a name or without a variant; a variant without an identifier of its own,
-//! without a price in the product's currency, or without a value on each option.
+//! the log and a count. That is a product without a name or without a variant; a variant without an identifier of its
+//! own, without a price in the product's currency, or without a value on each option.
 
 use std::{
     collections::{HashMap, HashSet},

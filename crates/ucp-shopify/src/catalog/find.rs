@@ -1,10 +1,8 @@
 //! Search and browsing.
 //!
 //! With words the API searches, without them it lists. It filters by what it can; how exactly is up to the merchant,
-//! who may
-//! have switched filters off, and then it finds too much without a word. Everything is therefore filtered again here,
-//! by the
-//! domain's own rules, and pages that are emptied by that are made up for by a few more.
+//! who may have switched filters off, and then it finds too much without a word. Everything is therefore filtered again
+//! here, by the domain's own rules, and pages that are emptied by that are made up for by a few more.
 
 use std::sync::Arc;
 

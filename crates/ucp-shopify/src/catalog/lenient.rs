@@ -148,8 +148,7 @@ impl<'de, T: Promised<'de>> Promised<'de> for Vec<Lenient<T>> {
 }
 
 /// Objects are read by their own rules. Their members have to be lenient, all of them: what an object refuses, all that
-/// it
-/// is part of cannot be read.
+/// it is part of cannot be read.
 macro_rules! objects {
     ($($object:ty),+ $(,)?) => {$(
         impl<'de> $crate::catalog::lenient::Promised<'de> for $object {

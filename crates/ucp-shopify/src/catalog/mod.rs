@@ -10,8 +10,7 @@
 //! | `unit` | prices per unit of measurement |
 //!
 //! Reads are shared and kept for as long as the operation allows. Nothing in them depends on who the buyer is: an
-//! address
-//! that goes with a request says only on whose behalf it is made.
+//! address that goes with a request says only on whose behalf it is made.
 
 pub(super) mod build;
 mod find;

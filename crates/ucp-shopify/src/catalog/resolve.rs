@@ -1,8 +1,7 @@
 //! What identifiers name, one product in full, and more variants of it.
 //!
 //! Identifiers are asked about in slices, at the same time. A slice that fails leaves the others: what it was about has
-//! not
-//! been checked, which is another thing than naming nothing.
+//! not been checked, which is another thing than naming nothing.
 
 use std::{
     borrow::Cow,
@@ -417,8 +416,7 @@ impl Storefront {
 }
 
 /// The type of an object. It is the first that is asked about it, and so the first that is answered: the rest, which
-/// may be
-/// long, is not looked through for it.
+/// may be long, is not looked through for it.
 fn type_of(node: &RawValue) -> Option<Cow<'_, str>> {
     let first = node.get().strip_prefix(r#"{"__typename":""#).and_then(|rest| rest.split_once('"'));
     match first {

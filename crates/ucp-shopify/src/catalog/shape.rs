@@ -1,8 +1,7 @@
 //! What the shop's answers look like.
 //!
 //! Only what a product cannot do without has to be there and of its type; anything else that is not what the API
-//! promises
-//! is as if it were absent. Values of enumerations are texts, because there are ever more of them.
+//! promises is as if it were absent. Values of enumerations are texts, because there are ever more of them.
 
 use serde::{
     Deserialize,

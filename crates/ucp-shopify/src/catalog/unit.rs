@@ -1,10 +1,8 @@
 //! Prices per unit of measurement, recomputed.
 //!
 //! What a shop states has to be what follows from the price and the contents (UCP *Variant*, `unit_price`); a statement
-//! that
-//! does not, or that cannot be checked, is left out. Everything is exact: quantities are decimals, units are whole
-//! numbers
-//! of a common one.
+//! that does not, or that cannot be checked, is left out. Everything is exact: quantities are decimals, units are whole
+//! numbers of a common one.
 
 use serde_json::Number;
 use ucp_core::{

@@ -1,9 +1,8 @@
 //! What the Storefront API is asked, as GraphQL.
 //!
 //! The operations are files of this folder, the fragments that they spread files of `fragments`, named like the
-//! fragment in
-//! lower case. `tests/it/documents` validates every file against Shopify's schema and estimates what each costs.
-//! Operations whose fields depend on how much is asked are written here, and are validated like the others.
+//! fragment in lower case. `tests/it/documents` validates every file against Shopify's schema and estimates what each
+//! costs. Operations whose fields depend on how much is asked are written here, and are validated like the others.
 //!
 //! | a query costs | |
 //! | :-- | --: |
@@ -13,8 +12,7 @@
 //! | a union, an interface | as much as the most expensive of its types |
 //!
 //! Shopify refuses what costs more than [`CEILING`]; how many variants come with a product therefore depends on how
-//! many
-//! products are asked for at once.
+//! many products are asked for at once.
 
 use std::{borrow::Cow, fmt::Write as _, sync::LazyLock};
 
@@ -204,8 +202,7 @@ impl CartChange {
 }
 
 /// These changes of a cart, carried out in this order by one request, and the cart after the last one. Each is an
-/// alias, and
-/// takes a variable, of its [name](CartChange::name).
+/// alias, and takes a variable, of its [name](CartChange::name).
 #[must_use]
 pub fn cart_changes(changes: &[CartChange]) -> Document {
     let mut text = String::from("mutation CartChange($cart: ID!, ");
@@ -228,8 +225,7 @@ pub fn cart_changes(changes: &[CartChange]) -> Document {
 }
 
 /// The variants of so many combinations of options of one product, each an alias `v0`, `v1` and so on with a variable
-/// of
-/// the same name.
+/// of the same name.
 #[must_use]
 pub fn combinations(count: usize) -> Document {
     let mut text = String::from("query Combinations($id: ID!, ");

@@ -82,8 +82,7 @@ impl Entry {
     }
 
     /// Writes everything into the transaction that `db` is in. An error means that the transaction must not be
-    /// committed,
-    /// also where it only means that the change is out of date.
+    /// committed, also where it only means that the change is out of date.
     pub(super) fn write(&self, db: &Connection) -> Result<Committed, WriteError> {
         // A retry is recognised before anything else: what it was made of is out of date for sure.
         if let Some((key, _)) = &self.keep

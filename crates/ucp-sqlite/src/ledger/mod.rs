@@ -155,8 +155,7 @@ fn stored<T: DeserializeOwned>(row: &Row<'_>) -> rusqlite::Result<Stored<T>> {
 }
 
 /// Whether a commit failed because of what others have committed: a row that is not there in this version, an
-/// identifier
-/// that is, or a count that would fall below zero.
+/// identifier that is, or a count that would fall below zero.
 fn is_stale(error: &rusqlite::Error) -> bool {
     match error {
         rusqlite::Error::StatementChangedRows(_) => true,

@@ -31,8 +31,7 @@ impl SqliteStore {
     }
 
     /// The mandate that the buyer of an order agreed with, as it was presented; `None` where there was none, or it is
-    /// not
-    /// kept.
+    /// not kept.
     ///
     /// # Errors
     /// [`Unavailable`](ucp_core::Code::Unavailable) if the database cannot be read.

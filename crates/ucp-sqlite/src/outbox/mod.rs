@@ -1,14 +1,12 @@
 //! What platforms are still to be told: the [`Outbox`] of a [`SqliteStore`].
 //!
 //! A webhook event is queued by the commit that stores the order, in its savepoint. Of the waiting ones of an order
-//! only the first
-//! has a time at which it is tried, which is what keeps them in order; [`advance`] moves that on. Nothing is held in
-//! memory.
+//! only the first has a time at which it is tried, which is what keeps them in order; [`advance`] moves that on.
+//! Nothing is held in memory.
 //!
 //! Looking for what is due is a read, and claiming it a write that looks once more: of two processes that found the
-//! same
-//! webhook event, one gets it. A claim is part of the row, so that whoever dies leaves nothing that somebody would have
-//! to tidy up.
+//! same webhook event, one gets it. A claim is part of the row, so that whoever dies leaves nothing that somebody would
+//! have to tidy up.
 
 use async_trait::async_trait;
 use jiff::Timestamp;

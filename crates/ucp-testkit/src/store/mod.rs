@@ -8,10 +8,8 @@
 //! | [`fixtures`] | the documents that the rules store, for tests of a single store too |
 //!
 //! The crate of a store implements [`StoreUnderTest`] in its tests and joins with one line,
-//! [`store_suite!`](crate::store_suite).
-//! Each rule becomes a test of its own, on a store of its own. A store that keeps a part of the port joins with the
-//! macro
-//! of that part.
+//! [`store_suite!`](crate::store_suite). Each rule becomes a test of its own, on a store of its own. A store that keeps
+//! a part of the port joins with the macro of that part.
 
 pub mod fixtures;
 pub mod ledger;

@@ -1,8 +1,7 @@
 //! The business's signature over a checkout (AP2-02): `ap2.merchant_authorization`.
 //!
 //! It is a JWS over the canonical form of the checkout without its member `ap2`, sent without the payload: whoever has
-//! the
-//! checkout can put the payload back, in whatever order and spelling the checkout reached him.
+//! the checkout can put the payload back, in whatever order and spelling the checkout reached him.
 
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use serde::{Serialize, Serializer};

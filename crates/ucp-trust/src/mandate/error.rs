@@ -1,8 +1,7 @@
 //! Why a checkout is not completed under AP2.
 
 /// Why there is no proof that the buyer agreed to these terms. Each variant is one of the extension's error codes; its
-/// text
-/// says what was wrong and what would be accepted, and quotes the platform only in escaped and shortened form.
+/// text says what was wrong and what would be accepted, and quotes the platform only in escaped and shortened form.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MandateError {
     /// The completion carries no mandate (AP2-03).

@@ -2,8 +2,7 @@
 //!
 //! The algorithm is one of three, and the curve of the key has the last word: a header cannot choose another one, least
 //! of all none. Keys come from whoever knows the signer, never from the signature itself. Base64url is read strictly,
-//! so
-//! that one signature has one spelling.
+//! so that one signature has one spelling.
 
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use serde_json::{Map, Value};

@@ -3,8 +3,7 @@
 //!
 //! Everything is bounded before anything is hashed or verified. A disclosure counts only where the digest of its text
 //! stands, and each digest may stand in one place only; what is disclosed without having been promised is refused, so
-//! that
-//! nothing can be added to what was signed.
+//! that nothing can be added to what was signed.
 
 use std::collections::{HashMap, HashSet};
 

@@ -7,8 +7,7 @@ use ucp_core::json::{self, push_name};
 pub const TERMS: [&str; 4] = ["id", "currency", "line_items", "totals"];
 
 /// Finds the first difference between two checkouts in these members, all the way down. `None` when they are equal,
-/// which
-/// includes a member that both lack.
+/// which includes a member that both lack.
 ///
 /// The order of members does not matter, that of elements does. Numbers are equal when they are the same number, `100`
 /// and `100.0`; that is stricter than their canonical form, in which large integers lose digits.

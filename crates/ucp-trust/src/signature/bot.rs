@@ -2,9 +2,8 @@
 //! (draft-ietf-webbotauth-httpsig-protocol).
 //!
 //! Such a signature covers the host that is asked and where the bot publishes its keys. So it is the same for all
-//! requests
-//! to that host until it expires, and can be made beforehand, by whoever runs the host too. Who sees it can use it as
-//! long: it is kept like a token.
+//! requests to that host until it expires, and can be made beforehand, by whoever runs the host too. Who sees it can
+//! use it as long: it is kept like a token.
 
 use std::{
     fmt,
@@ -49,8 +48,7 @@ pub struct Unusable(String);
 
 impl BotSignature {
     /// Reads a signature that somebody else has made, from the three header fields as a request has them: a line each,
-    /// and
-    /// nothing else. Whether it has expired is for the caller to look at.
+    /// and nothing else. Whether it has expired is for the caller to look at.
     ///
     /// # Errors
     ///
@@ -150,8 +148,7 @@ impl fmt::Debug for BotSignature {
 }
 
 /// The keys of a bot as a directory has them, where they are called by their thumbprints. Keys that messages are not
-/// signed
-/// with are left out.
+/// signed with are left out.
 #[must_use]
 pub fn directory<'a>(keys: impl IntoIterator<Item = &'a PublicKey>) -> Value {
     let of_messages = |key: &&PublicKey| key.algorithm().and_then(Algorithm::http_name).is_some();

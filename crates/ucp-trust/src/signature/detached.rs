@@ -10,8 +10,7 @@ use super::key::{KeyError, SigningKey};
 pub const REQUEST_SIGNATURE: HeaderName = HeaderName::from_static("request-signature");
 
 /// Signs a body as it goes out: `<header>..<signature>`. The body is not encoded for that (`b64` is false), and the
-/// header
-/// names the key.
+/// header names the key.
 ///
 /// # Errors
 ///

@@ -1,8 +1,7 @@
 //! Verdicts with their reasons laid open: for somebody who has a signature and wants to know why it does not hold.
 //!
 //! The base that the other side signed cannot be recovered from its signature. So this shows the base of this side, to
-//! be
-//! laid beside the other ([`difference`]), and what of the message already speaks against it.
+//! be laid beside the other ([`difference`]), and what of the message already speaks against it.
 
 use std::{fmt, time::SystemTime};
 

@@ -2,10 +2,8 @@
 //!
 //! A signature that does not cover what UCP asks for proves nothing about the message, however well it verifies, and is
 //! passed over like one whose key is unknown (SIG-13). One signature that holds is enough; the caller learns what is
-//! wrong
-//! only when none does. The cheap checks come first: nothing is hashed and no curve is touched for a signature that
-//! could
-//! not count anyway.
+//! wrong only when none does. The cheap checks come first: nothing is hashed and no curve is touched for a signature
+//! that could not count anyway.
 
 use std::{
     cell::OnceCell,
@@ -62,8 +60,7 @@ impl Signed {
     /// # Errors
     ///
     /// [`Code::SignatureMissing`] when only half of a signature is there, [`Code::SignatureInvalid`] when the header
-    /// fields
-    /// cannot be read.
+    /// fields cannot be read.
     pub fn read(headers: &HeaderMap) -> Result<Option<Self>, Refusal> {
         let candidates = input::read(headers)?;
         Ok((!candidates.is_empty()).then_some(Self { candidates }))
@@ -94,8 +91,7 @@ impl Signed {
     /// # Errors
     ///
     /// What is wrong with the signature; of several, with the one that came closest. So [`Code::KeyNotFound`] means
-    /// that no
-    /// signature names one of the keys.
+    /// that no signature names one of the keys.
     pub fn verify(
         &self,
         message: &Message<'_>,

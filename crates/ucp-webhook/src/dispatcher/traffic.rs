@@ -1,10 +1,8 @@
 //! How many webhook events are under way, and to whom how many may be.
 //!
 //! A platform gets one at first, another one more for each that it takes, and is back at one when it does not take one.
-//! So a
-//! platform that answers is soon told fast, and one that does not has one connection, however much waits for it. All
-//! that
-//! fail share half of what there is.
+//! So a platform that answers is soon told fast, and one that does not has one connection, however much waits for it.
+//! All that fail share half of what there is.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,6 +1,5 @@
 //! What platforms get that have real profiles: their release, what both sides have in common, and what policies make of
-//! those
-//! that cannot be fetched.
+//! those that cannot be fetched.
 
 use serde_json::{Value, json};
 

@@ -35,8 +35,7 @@ impl Counted {
     /// The instructions of one call, once caches are warm.
     ///
     /// What the gateway does at times of its own, such as looking for imports, is counted too where it falls into a
-    /// batch:
-    /// the batch with the fewest instructions says what the calls themselves cost.
+    /// batch: the batch with the fewest instructions says what the calls themselves cost.
     pub(super) fn count(&self, call: &Call, times: u32) -> Done<u64> {
         let send = |batch: u32| -> Done {
             for round in batch * times..(batch + 1) * times {

@@ -1,9 +1,8 @@
 //! Tells whether two answers say the same with the members of their JSON objects in another order.
 //!
 //! What the run gave a name is numbered by its first appearance ([`normal`](crate::normal)), so that another order
-//! gives other
-//! names. [`Names`] therefore pairs the names of both sides, one to one, for all answers of a scene: an answer that was
-//! understood once says which of them mean the same in those that follow.
+//! gives other names. [`Names`] therefore pairs the names of both sides, one to one, for all answers of a scene: an
+//! answer that was understood once says which of them mean the same in those that follow.
 
 use std::{borrow::Cow, collections::HashMap, str::Chars};
 

@@ -1,6 +1,5 @@
 //! Two gateways in a row in front of a shop: what is said over one transport travels over the other and over the first
-//! again,
-//! and is the same.
+//! again, and is the same.
 
 use serde_json::{Value, json};
 use ucp_core::Release;

@@ -1,9 +1,8 @@
 //! The first of many candidates after a position, in order.
 //!
 //! Candidates are ordered by relevance, distance and rank. Their chords bound the distances, so that geodesics are
-//! worked
-//! out only for what may be on the page. No more than a few pages of candidates are held at once: what certainly comes
-//! after a page's worth of others is let go.
+//! worked out only for what may be on the page. No more than a few pages of candidates are held at once: what certainly
+//! comes after a page's worth of others is let go.
 
 use std::cmp::Reverse;
 

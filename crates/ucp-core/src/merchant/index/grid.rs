@@ -2,9 +2,8 @@
 //!
 //! The map is cut into cells of a sixteenth of a degree, numbered from west to east and then from south to north, and
 //! locations are sorted by cell. A circle then touches one or two runs of neighbours per row of cells. What decides
-//! about
-//! most locations lies there side by side, because fetching each from a place of its own would take longer than judging
-//! it.
+//! about most locations lies there side by side, because fetching each from a place of its own would take longer than
+//! judging it.
 
 use std::ops::RangeInclusive;
 
@@ -80,8 +79,7 @@ fn column(longitude: f64) -> u32 {
 /// The rows that a circle touches, and the one or two ranges of columns.
 ///
 /// No way of the length of the radius leads farther north than on the tightest meridian, nor farther east than along
-/// the
-/// parallel of the circle that is nearest to a pole.
+/// the parallel of the circle that is nearest to a pole.
 fn extent(circle: Circle) -> (RangeInclusive<u32>, [Option<RangeInclusive<u32>>; 2]) {
     let Circle { center, max } = circle;
     // A hair more, for what rounding takes.

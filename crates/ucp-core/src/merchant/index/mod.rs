@@ -5,8 +5,7 @@
 //! new one takes its place.
 //!
 //! Ranking depends on nothing but the query and what is ranked, so that an entry keeps its place when others come and
-//! go,
-//! and a page goes on strictly after the sort key of the one before.
+//! go, and a page goes on strictly after the sort key of the one before.
 
 mod best;
 mod grid;

@@ -2,8 +2,7 @@
 //!
 //! Candidates come from the [grid](super::grid) where a circle is asked for, else from everywhere. What costs least is
 //! judged first: chords rule out most of what lies outside a circle, and geodesics are worked out only at its rim and
-//! for
-//! what may be on the page; then words, then opening hours, each schedule once per query.
+//! for what may be on the page; then words, then opening hours, each schedule once per query.
 
 use std::{
     cell::{Cell, RefCell},

@@ -273,8 +273,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(10))]
 
     /// Every minute of a year, in zones whose clocks jump by an hour, by half an hour, at midnight, in the other half
-    /// of
-    /// the year, twice around a month of fasting, or never.
+    /// of the year, twice around a month of fasting, or never.
     #[test]
     fn verdicts_and_changes_agree_with_a_scan_of_every_minute_of_a_year(
         hours in weeks(),

@@ -34,8 +34,7 @@ fn degrees(place: &Map<String, Value>, name: &str) -> Option<f64> {
 }
 
 /// How exactly a place of this rank names an address. The service ranks what it knows from countries (4) over towns
-/// (from
-/// 13 on) and streets (from 26 on) to houses (30).
+/// (from 13 on) and streets (from 26 on) to houses (30).
 fn precision(place: &Map<String, Value>, rank: u64) -> Option<Precision> {
     let postal =
         ["addresstype", "type"].iter().any(|name| place.get(*name).and_then(Value::as_str) == Some("postcode"));

@@ -1,8 +1,7 @@
 //! `import --merchants`: the directory of merchants.
 //!
 //! As with products, good lines are kept and bad ones reported, all faults of a line together, and a gateway that
-//! serves
-//! the same directory notices by itself.
+//! serves the same directory notices by itself.
 
 use std::{path::Path, sync::atomic::Ordering};
 

@@ -1,9 +1,8 @@
 //! Carts and checkouts in front of a shop that answers late, by half, wrongly or not at all.
 //!
 //! They are asked through a sales service, as the gateway has it, with the shop's carts behind. After every call it is
-//! looked whether
-//! the name of a cart, which opens it, can be read in what was answered, refused or logged. The clock of tokio is
-//! paused.
+//! looked whether the name of a cart, which opens it, can be read in what was answered, refused or logged. The clock of
+//! tokio is paused.
 
 mod faithful;
 mod faults;

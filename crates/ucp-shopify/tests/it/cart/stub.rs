@@ -1,8 +1,7 @@
 //! A shop with carts that are changed as the API says, and faults on demand.
 //!
 //! What a request is about is told from the operation's name and its variables, which go by the names of the changes.
-//! Every
-//! item costs ten dollars; what is sold, and how much of it there is, a test may say.
+//! Every item costs ten dollars; what is sold, and how much of it there is, a test may say.
 
 use std::{
     collections::{BTreeMap, HashMap},

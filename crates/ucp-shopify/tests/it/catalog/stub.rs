@@ -1,8 +1,7 @@
 //! A shop that answers what a test says.
 //!
 //! A test is told the name of the operation and its variables. What the shop says about itself is answered here, unless
-//! a
-//! test does.
+//! a test does.
 
 use std::sync::{Arc, Mutex};
 

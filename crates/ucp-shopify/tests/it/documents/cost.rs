@@ -1,6 +1,5 @@
 //! What a query costs by Shopify's published rule: a scalar nothing, an object one point, a mutation ten, a connection
-//! as
-//! many times what it holds as it may hold, and where an object may be of several types, the most expensive of them.
+//! as many times what it holds as it may hold, and where an object may be of several types, the most expensive of them.
 //!
 //! Shopify's own count may differ; this one errs upwards: whatever is an object counts, connections and edges too.
 

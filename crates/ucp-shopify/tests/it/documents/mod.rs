@@ -1,10 +1,9 @@
 //! What the Storefront API is asked, against Shopify's own schema.
 //!
 //! The schema is the introspection that the npm package `@shopify/hydrogen-react` ships, of the release of the API that
-//! the
-//! documents are written for. It is Shopify's and not kept here: `UCP_STOREFRONT_SCHEMA` names the file. Every
-//! operation in
-//! the folder of documents is validated, whoever's it is, and its cost is estimated by the rule that Shopify publishes.
+//! the documents are written for. It is Shopify's and not kept here: `UCP_STOREFRONT_SCHEMA` names the file. Every
+//! operation in the folder of documents is validated, whoever's it is, and its cost is estimated by the rule that
+//! Shopify publishes.
 
 mod cost;
 mod schema;

@@ -1,8 +1,8 @@
 //! Goods and carts in front of an upstream that executes Shopify's schema.
 //!
 //! The upstream is `tests/upstreams/storefront`, whose README lists its goods; `UCP_STOREFRONT_URL` says where it
-//! listens. It
-//! is asked through the domain's own operations, as a platform would, and through the port where that says more.
+//! listens. It is asked through the domain's own operations, as a platform would, and through the port where that says
+//! more.
 
 mod buying;
 

@@ -348,8 +348,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1_000, ..ProptestConfig::default() })]
 
     /// Over any sequence of updates: every quote adds up, is the same when it is asked for again, and no identifier of
-    /// a
-    /// line that is gone is ever given to another one. What is refused is refused with a path.
+    /// a line that is gone is ever given to another one. What is refused is refused with a path.
     #[test]
     fn any_sequence_of_drafts_is_priced_or_refused(case in case()) {
         let mut before = Previous::default();
