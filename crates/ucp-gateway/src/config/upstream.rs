@@ -83,10 +83,8 @@ pub(super) fn resolve(
             document.add(&key, format_args!("this means something with the backend `{only}` only"));
         }
     }
-    let bot = match said.backend {
-        BackendKind::Shopify => bot(said, public_url, document, now),
-        BackendKind::Ucp | BackendKind::Embedded => Bot::Unknown,
-    };
+    let is_shopify = said.backend == BackendKind::Shopify;
+    let bot = if is_shopify { bot(said, public_url, document, now) } else { Bot::Unknown };
     Some(Upstream { url: url?, token, api_version, bot, release })
 }
 
