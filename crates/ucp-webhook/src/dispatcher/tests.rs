@@ -162,7 +162,7 @@ impl Outbox for Memory {
             webhook_event.attempts += 1;
             match attempted {
                 Attempted::Again { at, problem } => {
-                    (webhook_event.next_at, webhook_event.problem) = (Some(at), Some(problem))
+                    (webhook_event.next_at, webhook_event.problem) = (Some(at), Some(problem));
                 }
                 Attempted::Settled { state, problem, .. } => {
                     (webhook_event.state, webhook_event.next_at, webhook_event.problem) = (state, None, problem);
