@@ -9,18 +9,13 @@ use ucp_core::{
     purchase::{payment::Handler, sales_service::SalesService},
 };
 use ucp_net::outbound::Certificate;
-use ucp_payment::{
-    Sandbox,
-    processor::{self, Processor},
-    sandbox,
-};
 use ucp_shop::{Options, Shop};
 use ucp_sqlite::StoreError;
 
 use super::Opened;
 use crate::{
     clock,
-    config::{self, Data, Settings, payment::Kind},
+    config::{self, Data, Settings},
     directory,
 };
 
@@ -69,28 +64,6 @@ pub(crate) fn sales(shop: &Shop, handlers: Handlers, base: &str) -> SalesService
 pub(crate) type Handlers = Arc<[Arc<dyn Handler>]>;
 
 /// The payment handlers of the configuration.
-fn handlers(payments: &[config::Payment], roots: &[Certificate]) -> Result<Handlers, Box<dyn std::error::Error>> {
-    let clock: ucp_payment::Clock = Arc::new(clock::timestamp);
-    let handler = |payment: &config::Payment| -> Result<Arc<dyn Handler>, Box<dyn std::error::Error>> {
-        let declaration = payment.declaration.clone();
-        Ok(match &payment.kind {
-            Kind::Sandbox => Arc::new(Sandbox::new(declaration, Arc::clone(&clock), sandbox::SLOW)),
-            Kind::Processor(provider) => Arc::new(Processor::new(processor::Options {
-                formerly: provider.formerly.clone(),
-                connect_timeout: provider.connect_timeout,
-                request_timeout: provider.timeout,
-                deadline: provider.deadline,
-                roots: roots.to_vec(),
-                ..processor::Options::new(
-                    declaration,
-                    provider.endpoint.clone(),
-                    provider.api_key.clone(),
-                    provider.signing_key_id.clone(),
-                    provider.signing_secret.clone(),
-                    Arc::clone(&clock),
-                )
-            })?),
-        })
-    };
-    payments.iter().map(handler).collect()
+fn handlers(payments: &[config::Payment], roots: &[Certificate]) -> Result<Handlers, Box<dyn Error>> {
+    payments.iter().map(|payment| payment.open(Arc::new(clock::timestamp), roots)).collect()
 }

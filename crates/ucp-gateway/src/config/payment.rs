@@ -1,56 +1,89 @@
-//! How buyers can pay: the payment handlers of the file, with the secrets they refer to.
+//! Payment handlers of the file, with the secrets they refer to.
+//!
+//! A kind of handler is a module here, which reads its keys and opens it, and a line in [`kinds`].
 
-use std::{collections::HashSet, fmt, path::Path, time::Duration};
+mod processor;
+mod sandbox;
 
-use ucp_core::purchase::payment::Declaration;
-use ucp_payment::{Secret, processor::Endpoint, sandbox};
+use std::{collections::HashSet, error::Error, fmt, sync::Arc};
 
-use super::{choice::HandlerKind, document::Document, schema, sections};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Map;
+use ucp_core::purchase::payment::{Declaration, Handler};
+use ucp_net::outbound::Certificate;
+use ucp_payment::Clock;
 
-/// The identifier of the sandbox where nothing else is said. It is the one that the test-suites of the protocol use.
+use super::{document::Document, schema, sections};
+
+/// Identifier of the sandbox where the file names none. It is the one that the test suites of the protocol use.
 pub(crate) const SANDBOX: &str = "mock_payment_handler";
 
-/// A payment handler.
-#[derive(Debug)]
-pub(crate) struct Payment {
-    /// What is said about it to everyone.
-    pub(crate) declaration: Declaration,
-    /// What it does.
-    pub(crate) kind: Kind,
+/// Makes the kinds of payment handlers of their modules.
+macro_rules! kinds {
+    ($($(#[$attribute:meta])+ $kind:ident = $name:literal in $module:ident;)+) => {
+        /// Kind of a payment handler.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+        #[serde(rename_all = "lowercase")]
+        pub(crate) enum HandlerKind {
+            $($(#[$attribute])+ $kind),+
+        }
+
+        impl HandlerKind {
+            const fn name(self) -> &'static str {
+                match self { $(Self::$kind => $name),+ }
+            }
+
+            fn usual(self, id: &str) -> Option<Declaration> {
+                match self { $(Self::$kind => $module::usual(id)),+ }
+            }
+
+            fn resolve(self, entry: &mut Entry<'_, '_>, said: &mut sections::Payment) -> Option<Open> {
+                match self { $(Self::$kind => $module::resolve(entry, said)),+ }
+            }
+        }
+    };
 }
 
-/// What a payment handler does.
-#[derive(Debug)]
-pub(crate) enum Kind {
-    /// It moves no money.
-    Sandbox,
+kinds! {
+    /// It moves no money, and does what its tokens say.
+    #[default]
+    Sandbox = "sandbox" in sandbox;
     /// It authorises and captures at a payment service provider.
-    Processor(Box<Provider>),
+    Processor = "processor" in processor;
 }
 
-/// A payment service provider.
-#[derive(Debug)]
-pub(crate) struct Provider {
-    /// Where it is.
-    pub(crate) endpoint: Endpoint,
-    /// Where it was before.
-    pub(crate) formerly: Vec<Endpoint>,
-    /// What identifies the shop there.
-    pub(crate) api_key: Secret,
-    /// The name of the secret below.
-    pub(crate) signing_key_id: String,
-    /// What requests are signed with.
-    pub(crate) signing_secret: Secret,
-    /// How long connecting may take.
-    pub(crate) connect_timeout: Duration,
-    /// How long one request may take altogether.
-    pub(crate) timeout: Duration,
-    /// How long a payment may take altogether.
-    pub(crate) deadline: Duration,
+/// A payment handler.
+pub(crate) struct Payment {
+    /// What the profile says about it.
+    pub(crate) declaration: Declaration,
+    open: Open,
 }
 
-/// Completes what the file says about payments. Where it says nothing there is a sandbox in development, and otherwise
-/// no way to pay but on the shop's own pages.
+/// Opens a handler with its declaration, the clock, and the authorities to trust beside those of the system.
+type Open = Box<dyn Fn(Declaration, Clock, &[Certificate]) -> Opened + Send + Sync>;
+
+/// A handler, or why there is none.
+type Opened = Result<Arc<dyn Handler>, Box<dyn Error>>;
+
+impl Payment {
+    /// Opens the handler. `roots` are trusted beside the authorities of the system.
+    ///
+    /// # Errors
+    /// The client of a payment service provider cannot be set up.
+    pub(crate) fn open(&self, clock: Clock, roots: &[Certificate]) -> Opened {
+        (self.open)(self.declaration.clone(), clock, roots)
+    }
+}
+
+impl fmt::Debug for Payment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Payment").field("declaration", &self.declaration).finish_non_exhaustive()
+    }
+}
+
+/// Completes the payment handlers of the file. Where it has none, there is a sandbox in development, and otherwise no way
+/// to pay but on the shop's own pages.
 pub(super) fn resolve(
     said: &mut Vec<sections::Payment>,
     development: bool,
@@ -86,99 +119,44 @@ impl Entry<'_, '_> {
     }
 
     fn complete(&mut self, said: &mut sections::Payment) -> Option<Payment> {
-        let kind = match said.kind {
-            HandlerKind::Sandbox => {
-                for key in schema::only("payment").filter(|(_, kind)| kind == "processor").map(|(key, _)| key) {
-                    if self.document.has(&format!("{}.{key}", self.at)) {
-                        self.wrong(&key, "a sandbox reaches no provider");
-                    }
-                }
-                Kind::Sandbox
+        let own = said.kind.name();
+        for (key, only) in schema::only("payment").filter(|(_, only)| only != own) {
+            if self.document.has(&format!("{}.{key}", self.at)) {
+                self.wrong(&key, format_args!("this means something with the kind `{only}` only"));
             }
-            HandlerKind::Processor => Kind::Processor(Box::new(self.provider(said)?)),
-        };
-        Some(Payment { declaration: self.declaration(said)?, kind })
+        }
+        let open = said.kind.resolve(self, said);
+        Some(Payment { declaration: self.declaration(said)?, open: open? })
     }
 
     fn declaration(&mut self, said: &mut sections::Payment) -> Option<Declaration> {
         if said.id.is_empty() || said.id.len() > 100 || !said.id.bytes().all(|byte| byte.is_ascii_graphic()) {
             self.wrong("id", "expected 1 to 100 visible ASCII characters");
         }
-        let usual = sandbox::declaration(&said.id);
-        let kind = said.kind;
-        let mut needed = |key: &str, value: &mut Option<String>, usual: String| {
-            match kind {
-                HandlerKind::Sandbox => drop(value.get_or_insert(usual)),
-                HandlerKind::Processor if value.is_none() => {
-                    self.wrong(key, "a processor needs this: platforms have to know what they are to send");
-                }
-                HandlerKind::Processor => {}
+        let (kind, usual) = (said.kind.name(), said.kind.usual(&said.id));
+        let mut needed = |key: &str, value: &mut Option<String>, usual: Option<&String>| {
+            if value.is_none() {
+                value.clone_from(&usual.cloned());
+            }
+            if value.is_none() {
+                self.wrong(key, format_args!("a {kind} needs this: platforms have to know what they are to send"));
             }
             value.clone()
         };
-        let name = needed("name", &mut said.name, usual.name);
-        let version = needed("version", &mut said.version, usual.version);
-        let spec = needed("spec", &mut said.spec, usual.spec);
-        let schema = needed("schema", &mut said.schema, usual.schema);
-        let usual_config = if kind == HandlerKind::Sandbox { usual.config } else { serde_json::Map::new() };
+        let name = needed("name", &mut said.name, usual.as_ref().map(|usual| &usual.name));
+        let version = needed("version", &mut said.version, usual.as_ref().map(|usual| &usual.version));
+        let spec = needed("spec", &mut said.spec, usual.as_ref().map(|usual| &usual.spec));
+        let schema = needed("schema", &mut said.schema, usual.as_ref().map(|usual| &usual.schema));
+        let usual = usual.map(|usual| (usual.instruments, usual.config));
+        let (instruments, config) = usual.unwrap_or_else(|| (vec!["card".to_owned()], Map::new()));
         Some(Declaration {
             name: name?,
             id: said.id.clone(),
             version: version?,
             spec: spec?,
             schema: schema?,
-            instruments: said.instruments.get_or_insert(usual.instruments).clone(),
-            config: said.config.get_or_insert(usual_config).clone(),
+            instruments: said.instruments.get_or_insert(instruments).clone(),
+            config: said.config.get_or_insert(config).clone(),
         })
-    }
-
-    fn provider(&mut self, said: &mut sections::Payment) -> Option<Provider> {
-        let endpoint = match &said.url {
-            Some(url) => self.endpoint("url", url),
-            None => {
-                self.wrong("url", "a processor needs the address of its provider");
-                None
-            }
-        };
-        let formerly: Vec<_> = said.formerly.iter().filter_map(|url| self.endpoint("formerly", url)).collect();
-        let api_key = self.secret("api_key", said.api_key_file.as_deref(), said.api_key_env.as_deref());
-        let signing_secret =
-            self.secret("signing_secret", said.signing_secret_file.as_deref(), said.signing_secret_env.as_deref());
-        said.secrets = Some("set".to_owned());
-        let signing_key_id = said.signing_key_id.clone();
-        if !signing_key_id.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\')) {
-            self.wrong("signing_key_id", "expected visible ASCII characters without quotes and backslashes");
-        }
-        let provider = Provider {
-            endpoint: endpoint?,
-            formerly,
-            api_key: api_key?,
-            signing_key_id,
-            signing_secret: signing_secret?,
-            connect_timeout: said.connect_timeout_ms.time(),
-            timeout: said.timeout_ms.time(),
-            deadline: said.deadline_ms.time(),
-        };
-        if provider.timeout > provider.deadline {
-            let problem = format_args!("this is more than all of a payment may take, {:?}", provider.deadline);
-            self.wrong("timeout_ms", problem);
-        }
-        said.url = Some(provider.endpoint.as_str().to_owned());
-        said.formerly = provider.formerly.iter().map(|endpoint| endpoint.as_str().to_owned()).collect();
-        Some(provider)
-    }
-
-    fn endpoint(&mut self, key: &str, url: &str) -> Option<Endpoint> {
-        Endpoint::parse(url, self.private).map_err(|error| self.wrong(key, error)).ok()
-    }
-
-    /// A secret from a file or from the environment.
-    fn secret(&mut self, name: &str, file: Option<&Path>, variable: Option<&str>) -> Option<Secret> {
-        if file.is_some() == variable.is_some() {
-            let problem = format_args!("a processor needs either this or `{name}_env`");
-            self.wrong(&format!("{name}_file"), problem);
-            return None;
-        }
-        self.document.secret(&format!("{}.{name}", self.at), file, variable)
     }
 }

@@ -23,7 +23,8 @@ use ucp_core::{
 };
 
 use super::{
-    choice::{Anonymous, BackendKind, Check, HandlerKind, McpErrorStatus, Policy, Signed, TokenKind, Transport},
+    choice::{Anonymous, BackendKind, Check, McpErrorStatus, Policy, Signed, TokenKind, Transport},
+    payment::HandlerKind,
     value::{FilePath, Limit, Listen, Megabytes, Milliseconds, Number, Rate, SampleName, WebUrl},
 };
 

@@ -349,7 +349,7 @@ fn payments_are_made_where_the_file_says() {
             "payment[0].timeout_ms",
             "more than",
         ),
-        (format!("{sandbox}url = \"https://psp.example.com\""), "payment[0].url", "reaches no provider"),
+        (format!("{sandbox}url = \"https://psp.example.com\""), "payment[0].url", "with the kind `processor` only"),
         (format!("{sandbox}{sandbox}"), "payment[1].id", "same id"),
         ("[[payment]]\nkind = \"cash\"\nid = \"a\"".to_owned(), "payment[0].kind", "cash"),
     ] {

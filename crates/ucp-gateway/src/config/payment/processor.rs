@@ -1,0 +1,67 @@
+//! A payment service provider, with the secrets that requests to it need.
+
+use std::{path::Path, sync::Arc};
+
+use ucp_core::purchase::payment::Declaration;
+use ucp_payment::{
+    Secret,
+    processor::{Endpoint, Options, Processor},
+};
+
+use super::{Entry, Open, sections};
+
+/// Returns nothing: platforms have to know what to send.
+pub(super) fn usual(_: &str) -> Option<Declaration> {
+    None
+}
+
+pub(super) fn resolve(entry: &mut Entry<'_, '_>, said: &mut sections::Payment) -> Option<Open> {
+    let endpoint = match &said.url {
+        Some(url) => entry.endpoint("url", url),
+        None => {
+            entry.wrong("url", "a processor needs the address of its provider");
+            None
+        }
+    };
+    let formerly: Vec<_> = said.formerly.iter().filter_map(|url| entry.endpoint("formerly", url)).collect();
+    let api_key = entry.secret("api_key", said.api_key_file.as_deref(), said.api_key_env.as_deref());
+    let signing_secret =
+        entry.secret("signing_secret", said.signing_secret_file.as_deref(), said.signing_secret_env.as_deref());
+    said.secrets = Some("set".to_owned());
+    let signing_key_id = said.signing_key_id.clone();
+    if !signing_key_id.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\')) {
+        entry.wrong("signing_key_id", "expected visible ASCII characters without quotes and backslashes");
+    }
+    let (endpoint, api_key, signing_secret) = (endpoint?, api_key?, signing_secret?);
+    let (connect_timeout, request_timeout) = (said.connect_timeout_ms.time(), said.timeout_ms.time());
+    let deadline = said.deadline_ms.time();
+    if request_timeout > deadline {
+        entry.wrong("timeout_ms", format_args!("this is more than all of a payment may take, {deadline:?}"));
+    }
+    said.url = Some(endpoint.as_str().to_owned());
+    said.formerly = formerly.iter().map(|endpoint| endpoint.as_str().to_owned()).collect();
+    Some(Box::new(move |declaration, clock, roots| {
+        let (endpoint, key_id) = (endpoint.clone(), signing_key_id.clone());
+        let options = Options::new(declaration, endpoint, api_key.clone(), key_id, signing_secret.clone(), clock);
+        let formerly = formerly.clone();
+        let options =
+            Options { formerly, connect_timeout, request_timeout, deadline, roots: roots.to_vec(), ..options };
+        Ok(Arc::new(Processor::new(options)?))
+    }))
+}
+
+impl Entry<'_, '_> {
+    fn endpoint(&mut self, key: &str, url: &str) -> Option<Endpoint> {
+        Endpoint::parse(url, self.private).map_err(|error| self.wrong(key, error)).ok()
+    }
+
+    /// A secret from a file or from the environment.
+    fn secret(&mut self, name: &str, file: Option<&Path>, variable: Option<&str>) -> Option<Secret> {
+        if file.is_some() == variable.is_some() {
+            let problem = format_args!("a processor needs either this or `{name}_env`");
+            self.wrong(&format!("{name}_file"), problem);
+            return None;
+        }
+        self.document.secret(&format!("{}.{name}", self.at), file, variable)
+    }
+}
