@@ -249,7 +249,7 @@ fn t_44_what_was_read_over_is_logged() {
     let log = eventually("a line", std::time::Duration::from_secs(30), || {
         Some(gateway.stderr()).filter(|log| log.contains("faults that were read over"))
     });
-    assert!(log.contains(&url) && log.contains("com.example.x") && log.contains("is no date"), "{log}");
+    assert!(log.contains(&url) && log.contains("com.example.x") && log.contains("is not a date"), "{log}");
 }
 
 #[test]
