@@ -99,7 +99,7 @@ fn sloppy_profiles_are_read_and_noted() {
     ];
     assert_eq!(names(&profile), expected);
     assert_eq!(profile.order_webhook, None);
-    for part in ["cart'][0].extends is empty", "no date", "checkout'][0] has no version", "webhook_url", "null"] {
+    for part in ["cart'][0].extends is empty", "not a date", "checkout'][0] has no version", "webhook_url", "null"] {
         assert!(notes.iter().any(|note| note.contains(part)), "{part}: {notes:#?}");
     }
     assert!(notes.iter().all(|note| !note.chars().any(char::is_control)), "{notes:?}");

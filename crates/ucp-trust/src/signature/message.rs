@@ -308,7 +308,7 @@ mod tests {
             ("HTTP/1.1 20 OK\n\n", "line 1 is"),
             ("GET / HTTP/1.1\nHost shop.example\n\n", "line 2: it is not a header field"),
             ("GET / HTTP/1.1\nHost: a\n b\n\n", "line 3: it continues"),
-            ("GET / HTTP/1.1\nHo st: a\n\n", "line 2: what is before the colon"),
+            ("GET / HTTP/1.1\nHo st: a\n\n", "line 2: the part before the colon"),
             ("GET / HTTP/1.1\nHost: a\x01\n\n", "line 2: the value"),
             ("GET / HTTP/1.1\nA: b\n\n", "the request has no Host"),
             ("GET * HTTP/1.1\nHost: a\n\n", "line 1: the target \"*\""),

@@ -170,7 +170,7 @@ fn a_bad_row_leaves_out_its_product_and_nothing_else() {
     let bad = items[1].as_ref().expect_err("bad");
     assert_eq!(
         bad.to_string(),
-        "line 4: Variant Price: `free` is no amount: digits with a decimal point, such as `19.99`"
+        "line 4: Variant Price: `free` is not an amount: it must be digits with a decimal point, such as `19.99`"
     );
 }
 
