@@ -1,4 +1,4 @@
-//! How buyers can pay: the payment handlers of the file, with the secrets they refer to.
+//! Payment handlers of the configuration file, with the secrets they refer to.
 
 use std::{collections::HashSet, fmt, path::Path, time::Duration};
 
@@ -7,50 +7,48 @@ use ucp_payment::{Secret, processor::Endpoint, sandbox};
 
 use super::{choice::HandlerKind, document::Document, schema, sections};
 
-/// The identifier of the sandbox where nothing else is said. It is the one that the test-suites of the protocol use.
+/// Identifier of the sandbox handler that exists by default in development. The protocol's test suites use it.
 pub(crate) const SANDBOX: &str = "mock_payment_handler";
 
 /// A payment handler.
 #[derive(Debug)]
 pub(crate) struct Payment {
-    /// What is said about it to everyone.
+    /// Public declaration, for the profile and checkouts.
     pub(crate) declaration: Declaration,
-    /// What it does.
     pub(crate) kind: Kind,
 }
 
-/// What a payment handler does.
+/// Kind of a payment handler, with its settings.
 #[derive(Debug)]
 pub(crate) enum Kind {
-    /// It moves no money.
+    /// Sandbox that moves no money.
     Sandbox,
-    /// It authorises and captures at a payment service provider.
+    /// Authorization and capture through a payment service provider.
     Processor(Box<Provider>),
 }
 
 /// A payment service provider.
 #[derive(Debug)]
 pub(crate) struct Provider {
-    /// Where it is.
     pub(crate) endpoint: Endpoint,
-    /// Where it was before.
+    /// Previous addresses of the provider.
     pub(crate) formerly: Vec<Endpoint>,
-    /// What identifies the shop there.
+    /// API key that identifies the shop to the provider.
     pub(crate) api_key: Secret,
-    /// The name of the secret below.
+    /// Key ID of `signing_secret`.
     pub(crate) signing_key_id: String,
-    /// What requests are signed with.
+    /// Secret that requests to the provider are signed with.
     pub(crate) signing_secret: Secret,
-    /// How long connecting may take.
+    /// Timeout of connecting.
     pub(crate) connect_timeout: Duration,
-    /// How long one request may take altogether.
+    /// Timeout of one request, connecting included. At most `deadline`.
     pub(crate) timeout: Duration,
-    /// How long a payment may take altogether.
+    /// Time limit of a whole payment.
     pub(crate) deadline: Duration,
 }
 
-/// Completes what the file says about payments. Where it says nothing there is a sandbox in development, and otherwise
-/// no way to pay but on the shop's own pages.
+/// Fills in the defaults of the configured payment handlers and checks them. If none is configured, there is a sandbox
+/// in development; otherwise buyers can pay only on the shop's own pages.
 pub(super) fn resolve(
     said: &mut Vec<sections::Payment>,
     development: bool,
@@ -73,9 +71,9 @@ pub(super) fn resolve(
 
 /// One entry of the file.
 struct Entry<'a, 'b> {
-    /// Where it stands: `payment[0]`.
+    /// Path of the entry: `payment[0]`.
     at: String,
-    /// Whether only this machine reaches the gateway.
+    /// `true` if only this machine can reach the gateway.
     private: bool,
     document: &'a mut Document<'b>,
 }
@@ -172,7 +170,7 @@ impl Entry<'_, '_> {
         Endpoint::parse(url, self.private).map_err(|error| self.wrong(key, error)).ok()
     }
 
-    /// A secret from a file or from the environment.
+    /// Reads a secret from a file or an environment variable; exactly one of them has to be given.
     fn secret(&mut self, name: &str, file: Option<&Path>, variable: Option<&str>) -> Option<Secret> {
         if file.is_some() == variable.is_some() {
             let problem = format_args!("a processor needs either this or `{name}_env`");
