@@ -274,7 +274,7 @@ impl Inner {
         Ok(Page { products, next: hits.next, total: Some(hits.total), messages: Vec::new() })
     }
 
-    /// A product from the cache, or else from the database.
+    /// Returns a product from the cache, or else from the database.
     fn load(
         &self,
         db: &Connection,
@@ -288,7 +288,7 @@ impl Inner {
         }
     }
 
-    /// A product from the database, which is then in the cache.
+    /// Reads a product from the database and caches it.
     fn read(
         &self,
         db: &Connection,
@@ -305,7 +305,7 @@ impl Inner {
     }
 }
 
-/// Whether the part of a product that `target` names goes by `id`.
+/// Returns `true` if `id` names the part of the product that `target` selects.
 fn carries(product: &Product, target: Target, id: &str) -> bool {
     match target {
         Target::Product => product.id == id,
@@ -323,30 +323,30 @@ fn unreadable(error: rusqlite::Error) -> PortError {
     PortError::unavailable("The shop's catalog cannot be read at the moment.", 5).because(error)
 }
 
-/// Refreshes the shop for the first time, and starts the thread that does so again when it changes.
+/// Refreshes cache and index for the first time, and starts the thread that does so after every change.
 fn watch(inner: Arc<Inner>, connection: Connection) -> Result<Watcher, StoreError> {
     let mut state = Watch { inner, connection, seen: None, revision: None, complaint: None, verified: false };
-    // Before the first call, and in this thread: a caller who is asynchronous should not wait for it elsewhere.
+    // Before the first call, and on this thread: an asynchronous caller should not wait for it elsewhere.
     state.start();
     Watcher::start("shop-watcher", move |_| state.look())
 }
 
-/// What the background thread knows.
+/// State of the background thread.
 struct Watch {
     inner: Arc<Inner>,
     connection: Connection,
-    /// What SQLite says about the state of the database; changes with every commit of anyone else.
+    /// SQLite's data version, which changes with every commit of another connection.
     seen: Option<i64>,
-    /// The last change that the cache knows of.
+    /// Revision of the last change that the cache reflects.
     revision: Option<i64>,
-    /// What was last logged about the index, so that a lasting trouble is logged once.
+    /// Last problem of the index that was logged, so that a lasting one is logged once.
     complaint: Option<String>,
-    /// Whether the index was looked through since the shop was opened.
+    /// `true` if the index was verified since the shop was opened.
     verified: bool,
 }
 
 impl Watch {
-    /// The first refresh. Another process may be building the index: then it is waited for, within reason.
+    /// Refreshes for the first time. If another process is building the index, waits for it up to [`PATIENCE`].
     fn start(&mut self) {
         let started = std::time::Instant::now();
         self.refresh();
@@ -366,14 +366,14 @@ impl Watch {
 
     fn refresh(&mut self) {
         if let Err(error) = self.refresh_cache() {
-            // Nothing is known about what has changed.
+            // It is unknown what has changed, so the whole cache goes.
             self.inner.cache.change(None);
             self.complain(&error);
             return;
         }
         match self.inner.index.maintain(&self.connection) {
             Ok(()) => self.complaint = None,
-            // The other process will have done it soon.
+            // Another process is updating the index.
             Err(IndexError::Busy) => {}
             Err(error) => self.complain(&error),
         }

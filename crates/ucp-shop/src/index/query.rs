@@ -329,7 +329,7 @@ fn rounded(score: f32) -> u32 {
     rounded.max(1)
 }
 
-/// Returns `true` for words that may be corrected. Numbers and codes are not: another number is another thing.
+/// Returns `true` if a word may be corrected. Numbers and codes are not: another number is another thing.
 fn is_correctable(word: &str) -> bool {
     word.chars().count() >= SHORTEST_CORRECTED && !word.chars().any(char::is_numeric)
 }
@@ -338,8 +338,8 @@ fn is_correctable(word: &str) -> bool {
 struct Near {
     /// Words in the statistics, the most common first.
     known: Vec<String>,
-    /// Words newer than the statistics. They are matched without stemming: through their stems, a new product could make
-    /// old ones appear on a page that a caller has already passed.
+    /// Words newer than the statistics. They are matched without stemming: through their stems, a new product could
+    /// make old ones appear on a page that a caller has already passed.
     new: Vec<String>,
 }
 
