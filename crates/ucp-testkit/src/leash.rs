@@ -59,7 +59,7 @@ impl Leashed {
         Self { leash: child.stdin.take(), child, name: format!("{command:?}") }
     }
 
-    /// Starts a command that reads `input`. Its output streams are pipes, which the caller has to read.
+    /// Starts a command that reads `input`, without a watcher. Its output streams are pipes, which the caller reads.
     fn start_with(command: &mut Command, input: &[u8]) -> Self {
         let name = format!("{command:?}");
         let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -59,7 +59,7 @@ impl Row {
     }
 
     /// Returns `true` if the row belongs to the product with `handle`, which is that of the rows above. A row without a
-    /// handle does, unless it has a title.
+    /// handle does, unless it has a title: it is a faulty part of that product, which may not be imported without it.
     pub(super) fn belongs_to(&self, handle: &str) -> bool {
         match self.cell(Column::Handle) {
             "" => !self.has(Column::Title),
@@ -94,7 +94,7 @@ impl Row {
     /// | more than zero | yes | available, `in_stock`, not counted |
     /// | zero or less | no | not available, `out_of_stock`, none |
     /// | zero or less | yes | available, `backorder`, not counted |
-    /// | tracked, but the quantity is not in the file (shops with several locations) | either | available, no status, not counted |
+    /// | tracked, quantity not in the file (several locations) | either | available, no status, not counted |
     pub(super) fn availability(&self) -> Result<(Availability, Option<u64>), BadRow> {
         let status = |available, status: &str| Availability { available, status: Some(status.to_owned()) };
         let continues = match self.cell(Column::Policy).to_ascii_lowercase().as_str() {
