@@ -452,7 +452,7 @@ impl Maker<'_> {
         Some((thousandths * factor / 1000, unit.to_owned()))
     }
 
-    /// Returns the weight of a variant in grams: that of the product if it states one, else its content plus a tenth for
+    /// Returns the weight of a variant in grams: the stated one, else its content plus a tenth for
     /// the package, else that of its shelf.
     fn grams(&self, axes: &[Axis], labels: &[&str]) -> u64 {
         let held = self.held(axes, labels).filter(|(_, unit)| matches!(unit.as_str(), "g" | "ml"));
