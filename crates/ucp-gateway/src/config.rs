@@ -1,22 +1,22 @@
-//! The configuration: what a flag or the environment says, else what the file says, else the default.
+//! The configuration. A flag or environment variable takes precedence over the file, and the file over the default.
 //!
 //! | module | holds |
 //! | :-- | :-- |
 //! | [`sections`] | the sections of the file: every key, with its documentation and its default |
-//! | [`mod@value`] | the forms that values have |
-//! | [`choice`] | what flags and the file choose among by a word |
+//! | [`mod@value`] | types of values |
+//! | [`choice`] | enumerations of flags and the file |
 //! | [`mod@flags`] | the flags, each of which can be set in the environment too |
 //! | [`mod@schema`] | the JSON Schema of the file, and the example file |
-//! | [`document`] | the file as it was written: where each key stands, and what is wrong |
+//! | [`document`] | the file as written: the position of each key, and the errors found |
 //! | [`mod@display`] | the settings for people to read |
-//! | [`mod@admin`] | where the operator's own calls are taken |
+//! | [`mod@admin`] | the listener of the admin API |
 //! | [`mod@directory`] | the directory of merchants, with the files it refers to |
-//! | [`mod@payment`] | how buyers can pay, with the secrets that takes |
+//! | [`mod@payment`] | the payment handlers, with their secrets |
 //! | [`platform`] | the registered platforms, with the files and secrets they refer to |
 //! | [`mod@upstream`] | the commerce API behind the gateway, with the token it asks for |
 //!
-//! [`Settings`] are complete and checked: whatever they name was there and could be read, so that nothing of it can
-//! fail any more once the gateway runs. No file is needed; `docs/gateway.example.toml` shows all of it.
+//! [`Settings`] are complete and checked: every file and secret that they refer to has been read, so none of it can
+//! fail once the gateway runs. No file is needed; `docs/gateway.example.toml` shows all of it.
 
 mod admin;
 mod choice;
@@ -60,32 +60,32 @@ pub(crate) use self::{
 };
 use self::{document::Document, sections::Sections, value::Limit};
 
-/// Everything that the gateway is told before it runs.
+/// Complete and checked configuration of the gateway.
 #[derive(Debug)]
 pub(crate) struct Settings {
     /// The keys of the file, completed by flags and defaults.
     pub(crate) sections: Sections,
-    /// What a caller's profile has to be good for.
+    /// Requirements on the profiles of callers.
     pub(crate) policy: Policy,
     /// Whether profiles may lie on this machine.
     pub(crate) reach: Reach,
-    /// Who may say whom a request is forwarded for.
+    /// Proxies whose forwarding headers are trusted.
     pub(crate) trusted_proxies: TrustedProxies,
-    /// Authorities to trust beside those of the system.
+    /// Certificate authorities to trust besides those of the system.
     pub(crate) extra_roots: Vec<Certificate>,
-    /// Where operators call, if anywhere.
+    /// Admin API, if it is enabled.
     pub(crate) admin: Option<Admin>,
-    /// The commerce API behind the gateway, where it is not the embedded shop that is served.
+    /// Commerce API behind the gateway; `None` with the embedded shop.
     pub(crate) upstream: Option<Upstream>,
     /// The registered platforms.
     pub(crate) platforms: Vec<Platform>,
-    /// How buyers can pay.
+    /// Payment handlers.
     pub(crate) payments: Vec<Payment>,
     /// The directory of merchants.
     pub(crate) directory: Directory,
 }
 
-/// Why there are no settings: everything that is wrong, a line each.
+/// All errors of a configuration, one line each.
 #[derive(Debug)]
 pub(crate) struct ConfigError(Vec<String>);
 
@@ -97,11 +97,11 @@ impl fmt::Display for ConfigError {
 
 impl std::error::Error for ConfigError {}
 
-/// Looks a variable of the environment up.
+/// Lookup of an environment variable.
 type Environment<'a> = &'a dyn Fn(&str) -> Option<OsString>;
 
 impl Settings {
-    /// What `flags` and the file that they name amount to at this time.
+    /// Resolves `flags`, the environment and the file that they name, at the time `now`.
     pub(crate) fn resolve(flags: &ServeOptions, now: SystemTime) -> Result<Self, ConfigError> {
         Self::resolve_in(flags, &|name| std::env::var_os(name), now)
     }
@@ -163,7 +163,7 @@ impl Settings {
         document.settle(settings)
     }
 
-    /// The quotas of all callers; the registered platforms are in the order of [`Settings::platforms`].
+    /// Returns the quotas of all callers; the registered platforms are in the order of [`Settings::platforms`].
     pub(crate) fn quotas(&self) -> Quotas {
         let limits = &self.sections.limits;
         Quotas {
@@ -174,7 +174,7 @@ impl Settings {
         }
     }
 
-    /// The API keys, and the place of their platform in [`Settings::platforms`].
+    /// Returns the API keys, each with the index of its platform in [`Settings::platforms`].
     pub(crate) fn api_keys(&self) -> ApiKeys<usize> {
         let of = |(index, platform): (usize, &'_ Platform)| {
             platform.api_keys.clone().into_iter().map(move |key| (key, index))
@@ -183,8 +183,8 @@ impl Settings {
     }
 }
 
-/// Whether only this machine can reach the gateway. One that has a public address is reached through a proxy, wherever
-/// it listens itself.
+/// Returns `true` if only this machine can reach the gateway. One with a public URL is reached through a proxy, even
+/// if it listens on a loopback address.
 fn is_private(listen: SocketAddr, public_url: Option<&Url>) -> bool {
     let is_loopback = |url: &Url| match url.host() {
         Some(Host::Domain(name)) => name == "localhost",
@@ -195,7 +195,7 @@ fn is_private(listen: SocketAddr, public_url: Option<&Url>) -> bool {
     listen.ip().to_canonical().is_loopback() && public_url.is_none_or(is_loopback)
 }
 
-/// The certificates in files.
+/// Reads the certificates in files.
 fn extra_roots<'a>(files: impl Iterator<Item = &'a Path>, document: &mut Document<'_>) -> Vec<Certificate> {
     let mut roots = Vec::new();
     for path in files {
@@ -208,7 +208,7 @@ fn extra_roots<'a>(files: impl Iterator<Item = &'a Path>, document: &mut Documen
     roots
 }
 
-/// Networks as `address/prefix`, or single addresses; afterwards they are written in one way.
+/// Parses networks, written as `address/prefix` or single addresses, and normalizes them in `said`.
 fn trusted_proxies(said: &mut [String], document: &mut Document<'_>) -> TrustedProxies {
     let mut networks = Vec::new();
     for text in said {

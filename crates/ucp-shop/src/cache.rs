@@ -1,9 +1,8 @@
-//! What was read from the database lately, kept in the form in which callers get it.
+//! Cache of products and identifiers that were read from the database, in the form in which callers get them.
 //!
-//! An entry never outlives the data it was made from: whoever fills the cache says when it read, and what was read
-//! before a [change](Cache::change) is not taken in after it. Names and products are cached apart from each other, so
-//! that a reader can see a name of before a change with a product of after it; it therefore has to check that the
-//! product still carries the name.
+//! An entry never outlives the data it was made from: every insertion states when its data was read, and data read
+//! before a [change](Cache::change) is not accepted after it. Names and products are cached separately, so a reader can
+//! see a name from before a change with a product from after it, and has to check that the product still has the name.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -18,37 +17,38 @@ use ucp_core::{
 
 use crate::products::Found;
 
-/// Longer identifiers are looked up every time.
+/// Maximum length of a cached identifier, in bytes; longer ones are looked up every time.
 const LONGEST_NAME: usize = 256;
 
-/// How many bytes of identifiers are kept: those that name something, and those that do not.
+/// Capacity for identifiers that name something, in bytes.
 const NAMES: u64 = 8 << 20;
+/// Capacity for identifiers that name nothing, in bytes.
 const NOTHINGS: u64 = 1 << 20;
 
-/// What a cached name costs beside its text.
+/// Approximate memory of a cached name besides its text, in bytes.
 const NAME_OVERHEAD: usize = 96;
 
-/// A product as one kind of caller sees it.
+/// Cache key: a product in one language and currency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
-    /// Its place in the shop's order.
+    /// `seq` of the product in the database.
     pub(crate) seq: i64,
-    /// The position of the language in the market.
+    /// Index of the language: 0 for the market's default language, then its further ones.
     pub(crate) language: u16,
-    /// The currency asked for.
+    /// Requested currency.
     pub(crate) currency: Currency,
 }
 
 #[derive(Clone)]
 struct Entry {
     product: Arc<Product>,
-    /// How many bytes the document of the product has.
+    /// Length of the product's document, in bytes.
     length: usize,
 }
 
 impl Entry {
-    /// What the product occupies: its structures, its texts, and as many bytes again for the texts that answers are
-    /// made of.
+    /// Estimates the memory of the product, in bytes: its structures, its texts, and as many bytes again for the texts
+    /// of answers.
     fn weight(&self) -> u64 {
         let structures = size_of::<Product>() + self.product.variants.len() * (size_of::<Variant>() + 256);
         (structures + 2 * self.length) as u64
@@ -76,7 +76,7 @@ impl Weighter<Box<str>, ()> for Weight {
     }
 }
 
-/// When something was read, in terms of changes.
+/// Time of a read, as the number of changes before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ReadAt(u64);
 
@@ -85,7 +85,7 @@ pub(crate) struct Cache {
     products: Bounded<Key, Entry, Weight>,
     names: Bounded<Box<str>, Arc<[Found]>, Weight>,
     nothings: Bounded<Box<str>, (), Weight>,
-    /// How many changes there were. Held for reading while the cache is filled, for writing while it is emptied.
+    /// Number of changes so far. Locked for reading while the cache is filled, for writing while it is invalidated.
     changes: RwLock<u64>,
 }
 
@@ -96,7 +96,7 @@ impl std::fmt::Debug for Cache {
 }
 
 impl Cache {
-    /// A cache that holds about `bytes` of products.
+    /// Creates a cache that holds about `bytes` of products.
     pub(crate) fn new(bytes: u64) -> Self {
         Self {
             products: bounded(bytes, 8 << 10),
@@ -106,7 +106,7 @@ impl Cache {
         }
     }
 
-    /// To be called before reading what will be [kept](Self::keep_product).
+    /// Returns the time of a read. Has to be called before reading data that will be [kept](Self::keep_product).
     pub(crate) fn now(&self) -> ReadAt {
         ReadAt(*self.changes.read().unwrap_or_else(PoisonError::into_inner))
     }
@@ -115,7 +115,7 @@ impl Cache {
         self.products.get(key).map(|entry| entry.product)
     }
 
-    /// What a name is known to name; an empty list if it is known to name nothing.
+    /// Returns what a name refers to: an empty list if it is known to refer to nothing, `None` if it is not cached.
     pub(crate) fn name(&self, name: &str) -> Option<Arc<[Found]>> {
         if name.len() > LONGEST_NAME {
             return None;
@@ -149,7 +149,7 @@ impl Cache {
         }
     }
 
-    /// Forgets what a change to the products at `seqs` (or to any number of products) has outdated.
+    /// Invalidates the entries that a change to the products at `seqs` (ascending; `None` for all) has outdated.
     pub(crate) fn change(&self, seqs: Option<&[i64]>) {
         let mut changes = self.changes.write().unwrap_or_else(PoisonError::into_inner);
         *changes += 1;
@@ -157,7 +157,7 @@ impl Cache {
             Some(seqs) => self.products.retain(|key, _| seqs.binary_search(&key.seq).is_err()),
             None => self.products.clear(),
         }
-        // Which names a product had before is not known here, and names are quick to find again.
+        // The previous names of a product are not known here, and names are quick to find again.
         self.names.clear();
         self.nothings.clear();
     }

@@ -1,8 +1,8 @@
 //! The embedded shop: the [`Catalog`] of a [`Database`].
 //!
-//! What is asked for often is answered from memory; everything else costs one trip to the blocking pool. A background
-//! thread watches the database, also for what other processes write, and then renews cache and index. Answers between
-//! a change and its notice, a quarter of a second at most, are those of before.
+//! Frequent lookups are answered from memory; everything else costs one trip to the blocking pool. A background thread
+//! watches the database, also for writes of other processes, and then renews cache and index. Until it has noticed a
+//! change, after a quarter of a second at most, answers show the previous state.
 
 use std::{error::Error, path::PathBuf, sync::Arc, time::Duration};
 
@@ -30,23 +30,23 @@ use crate::{
     products::{self, Found, MAX_IDENTIFIER},
 };
 
-/// How long opening waits for another process that is building the index.
+/// Longest time that opening waits for another process that is building the index.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Up to how many changed products are forgotten one by one; beyond that, all are.
+/// Maximum number of changed products that leave the cache one by one; if there are more, the cache is emptied.
 const FEW: usize = 1_000;
 
-/// How a shop is opened.
+/// Options for opening a shop.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Where its files are.
+    /// Directory of the shop's files.
     pub data_dir: PathBuf,
-    /// How many bytes of products are kept in memory, roughly.
+    /// Approximate size of the product cache, in bytes.
     pub cache_bytes: u64,
 }
 
 impl Options {
-    /// The usual ones.
+    /// Returns the default options: 64 MiB of cache.
     #[must_use]
     pub fn new(data_dir: impl Into<PathBuf>) -> Self {
         Self { data_dir: data_dir.into(), cache_bytes: 64 << 20 }
@@ -64,20 +64,20 @@ pub struct Shop {
 impl Shop {
     /// Opens the shop in the data directory.
     ///
-    /// Blocks until the search index is up to date, which takes time only if there is much that it does not know.
+    /// Blocks until the search index is up to date, which takes time only if many changes are not in it.
     ///
     /// # Errors
-    /// [`StoreError::Missing`] if there is none; otherwise why it cannot be opened. A search index that cannot be used
-    /// is no error: everything but searching works without it, and the shop keeps trying.
+    /// [`StoreError::Missing`] if there is no shop; other [`StoreError`]s if it cannot be opened. An unusable search
+    /// index is no error: everything but searching works without it, and the shop keeps trying.
     pub fn open(options: &Options) -> Result<Self, StoreError> {
         Self::on(Database::open(&options.data_dir)?, options)
     }
 
-    /// Opens the shop in the data directory, or creates it with what `fill` says if there is none. See
+    /// Opens the shop in the data directory, or creates it with the content that `fill` returns if there is none. See
     /// [`Database::open_or_create`].
     ///
     /// # Errors
-    /// Why it can neither be opened nor created.
+    /// [`StoreError`] if the shop can neither be opened nor created.
     pub fn open_or_create(options: &Options, fill: impl FnOnce() -> Opening) -> Result<Self, StoreError> {
         Self::on(Database::open_or_create(&options.data_dir, fill)?, options)
     }
@@ -96,25 +96,24 @@ impl Shop {
         Ok(Self { inner, watcher: Arc::new(watcher) })
     }
 
-    /// Stores products, as [`Database::put`] does. When this returns, they can be looked up and found; found a little
-    /// later if another process is writing the search index just then.
+    /// Stores products, as [`Database::put`] does. When this returns, lookups and searches see them; searches a little
+    /// later if another process is writing the search index at that time.
     ///
     /// # Errors
-    /// Nothing was stored, because the database failed.
+    /// [`WriteError`] if the database failed; then nothing was stored.
     pub async fn put(&self, records: Vec<Record>) -> Result<Vec<Result<Put, Rejected>>, WriteError> {
         let outcomes = self.inner.database.put(records).await?;
         self.refresh().await;
         Ok(outcomes)
     }
 
-    /// Waits until the shop has looked at everything that is in the database now, instead of until it does so by
-    /// itself.
+    /// Makes cache and index catch up with the database now, instead of at the next look of the watcher.
     pub async fn refresh(&self) {
-        // A watcher that has stopped refreshes nothing any more.
+        // The request fails only if the watcher has stopped; then nothing is refreshed any more.
         drop(self.watcher.request().await);
     }
 
-    /// The database, for work on other tables.
+    /// Returns the database, for work on other tables.
     #[must_use]
     pub fn database(&self) -> &Arc<Database> {
         &self.inner.database
@@ -126,9 +125,9 @@ struct Inner {
     database: Arc<Database>,
     cache: Cache,
     index: Index,
-    /// How many searches run at once.
+    /// Limit of concurrent searches.
     searches: Arc<Semaphore>,
-    /// How many other reads of the database run at once.
+    /// Limit of concurrent database reads other than searches.
     reads: Arc<Semaphore>,
 }
 
@@ -169,10 +168,10 @@ impl Catalog for Shop {
     }
 }
 
-/// Runs `work` on the blocking pool, once it is its turn.
+/// Runs `work` on the blocking pool, once `turns` has a free permit.
 ///
 /// # Errors
-/// What it fails with, or [`PortError::Internal`] when it panics or the process is shutting down.
+/// The error of `work`; [`PortError::Internal`] if it panics or the process is shutting down.
 async fn blocking<T: Send + 'static>(
     turns: &Arc<Semaphore>,
     work: impl FnOnce() -> Result<T, PortError> + Send + 'static,
@@ -180,7 +179,7 @@ async fn blocking<T: Send + 'static>(
     let turn = Arc::clone(turns).acquire_owned().await.map_err(|closed| PortError::internal().because(closed))?;
     let work = tokio::task::spawn_blocking(move || {
         let done = work();
-        // Kept until the work is done, also when nobody waits for it any more.
+        // The permit is held until the work is done, even if the caller was dropped.
         drop(turn);
         done
     });
@@ -188,7 +187,7 @@ async fn blocking<T: Send + 'static>(
 }
 
 impl Inner {
-    /// The key under which a caller's view of a product is cached.
+    /// Returns the cache key of a product in the caller's language and currency.
     fn key(&self, seq: i64, presentation: &Presentation) -> Key {
         let market = &self.database.market;
         let language = if market.language == presentation.language {
@@ -200,7 +199,7 @@ impl Inner {
         Key { seq, language: u16::try_from(language).unwrap_or_default(), currency: presentation.currency }
     }
 
-    /// What an identifier names, if that is in memory.
+    /// Resolves an identifier from memory; `None` if the cache cannot answer.
     fn resolve_cached(&self, id: &str, presentation: &Presentation) -> Option<Vec<Match>> {
         if id.len() > MAX_IDENTIFIER {
             return Some(Vec::new());
@@ -210,13 +209,13 @@ impl Inner {
             .iter()
             .map(|Found { seq, target }| {
                 let product = self.cache.product(&self.key(*seq, presentation))?;
-                // Name and product were read apart from each other.
+                // Name and product may have been read from different states of the database.
                 carries(&product, *target, id).then_some(Match { product, target: *target })
             })
             .collect()
     }
 
-    /// What identifiers name, from one state of the database.
+    /// Resolves identifiers from one snapshot of the database.
     fn resolve(&self, ids: &[String], presentation: &Presentation) -> Result<Vec<Vec<Match>>, PortError> {
         let read_at = self.cache.now();
         let read = self.database.store().readers().read(|db| {
@@ -230,7 +229,7 @@ impl Inner {
                             matches.push((seq, Match { product, target }));
                         }
                     }
-                    // What the cache had may be of another state than what the names are of.
+                    // A cached product may be of another snapshot than the names.
                     for (seq, found) in &mut matches {
                         if !carries(&found.product, found.target, id)
                             && let Some(product) = self.read(db, read_at, *seq, presentation)?
@@ -275,7 +274,7 @@ impl Inner {
         Ok(Page { products, next: hits.next, total: Some(hits.total), messages: Vec::new() })
     }
 
-    /// A product from the cache, or else from the database.
+    /// Returns a product from the cache, or else from the database.
     fn load(
         &self,
         db: &Connection,
@@ -289,7 +288,7 @@ impl Inner {
         }
     }
 
-    /// A product from the database, which is then in the cache.
+    /// Reads a product from the database and caches it.
     fn read(
         &self,
         db: &Connection,
@@ -306,7 +305,7 @@ impl Inner {
     }
 }
 
-/// Whether the part of a product that `target` names goes by `id`.
+/// Returns `true` if `id` names the part of the product that `target` selects.
 fn carries(product: &Product, target: Target, id: &str) -> bool {
     match target {
         Target::Product => product.id == id,
@@ -324,30 +323,30 @@ fn unreadable(error: rusqlite::Error) -> PortError {
     PortError::unavailable("The shop's catalog cannot be read at the moment.", 5).because(error)
 }
 
-/// Refreshes the shop for the first time, and starts the thread that does so again when it changes.
+/// Refreshes cache and index for the first time, and starts the thread that does so after every change.
 fn watch(inner: Arc<Inner>, connection: Connection) -> Result<Watcher, StoreError> {
     let mut state = Watch { inner, connection, seen: None, revision: None, complaint: None, verified: false };
-    // Before the first call, and in this thread: a caller who is asynchronous should not wait for it elsewhere.
+    // Before the first call, and on this thread: an asynchronous caller should not wait for it elsewhere.
     state.start();
     Watcher::start("shop-watcher", move |_| state.look())
 }
 
-/// What the background thread knows.
+/// State of the background thread.
 struct Watch {
     inner: Arc<Inner>,
     connection: Connection,
-    /// What SQLite says about the state of the database; changes with every commit of anyone else.
+    /// SQLite's data version, which changes with every commit of another connection.
     seen: Option<i64>,
-    /// The last change that the cache knows of.
+    /// Revision of the last change that the cache reflects.
     revision: Option<i64>,
-    /// What was last logged about the index, so that a lasting trouble is logged once.
+    /// Last problem of the index that was logged, so that a lasting one is logged once.
     complaint: Option<String>,
-    /// Whether the index was looked through since the shop was opened.
+    /// `true` if the index was verified since the shop was opened.
     verified: bool,
 }
 
 impl Watch {
-    /// The first refresh. Another process may be building the index: then it is waited for, within reason.
+    /// Refreshes for the first time. If another process is building the index, waits for it up to [`PATIENCE`].
     fn start(&mut self) {
         let started = std::time::Instant::now();
         self.refresh();
@@ -367,14 +366,14 @@ impl Watch {
 
     fn refresh(&mut self) {
         if let Err(error) = self.refresh_cache() {
-            // Nothing is known about what has changed.
+            // It is unknown what has changed, so the whole cache goes.
             self.inner.cache.change(None);
             self.complain(&error);
             return;
         }
         match self.inner.index.maintain(&self.connection) {
             Ok(()) => self.complaint = None,
-            // The other process will have done it soon.
+            // Another process is updating the index.
             Err(IndexError::Busy) => {}
             Err(error) => self.complain(&error),
         }

@@ -1,4 +1,4 @@
-//! What can go wrong with the shop's files, and what its operator can do about it.
+//! Errors of the shop's database files, with what its operator can do about each.
 //!
 //! These errors are for operators: they name files. Callers of the catalog get [`Refusal`](ucp_core::Refusal)s, which
 //! say nothing about the inside; the cause is logged where it happens.
@@ -7,7 +7,7 @@ use std::{io, path::PathBuf, sync::Arc};
 
 use ucp_core::catalog::record::Unusable;
 
-/// Why a shop cannot be opened, created or written.
+/// Failure to open, create or write a shop.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The data directory does not exist and cannot be made.
@@ -18,7 +18,7 @@ pub enum StoreError {
         /// The cause.
         source: io::Error,
     },
-    /// The database file is something else. It was left as it was, and so was what lies beside it.
+    /// The database file is not an SQLite database. It and the files next to it were left unchanged.
     #[error(
         "{} is not an SQLite database: {what}; it was left as it was: restore it from a backup, or use another data directory",
         path.display()
@@ -26,10 +26,10 @@ pub enum StoreError {
     NoDatabase {
         /// The database file.
         path: PathBuf,
-        /// What must hold of it, and does not.
+        /// The requirement that the file fails.
         what: String,
     },
-    /// The database file cannot be opened.
+    /// Opening the database file failed.
     #[error("cannot open the shop's database {}; check that the file is readable and the directory writable", path.display())]
     Open {
         /// The database file.
@@ -50,12 +50,12 @@ pub enum StoreError {
         /// The newest version that this gateway knows.
         supported: i64,
     },
-    /// A schema migration failed; the database is as it was.
+    /// A schema migration failed; the database is unchanged.
     #[error("cannot bring the database {} to schema version {version}; it was left as it was", path.display())]
     Migration {
         /// The database file.
         path: PathBuf,
-        /// The version that could not be reached.
+        /// The schema version that the migration leads to.
         version: i64,
         /// The cause.
         source: rusqlite::Error,
@@ -66,20 +66,20 @@ pub enum StoreError {
         /// The database file.
         path: PathBuf,
     },
-    /// The database holds something that this gateway did not write.
+    /// The database has content that this gateway did not write.
     #[error("the database {} is damaged: {what}; restore it from a backup, or use another data directory", path.display())]
     Damaged {
         /// The database file.
         path: PathBuf,
-        /// What is wrong.
+        /// Description of the damage.
         what: String,
     },
-    /// A product or a merchant that a new shop was to start with is unusable. Nothing was created.
+    /// A product or merchant of a new shop's initial content is invalid. Nothing was created.
     #[error("the new shop was not created, because `{id}` cannot be stored: {reason}")]
     Unfit {
-        /// The identifier.
+        /// Identifier of the product or merchant.
         id: String,
-        /// What is wrong with it.
+        /// Reason for the rejection.
         reason: String,
     },
     /// The operating system gave no random numbers.
@@ -94,26 +94,26 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// [`Unfit`](Self::Unfit) for the first of what was put that was rejected, by identifier.
+    /// Checks the outcomes of writing a new shop's initial content, each with the identifier of its record.
     ///
     /// # Errors
-    /// That.
+    /// [`Unfit`](Self::Unfit) for the first record that was rejected.
     pub fn unfit(outcomes: impl IntoIterator<Item = (String, Result<Put, Rejected>)>) -> Result<(), Self> {
         let rejected = outcomes.into_iter().find_map(|(id, outcome)| Some((id, outcome.err()?.reason)));
         rejected.map_or(Ok(()), |(id, reason)| Err(Self::Unfit { id, reason }))
     }
 }
 
-/// Why a write was not carried out. Nothing of it is in the database.
+/// Failure of a write. Nothing of it is in the database.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum WriteError {
-    /// The database refused.
+    /// The database reported an error.
     #[error("the database refused the write{}", hint(.0))]
     Database(#[source] Arc<rusqlite::Error>),
-    /// The write itself failed in the middle.
+    /// The code of the write panicked; it was rolled back.
     #[error("the write failed inside and was rolled back")]
     Panicked,
-    /// A write beside it failed in a way that undid the whole commit.
+    /// Another write of the same commit failed in a way that rolled back the whole commit.
     #[error("another write failed and took this one along")]
     RolledBack,
     /// The writer has stopped.
@@ -141,22 +141,22 @@ fn hint(error: &rusqlite::Error) -> &'static str {
     }
 }
 
-/// What became of a product or a merchant that was put into the store.
+/// Outcome of storing a product or merchant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Put {
-    /// It is new.
+    /// It did not exist before.
     Created,
-    /// It was there, and is different now.
+    /// It existed and was changed.
     Updated,
-    /// It was there, exactly like this.
+    /// It existed with exactly this content.
     Unchanged,
 }
 
-/// Why a product or a merchant was not put into the store. What was there before is untouched.
+/// Rejection of a product or merchant by the store. The stored version, if there is one, is unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
 pub struct Rejected {
-    /// What is wrong, with the member as JSONPath where there is one.
+    /// Reason for the rejection, with the JSONPath of the invalid member if there is one.
     pub reason: String,
 }
 

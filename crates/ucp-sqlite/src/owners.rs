@@ -1,10 +1,11 @@
-//! What a shop elsewhere keeps for this gateway: to whom it belongs, and what its owner is to be told.
+//! Owners of the carts, checkouts and orders of a remote shop: the platform that each belongs to and that its webhook
+//! events are sent to.
 //!
-//! Only names are kept here. The carts, checkouts and orders are the shop's.
+//! Only identifiers are kept here. The carts, checkouts and orders themselves are in the shop.
 //!
-//! A name is kept for as long as what it names is alive, and for a good while after that: carts and checkouts for 30
-//! days, orders for three years, counted from when they were last heard of. Of carts and checkouts there are a million
-//! each at most, and the oldest make room; orders cost money, and are not crowded out.
+//! An identifier is kept while its cart, checkout or order is alive, and for some time after that: carts and checkouts
+//! for 30 days, orders for three years, counted from the last news of them. There are at most a million carts and a
+//! million checkouts, and the oldest make room; orders cost money, and are never displaced.
 
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
@@ -22,27 +23,27 @@ use crate::{
     webhook_events::{Message, NewWebhookEvent, queue},
 };
 
-/// How long carts and checkouts are remembered that are not alive any more.
+/// Retention of carts and checkouts that are no longer alive.
 const REMEMBERED_FOR: SignedDuration = SignedDuration::from_hours(30 * 24);
 
-/// How long orders are remembered that nobody heard of any more.
+/// Retention of orders since the last news of them.
 const ORDERS_FOR: SignedDuration = SignedDuration::from_hours(3 * 365 * 24);
 
-/// How many carts are remembered at most, and how many checkouts.
+/// Maximum number of carts, and of checkouts.
 pub(crate) const MOST: u32 = 1_000_000;
 
-/// A webhook message about an order that a shop elsewhere has written.
+/// A webhook message of a remote shop about an order.
 #[derive(Clone, Debug)]
 pub struct Forwarded {
-    /// The identifier of the webhook event: a UUID. What has been queued under it is not queued again.
+    /// Identifier of the webhook event, a UUID. An event is queued only once.
     pub id: String,
-    /// The platform that is told.
+    /// Platform that receives the event.
     pub owner: String,
-    /// The order that it is about.
+    /// Identifier of the order.
     pub order_id: String,
-    /// What it says.
+    /// Message to send.
     pub webhook_message: WebhookMessage,
-    /// When it came.
+    /// Time of arrival, UTC.
     pub at: Timestamp,
 }
 
@@ -50,7 +51,7 @@ fn owned(db: &Connection, kind: Kind, id: &str) -> rusqlite::Result<Option<Owned
     db.prepare_cached("SELECT owner, release, mandates, at FROM owners WHERE kind = ? AND id = ?")?
         .query_row((kind.as_str(), id), |row| {
             let release: String = row.get(1)?;
-            // A release that is not known any more was one of the oldest.
+            // A release that is no longer known was one of the oldest.
             let release = Release::from_date(&release).unwrap_or(Release::ALL[0]);
             let owner = Owner { platform: row.get(0)?, release, mandates: row.get(2)? };
             Ok(Owned { owner, until: timestamp(row.get(3)?) })
@@ -94,7 +95,7 @@ impl Owners for SqliteStore {
 }
 
 impl SqliteStore {
-    /// Forgets what is not alive any more, and the oldest where there are more than `most` of a kind. Yields how many.
+    /// Removes expired owners, and the oldest of a kind with more than `most`. Returns the number removed.
     pub(crate) async fn prune_owners(&self, now: Timestamp, most: u32) -> Result<u64, PortError> {
         let mut removed = 0;
         for (kind, age, bounded) in [
@@ -116,8 +117,8 @@ impl SqliteStore {
         Ok(removed)
     }
 
-    /// Forgets those of a kind that were alive until before an instant, in nanoseconds since 1970, in small steps; only
-    /// so many of them, where that is said.
+    /// Removes owners of a kind that were alive until before `before` (nanoseconds since 1970), in small steps; at most
+    /// `many` if given. Returns the number removed.
     async fn forget(&self, kind: Kind, before: i64, many: Option<i64>) -> Result<u64, PortError> {
         let (mut forgotten, mut left) = (0, many.unwrap_or(i64::MAX));
         while left > 0 {
@@ -137,7 +138,7 @@ impl SqliteStore {
         Ok(forgotten)
     }
 
-    /// Queues a webhook message for the platform that it is for. Whether it is a new one. Returns once it is on disk.
+    /// Queues a webhook message for its platform. Returns, once it is on disk, `true` if the message is new.
     ///
     /// # Errors
     /// [`Unavailable`](ucp_core::Code::Unavailable) if the database cannot be written.

@@ -1,25 +1,25 @@
-//! What is in stock: how many there are of each variant that is counted.
+//! Stock: the quantity of each variant that is counted.
 //!
-//! No count ever falls below zero; the table itself sees to that. Whether a variant is sold out is part of how its
-//! product is read, so that the product counts as changed when a count reaches zero or leaves it, and only then.
+//! A `CHECK` of the table keeps every quantity at zero or more. A product is read with the availability of its
+//! variants, so its revision changes when a quantity reaches zero or leaves it, and only then.
 
 use rusqlite::{Connection, OptionalExtension as _};
 
 use crate::revision::{newest_revision, touch};
 
-/// What setting counts has changed.
+/// Effect of setting quantities.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
-    /// Whether any count is another one than before.
+    /// `true` if any quantity differs from the previous one.
     pub changed: bool,
-    /// Whether any variant is sold out now and was not, or the other way round.
+    /// `true` if the set of variants that are sold out changed.
     pub availability_changed: bool,
 }
 
-/// Sets the counts of the product at `seq`. Its other variants are not counted from now on.
+/// Sets the quantities of the product at `seq`. Variants that `counts` does not name are no longer counted.
 ///
 /// # Errors
-/// What the database reports.
+/// The error of the database.
 pub fn count(db: &Connection, seq: i64, counts: &[(String, u64)]) -> rusqlite::Result<Counted> {
     let before: Vec<(String, i64)> = db
         .prepare_cached("SELECT variant, quantity FROM stock WHERE product = ? ORDER BY variant")?
@@ -41,17 +41,17 @@ pub fn count(db: &Connection, seq: i64, counts: &[(String, u64)]) -> rusqlite::R
     Ok(Counted { changed: true, availability_changed: !sold_out_before.eq(sold_out_after) })
 }
 
-/// How many there are of a variant; `None` if it is not counted.
+/// Returns the quantity of a variant; `None` if it is not counted.
 pub(crate) fn quantity(db: &Connection, variant: &str) -> rusqlite::Result<Option<u64>> {
     db.prepare_cached("SELECT quantity FROM stock WHERE variant = ?")?
         .query_row([variant], |row| Ok(row.get::<_, i64>(0)?.unsigned_abs()))
         .optional()
 }
 
-/// Takes goods of a variant out of the stock, or puts some back. Nothing happens to uncounted ones.
+/// Adds `quantity`, which may be negative, to the stock of a variant. Does nothing if the variant is not counted.
 ///
 /// # Errors
-/// The failed `CHECK` of the table if there are not enough.
+/// The failed `CHECK` of the table if the stock is too low; any other error of the database.
 pub(crate) fn move_goods(db: &Connection, variant: &str, quantity: i64) -> rusqlite::Result<()> {
     let moved: Option<(i64, i64)> = db
         .prepare_cached("UPDATE stock SET quantity = quantity + ? WHERE variant = ? RETURNING product, quantity")?

@@ -21,24 +21,24 @@ use crate::{
     writer::Writer,
 };
 
-/// The name of the database file in the data directory.
+/// Name of the database file in the data directory.
 const FILE: &str = "shop.db";
 
-/// How long a statement waits for other processes.
+/// Busy timeout: longest wait of a statement for other processes.
 const BUSY: Duration = Duration::from_secs(30);
 
-/// How long to wait before trying again to open what somebody else is opening.
+/// Pause before another attempt to open a database that another process is opening.
 const RETRY: Duration = Duration::from_millis(10);
 
-/// How many rows are removed at once. Others want to write too.
+/// Number of rows removed per transaction, small so that other writes get their turn.
 pub(crate) const BATCH: i64 = 200;
 
-/// How many connections are kept open for readers.
+/// Maximum number of idle read connections that are kept open.
 const KEPT_READERS: usize = 4;
 
 /// The store of a data directory. Cloning it is cheap and yields the same store.
 ///
-/// It opens without a shop: a gateway in front of a shop elsewhere keeps its documents here too.
+/// It opens without a shop: a gateway in front of a remote shop keeps its documents here too.
 #[derive(Clone, Debug)]
 pub struct SqliteStore(Arc<Inner>);
 
@@ -49,7 +49,7 @@ struct Inner {
     writer: Writer,
     readers: Readers,
     impatient_readers: Readers,
-    /// Rung when this process has queued a notice.
+    /// Notified when this process has queued a webhook event.
     queued: Notify,
 }
 
@@ -57,8 +57,8 @@ impl SqliteStore {
     /// Opens the store in `data_dir`.
     ///
     /// # Errors
-    /// [`StoreError::Missing`] if there is none, [`StoreError::Newer`] if a newer gateway wrote it; otherwise why it
-    /// cannot be opened.
+    /// [`StoreError::Missing`] if there is none, [`StoreError::Newer`] if a newer gateway wrote it; other
+    /// [`StoreError`]s if it cannot be opened.
     pub fn open(data_dir: &Path) -> Result<Self, StoreError> {
         let path = data_dir.join(FILE);
         header::check(&path)?;
@@ -71,7 +71,7 @@ impl SqliteStore {
     /// Opens the store in `data_dir`, or creates an empty one if there is none.
     ///
     /// # Errors
-    /// Why it can neither be opened nor created.
+    /// [`StoreError`] if it can neither be opened nor created.
     pub fn open_or_create(data_dir: &Path) -> Result<Self, StoreError> {
         fs::create_dir_all(data_dir).map_err(|source| StoreError::Directory { path: data_dir.to_owned(), source })?;
         let path = data_dir.join(FILE);
@@ -97,43 +97,43 @@ impl SqliteStore {
         })))
     }
 
-    /// The database file.
+    /// Returns the path of the database file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.0.path
     }
 
-    /// The key under which page positions are sealed.
+    /// Returns the key that cursors are sealed with.
     #[must_use]
     pub fn cursor_secret(&self) -> &CursorSecret {
         &self.0.cursor_secret
     }
 
-    /// The thread that writes.
+    /// Returns the writer thread's handle.
     #[must_use]
     pub fn writer(&self) -> &Writer {
         &self.0.writer
     }
 
-    /// Connections that read.
+    /// Returns the read connections.
     #[must_use]
     pub fn readers(&self) -> &Readers {
         &self.0.readers
     }
 
-    /// Opens a connection of one's own, for reading.
+    /// Opens a separate connection, for reading.
     ///
     /// # Errors
-    /// Why the database cannot be opened.
+    /// [`StoreError`] if the database cannot be opened.
     pub fn connect(&self) -> Result<Connection, StoreError> {
         self.0.readers.open().map_err(|source| StoreError::Open { path: self.0.path.clone(), source })
     }
 
-    /// Writes in a transaction of its own, on this thread and beside the writer: what is to be there before anything is
-    /// served. An error of `write` leaves nothing behind.
+    /// Runs `write` in its own transaction, on this thread and not through the writer: for content that has to exist
+    /// before anything is served. If `write` fails, the transaction is rolled back.
     ///
     /// # Errors
-    /// Those of `write`, or why the database cannot be written.
+    /// The error of `write`; [`StoreError`] if the database cannot be written.
     pub fn transaction<T>(&self, write: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
         let open = |source| StoreError::Open { path: self.0.path.clone(), source };
         let mut connection = connect(&self.0.path).map_err(open)?;
@@ -162,7 +162,7 @@ impl SqliteStore {
         }
     }
 
-    /// Writes. Returns once it is on disk.
+    /// Runs a write on the writer thread. Returns once it is on disk.
     pub(crate) async fn write<T: Send + 'static>(
         &self,
         job: impl FnOnce(&Connection) -> Result<T, WriteError> + Send + 'static,
@@ -170,7 +170,7 @@ impl SqliteStore {
         self.0.writer.call(job).await.map_err(unwritable)
     }
 
-    /// Rings when this process has queued a notice about an order.
+    /// Returns the notification for webhook events that this process has queued.
     pub(crate) fn bell(&self) -> &Notify {
         &self.0.queued
     }
@@ -184,12 +184,12 @@ fn unreadable(error: impl Error + Send + Sync + 'static) -> PortError {
     PortError::unavailable("The shop's books cannot be read at the moment.", 5).because(error)
 }
 
-/// The refusal of a call whose write failed.
+/// Returns the error of a call whose write failed.
 pub(crate) fn unwritable(error: impl Error + Send + Sync + 'static) -> PortError {
     PortError::unavailable("The shop's books cannot be written at the moment.", 5).because(error)
 }
 
-/// The key of page positions, which whoever opens the database first makes.
+/// Returns the key of cursors. The first process that opens the database creates it.
 fn cursor_secret(
     connection: &Connection,
     open: impl Fn(rusqlite::Error) -> StoreError,
@@ -204,8 +204,8 @@ fn cursor_secret(
     stored().map_err(open)
 }
 
-/// Opens a database that another process may be opening too. SQLite waits for locks by itself, but not for the one
-/// under which a new file becomes a WAL database: there it gives up at once.
+/// Opens a database that another process may be opening too, with retries. SQLite waits for locks by itself, but not
+/// for the one under which a new file becomes a WAL database: there it gives up at once.
 fn patiently<T>(open: impl Fn() -> Result<T, StoreError>) -> Result<T, StoreError> {
     let started = Instant::now();
     loop {
@@ -225,19 +225,18 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
     connection.busy_timeout(BUSY)?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "synchronous", "FULL")?;
-    // In the times when much is written, copying it into the database every four mebibytes takes longer than writing
-    // it.
+    // Under heavy writing, a checkpoint every 4 MiB (SQLite's default) takes longer than the writes themselves.
     connection.pragma_update(None, "wal_autocheckpoint", 4_000)?;
-    // The writer touches identifiers all over their index.
+    // The writer touches random pages of the identifiers' index.
     connection.pragma_update(None, "cache_size", -16_384)?;
     Ok(connection)
 }
 
-/// Connections that read, opened as they are needed.
+/// Read connections, opened on demand.
 #[derive(Debug)]
 pub struct Readers {
     path: PathBuf,
-    /// How long they wait for others.
+    /// Busy timeout of the connections.
     patience: Duration,
     idle: Mutex<Vec<Connection>>,
 }
@@ -247,10 +246,10 @@ impl Readers {
         Self { path, patience, idle: Mutex::new(Vec::new()) }
     }
 
-    /// Runs `read` in a transaction, so that everything it sees belongs together.
+    /// Runs `read` in a transaction, so that it sees one snapshot.
     ///
     /// # Errors
-    /// Those of `read`, or why the database cannot be read.
+    /// The error of `read`, or of opening a connection.
     pub fn read<T>(&self, read: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> rusqlite::Result<T> {
         self.lend(|connection| {
             let transaction = connection.transaction()?;

@@ -1,7 +1,7 @@
-//! Servers on this machine that do what a test says: well-behaved ones, and those that hang, lie, flood or break off.
+//! Scripted TCP servers on this machine: well-behaved ones, and those that hang, lie, flood or break off.
 //!
-//! A [`Host`] runs one behaviour for each connection, on the runtime of the test, and ends with it. A behaviour reads
-//! requests from its [`Peer`] and writes whatever bytes it likes. The host counts what it saw.
+//! A [`Host`] runs one behavior for each connection, on the runtime of the test, and ends with it. A behavior reads
+//! requests from its [`Peer`] and writes any bytes. The host records connections, requests and bytes written.
 
 use std::{
     fmt,
@@ -22,13 +22,13 @@ use tokio::{
 
 use crate::locked;
 
-/// What a caller that speaks TLS begins with.
+/// First byte of a TLS handshake.
 const TLS: u8 = 0x16;
 
-/// A request as a host got it.
+/// A request that a host received.
 pub type Request = http::Request<Vec<u8>>;
 
-/// A server. Clones are the same one.
+/// A scripted server. Clones refer to the same server.
 #[derive(Clone, Debug)]
 pub struct Host {
     address: SocketAddr,
@@ -43,13 +43,13 @@ struct Seen {
 }
 
 impl Host {
-    /// Starts a host at a free port that does `behaviour` on every connection.
+    /// Starts a host at a free port that runs `behaviour` on every connection.
     ///
-    /// A behaviour that ends hangs up. Its error is not looked at: callers hang up on hosts all the time.
+    /// The connection is closed when `behaviour` ends. Its error is ignored: clients often hang up on hosts.
     ///
     /// # Panics
     ///
-    /// When there is no free port.
+    /// If there is no free port.
     pub async fn start<F, R>(behaviour: F) -> Self
     where
         F: Fn(Peer) -> R + Send + Sync + 'static,
@@ -58,11 +58,11 @@ impl Host {
         Self::at("127.0.0.1:0", behaviour).await
     }
 
-    /// Does the same at a given address of this machine.
+    /// Starts a host like [`start`](Self::start), at a given address of this machine.
     ///
     /// # Panics
     ///
-    /// When somebody else listens there.
+    /// If the address is in use.
     pub async fn at<F, R>(address: impl ToSocketAddrs, behaviour: F) -> Self
     where
         F: Fn(Peer) -> R + Send + Sync + 'static,
@@ -74,7 +74,7 @@ impl Host {
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 serving.seen.connections.fetch_add(1, Ordering::SeqCst);
-                // What is written arrives now: a paused clock does not wait for what the system holds back.
+                // Bytes are sent at once: a paused clock does not wait for what the system delays.
                 stream.set_nodelay(true).expect("an option of every socket");
                 let stream = Box::new(stream);
                 tokio::spawn(behaviour(Peer { stream, buffer: Vec::new(), seen: Arc::clone(&serving.seen) }));
@@ -122,48 +122,48 @@ impl Host {
         (host.await, issued.cert.der().to_vec())
     }
 
-    /// An address at which nobody listens.
+    /// Returns an address at which nothing listens.
     ///
     /// # Panics
     ///
-    /// When there is no free port.
+    /// If there is no free port.
     #[must_use]
     pub fn nobody() -> SocketAddr {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
         listener.local_addr().expect("an address")
     }
 
-    /// Where it listens.
+    /// Returns the address that the host listens at.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Its URL with a path: `http://127.0.0.1:<port><path>`.
+    /// Returns the URL of a path: `http://127.0.0.1:<port><path>`.
     #[must_use]
     pub fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }
 
-    /// Number of connections that it accepted.
+    /// Returns the number of accepted connections.
     #[must_use]
     pub fn connections(&self) -> usize {
         self.seen.connections.load(Ordering::SeqCst)
     }
 
-    /// The requests that it read, in their order.
+    /// Returns the requests that were read, with their bodies, in order.
     #[must_use]
     pub fn requests(&self) -> Vec<Request> {
         locked(&self.seen.requests).clone()
     }
 
-    /// Number of requests that it read.
+    /// Returns the number of requests that were read, with their bodies.
     #[must_use]
     pub fn asked(&self) -> usize {
         locked(&self.seen.requests).len()
     }
 
-    /// Number of bytes that it wrote.
+    /// Returns the number of bytes written.
     #[must_use]
     pub fn written(&self) -> u64 {
         self.seen.written.load(Ordering::SeqCst)
@@ -178,7 +178,7 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 /// One connection of a [`Host`].
 pub struct Peer {
     stream: Box<dyn Stream>,
-    /// What was read and belongs to no request yet.
+    /// Bytes that were read after the last request.
     buffer: Vec<u8>,
     seen: Arc<Seen>,
 }
@@ -194,7 +194,7 @@ impl Peer {
     ///
     /// # Errors
     ///
-    /// When the caller hangs up before, or does not speak HTTP.
+    /// If the client hangs up before, or does not speak HTTP.
     pub async fn request(&mut self) -> io::Result<Request> {
         let head = loop {
             if let Some(end) = self.buffer.windows(4).position(|end| end == b"\r\n\r\n") {
@@ -211,13 +211,13 @@ impl Peer {
         Ok(request)
     }
 
-    /// Reads the head of the next request and leaves the body where it is: who hangs up then resets the connection.
+    /// Reads the head of the next request and leaves the body unread: hanging up then resets the connection.
     ///
-    /// A caller that speaks TLS is told that nobody does here.
+    /// A client that speaks TLS gets the status 400 in plain text, and the connection is closed.
     ///
     /// # Errors
     ///
-    /// When the caller hangs up before, or does not speak HTTP.
+    /// If the client hangs up before, or does not speak HTTP.
     pub async fn head(&mut self) -> io::Result<Request> {
         let mut head = std::mem::take(&mut self.buffer);
         while !head.ends_with(b"\r\n\r\n") {
@@ -234,7 +234,7 @@ impl Peer {
     ///
     /// # Errors
     ///
-    /// When the caller hangs up before.
+    /// If the client hangs up before.
     pub async fn body(&mut self, mut request: Request) -> io::Result<Request> {
         let length = request.headers().get("content-length").and_then(|length| length.to_str().ok()?.parse().ok());
         let mut body = vec![0; length.unwrap_or(0)];
@@ -251,11 +251,11 @@ impl Peer {
         }
     }
 
-    /// Writes bytes as they are.
+    /// Writes raw bytes.
     ///
     /// # Errors
     ///
-    /// When the caller has hung up.
+    /// If the client has hung up.
     pub async fn write(&mut self, bytes: impl AsRef<[u8]>) -> io::Result<()> {
         self.stream.write_all(bytes.as_ref()).await?;
         self.stream.flush().await?;
@@ -263,47 +263,47 @@ impl Peer {
         Ok(())
     }
 
-    /// Writes an answer whose length is announced.
+    /// Writes a response with `Content-Length`.
     ///
     /// # Errors
     ///
-    /// When the caller has hung up.
+    /// If the client has hung up.
     pub async fn answer(&mut self, status: u16, headers: &[(&str, &str)], body: impl AsRef<[u8]>) -> io::Result<()> {
         self.write(answer(status, headers, body)).await
     }
 
-    /// Ends the connection from this side, and waits until the caller has read all of it and hangs up.
+    /// Ends the connection from this side, and waits until the client hangs up too.
     ///
     /// # Errors
     ///
-    /// When the connection breaks.
+    /// If the connection breaks.
     pub async fn finish(&mut self) -> io::Result<()> {
         self.stream.shutdown().await?;
         self.hangs_up().await
     }
 
-    /// Waits until the caller hangs up.
+    /// Waits until the client hangs up.
     ///
     /// # Errors
     ///
-    /// When the connection breaks.
+    /// If the connection breaks.
     pub async fn hangs_up(&mut self) -> io::Result<()> {
         while self.stream.read(&mut [0; 1_024]).await? > 0 {}
         Ok(())
     }
 
-    /// Passes everything on to the server at another address, and back.
+    /// Forwards the connection in both directions to the server at another address.
     ///
     /// # Errors
     ///
-    /// When one of the two hangs up.
+    /// If connecting fails or one of the two connections breaks.
     pub async fn forward(mut self, address: impl ToSocketAddrs) -> io::Result<()> {
         let mut behind = TcpStream::connect(address).await?;
         tokio::io::copy_bidirectional(&mut self.stream, &mut behind).await.map(drop)
     }
 }
 
-/// An answer whose length is announced, as bytes.
+/// Returns the bytes of a response with `Content-Length`.
 #[must_use]
 pub fn answer(status: u16, headers: &[(&str, &str)], body: impl AsRef<[u8]>) -> Vec<u8> {
     let body = body.as_ref();
@@ -315,7 +315,7 @@ pub fn answer(status: u16, headers: &[(&str, &str)], body: impl AsRef<[u8]>) -> 
     bytes
 }
 
-/// The head of a request, and the length of its body.
+/// Parses the head of a request; returns it with the length of its body. `None` if it is not HTTP.
 fn parse(head: &[u8]) -> Option<(Request, usize)> {
     let mut lines = std::str::from_utf8(head).ok()?.trim_end().lines();
     let mut first = lines.next()?.split(' ');

@@ -1,8 +1,8 @@
-//! Processes that end with the test process, also when that is killed.
+//! Child processes that end with the test process, even if it is killed.
 //!
-//! A process that a test forgets, or cannot end because it was killed itself, would run on for ever and keep others
-//! from their ports and processors. Here each hangs on a pipe that closes with the test process, and every wait for one
-//! has an end at which it says what was waited for and what the process wrote.
+//! A process that a test forgets, or cannot end because the test was killed, would run on forever and occupy ports and
+//! processors. Here each depends on a pipe that closes with the test process, and every wait has a timeout whose
+//! message states what was waited for and what the process wrote.
 
 use std::{
     io::{BufRead as _, BufReader, Read, Write as _},
@@ -20,28 +20,28 @@ use crate::{
     wait::{PATIENCE, eventually},
 };
 
-/// Becomes the command that follows, after it has left somebody behind who kills that when the standard input ends
-/// before a line was read from it. That is nobody's child, so that a command which waits for all of its own does not
-/// wait for it, too. The command itself reads nothing.
+/// Shell script that leaves a watcher process behind and then becomes the command that follows. The watcher kills the
+/// command if the standard input ends before a line was read from it. It is an orphan, so that a command which waits
+/// for all of its children does not wait for it, too. The command itself gets an empty standard input.
 const LEASH: &str = "exec 3<&0 </dev/null\n\
                      ({ read -r over <&3 || kill -KILL $$; } >/dev/null 2>&1 &)\n\
                      exec 3<&- \"$@\"";
 
-/// A process. Dropping it kills it, and the end of the test process does.
+/// A child process, which is killed when this is dropped and when the test process ends.
 #[derive(Debug)]
 pub struct Leashed {
     child: Child,
-    /// Closing it without a word kills the process.
+    /// Pipe to the watcher: closing it without writing a line kills the process.
     leash: Option<ChildStdin>,
     name: String,
 }
 
 impl Leashed {
-    /// Starts a command with nothing to read, whatever it says about its standard streams.
+    /// Starts a command with an empty standard input and the given output streams, in place of those of `command`.
     ///
     /// # Panics
     ///
-    /// When there is no shell.
+    /// If there is no shell.
     #[must_use]
     pub fn start(command: &Command, stdout: impl Into<Stdio>, stderr: impl Into<Stdio>) -> Self {
         let mut leashed = Command::new("sh");
@@ -59,46 +59,46 @@ impl Leashed {
         Self { leash: child.stdin.take(), child, name: format!("{command:?}") }
     }
 
-    /// Starts a command that reads `input`. What it writes is to be taken.
+    /// Starts a command that reads `input`, without a watcher. Its output streams are pipes, which the caller reads.
     fn start_with(command: &mut Command, input: &[u8]) -> Self {
         let name = format!("{command:?}");
         let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = piped.spawn().unwrap_or_else(|error| panic!("{name}: {error}"));
         let (mut stdin, input) = (child.stdin.take().expect("its input"), input.to_owned());
-        // In a thread: it need not read all of it before it writes. Nor need it read at all.
+        // On a thread, because the command may write before it has read everything, or not read at all.
         thread::spawn(move || stdin.write_all(&input).is_ok());
         Self { child, leash: None, name }
     }
 
-    /// The number of the process.
+    /// Returns the process ID.
     #[must_use]
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// What it writes to its standard output.
+    /// Takes the pipe of its standard output.
     ///
     /// # Panics
     ///
-    /// When that goes elsewhere, or was taken before.
+    /// If the stream is not a pipe, or was taken before.
     pub fn stdout(&mut self) -> ChildStdout {
         self.child.stdout.take().expect("its standard output")
     }
 
-    /// What it writes to its standard error.
+    /// Takes the pipe of its standard error.
     ///
     /// # Panics
     ///
-    /// When that goes elsewhere, or was taken before.
+    /// If the stream is not a pipe, or was taken before.
     pub fn stderr(&mut self) -> ChildStderr {
         self.child.stderr.take().expect("its standard error")
     }
 
-    /// How it ended; `None` while it runs.
+    /// Returns the exit status; `None` while it runs.
     ///
     /// # Panics
     ///
-    /// When the system does not say.
+    /// If the system does not report the status.
     pub fn ended(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().expect("a status")
     }
@@ -107,9 +107,9 @@ impl Leashed {
     ///
     /// # Panics
     ///
-    /// When that cannot be done.
+    /// If the signal cannot be sent.
     pub fn signal(&self, name: &str) {
-        // Every shell can do that; a `kill` program is not on every machine.
+        // `kill` is built into every shell; a program of this name is not on every machine.
         let command = format!("kill -{name} {}", self.id());
         let sent = Command::new("sh").args(["-c", &command]).status().expect("a shell");
         assert!(sent.success(), "SIG{name} can be sent to {}", self.name);
@@ -119,30 +119,30 @@ impl Leashed {
     ///
     /// # Panics
     ///
-    /// When it does not end within [`PATIENCE`].
+    /// If it does not end within [`PATIENCE`].
     #[track_caller]
     pub fn wait(&mut self) -> ExitStatus {
         let what = format!("{} ends", self.name);
         eventually(&what, PATIENCE, || self.ended())
     }
 
-    /// Kills it, unless it has ended already. Returns how it ended.
+    /// Kills it, unless it has ended already. Returns the exit status.
     ///
     /// # Panics
     ///
-    /// When the system does not say.
+    /// If the system does not report the status.
     pub fn kill(&mut self) -> ExitStatus {
         // It may have ended already.
         drop(self.child.kill());
         let status = self.child.wait().expect("a status");
         if let Some(mut leash) = self.leash.take() {
-            // From now on, its number may be that of somebody else.
+            // From now on, its ID may be that of another process, so the watcher has to stop.
             drop(leash.write_all(b"\n"));
         }
         status
     }
 
-    /// Waits for its end, and gives what it wrote. `fine` looks at its standard output meanwhile.
+    /// Waits for its end and returns its output. Meanwhile, `fine` checks its standard output.
     #[track_caller]
     fn output(mut self, fine: impl Fn(&str) -> Result<(), String>) -> Output {
         let start = Instant::now();
@@ -173,7 +173,7 @@ impl Leashed {
             match closing.recv_timeout(Duration::from_millis(20)) {
                 Ok(()) => open -= 1,
                 Err(RecvTimeoutError::Timeout) => {}
-                // Nothing comes from there any more; what is left is to wait for its end.
+                // The streams are closed; only its end is left to wait for.
                 Err(RecvTimeoutError::Disconnected) => thread::sleep(Duration::from_millis(2)),
             }
         }
@@ -186,11 +186,11 @@ impl Drop for Leashed {
     }
 }
 
-/// Runs a command to its end. `fine` looks at its standard output meanwhile, and may find that it will not end.
+/// Runs a command to its end. Meanwhile, `fine` checks its standard output; an error stops the command.
 ///
 /// # Panics
 ///
-/// When it does not end within [`PATIENCE`], or `fine` says so. It is killed then.
+/// If it does not end within [`PATIENCE`], or `fine` returns an error. It is killed then.
 #[track_caller]
 pub fn run(command: &Command, fine: impl Fn(&str) -> Result<(), String>) -> Output {
     Leashed::start(command, Stdio::piped(), Stdio::piped()).output(fine)
@@ -200,13 +200,13 @@ pub fn run(command: &Command, fine: impl Fn(&str) -> Result<(), String>) -> Outp
 ///
 /// # Panics
 ///
-/// When it does not end within [`PATIENCE`]. It is killed then.
+/// If it does not end within [`PATIENCE`]. It is killed then.
 #[track_caller]
 pub fn run_with(command: &mut Command, input: &[u8]) -> Output {
     Leashed::start_with(command, input).output(|_| Ok(()))
 }
 
-/// Reads all of a stream, and says so in the end.
+/// Collects all bytes of a stream on a thread, and sends on `closed` at its end.
 fn collect(mut stream: impl Read + Send + 'static, into: &Arc<Mutex<Vec<u8>>>, closed: mpsc::Sender<()>) {
     let into = Arc::clone(into);
     thread::spawn(move || {
@@ -214,34 +214,34 @@ fn collect(mut stream: impl Read + Send + 'static, into: &Arc<Mutex<Vec<u8>>>, c
         while let Ok(length @ 1..) = stream.read(&mut piece) {
             locked(&into).extend_from_slice(&piece[..length]);
         }
-        // Nobody has to listen.
+        // The receiver may be gone.
         let _ = closed.send(());
     });
 }
 
-/// The lines of a stream. They are taken from it whether or not anybody asks for them, so that its writer never waits.
+/// Lines of a stream. They are read as they come, even if not requested, so that the writer never blocks.
 #[derive(Debug)]
 pub struct Lines(Receiver<String>);
 
 impl Lines {
-    /// The lines of this stream.
+    /// Starts to read the lines of a stream.
     #[must_use]
     pub fn of(stream: impl Read + Send + 'static) -> Self {
         let (sender, lines) = mpsc::channel();
         thread::spawn(move || {
             for line in BufReader::new(stream).lines().map_while(Result::ok) {
-                // Nobody has to listen.
+                // The receiver may be gone.
                 drop(sender.send(line));
             }
         });
         Self(lines)
     }
 
-    /// The next line; `None` at the end.
+    /// Returns the next line; `None` at the end.
     ///
     /// # Panics
     ///
-    /// When neither comes within [`PATIENCE`].
+    /// If neither comes within [`PATIENCE`].
     #[track_caller]
     pub fn next(&self, what: &str) -> Option<String> {
         match self.0.recv_timeout(PATIENCE) {
@@ -251,11 +251,11 @@ impl Lines {
         }
     }
 
-    /// The lines up to the first one that is `last`, or up to the end.
+    /// Returns the lines up to and including the first one for which `last` is true, or up to the end.
     ///
     /// # Panics
     ///
-    /// When none comes for [`PATIENCE`].
+    /// If no line comes for [`PATIENCE`].
     #[track_caller]
     pub fn until(&self, what: &str, last: impl Fn(&str) -> bool) -> Vec<String> {
         let mut lines = Vec::new();

@@ -49,8 +49,8 @@ impl Log {
     #[cfg(feature = "log")]
     #[must_use]
     pub fn of_this_thread() -> (Self, tracing::subscriber::DefaultGuard) {
-        // As long as there is only one subscriber, `tracing` asks the thread that first comes to a callsite whether anybody
-        // wants to hear from it, for all threads and for good. That may be the thread of another test.
+        // With only one subscriber, `tracing` asks the thread that first reaches a callsite whether anybody listens, and
+        // keeps the answer for all threads. That may be the thread of another test.
         static ANOTHER: std::sync::LazyLock<tracing::Dispatch> =
             std::sync::LazyLock::new(|| tracing::Dispatch::new(tracing::subscriber::NoSubscriber::default()));
         std::sync::LazyLock::force(&ANOTHER);

@@ -307,7 +307,10 @@ fn steps_that_cannot_be_taken_say_why_and_change_nothing() {
         (vec!["orders", "ship", &order, "--line", "li_9=1"], "the order has no line `li_9`"),
         (vec!["orders", "ship", &order, "--line", "li_1=3"], "has 2 left for this, not 3"),
         (vec!["orders", "ship", &order, "--line", "li_1"], "expected a line and a quantity"),
-        (vec!["orders", "ship", &order, "--tracking-url", "javascript:alert(1)"], "must be an absolute http or https address"),
+        (
+            vec!["orders", "ship", &order, "--tracking-url", "javascript:alert(1)"],
+            "must be an absolute http or https address",
+        ),
         (vec!["orders", "refund", &order, "--amount", "99999999"], "minor units are left to give back"),
         (vec!["orders", "refund", &order, "--amount", "-1"], "minor units are left to give back"),
     ] {

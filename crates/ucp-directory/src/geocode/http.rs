@@ -1,4 +1,4 @@
-//! Asking a geocoding service over HTTP where an address is.
+//! Client of an HTTP geocoding service, which finds the coordinates of an address.
 //!
 //! The service speaks the search interface of [Nominatim](https://nominatim.org), which can be run by oneself and which
 //! several providers offer: a `GET` with the parts of the address as parameters, answered by a JSON array of places.
@@ -51,35 +51,35 @@ use url::Url;
 
 pub use ucp_net::outbound::{Certificate, SetupError};
 
-/// The longest part of an address that is sent, in bytes.
+/// Maximum length of a part of an address that is sent, in bytes.
 const LONGEST_PART: usize = 200;
 
-/// After how many seconds a caller may try again.
+/// Delay before a caller may retry, in seconds.
 const RETRY_AFTER: u32 = 5;
 
-/// How a service is asked.
+/// Options of the client.
 #[derive(Clone)]
 pub struct Options {
-    /// Where it is searched, such as `https://geocoder.example.com/search`. Parameters in it, such as a key, are kept.
+    /// URL of the search, such as `https://geocoder.example.com/search`. Parameters in it, such as a key, are kept.
     pub endpoint: Url,
-    /// Whether addresses may travel unencrypted to another machine.
+    /// `true` if addresses may be sent unencrypted to another machine.
     pub plain_http: bool,
-    /// How long a question may take altogether.
+    /// Time limit of a lookup, waiting included.
     pub deadline: Duration,
-    /// How many bytes of an answer are read.
+    /// Maximum size of a response, in bytes.
     pub max_body: usize,
-    /// How many questions are on their way at once; as many again wait for their turn.
+    /// Maximum number of in-flight requests; as many again may wait.
     pub at_once: usize,
-    /// What is kept of answers.
+    /// Capacity of the cache of answers.
     pub kept: Capacity,
-    /// For how long.
+    /// Lifetime of cached answers.
     pub freshness: Freshness,
     /// Certificates to trust beside those of the system.
     pub roots: Vec<Certificate>,
 }
 
 impl Options {
-    /// The usual ones for a service.
+    /// Returns the default options for a service.
     #[must_use]
     pub const fn new(endpoint: Url) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! What the gateway stands in front of: the embedded shop, or a commerce API elsewhere.
+//! Backends of the gateway: the embedded shop, or a remote commerce API.
 //!
 //! | module | the backend |
 //! | :-- | :-- |
@@ -6,8 +6,8 @@
 //! | [`shopify`] | a shop behind Shopify's Storefront GraphQL API |
 //! | [`ucp`] | a shop that speaks UCP itself |
 //!
-//! A backend is one module here and one line in [`open`]; what it can do follows from its ports. Whatever it is, there
-//! is a data directory: answers under idempotency keys, orders, and what platforms are told are kept there.
+//! A backend is one module here and one line in [`open`]; its capabilities follow from its ports. Every backend has a
+//! data directory, which keeps the answers to idempotency keys, orders, and the queue of webhook events.
 
 pub(crate) mod embedded;
 mod shopify;
@@ -37,17 +37,17 @@ use crate::{
     config::{BackendKind, Settings, Upstream},
 };
 
-/// What is in the data directory.
+/// Content of the data directory.
 #[derive(Clone, Debug)]
 pub(crate) enum Store {
-    /// The shop that is served.
+    /// The embedded shop.
     Embedded(Shop),
-    /// What is kept beside a shop that is elsewhere.
+    /// The gateway's own records beside a remote shop.
     Beside(SqliteStore),
 }
 
 impl Store {
-    /// Opens the data directory, or makes it. Blocks.
+    /// Opens the data directory, or creates it. Blocks.
     pub(crate) fn open(settings: &Settings) -> Result<Self, StoreError> {
         match &settings.upstream {
             None => embedded::open_shop(&settings.sections.data).map(Self::Embedded),
@@ -55,7 +55,7 @@ impl Store {
         }
     }
 
-    /// The SQLite store.
+    /// Returns the SQLite store.
     pub(crate) fn sqlite(&self) -> &SqliteStore {
         match self {
             Self::Embedded(shop) => shop.database().store(),
@@ -64,29 +64,29 @@ impl Store {
     }
 }
 
-/// A backend that is ready to be asked.
+/// A backend that is ready for calls.
 pub(crate) struct Opened {
-    /// The name of the shop, for people.
+    /// Display name of the shop.
     pub(crate) name: String,
-    /// What is asked.
+    /// Ports of the backend.
     pub(crate) shop: port::Shop,
-    /// How buyers can pay.
+    /// Payment handlers that buyers can use.
     pub(crate) handlers: Arc<[Declaration]>,
-    /// Place of sale, where purchases are decided by the gateway.
+    /// Sales service, if the gateway itself carries out purchases.
     pub(crate) sales: Option<SalesService>,
-    /// True if buyers go on at pages of the gateway.
+    /// True if buyers continue on pages of the gateway.
     pub(crate) pages: bool,
-    /// The bridge to a shop that speaks UCP.
+    /// Bridge to a shop that speaks UCP.
     pub(crate) bridge: Option<Bridge>,
-    /// What happens between the gateway and a shop that is elsewhere.
+    /// Counters of the calls to a remote shop.
     pub(crate) counters: Option<Arc<Counters>>,
-    /// Routes beside the operations.
+    /// Additional HTTP routes besides the operations.
     pub(crate) router: Router,
     /// Background tasks of the backend, which end with the shop.
     pub(crate) tasks: JoinSet<()>,
 }
 
-/// Opens the backend of the settings, which may ask it who it is.
+/// Opens the configured backend, which may involve a call to it for its name.
 pub(crate) async fn open(
     store: &Store,
     settings: &Settings,
@@ -110,8 +110,8 @@ pub(crate) async fn open(
 const NO_SHOP: &str = "there is no shop to serve";
 
 impl Opened {
-    /// A shop behind another API that gives facts, and a sales service at which it prices what is bought. Buyers pay on
-    /// its page.
+    /// Combines the catalog of a remote shop with a sales service that has it price the carts. Buyers pay on the
+    /// shop's page.
     fn of_remote_carts<S: Catalog + RemoteCart + 'static>(place: &Place<'_>, shop: S, counters: Arc<Counters>) -> Self {
         let shop = Arc::new(shop);
         let sales = SalesService {
@@ -138,7 +138,7 @@ impl Opened {
     }
 }
 
-/// How an upstream is reached.
+/// Returns the connection options of an upstream.
 fn reached(name: &str, place: &Place<'_>) -> ucp_net::Options {
     let usual = ucp_net::Options::new(name, place.upstream.url.clone());
     let upstream = &place.settings.sections.upstream;
@@ -163,12 +163,12 @@ fn reached(name: &str, place: &Place<'_>) -> ucp_net::Options {
     }
 }
 
-/// A clock that nobody sets.
+/// Returns a monotonic clock.
 fn monotonic() -> ucp_net::Clock {
     Arc::new(tokio::time::Instant::now)
 }
 
-/// Chance, for pauses between attempts.
+/// Returns the source of randomness for the backoff between attempts.
 fn chance() -> ucp_net::Random {
     Arc::new(|| {
         let [a, b, c, d, ..] = uuid::Uuid::new_v4().into_bytes();
@@ -176,14 +176,14 @@ fn chance() -> ucp_net::Random {
     })
 }
 
-/// Where a backend is opened that is elsewhere.
+/// Environment in which a remote backend is opened.
 struct Place<'a> {
     settings: &'a Settings,
     upstream: &'a Upstream,
-    /// The address of the gateway, without trailing slash.
+    /// Base URL of the gateway, without trailing slash.
     base: &'a str,
-    /// What is kept beside it.
+    /// Store of the gateway's own records.
     sqlite: &'a SqliteStore,
-    /// What the gateway signs with.
+    /// Key that the gateway signs with.
     signing_key: &'a Arc<CurrentKey>,
 }

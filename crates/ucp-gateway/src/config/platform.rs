@@ -14,32 +14,31 @@ use ucp_trust::{
 
 use super::{document::Document, sections, value::Limit};
 
-/// How long the name of a platform may be.
+/// Maximum length of a platform's name, in bytes.
 const MAX_NAME: usize = 100;
 
-/// How large a pinned profile may be: as large as a fetched one.
+/// Maximum size of a pinned profile, in bytes: that of a fetched one.
 const MAX_PROFILE: usize = 256 * 1024;
 
-/// A platform that the operator knows.
+/// A platform that the operator registered.
 #[derive(Debug)]
 pub(crate) struct Platform {
-    /// What the operator calls it.
+    /// Name given by the operator.
     pub(crate) name: String,
-    /// The address of its profile, which is who it is.
+    /// URL of its profile, which identifies it.
     pub(crate) profile: ProfileUrl,
-    /// Its profile, where that is not fetched.
+    /// Its profile, if it is read from a file instead of fetched.
     pub(crate) pinned: Option<Pinned>,
-    /// The hashes of its API keys.
+    /// Hashes of its API keys.
     pub(crate) api_keys: Vec<KeyHash>,
-    /// How much it may send.
+    /// Rate limit of its requests, if it has its own.
     pub(crate) limit: Option<Quota>,
 }
 
 /// A profile from a file.
 pub(crate) struct Pinned {
-    /// The file.
     pub(crate) path: PathBuf,
-    /// What was in it.
+    /// Content of the file.
     pub(crate) bytes: Vec<u8>,
 }
 
@@ -49,7 +48,7 @@ impl fmt::Debug for Pinned {
     }
 }
 
-/// Completes what the file says about platforms.
+/// Checks the configured platforms and fills in their defaults.
 pub(super) fn resolve(
     said: &mut [sections::Platform],
     reach: Reach,
@@ -62,18 +61,18 @@ pub(super) fn resolve(
     said.iter_mut().enumerate().filter_map(complete).collect()
 }
 
-/// What no two platforms share.
+/// Values that have to be unique among the platforms.
 #[derive(Default)]
 struct Taken {
     names: HashSet<String>,
     profiles: HashSet<String>,
-    /// With the entry that has it: one platform may come by the same key in two ways.
+    /// Each with its entry: one platform may state the same key in two ways.
     keys: HashMap<KeyHash, String>,
 }
 
 /// One entry of the file.
 struct Entry<'a, 'b> {
-    /// Where it stands: `platform[0]`.
+    /// Path of the entry: `platform[0]`.
     at: String,
     document: &'a mut Document<'b>,
 }
@@ -133,7 +132,7 @@ impl Entry<'_, '_> {
         None
     }
 
-    /// The hashes of all keys, each with the key of the file that led to it.
+    /// Returns the hashes of all API keys, each with the configuration key that it comes from.
     fn api_keys(&mut self, said: &mut sections::Platform) -> Vec<(&'static str, KeyHash)> {
         let mut hashes = Vec::new();
         if let Some(hash) = said.api_key_hash.take() {
@@ -151,7 +150,7 @@ impl Entry<'_, '_> {
         hashes
     }
 
-    /// Reads keys or hashes out of a secret: one, or several while keys change. What is wrong there is not repeated.
+    /// Reads API keys or hashes from a secret: one, or several during rotation. Errors do not repeat the secret.
     fn secrets(&mut self, key: &'static str, text: Result<String, String>, hashes: &mut Vec<(&'static str, KeyHash)>) {
         let text = match text {
             Ok(text) => text,

@@ -1,7 +1,7 @@
-//! What a text asks for, and how well a product answers it.
+//! Full-text queries: the tokens of a search text, and the score of each product that matches them.
 //!
 //! A text is a list of tokens. A token matches a product if one of its *leaves* does: its stem in some language in one
-//! of the text fields, the identifier that it is part of, or, if nobody has ever seen the word, a word one typo away.
+//! of the text fields, the identifier that it is part of, or, if no product has the word, a word one typo away.
 //! A product's score is the sum of the leaves that match it. Each leaf is rounded to an integer, so that sums do not
 //! depend on the order in which they are made, and weighed by [frozen statistics](super::statistics), so that they do
 //! not depend on other products.
@@ -22,63 +22,63 @@ use super::{
     text::{folded_words, is_stop_word},
 };
 
-/// How much of a text is read, in bytes.
+/// Maximum length of a search text, in bytes; the rest is ignored.
 const LONGEST_QUERY: usize = 2_048;
 
-/// How many different words of it count.
+/// Maximum number of different words of a text; further ones are ignored.
 const MOST_TOKENS: usize = 24;
 
-/// How many unknown words are corrected.
+/// Maximum number of unknown words of a text that are corrected.
 const MOST_CORRECTED: usize = 6;
 
-/// How many known words a mistyped one can stand for.
+/// Maximum number of known words that a mistyped one is expanded to.
 const MOST_CORRECTIONS: usize = 24;
 
-/// Shorter words are not corrected: too many others are near.
+/// Minimum length of a word that is corrected, in characters: shorter ones have too many neighbors.
 const SHORTEST_CORRECTED: usize = 4;
 
-/// Scores are counted in this fraction of a BM25 point.
+/// Units of an integer score per BM25 point.
 const UNIT: f32 = 64.0;
 
-/// What a matching identifier scores: more than words can.
+/// Score of a matching identifier: more than words can reach.
 const CODE_SCORE: u32 = 40 * 64;
 
-/// How much of its score a word keeps that is only near.
+/// Factor on the score of a word that matches by correction.
 const CORRECTED: f32 = 0.4;
 
-/// What a near word scores that was unknown when the statistics were made.
+/// Score of a correction that was unknown when the statistics were made.
 const CORRECTED_NEW: u32 = 64;
 
-/// Whether products have to match all tokens, or any.
+/// Match mode: products have to match all tokens, or any of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
     All,
     Any,
 }
 
-/// How a product can match a token.
+/// One way in which a product can match a token.
 #[derive(Clone, Copy)]
 enum Leaf {
-    /// The stem at a position of the vocabulary, in the text field at `field`, for this part of its score.
+    /// A stem in the text field at index `field` of [`TEXTS`], with its score multiplied by `factor`.
     Stem { field: usize, factor: f32 },
-    /// A term that scores the same wherever it is.
+    /// A term with a fixed score.
     Flat { field: Field, score: u32 },
 }
 
 /// A token of a query.
 struct Token {
     leaves: Vec<(String, Leaf)>,
-    /// How many products have it, roughly. Rare tokens come first.
+    /// Approximate number of products that have it. Rare tokens are evaluated first.
     freq: u64,
 }
 
-/// What a text asks for.
+/// Parsed search text.
 pub(super) struct Plan {
     tokens: Vec<Token>,
 }
 
 impl Plan {
-    /// Reads a text.
+    /// Parses a search text.
     pub(super) fn new(
         text: &str,
         fields: &Fields,
@@ -141,12 +141,12 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Whether the two modes find the same.
+    /// Returns `true` if both modes find the same, as there is at most one token.
     pub(super) const fn is_single(&self) -> bool {
         self.tokens.len() <= 1
     }
 
-    /// The products of a segment that match, ascending, with their scores. Deleted ones are among them.
+    /// Returns the products of a segment that match, ascending, with their scores. Deleted ones are included.
     pub(super) fn score(
         &self,
         segment: &SegmentReader,
@@ -183,10 +183,10 @@ impl Plan {
     }
 }
 
-/// The scores of one segment in the making.
+/// Scores of one segment while they are computed.
 struct Sheet {
     scores: Vec<u32>,
-    /// How many tokens a product has matched, all of them from the first one on.
+    /// Number of leading tokens that each product matches.
     level: Vec<u8>,
     /// The products that match all tokens so far, ascending; `None` before the first token.
     candidates: Option<Vec<DocId>>,
@@ -213,7 +213,7 @@ impl Sheet {
         }
     }
 
-    /// The products at `level`, which are those in `touched`, ascending.
+    /// Returns the products at `level`, ascending. `touched` has all of them.
     fn ascending(&self, mut touched: Vec<DocId>, level: u8) -> Vec<DocId> {
         // Reading all levels beats sorting many products.
         if touched.len() * 16 > self.level.len() {
@@ -225,7 +225,7 @@ impl Sheet {
         touched
     }
 
-    /// Adds a leaf to whatever it matches.
+    /// Adds the score of a leaf to every product that it matches.
     fn widen(&mut self, posting: &mut Posting, touched: &mut Vec<DocId>) {
         posting.each(&mut |doc, score| {
             let at = doc as usize;
@@ -282,7 +282,7 @@ impl Posting {
         self.blocks.doc_freq() as usize
     }
 
-    /// Calls `visit` with every product and what it scores.
+    /// Calls `visit` with every product and its score.
     fn each(&mut self, visit: &mut impl FnMut(DocId, u32)) {
         loop {
             let docs = self.blocks.docs();
@@ -301,7 +301,7 @@ impl Posting {
         }
     }
 
-    /// The same for those of the ascending `candidates` that are among them.
+    /// Like [`each`](Self::each), but only for the products in `candidates`, which are ascending.
     fn among(&mut self, candidates: &[DocId], mut visit: impl FnMut(DocId, u32)) {
         for candidate in candidates {
             let at = self.blocks.seek(*candidate);
@@ -322,24 +322,24 @@ impl Posting {
     }
 }
 
-/// A score as an integer; whatever matches scores at least something.
+/// Rounds a score to an integer, at least 1: every match counts.
 fn rounded(score: f32) -> u32 {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates, which is what is wanted")]
     let rounded = score.round() as u32;
     rounded.max(1)
 }
 
-/// Numbers and codes are not corrected: another number is another thing.
+/// Returns `true` if a word may be corrected. Numbers and codes are not: another number is another thing.
 fn is_correctable(word: &str) -> bool {
     word.chars().count() >= SHORTEST_CORRECTED && !word.chars().any(char::is_numeric)
 }
 
-/// The words of the shop that are one typo away from a word.
+/// Words of the shop's products that are one typo away from a word.
 struct Near {
-    /// Those that the statistics know, the most common ones.
+    /// Words in the statistics, the most common first.
     known: Vec<String>,
-    /// Those that came later. They are matched as they stand: through their stems, a new product could make old ones
-    /// appear on a page that is past.
+    /// Words newer than the statistics. They are matched without stemming: through their stems, a new product could
+    /// make old ones appear on a page that a caller has already passed.
     new: Vec<String>,
 }
 

@@ -32,7 +32,7 @@ use crate::database::Opening;
 
 const SHOP: &str = include_str!("../../sample/shop.json");
 
-/// Taxes, deliveries and discounts: examples of everything that terms can say.
+/// Taxes, deliveries and discounts: an example of every kind of term.
 const TERMS: &str = include_str!("../../sample/terms.json");
 
 const DEPARTMENTS: [&str; 11] = [
@@ -52,13 +52,13 @@ const DEPARTMENTS: [&str; 11] = [
 /// The language of the second text of every pair.
 const SECOND_LANGUAGE: &str = "es";
 
-/// What the sample shop speaks and trades in.
+/// Returns the market of the sample shop: its languages and currencies.
 #[must_use]
 pub fn market() -> Market {
     shop().market
 }
 
-/// The products of the sample shop, always the same ones in the same order.
+/// Returns the products of the sample shop, always the same ones in the same order.
 #[must_use]
 pub fn records() -> Vec<Record> {
     let shop = shop();
@@ -77,7 +77,7 @@ pub fn records() -> Vec<Record> {
     records
 }
 
-/// What the sample shop starts with.
+/// Returns the initial content of the sample shop.
 #[must_use]
 pub fn opening() -> Opening {
     Opening { terms: recipe(TERMS), records: records(), ..Opening::of(market()) }
@@ -87,14 +87,14 @@ fn shop() -> Shop {
     recipe(SHOP)
 }
 
-/// What the departments share.
+/// Data that the departments share.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Shop {
     market: Market,
-    /// Where the shop's pages are.
+    /// Base URL of the shop's pages.
     site: String,
-    /// Where its pictures are.
+    /// Base URL of its pictures.
     pictures: String,
     price_lists: Vec<PriceList>,
     sellers: BTreeMap<String, Seller>,
@@ -135,7 +135,7 @@ struct Department {
     seller: Option<String>,
     /// The kind of barcode that its goods carry.
     barcode: Option<Standard>,
-    /// Whether option values have identifiers.
+    /// `true` if option values have identifiers.
     #[serde(default)]
     value_ids: bool,
     shelves: Vec<Shelf>,
@@ -164,7 +164,7 @@ struct Shelf {
     shopify: Option<String>,
     #[serde(default)]
     tags: Vec<String>,
-    /// What its goods weigh, unless they say what a package holds.
+    /// Weight of its goods in grams, unless they state the content of a package.
     grams: u64,
     products: Vec<Product>,
 }
@@ -184,11 +184,11 @@ struct Product {
     points: Option<(Vec<String>, Vec<String>)>,
     /// The price in the shop's own currency.
     price: Money,
-    /// What reduced variants cost before.
+    /// Previous price of reduced variants.
     was: Option<Money>,
-    /// Which variants are reduced; all of them where absent.
+    /// Patterns of the reduced variants; all variants if absent.
     was_for: Option<Vec<String>>,
-    /// What an option value adds to the price.
+    /// Surcharge per option value.
     #[serde(default)]
     extra: BTreeMap<String, Money>,
     /// The currencies beside the shop's own; all of them where absent.
@@ -207,19 +207,19 @@ struct Product {
     preorder: Vec<String>,
     #[serde(default)]
     discontinued: Vec<String>,
-    /// How many there are, by pattern; the first one that matches counts. Other variants are not counted.
+    /// Quantity in stock, by pattern; the first one that matches counts. Other variants are not counted.
     #[serde(default)]
     stock: Map<String, Value>,
-    /// What one of it weighs, where that is not what its shelf says.
+    /// Weight in grams, if it differs from that of its shelf.
     grams: Option<u64>,
-    /// How SKUs start.
+    /// Prefix of the SKUs.
     sku: String,
     rating: Option<(Number, u64)>,
     #[serde(default)]
     tags: Vec<String>,
     #[serde(default)]
     metadata: Map<String, Value>,
-    /// What a package holds, such as `250 g`, or the option axis that says it.
+    /// Content of a package, such as `250 g`, or the option axis that states it.
     measure: Option<String>,
     /// Titles and descriptions of variants, with `{Axis}` for the value on an axis.
     variant_title: Option<String>,
@@ -229,9 +229,9 @@ struct Product {
     variant_ids: BTreeMap<String, String>,
     /// The first picture and what it shows, where they do not follow from the handle and the title.
     picture: Option<(String, String)>,
-    /// Where the pictures of variants are, with `{Axis}` for a value. Without it, products in colors have some.
+    /// Path of the pictures of variants, with `{Axis}` for a value. Without it, products in colors have some.
     variant_picture: Option<String>,
-    /// Whether the variants say who sells them.
+    /// `true` if the variants name their seller.
     #[serde(default = "yes")]
     sold_by: bool,
 }
@@ -436,8 +436,8 @@ impl Maker<'_> {
         Availability { available, status: Some(status.to_owned()) }
     }
 
-    /// How much a package holds, if the product says it, with its unit: in whole grams and millilitres, so that what
-    /// follows from it follows exactly.
+    /// Returns the content of a package with its unit, if the product states it: in whole grams and milliliters, so
+    /// that everything computed from it is exact.
     fn held(&self, axes: &[Axis], labels: &[&str]) -> Option<(i64, String)> {
         let measure = self.product.measure.as_deref()?;
         let held = axes.iter().zip(labels).find(|(axis, _)| axis.name == measure).map_or(measure, |(_, label)| label);
@@ -452,14 +452,15 @@ impl Maker<'_> {
         Some((thousandths * factor / 1000, unit.to_owned()))
     }
 
-    /// What a variant weighs: what it holds and a tenth of it for the package, or what goods on its shelf weigh.
+    /// Returns the weight of a variant in grams: the stated one, else its content plus a tenth for
+    /// the package, else that of its shelf.
     fn grams(&self, axes: &[Axis], labels: &[&str]) -> u64 {
         let held = self.held(axes, labels).filter(|(_, unit)| matches!(unit.as_str(), "g" | "ml"));
         let measured = held.map(|(held, _)| held.unsigned_abs() * 11 / 10);
         self.product.grams.or(measured).unwrap_or(self.shelf.grams)
     }
 
-    /// The price of 100 grams, 100 millilitres or a metre, rounded to the nearest minor unit.
+    /// Returns the price of 100 grams, 100 milliliters or one other unit, rounded to the nearest minor unit.
     fn unit_price(&self, axes: &[Axis], labels: &[&str], price: i64) -> Option<UnitPrice> {
         let (held, unit) = self.held(axes, labels)?;
         let reference = if matches!(unit.as_str(), "g" | "ml") { 100 } else { 1 };
@@ -517,7 +518,7 @@ fn description(text: &str, points: Option<&Vec<String>>) -> Description {
     Description { plain: Some(plain), html, markdown: None }
 }
 
-/// Every combination of option values, the last axis turning fastest; one empty combination where there are no axes.
+/// Returns every combination of option values, the last axis varying fastest; one empty combination without axes.
 fn combinations(axes: &[Axis]) -> Vec<Vec<&str>> {
     axes.iter().fold(vec![Vec::new()], |combinations, axis| {
         let extended = |combination: Vec<_>| {

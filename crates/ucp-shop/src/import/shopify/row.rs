@@ -1,4 +1,4 @@
-//! The rows of an export, each with the line it starts on.
+//! Rows of a Shopify product export, each with the line it starts on.
 
 use std::{
     collections::BTreeMap,
@@ -19,20 +19,20 @@ use super::{
     column::{AXES, Column},
 };
 
-/// How many bytes a row may have. A quote that is never closed would make the rest of the file one row.
+/// Maximum length of a row, in bytes. A quote that is never closed would make the rest of the file one row.
 pub(super) const LONGEST_ROW: u64 = 8 << 20;
 
-/// A row with the columns that are read.
+/// A row, with access to its cells by column.
 #[derive(Debug)]
 pub(super) struct Row {
     pub(super) line: u64,
     cells: StringRecord,
-    /// Why the row as a whole cannot be used; its cells are only good to tell which product it belongs to.
+    /// Fault that makes the whole row unusable; its cells then only tell which product it belongs to.
     pub(super) fault: Option<BadRow>,
     columns: Arc<Header>,
 }
 
-/// Where the columns are, and what they are called in this file.
+/// Positions of the known columns, and the column names of this file.
 #[derive(Debug)]
 struct Header {
     places: BTreeMap<Column, usize>,
@@ -40,12 +40,12 @@ struct Header {
 }
 
 impl Row {
-    /// The content of a cell without white space around it; nothing where the column is missing.
+    /// Returns the trimmed content of a cell; empty if the column is missing.
     pub(super) fn cell(&self, column: Column) -> &str {
         self.columns.places.get(&column).and_then(|place| self.cells.get(*place)).unwrap_or_default().trim()
     }
 
-    /// The content of a cell as shown text.
+    /// Returns the content of a cell, cleaned for display.
     pub(super) fn text(&self, column: Column) -> String {
         clean(self.cell(column)).trim().to_owned()
     }
@@ -58,8 +58,8 @@ impl Row {
         BadRow::faulty(self.line, Some(self.columns.name(column)), reason)
     }
 
-    /// Whether the row continues the product above. Without a handle it does unless it starts a product by its title:
-    /// then it is a faulty part of the product above, which may not be imported without it.
+    /// Returns `true` if the row belongs to the product with `handle`, which is that of the rows above. A row without a
+    /// handle does, unless it has a title: it is a faulty part of that product, which may not be imported without it.
     pub(super) fn belongs_to(&self, handle: &str) -> bool {
         match self.cell(Column::Handle) {
             "" => !self.has(Column::Title),
@@ -67,12 +67,12 @@ impl Row {
         }
     }
 
-    /// Whether the row carries a variant.
+    /// Returns `true` if the row has a variant: a price, an SKU or an option value.
     pub(super) fn is_variant(&self) -> bool {
         self.has(Column::Price) || self.has(Column::Sku) || (0..AXES).any(|axis| self.has(Column::OptionValue(axis)))
     }
 
-    /// Why the product that starts here is not offered, if it is not.
+    /// Returns the reason for skipping the product that starts here, if it is not active or not published.
     pub(super) fn not_offered(&self) -> Option<BadRow> {
         let status = self.cell(Column::Status).to_ascii_lowercase();
         let skipped = |column, reason: String| Some(BadRow::skipped(self.line, self.columns.name(column), reason));
@@ -85,7 +85,7 @@ impl Row {
         None
     }
 
-    /// Whether the variant can be bought, and how many there are where they are counted:
+    /// Returns the availability of the variant, and its quantity if it is counted:
     ///
     /// | stock | sold when out of stock | tells |
     /// | :-- | :-- | :-- |
@@ -94,7 +94,7 @@ impl Row {
     /// | more than zero | yes | available, `in_stock`, not counted |
     /// | zero or less | no | not available, `out_of_stock`, none |
     /// | zero or less | yes | available, `backorder`, not counted |
-    /// | tracked, but the quantity is not in the file (shops with several locations) | either | available, no status, not counted |
+    /// | tracked, quantity not in the file (several locations) | either | available, no status, not counted |
     pub(super) fn availability(&self) -> Result<(Availability, Option<u64>), BadRow> {
         let status = |available, status: &str| Availability { available, status: Some(status.to_owned()) };
         let continues = match self.cell(Column::Policy).to_ascii_lowercase().as_str() {
@@ -120,7 +120,7 @@ impl Row {
         })
     }
 
-    /// Whether the variant reaches the buyer without being shipped, and otherwise what it weighs in whole grams.
+    /// Returns `true` if the variant is not shipped, and otherwise its weight in grams, rounded up; no weight if 0.
     pub(super) fn shipping(&self) -> Result<(bool, Option<u64>), BadRow> {
         let digital = match self.cell(Column::RequiresShipping).to_ascii_lowercase().as_str() {
             "" | "true" | "yes" => false,
@@ -131,7 +131,7 @@ impl Row {
         if whole.is_empty() && fraction.is_empty() {
             return Ok((digital, None));
         }
-        // A part of a gram is as good as a whole one.
+        // A fraction of a gram is rounded up.
         let digits = |part: &str| part.bytes().all(|digit| digit.is_ascii_digit());
         let more = u64::from(fraction.bytes().any(|digit| digit != b'0'));
         let grams = if digits(whole) && digits(fraction) { whole.parse::<u64>().ok() } else { None };
@@ -140,7 +140,7 @@ impl Row {
         Ok((digital, Some(grams).filter(|grams| *grams > 0 && !digital)))
     }
 
-    /// An amount of money in a cell.
+    /// Parses the amount of money in a cell; `None` if it is empty.
     pub(super) fn amount(&self, column: Column, currency: Currency) -> Result<Option<Amount>, BadRow> {
         match self.cell(column) {
             "" => Ok(None),
@@ -148,7 +148,7 @@ impl Row {
         }
     }
 
-    /// An address in a cell.
+    /// Parses the URL in a cell; `None` if it is empty.
     pub(super) fn address(&self, column: Column) -> Result<Option<String>, BadRow> {
         let address = match self.cell(column) {
             "" => return Ok(None),
@@ -164,17 +164,17 @@ impl Row {
 }
 
 impl Header {
-    /// What the column is called in this file.
+    /// Returns the name of the column in this file, or its usual name if the file does not have it.
     fn name(&self, column: Column) -> String {
         let own = self.places.get(&column).and_then(|place| self.names.get(*place));
         own.map_or_else(|| column.names()[0].to_owned(), |name| name.trim_start_matches('\u{feff}').trim().to_owned())
     }
 }
 
-/// A decimal amount in minor units, exactly.
+/// Converts a decimal amount to minor units of `currency`, exactly.
 ///
-/// Commas are read only as thousands separators before a decimal point (`1,299.00`); elsewhere they may mean either.
-/// Digits beyond the minor unit are refused unless they are zero.
+/// Commas are read only as thousands separators before a decimal point (`1,299.00`); elsewhere they are ambiguous and
+/// rejected. Digits beyond the minor unit are rejected unless they are zero.
 pub(super) fn amount(text: &str, currency: Currency) -> Result<Amount, String> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
@@ -246,8 +246,8 @@ impl<R: Read> Rows<R> {
         self.columns.name(column)
     }
 
-    /// The line on which the row starts that was just read. The position that the reader notes for a row is where the
-    /// one before ended, ahead of blank lines; so this counts back from where the row ended.
+    /// Returns the line on which the row starts that was just read. The position that the reader notes for a row
+    /// is the end of the previous one, before blank lines; so this counts back from the end of the row.
     fn first_line_of(&self, cells: &csv::ByteRecord) -> u64 {
         let end = self.reader.position();
         let within: usize = cells.iter().map(|cell| cell.iter().filter(|byte| **byte == b'\n').count()).sum();
@@ -294,7 +294,7 @@ impl<R: Read> Iterator for Rows<R> {
     }
 }
 
-/// A reader that gives out only so much for one row, and remembers what it gave out last.
+/// A reader that limits the bytes of one row, and remembers the last chunk that it returned.
 #[derive(Debug)]
 struct Rationed<R> {
     reader: R,
@@ -304,7 +304,7 @@ struct Rationed<R> {
 }
 
 impl<R> Rationed<R> {
-    /// The byte before an offset into what was given out last.
+    /// Returns the byte before `offset` of the input, if the last chunk has it.
     fn byte_before(&self, offset: u64) -> Option<u8> {
         let back = usize::try_from(self.total.checked_sub(offset)?).ok()?;
         self.given.iter().rev().nth(back).copied()
