@@ -1,6 +1,6 @@
 //! Payment handlers of the file, with the secrets they refer to.
 //!
-//! A kind of handler is a module here, which reads its keys and opens it, and a line in [`kinds`].
+//! A kind of handler is a module here, which reads its keys and opens it, and a line in `kinds!`.
 
 mod processor;
 mod sandbox;
@@ -82,8 +82,8 @@ impl fmt::Debug for Payment {
     }
 }
 
-/// Completes the payment handlers of the file. Where it has none, there is a sandbox in development, and otherwise no way
-/// to pay but on the shop's own pages.
+/// Completes the payment handlers of the file. Where it has none, there is a sandbox in development, and otherwise no
+/// way to pay but on the shop's own pages.
 pub(super) fn resolve(
     said: &mut Vec<sections::Payment>,
     development: bool,
