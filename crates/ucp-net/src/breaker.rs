@@ -1,24 +1,24 @@
-//! When an upstream is left alone: a circuit breaker as a state machine without clock or locks.
+//! Circuit breaker as a state machine without clock or locks.
 //!
-//! Closed, it counts how calls ended lately; when too many of enough failed it opens. Open, it lets nobody through
-//! until its time is up; then one call goes first, the probe, and decides for all. A probe that is given up without a
-//! result makes room for another. What calls report that began before the circuit last changed counts no longer, except
-//! that the upstream wants to be left alone.
+//! Closed, it counts the outcomes of recent calls; it opens when too large a share of enough calls failed. Open, it
+//! admits no call until its time is up; then one call, the probe, decides. A probe that is canceled without a result
+//! makes room for another. Reports of calls that began before the last change of state are ignored, except that the
+//! upstream asks to be left alone.
 
 use std::{collections::VecDeque, time::Duration};
 
 use tokio::time::Instant;
 
-/// When a circuit opens, and for how long.
+/// Thresholds of a circuit breaker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
-    /// Over which time calls are counted, in whole slices of a tenth of it.
+    /// Time over which calls are counted, in slices of a tenth of it.
     pub window: Duration,
-    /// How many calls have to have ended in it.
+    /// Minimum number of calls in the window before the circuit can open.
     pub least: u32,
-    /// How many of a hundred of them have to have failed.
+    /// Share of failed calls that opens the circuit, in percent.
     pub percent: u32,
-    /// For how long the circuit is open.
+    /// Time for which the circuit stays open.
     pub open: Duration,
 }
 
@@ -28,69 +28,69 @@ impl Default for Rules {
     }
 }
 
-/// How many slices the window has.
+/// Number of slices of the window.
 const SLICES: u32 = 10;
 
-/// How long others are asked to wait for a probe. Nobody knows how long it really takes.
+/// Time that other callers are asked to wait for a probe, whose duration is unknown.
 const PROBE: Duration = Duration::from_secs(1);
 
-/// The longest that a circuit is open at a stretch, whatever the upstream says.
+/// Maximum time for which a circuit stays open, whatever the upstream states.
 pub const LONGEST: Duration = Duration::from_secs(3_600);
 
-/// How a call ended.
+/// Outcome of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The upstream did its work.
+    /// The upstream answered.
     Good,
     /// The upstream failed.
     Failed,
-    /// The upstream wants to be left alone for at least so long.
+    /// The upstream must be left alone for at least this time.
     Shut(Duration),
-    /// Nothing was learnt about the upstream: the call was given up, or never sent.
+    /// The call was canceled or never sent: it says nothing about the upstream.
     Unknown,
 }
 
-/// The leave to make one call. It has to be handed back to [`Breaker::report`].
+/// Permit for one call, to be returned to [`Breaker::report`].
 #[derive(Debug, PartialEq, Eq)]
 #[must_use]
 pub struct Permit {
     generation: u64,
 }
 
-/// What a report changed.
+/// Change of state that a report caused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// The circuit opened, for so long.
+    /// The circuit opened for this time.
     Opened(Duration),
-    /// It closed.
+    /// The circuit closed.
     Closed,
 }
 
-/// What a circuit does with calls.
+/// State of a circuit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Circuit {
-    /// Calls go through.
+    /// Calls are admitted.
     Closed,
-    /// No call goes through until then.
+    /// No call is admitted until this time.
     Open(Instant),
-    /// One call goes through, to see.
+    /// One call is admitted as a probe.
     Probing,
 }
 
-/// The state of one circuit.
+/// A circuit breaker.
 #[derive(Debug)]
 pub struct Breaker {
     rules: Rules,
     state: State,
-    /// Counts the changes of state: a permit of an earlier one means nothing any more.
+    /// Number of changes of state: permits of earlier states are void.
     generation: u64,
-    /// What slices are counted from.
+    /// Start of the first slice.
     origin: Instant,
 }
 
 #[derive(Debug)]
 enum State {
-    /// The slices of the window in which a call ended, the oldest first.
+    /// Slices of the window in which a call ended, oldest first.
     Closed(VecDeque<Slice>),
     Open {
         until: Instant,
@@ -106,13 +106,13 @@ struct Slice {
 }
 
 impl Breaker {
-    /// A closed circuit.
+    /// Creates a closed circuit.
     #[must_use]
     pub fn new(rules: Rules, now: Instant) -> Self {
         Self { rules, state: State::Closed(VecDeque::new()), generation: 0, origin: now }
     }
 
-    /// What it does with calls.
+    /// Returns the state at `now`.
     #[must_use]
     pub fn circuit(&self, now: Instant) -> Circuit {
         match self.state {
@@ -122,10 +122,10 @@ impl Breaker {
         }
     }
 
-    /// Asks to make a call.
+    /// Asks for the permit to make a call.
     ///
     /// # Errors
-    /// For how long there is no sense in asking again.
+    /// The time until the next attempt makes sense.
     pub fn admit(&mut self, now: Instant) -> Result<Permit, Duration> {
         match self.state {
             State::Closed(_) => {}
@@ -136,7 +136,7 @@ impl Breaker {
         Ok(Permit { generation: self.generation })
     }
 
-    /// Hears how a call ended.
+    /// Records the outcome of a call.
     #[expect(clippy::needless_pass_by_value, reason = "a permit is good for one report")]
     pub fn report(&mut self, permit: Permit, outcome: Outcome, now: Instant) -> Option<Change> {
         if let Outcome::Shut(wish) = outcome {
@@ -166,7 +166,7 @@ impl Breaker {
         }
     }
 
-    /// Opens the circuit for `time`. One that is open longer stays so.
+    /// Opens the circuit for `time`, or leaves it open for longer.
     fn shut(&mut self, time: Duration, now: Instant) -> Option<Change> {
         let until = now + time.min(LONGEST);
         match &mut self.state {
@@ -186,7 +186,7 @@ impl Breaker {
         self.generation += 1;
     }
 
-    /// Counts a call that ended, and says whether that was one failure too many.
+    /// Counts a call that ended, and returns `true` if it opens the circuit.
     fn count(&mut self, failed: bool, now: Instant) -> bool {
         let number = self.slice(now);
         let State::Closed(slices) = &mut self.state else { return false };

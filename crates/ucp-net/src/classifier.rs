@@ -1,4 +1,4 @@
-//! What an answer means.
+//! Classification of responses.
 //!
 //! Upstreams say "no" in different dialects: a GraphQL API reports that it throttles with status 200. An adapter's
 //! [`Classifier`] translates, so that everything else here knows one set of [verdicts](Verdict).
@@ -24,9 +24,9 @@ use super::{
     failure::{Answered, Unfit},
 };
 
-/// Tells what an answer means.
+/// Classifier of responses, one per kind of upstream.
 pub trait Classifier: Send + Sync + 'static {
-    /// Judges one answer. It must not block.
+    /// Classifies one response. Must not block.
     fn classify(&self, received: &Received) -> Verdict;
 }
 
@@ -36,40 +36,39 @@ impl<F: Fn(&Received) -> Verdict + Send + Sync + 'static> Classifier for F {
     }
 }
 
-/// What an answer means.
+/// Class of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The upstream did its work. The adapter reads what came out, which may be that something does not exist.
+    /// An answer for the adapter to read, which may be that something does not exist.
     Good,
-    /// It was asked too much.
+    /// The upstream limits the rate of the gateway.
     Throttled {
-        /// How long it wants to be left alone.
+        /// Time for which the upstream asks to be left alone, if it states one.
         pause: Option<Duration>,
     },
-    /// It cannot at the moment, and may right away.
+    /// A temporary failure: an immediate retry may succeed.
     Transient {
-        /// How long it wants to be left alone.
+        /// Time for which the upstream asks to be left alone, if it states one.
         pause: Option<Duration>,
     },
-    /// It failed; asking again at once does not help.
+    /// A failure that an immediate retry does not mend.
     Faulty,
-    /// It takes the gateway for an intruder. Every further call makes it worse, so that it is left alone.
+    /// The upstream treats the gateway as an intruder. Further calls make it worse: the circuit opens.
     Rejected {
-        /// For how long.
+        /// Minimum time for which the circuit is open.
         shut: Duration,
     },
-    /// It refuses in a way that only the operator can change: credentials, a frozen shop, a wrong address. It is left
-    /// alone.
+    /// A refusal that only the operator can mend: credentials, a frozen shop, a wrong address. The circuit opens.
     Misconfigured {
-        /// For how long.
+        /// Minimum time for which the circuit is open.
         shut: Duration,
     },
-    /// The answer cannot be read.
+    /// The response cannot be read.
     Unreadable(Unreadable),
 }
 
-/// What the status alone says, for a [`Classifier`] to begin with: 429 throttles; 502, 503 and 504 pass; other statuses
-/// of the server's are faults, and all others are answers.
+/// Classifies by status alone, for a [`Classifier`] to start with: 429 is throttling, 502 to 504 are transient, other
+/// statuses from 500 on are faults, and all below are answers.
 #[must_use]
 pub fn by_status(received: &Received) -> Verdict {
     match received.status.as_u16() {
@@ -80,8 +79,8 @@ pub fn by_status(received: &Received) -> Verdict {
     }
 }
 
-/// [`by_status`], and an answer is one well-formed JSON document, whatever its media type says: pages that stand in for
-/// documents, and documents that were cut off, are none. An empty body is well-formed with status 204 alone.
+/// Classifies [by status](by_status); an answer must also be one well-formed JSON document, whatever its media type is.
+/// HTML pages and truncated documents are unreadable. An empty body is accepted with status 204 only.
 #[must_use]
 pub fn json(received: &Received) -> Verdict {
     match by_status(received) {
@@ -93,8 +92,8 @@ pub fn json(received: &Received) -> Verdict {
     }
 }
 
-/// A JSON value that nobody keeps, looked at as closely as if somebody did: texts are Unicode, numbers are in range,
-/// and it is no deeper than is read. [`IgnoredAny`] sees to none of these.
+/// A JSON value that is validated and dropped: strings are Unicode, numbers are in range, and the depth is limited.
+/// [`IgnoredAny`] checks none of these.
 #[derive(Debug)]
 pub struct Sound;
 
@@ -146,8 +145,8 @@ impl<'de> Visitor<'de> for Sound {
     }
 }
 
-/// How long `Retry-After` asks to wait (RFC 9110 section 10.2.3). A date counts from the `Date` of the same response,
-/// so that two clocks that differ do no harm; without one it says nothing.
+/// Returns the time that `Retry-After` states (RFC 9110 section 10.2.3). A date is relative to the `Date` of the same
+/// response, so that clock skew does not matter; without `Date` it is ignored.
 #[must_use]
 pub fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
@@ -160,7 +159,7 @@ pub fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     Some(wait.try_into().unwrap_or(Duration::ZERO))
 }
 
-/// Turns answers that are none into failures.
+/// Layer that turns responses which are not answers into failures.
 #[derive(Clone)]
 pub(super) struct Classify(pub(super) Arc<dyn Classifier>);
 

@@ -1,7 +1,7 @@
-//! What sends requests to one upstream over HTTP.
+//! HTTP client of one upstream.
 //!
-//! What holds for every outbound request ([`outbound`]) holds here. What comes is read against the clock, too, and
-//! requests go to the one origin that the client was made for.
+//! The guarantees of every outbound request ([`outbound`]) hold here. Responses are also read under timeouts, and
+//! requests are sent only to the origin of the upstream.
 
 use std::{
     error::Error,
@@ -26,31 +26,31 @@ use super::{
     upstream_request::{Enough, Sent},
 };
 
-/// For how long an unused connection is kept: less than servers usually do, so that they seldom close one while a
-/// request is on its way.
+/// Time for which an idle connection is kept: shorter than that of most servers, so that they seldom close one while a
+/// request is being sent.
 const IDLE_CONNECTION: Duration = Duration::from_secs(30);
 
-/// How long the parts of one attempt may take.
+/// Timeouts of one attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// From the beginning until the head of the answer: connecting, sending, and the upstream's own work.
+    /// Time until the head of the response: connecting, sending, and the work of the upstream.
     pub answer: Duration,
-    /// Between two pieces of the answer.
+    /// Time between two chunks of the body.
     pub idle: Duration,
-    /// Everything. A call never takes longer, with all its attempts.
+    /// Total time of a call with all its attempts.
     pub total: Duration,
 }
 
-/// The limits of all kinds of calls.
+/// Timeouts by kind of call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
-    /// Until there is a connection: finding the address, TCP and TLS.
+    /// Time for connecting: DNS, TCP and TLS.
     pub connect: Duration,
-    /// Of reads.
+    /// Timeouts of reads.
     pub read: Limits,
-    /// Of writes.
+    /// Timeouts of writes.
     pub write: Limits,
-    /// Of calls that commit a purchase.
+    /// Timeouts of calls that complete a purchase.
     pub conclude: Limits,
 }
 
@@ -71,7 +71,7 @@ impl Default for Timeouts {
 }
 
 impl Timeouts {
-    /// The limits of calls of this kind.
+    /// Returns the timeouts of a kind of call.
     #[must_use]
     pub const fn of(&self, call_kind: CallKind) -> Limits {
         match call_kind {
@@ -82,7 +82,7 @@ impl Timeouts {
     }
 }
 
-/// What a client is made of.
+/// Settings of a client.
 pub(super) struct Setup<'a> {
     pub(super) address: &'a Url,
     pub(super) plain_http: bool,
@@ -92,13 +92,13 @@ pub(super) struct Setup<'a> {
     pub(super) max_body: usize,
 }
 
-/// HTTP over the network. Clones are the same client.
+/// HTTP client over the network. Clones share connections.
 #[derive(Clone)]
 pub(super) struct Client(Arc<Inner>);
 
 struct Inner {
     http: reqwest::Client,
-    /// An address at the only origin that is asked.
+    /// Address at the only origin that requests are sent to.
     origin: Url,
     timeouts: Timeouts,
     max_body: usize,
@@ -119,8 +119,8 @@ impl Client {
 }
 
 impl Inner {
-    /// Sends a request once, and reads the whole answer.
-    async fn upstream_request(&self, upstream_request: UpstreamRequest) -> Result<Received, Failure> {
+    /// Sends a request once and reads the complete response.
+    async fn send(&self, upstream_request: UpstreamRequest) -> Result<Received, Failure> {
         if !is_same_origin(&upstream_request.url, &self.origin) {
             return Err(Failure::Unsendable("is for another origin than the upstream's"));
         }
@@ -189,7 +189,7 @@ impl Inner {
     }
 }
 
-/// When an attempt has to be over, and whose fault it is if it is not.
+/// Deadline of an attempt, and the failure when it passes.
 struct Attempt {
     began: Instant,
     end: Instant,
@@ -202,27 +202,27 @@ impl Attempt {
         Self { began, end: deadline.map_or(end, |deadline| deadline.min(end)), limits }
     }
 
-    /// The instant `limit` after `since`, or the end.
+    /// Returns the time `limit` after `since`, at most the end of the attempt.
     fn before(&self, limit: Duration, since: Instant) -> Instant {
         self.end.min(since + limit)
     }
 
-    /// What an attempt ends with whose time is up. An upstream that had less time than it may take for an answer is not
-    /// to blame: its caller came late.
+    /// Returns the failure of an attempt whose time is up. If the upstream had less time than its timeout, the failure
+    /// counts against the caller's deadline.
     fn late(&self, now: Instant, failure: Failure, sent: &Sent) -> Failure {
         let given = self.end.saturating_duration_since(self.began);
         if now >= self.end && given < self.limits.answer { Failure::Expired { sent: sent.get() } } else { failure }
     }
 }
 
-/// Whether two addresses of servers are of the same origin (WHATWG HTML, *Origin*).
+/// Returns `true` if two URLs are of the same origin (WHATWG HTML, *Origin*).
 fn is_same_origin(one: &Url, other: &Url) -> bool {
     one.scheme() == other.scheme()
         && one.host() == other.host()
         && one.port_or_known_default() == other.port_or_known_default()
 }
 
-/// A body that notices when it is handed to a connection.
+/// Request body that records when it is handed to a connection.
 struct Payload {
     bytes: Option<Bytes>,
     sent: Sent,
@@ -246,8 +246,8 @@ impl Body for Payload {
     }
 }
 
-/// What an error of the client means. The whole chain goes to the log, without the address: it may hold something
-/// secret.
+/// Returns the failure for an error of the client. The log gets the whole chain without the URL, which may hold
+/// secrets.
 fn failure(error: reqwest::Error, sent: &Sent) -> Failure {
     let error = error.without_url();
     tracing::debug!(error = &error as &dyn Error, "a call to the upstream failed");
@@ -271,6 +271,6 @@ impl Service<UpstreamRequest> for Client {
 
     fn call(&mut self, upstream_request: UpstreamRequest) -> Self::Future {
         let client = Arc::clone(&self.0);
-        Box::pin(async move { client.upstream_request(upstream_request).await })
+        Box::pin(async move { client.send(upstream_request).await })
     }
 }

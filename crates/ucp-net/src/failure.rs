@@ -1,4 +1,4 @@
-//! Why an upstream did not answer.
+//! Failures of calls to an upstream.
 
 use std::time::Duration;
 
@@ -6,83 +6,83 @@ use ucp_core::port::PortError;
 
 use super::upstream_request::{Received, Unreadable};
 
-/// After how many seconds a caller may try again when nothing more is known.
+/// Seconds after which a caller may retry when the upstream states no time.
 const RETRY_AFTER: u32 = 1;
 
-/// The longest wait that a refusal states, in seconds: what an upstream says is not believed for longer.
+/// Maximum retry time that callers are told, in seconds, whatever the upstream states.
 const LONGEST_RETRY_AFTER: u32 = 3_600;
 
-/// Why there is no answer that an adapter could use. The texts are for the log; callers are told by [`PortError`].
+/// Failure of a call. The texts are for the log; callers of the gateway get a [`PortError`].
 ///
-/// One failure may be shared by everybody who waited for the same read.
+/// All callers that waited for the same read share one failure.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Failure {
-    /// The request cannot be sent at all: a fault of the adapter. The text completes "the request …".
+    /// The request cannot be sent: a bug of the adapter. The text completes "the request …".
     #[error("the request {0}")]
     Unsendable(&'static str),
-    /// As many calls are under way as may be.
+    /// The limit of concurrent calls is reached.
     #[error("too many calls to the upstream are under way")]
     Saturated,
-    /// More calls begin than the upstream is to get.
+    /// The rate limit of the upstream is reached.
     #[error("calls to the upstream are limited; the next may begin in {wait:?}")]
     Limited {
-        /// When the next call may begin.
+        /// Time until the next call may begin.
         wait: Duration,
     },
-    /// The upstream failed so often lately, or rejected the gateway in such a way, that it is left alone.
+    /// The circuit breaker is open: the upstream failed too often, or rejected the gateway.
     #[error("the upstream is left alone for {wait:?}")]
     Open {
-        /// When it will be tried again.
+        /// Time until the next attempt.
         wait: Duration,
     },
-    /// The caller's time was up, sooner than the upstream can be blamed for.
+    /// The deadline of the caller passed before the timeout of the upstream.
     #[error("the time for the call was up")]
     Expired {
-        /// Whether anything of the request was sent.
+        /// `true` if a byte of the request was sent.
         sent: bool,
     },
-    /// No connection came about.
+    /// The connection could not be established.
     #[error("no connection to the upstream could be made")]
     Connect,
-    /// The upstream has no certificate that is trusted for its host, or does not speak TLS.
+    /// The certificate of the upstream is not trusted for its host, or the upstream does not speak TLS.
     #[error("the upstream has no trusted certificate, or does not speak TLS")]
     Tls,
-    /// The answer did not begin in time.
+    /// The response did not begin in time.
     #[error("the upstream did not answer in time")]
     Timeout {
-        /// Whether anything of the request was sent.
+        /// `true` if a byte of the request was sent.
         sent: bool,
     },
-    /// The answer began, and did not come to an end in time.
+    /// The response began and did not end in time.
     #[error("the upstream's answer came too slowly")]
     TooSlow,
-    /// The connection broke off, or what came over it is no HTTP.
+    /// The connection broke, or the response is not HTTP.
     #[error("the upstream did not send a whole HTTP response")]
     Broken {
-        /// Whether anything of the request was sent.
+        /// `true` if a byte of the request was sent.
         sent: bool,
     },
-    /// The answer is larger than is read.
+    /// The response exceeds the size limit.
     #[error("the upstream's answer is larger than {limit} bytes")]
     TooLarge {
-        /// How many bytes are read.
+        /// Size limit in bytes.
         limit: usize,
     },
-    /// The upstream points elsewhere, where nobody goes.
+    /// The upstream redirects; redirects are not followed.
     #[error("the upstream answered with a redirect ({0}), which is not followed")]
     Redirect(u16),
-    /// The answer cannot be read.
+    /// The response cannot be read.
     #[error("the upstream's answer {0}")]
     Unreadable(Unreadable),
-    /// The upstream answered that it will not, or cannot.
+    /// The upstream answered with a failure.
     #[error("the upstream answered with status {}: {}", .0.received.status.as_u16(), .0.unfit)]
     Answered(Box<Answered>),
-    /// The read that several callers shared came to no end: it panicked, or the process is shutting down.
+    /// The task of a shared read ended without a result: it panicked, or the process is shutting down.
     #[error("a shared read came to no end")]
     Abandoned,
 }
 
-/// What is the matter with an answer that could be read.
+/// Reason why a readable response is a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unfit {
     /// [`Verdict::Throttled`](super::Verdict::Throttled).
@@ -102,39 +102,39 @@ pub enum Unfit {
     Misconfigured,
 }
 
-/// An answer that is no use.
+/// A response that is a failure.
 #[derive(Clone, Debug)]
 pub struct Answered {
-    /// What is the matter.
+    /// Reason of the failure.
     pub unfit: Unfit,
-    /// For how long the upstream wants to be left alone, as far as it says.
+    /// Time for which the upstream asks to be left alone, if it states one.
     pub pause: Option<Duration>,
-    /// The answer itself.
+    /// The response.
     pub received: Received,
 }
 
-/// How far a request came that failed.
+/// Progress of a failed request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// Nothing of it left the gateway: the upstream did nothing.
+    /// Nothing was sent: the upstream did nothing.
     Never,
     /// The upstream may have carried it out.
     Perhaps,
-    /// The upstream answered. Errors are no proof that nothing happened: some upstreams carry out half of it.
+    /// The upstream answered. An error does not prove that nothing happened: some upstreams apply changes in part.
     Answered,
 }
 
-/// Whom a failure speaks against.
+/// Party that a failure counts against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Blame {
     /// The upstream.
     Upstream,
-    /// Nobody, or the gateway.
+    /// The caller or the gateway.
     Nobody,
 }
 
 impl Failure {
-    /// How far the request came.
+    /// Returns the progress of the request.
     #[must_use]
     pub fn reach(&self) -> Reach {
         match self {
@@ -155,13 +155,13 @@ impl Failure {
         }
     }
 
-    /// Whether it is certain that the upstream did nothing, so that the same call may be made anew.
+    /// Returns `true` if the upstream certainly did nothing, so that the call may be repeated.
     #[must_use]
     pub fn never_sent(&self) -> bool {
         self.reach() == Reach::Never
     }
 
-    /// After which time it makes sense to try again, as far as anybody said.
+    /// Returns the time after which a retry makes sense, if it is known.
     #[must_use]
     pub fn pause(&self) -> Option<Duration> {
         match self {
@@ -171,7 +171,7 @@ impl Failure {
         }
     }
 
-    /// Whether the same read may well succeed right away.
+    /// Returns `true` if an immediate retry of the same read may succeed.
     pub(super) fn passing(&self) -> bool {
         match self {
             Self::Connect | Self::Timeout { .. } | Self::Broken { .. } => true,
@@ -207,7 +207,7 @@ impl From<Unreadable> for Failure {
     }
 }
 
-/// As callers of the gateway are told. What the upstream said stays in the log.
+/// Error for callers of the gateway. The text of the upstream stays in the log.
 impl From<Failure> for PortError {
     fn from(failure: Failure) -> Self {
         match failure {
@@ -235,7 +235,7 @@ impl From<&Failure> for PortError {
     }
 }
 
-/// A wait as `Retry-After` states it: in whole seconds, at least one.
+/// Returns a time in whole seconds, rounded up, at least 1, as `Retry-After` states it.
 fn seconds(pause: Option<Duration>) -> u32 {
     let Some(pause) = pause else { return RETRY_AFTER };
     let seconds = pause.as_secs().saturating_add(u64::from(pause.subsec_nanos() > 0));

@@ -1,4 +1,4 @@
-//! How one upstream is called.
+//! Calls to upstream servers.
 //!
 //! An upstream is somebody else's server: it can be slow, overloaded, broken or hostile, and it must not take the
 //! gateway with it. Everything that keeps it at a distance is here, once for every kind of upstream; an adapter says
@@ -60,9 +60,8 @@ pub use self::{
     upstream_request::{CallKind, Ending, Received, Unreadable, UpstreamRequest},
 };
 
-/// What time it is. It has to run like the clock of tokio, by which everything here sleeps and gives up: tests pause
-/// that.
+/// Current time. It must run like the clock of tokio, which all sleeps and timeouts here use: tests pause that one.
 pub type Clock = Arc<dyn Fn() -> Instant + Send + Sync>;
 
-/// Evenly spread numbers, which pauses between attempts are drawn from.
+/// Source of uniformly distributed numbers, for the jitter of retries.
 pub type Random = Arc<dyn Fn() -> u32 + Send + Sync>;

@@ -1,4 +1,4 @@
-//! One upstream, with everything that keeps it at a distance.
+//! One upstream with its stack of layers.
 
 use std::{fmt, sync::Arc};
 
@@ -19,35 +19,35 @@ use super::{
     retry::{self, Retry},
 };
 
-/// How an upstream is called. Everything counts per upstream, which is one shop.
+/// Options of an upstream. All limits are per upstream, that is per shop.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// What the log calls it.
+    /// Name in the log.
     pub name: String,
-    /// An address at the only origin that requests go to.
+    /// Address at the only origin that requests are sent to.
     pub address: Url,
-    /// Whether it may be http to another machine than this one.
+    /// `true` if plain http is allowed to other machines than this one.
     pub plain_http: bool,
     /// Certificates to trust beside those of the system.
     pub roots: Vec<Certificate>,
-    /// How long is waited.
+    /// Timeouts by kind of call.
     pub timeouts: Timeouts,
-    /// How many bytes of a body are read. All calls under way together hold no more than this times their places.
+    /// Maximum size of a response body, in bytes. All concurrent calls together hold at most this times their number.
     pub max_body: usize,
-    /// How reads are tried again.
+    /// Retries of reads.
     pub retry: retry::Rules,
-    /// When the upstream is left alone.
+    /// Thresholds of the circuit breaker.
     pub breaker: breaker::Rules,
-    /// How many reads are under way at once.
+    /// Limit of concurrent reads.
     pub reads: ConcurrencyLimit,
-    /// How many other calls are.
+    /// Limit of concurrent writes.
     pub writes: ConcurrencyLimit,
-    /// How many calls begin per second, if there is a limit.
+    /// Limit of calls per second, if there is one.
     pub rate: Option<Rate>,
 }
 
 impl Options {
-    /// The usual options for an upstream of this name, at this address.
+    /// Returns the default options for an upstream of this name at this address.
     #[must_use]
     pub fn new(name: impl Into<String>, address: Url) -> Self {
         Self {
@@ -66,7 +66,7 @@ impl Options {
     }
 }
 
-/// One upstream. Clones are the same one.
+/// One upstream. Clones share its state.
 #[derive(Clone)]
 pub struct Upstream {
     name: Arc<str>,
@@ -76,10 +76,10 @@ pub struct Upstream {
 }
 
 impl Upstream {
-    /// An upstream that is reached over the network.
+    /// Creates an upstream that is reached over the network.
     ///
     /// # Errors
-    /// When the address is none of a server's, or TLS cannot be set up.
+    /// The address is not that of a server, or TLS cannot be set up.
     pub fn new(
         options: &Options,
         classifier: impl Classifier,
@@ -99,8 +99,8 @@ impl Upstream {
         Ok(Self::assemble(options, classifier, clock, random, counters, client))
     }
 
-    /// The same around another transport, such as recorded answers. Limits of a client's, on time between bytes and on
-    /// the size of bodies, are up to it.
+    /// Creates an upstream over another transport, such as recorded answers. Limits of the client, of time between
+    /// bytes and of the size of bodies, are left to that transport.
     pub fn over<T>(options: &Options, classifier: impl Classifier, clock: Clock, random: Random, transport: T) -> Self
     where
         T: Service<UpstreamRequest, Response = Received, Error = Failure> + Clone + Send + Sync + 'static,
@@ -138,10 +138,10 @@ impl Upstream {
         Self { name, stack: BoxCloneSyncService::new(stack), circuit, counters }
     }
 
-    /// Makes one call. Whoever drops it gives it up; what was sent is sent.
+    /// Makes one call. Dropping the future cancels the call; what was sent stays sent.
     ///
     /// # Errors
-    /// When there is no answer that the judge takes for one.
+    /// There is no answer, or the classifier takes it for a failure.
     pub async fn call(&self, upstream_request: UpstreamRequest) -> Result<Received, Failure> {
         self.counters.calls.add();
         let (call_kind, method) = (upstream_request.call_kind, upstream_request.method.clone());
@@ -153,21 +153,21 @@ impl Upstream {
                 Blame::Upstream => {
                     tracing::warn!(upstream, ?call_kind, %method, %failure, "a call to the upstream failed");
                 }
-                // There may be very many of these.
+                // Not a warning: overload can cause very many of these.
                 Blame::Nobody => tracing::debug!(upstream, ?call_kind, %method, %failure, "a call was not made"),
             }
         }
         result
     }
 
-    /// What its circuit does with calls now.
+    /// Returns the state of the circuit breaker.
     #[must_use]
     pub fn circuit(&self) -> Circuit {
         self.circuit.circuit()
     }
 
-    /// What happened. An adapter counts here too, and hands it to its [`CoalescingCache`](super::CoalescingCache)
-    /// reads.
+    /// Returns the counters. An adapter adds its own events and shares them with its
+    /// [`CoalescingCache`](super::CoalescingCache).
     #[must_use]
     pub fn counters(&self) -> &Arc<Counters> {
         &self.counters

@@ -1,4 +1,4 @@
-//! What is sent to an upstream, and what comes back.
+//! Requests to an upstream, and its responses.
 
 use std::{
     fmt,
@@ -14,88 +14,88 @@ use serde::Deserialize;
 use tokio::time::Instant;
 use url::Url;
 
-/// How much a call is worth, and what may be done with it. It is about the operation and not about the HTTP method: a
-/// GraphQL query is a POST that only reads.
+/// Kind of a call, which decides about retries, timeouts and concurrency limits. It follows from the operation, not
+/// from the HTTP method: a GraphQL query is a POST that only reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CallKind {
-    /// Changes nothing: it may be sent again, and somebody is waiting for it.
+    /// Read: it changes nothing and may be retried.
     Read,
-    /// Changes something: it is sent once.
+    /// Write: it is sent once.
     Write,
-    /// Commits a purchase: it is sent once, and waited for longer.
+    /// Completion of a purchase: it is sent once, with longer timeouts.
     Conclude,
 }
 
-/// Finds the end of an answer whose sender may leave it open, such as a stream of events. Given the header fields of
-/// the answer, it yields who is shown each piece of the body and says when there is enough of it; the rest is not
-/// waited for. `None` where the body is read to its end. Either way it is read up to the same bounds, but for the pause
-/// between two pieces, which may be as long as the wait for an answer.
+/// Detects the end of a response that its sender may leave open, such as a stream of events. From the header fields of
+/// the response it returns a function that sees each chunk of the body and says when there is enough; the rest is not
+/// awaited. `None` if the body is to be read to its end. Size and time limits apply either way, but the idle timeout
+/// between two chunks is that of the first answer.
 pub type Ending = Arc<dyn Fn(&HeaderMap) -> Option<Enough> + Send + Sync>;
 
-/// Says whether there is enough of a body, of which it is shown every piece in turn.
+/// Returns `true` once the chunks of the body that it has seen are enough.
 pub type Enough = Box<dyn FnMut(&[u8]) -> bool + Send>;
 
-/// A request, and until when it is worth anything.
+/// A request with its deadline.
 ///
-/// Its `Debug` form has neither the body nor the query of the address, nor the value of any header.
+/// `Debug` prints neither the body, nor the query of the URL, nor the values of headers.
 #[derive(Clone)]
 pub struct UpstreamRequest {
-    /// What may be done with it.
+    /// Kind of the call.
     pub call_kind: CallKind,
-    /// The HTTP method.
+    /// HTTP method.
     pub method: Method,
-    /// The address, of the origin that the upstream was set up with.
+    /// URL, of the origin that the upstream was set up with.
     pub url: Url,
-    /// The headers.
+    /// Headers.
     pub headers: HeaderMap,
-    /// The body; empty for none.
+    /// Body; empty if there is none.
     pub body: Bytes,
-    /// When its caller stops waiting. Without one it is what [`deadline::within`](super::deadline::within) says, and
-    /// never later than the upstream's limit for this effort.
+    /// Time at which the caller stops waiting. Defaults to that of [`deadline::within`](super::deadline::within), and
+    /// is never later than the timeout of the upstream for this kind of call.
     pub deadline: Option<Instant>,
-    /// What finds the end of an answer that its sender may leave open.
+    /// Detection of the end of a response that its sender may leave open.
     pub(super) ending: Option<Ending>,
-    /// Whether anything of it was handed to a connection, by this or an earlier attempt.
+    /// Set once a byte was handed to a connection, by this or an earlier attempt.
     pub(super) sent: Sent,
 }
 
 impl UpstreamRequest {
-    /// A request without headers and body.
+    /// Creates a request without headers and body.
     #[must_use]
     pub fn new(call_kind: CallKind, method: Method, url: Url) -> Self {
         let (headers, body) = (HeaderMap::new(), Bytes::new());
         Self { call_kind, method, url, headers, body, deadline: None, ending: None, sent: Sent::default() }
     }
 
-    /// The same, with this header instead of others of its name.
+    /// Sets a header, in place of others of its name.
     #[must_use]
     pub fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.insert(name, value);
         self
     }
 
-    /// The same, with a header that nothing may print: a credential, or something about the buyer.
+    /// Sets a header that is never printed: a credential, or data of the buyer.
     #[must_use]
     pub fn secret(self, name: HeaderName, mut value: HeaderValue) -> Self {
         value.set_sensitive(true);
         self.header(name, value)
     }
 
-    /// The same, with this JSON document as its body.
+    /// Sets a JSON document as the body.
     #[must_use]
     pub fn json(mut self, body: impl Into<Bytes>) -> Self {
         self.body = body.into();
         self.header(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))
     }
 
-    /// The same, whose answer may be over before its body is.
+    /// Sets the detection of the end of the response.
     #[must_use]
     pub fn ending(mut self, ending: Ending) -> Self {
         self.ending = Some(ending);
         self
     }
 
-    /// The same, given up at `deadline` or before.
+    /// Sets the deadline, unless an earlier one is set.
     #[must_use]
     pub fn by(mut self, deadline: Instant) -> Self {
         self.deadline = Some(self.deadline.map_or(deadline, |earlier| earlier.min(deadline)));
@@ -105,8 +105,8 @@ impl UpstreamRequest {
 
 impl fmt::Debug for UpstreamRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Exchange")
-            .field("effort", &self.call_kind)
+        f.debug_struct("UpstreamRequest")
+            .field("call_kind", &self.call_kind)
             .field("method", &self.method)
             .field("host", &self.url.host_str())
             .field("path", &self.url.path())
@@ -117,7 +117,7 @@ impl fmt::Debug for UpstreamRequest {
     }
 }
 
-/// Whether anything of a request was handed to a connection. Clones tell of the same request.
+/// Flag that a byte of a request was handed to a connection. Clones belong to the same request.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sent(Arc<AtomicBool>);
 
@@ -131,25 +131,25 @@ impl Sent {
     }
 }
 
-/// A whole response, no larger than the upstream's bound. Its `Debug` form does not have the body.
+/// A complete response, no larger than [`Options::max_body`](super::Options::max_body). `Debug` omits the body.
 #[derive(Clone)]
 pub struct Received {
-    /// The status.
+    /// HTTP status.
     pub status: StatusCode,
-    /// The headers.
+    /// Headers.
     pub headers: HeaderMap,
-    /// The body.
+    /// Body.
     pub body: Bytes,
 }
 
 impl Received {
-    /// The value of the first header of this name, where it is text.
+    /// Returns the value of the first header of this name, if it is visible ASCII.
     #[must_use]
     pub fn header(&self, name: &HeaderName) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
 
-    /// Whether it claims to be JSON: `application/json`, or another type that ends in `+json`.
+    /// Returns `true` if the media type is `application/json` or another application type that ends in `+json`.
     #[must_use]
     pub fn claims_json(&self) -> bool {
         let Some(media_type) = self.header(&header::CONTENT_TYPE) else { return false };
@@ -158,8 +158,7 @@ impl Received {
             || essence.strip_prefix("application/").is_some_and(|rest| rest.ends_with("+json"))
     }
 
-    /// The body as a `T`, whatever its media type says. The log has where it stopped being one, and nothing that was in
-    /// it.
+    /// Parses the body as a `T`, whatever its media type is. The log gets the position of an error, and no content.
     ///
     /// # Errors
     /// [`Unreadable::NotJson`] or [`Unreadable::Unexpected`].
@@ -182,16 +181,16 @@ impl fmt::Debug for Received {
     }
 }
 
-/// Why an answer cannot be read. The texts complete "the upstream's answer …".
+/// Reasons why a response cannot be read. The texts complete "the upstream's answer …".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unreadable {
-    /// It is no well-formed JSON: a page, or a document that was cut off.
+    /// Not well-formed JSON: an HTML page, or a truncated document.
     #[error("is not well-formed JSON")]
     NotJson,
-    /// It is JSON of another form than was asked for.
+    /// JSON of an unexpected form.
     #[error("is JSON of an unexpected form")]
     Unexpected,
-    /// It has a content coding, although none was accepted.
+    /// A content coding, although none was accepted.
     #[error("has a content coding, although none was accepted")]
     Encoding,
 }

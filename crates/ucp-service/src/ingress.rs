@@ -93,7 +93,7 @@ struct Inner {
 
 impl fmt::Debug for Ingress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Gate").field("hosts", &self.0.rules.hosts).finish_non_exhaustive()
+        f.debug_struct("Ingress").field("hosts", &self.0.rules.hosts).finish_non_exhaustive()
     }
 }
 

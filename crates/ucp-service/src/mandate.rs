@@ -44,7 +44,7 @@ pub struct MerchantSigner {
 
 impl fmt::Debug for MerchantSigner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Seal").field("audiences", &self.audiences).finish_non_exhaustive()
+        f.debug_struct("MerchantSigner").field("audiences", &self.audiences).finish_non_exhaustive()
     }
 }
 
@@ -102,7 +102,7 @@ pub(crate) struct PlatformMandateVerifier {
 
 impl fmt::Debug for PlatformMandateVerifier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Witness")
+        f.debug_struct("PlatformMandateVerifier")
             .field("seal", &self.merchant_signer)
             .field("dialect", &self.dialect)
             .finish_non_exhaustive()

@@ -113,7 +113,7 @@ pub struct WebhookDispatcher {
 
 impl fmt::Debug for WebhookDispatcher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Courier").field("agent", &self.agent).finish_non_exhaustive()
+        f.debug_struct("WebhookDispatcher").field("agent", &self.agent).finish_non_exhaustive()
     }
 }
 

@@ -60,7 +60,7 @@ pub struct SalesService {
 
 impl fmt::Debug for SalesService {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Desk").field("pages", &self.pages).finish_non_exhaustive()
+        f.debug_struct("SalesService").field("pages", &self.pages).finish_non_exhaustive()
     }
 }
 
