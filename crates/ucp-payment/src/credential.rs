@@ -8,19 +8,19 @@ use ucp_core::{
     purchase::payment::{Credential, Declaration, Tender},
 };
 
-/// The instrument that pays: without split payments there is one.
+/// JSONPath of the paying instrument. Payments are not split, so there is only one.
 const INSTRUMENT: &str = "$.payment.instruments[0]";
 
-/// The kinds of credentials that are card numbers in the clear.
+/// Types of credentials that are card numbers in the clear.
 const CARD_NUMBERS: &[&str] = &["card", "pan"];
 
-/// The kind of credential whose `number` stands for a card without being its number.
+/// Type of credential whose `number` is a network token instead of a card number.
 const NETWORK_TOKEN: &str = "network_token";
 
-/// The longest token that is passed on, in bytes.
+/// Maximum length of a token, in bytes.
 const MAX_TOKEN: usize = 16 * 1024;
 
-/// An error message about a part of the instrument.
+/// Returns an error message about a member of the instrument.
 pub(crate) fn problem(part: &str, content: String) -> Message {
     Message::Error {
         code: "payment_failed".into(),
@@ -31,7 +31,7 @@ pub(crate) fn problem(part: &str, content: String) -> Message {
     }
 }
 
-/// The credential of a tender, if this handler can pay with it.
+/// Returns the credential of a tender, if this handler can pay with it.
 pub(crate) fn usable<'a>(
     declaration: &Declaration,
     tender: &'a Tender,
@@ -84,7 +84,7 @@ pub(crate) fn usable<'a>(
     Ok(credential)
 }
 
-/// The token of a credential.
+/// Returns the token of a credential.
 pub(crate) fn token(credential: &Credential) -> Result<&str, Message> {
     let token = credential.reveal().get("token").and_then(serde_json::Value::as_str);
     token.filter(|token| !token.is_empty() && token.len() <= MAX_TOKEN).ok_or_else(|| {

@@ -22,5 +22,5 @@ pub use processor::Processor;
 pub use sandbox::Sandbox;
 pub use secret::Secret;
 
-/// What tells the time.
+/// Clock.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;

@@ -27,14 +27,14 @@ use ucp_core::{
 
 use crate::{Clock, credential};
 
-/// How long the end of a payment with `slow_token` is not known.
+/// Time for which the end of a payment with `slow_token` is unknown.
 pub const SLOW: Duration = Duration::from_secs(10);
 
-/// How long after its beginning an attempt can still be on its way. Nothing ever is; the margin is for a process that
-/// was held up between writing an attempt down and paying.
+/// Time after its start for which an attempt may be in flight. The sandbox sends nothing; the margin is for a process
+/// that was suspended between storing an attempt and paying.
 const DEADLINE: Duration = Duration::from_secs(5);
 
-/// What becomes of a payment.
+/// Course of a payment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Scenario {
@@ -49,7 +49,7 @@ enum Scenario {
 }
 
 impl Scenario {
-    /// The tokens with a meaning.
+    /// Tokens with a course of their own.
     const TOKENS: &[(&str, Self)] = &[
         ("success_token", Self::Success),
         ("fail_token", Self::Decline),
@@ -65,14 +65,14 @@ impl Scenario {
     }
 }
 
-/// What is remembered of an attempt.
+/// Memo of an attempt.
 #[derive(Serialize, Deserialize)]
 struct Memo {
     scenario: Scenario,
 }
 
-/// What a shop says about a sandbox under this identifier, unless it has something else to say. The configuration lists
-/// the tokens, so that whoever reads the profile can try them.
+/// Returns the default declaration of a sandbox with this identifier. Its `config` lists the tokens, so that readers of
+/// the profile can try them.
 #[must_use]
 pub fn declaration(id: &str) -> Declaration {
     let tokens: Vec<&str> = Scenario::TOKENS.iter().map(|(token, _)| *token).collect();
@@ -105,14 +105,14 @@ impl fmt::Debug for Sandbox {
 }
 
 impl Sandbox {
-    /// A sandbox that is declared like this; `slow` is for how long the end of a payment with `slow_token` is not
-    /// known, such as [`SLOW`].
+    /// Creates a sandbox with a declaration; `slow` is the time for which the end of a payment with `slow_token` is
+    /// unknown, such as [`SLOW`].
     #[must_use]
     pub fn new(declaration: Declaration, clock: Clock, slow: Duration) -> Self {
         Self { declaration, clock, slow }
     }
 
-    /// What became of an attempt, asked afterwards.
+    /// Returns the outcome of an attempt when it is queried later.
     fn outcome(&self, attempt: &Attempt) -> Settlement {
         let Ok(Memo { scenario }) = Memo::deserialize(&attempt.memo) else {
             tracing::error!(attempt.id, "the memo of a sandbox payment cannot be read");

@@ -1,21 +1,21 @@
-//! What is shown to a payment service provider and to nobody else.
+//! Secrets that only a payment service provider may see.
 
 use std::{fmt, str::FromStr, sync::Arc};
 
-/// An API key or a signing secret. Prints as its type only, and has no serialised form.
+/// API key or signing secret. `Debug` prints only the type; there is no serialized form.
 #[derive(Clone)]
 pub struct Secret(Arc<str>);
 
-/// A text that cannot be a secret. It does not repeat the text.
+/// Error of a text that cannot be a secret, without that text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a secret is 1 to 1024 visible ASCII characters without spaces")]
 pub struct Unusable;
 
-/// How long a secret may be, in bytes.
+/// Maximum length of a secret, in bytes.
 const MAX_LENGTH: usize = 1024;
 
 impl Secret {
-    /// The secret itself.
+    /// Returns the secret.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
@@ -25,7 +25,7 @@ impl Secret {
 impl FromStr for Secret {
     type Err = Unusable;
 
-    /// Reads a secret. White space around it, such as the line break at the end of a file, is no part of it.
+    /// Parses a secret. Surrounding white space, such as the line break at the end of a file, is removed.
     fn from_str(text: &str) -> Result<Self, Unusable> {
         let text = text.trim();
         let usable = (1..=MAX_LENGTH).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic());

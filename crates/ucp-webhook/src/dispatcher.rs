@@ -1,4 +1,4 @@
-//! Who is told next, and what comes of it.
+//! Dispatch of webhook events: order, retries and outcomes.
 //!
 //! An answer of 2xx settles a webhook event, and so does 410; whatever else happens, it is tried again after a pause
 //! that doubles, with jitter, until it is three days old. Where the platform wants to hear is looked up for every try.
@@ -38,43 +38,43 @@ use ucp_trust::{
 use self::traffic::{AT_ONCE, Landing, PER_PLATFORM, Traffic};
 use crate::{message, recipient::Recipients};
 
-/// How many webhook events are looked at when some can be sent.
+/// Number of webhook events that are read when some can be sent.
 const LOOKED_AT: usize = 2 * AT_ONCE;
 
-/// How often to look for webhook events that have become due, or that others have queued.
+/// Interval of the search for webhook events that became due or that other processes queued.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// How long a claim holds. A dispatcher that dies keeps back its webhook events for as long.
+/// Duration of a claim. The webhook events of a dispatcher that dies are delayed by this time.
 const CLAIMED_FOR: SignedDuration = SignedDuration::from_secs(10);
 
-/// How often the claims of those under way are extended.
+/// Interval at which the claims of webhook events in flight are extended.
 const EXTENDED_EVERY: Duration = Duration::from_secs(3);
 
-/// How long the first pause is, before jitter.
+/// First pause between attempts, before jitter.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 
-/// The longest pause, also when a platform asks for a longer one.
+/// Maximum pause between attempts, also when a platform asks for a longer one.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60 * 60);
 
-/// For how long a webhook event is tried.
+/// Time after which a webhook event expires.
 const TRIED_FOR: SignedDuration = SignedDuration::from_hours(72);
 
-/// The time.
+/// Clock.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
-/// Random numbers, evenly spread.
+/// Source of uniformly distributed numbers.
 pub type Random = Arc<dyn Fn() -> u32 + Send + Sync>;
 
-/// The key that signs, if there is one at the moment.
+/// Source of the current signing key.
 pub type Key = Arc<dyn Fn() -> Option<Arc<SigningKey>> + Send + Sync>;
 
-/// Sends something to an address.
+/// Transport of webhook messages.
 #[async_trait]
 pub trait Post: Send + Sync {
-    /// Which addresses are sent to.
+    /// Returns the addresses that may be sent to.
     fn reach(&self) -> Reach;
 
-    /// Sends it, and says how the address answers. Must end by itself.
+    /// Sends a message and returns the answer. Must end by itself.
     async fn post(&self, url: &ProfileUrl, headers: HeaderMap, body: Bytes) -> Result<Answered, FetchError>;
 }
 
@@ -89,25 +89,25 @@ impl Post for Poster {
     }
 }
 
-/// Tells platforms about their orders.
+/// Delivers webhook events to platforms.
 pub struct WebhookDispatcher {
-    /// What they are to be told.
+    /// Queue of webhook events.
     pub outbox: Arc<dyn Outbox>,
-    /// Who they are.
+    /// Directory of the platforms.
     pub recipients: Arc<dyn Recipients>,
-    /// How they are reached.
+    /// Transport.
     pub post: Arc<dyn Post>,
-    /// The `UCP-Agent` of this business.
+    /// `UCP-Agent` of this business.
     pub agent: HeaderValue,
-    /// What signs. Without a key nothing is sent.
+    /// Signing key. Nothing is sent without one.
     pub key: Key,
-    /// The page of an order, by its token.
+    /// Returns the URL of the page of an order for its token.
     pub permalink: Arc<dyn Fn(&str) -> String + Send + Sync>,
-    /// The time.
+    /// Clock.
     pub clock: Clock,
-    /// What jitter is made of.
+    /// Source of jitter.
     pub random: Random,
-    /// Under which name webhook events are claimed: one that no other dispatcher has, in whichever process it may be.
+    /// Name for claims, unique among the dispatchers of all processes.
     pub claimant: String,
 }
 
@@ -117,22 +117,22 @@ impl fmt::Debug for WebhookDispatcher {
     }
 }
 
-/// Why a webhook event was not delivered.
+/// Reasons why a webhook event was not delivered.
 #[derive(Debug, PartialEq, Eq)]
 enum Failure {
-    /// There is nowhere to send it to.
+    /// The platform states no webhook URL.
     Unwanted,
-    /// The platform wants no more of them.
+    /// The platform answered 410.
     Gone,
-    /// It may work another time, after a pause that the platform may have asked for.
+    /// A temporary failure, with the pause that the platform asks for, if any.
     Passing(String, Option<Duration>),
-    /// Somebody else sends it by now.
+    /// Another dispatcher has claimed the event.
     Lost,
 }
 
 impl WebhookDispatcher {
-    /// Sends what is due, for as long as it is polled. Webhook events that are under way when it is dropped are sent
-    /// again by the next one.
+    /// Sends webhook events as they become due, until the future is dropped. Events in flight at that time are sent
+    /// again by the next dispatcher.
     pub async fn run(self) {
         let dispatcher = Arc::new(self);
         let mut flights: JoinSet<Landing> = JoinSet::new();
@@ -165,13 +165,13 @@ impl WebhookDispatcher {
         }
     }
 
-    /// A claim that is made now.
+    /// Returns a claim that begins now.
     fn claim(&self) -> Claim {
         let until = (self.clock)().checked_add(CLAIMED_FOR).unwrap_or(Timestamp::MAX);
         Claim { claimant: self.claimant.clone(), until }
     }
 
-    /// Starts as many as there is room for.
+    /// Starts as many deliveries as the limits allow.
     async fn depart(self: &Arc<Self>, key: &Arc<SigningKey>, flights: &mut JoinSet<Landing>, traffic: &mut Traffic) {
         let room = traffic.room();
         if room == 0 {
@@ -192,7 +192,7 @@ impl WebhookDispatcher {
         }
     }
 
-    /// Says that nothing can be sent, once there is something to send.
+    /// Logs that there is no signing key, once there is an event to send.
     async fn warn(&self) -> bool {
         let one = Wanted { per_owner: 1, limit: 1, except: &[] };
         let waits = self.outbox.due((self.clock)(), one).await.is_ok_and(|due| !due.is_empty());
@@ -205,7 +205,7 @@ impl WebhookDispatcher {
         waits
     }
 
-    /// Tries to deliver a webhook event, and records what came of it.
+    /// Attempts to deliver a webhook event and records the outcome.
     async fn attempt(&self, content: Content, key: &SigningKey) -> Landing {
         let id = content.webhook_event.id.clone();
         match self.try_one(content, key).await {
@@ -257,7 +257,7 @@ impl WebhookDispatcher {
         Ok(landing)
     }
 
-    /// Delivers a webhook event. The outer error is one of the outbox.
+    /// Delivers a webhook event. The outer error is that of the outbox.
     async fn deliver(&self, content: &Content, key: &SigningKey) -> Result<Result<(), Failure>, Refusal> {
         let Content { webhook_event, payload, .. } = content;
         let passing = |problem| Ok(Err(Failure::Passing(problem, None)));
@@ -294,7 +294,7 @@ impl WebhookDispatcher {
     }
 }
 
-/// What was found in the outbox: nothing where it fails, until it is looked into the next time.
+/// Returns the result of a query of the outbox, or nothing if the query fails: the next round repeats it.
 fn found<T: Default>(looked: Result<T, PortError>) -> T {
     looked.unwrap_or_else(|error| {
         tracing::error!(error = &error as &dyn Error, "webhooks that wait cannot be looked for");
@@ -302,7 +302,7 @@ fn found<T: Default>(looked: Result<T, PortError>) -> T {
     })
 }
 
-/// What an answer means.
+/// Classifies the answer of a platform.
 fn judge(answered: Answered) -> Result<(), Failure> {
     let Answered { status, retry_after } = answered;
     match status {
@@ -316,7 +316,7 @@ fn judge(answered: Answered) -> Result<(), Failure> {
     }
 }
 
-/// What went wrong on the way, for operators.
+/// Returns the text of a failure for operators.
 fn explain(error: &FetchError) -> String {
     match error {
         FetchError::Address(rejection) => format!("the webhook address {rejection}"),
@@ -335,8 +335,7 @@ fn explain(error: &FetchError) -> String {
     }
 }
 
-/// How long to wait after a try: twice as long as after the one before, of which half is jitter, or as long as the
-/// platform wishes.
+/// Returns the pause after an attempt: twice the one before, half of it jitter, or the time that the platform asks for.
 fn pause(attempts: u32, random: u32, wish: Option<Duration>) -> Duration {
     let full = FIRST_PAUSE.saturating_mul(2u32.saturating_pow(attempts)).min(LONGEST_PAUSE);
     let half = full / 2;

@@ -1,4 +1,4 @@
-//! How a webhook event is written, and with what it is sent: who says so, and the proof of it.
+//! Body, header fields and signature of a webhook message.
 
 use http::{HeaderMap, HeaderName, HeaderValue, header::CONTENT_TYPE};
 use jiff::Timestamp;
@@ -28,7 +28,7 @@ const UCP_AGENT: HeaderName = HeaderName::from_static("ucp-agent");
 const WEBHOOK_ID: HeaderName = HeaderName::from_static("webhook-id");
 const WEBHOOK_TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
 
-/// The webhook message to a recipient about an order: the order, in the recipient's release.
+/// Returns the message about an order in the release of the recipient.
 #[must_use]
 pub fn write(webhook_event: &WebhookEvent, view: View, recipient: &Recipient) -> WebhookMessage {
     let occasion = Occasion { id: &webhook_event.id, at: webhook_event.occurred_at };
@@ -36,8 +36,7 @@ pub fn write(webhook_event: &WebhookEvent, view: View, recipient: &Recipient) ->
     WebhookMessage { release: recipient.release, body }
 }
 
-/// The header fields of a webhook message to an address, with its signature. `agent` is the `UCP-Agent` of this
-/// business.
+/// Returns the header fields of a message to a URL, with its signature. `agent` is the `UCP-Agent` of this business.
 ///
 /// # Errors
 /// When the key cannot sign it.

@@ -1,24 +1,24 @@
-//! Who is told: platforms, as they are known at the moment.
+//! Recipients of webhook events.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use ucp_core::{Refusal, Release, negotiation::Active};
 
-/// A platform, as it is known at the moment.
+/// A platform as its current profile describes it.
 #[derive(Clone, Debug)]
 pub struct Recipient {
-    /// Where it wants to hear about orders, as it states it; `None` when it does not.
+    /// Webhook URL that the profile states, unvalidated; `None` if it states none.
     pub webhook: Option<String>,
-    /// The release it speaks.
+    /// Release of the platform.
     pub release: Release,
-    /// What was negotiated with it.
+    /// Negotiated capabilities.
     pub active: Arc<Active>,
 }
 
-/// Knows platforms.
+/// Directory of platforms.
 #[async_trait]
 pub trait Recipients: Send + Sync {
-    /// The platform with this profile, as it is now.
+    /// Returns the platform with this profile URL.
     async fn find(&self, owner: &str) -> Result<Recipient, Refusal>;
 }

@@ -1,4 +1,4 @@
-//! Connections to the provider.
+//! HTTP client of the provider.
 
 use std::{sync::Arc, time::Duration};
 
@@ -14,13 +14,13 @@ use url::Url;
 
 use super::{Options, wire::Answer};
 
-/// Bytes of an answer that are read at most.
+/// Maximum size of a response, in bytes.
 const MAX_BODY: usize = 64 * 1024;
 
-/// Requests that are under way at once.
+/// Maximum number of concurrent requests.
 const AT_ONCE: usize = 64;
 
-/// A request. Its body may hold a credential, so it does not print.
+/// A request. It has no `Debug`: its body may hold a credential.
 pub(super) struct Call {
     pub(super) method: Method,
     pub(super) url: Url,
@@ -28,7 +28,7 @@ pub(super) struct Call {
     pub(super) body: Bytes,
 }
 
-/// Why there is no answer.
+/// Reasons why there is no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Failure {
     /// Nothing was sent.
@@ -37,14 +37,14 @@ pub(super) enum Failure {
     Lost,
 }
 
-/// What carries requests to the provider.
+/// Transport of requests to the provider.
 #[async_trait]
 pub(super) trait Transport: Send + Sync {
-    /// Sends a request once, and reads the whole answer. Ends by `deadline`.
+    /// Sends a request once and reads the complete response, until `deadline` at most.
     async fn upstream_request(&self, call: Call, deadline: Instant) -> Result<Answer, Failure>;
 }
 
-/// HTTP over the network. A provider that fails again and again is left alone for some seconds.
+/// HTTP over the network. A circuit breaker leaves a provider alone for some seconds that fails repeatedly.
 pub(super) struct Http(Upstream);
 
 impl Http {

@@ -1,21 +1,21 @@
-//! The address of a provider.
+//! Address of a provider.
 
 use std::fmt;
 
 use url::{Host, Url};
 
-/// Where a provider's payments are: https, or http to this machine itself. Written without a slash at its end.
+/// URL of the payments of a provider: https, or http to the loopback interface; without trailing slash.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Endpoint(Url);
 
-/// Why an address cannot be a provider's. The text completes the sentence "The address of the provider …". It does not
+/// Reasons why an address cannot be that of a provider. The text completes "The address of the provider …" and does not
 /// repeat the address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnusableEndpoint {
-    /// No absolute URL with a host.
+    /// Not an absolute URL with a host.
     #[error("is not an absolute URL")]
     NotAbsolute,
-    /// Another scheme than https, or than http to the loopback interface where that is allowed.
+    /// A scheme other than https, or http to the loopback interface where that is allowed.
     #[error("is not an https address")]
     NotHttps,
     /// A user, a password, a query or a fragment.
@@ -24,7 +24,7 @@ pub enum UnusableEndpoint {
 }
 
 impl Endpoint {
-    /// Reads an address; `plain_loopback` allows http to the loopback interface, for trying things out.
+    /// Parses an address; `plain_loopback` allows http to the loopback interface, for development.
     ///
     /// # Errors
     /// The first rule that it breaks.
@@ -50,7 +50,7 @@ impl Endpoint {
         Ok(Self(url))
     }
 
-    /// Its normalised text.
+    /// Returns the normalized URL.
     #[must_use]
     pub fn as_str(&self) -> &str {
         self.0.as_str()
@@ -60,7 +60,7 @@ impl Endpoint {
         &self.0
     }
 
-    /// An address below it.
+    /// Returns the URL of a path below it.
     pub(super) fn join(&self, segments: &[&str]) -> Url {
         let mut url = self.0.clone();
         if let Ok(mut path) = url.path_segments_mut() {

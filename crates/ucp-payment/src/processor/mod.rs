@@ -74,45 +74,45 @@ use self::{
 };
 use crate::{Clock, Secret, credential};
 
-/// How long to wait before a request is repeated the first time; then twice as long each time.
+/// Pause before the first repetition of a request; it doubles each time.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// The header that makes a request repeatable.
+/// Header of the idempotency key.
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
-/// A provider, and how to deal with it.
+/// Options of a provider.
 #[derive(Clone)]
 pub struct Options {
-    /// What the shop says about this handler.
+    /// Declaration of the handler in the profile.
     pub declaration: Declaration,
-    /// Where the provider is.
+    /// URL of the provider.
     pub endpoint: Endpoint,
-    /// Where the same provider was before, so that payments made there are asked after here.
+    /// Former URLs of the same provider: payments made there are queried at `endpoint`.
     pub formerly: Vec<Endpoint>,
-    /// Who the shop is.
+    /// API key of the shop.
     pub api_key: Secret,
-    /// The name of the signing secret, printable ASCII without quotes and backslashes.
+    /// Identifier of the signing secret, printable ASCII without quotes and backslashes.
     pub key_id: String,
-    /// What requests are signed with.
+    /// Signing secret.
     pub signing_secret: Secret,
-    /// How long looking up the name, connecting and the TLS handshake may take together.
+    /// Timeout of DNS, connecting and the TLS handshake together.
     pub connect_timeout: Duration,
-    /// How long a request may take, up to the last byte of the answer.
+    /// Timeout of a request up to the last byte of the response.
     pub request_timeout: Duration,
-    /// How long after its beginning an attempt may still be sent or be waited for. Asking after it and calling it off
-    /// have this much time again.
+    /// Time after its start for which an attempt may be sent or awaited. Querying and voiding it have as much time
+    /// again.
     pub deadline: Duration,
-    /// How often a request is sent at most.
+    /// Maximum number of times that a request is sent.
     pub tries: u32,
-    /// Certificates to trust beside those of the system.
+    /// Certificates that are trusted beside those of the system.
     pub roots: Vec<Certificate>,
-    /// What tells the time.
+    /// Clock.
     pub clock: Clock,
 }
 
 impl Options {
-    /// The usual times: 3 seconds to connect, 8 for a request, 20 for everything, 3 tries; the certificates of the
-    /// system.
+    /// Returns options with the defaults: 3 s to connect, 8 s for a request, 20 s in total, 3 attempts; the
+    /// certificates of the system.
     #[must_use]
     pub fn new(
         declaration: Declaration,
@@ -139,21 +139,21 @@ impl Options {
     }
 }
 
-/// Why there is no [`Processor`] with these options.
+/// Reasons why no [`Processor`] can be made with the options.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
-    /// The name of the signing secret cannot be written in a signature.
+    /// The identifier of the signing secret cannot be written in a signature.
     #[error("the name of the signing secret is 1 to 128 printable ASCII characters without quotes and backslashes")]
     KeyId,
-    /// Times or tries that leave no room for a single request.
+    /// Timeouts or a number of attempts that allow no request at all.
     #[error("connect timeout, request timeout, deadline and tries have to be more than zero")]
     NoRoom,
-    /// The provider cannot be reached at all.
+    /// The client for the provider cannot be set up.
     #[error("the payment provider {0}")]
     Unreachable(#[source] outbound::SetupError),
 }
 
-/// A payment service provider as a handler.
+/// Payment handler of a payment service provider.
 pub struct Processor {
     declaration: Declaration,
     endpoint: Endpoint,
@@ -178,7 +178,7 @@ impl fmt::Debug for Processor {
 }
 
 impl Processor {
-    /// A handler for a provider. Nothing is connected to yet.
+    /// Creates a handler for a provider, without connecting to it.
     ///
     /// # Errors
     /// What is wrong with the options.
@@ -210,7 +210,7 @@ impl Processor {
         })
     }
 
-    /// Whether an attempt was made at this provider, as its memo says.
+    /// Returns `true` if an attempt was made at this provider, by its memo.
     fn is_ours(&self, attempt: &Attempt) -> bool {
         let made_at = attempt.memo["endpoint"].as_str();
         let ours = std::iter::once(&self.endpoint).chain(&self.formerly).any(|ours| Some(ours.as_str()) == made_at);
@@ -225,7 +225,7 @@ impl Processor {
         ours
     }
 
-    /// What is sent at a step.
+    /// Returns the request of a step.
     fn call(&self, step: Step, attempt: &Attempt, body: Bytes) -> Call {
         let (method, url) = match step {
             Step::Authorize => (Method::POST, self.endpoint.join(&["payments"])),
@@ -250,7 +250,7 @@ impl Processor {
         call
     }
 
-    /// Sends a request until there is an answer that can be believed, and says what it came to.
+    /// Sends a request until there is a credible answer, and returns the outcome.
     async fn ask(&self, step: Step, attempt: &Attempt, body: &Value, until: Instant) -> Verdict {
         let body = if step == Step::Inquire { Bytes::new() } else { Bytes::from(body.to_string()) };
         // Once a request may have reached the provider, nothing but the provider's word for the payment ends the doubt.
@@ -295,7 +295,7 @@ impl Processor {
         }
     }
 
-    /// Until when an attempt may be sent: its deadline, counted from when it was written down.
+    /// Returns the time until which an attempt may be sent, counted from when it was stored.
     fn until(&self, attempt: &Attempt) -> Instant {
         let age = (self.clock)().duration_since(attempt.begun_at);
         // A clock that went back makes an attempt as good as new.
@@ -358,12 +358,12 @@ impl Handler for Processor {
     }
 }
 
-/// What a payment is about, for steps that need no credential.
+/// Body of the steps that need no credential.
 fn money(attempt: &Attempt) -> Value {
     json!({ "checkout_id": attempt.checkout_id, "amount": attempt.amount, "currency": attempt.currency })
 }
 
-/// The order to authorise.
+/// Body of an authorization.
 fn order(attempt: &Attempt, tender: &Tender, credential: &serde_json::Map<String, Value>) -> Value {
     let instrument = &tender.instrument;
     json!({
@@ -380,7 +380,7 @@ fn order(attempt: &Attempt, tender: &Tender, credential: &serde_json::Map<String
     })
 }
 
-/// What a payment's status means for the shop.
+/// Returns the settlement for the status of a payment.
 fn settlement(payment: Payment) -> Settlement {
     match payment.status {
         Status::Captured => Settlement::Captured { reference: payment.reference() },

@@ -13,17 +13,17 @@ const CONTENT_DIGEST: HeaderName = HeaderName::from_static("content-digest");
 const SIGNATURE_INPUT: HeaderName = HeaderName::from_static("signature-input");
 const SIGNATURE: HeaderName = HeaderName::from_static("signature");
 
-/// How long the name of a secret may be.
+/// Maximum length of the identifier of a secret, in bytes.
 const MAX_KEY_ID: usize = 128;
 
-/// What signs requests.
+/// Signer of requests.
 pub(super) struct Signer {
     key_id: String,
     secret: Secret,
 }
 
 impl Signer {
-    /// A signer, if the name of its secret can be written in a signature.
+    /// Creates a signer, if the identifier of its secret can be written in a signature.
     pub(super) fn new(key_id: &str, secret: Secret) -> Option<Self> {
         let writable = |byte: u8| (b' '..=b'~').contains(&byte) && byte != b'"' && byte != b'\\';
         let usable = (1..=MAX_KEY_ID).contains(&key_id.len()) && key_id.bytes().all(writable);

@@ -1,4 +1,4 @@
-//! What the provider says, and what of it can be believed.
+//! Messages of the provider, and which of them are credible.
 
 use bytes::Bytes;
 use serde::Deserialize;
@@ -7,7 +7,7 @@ use ucp_core::{
     purchase::payment::Attempt,
 };
 
-/// What is asked of a provider.
+/// Steps of a payment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     Authorize,
@@ -17,7 +17,7 @@ pub(super) enum Step {
 }
 
 impl Step {
-    /// The second part of the idempotency key, and the name in the log.
+    /// Returns the second part of the idempotency key, which is also the name in the log.
     pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::Authorize => "authorize",
@@ -28,13 +28,13 @@ impl Step {
     }
 }
 
-/// An answer, as it was received.
+/// A response as it was received.
 pub(super) struct Answer {
     pub(super) status: u16,
     pub(super) body: Bytes,
 }
 
-/// Where a payment stands.
+/// Status of a payment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Status {
@@ -46,7 +46,7 @@ pub(super) enum Status {
     Voided,
 }
 
-/// A payment, as the provider describes it.
+/// A payment as the provider describes it.
 #[derive(Debug, PartialEq, Deserialize)]
 pub(super) struct Payment {
     id: String,
@@ -57,11 +57,11 @@ pub(super) struct Payment {
     reason: Option<String>,
 }
 
-/// How long the provider's name for a payment may be, in bytes.
+/// Maximum length of the provider's reference of a payment, in bytes.
 const MAX_REFERENCE: usize = 128;
 
 impl Payment {
-    /// The provider's name for it, or ours where it has none that could be shown.
+    /// Returns the provider's reference, or our identifier if the reference cannot be displayed.
     pub(super) fn reference(self) -> String {
         let usable = |reference: &String| {
             (1..=MAX_REFERENCE).contains(&reference.len()) && reference.bytes().all(|byte| byte.is_ascii_graphic())
@@ -69,7 +69,7 @@ impl Payment {
         self.reference.filter(usable).unwrap_or(self.id)
     }
 
-    /// Why it was declined, for the buyer. The provider's own words are not passed on: nobody knows what is in them.
+    /// Returns the reason of a decline for the buyer. The provider's own text is not passed on: its content is unknown.
     pub(super) fn reason(&self) -> &'static str {
         match self.reason.as_deref() {
             Some("insufficient_funds") => "There is not enough money on the account.",
@@ -82,22 +82,22 @@ impl Payment {
     }
 }
 
-/// What an exchange with the provider came to.
+/// Outcome of a request to the provider.
 #[derive(Debug, PartialEq)]
 pub(super) enum Verdict {
-    /// This is how the payment stands.
+    /// The provider described the payment.
     Stands(Payment),
-    /// There is no such payment.
+    /// The provider does not know the payment.
     NotFound,
-    /// The request was not carried out, and will not be.
+    /// The request was rejected and will not be carried out.
     Refused,
-    /// The request never left.
+    /// The request was not sent.
     Unsent,
-    /// Anything may have happened.
+    /// The request may have been carried out.
     Unclear,
 }
 
-/// What an answer means for an attempt.
+/// Classifies a response to a step of an attempt.
 pub(super) fn read(answer: &Answer, attempt: &Attempt) -> Verdict {
     #[derive(Deserialize)]
     struct Refusal {
@@ -142,7 +142,7 @@ fn is_about(payment: &Payment, attempt: &Attempt) -> bool {
     payment.id == attempt.id && payment.amount == attempt.amount && payment.currency == attempt.currency
 }
 
-/// A code for the log: whatever looks like something else is left out.
+/// Returns a code for the log, or nothing if it does not look like one.
 fn plain(code: &str) -> &str {
     let plain = code.len() <= 64 && code.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
     if plain { code } else { "…" }

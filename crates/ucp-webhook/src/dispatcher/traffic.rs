@@ -1,4 +1,4 @@
-//! How many webhook events are under way, and to whom how many may be.
+//! Limits of webhook events in flight, in total and per platform.
 //!
 //! A platform gets one at first, another one more for each that it takes, and is back at one when it does not take one.
 //! So a platform that answers is soon told fast, and one that does not has one connection, however much waits for it.
@@ -9,37 +9,37 @@ use std::collections::{HashMap, HashSet};
 use tokio::task::Id;
 use ucp_core::order::outbox::Due;
 
-/// How many webhook events are under way at once.
+/// Maximum number of webhook events in flight.
 pub(super) const AT_ONCE: usize = 64;
 
-/// How many of them to platforms that did not take the last one.
+/// Maximum number of those to platforms that failed to accept the last event.
 pub(super) const FAILING_AT_ONCE: usize = AT_ONCE / 2;
 
-/// How many of them to one platform at most.
+/// Maximum number of those to one platform.
 pub(super) const PER_PLATFORM: usize = 16;
 
-/// Of how many platforms it is remembered how they fared.
+/// Maximum number of platforms whose state is kept.
 const REMEMBERED: usize = 4_096;
 
-/// What came of a webhook event that was under way.
+/// Outcome of a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Landing {
-    /// The platform has answered as it should.
+    /// The platform accepted the event.
     Taken,
-    /// It has not.
+    /// The platform did not accept the event.
     Failed,
-    /// It was not asked.
+    /// The platform was not asked.
     Neither,
 }
 
-/// How a platform fared.
+/// State of a platform.
 #[derive(Debug)]
 struct Platform {
-    /// How many may be under way to it.
+    /// Limit of events in flight to it.
     window: usize,
-    /// How many are.
+    /// Number of events in flight to it.
     open: usize,
-    /// Whether it did not take the last one.
+    /// `true` if it failed to accept the last event.
     failing: bool,
 }
 
@@ -47,14 +47,14 @@ impl Platform {
     const NEW: Self = Self { window: 1, open: 0, failing: false };
 }
 
-/// A webhook event that is under way.
+/// A webhook event in flight.
 #[derive(Debug)]
 struct Flight {
     webhook_event: String,
     owner: String,
 }
 
-/// What is under way.
+/// The webhook events in flight.
 #[derive(Debug, Default)]
 pub(super) struct Traffic {
     flights: HashMap<Id, Flight>,
@@ -62,7 +62,7 @@ pub(super) struct Traffic {
 }
 
 impl Traffic {
-    /// How many more there is room for.
+    /// Returns the number of events that may still be started.
     pub(super) fn room(&self) -> usize {
         AT_ONCE.saturating_sub(self.flights.len())
     }
@@ -71,14 +71,14 @@ impl Traffic {
         self.platforms.values().filter(|platform| platform.failing).map(|platform| platform.open).sum()
     }
 
-    /// The platforms that get no more at the moment.
+    /// Returns the platforms that are at their limit.
     pub(super) fn full(&self) -> Vec<&str> {
         let crowded = self.failing() >= FAILING_AT_ONCE;
         let full = |platform: &Platform| platform.open >= platform.window || (crowded && platform.failing);
         self.platforms.iter().filter(|(_, platform)| full(platform)).map(|(owner, _)| owner.as_str()).collect()
     }
 
-    /// Those that can go now, the first ones first.
+    /// Selects the events that may be started, in order.
     pub(super) fn choose(&self, due: Vec<Due>) -> Vec<Due> {
         let under_way: HashSet<_> = self.flights.values().map(|flight| &*flight.webhook_event).collect();
         let (mut failing, mut more) = (self.failing(), HashMap::<String, usize>::new());
@@ -95,7 +95,7 @@ impl Traffic {
         due.into_iter().filter(fits).take(self.room()).collect()
     }
 
-    /// A webhook event to a platform is under way.
+    /// Records that a delivery to a platform begins.
     pub(super) fn depart(&mut self, id: Id, webhook_event: String, owner: String) {
         if self.platforms.len() >= REMEMBERED {
             self.platforms.retain(|_, platform| platform.open > 0);
@@ -104,7 +104,7 @@ impl Traffic {
         self.flights.insert(id, Flight { webhook_event, owner });
     }
 
-    /// One is under way no more.
+    /// Records that a delivery ended.
     pub(super) fn land(&mut self, id: Id, landing: Landing) {
         let Some(Flight { owner, .. }) = self.flights.remove(&id) else { return };
         let Some(platform) = self.platforms.get_mut(&owner) else { return };
@@ -122,7 +122,7 @@ impl Traffic {
         }
     }
 
-    /// The webhook events that are under way.
+    /// Returns the webhook events in flight.
     pub(super) fn webhook_events(&self) -> Vec<String> {
         self.flights.values().map(|flight| flight.webhook_event.clone()).collect()
     }
