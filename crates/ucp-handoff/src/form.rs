@@ -1,4 +1,4 @@
-//! What a form says, read within limits.
+//! Forms of the pages, parsed within limits.
 
 use bytes::Bytes;
 use http::{HeaderMap, header::CONTENT_TYPE};
@@ -10,24 +10,23 @@ use ucp_core::{
 use ucp_service::body::DEADLINE;
 use url::form_urlencoded;
 
-/// The largest form that is read, in bytes.
+/// Maximum size of a form, in bytes.
 const MAX_BYTES: usize = 16 * 1024;
 
-/// The longest text that a field takes, in characters.
+/// Maximum length of a text field, in characters.
 pub(crate) const MAX_TEXT: usize = 200;
 
-/// The name of the field that says where the goods go: an address, or the place that follows [`PLACE`].
+/// Name of the field of the destination: an address, or the place that follows [`PLACE`].
 pub(crate) const DESTINATION: &str = "destination";
-/// Its value for an address.
+/// Value of the destination field for an address.
 pub(crate) const ADDRESS: &str = "address";
-/// What its values for places of the shop begin with.
+/// Prefix of the values of the destination field for places of the shop.
 pub(crate) const PLACE: &str = "place:";
 
-/// What the names of the fields that choose how a package travels begin with; position of the method and identifier of
-/// the group follow.
+/// Prefix of the fields that choose a delivery option; position of the method and identifier of the group follow.
 pub(crate) const OPTION: &str = "option:";
 
-/// The fields in which a buyer writes: name, label, `autocomplete`, and whether it is part of the address.
+/// Text fields: name, label, `autocomplete`, and whether it is part of the address.
 pub(crate) const FIELDS: &[Field] = &[
     Field { name: "first_name", label: "First name", autocomplete: "given-name", address: false },
     Field { name: "last_name", label: "Last name", autocomplete: "family-name", address: false },
@@ -46,7 +45,7 @@ pub(crate) const FIELDS: &[Field] = &[
     Field { name: "address_country", label: "Country", autocomplete: "country", address: true },
 ];
 
-/// A field in which a buyer writes.
+/// A text field.
 #[derive(Debug)]
 pub(crate) struct Field {
     pub(crate) name: &'static str,
@@ -55,31 +54,31 @@ pub(crate) struct Field {
     pub(crate) address: bool,
 }
 
-/// Why a form cannot be read.
+/// Reasons why a form cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// It is none of ours.
+    /// The media type or the encoding is not that of a form.
     Kind,
-    /// There is too much of it.
+    /// The form exceeds the size limit.
     Size,
-    /// It did not arrive.
+    /// The body was not received completely.
     Late,
-    /// Parts of it are missing.
+    /// Required fields are missing.
     Incomplete,
 }
 
-/// A form that was sent.
+/// A submitted form.
 #[derive(Debug)]
 pub(crate) struct Form(Vec<(String, String)>);
 
-/// A step, and what pages call it.
+/// A step of the buyer, with its name in forms.
 #[derive(Debug)]
 pub(crate) struct Named {
     pub(crate) name: &'static str,
     pub(crate) step: Step,
 }
 
-/// Reads a form to its end.
+/// Reads and parses a form.
 pub(crate) async fn read(headers: &HeaderMap, body: axum::body::Body) -> Result<Form, Fault> {
     let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let essence = kind.split(';').next().unwrap_or_default().trim();
@@ -95,22 +94,22 @@ pub(crate) async fn read(headers: &HeaderMap, body: axum::body::Body) -> Result<
 }
 
 impl Form {
-    /// What is written in a field.
+    /// Returns the value of a text field.
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
         self.0.iter().find(|(own, _)| own == name).map(|(_, value)| value.as_str())
     }
 
-    /// What shows where it comes from.
+    /// Returns the proof of origin of the form.
     pub(crate) fn seal(&self) -> &str {
         self.text("seal").unwrap_or_default()
     }
 
-    /// The version of the checkout that it was made for.
+    /// Returns the version of the checkout that the form was rendered for.
     pub(crate) fn version(&self) -> Option<u64> {
         self.text("version")?.parse().ok()
     }
 
-    /// What it is to do.
+    /// Returns the step that the form asks for.
     pub(crate) fn step(&self) -> Option<Named> {
         let (name, step) = match self.text("step")? {
             "details" => ("details", Step::Details(Box::new(self.details()))),
@@ -123,7 +122,7 @@ impl Form {
         Some(Named { name, step })
     }
 
-    /// What is wrong with what is written, by name of the field.
+    /// Returns the errors of the text fields, by name.
     pub(crate) fn faults(&self) -> Option<Vec<(&'static Field, String)>> {
         let fault = |field: &'static Field| {
             let text = self.text(field.name)?;

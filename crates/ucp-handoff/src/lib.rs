@@ -44,22 +44,22 @@ use self::{
     page::{Answer, Frame},
 };
 
-/// What the pages are about, and how they are reached.
+/// Options of the pages.
 #[derive(Debug)]
 pub struct Options {
-    /// The sales service at which the step of a buyer is taken.
+    /// Sales service that carries out the steps of buyers.
     pub sales: SalesService,
-    /// Who is let in.
+    /// Rate limits and trusted proxies.
     pub ingress: Ingress,
-    /// Where the shop itself is, for those who find nothing here.
+    /// URL of the shop itself, linked from error pages.
     pub home: Option<String>,
-    /// Whether the public address is one of `https`.
+    /// `true` if the public URL is https.
     pub secure: bool,
-    /// Whether plain `http` will do, which is for development only.
+    /// `true` if plain http is allowed, for development only.
     pub plain: bool,
 }
 
-/// The routes of all pages.
+/// Returns the routes of all pages.
 pub fn router(options: Options) -> Router {
     let state = Arc::new(options);
     Router::new()
@@ -73,7 +73,7 @@ type Shop = State<Arc<Options>>;
 type Token = Result<Path<String>, PathRejection>;
 
 impl Options {
-    /// Whether buyers may be asked for anything: not where others could read along.
+    /// Returns `true` if buyers may be asked for data: the connection is encrypted, or plain http is allowed.
     const fn is_safe(&self) -> bool {
         self.secure || self.plain
     }
@@ -84,7 +84,7 @@ impl Options {
     }
 }
 
-/// Counts those who open pages, and turns them away when there are too many.
+/// Applies the rate limit to visitors of the pages.
 async fn admitted(State(shop): Shop, request: Request, next: Next) -> Response {
     let (head, body) = request.into_parts();
     match shop.ingress.visit(&head) {
@@ -105,7 +105,7 @@ async fn shown(shop: &Options, token: Token, uri: &Uri, headers: &HeaderMap) -> 
     Ok(rendered(shop, &frame, &page, &way, &session, &token, None))
 }
 
-/// The page as it stands, with something to say about what was tried.
+/// Renders the current page with a remark about the step that was tried.
 fn rendered(
     shop: &Options,
     frame: &Frame,
@@ -188,7 +188,7 @@ async fn order(State(shop): Shop, token: Token) -> Answer {
     }
 }
 
-/// What a token opens.
+/// Document that a token opens.
 async fn opened(shop: &Options, token: Token, frame: &Frame) -> Result<(String, Page), Answer> {
     if !shop.is_safe() {
         return Err(page::unsafe_connection(frame));
@@ -227,7 +227,7 @@ async fn wrong_method(State(shop): Shop, method: Method, uri: Uri) -> Answer {
     .with_header(ALLOW, HeaderValue::from_static(allowed))
 }
 
-/// What a message says to people.
+/// Returns the text of a message for people.
 fn content(message: &Message) -> &str {
     match message {
         Message::Error { content, .. } | Message::Warning { content, .. } | Message::Info { content, .. } => content,

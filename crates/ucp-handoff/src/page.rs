@@ -29,7 +29,7 @@ use crate::{form::Fault, guard::Way};
 
 const STYLE: &str = include_str!("style.css");
 
-/// What a page may do: apply its own style, and send its own forms. Nothing else.
+/// Content security policy: a page may apply its own style and submit its own forms, nothing else.
 static POLICY: LazyLock<String> = LazyLock::new(|| {
     let digest = STANDARD.encode(Sha256::digest(STYLE));
     format!(
@@ -37,12 +37,12 @@ static POLICY: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// What stands around every page.
+/// Frame of every page.
 #[derive(Debug)]
 pub(crate) struct Frame {
     /// The name of the shop.
     pub(crate) shop: String,
-    /// Where it is.
+    /// URL of the shop.
     pub(crate) home: Option<String>,
     /// The pages of the shop that matter to a buyer.
     pub(crate) links: Vec<Link>,
@@ -61,7 +61,7 @@ impl Answer {
         Self { status: StatusCode::OK, headers: Vec::new(), page: page.into_string() }
     }
 
-    /// Go and look there: what follows a form.
+    /// Redirection to a page, which answers a form.
     pub(crate) fn see(place: &str) -> Self {
         let answer = Self { status: StatusCode::SEE_OTHER, headers: Vec::new(), page: String::new() };
         match HeaderValue::try_from(place) {
@@ -103,7 +103,7 @@ impl IntoResponse for Answer {
     }
 }
 
-/// A page: its title, and what is in it.
+/// Renders a page with a title and a body.
 pub(crate) fn page(frame: &Frame, title: &str, content: &Markup) -> Markup {
     html! {
         (DOCTYPE)
@@ -147,12 +147,12 @@ fn link_text(link: &Link) -> String {
     link.title.clone().unwrap_or_else(words)
 }
 
-/// Whether an address is one of the web: no other kind becomes a link.
+/// Returns `true` if a URL is http or https: no other kind becomes a link.
 pub(crate) fn is_web(address: &str) -> bool {
     url::Url::parse(address).is_ok_and(|address| matches!(address.scheme(), "https" | "http"))
 }
 
-/// A page that says why there is no other.
+/// Renders an error page.
 pub(crate) fn failed(frame: &Frame, way: &Way, status: StatusCode, content: &str) -> Answer {
     let title = match status {
         StatusCode::NOT_FOUND => "This page does not exist",
@@ -178,7 +178,7 @@ pub(crate) fn failed(frame: &Frame, way: &Way, status: StatusCode, content: &str
     .with_status(status)
 }
 
-/// The way to the shop itself, where it has a place of its own.
+/// Link to the shop itself, if it has a URL of its own.
 pub(crate) fn to_the_shop(frame: &Frame) -> Markup {
     html! {
         @if let Some(home) = frame.home.as_deref().filter(|home| is_web(home)) {
@@ -187,7 +187,7 @@ pub(crate) fn to_the_shop(frame: &Frame) -> Markup {
     }
 }
 
-/// The way back to the platform.
+/// Link back to the platform.
 pub(crate) fn back(way: &Way, otherwise: &str) -> Markup {
     html! {
         @match way.back() {
@@ -197,7 +197,7 @@ pub(crate) fn back(way: &Way, otherwise: &str) -> Markup {
     }
 }
 
-/// What was given up: there is nothing to look at any more, and where it goes on.
+/// Page of a canceled cart or checkout.
 pub(crate) fn over(frame: &Frame, way: &Way, over: &Over) -> Answer {
     let (title, content) = match (over.purchase, over.expired) {
         (true, _) => (
@@ -224,7 +224,7 @@ pub(crate) fn over(frame: &Frame, way: &Way, over: &Over) -> Answer {
     .with_status(StatusCode::GONE)
 }
 
-/// Too much comes from where this visitor is, or there is too much to do.
+/// Page for visitors over their rate limit, or when the gateway is overloaded.
 pub(crate) fn turned_away(frame: &Frame, refusal: &Refusal) -> Answer {
     let seconds = refusal.retry_after.unwrap_or(1);
     let (status, why) = match refusal.code {
@@ -236,27 +236,27 @@ pub(crate) fn turned_away(frame: &Frame, refusal: &Refusal) -> Answer {
     failed(frame, &Way::default(), status, &content).with_header(RETRY_AFTER, seconds.into())
 }
 
-/// There is nothing under this address, or not any more; which of them is nobody's business.
+/// Page for unknown and expired tokens, which are not told apart.
 pub(crate) fn nothing_here(frame: &Frame) -> Answer {
     let content = "There is nothing under this address, or its time is over. Nothing was paid by opening it.";
     failed(frame, &Way::default(), StatusCode::NOT_FOUND, content)
 }
 
-/// Others could read along.
+/// Page for connections that are not encrypted.
 pub(crate) fn unsafe_connection(frame: &Frame) -> Answer {
     let content =
         "This page is only shown over a secure connection (https), because others could read along otherwise.";
     failed(frame, &Way::default(), StatusCode::FORBIDDEN, content)
 }
 
-/// The address is to lead away to somewhere else than to the platform.
+/// Page for a return URL that is not of the platform.
 pub(crate) fn misled(frame: &Frame) -> Answer {
     let content = "The address of this page leads on to a site that does not belong to your assistant. Somebody may have \
                    changed it. Please go back to your assistant and follow its link again.";
     failed(frame, &Way::default(), StatusCode::BAD_REQUEST, content)
 }
 
-/// A form that cannot be read.
+/// Page for a form that cannot be read.
 pub(crate) fn unreadable(frame: &Frame, fault: Fault) -> Answer {
     let (status, content) = match fault {
         Fault::Kind => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "This is not a form of this page."),
@@ -267,14 +267,14 @@ pub(crate) fn unreadable(frame: &Frame, fault: Fault) -> Answer {
     failed(frame, &Way::default(), status, content)
 }
 
-/// A form that does not show that it comes from this page.
+/// Page for a form without proof of origin.
 pub(crate) fn unproven(frame: &Frame, way: &Way) -> Answer {
     let content = "The form did not come from this page, or your browser does not keep its cookie. Nothing was changed. \
                    Please go back, look at the purchase again and repeat what you did.";
     failed(frame, way, StatusCode::FORBIDDEN, content)
 }
 
-/// An amount as people write it.
+/// Formats an amount for people.
 pub(crate) fn amount(minor: i64, currency: Currency) -> String {
     let digits = currency.exponent() as usize;
     let text = format!("{:0>width$}", minor.unsigned_abs(), width = digits + 1);
@@ -285,7 +285,7 @@ pub(crate) fn amount(minor: i64, currency: Currency) -> String {
     format!("{sign}{whole}{point}{fraction}\u{a0}{currency}")
 }
 
-/// What it costs.
+/// Renders the totals.
 pub(crate) fn totals(totals: &[Total], currency: Currency) -> Markup {
     html! {
         dl.totals {
@@ -311,7 +311,7 @@ fn total_text(total: &Total) -> &str {
     })
 }
 
-/// An address in lines.
+/// Renders an address in lines.
 pub(crate) fn address(address: &PostalAddress) -> Markup {
     let joined = |parts: &[&Option<String>]| {
         let filled = parts.iter().filter_map(|part| part.as_deref().filter(|part| !part.trim().is_empty()));
@@ -331,7 +331,7 @@ pub(crate) fn address(address: &PostalAddress) -> Markup {
     }
 }
 
-/// What a country is called.
+/// Returns the name of a country.
 pub(crate) fn country_name(code: &str) -> String {
     Country::with_alpha2(&code.trim().to_ascii_uppercase())
         .map_or_else(|| code.to_owned(), |country| country.name.to_owned())

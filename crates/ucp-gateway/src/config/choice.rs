@@ -97,3 +97,14 @@ pub(crate) enum Transport {
     /// Over MCP.
     Mcp,
 }
+
+/// Kind of a payment handler.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum HandlerKind {
+    /// It moves no money, and does what its tokens say.
+    #[default]
+    Sandbox,
+    /// It authorises and captures at a payment service provider.
+    Processor,
+}

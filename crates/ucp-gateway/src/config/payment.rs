@@ -1,34 +1,26 @@
 //! Payment handlers of the file, with the secrets they refer to.
 //!
-//! A kind of handler is a module here, which reads its keys and opens it, and a line in `kinds!`.
+//! A kind of handler is a name in [`HandlerKind`], a module here, which reads its keys and opens it, and a line in
+//! `kinds!`.
 
 mod processor;
 mod sandbox;
 
 use std::{collections::HashSet, error::Error, fmt, sync::Arc};
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::Map;
 use ucp_core::purchase::payment::{Declaration, Handler};
 use ucp_net::outbound::Certificate;
 use ucp_payment::Clock;
 
-use super::{document::Document, schema, sections};
+use super::{choice::HandlerKind, document::Document, schema, sections};
 
 /// Identifier of the sandbox where the file names none. It is the one that the test suites of the protocol use.
 pub(crate) const SANDBOX: &str = "mock_payment_handler";
 
-/// Makes the kinds of payment handlers of their modules.
+/// Leads from each kind of payment handler to its module.
 macro_rules! kinds {
-    ($($(#[$attribute:meta])+ $kind:ident = $name:literal in $module:ident;)+) => {
-        /// Kind of a payment handler.
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-        #[serde(rename_all = "lowercase")]
-        pub(crate) enum HandlerKind {
-            $($(#[$attribute])+ $kind),+
-        }
-
+    ($($kind:ident = $name:literal in $module:ident;)+) => {
         impl HandlerKind {
             const fn name(self) -> &'static str {
                 match self { $(Self::$kind => $name),+ }
@@ -46,10 +38,7 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// It moves no money, and does what its tokens say.
-    #[default]
     Sandbox = "sandbox" in sandbox;
-    /// It authorises and captures at a payment service provider.
     Processor = "processor" in processor;
 }
 

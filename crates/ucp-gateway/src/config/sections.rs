@@ -23,8 +23,7 @@ use ucp_core::{
 };
 
 use super::{
-    choice::{Anonymous, BackendKind, Check, McpErrorStatus, Policy, Signed, TokenKind, Transport},
-    payment::HandlerKind,
+    choice::{Anonymous, BackendKind, Check, HandlerKind, McpErrorStatus, Policy, Signed, TokenKind, Transport},
     value::{FilePath, Limit, Listen, Megabytes, Milliseconds, Number, Rate, SampleName, WebUrl},
 };
 
