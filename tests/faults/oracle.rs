@@ -20,10 +20,10 @@ const SPOILED_BOOKS: &[&str] = &[
     "UPDATE stock SET quantity = quantity + 1 WHERE variant = 'pot_ceramic'",
     "UPDATE checkouts SET document = json_set(document, '$.status', 'ready_for_complete')",
     "UPDATE orders SET document = json_set(document, '$.payment.attempt_id', 'another')",
-    "INSERT INTO orders (id, owner, version, checkout_id, document) \
-     SELECT 'again', owner, 1, 'another', json_set(document, '$.id', 'again') FROM orders",
-    "INSERT INTO orders (id, owner, version, checkout_id, document) \
-     SELECT 'again', owner, 1, 'another', json_set(document, '$.payment.attempt_id', 'b') FROM orders",
+    "INSERT INTO orders (shop, id, owner, version, checkout_id, document) \
+     SELECT shop, 'again', owner, 1, 'another', json_set(document, '$.id', 'again') FROM orders",
+    "INSERT INTO orders (shop, id, owner, version, checkout_id, document) \
+     SELECT shop, 'again', owner, 1, 'another', json_set(document, '$.payment.attempt_id', 'b') FROM orders",
 ];
 
 /// What is done to the provider's journal: one text for another.

@@ -26,7 +26,7 @@ use async_trait::async_trait;
 use quick_cache::{Weighter, sync::Cache};
 use rusqlite::Connection;
 use ucp_core::{
-    Refusal,
+    Refusal, ShopId,
     merchant::{
         index::{Index, IndexBuilder},
         port::{Geocoder, Hit, LocationHit, Merchants, Page, Policy, Query, Resolved},
@@ -34,7 +34,7 @@ use ucp_core::{
     },
     port::PortError,
 };
-use ucp_sqlite::{SqliteStore, StoreError, watcher::Watcher};
+use ucp_sqlite::{ShopConnection, SqliteStore, StoreError, watcher::Watcher};
 
 use self::{
     geocode::{Known, KnownBuilder},
@@ -76,7 +76,8 @@ impl Directory {
     /// Why they cannot be.
     pub fn open(store: &SqliteStore, policy: Policy, cache_bytes: u64) -> Result<Self, StoreError> {
         let connection = store.connect()?;
-        let inner = Arc::new(Inner { policy, cache_bytes, snapshot: RwLock::new(Arc::new(Snapshot::empty())) });
+        let (shop, snapshot) = (store.shop().clone(), RwLock::new(Arc::new(Snapshot::empty())));
+        let inner = Arc::new(Inner { shop, policy, cache_bytes, snapshot });
         let watcher = watch(Arc::clone(&inner), connection)?;
         let workers = Workers::start(store)?;
         Ok(Self { inner, workers: Arc::new(workers), watcher: Arc::new(watcher) })
@@ -105,7 +106,9 @@ impl Directory {
                 let missing = |id: &&str| snapshot.remembered(id).is_none();
                 let ids: Vec<_> = page.hits.iter().map(merchant).filter(missing).collect();
                 if !ids.is_empty() {
-                    read(connection, |db| ids.iter().try_for_each(|id| snapshot.merchant(db, id).map(drop)))?;
+                    read(connection, &inner.shop, |db| {
+                        ids.iter().try_for_each(|id| snapshot.merchant(db, id).map(drop))
+                    })?;
                 }
                 Ok(page)
             })
@@ -115,23 +118,27 @@ impl Directory {
     /// Reads from the database, on a thread that may take its time.
     async fn read<T: Send + 'static>(
         &self,
-        from: impl FnOnce(&Snapshot, &Connection) -> rusqlite::Result<T> + Send + 'static,
+        from: impl FnOnce(&Snapshot, ShopConnection<'_>) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, PortError> {
         let inner = Arc::clone(&self.inner);
         self.workers
             .run(move |connection| {
                 let snapshot = inner.snapshot();
-                read(connection, |db| from(&snapshot, db))
+                read(connection, &inner.shop, |db| from(&snapshot, db))
             })
             .await
     }
 }
 
 /// Reads in a transaction, so that everything that is seen belongs together.
-fn read<T>(connection: &mut Connection, read: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, PortError> {
+fn read<T>(
+    connection: &mut Connection,
+    shop: &ShopId,
+    read: impl FnOnce(ShopConnection<'_>) -> rusqlite::Result<T>,
+) -> Result<T, PortError> {
     let reading = || {
         let transaction = connection.transaction()?;
-        let value = read(&transaction)?;
+        let value = read(ShopConnection::new(&transaction, shop))?;
         transaction.finish()?;
         Ok(value)
     };
@@ -188,6 +195,7 @@ impl Geocoder for Directory {
 }
 
 struct Inner {
+    shop: ShopId,
     policy: Policy,
     cache_bytes: u64,
     snapshot: RwLock<Arc<Snapshot>>,
@@ -199,7 +207,7 @@ impl Inner {
     }
 
     /// Reads the whole directory anew.
-    fn load(&self, db: &Connection) -> rusqlite::Result<()> {
+    fn load(&self, db: ShopConnection<'_>) -> rusqlite::Result<()> {
         let snapshot = Snapshot::read(db, self.cache_bytes)?;
         tracing::debug!(
             merchants = snapshot.index.merchants(),
@@ -245,7 +253,7 @@ impl Snapshot {
         Self { index, known, documents: Cache::with_weighter(usual, cache_bytes, Weights) }
     }
 
-    fn read(db: &Connection, cache_bytes: u64) -> rusqlite::Result<Self> {
+    fn read(db: ShopConnection<'_>, cache_bytes: u64) -> rusqlite::Result<Self> {
         let (mut index, mut known) = (IndexBuilder::default(), KnownBuilder::default());
         merchants::for_each(db, |merchant| {
             index.add(merchant);
@@ -259,7 +267,7 @@ impl Snapshot {
     }
 
     /// A merchant from memory, or else from the database; it is in memory then.
-    fn merchant(&self, db: &Connection, id: &str) -> rusqlite::Result<Option<Arc<Merchant>>> {
+    fn merchant(&self, db: ShopConnection<'_>, id: &str) -> rusqlite::Result<Option<Arc<Merchant>>> {
         if let Some(merchant) = self.remembered(id) {
             return Ok(Some(merchant));
         }

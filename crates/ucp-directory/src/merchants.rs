@@ -2,9 +2,9 @@
 
 use std::{collections::BTreeSet, fmt};
 
-use rusqlite::{Connection, OptionalExtension as _, types::Type};
+use rusqlite::{OptionalExtension as _, types::Type};
 use ucp_core::merchant::record::{MAX_ID, Merchant};
-use ucp_sqlite::{Put, Rejected, SqliteStore, WriteError};
+use ucp_sqlite::{Put, Rejected, ShopConnection, SqliteStore, WriteError};
 
 /// How many merchants one alias can name.
 const MAX_OWNERS: i64 = 20;
@@ -38,17 +38,23 @@ fn prepare(merchants: Vec<Merchant>) -> Vec<Result<Prepared, Rejected>> {
 /// Nothing was stored, because the database failed.
 pub fn put_blocking(store: &SqliteStore, merchants: Vec<Merchant>) -> Result<Vec<Result<Put, Rejected>>, WriteError> {
     let prepared = prepare(merchants);
-    store.writer().call_blocking(move |db| write(db, prepared))
+    store.execute_blocking(move |db| write(db, prepared))
 }
 
 /// Stores merchants inside the transaction that `db` is in, as [`put_blocking`] does.
-pub(crate) fn put_within(db: &Connection, merchants: Vec<Merchant>) -> Result<Vec<Result<Put, Rejected>>, WriteError> {
+pub(crate) fn put_within(
+    db: ShopConnection<'_>,
+    merchants: Vec<Merchant>,
+) -> Result<Vec<Result<Put, Rejected>>, WriteError> {
     write(db, prepare(merchants))
 }
 
 /// Stores merchants inside the transaction that `db` is in. Whether one is rejected is decided before anything of it is
 /// written.
-fn write(db: &Connection, prepared: Vec<Result<Prepared, Rejected>>) -> Result<Vec<Result<Put, Rejected>>, WriteError> {
+fn write(
+    db: ShopConnection<'_>,
+    prepared: Vec<Result<Prepared, Rejected>>,
+) -> Result<Vec<Result<Put, Rejected>>, WriteError> {
     let revision = newest_revision(db)? + 1;
     prepared
         .into_iter()
@@ -59,11 +65,11 @@ fn write(db: &Connection, prepared: Vec<Result<Prepared, Rejected>>) -> Result<V
         .collect()
 }
 
-fn put_one(db: &Connection, prepared: &Prepared, revision: i64) -> rusqlite::Result<Result<Put, Rejected>> {
+fn put_one(db: ShopConnection<'_>, prepared: &Prepared, revision: i64) -> rusqlite::Result<Result<Put, Rejected>> {
     let Prepared { merchant, document } = prepared;
     let stored: Option<(i64, String)> = db
-        .prepare_cached("SELECT seq, document FROM merchants WHERE id = ?")?
-        .query_row([&merchant.id], |row| Ok((row.get(0)?, row.get(1)?)))
+        .prepare_cached("SELECT seq, document FROM merchants WHERE shop = ? AND id = ?")?
+        .query_row((db.shop(), &merchant.id), |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
     if stored.as_ref().is_some_and(|(_, stored)| stored == document) {
         return Ok(Ok(Put::Unchanged));
@@ -72,29 +78,36 @@ fn put_one(db: &Connection, prepared: &Prepared, revision: i64) -> rusqlite::Res
     if let Some(rejected) = conflict(db, &names, stored.as_ref().map(|(seq, _)| *seq))? {
         return Ok(Err(rejected));
     }
-    let mut insert = db.prepare_cached("INSERT INTO location_names (value, kind, merchant) VALUES (?, ?, ?)")?;
+    let mut insert =
+        db.prepare_cached("INSERT INTO location_names (shop, value, kind, merchant) VALUES (?, ?, ?, ?)")?;
     let Some((seq, before)) = stored else {
-        db.prepare_cached("INSERT INTO merchants (id, revision, document) VALUES (?, ?, ?)")?.execute((
+        db.prepare_cached("INSERT INTO merchants (shop, id, revision, document) VALUES (?, ?, ?, ?)")?.execute((
+            db.shop(),
             &merchant.id,
             revision,
             document,
         ))?;
         let seq = db.last_insert_rowid();
         for name in names {
-            insert.execute((name.value, name.kind as i64, seq))?;
+            insert.execute((db.shop(), name.value, name.kind as i64, seq))?;
         }
         return Ok(Ok(Put::Created));
     };
-    db.prepare_cached("UPDATE merchants SET revision = ?, document = ? WHERE seq = ?")?
-        .execute((revision, document, seq))?;
+    db.prepare_cached("UPDATE merchants SET revision = ?, document = ? WHERE seq = ? AND shop = ?")?.execute((
+        revision,
+        document,
+        seq,
+        db.shop(),
+    ))?;
     let before = parse(&before)?;
     let old = self::names(&before);
-    let mut delete = db.prepare_cached("DELETE FROM location_names WHERE value = ? AND kind = ? AND merchant = ?")?;
+    let mut delete =
+        db.prepare_cached("DELETE FROM location_names WHERE shop = ? AND value = ? AND kind = ? AND merchant = ?")?;
     for name in old.difference(&names) {
-        delete.execute((name.value, name.kind as i64, seq))?;
+        delete.execute((db.shop(), name.value, name.kind as i64, seq))?;
     }
     for name in names.difference(&old) {
-        insert.execute((name.value, name.kind as i64, seq))?;
+        insert.execute((db.shop(), name.value, name.kind as i64, seq))?;
     }
     Ok(Ok(Put::Updated))
 }
@@ -126,12 +139,17 @@ fn names(merchant: &Merchant) -> BTreeSet<Name<'_>> {
 }
 
 /// An id of a location that belongs to another merchant.
-fn conflict(db: &Connection, names: &BTreeSet<Name<'_>>, seq: Option<i64>) -> rusqlite::Result<Option<Rejected>> {
+fn conflict(
+    db: ShopConnection<'_>,
+    names: &BTreeSet<Name<'_>>,
+    seq: Option<i64>,
+) -> rusqlite::Result<Option<Rejected>> {
     let mut owner = db.prepare_cached(
-        "SELECT id FROM location_names JOIN merchants ON seq = merchant WHERE value = ? AND kind <> 1 AND seq <> ? LIMIT 1",
+        "SELECT id FROM location_names JOIN merchants ON seq = merchant WHERE location_names.shop = ? AND value = ? AND kind <> 1 AND seq <> ? LIMIT 1",
     )?;
     for Name { value, .. } in names.iter().filter(|name| name.kind != Kind::Alias) {
-        let owner: Option<String> = owner.query_row((value, seq.unwrap_or(-1)), |row| row.get(0)).optional()?;
+        let owner: Option<String> =
+            owner.query_row((db.shop(), value, seq.unwrap_or(-1)), |row| row.get(0)).optional()?;
         if let Some(owner) = owner {
             let reason = format!("the location `{value}` belongs to merchant `{owner}` already");
             return Ok(Some(Rejected { reason }));
@@ -141,14 +159,15 @@ fn conflict(db: &Connection, names: &BTreeSet<Name<'_>>, seq: Option<i64>) -> ru
 }
 
 /// The revision of the last change to any merchant, 0 if there are none.
-pub(crate) fn newest_revision(db: &Connection) -> rusqlite::Result<i64> {
-    db.prepare_cached("SELECT coalesce(max(revision), 0) FROM merchants")?.query_row((), |row| row.get(0))
+pub(crate) fn newest_revision(db: ShopConnection<'_>) -> rusqlite::Result<i64> {
+    db.prepare_cached("SELECT coalesce(max(revision), 0) FROM merchants WHERE shop = ?")?
+        .query_row([db.shop()], |row| row.get(0))
 }
 
 /// Hands every merchant to `take`, in the order in which they came.
-pub(crate) fn for_each(db: &Connection, mut take: impl FnMut(&Merchant)) -> rusqlite::Result<()> {
-    let mut statement = db.prepare("SELECT document FROM merchants ORDER BY seq")?;
-    let mut rows = statement.query(())?;
+pub(crate) fn for_each(db: ShopConnection<'_>, mut take: impl FnMut(&Merchant)) -> rusqlite::Result<()> {
+    let mut statement = db.prepare("SELECT document FROM merchants WHERE shop = ? ORDER BY seq")?;
+    let mut rows = statement.query([db.shop()])?;
     while let Some(row) = rows.next()? {
         take(&parse(row.get_ref(0)?.as_str().map_err(unreadable)?)?);
     }
@@ -156,12 +175,12 @@ pub(crate) fn for_each(db: &Connection, mut take: impl FnMut(&Merchant)) -> rusq
 }
 
 /// The merchant of an id, with the length of its document.
-pub(crate) fn fetch(db: &Connection, id: &str) -> rusqlite::Result<Option<(Merchant, usize)>> {
+pub(crate) fn fetch(db: ShopConnection<'_>, id: &str) -> rusqlite::Result<Option<(Merchant, usize)>> {
     if id.len() > MAX_ID {
         return Ok(None);
     }
-    db.prepare_cached("SELECT document FROM merchants WHERE id = ?")?
-        .query_row([id], |row| {
+    db.prepare_cached("SELECT document FROM merchants WHERE shop = ? AND id = ?")?
+        .query_row((db.shop(), id), |row| {
             let document = row.get_ref(0)?.as_str().map_err(unreadable)?;
             Ok((parse(document)?, document.len()))
         })
@@ -169,15 +188,15 @@ pub(crate) fn fetch(db: &Connection, id: &str) -> rusqlite::Result<Option<(Merch
 }
 
 /// The ids of the merchants that have a public location of this id or alias: an id wins over aliases.
-pub(crate) fn owners(db: &Connection, location: &str) -> rusqlite::Result<Vec<String>> {
+pub(crate) fn owners(db: ShopConnection<'_>, location: &str) -> rusqlite::Result<Vec<String>> {
     if location.len() > MAX_ID {
         return Ok(Vec::new());
     }
     db.prepare_cached(
         "SELECT merchants.id FROM location_names JOIN merchants ON seq = merchant \
-         WHERE value = ? AND kind < 2 ORDER BY kind, seq LIMIT ?",
+         WHERE location_names.shop = ? AND value = ? AND kind < 2 ORDER BY kind, seq LIMIT ?",
     )?
-    .query_map((location, MAX_OWNERS), |row| row.get(0))?
+    .query_map((db.shop(), location, MAX_OWNERS), |row| row.get(0))?
     .collect()
 }
 

@@ -5,9 +5,8 @@
 //! a kitchen that buyers may not know of, a location in a time zone that does not exist, places around the world and
 //! enough others to fill several pages. Night Owl Pizza is the merchant of the draft capability's examples.
 
-use rusqlite::Connection;
 use ucp_core::merchant::record::Merchant;
-use ucp_sqlite::StoreError;
+use ucp_sqlite::{ShopConnection, StoreError};
 
 use crate::{
     import::{Import, Row, Tolerance},
@@ -29,7 +28,7 @@ pub fn merchants() -> Vec<Merchant> {
 ///
 /// # Errors
 /// Nothing was stored, because the database failed.
-pub fn fill(db: &Connection) -> Result<(), StoreError> {
+pub fn fill(db: ShopConnection<'_>) -> Result<(), StoreError> {
     let merchants = merchants();
     let ids: Vec<_> = merchants.iter().map(|merchant| merchant.id.clone()).collect();
     StoreError::unfit(ids.into_iter().zip(put_within(db, merchants)?))

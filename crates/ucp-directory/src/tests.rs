@@ -31,7 +31,7 @@ fn location(id: &str) -> Value {
 
 async fn put(store: &SqliteStore, merchants: &[Merchant]) -> Vec<Result<Put, String>> {
     let merchants = merchants.to_vec();
-    let outcomes = store.writer().call(move |db| merchants::put_within(db, merchants)).await.expect("puts");
+    let outcomes = store.execute(move |db| merchants::put_within(db, merchants)).await.expect("puts");
     outcomes.into_iter().map(|outcome| outcome.map_err(|rejected| rejected.reason)).collect()
 }
 
@@ -149,14 +149,36 @@ async fn what_another_process_writes_is_noticed() {
 }
 
 #[tokio::test]
+async fn directories_of_shops_in_one_file_share_no_merchant() {
+    let files = tempfile::tempdir().expect("a directory");
+    let store = create(files.path());
+    let stores = [store.of("flowers".parse().expect("valid")).expect("opens"), store];
+    let locations = [vec![location("l1")], vec![location("l1"), location("l2")]];
+    for (store, locations) in stores.iter().zip(&locations) {
+        assert_eq!(put(store, &[merchant("m", locations)]).await, [Ok(Put::Created)]);
+    }
+    for (store, locations) in stores.iter().zip(&locations) {
+        let directory = open(store);
+        let fetched = directory.fetch(&["m"]).await.expect("fetches").remove(0).expect("stored");
+        assert_eq!(fetched.locations.len(), locations.len());
+        assert_eq!(found(&directory, None).await, ["m"]);
+        assert_eq!(owners(&directory, "l1").await, ["m"]);
+        assert_eq!(owners(&directory, "l2").await.len(), locations.len() - 1);
+        assert_eq!(put(store, &[merchant("m", locations)]).await, [Ok(Put::Unchanged)]);
+    }
+    assert_eq!(put(&stores[0], &[merchant("n", &[location("l2")])]).await, [Ok(Put::Created)], "it is free there");
+    assert!(put(&stores[1], &[merchant("n", &[location("l2")])]).await[0].is_err(), "it is another merchant's");
+}
+
+#[tokio::test]
 async fn writing_the_shop_does_not_read_the_directory_anew() {
     let files = tempfile::tempdir().expect("a directory");
     let store = create(files.path());
     put(&store, &[merchant("m", &[])]).await;
     let directory = open(&store);
     let before = directory.inner.snapshot();
-    let product = "INSERT INTO products (id, revision, document) VALUES ('p', 1, '{}')";
-    assert_eq!(store.writer().call(move |db| Ok(db.execute(product, ())?)).await.expect("writes"), 1);
+    let product = "INSERT INTO products (shop, id, revision, document) VALUES ('default', 'p', 1, '{}')";
+    assert_eq!(store.execute(move |db| Ok(db.execute(product, ())?)).await.expect("writes"), 1);
     directory.refresh().await;
     assert!(Arc::ptr_eq(&before, &directory.inner.snapshot()));
 }

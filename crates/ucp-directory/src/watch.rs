@@ -3,7 +3,7 @@
 use std::{error::Error, sync::Arc, time::Instant};
 
 use rusqlite::Connection;
-use ucp_sqlite::{StoreError, WriteError, watcher::Watcher};
+use ucp_sqlite::{ShopConnection, StoreError, WriteError, watcher::Watcher};
 
 use crate::{Inner, merchants};
 
@@ -49,9 +49,10 @@ impl Watch {
         }
         let started = Instant::now();
         let transaction = self.connection.transaction()?;
-        let newest = merchants::newest_revision(&transaction)?;
+        let db = ShopConnection::new(&transaction, &self.inner.shop);
+        let newest = merchants::newest_revision(db)?;
         if self.revision != Some(newest) {
-            self.inner.load(&transaction)?;
+            self.inner.load(db)?;
         }
         transaction.finish()?;
         if self.revision != Some(newest) {

@@ -18,12 +18,10 @@ use serde_json::{Value, json};
 use subtle::ConstantTimeEq as _;
 use ucp_core::{
     json::{Limits, parse},
-    order::outbox::Outbox as _,
-    port::PortError,
+    port::{PortError, store::Store},
 };
 use ucp_net::Counters;
 use ucp_payment::Secret;
-use ucp_sqlite::SqliteStore;
 
 use crate::{
     clock,
@@ -77,7 +75,7 @@ impl From<NotTaken> for Failure {
 }
 
 /// The routes, behind the token.
-pub(crate) fn router(store: SqliteStore, counters: Option<Arc<Counters>>, token: Secret) -> Router {
+pub(crate) fn router(store: Arc<dyn Store>, counters: Option<Arc<Counters>>, token: Secret) -> Router {
     let upstream = async move || match &counters {
         Some(counters) => Ok(Document(json!(counters.snapshot()))),
         None => Err(Failure(StatusCode::NOT_FOUND, "the shop is the embedded one, and has no upstream".to_owned())),
@@ -117,17 +115,17 @@ async fn guard(State(token): State<Secret>, request: Request, next: Next) -> Res
     response
 }
 
-async fn list(State(store): State<SqliteStore>) -> Answer {
+async fn list(State(store): State<Arc<dyn Store>>) -> Answer {
     let orders = store.newest_orders(LISTED).await?;
     Ok(Document(orders.iter().map(orders::shown).collect()))
 }
 
-async fn show(State(store): State<SqliteStore>, Path(id): Path<String>) -> Answer {
+async fn show(State(store): State<Arc<dyn Store>>, Path(id): Path<String>) -> Answer {
     let order = store.any_order(&id).await?;
     Ok(Document(orders::shown(&order.ok_or(NotTaken::NoSuchOrder(id))?)))
 }
 
-async fn step(State(store): State<SqliteStore>, Path((id, step)): Path<(String, String)>, body: Bytes) -> Answer {
+async fn step(State(store): State<Arc<dyn Store>>, Path((id, step)): Path<(String, String)>, body: Bytes) -> Answer {
     let details = if body.is_empty() {
         Details::default()
     } else {
@@ -136,14 +134,14 @@ async fn step(State(store): State<SqliteStore>, Path((id, step)): Path<(String, 
         serde_json::from_value(document).map_err(|error| wrong(error.to_string()))?
     };
     let step = Step::of(&step, details).map_err(|problem| Failure(StatusCode::BAD_REQUEST, problem))?;
-    Ok(Document(orders::shown(&orders::take(&store, &id, &step, clock::timestamp).await?)))
+    Ok(Document(orders::shown(&orders::take(&*store, &id, &step, clock::timestamp).await?)))
 }
 
-async fn webhooks(State(store): State<SqliteStore>) -> Answer {
+async fn webhooks(State(store): State<Arc<dyn Store>>) -> Answer {
     Ok(Document(json!(store.webhook_events(LISTED).await?)))
 }
 
-async fn resend(State(store): State<SqliteStore>, Path(id): Path<String>) -> Answer {
+async fn resend(State(store): State<Arc<dyn Store>>, Path(id): Path<String>) -> Answer {
     if store.resend(&id, clock::timestamp()).await? {
         return Ok(Document(json!({ "id": id, "state": "waiting" })));
     }

@@ -11,13 +11,12 @@ use ucp_core::{
         LineQuantity, Order,
         progress::{Impossible, Tracking},
     },
-    port::PortError,
+    port::{PortError, store::Store},
     purchase::{
-        ledger::{Change, Committed, Ledger as _, Movement, Stored},
+        ledger::{Change, Committed, Movement, Stored},
         totals::{TotalKind, amount_of},
     },
 };
-use ucp_sqlite::SqliteStore;
 use url::Url;
 
 /// How often a step is decided again because somebody else changed the order meanwhile.
@@ -147,7 +146,7 @@ impl Step {
 
 /// Takes a step with an order. Yields the order as it is then.
 pub(crate) async fn take(
-    store: &SqliteStore,
+    store: &dyn Store,
     id: &str,
     step: &Step,
     now: fn() -> Timestamp,

@@ -20,7 +20,7 @@ use ucp_core::{
     catalog::cursor::Cursors,
     negotiation::Names,
     operation::{AP2_MANDATE, Offering},
-    port::{Backend, SalesCapabilities},
+    port::{Backend, SalesCapabilities, store::Store},
     purchase::{payment::Handler, sales_service::SalesService},
 };
 use ucp_mcp::{Server, http::ErrorStatus};
@@ -47,7 +47,7 @@ use url::Url;
 
 use crate::{
     address::{audiences, base},
-    backend::{self, Opened, Store, embedded},
+    backend::{self, DataDirectory, Opened, embedded},
     callers, clock,
     config::{self, Data, McpErrorStatus, Settings},
     directory as merchants, docs, webhooks,
@@ -78,7 +78,7 @@ pub(crate) struct Shop {
     /// REST, MCP, the documents of each release, the page that shows them, and the pages for buyers.
     pub(crate) router: Router,
     /// Store of its orders and webhooks.
-    pub(crate) sqlite: SqliteStore,
+    pub(crate) store: Arc<dyn Store>,
     /// Counters of the calls to a shop that is elsewhere.
     pub(crate) counters: Option<Arc<Counters>>,
     _tasks: JoinSet<()>,
@@ -91,16 +91,17 @@ impl Shop {
     /// Whatever keeps the shop from being served: a backend out of reach, a store that cannot be read, a pinned profile
     /// that is malformed.
     pub(crate) async fn open(
-        store: &Store,
+        data: &DataDirectory,
         settings: &Settings,
         public_url: &Url,
         keyring: Keyring,
     ) -> Result<Self, Box<dyn Error>> {
         let base = base(public_url);
+        let store: Arc<dyn Store> = Arc::new(data.sqlite().clone());
         let signing_key = Arc::new(CurrentKey::default());
         use_keys(&signing_key, &keyring);
         let Opened { name, shop, handlers, sales, pages, bridge, counters, router: own, mut tasks } =
-            backend::open(store, settings, &base, &signing_key).await?;
+            backend::open(data, &store, settings, &base, &signing_key).await?;
         let offering = merchants::beside(shop.offering(), &settings.directory);
         let (operations, names) = (&offering.operations, merchants::names(&settings.directory));
         let home = settings.sections.server.storefront.as_ref().map(|url| url.0.to_string());
@@ -111,9 +112,9 @@ impl Shop {
         callers::register(&directory, &settings.platforms)?;
         let platforms = Platforms::new(business, callers::policy(settings), settings.reach, directory);
         let ingress = Ingress::new(callers::rules(settings, public_url, &signing_key), platforms.clone());
-        let directory = merchants::open(store.sqlite(), &settings.directory)?;
+        let directory = merchants::open(data.sqlite(), &settings.directory)?;
         let handler = CallHandler::new(
-            Backend { shop, directory, cursors: cursors(store.sqlite()) },
+            Backend { shop, directory, cursors: cursors(data.sqlite()) },
             platforms.clone(),
             callers::access(settings),
         );
@@ -148,12 +149,11 @@ impl Shop {
             }));
         }
         let router = ucp_rest::surrounded(router);
-        let sqlite = store.sqlite().clone();
-        let dispatcher = webhooks::dispatcher(sqlite.clone(), platforms, settings, &signing_key, &base)?;
+        let dispatcher = webhooks::dispatcher(Arc::clone(&store), platforms, settings, &signing_key, &base)?;
         tasks.spawn(dispatcher.run());
-        let upkeep = Upkeep { keyring, signing_key, publications, sales, sqlite: sqlite.clone() };
+        let upkeep = Upkeep { keyring, signing_key, publications, sales, store: Arc::clone(&store) };
         tasks.spawn(upkeep.run());
-        Ok(Self { name, router, sqlite, counters, _tasks: tasks })
+        Ok(Self { name, router, store, counters, _tasks: tasks })
     }
 }
 
@@ -165,7 +165,7 @@ struct Upkeep {
     publications: Publications,
     /// Place of sale of a shop whose purchases end here.
     sales: Option<SalesService>,
-    sqlite: SqliteStore,
+    store: Arc<dyn Store>,
 }
 
 impl Upkeep {
@@ -202,7 +202,7 @@ impl Upkeep {
 
     /// Removes expired rows.
     async fn prune(&self) {
-        if let Err(error) = self.sqlite.prune(clock::timestamp()).await {
+        if let Err(error) = self.store.prune(clock::timestamp()).await {
             tracing::error!(error = &error as &dyn Error, "what is out of date cannot be removed");
         }
     }

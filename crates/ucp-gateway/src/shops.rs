@@ -43,7 +43,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        backend::Store,
+        backend::DataDirectory,
         cli::{Cli, Command},
         clock,
         config::Settings,
@@ -61,13 +61,13 @@ mod tests {
         let cli = Cli::try_parse_from(arguments.into_iter().chain(paths)).expect("a command");
         let Some(Command::Serve(options)) = cli.command else { panic!("another command") };
         let settings = Settings::resolve(&options, clock::now()).expect("settings");
-        let store = Store::open(&settings).expect("a store");
+        let data = DataDirectory::open(&settings).expect("a store");
         let mut keyring = open_keyring(&settings.sections.data).expect("a keyring");
         if signs {
             keyring.generate(Algorithm::Es256, clock::now()).expect("a-key");
         }
         let public_url = Url::parse(&format!("https://{name}.example")).expect("an address");
-        Arc::new(Shop::open(&store, &settings, &public_url, keyring).await.expect("a shop"))
+        Arc::new(Shop::open(&data, &settings, &public_url, keyring).await.expect("a shop"))
     }
 
     async fn call(shop: &Shop, method: &str, path: &str, key: &str, body: Body) -> (StatusCode, Value) {

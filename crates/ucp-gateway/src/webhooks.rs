@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use http::HeaderValue;
-use ucp_core::{Refusal, purchase::sales_service::permalink};
+use ucp_core::{Refusal, port::store::Store, purchase::sales_service::permalink};
 use ucp_rest::publication::PROFILE_PATH;
 use ucp_service::{platform::Platforms, signing::CurrentKey};
-use ucp_sqlite::SqliteStore;
 use ucp_trust::post::Poster;
 use ucp_webhook::{
     dispatcher::WebhookDispatcher,
@@ -18,7 +17,7 @@ use crate::{callers::fetch_options, clock, config::Settings};
 
 /// The dispatcher of a shop that is reached under `base`.
 pub(crate) fn dispatcher(
-    store: SqliteStore,
+    store: Arc<dyn Store>,
     platforms: Platforms,
     settings: &Settings,
     signing_key: &Arc<CurrentKey>,
@@ -26,7 +25,7 @@ pub(crate) fn dispatcher(
 ) -> Result<WebhookDispatcher, Box<dyn std::error::Error>> {
     let (pages, signing_key) = (base.to_owned(), Arc::clone(signing_key));
     Ok(WebhookDispatcher {
-        outbox: Arc::new(store),
+        outbox: store,
         recipients: Arc::new(Known(platforms)),
         post: Arc::new(Poster::new(&fetch_options(settings))?),
         agent: HeaderValue::from_str(&format!("profile=\"{base}{PROFILE_PATH}\""))?,

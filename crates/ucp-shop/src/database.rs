@@ -1,24 +1,23 @@
-//! The shop's part of a store: its products, its market and its terms.
+//! The products, the market and the terms of a shop in its store.
 //!
-//! A shop exists once the row of table `shop` does, and that row is committed together with the goods it starts with,
-//! so that there is never half a shop.
+//! A shop exists once its row of table `shop` does, and that row is committed together with the first products, so that
+//! there is never half a shop.
 
 use std::{path::Path, sync::Arc};
 
-use rusqlite::{Connection, OptionalExtension as _};
+use rusqlite::OptionalExtension as _;
 use serde::{Serialize, de::DeserializeOwned};
 use ucp_core::{
     catalog::{market::Market, record::Record},
     purchase::terms::Terms,
 };
-use ucp_sqlite::{Put, Rejected, SqliteStore, StoreError, WriteError};
+use ucp_sqlite::{Put, Rejected, ShopConnection, SqliteStore, StoreError, WriteError};
 
 use crate::products::{self, Prepared};
 
-/// The shop in a store.
+/// A shop in its store, as an import needs it: it reads and writes, but answers no catalog calls and has no index.
 ///
-/// This is what an import needs: it reads and writes, but answers no catalog calls and keeps no index. A running
-/// [`Shop`](crate::Shop) on the same directory, in any process, notices what is written here by itself.
+/// A running [`Shop`](crate::Shop) on the same directory, in any process, notices what is written here by itself.
 #[derive(Debug)]
 pub struct Database {
     identity: String,
@@ -27,21 +26,21 @@ pub struct Database {
     store: SqliteStore,
 }
 
-/// What a new shop starts with.
+/// Content of a new shop.
 #[derive(Clone, Debug)]
 pub struct Opening {
-    /// What it speaks and trades in.
+    /// Languages, currencies and other facts of its market.
     pub market: Market,
-    /// On what terms it sells.
+    /// Terms of sale.
     pub terms: Terms,
-    /// Its goods.
+    /// Products.
     pub records: Vec<Record>,
-    /// Writes what else is there from the start, in the same transaction.
-    pub beside: fn(&Connection) -> Result<(), StoreError>,
+    /// Writes other initial content in the same transaction.
+    pub beside: fn(ShopConnection<'_>) -> Result<(), StoreError>,
 }
 
 impl Opening {
-    /// A shop without goods, on the terms that hold where nothing is said.
+    /// Returns a shop without products, on the default terms.
     #[must_use]
     pub fn of(market: Market) -> Self {
         Self { market, terms: Terms::default(), records: Vec::new(), beside: |_| Ok(()) }
@@ -49,40 +48,50 @@ impl Opening {
 }
 
 impl Database {
-    /// Opens the shop in `data_dir`.
+    /// Opens the default shop in `data_dir`.
     ///
     /// # Errors
-    /// [`StoreError::Missing`] if there is none; otherwise why it cannot be opened.
+    /// [`StoreError::Missing`] if there is none; other [`StoreError`]s if it cannot be opened.
     pub fn open(data_dir: &Path) -> Result<Self, StoreError> {
         Self::of(SqliteStore::open(data_dir)?)
     }
 
-    /// Opens the shop in `data_dir`, or creates it with what `fill` says if there is none.
-    ///
-    /// The shop and its goods appear in one transaction: whoever is killed in the middle leaves no shop, and of two
-    /// processes that try at once one creates it and the other one opens it.
+    /// Opens the default shop in `data_dir`, or creates it with the content that `fill` returns if there is none.
     ///
     /// # Errors
-    /// Why it can neither be opened nor created.
+    /// [`StoreError`] if it can neither be opened nor created.
     pub fn open_or_create(data_dir: &Path, fill: impl FnOnce() -> Opening) -> Result<Self, StoreError> {
-        let store = SqliteStore::open_or_create(data_dir)?;
+        Self::of_or_create(SqliteStore::open_or_create(data_dir)?, fill)
+    }
+
+    /// Opens the shop of a store, or creates it with the content that `fill` returns if there is none.
+    ///
+    /// The shop and its products appear in one transaction: a process that is killed in the middle leaves no shop, and
+    /// of two processes that try at once one creates it and the other opens it.
+    ///
+    /// # Errors
+    /// [`StoreError`] if it can neither be opened nor created.
+    pub fn of_or_create(store: SqliteStore, fill: impl FnOnce() -> Opening) -> Result<Self, StoreError> {
         let open = |source| StoreError::Open { path: store.path().to_owned(), source };
-        if !store.readers().read(exists).map_err(open)? {
+        if !store.snapshot(exists).map_err(open)? {
             create(&store, fill())?;
         }
         Self::of(store)
     }
 
-    /// The shop of an open store.
-    fn of(store: SqliteStore) -> Result<Self, StoreError> {
+    /// Opens the shop of a store.
+    ///
+    /// # Errors
+    /// [`StoreError::Missing`] if there is none; other [`StoreError`]s if it cannot be opened.
+    pub fn of(store: SqliteStore) -> Result<Self, StoreError> {
         let path = store.path();
-        let row = |db: &Connection| {
-            let row = db.query_row("SELECT identity, market, terms FROM shop", (), |row| {
+        let row = |db: ShopConnection<'_>| {
+            let row = db.query_row("SELECT identity, market, terms FROM shop WHERE shop = ?", [db.shop()], |row| {
                 Ok((row.get(0)?, row.get::<_, String>(1)?, row.get::<_, String>(2)?))
             });
             row.optional()
         };
-        let row = store.readers().read(row).map_err(|source| StoreError::Open { path: path.to_owned(), source })?;
+        let row = store.snapshot(row).map_err(|source| StoreError::Open { path: path.to_owned(), source })?;
         let Some((identity, market, terms)) = row else {
             return Err(StoreError::Missing { path: path.to_owned() });
         };
@@ -91,27 +100,29 @@ impl Database {
         Ok(Self { identity, market, terms, store })
     }
 
-    /// What the shop speaks and trades in.
+    /// Returns the shop's market.
     #[must_use]
     pub fn market(&self) -> Arc<Market> {
         Arc::clone(&self.market)
     }
 
-    /// On what terms the shop sells, as they were when it was opened.
+    /// Returns the terms of sale as of the opening of the shop.
     #[must_use]
     pub fn terms(&self) -> Arc<Terms> {
         Arc::clone(&self.terms)
     }
 
-    /// Sells on other terms, from the next time the shop is opened on. For callers outside an async runtime; whether
-    /// the terms make sense is for [`Terms::check`] to say before.
+    /// Stores other terms of sale, which hold from the next opening of the shop. For callers outside an async runtime;
+    /// [`Terms::check`] validates terms.
     ///
     /// # Errors
-    /// Nothing was stored, because the database failed.
+    /// [`StoreError`] if the database failed; then nothing was stored.
     pub fn set_terms_blocking(&self, terms: &Terms) -> Result<(), StoreError> {
         let text = writable(self.store.path(), "terms", terms)?;
-        let set = move |db: &Connection| db.execute("UPDATE shop SET terms = ?", [text]).map(drop);
-        Ok(self.store.writer().call_blocking(move |db| Ok(set(db)?))?)
+        let set = move |db: ShopConnection<'_>| {
+            db.execute("UPDATE shop SET terms = ? WHERE shop = ?", (text, db.shop())).map(drop)
+        };
+        Ok(self.store.execute_blocking(move |db| Ok(set(db)?))?)
     }
 
     /// Stores products: one transaction for all of them. The outcomes are in the order of `records`.
@@ -120,31 +131,31 @@ impl Database {
     /// and does not affect the others.
     ///
     /// # Errors
-    /// Nothing was stored, because the database failed.
+    /// [`WriteError`] if the database failed; then nothing was stored.
     pub async fn put(&self, records: Vec<Record>) -> Result<Vec<Result<Put, Rejected>>, WriteError> {
         let market = self.market();
         // Checking and serialising keeps a thread busy.
         let prepared = tokio::task::spawn_blocking(move || prepare(records, &market)).await;
         let prepared = prepared.map_err(|_| WriteError::Panicked)?;
-        self.store.writer().call(move |db| products::put(db, prepared)).await
+        self.store.execute(move |db| products::put(db, prepared)).await
     }
 
-    /// The same for callers outside an async runtime.
+    /// As [`put`](Self::put), for callers outside an async runtime.
     ///
     /// # Errors
     /// As [`put`](Self::put).
     pub fn put_blocking(&self, records: Vec<Record>) -> Result<Vec<Result<Put, Rejected>>, WriteError> {
         let prepared = prepare(records, &self.market);
-        self.store.writer().call_blocking(move |db| products::put(db, prepared))
+        self.store.execute_blocking(move |db| products::put(db, prepared))
     }
 
-    /// The store that the shop is in.
+    /// Returns the store of the shop.
     #[must_use]
     pub const fn store(&self) -> &SqliteStore {
         &self.store
     }
 
-    /// Names the shop: a search index of another one was made from other products.
+    /// Returns the random identity of the shop's content: a search index with another one was made from other products.
     pub(crate) fn identity(&self) -> &str {
         &self.identity
     }
@@ -169,8 +180,8 @@ fn prepare(records: Vec<Record>, market: &Market) -> Vec<Result<Prepared, Reject
     records.into_iter().map(|record| Prepared::new(record, market)).collect()
 }
 
-fn exists(connection: &Connection) -> rusqlite::Result<bool> {
-    connection.query_row("SELECT count(*) > 0 FROM shop", (), |row| row.get(0))
+fn exists(db: ShopConnection<'_>) -> rusqlite::Result<bool> {
+    db.query_row("SELECT count(*) > 0 FROM shop WHERE shop = ?", [db.shop()], |row| row.get(0))
 }
 
 fn create(store: &SqliteStore, opening: Opening) -> Result<(), StoreError> {
@@ -180,13 +191,16 @@ fn create(store: &SqliteStore, opening: Opening) -> Result<(), StoreError> {
     let mut identity = [0; 16];
     getrandom::fill(&mut identity).map_err(StoreError::Random)?;
     let identity: String = identity.iter().map(|byte| format!("{byte:02x}")).collect();
-    let row = (identity, writable(store.path(), "market", &market)?, writable(store.path(), "terms", &terms)?);
+    let (market, terms) = (writable(store.path(), "market", &market)?, writable(store.path(), "terms", &terms)?);
     store.transaction(|db| {
         if exists(db).map_err(WriteError::from)? {
             return Ok(());
         }
-        db.execute("INSERT INTO shop (id, identity, market, terms) VALUES (1, ?, ?, ?)", row)
-            .map_err(WriteError::from)?;
+        db.execute(
+            "INSERT INTO shop (shop, identity, market, terms) VALUES (?, ?, ?, ?)",
+            (db.shop(), identity, market, terms),
+        )
+        .map_err(WriteError::from)?;
         StoreError::unfit(ids.into_iter().zip(products::put(db, prepared)?))?;
         beside(db)
     })

@@ -8,7 +8,7 @@ use std::{
     fmt,
 };
 
-use rusqlite::{Connection, OptionalExtension as _, Row, types::Type};
+use rusqlite::{OptionalExtension as _, Row, types::Type};
 use ucp_core::{
     catalog::{
         market::Market,
@@ -18,7 +18,7 @@ use ucp_core::{
     port::Target,
 };
 use ucp_sqlite::{
-    Put, Rejected, WriteError,
+    Put, Rejected, ShopConnection, WriteError,
     revision::{newest_revision, touch},
     stock,
 };
@@ -110,7 +110,7 @@ fn counts(record: &mut Record) -> Vec<(String, u64)> {
 /// Stores products inside the transaction that `db` is in. Whether a product is rejected is decided before anything of
 /// it is written.
 pub(crate) fn put(
-    db: &Connection,
+    db: ShopConnection<'_>,
     prepared: Vec<Result<Prepared, Rejected>>,
 ) -> Result<Vec<Result<Put, Rejected>>, WriteError> {
     let revision = newest_revision(db)? + 1;
@@ -123,11 +123,11 @@ pub(crate) fn put(
         .collect()
 }
 
-fn put_one(db: &Connection, prepared: &Prepared, revision: i64) -> rusqlite::Result<Result<Put, Rejected>> {
+fn put_one(db: ShopConnection<'_>, prepared: &Prepared, revision: i64) -> rusqlite::Result<Result<Put, Rejected>> {
     let Prepared { record, document, counts } = prepared;
     let stored: Option<(i64, String)> = db
-        .prepare_cached("SELECT seq, document FROM products WHERE id = ?")?
-        .query_row([&record.id], |row| Ok((row.get(0)?, row.get(1)?)))
+        .prepare_cached("SELECT seq, document FROM products WHERE shop = ? AND id = ?")?
+        .query_row((db.shop(), &record.id), |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
     if let Some((seq, stored)) = &stored
         && stored == document
@@ -143,39 +143,54 @@ fn put_one(db: &Connection, prepared: &Prepared, revision: i64) -> rusqlite::Res
         return Ok(Err(rejected));
     }
     let mut insert =
-        db.prepare_cached("INSERT INTO identifiers (value, kind, product, position) VALUES (?, ?, ?, ?)")?;
+        db.prepare_cached("INSERT INTO identifiers (shop, value, kind, product, position) VALUES (?, ?, ?, ?, ?)")?;
     let Some((seq, before)) = stored else {
-        db.prepare_cached("INSERT INTO products (id, revision, document) VALUES (?, ?, ?)")?
-            .execute((&record.id, revision, document))?;
+        db.prepare_cached("INSERT INTO products (shop, id, revision, document) VALUES (?, ?, ?, ?)")?.execute((
+            db.shop(),
+            &record.id,
+            revision,
+            document,
+        ))?;
         let seq = db.last_insert_rowid();
         for name in &names {
-            insert.execute((name.value, name.kind as i64, seq, name.position))?;
+            insert.execute((db.shop(), name.value, name.kind as i64, seq, name.position))?;
         }
         stock::count(db, seq, counts)?;
         return Ok(Ok(Put::Created));
     };
-    db.prepare_cached("UPDATE products SET revision = ?, document = ? WHERE seq = ?")?
-        .execute((revision, document, seq))?;
+    db.prepare_cached("UPDATE products SET revision = ?, document = ? WHERE seq = ? AND shop = ?")?.execute((
+        revision,
+        document,
+        seq,
+        db.shop(),
+    ))?;
     let before = parse(&before, None)?;
     let old = self::names(&before);
-    let mut delete =
-        db.prepare_cached("DELETE FROM identifiers WHERE value = ? AND kind = ? AND product = ? AND position = ?")?;
+    let mut delete = db.prepare_cached(
+        "DELETE FROM identifiers WHERE shop = ? AND value = ? AND kind = ? AND product = ? AND position = ?",
+    )?;
     for name in old.difference(&names) {
-        delete.execute((name.value, name.kind as i64, seq, name.position))?;
+        delete.execute((db.shop(), name.value, name.kind as i64, seq, name.position))?;
     }
     for name in names.difference(&old) {
-        insert.execute((name.value, name.kind as i64, seq, name.position))?;
+        insert.execute((db.shop(), name.value, name.kind as i64, seq, name.position))?;
     }
     stock::count(db, seq, counts)?;
     Ok(Ok(Put::Updated))
 }
 
 /// Names that have to be unique, but belong to another product.
-fn conflict(db: &Connection, names: &BTreeSet<Name<'_>>, seq: Option<i64>) -> rusqlite::Result<Option<Rejected>> {
-    let mut ids =
-        db.prepare_cached("SELECT product FROM identifiers WHERE value = ? AND kind <= 1 AND product <> ? LIMIT 1")?;
-    let mut handles =
-        db.prepare_cached("SELECT product FROM identifiers WHERE value = ? AND kind = 2 AND product <> ? LIMIT 1")?;
+fn conflict(
+    db: ShopConnection<'_>,
+    names: &BTreeSet<Name<'_>>,
+    seq: Option<i64>,
+) -> rusqlite::Result<Option<Rejected>> {
+    let mut ids = db.prepare_cached(
+        "SELECT product FROM identifiers WHERE shop = ? AND value = ? AND kind <= 1 AND product <> ? LIMIT 1",
+    )?;
+    let mut handles = db.prepare_cached(
+        "SELECT product FROM identifiers WHERE shop = ? AND value = ? AND kind = 2 AND product <> ? LIMIT 1",
+    )?;
     let own = seq.unwrap_or(-1);
     for name in names {
         let (statement, what) = match name.kind {
@@ -184,9 +199,12 @@ fn conflict(db: &Connection, names: &BTreeSet<Name<'_>>, seq: Option<i64>) -> ru
             Kind::ProductHandle => (&mut handles, "the handle"),
             _ => continue,
         };
-        let owner: Option<i64> = statement.query_row((name.value, own), |row| row.get(0)).optional()?;
+        let owner: Option<i64> = statement.query_row((db.shop(), name.value, own), |row| row.get(0)).optional()?;
         if let Some(owner) = owner {
-            let owner: String = db.query_row("SELECT id FROM products WHERE seq = ?", [owner], |row| row.get(0))?;
+            let owner: String =
+                db.query_row("SELECT id FROM products WHERE seq = ? AND shop = ?", (owner, db.shop()), |row| {
+                    row.get(0)
+                })?;
             let reason = format!("{what} `{}` belongs to product `{owner}` already", name.value);
             return Ok(Some(Rejected { reason }));
         }
@@ -204,23 +222,23 @@ pub(crate) struct Found {
 }
 
 /// What `value` names: an id wins over all else, aliases name everything that carries them.
-pub(crate) fn resolve(db: &Connection, value: &str) -> rusqlite::Result<Vec<Found>> {
+pub(crate) fn resolve(db: ShopConnection<'_>, value: &str) -> rusqlite::Result<Vec<Found>> {
     if value.len() > MAX_IDENTIFIER {
         return Ok(Vec::new());
     }
     let id = db
         .prepare_cached(
-            "SELECT product, position FROM identifiers WHERE value = ? AND kind <= 1 ORDER BY kind LIMIT 1",
+            "SELECT product, position FROM identifiers WHERE shop = ? AND value = ? AND kind <= 1 ORDER BY kind LIMIT 1",
         )?
-        .query_row([value], |row| found(row, false))
+        .query_row((db.shop(), value), |row| found(row, false))
         .optional()?;
     if let Some(found) = id {
         return Ok(vec![found]);
     }
     db.prepare_cached(
-        "SELECT DISTINCT product, position FROM identifiers WHERE value = ? AND kind > 1 ORDER BY product, position LIMIT ?",
+        "SELECT DISTINCT product, position FROM identifiers WHERE shop = ? AND value = ? AND kind > 1 ORDER BY product, position LIMIT ?",
     )?
-    .query_map((value, MAX_MATCHES), |row| found(row, true))?
+    .query_map((db.shop(), value, MAX_MATCHES), |row| found(row, true))?
     .collect()
 }
 
@@ -239,9 +257,9 @@ pub(crate) const SOLD_OUT: &str =
     "(SELECT json_group_array(variant) FROM stock WHERE product = products.seq AND quantity = 0)";
 
 /// The product at `seq`, with the length of its document.
-pub(crate) fn load(db: &Connection, seq: i64) -> rusqlite::Result<Option<(Record, usize)>> {
-    db.prepare_cached(&format!("SELECT document, {SOLD_OUT} FROM products WHERE seq = ?"))?
-        .query_row([seq], |row| {
+pub(crate) fn load(db: ShopConnection<'_>, seq: i64) -> rusqlite::Result<Option<(Record, usize)>> {
+    db.prepare_cached(&format!("SELECT document, {SOLD_OUT} FROM products WHERE seq = ? AND shop = ?"))?
+        .query_row((seq, db.shop()), |row| {
             let document = row.get_ref(0)?.as_str().map_err(unreadable)?;
             Ok((parse(document, Some(row.get_ref(1)?.as_str().map_err(unreadable)?))?, document.len()))
         })

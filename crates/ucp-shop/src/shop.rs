@@ -10,6 +10,7 @@ use async_trait::async_trait;
 use rusqlite::Connection;
 use tokio::sync::Semaphore;
 use ucp_core::{
+    ShopId,
     catalog::{
         market::{Market, Presentation},
         product::Product,
@@ -19,7 +20,7 @@ use ucp_core::{
     purchase::caller::BuyerSignals,
 };
 use ucp_sqlite::{
-    Put, Rejected, StoreError, WriteError, revision,
+    Put, Rejected, ShopConnection, SqliteStore, StoreError, WriteError, revision,
     watcher::{WATCH, Watcher},
 };
 
@@ -39,17 +40,19 @@ const FEW: usize = 1_000;
 /// Options for opening a shop.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Directory of the shop's files.
+    /// Directory of the shop's files, which it can share with other shops.
     pub data_dir: PathBuf,
+    /// Identifier of the shop.
+    pub shop: ShopId,
     /// Approximate size of the product cache, in bytes.
     pub cache_bytes: u64,
 }
 
 impl Options {
-    /// Returns the default options: 64 MiB of cache.
+    /// Returns the default options: the default shop, 64 MiB of cache.
     #[must_use]
     pub fn new(data_dir: impl Into<PathBuf>) -> Self {
-        Self { data_dir: data_dir.into(), cache_bytes: 64 << 20 }
+        Self { data_dir: data_dir.into(), shop: ShopId::default(), cache_bytes: 64 << 20 }
     }
 }
 
@@ -70,7 +73,7 @@ impl Shop {
     /// [`StoreError::Missing`] if there is no shop; other [`StoreError`]s if it cannot be opened. An unusable search
     /// index is no error: everything but searching works without it, and the shop keeps trying.
     pub fn open(options: &Options) -> Result<Self, StoreError> {
-        Self::on(Database::open(&options.data_dir)?, options)
+        Self::on(Database::of(SqliteStore::open(&options.data_dir)?.of(options.shop.clone())?)?, options)
     }
 
     /// Opens the shop in the data directory, or creates it with the content that `fill` returns if there is none. See
@@ -79,14 +82,15 @@ impl Shop {
     /// # Errors
     /// [`StoreError`] if the shop can neither be opened nor created.
     pub fn open_or_create(options: &Options, fill: impl FnOnce() -> Opening) -> Result<Self, StoreError> {
-        Self::on(Database::open_or_create(&options.data_dir, fill)?, options)
+        let store = SqliteStore::open_or_create(&options.data_dir)?.of(options.shop.clone())?;
+        Self::on(Database::of_or_create(store, fill)?, options)
     }
 
     fn on(database: Database, options: &Options) -> Result<Self, StoreError> {
         let connection = database.store().connect()?;
         let parallel = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) * 2;
         let inner = Arc::new(Inner {
-            index: Index::new(&options.data_dir, database.identity(), &database.market),
+            index: Index::new(&options.data_dir, database.store().shop(), database.identity(), &database.market),
             cache: Cache::new(options.cache_bytes),
             searches: Arc::new(Semaphore::new(parallel)),
             reads: Arc::new(Semaphore::new(parallel)),
@@ -218,7 +222,7 @@ impl Inner {
     /// Resolves identifiers from one snapshot of the database.
     fn resolve(&self, ids: &[String], presentation: &Presentation) -> Result<Vec<Vec<Match>>, PortError> {
         let read_at = self.cache.now();
-        let read = self.database.store().readers().read(|db| {
+        let read = self.database.store().snapshot(|db| {
             ids.iter()
                 .map(|id| {
                     let found = products::resolve(db, id)?;
@@ -262,7 +266,7 @@ impl Inner {
         let products = if cached.iter().all(Option::is_some) {
             cached.into_iter().flatten().collect()
         } else {
-            let read = self.database.store().readers().read(|db| {
+            let read = self.database.store().snapshot(|db| {
                 let load = |(seq, cached): (&i64, Option<Arc<Product>>)| match cached {
                     Some(product) => Ok(Some(product)),
                     None => self.read(db, read_at, *seq, &query.presentation),
@@ -277,7 +281,7 @@ impl Inner {
     /// Returns a product from the cache, or else from the database.
     fn load(
         &self,
-        db: &Connection,
+        db: ShopConnection<'_>,
         read_at: ReadAt,
         seq: i64,
         presentation: &Presentation,
@@ -291,7 +295,7 @@ impl Inner {
     /// Reads a product from the database and caches it.
     fn read(
         &self,
-        db: &Connection,
+        db: ShopConnection<'_>,
         read_at: ReadAt,
         seq: i64,
         presentation: &Presentation,
@@ -371,7 +375,7 @@ impl Watch {
             self.complain(&error);
             return;
         }
-        match self.inner.index.maintain(&self.connection) {
+        match self.inner.index.maintain(self.db()) {
             Ok(()) => self.complaint = None,
             // Another process is updating the index.
             Err(IndexError::Busy) => {}
@@ -384,10 +388,10 @@ impl Watch {
         if self.seen == Some(seen) {
             return Ok(());
         }
-        let newest = revision::newest_revision(&self.connection)?;
+        let newest = revision::newest_revision(self.db())?;
         if self.revision != Some(newest) {
             let mut changed = match self.revision {
-                Some(revision) => revision::changed_since(&self.connection, revision, FEW)?,
+                Some(revision) => revision::changed_since(self.db(), revision, FEW)?,
                 None => None,
             };
             if let Some(changed) = &mut changed {
@@ -398,6 +402,10 @@ impl Watch {
         }
         self.seen = Some(seen);
         Ok(())
+    }
+
+    fn db(&self) -> ShopConnection<'_> {
+        ShopConnection::new(&self.connection, self.inner.database.store().shop())
     }
 
     fn complain(&mut self, error: &dyn Error) {

@@ -1,30 +1,32 @@
-//! The SQLite store: everything that a gateway keeps, in one file of its data directory.
+//! The SQLite store: everything that a gateway stores, in one file of its data directory.
 //!
 //! | module | holds |
 //! | :-- | :-- |
-//! | `store` | [`SqliteStore`]: the file, who reads and who writes it |
-//! | `writer` | the one thread that writes, with group commit |
-//! | `ledger` | the ledger port: carts, checkouts, orders, kept answers |
-//! | `outbox`, `notices` | the outbox port: what platforms are still to be told |
-//! | `owners` | the owners port: to whom belongs what a shop elsewhere keeps |
-//! | [`stock`], [`revision`] | how many there are of each variant, and which products have changed |
-//! | `pruning` | removing what nobody will ask for any more |
-//! | `migrations` | the schema, and how older files come to it |
-//! | `header` | a look at the file before SQLite opens it |
-//! | [`watcher`] | a thread that notices what others write |
+//! | `store` | [`SqliteStore`]: the store of one shop in a database file |
+//! | `connection` | [`ShopConnection`]: a connection to the rows of one shop |
+//! | `writer` | the thread that writes, with group commit |
+//! | `ledger` | the ledger port: carts, checkouts, orders, recorded answers |
+//! | `outbox`, `webhook_events` | the outbox port: webhook events that platforms are still to receive |
+//! | `owners` | the owners port: owners of what a remote shop keeps |
+//! | [`stock`], [`revision`] | quantities of variants, and revisions of products |
+//! | `port` | the rest of the store port: queries of operators, forwarded webhook messages, removal of expired rows |
+//! | `migrations` | the schema, and the upgrade of older files |
+//! | `header` | the check of a file before SQLite opens it |
+//! | [`watcher`] | a thread that notices writes of other processes |
 //! | `error`, `time` | errors, and times as they are stored |
 //!
 //! The products of the embedded shop and the merchants of the directory lie in tables of the same file. `ucp-shop` and
-//! `ucp-directory` read and write them, through [`SqliteStore::readers`], [`SqliteStore::writer`] and
+//! `ucp-directory` read and write them, through [`SqliteStore::snapshot`], [`SqliteStore::execute`] and
 //! [`SqliteStore::transaction`].
 
+mod connection;
 mod error;
 mod header;
 mod ledger;
 mod migrations;
 mod outbox;
 mod owners;
-mod pruning;
+mod port;
 pub mod revision;
 pub mod stock;
 mod store;
@@ -33,10 +35,9 @@ pub mod watcher;
 mod webhook_events;
 mod writer;
 
+pub use connection::ShopConnection;
 pub use error::{Put, Rejected, StoreError, WriteError};
-pub use owners::Forwarded;
-pub use store::{Readers, SqliteStore};
-pub use writer::Writer;
+pub use store::SqliteStore;
 
 #[cfg(test)]
 mod tests;

@@ -21,6 +21,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0009_relayed_ages.sql"),
     include_str!("migrations/0010_without_a_shop.sql"),
     include_str!("migrations/0011_remote_carts.sql"),
+    include_str!("migrations/0012_shops.sql"),
 ];
 
 /// Brings the database to the newest schema.
@@ -219,6 +220,93 @@ mod tests {
     }
 
     #[test]
+    fn what_one_shop_had_belongs_to_the_default_shop() {
+        let mut connection = Connection::open_in_memory().expect("database");
+        let path = Path::new("test.db");
+        migrate_with(&mut connection, path, &MIGRATIONS[..11]).expect("version 11");
+        connection
+            .execute_batch(
+                "INSERT INTO shop VALUES (1, 'x', '{\"name\":\"A\"}', '{\"taxes\":1}');
+                 INSERT INTO cursor_key VALUES (1, zeroblob(32));
+                 INSERT INTO products VALUES (3, 'a', 7, '{\"id\":\"a\"}'), (9, 'gone', 8, '{}');
+                 DELETE FROM products WHERE id = 'gone';
+                 INSERT INTO identifiers VALUES ('a', 0, 3, -1), ('a-0', 1, 3, 0);
+                 INSERT INTO stock VALUES ('a-0', 3, 5);
+                 INSERT INTO merchants VALUES (2, 'm', 4, '{}');
+                 INSERT INTO location_names VALUES ('l', 0, 2);
+                 INSERT INTO carts VALUES (5, 'cart', 'p', 2, 10, '{\"c\":1}', 'ct');
+                 INSERT INTO checkouts VALUES (6, 'chk', 'p', 3, 'completed', 'cart', 8, 11, '{\"k\":1}', 'kt');
+                 INSERT INTO orders VALUES (7, 'ord', 'p', 4, 'chk', '{\"o\":1}', 'ot');
+                 INSERT INTO mandates VALUES ('chk', 'm');
+                 INSERT INTO kept VALUES (8, 'p', 'complete_checkout', 'chk', 'k', zeroblob(32), 'answer', 12);
+                 INSERT INTO remote_carts VALUES ('r', '{}', 13);
+                 INSERT INTO owners VALUES ('order', 'o', 'p', '2026-01-23', 14, 1);
+                 INSERT INTO outbox (id, order_id, owner, order_version, occurred_at, state, attempts, next_at, since,
+                     settled_at, problem, release, body, claimant, claimed_until, document)
+                 VALUES ('e', 'ord', 'p', 4, 15, 'waiting', 2, 16, 17, NULL, 'it', '2026-01-23', x'7b7d', 'me', 18, '{}');",
+            )
+            .expect("rows");
+        migrate(&mut connection, path).expect("the newest version");
+        let text = |sql: &str| connection.query_row(sql, (), |row| row.get::<_, String>(0)).expect("a text");
+        for (table, columns, expected) in [
+            ("shop", "identity, market, terms", "x|{\"name\":\"A\"}|{\"taxes\":1}"),
+            ("cursor_key", "hex(key)", &*"00".repeat(32)),
+            ("products", "seq, id, revision, document", "3|a|7|{\"id\":\"a\"}"),
+            ("stock", "variant, product, quantity", "a-0|3|5"),
+            ("merchants", "seq, id, revision, document", "2|m|4|{}"),
+            ("location_names", "value, kind, merchant", "l|0|2"),
+            ("carts", "seq, id, owner, version, expires_at, document, token", "5|cart|p|2|10|{\"c\":1}|ct"),
+            (
+                "checkouts",
+                "seq, id, owner, version, status, cart_id, attempted_at, expires_at, document, token",
+                "6|chk|p|3|completed|cart|8|11|{\"k\":1}|kt",
+            ),
+            ("orders", "seq, id, owner, version, checkout_id, document, token", "7|ord|p|4|chk|{\"o\":1}|ot"),
+            ("mandates", "checkout_id, mandate", "chk|m"),
+            (
+                "kept",
+                "seq, owner, operation, resource, key, length(identity), answer, at",
+                "8|p|complete_checkout|chk|k|32|answer|12",
+            ),
+            ("remote_carts", "reference, document, at", "r|{}|13"),
+            ("owners", "kind, id, owner, release, at, mandates", "order|o|p|2026-01-23|14|1"),
+            (
+                "outbox",
+                "seq, id, order_id, owner, order_version, occurred_at, state, attempts, next_at, since, settled_at, \
+                 problem, release, hex(body), claimant, claimed_until, document",
+                "1|e|ord|p|4|15|waiting|2|16|17|it|2026-01-23|7B7D|me|18|{}",
+            ),
+        ] {
+            let row = text(&format!("SELECT concat_ws('|', shop, {columns}) FROM {table}"));
+            assert_eq!(row, format!("default|{expected}"), "{table}");
+        }
+        let identifiers =
+            "SELECT group_concat(concat_ws('|', shop, value, kind, product, position), ' ') FROM identifiers";
+        assert_eq!(text(identifiers), "default|a|0|3|-1 default|a-0|1|3|0");
+        let dangling = "SELECT count(*) FROM pragma_foreign_key_check";
+        assert_eq!(connection.query_row(dangling, (), |row| row.get::<_, i64>(0)).expect("a count"), 0);
+        connection
+            .execute("INSERT INTO products (shop, id, revision, document) VALUES ('b', 'a', 1, '{}')", ())
+            .expect("free");
+        assert_eq!(connection.last_insert_rowid(), 10, "a position is never used again");
+    }
+
+    #[test]
+    fn every_key_begins_with_the_shop() {
+        let mut connection = Connection::open_in_memory().expect("database");
+        migrate(&mut connection, Path::new("test.db")).expect("the newest version");
+        let keys = "SELECT m.name || ' ' || i.name, (SELECT name FROM pragma_index_info(i.name) WHERE seqno = 0) \
+             FROM sqlite_schema AS m, pragma_index_list(m.name) AS i WHERE m.type = 'table' AND i.\"unique\" = 1";
+        let mut statement = connection.prepare(keys).expect("a statement");
+        let rows = statement.query_map((), |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)));
+        let keys: Vec<_> = rows.expect("rows").collect::<Result<_, _>>().expect("texts");
+        assert!(keys.len() >= 18, "{keys:?}");
+        for (key, first) in keys {
+            assert_eq!(first, "shop", "{key}");
+        }
+    }
+
+    #[test]
     fn mandates_go_with_what_came_to_nothing() {
         let mut connection = Connection::open_in_memory().expect("database");
         migrate(&mut connection, Path::new("test.db")).expect("the newest version");
@@ -226,12 +314,12 @@ mod tests {
             let row = (id, status);
             connection
                 .execute(
-                    "INSERT INTO checkouts (id, owner, token, version, status, expires_at, document) \
-                     VALUES (?1, 'o', ?1, 1, ?2, 0, '{}')",
+                    "INSERT INTO checkouts (shop, id, owner, token, version, status, expires_at, document) \
+                     VALUES ('default', ?1, 'o', ?1, 1, ?2, 0, '{}')",
                     row,
                 )
                 .expect("a checkout");
-            connection.execute("INSERT INTO mandates VALUES (?, 'm')", (id,)).expect("a mandate");
+            connection.execute("INSERT INTO mandates VALUES ('default', ?, 'm')", (id,)).expect("a mandate");
         }
         connection.execute("DELETE FROM checkouts", ()).expect("pruned");
         let left = "SELECT group_concat(checkout_id) FROM mandates";

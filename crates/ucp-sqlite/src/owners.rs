@@ -9,18 +9,17 @@
 
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
-use rusqlite::{Connection, OptionalExtension as _};
+use rusqlite::OptionalExtension as _;
 use ucp_core::{
     Release,
-    order::outbox::WebhookMessage,
     port::PortError,
     port::owners::{Kind, Owned, Owner, Owners},
 };
 
 use crate::{
+    connection::ShopConnection,
     store::{BATCH, SqliteStore},
     time::{nanoseconds, timestamp},
-    webhook_events::{Message, NewWebhookEvent, queue},
 };
 
 /// Retention of carts and checkouts that are no longer alive.
@@ -32,24 +31,9 @@ const ORDERS_FOR: SignedDuration = SignedDuration::from_hours(3 * 365 * 24);
 /// Maximum number of carts, and of checkouts.
 pub(crate) const MOST: u32 = 1_000_000;
 
-/// A webhook message of a remote shop about an order.
-#[derive(Clone, Debug)]
-pub struct Forwarded {
-    /// Identifier of the webhook event, a UUID. An event is queued only once.
-    pub id: String,
-    /// Platform that receives the event.
-    pub owner: String,
-    /// Identifier of the order.
-    pub order_id: String,
-    /// Message to send.
-    pub webhook_message: WebhookMessage,
-    /// Time of arrival, UTC.
-    pub at: Timestamp,
-}
-
-fn owned(db: &Connection, kind: Kind, id: &str) -> rusqlite::Result<Option<Owned>> {
-    db.prepare_cached("SELECT owner, release, mandates, at FROM owners WHERE kind = ? AND id = ?")?
-        .query_row((kind.as_str(), id), |row| {
+fn owned(db: ShopConnection<'_>, kind: Kind, id: &str) -> rusqlite::Result<Option<Owned>> {
+    db.prepare_cached("SELECT owner, release, mandates, at FROM owners WHERE shop = ? AND kind = ? AND id = ?")?
+        .query_row((db.shop(), kind.as_str(), id), |row| {
             let release: String = row.get(1)?;
             // A release that is no longer known was one of the oldest.
             let release = Release::from_date(&release).unwrap_or(Release::ALL[0]);
@@ -70,9 +54,9 @@ impl Owners for SqliteStore {
         let (id, claimant) = (id.to_owned(), owner.clone());
         self.write(move |db| {
             let Owner { platform, release, mandates } = &claimant;
-            let row = (kind.as_str(), &id, platform, release.date(), mandates, nanoseconds(until));
+            let row = (db.shop(), kind.as_str(), &id, platform, release.date(), mandates, nanoseconds(until));
             db.prepare_cached(
-                "INSERT OR IGNORE INTO owners (kind, id, owner, release, mandates, at) VALUES (?, ?, ?, ?, ?, ?)",
+                "INSERT OR IGNORE INTO owners (shop, kind, id, owner, release, mandates, at) VALUES (?, ?, ?, ?, ?, ?, ?)",
             )?
             .execute(row)?;
             Ok(owned(db, kind, &id)?.map_or(claimant, |owned| owned.owner))
@@ -83,11 +67,8 @@ impl Owners for SqliteStore {
     async fn extend(&self, kind: Kind, id: &str, until: Timestamp) -> Result<(), PortError> {
         let id = id.to_owned();
         self.write(move |db| {
-            db.prepare_cached("UPDATE owners SET at = max(at, ?) WHERE kind = ? AND id = ?")?.execute((
-                nanoseconds(until),
-                kind.as_str(),
-                &id,
-            ))?;
+            db.prepare_cached("UPDATE owners SET at = max(at, ?) WHERE shop = ? AND kind = ? AND id = ?")?
+                .execute((nanoseconds(until), db.shop(), kind.as_str(), &id))?;
             Ok(())
         })
         .await
@@ -106,9 +87,9 @@ impl SqliteStore {
             let before = nanoseconds(now.saturating_sub(age).unwrap_or(Timestamp::MIN));
             removed += self.forget(kind, before, None).await?;
             if bounded {
-                let count = move |db: &Connection| {
-                    db.prepare_cached("SELECT count(*) FROM owners WHERE kind = ?")?
-                        .query_row((kind.as_str(),), |row| row.get(0))
+                let count = move |db: ShopConnection<'_>| {
+                    db.prepare_cached("SELECT count(*) FROM owners WHERE shop = ? AND kind = ?")?
+                        .query_row((db.shop(), kind.as_str()), |row| row.get(0))
                 };
                 let kept: i64 = self.read(count).await?;
                 removed += self.forget(kind, i64::MAX, Some(kept - i64::from(most))).await?;
@@ -123,10 +104,10 @@ impl SqliteStore {
         let (mut forgotten, mut left) = (0, many.unwrap_or(i64::MAX));
         while left > 0 {
             let step = left.min(BATCH);
-            let delete = move |db: &Connection| {
-                let sql = "DELETE FROM owners WHERE kind = ?1 AND id IN \
-                           (SELECT id FROM owners WHERE kind = ?1 AND at < ?2 ORDER BY at LIMIT ?3)";
-                Ok(db.prepare_cached(sql)?.execute((kind.as_str(), before, step))? as u64)
+            let delete = move |db: ShopConnection<'_>| {
+                let sql = "DELETE FROM owners WHERE shop = ?1 AND kind = ?2 AND id IN \
+                           (SELECT id FROM owners WHERE shop = ?1 AND kind = ?2 AND at < ?3 ORDER BY at LIMIT ?4)";
+                Ok(db.prepare_cached(sql)?.execute((db.shop(), kind.as_str(), before, step))? as u64)
             };
             let batch = self.write(delete).await?;
             forgotten += batch;
@@ -137,36 +118,12 @@ impl SqliteStore {
         }
         Ok(forgotten)
     }
-
-    /// Queues a webhook message for its platform. Returns, once it is on disk, `true` if the message is new.
-    ///
-    /// # Errors
-    /// [`Unavailable`](ucp_core::Code::Unavailable) if the database cannot be written.
-    pub async fn forward(&self, forwarded: Forwarded) -> Result<bool, PortError> {
-        let new = self
-            .write(move |db| {
-                let Forwarded { id, owner, order_id, webhook_message, at } = forwarded;
-                let known = db.prepare_cached("SELECT 1 FROM outbox WHERE id = ?")?.exists((&id,))?;
-                if known {
-                    return Ok(false);
-                }
-                let versions = "SELECT ifnull(max(order_version), 0) FROM outbox WHERE order_id = ?";
-                let version: i64 = db.prepare_cached(versions)?.query_row((&order_id,), |row| row.get(0))?;
-                let order_version = version + 1;
-                let webhook_event = NewWebhookEvent { id: &id, order_id: &order_id, owner: &owner, order_version, at };
-                queue(db, &webhook_event, &Message::WebhookMessage(&webhook_message))?;
-                Ok(true)
-            })
-            .await?;
-        if new {
-            self.bell().notify_one();
-        }
-        Ok(new)
-    }
 }
 
 #[cfg(test)]
 mod tests {
+    use ucp_core::port::store::Store as _;
+
     use super::*;
 
     fn store(dir: &tempfile::TempDir) -> SqliteStore {
@@ -237,32 +194,5 @@ mod tests {
         }
         assert!(there(Kind::Order, 0).await);
         assert_eq!(store.prune_owners(days(1), most).await.expect("prunes"), 0);
-    }
-
-    #[tokio::test]
-    async fn letters_are_queued_once_and_in_order() {
-        use ucp_core::order::outbox::{Claim, Outbox, Payload, Wanted};
-        let dir = tempfile::tempdir().expect("a directory");
-        let store = store(&dir);
-        let webhook_message = |id: &str, body: &str| Forwarded {
-            id: id.to_owned(),
-            owner: "https://platform.example/p".to_owned(),
-            order_id: "o".to_owned(),
-            webhook_message: WebhookMessage { release: Release::V2026_04_08, body: body.as_bytes().to_vec() },
-            at: Timestamp::UNIX_EPOCH,
-        };
-        assert!(store.forward(webhook_message("1", "one")).await.expect("written"));
-        assert!(!store.forward(webhook_message("1", "again")).await.expect("written"));
-        assert!(store.forward(webhook_message("2", "two")).await.expect("written"));
-        let now = Timestamp::from_second(60).expect("a time");
-        let due = store.due(now, Wanted { per_owner: 8, limit: 8, except: &[] }).await.expect("read");
-        assert_eq!(due.iter().map(|due| &*due.id).collect::<Vec<_>>(), ["1"], "one after the other");
-        let claim = Claim { claimant: "me".into(), until: Timestamp::MAX };
-        let content = Outbox::claim(&store, vec!["1".into()], now, &claim).await.expect("claimed");
-        let Some(Payload::WebhookMessage(webhook_message)) = content.into_iter().next().map(|content| content.payload)
-        else {
-            panic!("nothing was written");
-        };
-        assert_eq!((webhook_message.release, &*webhook_message.body), (Release::V2026_04_08, &b"one"[..]));
     }
 }

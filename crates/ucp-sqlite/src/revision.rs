@@ -1,32 +1,34 @@
 //! Revisions, which tell what products have changed: each has the revision of its last change, and revisions only grow.
 
-use rusqlite::Connection;
+use crate::connection::ShopConnection;
 
 /// Returns the revision of the last change to any product, 0 if there are no products.
 ///
 /// # Errors
 /// The error of the database.
-pub fn newest_revision(db: &Connection) -> rusqlite::Result<i64> {
-    db.prepare_cached("SELECT coalesce(max(revision), 0) FROM products")?.query_row((), |row| row.get(0))
+pub fn newest_revision(db: ShopConnection<'_>) -> rusqlite::Result<i64> {
+    db.prepare_cached("SELECT coalesce(max(revision), 0) FROM products WHERE shop = ?")?
+        .query_row([db.shop()], |row| row.get(0))
 }
 
 /// Counts the products that changed after `revision`.
 ///
 /// # Errors
 /// The error of the database.
-pub fn count_since(db: &Connection, revision: i64) -> rusqlite::Result<i64> {
-    db.prepare_cached("SELECT count(*) FROM products WHERE revision > ?")?.query_row([revision], |row| row.get(0))
+pub fn count_since(db: ShopConnection<'_>, revision: i64) -> rusqlite::Result<i64> {
+    db.prepare_cached("SELECT count(*) FROM products WHERE shop = ? AND revision > ?")?
+        .query_row((db.shop(), revision), |row| row.get(0))
 }
 
 /// Returns the `seq` of each product that changed after `revision`; `None` if there are more than `limit`.
 ///
 /// # Errors
 /// The error of the database.
-pub fn changed_since(db: &Connection, revision: i64, limit: usize) -> rusqlite::Result<Option<Vec<i64>>> {
-    let mut statement = db.prepare_cached("SELECT seq FROM products WHERE revision > ? LIMIT ?")?;
+pub fn changed_since(db: ShopConnection<'_>, revision: i64, limit: usize) -> rusqlite::Result<Option<Vec<i64>>> {
+    let mut statement = db.prepare_cached("SELECT seq FROM products WHERE shop = ? AND revision > ? LIMIT ?")?;
     let rows = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
     let changed: Vec<i64> =
-        statement.query_map((revision, rows), |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+        statement.query_map((db.shop(), revision, rows), |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
     Ok((changed.len() <= limit).then_some(changed))
 }
 
@@ -34,7 +36,11 @@ pub fn changed_since(db: &Connection, revision: i64, limit: usize) -> rusqlite::
 ///
 /// # Errors
 /// The error of the database.
-pub fn touch(db: &Connection, seq: i64, revision: i64) -> rusqlite::Result<()> {
-    db.prepare_cached("UPDATE products SET revision = ? WHERE seq = ?")?.execute((revision, seq))?;
+pub fn touch(db: ShopConnection<'_>, seq: i64, revision: i64) -> rusqlite::Result<()> {
+    db.prepare_cached("UPDATE products SET revision = ? WHERE seq = ? AND shop = ?")?.execute((
+        revision,
+        seq,
+        db.shop(),
+    ))?;
     Ok(())
 }

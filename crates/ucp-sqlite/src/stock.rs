@@ -3,9 +3,12 @@
 //! A `CHECK` of the table keeps every quantity at zero or more. A product is read with the availability of its
 //! variants, so its revision changes when a quantity reaches zero or leaves it, and only then.
 
-use rusqlite::{Connection, OptionalExtension as _};
+use rusqlite::OptionalExtension as _;
 
-use crate::revision::{newest_revision, touch};
+use crate::{
+    connection::ShopConnection,
+    revision::{newest_revision, touch},
+};
 
 /// Effect of setting quantities.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,10 +23,10 @@ pub struct Counted {
 ///
 /// # Errors
 /// The error of the database.
-pub fn count(db: &Connection, seq: i64, counts: &[(String, u64)]) -> rusqlite::Result<Counted> {
+pub fn count(db: ShopConnection<'_>, seq: i64, counts: &[(String, u64)]) -> rusqlite::Result<Counted> {
     let before: Vec<(String, i64)> = db
-        .prepare_cached("SELECT variant, quantity FROM stock WHERE product = ? ORDER BY variant")?
-        .query_map([seq], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .prepare_cached("SELECT variant, quantity FROM stock WHERE product = ? AND shop = ? ORDER BY variant")?
+        .query_map((seq, db.shop()), |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect::<rusqlite::Result<_>>()?;
     let mut after: Vec<(&str, i64)> =
         counts.iter().map(|(variant, count)| (variant.as_str(), i64::try_from(*count).unwrap_or(i64::MAX))).collect();
@@ -31,10 +34,10 @@ pub fn count(db: &Connection, seq: i64, counts: &[(String, u64)]) -> rusqlite::R
     if before.iter().map(|(variant, count)| (variant.as_str(), *count)).eq(after.iter().copied()) {
         return Ok(Counted::default());
     }
-    db.prepare_cached("DELETE FROM stock WHERE product = ?")?.execute([seq])?;
-    let mut insert = db.prepare_cached("INSERT INTO stock (variant, product, quantity) VALUES (?, ?, ?)")?;
+    db.prepare_cached("DELETE FROM stock WHERE product = ? AND shop = ?")?.execute((seq, db.shop()))?;
+    let mut insert = db.prepare_cached("INSERT INTO stock (shop, variant, product, quantity) VALUES (?, ?, ?, ?)")?;
     for (variant, count) in &after {
-        insert.execute((variant, seq, count))?;
+        insert.execute((db.shop(), variant, seq, count))?;
     }
     let sold_out_before = before.iter().filter(|(_, count)| *count == 0).map(|(variant, _)| variant.as_str());
     let sold_out_after = after.iter().filter(|(_, count)| *count == 0).map(|(variant, _)| *variant);
@@ -42,9 +45,9 @@ pub fn count(db: &Connection, seq: i64, counts: &[(String, u64)]) -> rusqlite::R
 }
 
 /// Returns the quantity of a variant; `None` if it is not counted.
-pub(crate) fn quantity(db: &Connection, variant: &str) -> rusqlite::Result<Option<u64>> {
-    db.prepare_cached("SELECT quantity FROM stock WHERE variant = ?")?
-        .query_row([variant], |row| Ok(row.get::<_, i64>(0)?.unsigned_abs()))
+pub(crate) fn quantity(db: ShopConnection<'_>, variant: &str) -> rusqlite::Result<Option<u64>> {
+    db.prepare_cached("SELECT quantity FROM stock WHERE shop = ? AND variant = ?")?
+        .query_row((db.shop(), variant), |row| Ok(row.get::<_, i64>(0)?.unsigned_abs()))
         .optional()
 }
 
@@ -52,10 +55,12 @@ pub(crate) fn quantity(db: &Connection, variant: &str) -> rusqlite::Result<Optio
 ///
 /// # Errors
 /// The failed `CHECK` of the table if the stock is too low; any other error of the database.
-pub(crate) fn move_goods(db: &Connection, variant: &str, quantity: i64) -> rusqlite::Result<()> {
+pub(crate) fn move_goods(db: ShopConnection<'_>, variant: &str, quantity: i64) -> rusqlite::Result<()> {
     let moved: Option<(i64, i64)> = db
-        .prepare_cached("UPDATE stock SET quantity = quantity + ? WHERE variant = ? RETURNING product, quantity")?
-        .query_row((quantity, variant), |row| Ok((row.get(0)?, row.get(1)?)))
+        .prepare_cached(
+            "UPDATE stock SET quantity = quantity + ? WHERE shop = ? AND variant = ? RETURNING product, quantity",
+        )?
+        .query_row((quantity, db.shop(), variant), |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
     let Some((product, after)) = moved else {
         return Ok(());

@@ -1,7 +1,8 @@
 //! The database file of a data directory.
 //!
 //! One SQLite file in WAL mode. One [thread writes](crate::writer), a few connections [read](Readers); any number of
-//! processes may share the file. Every commit is flushed before it is reported.
+//! processes may share the file. Every commit is flushed before it is reported. The file can hold several shops, each
+//! of which sees its own rows only.
 
 use std::{
     error::Error,
@@ -13,9 +14,10 @@ use std::{
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension as _, TransactionBehavior};
 use tokio::sync::Notify;
-use ucp_core::{catalog::cursor::CursorSecret, port::PortError};
+use ucp_core::{ShopId, catalog::cursor::CursorSecret, port::PortError};
 
 use crate::{
+    connection::ShopConnection,
     error::{StoreError, WriteError},
     header, migrations,
     writer::Writer,
@@ -36,25 +38,32 @@ pub(crate) const BATCH: i64 = 200;
 /// Maximum number of idle read connections that are kept open.
 const KEPT_READERS: usize = 4;
 
-/// The store of a data directory. Cloning it is cheap and yields the same store.
+/// The store of a shop in a data directory. Cloning it is cheap and yields the same store.
 ///
-/// It opens without a shop: a gateway in front of a remote shop keeps its documents here too.
+/// It opens without products: a gateway in front of a remote shop keeps its documents here too.
 #[derive(Clone, Debug)]
 pub struct SqliteStore(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    path: PathBuf,
+    file: Arc<File>,
+    shop: ShopId,
     cursor_secret: CursorSecret,
-    writer: Writer,
-    readers: Readers,
-    impatient_readers: Readers,
-    /// Notified when this process has queued a webhook event.
+    /// Notified when this process has queued a webhook event of the shop.
     queued: Notify,
 }
 
+/// An open database file, which the shops in it share.
+#[derive(Debug)]
+struct File {
+    path: PathBuf,
+    writer: Writer,
+    readers: Readers,
+    impatient_readers: Readers,
+}
+
 impl SqliteStore {
-    /// Opens the store in `data_dir`.
+    /// Opens the store in `data_dir`, for the shop [`ShopId::default`].
     ///
     /// # Errors
     /// [`StoreError::Missing`] if there is none, [`StoreError::Newer`] if a newer gateway wrote it; other
@@ -68,7 +77,7 @@ impl SqliteStore {
         Self::at(path)
     }
 
-    /// Opens the store in `data_dir`, or creates an empty one if there is none.
+    /// Opens the store in `data_dir`, or creates an empty one if there is none, for the shop [`ShopId::default`].
     ///
     /// # Errors
     /// [`StoreError`] if it can neither be opened nor created.
@@ -80,27 +89,48 @@ impl SqliteStore {
     }
 
     fn at(path: PathBuf) -> Result<Self, StoreError> {
+        let shop = ShopId::default();
         let (connection, cursor_secret) = patiently(|| {
             let open = |source| StoreError::Open { path: path.clone(), source };
             let mut connection = connect(&path).map_err(open)?;
             migrations::migrate(&mut connection, &path)?;
-            let key = cursor_secret(&connection, open)?;
+            let key = cursor_secret(ShopConnection::new(&connection, &shop), open)?;
             Ok((connection, key))
         })?;
-        Ok(Self(Arc::new(Inner {
-            cursor_secret,
+        let file = File {
             writer: Writer::start(connection)?,
             readers: Readers::new(path.clone(), BUSY),
             impatient_readers: Readers::new(path.clone(), Duration::ZERO),
-            queued: Notify::new(),
             path,
-        })))
+        };
+        Ok(Self(Arc::new(Inner { file: Arc::new(file), shop, cursor_secret, queued: Notify::new() })))
+    }
+
+    /// Returns the store of `shop` in the same file: this one if it is the same shop, or one that sees nothing of what
+    /// this one holds.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the key of the shop's cursors can be neither read nor created.
+    pub fn of(&self, shop: ShopId) -> Result<Self, StoreError> {
+        if shop == self.0.shop {
+            return Ok(self.clone());
+        }
+        let open = |source| StoreError::Open { path: self.path().to_owned(), source };
+        let connection = connect(self.path()).map_err(open)?;
+        let cursor_secret = cursor_secret(ShopConnection::new(&connection, &shop), open)?;
+        Ok(Self(Arc::new(Inner { file: Arc::clone(&self.0.file), shop, cursor_secret, queued: Notify::new() })))
     }
 
     /// Returns the path of the database file.
     #[must_use]
     pub fn path(&self) -> &Path {
-        &self.0.path
+        &self.0.file.path
+    }
+
+    /// Returns the identifier of the shop.
+    #[must_use]
+    pub fn shop(&self) -> &ShopId {
+        &self.0.shop
     }
 
     /// Returns the key that cursors are sealed with.
@@ -109,24 +139,45 @@ impl SqliteStore {
         &self.0.cursor_secret
     }
 
-    /// Returns the writer thread's handle.
-    #[must_use]
-    pub fn writer(&self) -> &Writer {
-        &self.0.writer
+    /// Runs `job` on the writer thread, in a savepoint of its own. Returns once it is on disk.
+    ///
+    /// # Errors
+    /// The error of `job` or of the commit; nothing of it is written then.
+    pub async fn execute<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(ShopConnection<'_>) -> Result<T, WriteError> + Send + 'static,
+    ) -> Result<T, WriteError> {
+        let shop = self.0.shop.clone();
+        self.0.file.writer.call(move |db| job(ShopConnection::new(db, &shop))).await
     }
 
-    /// Returns the read connections.
-    #[must_use]
-    pub fn readers(&self) -> &Readers {
-        &self.0.readers
+    /// As [`execute`](Self::execute), for callers outside an async runtime.
+    ///
+    /// # Errors
+    /// As [`execute`](Self::execute).
+    pub fn execute_blocking<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(ShopConnection<'_>) -> Result<T, WriteError> + Send + 'static,
+    ) -> Result<T, WriteError> {
+        let shop = self.0.shop.clone();
+        self.0.file.writer.call_blocking(move |db| job(ShopConnection::new(db, &shop)))
     }
 
-    /// Opens a separate connection, for reading.
+    /// Runs `read` on this thread in a transaction, so that it sees one snapshot.
+    ///
+    /// # Errors
+    /// The error of `read`, or of opening a connection.
+    pub fn snapshot<T>(&self, read: impl FnOnce(ShopConnection<'_>) -> rusqlite::Result<T>) -> rusqlite::Result<T> {
+        self.0.file.readers.read(|db| read(ShopConnection::new(db, &self.0.shop)))
+    }
+
+    /// Opens a separate connection, for reading. [`ShopConnection::new`] makes it one to the rows of a shop.
     ///
     /// # Errors
     /// [`StoreError`] if the database cannot be opened.
     pub fn connect(&self) -> Result<Connection, StoreError> {
-        self.0.readers.open().map_err(|source| StoreError::Open { path: self.0.path.clone(), source })
+        let file = &self.0.file;
+        file.readers.open().map_err(|source| StoreError::Open { path: file.path.clone(), source })
     }
 
     /// Runs `write` in its own transaction, on this thread and not through the writer: for content that has to exist
@@ -134,12 +185,15 @@ impl SqliteStore {
     ///
     /// # Errors
     /// The error of `write`; [`StoreError`] if the database cannot be written.
-    pub fn transaction<T>(&self, write: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
-        let open = |source| StoreError::Open { path: self.0.path.clone(), source };
-        let mut connection = connect(&self.0.path).map_err(open)?;
+    pub fn transaction<T>(
+        &self,
+        write: impl FnOnce(ShopConnection<'_>) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let open = |source| StoreError::Open { path: self.path().to_owned(), source };
+        let mut connection = connect(self.path()).map_err(open)?;
         let begun = connection.transaction_with_behavior(TransactionBehavior::Immediate);
         let transaction = begun.map_err(WriteError::from)?;
-        let written = write(&transaction)?;
+        let written = write(ShopConnection::new(&transaction, &self.0.shop))?;
         transaction.commit().map_err(WriteError::from)?;
         Ok(written)
     }
@@ -150,12 +204,15 @@ impl SqliteStore {
     /// reader waiting; should it do so once, the read moves to a thread that may wait.
     pub(crate) async fn read<T: Send + 'static>(
         &self,
-        read: impl Fn(&Connection) -> rusqlite::Result<T> + Send + 'static,
+        read: impl Fn(ShopConnection<'_>) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, PortError> {
-        match self.0.impatient_readers.query(&read) {
+        let shop = &self.0.shop;
+        match self.0.file.impatient_readers.query(|db| read(ShopConnection::new(db, shop))) {
             Err(error) if is_busy(&error) => {
-                let store = self.clone();
-                let read = tokio::task::spawn_blocking(move || store.readers().query(read)).await;
+                let Inner { file, shop, .. } = &*self.0;
+                let (file, shop) = (Arc::clone(file), shop.clone());
+                let read = move || file.readers.query(|db| read(ShopConnection::new(db, &shop)));
+                let read = tokio::task::spawn_blocking(read).await;
                 read.map_err(unreadable)?.map_err(unreadable)
             }
             read => read.map_err(unreadable),
@@ -165,9 +222,9 @@ impl SqliteStore {
     /// Runs a write on the writer thread. Returns once it is on disk.
     pub(crate) async fn write<T: Send + 'static>(
         &self,
-        job: impl FnOnce(&Connection) -> Result<T, WriteError> + Send + 'static,
+        job: impl FnOnce(ShopConnection<'_>) -> Result<T, WriteError> + Send + 'static,
     ) -> Result<T, PortError> {
-        self.0.writer.call(job).await.map_err(unwritable)
+        self.execute(job).await.map_err(unwritable)
     }
 
     /// Returns the notification for webhook events that this process has queued.
@@ -189,18 +246,20 @@ pub(crate) fn unwritable(error: impl Error + Send + Sync + 'static) -> PortError
     PortError::unavailable("The shop's books cannot be written at the moment.", 5).because(error)
 }
 
-/// Returns the key of cursors. The first process that opens the database creates it.
+/// Returns the key of the shop's cursors. The first process that opens the shop creates it.
 fn cursor_secret(
-    connection: &Connection,
+    db: ShopConnection<'_>,
     open: impl Fn(rusqlite::Error) -> StoreError,
 ) -> Result<CursorSecret, StoreError> {
-    let stored = || connection.query_row("SELECT key FROM cursor_key", (), |row| row.get(0)).map(CursorSecret::new);
+    let sql = "SELECT key FROM cursor_key WHERE shop = ?";
+    let stored = || db.query_row(sql, [db.shop()], |row| row.get(0)).map(CursorSecret::new);
     if let Some(key) = stored().optional().map_err(&open)? {
         return Ok(key);
     }
     let mut key = [0; 32];
     getrandom::fill(&mut key).map_err(StoreError::Random)?;
-    connection.execute("INSERT OR IGNORE INTO cursor_key (id, key) VALUES (1, ?)", [key]).map_err(WriteError::from)?;
+    db.execute("INSERT OR IGNORE INTO cursor_key (shop, key) VALUES (?, ?)", (db.shop(), key))
+        .map_err(WriteError::from)?;
     stored().map_err(open)
 }
 
@@ -234,7 +293,7 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
 
 /// Read connections, opened on demand.
 #[derive(Debug)]
-pub struct Readers {
+struct Readers {
     path: PathBuf,
     /// Busy timeout of the connections.
     patience: Duration,
@@ -247,10 +306,7 @@ impl Readers {
     }
 
     /// Runs `read` in a transaction, so that it sees one snapshot.
-    ///
-    /// # Errors
-    /// The error of `read`, or of opening a connection.
-    pub fn read<T>(&self, read: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> rusqlite::Result<T> {
+    fn read<T>(&self, read: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> rusqlite::Result<T> {
         self.lend(|connection| {
             let transaction = connection.transaction()?;
             let value = read(&transaction)?;
@@ -332,11 +388,11 @@ mod tests {
     fn a_transaction_that_fails_leaves_nothing() {
         let directory = tempfile::tempdir().expect("a directory");
         let store = SqliteStore::open_or_create(directory.path()).expect("creates");
-        let insert = |db: &Connection| {
-            let product = "INSERT INTO products (id, revision, document) VALUES ('p', 1, '{}')";
-            db.execute(product, ()).map(drop).map_err(|error| WriteError::from(error).into())
+        let insert = |db: ShopConnection<'_>| {
+            let product = "INSERT INTO products (shop, id, revision, document) VALUES (?, 'p', 1, '{}')";
+            db.execute(product, [db.shop()]).map(drop).map_err(|error| WriteError::from(error).into())
         };
-        let products = || store.readers().read(crate::revision::newest_revision).expect("reads");
+        let products = || store.snapshot(crate::revision::newest_revision).expect("reads");
         let failed = store.transaction(|db| insert(db).and(Err::<(), _>(WriteError::Panicked.into())));
         assert!(matches!(failed, Err(StoreError::Write(WriteError::Panicked))));
         assert_eq!(products(), 0);

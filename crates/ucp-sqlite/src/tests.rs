@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use tempfile::TempDir;
+use ucp_core::ShopId;
 use ucp_testkit::{store::StoreUnderTest, store_suite};
 
-use crate::{SqliteStore, WriteError, stock};
+use crate::{ShopConnection, SqliteStore, WriteError, stock};
 
 struct DataDirectory(TempDir);
 
@@ -16,8 +17,9 @@ impl StoreUnderTest for DataDirectory {
         Self(tempfile::tempdir().expect("a directory"))
     }
 
-    async fn open(&self) -> Arc<SqliteStore> {
-        Arc::new(SqliteStore::open_or_create(self.0.path()).expect("opens"))
+    async fn open_shop(&self, shop: ShopId) -> Arc<SqliteStore> {
+        let store = SqliteStore::open_or_create(self.0.path()).expect("opens");
+        Arc::new(store.of(shop).expect("opens"))
     }
 
     async fn count(&self, goods: &[(&str, u64)]) {
@@ -29,9 +31,12 @@ store_suite!(DataDirectory);
 
 /// Puts a product of one variant into the store for each count.
 pub(crate) fn count(store: &SqliteStore, goods: &[(&str, u64)]) {
-    let put = |db: &rusqlite::Connection| {
+    let put = |db: ShopConnection<'_>| {
         for (variant, quantity) in goods {
-            db.execute("INSERT INTO products (id, revision, document) VALUES (?, 1, '{}')", [variant])?;
+            db.execute(
+                "INSERT INTO products (shop, id, revision, document) VALUES (?, ?, 1, '{}')",
+                (db.shop(), variant),
+            )?;
             stock::count(db, db.last_insert_rowid(), &[((*variant).to_owned(), *quantity)])?;
         }
         Ok::<(), rusqlite::Error>(())

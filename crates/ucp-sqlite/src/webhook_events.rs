@@ -1,10 +1,9 @@
 //! Webhook events about orders in the database: queueing them, and which of an order is tried next.
 
 use jiff::Timestamp;
-use rusqlite::Connection;
 use ucp_core::order::outbox::WebhookMessage;
 
-use crate::time::nanoseconds;
+use crate::{connection::ShopConnection, time::nanoseconds};
 
 /// A webhook event to queue.
 pub(crate) struct NewWebhookEvent<'a> {
@@ -29,7 +28,7 @@ pub(crate) enum Message<'a> {
 
 /// Queues a webhook event.
 pub(crate) fn queue(
-    db: &Connection,
+    db: ShopConnection<'_>,
     webhook_event: &NewWebhookEvent<'_>,
     message: &Message<'_>,
 ) -> rusqlite::Result<()> {
@@ -42,24 +41,25 @@ pub(crate) fn queue(
         webhook_message.map(|webhook_message| (webhook_message.release.date(), &webhook_message.body)).unzip();
     let at = nanoseconds(at);
     db.prepare_cached(
-        "INSERT INTO outbox (id, order_id, owner, order_version, occurred_at, since, document, release, body) \
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO outbox (shop, id, order_id, owner, order_version, occurred_at, since, document, release, body) \
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     )?
-    .execute((id, order_id, owner, order_version, at, at, document, release, body))?;
+    .execute((db.shop(), id, order_id, owner, order_version, at, at, document, release, body))?;
     advance(db, order_id)
 }
 
 /// Lets the first of the waiting webhook events of an order be tried, and no other.
-pub(crate) fn advance(db: &Connection, order: &str) -> rusqlite::Result<()> {
+pub(crate) fn advance(db: ShopConnection<'_>, order: &str) -> rusqlite::Result<()> {
     db.prepare_cached(
-        "UPDATE outbox SET next_at = NULL WHERE order_id = ?1 AND state = 'waiting' AND next_at IS NOT NULL AND seq > \
-         (SELECT min(seq) FROM outbox WHERE order_id = ?1 AND state = 'waiting')",
+        "UPDATE outbox SET next_at = NULL \
+         WHERE shop = ?1 AND order_id = ?2 AND state = 'waiting' AND next_at IS NOT NULL AND seq > \
+         (SELECT min(seq) FROM outbox WHERE shop = ?1 AND order_id = ?2 AND state = 'waiting')",
     )?
-    .execute((order,))?;
+    .execute((db.shop(), order))?;
     db.prepare_cached(
         "UPDATE outbox SET next_at = 0 WHERE next_at IS NULL AND seq = \
-         (SELECT min(seq) FROM outbox WHERE order_id = ?1 AND state = 'waiting')",
+         (SELECT min(seq) FROM outbox WHERE shop = ?1 AND order_id = ?2 AND state = 'waiting')",
     )?
-    .execute((order,))
+    .execute((db.shop(), order))
     .map(drop)
 }

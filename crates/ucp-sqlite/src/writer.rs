@@ -26,7 +26,7 @@ type Job = Box<dyn FnOnce(Result<&Connection, WriteError>) -> Deliver + Send>;
 
 /// Hands writes to the writing thread. Dropping it waits until everything queued is written.
 #[derive(Debug)]
-pub struct Writer {
+pub(crate) struct Writer {
     jobs: Option<mpsc::Sender<Job>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -49,7 +49,7 @@ impl Writer {
     ///
     /// # Errors
     /// What `job` or the commit failed with; nothing is written then.
-    pub async fn call<T: Send + 'static>(
+    pub(crate) async fn call<T: Send + 'static>(
         &self,
         job: impl FnOnce(&Connection) -> Result<T, WriteError> + Send + 'static,
     ) -> Result<T, WriteError> {
@@ -60,7 +60,7 @@ impl Writer {
     ///
     /// # Errors
     /// As [`call`](Self::call).
-    pub fn call_blocking<T: Send + 'static>(
+    pub(crate) fn call_blocking<T: Send + 'static>(
         &self,
         job: impl FnOnce(&Connection) -> Result<T, WriteError> + Send + 'static,
     ) -> Result<T, WriteError> {

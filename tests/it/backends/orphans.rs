@@ -33,7 +33,7 @@ fn a_cart_that_no_document_names_is_given_up_by_the_running_gateway() {
     let gateway = Setup::new(&upstream).start_on(folder());
     let database = rusqlite::Connection::open(gateway.data().join("shop.db")).expect("the database");
     let document = json!({ "reference": ORPHAN, "lines": { "1": "gid://shopify/CartLine/1" } }).to_string();
-    let note = "INSERT INTO remote_carts (reference, document, at) VALUES (?, ?, 0)";
+    let note = "INSERT INTO remote_carts (shop, reference, document, at) VALUES ('default', ?, ?, 0)";
     database.execute(note, (ORPHAN, document)).expect("a note");
 
     eventually("the shop is told to forget the cart", PATIENCE, || {

@@ -363,8 +363,8 @@ fn ten_thousand_notices_for_a_platform_that_hangs_delay_no_other_and_take_no_mem
     // As many as if ten thousand orders had been placed.
     let database = rusqlite::Connection::open(place.gateway.data().join("shop.db")).expect("the database");
     let copies = "WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 10000) \
-         INSERT INTO outbox (id, order_id, owner, order_version, occurred_at, document, next_at, since) \
-         SELECT outbox.id || n, order_id || n, owner, 1, occurred_at, document, 0, since FROM outbox, n WHERE order_id = ?";
+         INSERT INTO outbox (shop, id, order_id, owner, order_version, occurred_at, document, next_at, since) \
+         SELECT shop, outbox.id || n, order_id || n, owner, 1, occurred_at, document, 0, since FROM outbox, n WHERE order_id = ?";
     assert_eq!(database.execute(copies, (&order,)).expect("inserts"), 10_000);
     let before = resident(&place.gateway);
     let already = dead.deliveries().len();

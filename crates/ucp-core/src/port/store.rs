@@ -2,8 +2,20 @@
 
 use std::{fmt, str::FromStr, sync::Arc};
 
-use super::owners::Owners;
-use crate::{order::outbox::Outbox, purchase::ledger::Ledger};
+use async_trait::async_trait;
+use jiff::Timestamp;
+
+use super::{error::PortError, owners::Owners};
+use crate::{
+    order::{
+        Order,
+        outbox::{Outbox, WebhookMessage},
+    },
+    purchase::{
+        ledger::{Ledger, Stored},
+        mandate::Mandate,
+    },
+};
 
 /// The identifier of a shop in its store and among the shops of a process: 1 to 64 characters of `a` to `z`, `0` to `9`
 /// and `-`. `default` is the shop of a process that has only one.
@@ -52,14 +64,58 @@ impl FromStr for ShopId {
     }
 }
 
-/// Everything that a gateway stores: documents, stock and recorded answers ([`Ledger`]), webhook events that platforms
-/// are still to receive ([`Outbox`]), and the owners of resources at another shop ([`Owners`]).
+/// Everything that a gateway stores for a shop: documents, stock and recorded answers ([`Ledger`]), webhook events that
+/// platforms are still to receive ([`Outbox`]), and the owners of resources at a remote shop ([`Owners`]).
 ///
-/// One store implements all three, because a commit of the ledger that stores an order queues its webhook event.
+/// One store implements all of them, because a commit of the ledger that stores an order queues its webhook event.
 /// Several processes may have it open at once. `ucp_testkit::store` is its conformance suite.
-pub trait Store: Ledger + Outbox + Owners {}
+///
+/// # Errors
+/// Every function fails with [`PortError::Unavailable`] if the store can be neither read nor written at the moment.
+#[async_trait]
+pub trait Store: Ledger + Outbox + Owners + fmt::Debug {
+    /// Returns orders of all platforms for the shop's operator, newest first, at most `limit`.
+    async fn newest_orders(&self, limit: usize) -> Result<Vec<Stored<Order>>, PortError>;
 
-impl<S: Ledger + Outbox + Owners + ?Sized> Store for S {}
+    /// Returns an order of any platform for the shop's operator.
+    async fn any_order(&self, id: &str) -> Result<Option<Stored<Order>>, PortError>;
+
+    /// Returns the mandate that was presented for a checkout; `None` if there was none or it has been removed.
+    async fn mandate(&self, checkout_id: &str) -> Result<Option<Mandate>, PortError>;
+
+    /// Queues a webhook message of a remote shop for its platform. Returns, once it is on disk, `true` if the message is
+    /// new.
+    async fn forward(&self, forwarded: Forwarded) -> Result<bool, PortError>;
+
+    /// Removes expired rows, in small steps between which others can write, and returns their number.
+    ///
+    /// | rows | removed |
+    /// | :-- | :-- |
+    /// | recorded answers | after 48 hours (rule IDM-02) |
+    /// | carts and checkouts | 30 days after their expiry; checkouts with an unsettled payment stay |
+    /// | mandates | with their checkout, unless it became an order |
+    /// | webhook events | 7 days after they were settled, or 30 days without |
+    /// | owners of carts and checkouts | 30 days after they were known to be alive, or if there are more than a million |
+    /// | owners of orders | 3 years after the last news of them |
+    ///
+    /// Orders stay. Rows that were removed before a failure stay removed.
+    async fn prune(&self, now: Timestamp) -> Result<u64, PortError>;
+}
+
+/// A webhook message of a remote shop about an order.
+#[derive(Clone, Debug)]
+pub struct Forwarded {
+    /// Identifier of the webhook event, a UUID. An event is queued only once.
+    pub id: String,
+    /// Platform that receives the event.
+    pub owner: String,
+    /// Identifier of the order.
+    pub order_id: String,
+    /// Message to send.
+    pub webhook_message: WebhookMessage,
+    /// Time of arrival, UTC.
+    pub at: Timestamp,
+}
 
 #[cfg(test)]
 mod tests {

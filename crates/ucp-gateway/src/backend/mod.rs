@@ -19,7 +19,7 @@ use axum::Router;
 use tokio::task::JoinSet;
 use ucp_bridge::Bridge;
 use ucp_core::{
-    port::{self, Catalog},
+    port::{self, Catalog, store::Store},
     purchase::{payment::Declaration, remote_cart::RemoteCart, sales_service::SalesService, terms::Terms},
 };
 use ucp_net::{
@@ -37,16 +37,16 @@ use crate::{
     config::{BackendKind, Settings, Upstream},
 };
 
-/// Content of the data directory.
+/// Content of a data directory.
 #[derive(Clone, Debug)]
-pub(crate) enum Store {
+pub(crate) enum DataDirectory {
     /// The embedded shop.
     Embedded(Shop),
     /// The gateway's own records beside a remote shop.
     Beside(SqliteStore),
 }
 
-impl Store {
+impl DataDirectory {
     /// Opens the data directory, or creates it. Blocks.
     pub(crate) fn open(settings: &Settings) -> Result<Self, StoreError> {
         match &settings.upstream {
@@ -55,7 +55,7 @@ impl Store {
         }
     }
 
-    /// Returns the SQLite store.
+    /// Returns the store.
     pub(crate) fn sqlite(&self) -> &SqliteStore {
         match self {
             Self::Embedded(shop) => shop.database().store(),
@@ -88,22 +88,23 @@ pub(crate) struct Opened {
 
 /// Opens the configured backend, which may involve a call to it for its name.
 pub(crate) async fn open(
-    store: &Store,
+    data: &DataDirectory,
+    store: &Arc<dyn Store>,
     settings: &Settings,
     base: &str,
     signing_key: &Arc<CurrentKey>,
 ) -> Result<Opened, Box<dyn Error>> {
-    match (store, &settings.upstream) {
-        (Store::Embedded(shop), _) => embedded::open(shop, settings, base),
-        (Store::Beside(sqlite), Some(upstream)) => {
-            let place = Place { settings, upstream, base, sqlite, signing_key };
+    match (data, &settings.upstream) {
+        (DataDirectory::Embedded(shop), _) => embedded::open(shop, settings, base),
+        (DataDirectory::Beside(_), Some(upstream)) => {
+            let place = Place { settings, upstream, base, store, signing_key };
             match settings.sections.upstream.backend {
                 BackendKind::Shopify => shopify::open(&place).await,
                 BackendKind::Ucp => ucp::open(&place).await,
                 BackendKind::Embedded => Err(NO_SHOP.into()),
             }
         }
-        (Store::Beside(_), None) => Err(NO_SHOP.into()),
+        (DataDirectory::Beside(_), None) => Err(NO_SHOP.into()),
     }
 }
 
@@ -116,7 +117,7 @@ impl Opened {
         let shop = Arc::new(shop);
         let sales = SalesService {
             catalog: Arc::clone(&shop) as _,
-            ledger: Arc::new(place.sqlite.clone()),
+            ledger: Arc::clone(place.store) as _,
             terms: Arc::new(Terms::default()),
             handlers: Arc::new([]),
             remote_carts: Some(Arc::clone(&shop) as _),
@@ -183,7 +184,7 @@ struct Place<'a> {
     /// Base URL of the gateway, without trailing slash.
     base: &'a str,
     /// Store of the gateway's own records.
-    sqlite: &'a SqliteStore,
+    store: &'a Arc<dyn Store>,
     /// Key that the gateway signs with.
     signing_key: &'a Arc<CurrentKey>,
 }

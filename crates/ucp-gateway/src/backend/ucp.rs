@@ -20,12 +20,14 @@ use ucp_bridge::{
 use ucp_core::{
     Refusal, Release,
     order::outbox::WebhookMessage,
-    port::{Shop, UcpUpstream as _},
+    port::{
+        Shop, UcpUpstream as _,
+        store::{Forwarded, Store},
+    },
 };
 use ucp_net::coalescing::Capacity;
 use ucp_rest::error;
 use ucp_service::{body, ingress::Peer, signing::CurrentKey};
-use ucp_sqlite::{Forwarded, SqliteStore};
 use ucp_trust::{
     client::{ClientAddress, TrustedProxies},
     jwk::PublicKey,
@@ -67,15 +69,15 @@ pub(super) async fn open(place: &Place<'_>) -> Result<Opened, Box<dyn Error>> {
         base: place.base.to_owned(),
         key: Arc::new(move || signing_key.get()),
         now: Arc::new(clock::timestamp),
-        ledger: Arc::new(place.sqlite.clone()),
-        owners: Arc::new(place.sqlite.clone()),
+        ledger: Arc::clone(place.store) as _,
+        owners: Arc::clone(place.store) as _,
     };
     let bridge = Bridge::open(options, monotonic(), chance()).await?;
     let handlers = bridge.payment_handlers();
     let quotas = place.settings.quotas();
     let endpoint = Arc::new(PlatformEndpoint {
         bridge: bridge.clone(),
-        sqlite: place.sqlite.clone(),
+        store: Arc::clone(place.store),
         base: Url::parse(place.base)?,
         signing_key: Arc::clone(place.signing_key),
         trusted_proxies: place.settings.trusted_proxies.clone(),
@@ -114,7 +116,7 @@ fn call(place: &Place<'_>) -> ucp_net::Options {
 /// What the shop finds at the gateway.
 struct PlatformEndpoint {
     bridge: Bridge,
-    sqlite: SqliteStore,
+    store: Arc<dyn Store>,
     base: Url,
     signing_key: Arc<CurrentKey>,
     trusted_proxies: TrustedProxies,
@@ -177,7 +179,7 @@ impl PlatformEndpoint {
         let document = relay::webhook_event(dialect(owner.release), body, &Occasion { id: &id, at });
         let webhook_message = WebhookMessage { release: owner.release, body: document.into_bytes() };
         let forwarded = Forwarded { id: id.clone(), owner: owner.platform, order_id: order, webhook_message, at };
-        let new = self.sqlite.forward(forwarded).await?;
+        let new = self.store.forward(forwarded).await?;
         tracing::debug!(webhook.id = id, new, "the shop told about an order");
         Ok(())
     }

@@ -6,6 +6,7 @@ use clap::{Args, Subcommand};
 use ucp_core::{
     money::Currency,
     order::{LineQuantity, Order},
+    port::store::Store as _,
     purchase::{
         ledger::Stored,
         totals::{TotalKind, amount_of},
@@ -130,7 +131,8 @@ pub(crate) fn run(command: OrdersCommand) -> Done {
             let order = runtime.block_on(store.any_order(&id)).map_err(|error| error.to_string())?;
             let order = order.ok_or_else(|| orders::NotTaken::NoSuchOrder(id.clone()))?;
             if mandate {
-                let mandate = runtime.block_on(store.mandate(&order.document)).map_err(|error| error.to_string())?;
+                let mandate =
+                    runtime.block_on(store.mandate(&order.document.checkout_id)).map_err(|error| error.to_string())?;
                 let mandate = mandate.ok_or_else(|| format!("no mandate is kept for the order `{id}`"))?;
                 println!("{}", mandate.reveal());
             } else {

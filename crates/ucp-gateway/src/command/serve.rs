@@ -13,7 +13,7 @@ use super::Done;
 use crate::{
     address::base,
     admin,
-    backend::Store,
+    backend::DataDirectory,
     clock,
     config::{self, Bot, Policy, ServeOptions, Settings, Signed},
     listener,
@@ -33,7 +33,7 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
     let listener = runtime
         .block_on(TcpListener::bind(listen))
         .map_err(|error| format!("cannot listen on {listen}: {error}; choose another address with --listen"))?;
-    let store = Store::open(&settings)?;
+    let data = DataDirectory::open(&settings)?;
     let keyring = open_keyring(&settings.sections.data)?;
     if settings.sections.signatures.responses == Signed::All && keyring.signer().is_none() {
         return Err("answers are to be signed, but there is no key; make one with `ucp-gateway keys generate`".into());
@@ -52,14 +52,14 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
         if settings.policy == Policy::Development && !listen.ip().to_canonical().is_loopback() {
             tracing::warn!("callers from other machines are taken at their word (policy development)");
         }
-        let shop = Arc::new(Shop::open(&store, &settings, &public_url, keyring).await?);
+        let shop = Arc::new(Shop::open(&data, &settings, &public_url, keyring).await?);
         let admin_address = match &settings.admin {
             Some(config::Admin { listen, token }) => {
                 let listener = TcpListener::bind(listen).await.map_err(|error| {
                     format!("cannot listen on {listen}: {error}; choose another address as `server.admin_listen`")
                 })?;
                 let address = listener.local_addr()?;
-                let router = admin::router(shop.sqlite.clone(), shop.counters.clone(), token.clone());
+                let router = admin::router(Arc::clone(&shop.store), shop.counters.clone(), token.clone());
                 let route = move |_: &_| router.clone();
                 // Ends with the process: each step is one transaction.
                 tokio::spawn(listener::serve(listener, route, ADMIN_CONNECTIONS, std::future::pending()));

@@ -32,7 +32,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 use tantivy::{
     Directory as _, IndexReader, IndexSettings, IndexWriter, ReloadPolicy, TantivyDocument, TantivyError, Term,
@@ -40,14 +39,14 @@ use tantivy::{
     index::IndexMeta,
     indexer::{IndexWriterOptions, LogMergePolicy},
 };
-use ucp_core::catalog::market::Market;
-use ucp_sqlite::revision;
+use ucp_core::{ShopId, catalog::market::Market};
+use ucp_sqlite::{ShopConnection, revision};
 
 pub(crate) use self::search::{SearchError, Snapshot};
 use self::{schema::Fields, statistics::Statistics};
 use crate::products;
 
-/// The name of the index in the data directory.
+/// Name of the index in the data directory. Shops other than the default one append their identifier.
 const DIRECTORY: &str = "index";
 
 /// How many epochs of statistics are kept for callers who are paging.
@@ -138,10 +137,12 @@ impl std::fmt::Debug for Index {
 }
 
 impl Index {
-    /// The index beside the database of `identity`. It can be searched once it was [maintained](Self::maintain).
-    pub(crate) fn new(data_dir: &Path, identity: &str, market: &Market) -> Self {
+    /// The index of `shop` beside the database of `identity`. It can be searched once it was
+    /// [maintained](Self::maintain).
+    pub(crate) fn new(data_dir: &Path, shop: &ShopId, identity: &str, market: &Market) -> Self {
+        let name = if *shop == ShopId::default() { DIRECTORY.to_owned() } else { format!("{DIRECTORY}-{shop}") };
         Self {
-            directory: data_dir.join(DIRECTORY),
+            directory: data_dir.join(name),
             identity: identity.to_owned(),
             fields: Arc::new(Fields::new(market)),
             current: RwLock::default(),
@@ -161,7 +162,7 @@ impl Index {
     }
 
     /// Brings the index up to date with the database behind `db`, or builds it if there is none to go on from.
-    pub(crate) fn maintain(&self, db: &Connection) -> Result<(), IndexError> {
+    pub(crate) fn maintain(&self, db: ShopConnection<'_>) -> Result<(), IndexError> {
         let mut maintenance = self.maintenance.lock().unwrap_or_else(PoisonError::into_inner);
         let result = self.maintain_with(&mut maintenance, db);
         if result.is_err() {
@@ -171,7 +172,7 @@ impl Index {
         result
     }
 
-    fn maintain_with(&self, maintenance: &mut Maintenance, db: &Connection) -> Result<(), IndexError> {
+    fn maintain_with(&self, maintenance: &mut Maintenance, db: ShopConnection<'_>) -> Result<(), IndexError> {
         let damaged =
             self.distrusted.swap(false, Ordering::Relaxed) && maintenance.opened.as_ref().is_some_and(is_damaged);
         let kept = maintenance.opened.take().filter(|_| !damaged);
@@ -183,8 +184,8 @@ impl Index {
         };
         // From here on, everything is read from one state of the database. It has all that was in the database when
         // the index was opened, so that an index that knows more is not from this database's past.
-        let db = db.unchecked_transaction()?;
-        let newest = revision::newest_revision(&db)?;
+        let _transaction = db.unchecked_transaction()?;
+        let newest = revision::newest_revision(db)?;
         let found = found.and_then(|opened| match opened.payload.revision <= newest {
             true => Ok(opened),
             false => Err("it is ahead of the database".to_owned()),
@@ -195,14 +196,14 @@ impl Index {
                 // Not searched any longer: it may be what is wrong.
                 self.publish(None)?;
                 maintenance.changed = Some(Instant::now());
-                self.build(&db, newest, &reason)?
+                self.build(db, newest, &reason)?
             }
         };
         if is_new {
             self.publish(Some(&opened))?;
         }
         if opened.payload.revision < newest {
-            opened = self.catch_up(opened, &db, newest)?;
+            opened = self.catch_up(opened, db, newest)?;
             maintenance.changed = Some(Instant::now());
         }
         // Not in the middle of an import, whose end will tell more.
@@ -251,7 +252,7 @@ impl Index {
     }
 
     /// Builds the index from nothing.
-    fn build(&self, db: &Connection, newest: i64, reason: &str) -> Result<Opened, IndexError> {
+    fn build(&self, db: ShopConnection<'_>, newest: i64, reason: &str) -> Result<Opened, IndexError> {
         fs::create_dir_all(&self.directory)?;
         let directory = MmapDirectory::open(&self.directory).map_err(TantivyError::from)?;
         let lock = match directory.acquire_lock(&INDEX_WRITER_LOCK) {
@@ -289,7 +290,7 @@ impl Index {
     }
 
     /// Adds what has changed in the database since the last commit.
-    fn catch_up(&self, opened: Opened, db: &Connection, newest: i64) -> Result<Opened, IndexError> {
+    fn catch_up(&self, opened: Opened, db: ShopConnection<'_>, newest: i64) -> Result<Opened, IndexError> {
         let changed = revision::count_since(db, opened.payload.revision)?;
         let Some((mut writer, mut opened)) = self.lock(opened, changed)? else {
             return Err(IndexError::Busy);
@@ -378,7 +379,7 @@ impl Index {
 
     /// Indexes the products that changed after `since`; those up to `discovery` in the shop's order may be
     /// in the index already.
-    fn add(&self, writer: &IndexWriter, db: &Connection, since: i64, known: i64) -> Result<i64, IndexError> {
+    fn add(&self, writer: &IndexWriter, db: ShopConnection<'_>, since: i64, known: i64) -> Result<i64, IndexError> {
         let add = |seq: i64, document: &str, sold_out: &str| -> Result<(), IndexError> {
             let document: TantivyDocument = self.fields.document(seq, &products::parse(document, Some(sold_out))?);
             if seq <= known {
@@ -388,11 +389,12 @@ impl Index {
             Ok(())
         };
         let sold_out = products::SOLD_OUT;
-        let mut statement =
-            db.prepare(&format!("SELECT seq, document, {sold_out} FROM products WHERE revision > ? ORDER BY seq"))?;
+        let mut statement = db.prepare(&format!(
+            "SELECT seq, document, {sold_out} FROM products WHERE shop = ? AND revision > ? ORDER BY seq"
+        ))?;
         // `db` is in a transaction: what is counted is what is read.
         let changed = revision::count_since(db, since)?;
-        let mut rows = statement.query([since])?;
+        let mut rows = statement.query((db.shop(), since))?;
         if changed < MANY {
             while let Some(row) = rows.next()? {
                 let text = |column| Ok::<_, rusqlite::Error>(row.get_ref(column)?.as_str().unwrap_or_default());
@@ -484,8 +486,8 @@ fn commit(writer: &mut IndexWriter, payload: &Payload) -> Result<(), IndexError>
 }
 
 /// The last product in the shop's order.
-fn last(db: &Connection) -> rusqlite::Result<i64> {
-    db.query_row("SELECT coalesce(max(seq), 0) FROM products", (), |row| row.get(0))
+fn last(db: ShopConnection<'_>) -> rusqlite::Result<i64> {
+    db.query_row("SELECT coalesce(max(seq), 0) FROM products WHERE shop = ?", [db.shop()], |row| row.get(0))
 }
 
 fn new_epoch() -> Result<u64, IndexError> {

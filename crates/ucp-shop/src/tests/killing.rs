@@ -74,7 +74,7 @@ fn a_first_start_that_is_killed_leaves_all_or_nothing() {
         run_and_kill("fill", directory.path(), Duration::from_millis(after));
         match Database::open(directory.path()) {
             Ok(database) => {
-                let count = database.store().readers().read(|db| count_since(db, 0)).expect("count");
+                let count = database.store().snapshot(|db| count_since(db, 0)).expect("count");
                 assert_eq!(count, i64::try_from(COUNT).expect("small"), "after {after} ms");
             }
             Err(error) => assert!(matches!(error, StoreError::Missing { .. }), "after {after} ms: {error}"),
@@ -82,7 +82,7 @@ fn a_first_start_that_is_killed_leaves_all_or_nothing() {
         // And the next start is like a first one.
         let database =
             Database::open_or_create(directory.path(), || opening(&goods().collect::<Vec<_>>())).expect("opens");
-        let count = database.store().readers().read(|db| count_since(db, 0)).expect("count");
+        let count = database.store().snapshot(|db| count_since(db, 0)).expect("count");
         assert_eq!(count, i64::try_from(COUNT).expect("small"), "after {after} ms");
     }
 }
@@ -94,7 +94,7 @@ async fn a_shop_that_is_killed_finds_what_it_stored() {
     for after in [30, 150, 90, 300] {
         run_and_kill("import", directory.path(), Duration::from_millis(after));
         let shop = open(directory.path());
-        let count = shop.database().store().readers().read(|db| count_since(db, 0)).expect("count");
+        let count = shop.database().store().snapshot(|db| count_since(db, 0)).expect("count");
         let found = all_pages(&shop, query(Some("things"))).await;
         assert_eq!(i64::try_from(found.len()).expect("small"), count, "after {after} ms");
         assert_eq!(all_pages(&shop, query(None)).await.len(), found.len());

@@ -6,6 +6,7 @@ mod killing;
 mod lookups;
 mod paging;
 mod searching;
+mod shops;
 mod stock;
 mod storing;
 

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use ucp_core::purchase::ledger::{Change, Committed, Ledger as _, Movement};
-use ucp_sqlite::{SqliteStore, revision::newest_revision};
+use ucp_sqlite::{ShopConnection, SqliteStore, revision::newest_revision};
 use ucp_testkit::{PATIENCE, until};
 
 use super::*;
@@ -97,7 +97,7 @@ proptest! {
             prop_assert_eq!(&counts[..model.len()], &model[..], "after {:?}", step);
             prop_assert!(counts[model.len()..].iter().all(Option::is_none));
             // The catalog is told when something is sold out or comes back, and only then.
-            let newest = store.readers().read(newest_revision).expect("reads");
+            let newest = store.snapshot(newest_revision).expect("reads");
             let other_variants = before.len() != model.len();
             prop_assert_eq!(newest > revision, other_variants || sold_out(&before) != sold_out(&model), "{:?}", step);
             revision = newest;
@@ -184,10 +184,10 @@ async fn an_import_sets_what_it_counts() {
     assert!(put(bad).await.is_err());
     assert_eq!(counts().await, [Some(1), Some(9)]);
     // Counts are no part of the document.
-    let read = |db: &rusqlite::Connection| {
+    let read = |db: ShopConnection<'_>| {
         db.query_row("SELECT group_concat(document) FROM products", (), |row| row.get::<_, String>(0))
     };
-    let documents = store.readers().read(read).expect("reads");
+    let documents = store.snapshot(read).expect("reads");
     assert!(!documents.contains("inventory"), "{documents}");
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::{Connection, OptionalExtension as _};
+use rusqlite::OptionalExtension as _;
 use ucp_core::{
     cart::Cart,
     checkout::Checkout,
@@ -14,6 +14,7 @@ use ucp_core::{
 };
 
 use crate::{
+    connection::ShopConnection,
     error::WriteError,
     stock,
     time::{nanoseconds, timestamp},
@@ -83,7 +84,7 @@ impl Entry {
 
     /// Writes everything into the transaction that `db` is in. An error means that the transaction must not be
     /// committed, also where it only means that the change is out of date.
-    pub(super) fn write(&self, db: &Connection) -> Result<Committed, WriteError> {
+    pub(super) fn write(&self, db: ShopConnection<'_>) -> Result<Committed, WriteError> {
         // A retry is recognised before anything else: what it was made of is out of date for sure.
         if let Some((key, _)) = &self.keep
             && let Some(kept) = kept(db, key)?
@@ -129,8 +130,10 @@ impl Entry {
 }
 
 /// Removes the note of a cart at a shop behind another API.
-pub(super) fn unnote_remote_cart(db: &Connection, reference: &str) -> rusqlite::Result<()> {
-    db.prepare_cached("DELETE FROM remote_carts WHERE reference = ?")?.execute((reference,)).map(drop)
+pub(super) fn unnote_remote_cart(db: ShopConnection<'_>, reference: &str) -> rusqlite::Result<()> {
+    db.prepare_cached("DELETE FROM remote_carts WHERE shop = ? AND reference = ?")?
+        .execute((db.shop(), reference))
+        .map(drop)
 }
 
 /// The error of a statement that should have changed one row and did not.
@@ -138,24 +141,24 @@ fn once(changed: usize) -> rusqlite::Result<()> {
     if changed == 1 { Ok(()) } else { Err(rusqlite::Error::StatementChangedRows(changed)) }
 }
 
-fn write_cart(db: &Connection, Sheet { document: cart, version, text }: &Sheet<Cart>) -> rusqlite::Result<()> {
+fn write_cart(db: ShopConnection<'_>, Sheet { document: cart, version, text }: &Sheet<Cart>) -> rusqlite::Result<()> {
     let expires_at = nanoseconds(cart.expires_at);
     once(if *version == 0 {
         db.prepare_cached(
-            "INSERT INTO carts (id, owner, token, version, expires_at, document) VALUES (?, ?, ?, 1, ?, ?)",
+            "INSERT INTO carts (shop, id, owner, token, version, expires_at, document) VALUES (?, ?, ?, ?, 1, ?, ?)",
         )?
-        .execute((&cart.id, &cart.owner, &cart.token, expires_at, text))?
+        .execute((db.shop(), &cart.id, &cart.owner, &cart.token, expires_at, text))?
     } else {
         db.prepare_cached(
             "UPDATE carts SET version = version + 1, expires_at = ?, document = ? \
-             WHERE id = ? AND owner = ? AND version = ?",
+             WHERE shop = ? AND id = ? AND owner = ? AND version = ?",
         )?
-        .execute((expires_at, text, &cart.id, &cart.owner, version))?
+        .execute((expires_at, text, db.shop(), &cart.id, &cart.owner, version))?
     })
 }
 
 fn write_checkout(
-    db: &Connection,
+    db: ShopConnection<'_>,
     Sheet { document: checkout, version, text }: &Sheet<Checkout>,
 ) -> rusqlite::Result<()> {
     let Checkout { id, owner, token, cart_id, state, expires_at, .. } = checkout;
@@ -163,57 +166,69 @@ fn write_checkout(
     let row = (state.status().as_str(), cart_id, attempted_at, nanoseconds(*expires_at), text);
     once(if *version == 0 {
         db.prepare_cached(
-            "INSERT INTO checkouts (status, cart_id, attempted_at, expires_at, document, id, owner, token, version) \
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1)",
+            "INSERT INTO checkouts (status, cart_id, attempted_at, expires_at, document, shop, id, owner, token, version) \
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1)",
         )?
-        .execute((row.0, row.1, row.2, row.3, row.4, id, owner, token))?
+        .execute((row.0, row.1, row.2, row.3, row.4, db.shop(), id, owner, token))?
     } else {
         db.prepare_cached(
             "UPDATE checkouts SET status = ?, cart_id = ?, attempted_at = ?, expires_at = ?, document = ?, \
-             version = version + 1 WHERE id = ? AND owner = ? AND version = ?",
+             version = version + 1 WHERE shop = ? AND id = ? AND owner = ? AND version = ?",
         )?
-        .execute((row.0, row.1, row.2, row.3, row.4, id, owner, version))?
+        .execute((row.0, row.1, row.2, row.3, row.4, db.shop(), id, owner, version))?
     })
 }
 
-fn write_order(db: &Connection, Sheet { document: order, version, text }: &Sheet<Order>) -> rusqlite::Result<()> {
+fn write_order(
+    db: ShopConnection<'_>,
+    Sheet { document: order, version, text }: &Sheet<Order>,
+) -> rusqlite::Result<()> {
     once(if *version == 0 {
         db.prepare_cached(
-            "INSERT INTO orders (id, owner, token, version, checkout_id, document) VALUES (?, ?, ?, 1, ?, ?)",
+            "INSERT INTO orders (shop, id, owner, token, version, checkout_id, document) VALUES (?, ?, ?, ?, 1, ?, ?)",
         )?
-        .execute((&order.id, &order.owner, &order.token, &order.checkout_id, text))?
+        .execute((db.shop(), &order.id, &order.owner, &order.token, &order.checkout_id, text))?
     } else {
         db.prepare_cached(
-            "UPDATE orders SET version = version + 1, document = ? WHERE id = ? AND owner = ? AND version = ?",
+            "UPDATE orders SET version = version + 1, document = ? WHERE shop = ? AND id = ? AND owner = ? AND version = ?",
         )?
-        .execute((text, &order.id, &order.owner, version))?
+        .execute((text, db.shop(), &order.id, &order.owner, version))?
     })
 }
 
-fn write_mandate(db: &Connection, Presented { checkout_id, mandate }: &Presented) -> rusqlite::Result<()> {
+fn write_mandate(db: ShopConnection<'_>, Presented { checkout_id, mandate }: &Presented) -> rusqlite::Result<()> {
     db.prepare_cached(
-        "INSERT INTO mandates (checkout_id, mandate) VALUES (?, ?) \
-         ON CONFLICT (checkout_id) DO UPDATE SET mandate = excluded.mandate",
+        "INSERT INTO mandates (shop, checkout_id, mandate) VALUES (?, ?, ?) \
+         ON CONFLICT (shop, checkout_id) DO UPDATE SET mandate = excluded.mandate",
     )?
-    .execute((checkout_id, mandate.reveal()))
+    .execute((db.shop(), checkout_id, mandate.reveal()))
     .map(drop)
 }
 
 /// The answer under a key.
-pub(super) fn kept(db: &Connection, key: &Key) -> rusqlite::Result<Option<Kept>> {
+pub(super) fn kept(db: ShopConnection<'_>, key: &Key) -> rusqlite::Result<Option<Kept>> {
     db.prepare_cached(
-        "SELECT identity, answer, at FROM kept WHERE key = ? AND resource = ? AND operation = ? AND owner = ?",
+        "SELECT identity, answer, at FROM kept WHERE shop = ? AND key = ? AND resource = ? AND operation = ? AND owner = ?",
     )?
-    .query_row((&key.key, &key.resource, key.operation, &key.owner), |row| {
+    .query_row((db.shop(), &key.key, &key.resource, key.operation, &key.owner), |row| {
         Ok(Kept { identity: row.get(0)?, answer: row.get(1)?, at: timestamp(row.get(2)?) })
     })
     .optional()
 }
 
-fn keep(db: &Connection, key: &Key, kept: &Kept) -> rusqlite::Result<()> {
-    let row = (&key.owner, key.operation, &key.resource, &key.key, kept.identity, &kept.answer, nanoseconds(kept.at));
+fn keep(db: ShopConnection<'_>, key: &Key, kept: &Kept) -> rusqlite::Result<()> {
+    let row = (
+        db.shop(),
+        &key.owner,
+        key.operation,
+        &key.resource,
+        &key.key,
+        kept.identity,
+        &kept.answer,
+        nanoseconds(kept.at),
+    );
     db.prepare_cached(
-        "INSERT INTO kept (owner, operation, resource, key, identity, answer, at) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO kept (shop, owner, operation, resource, key, identity, answer, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
     )?
     .execute(row)
     .map(drop)

@@ -3,18 +3,16 @@
 //! | module | holds |
 //! | :-- | :-- |
 //! | [`entry`] | what a commit writes, and how it is written |
-//! | [`operator`] | orders as the shop sees them, whoever placed them |
 //!
 //! A commit is one job of the one [writer](crate::Writer): versions are compared, goods are taken and the answer is
 //! kept inside of the same transaction, so that it does not matter how many threads and processes try at once. Nothing
 //! is held in memory: what is read was in the database when it was asked for, whoever wrote it.
 
 mod entry;
-mod operator;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use rusqlite::{OptionalExtension as _, Params, Row, ffi, types::Type};
+use rusqlite::{OptionalExtension as _, Row, ffi, params_from_iter, types::Type};
 use serde::de::DeserializeOwned;
 use ucp_core::{
     cart::Cart,
@@ -36,48 +34,53 @@ use crate::{
 };
 
 impl SqliteStore {
-    /// Reads a document with its version.
-    async fn document<T: DeserializeOwned + Send + 'static>(
+    /// Reads a document with its version. The first parameter of `sql` is the shop.
+    pub(crate) async fn document<T: DeserializeOwned + Send + 'static, const N: usize>(
         &self,
         sql: &'static str,
-        parameters: impl Params + Clone + Send + 'static,
+        parameters: [&str; N],
     ) -> Result<Option<Stored<T>>, PortError> {
-        self.read(move |db| db.prepare_cached(sql)?.query_row(parameters.clone(), stored).optional()).await
+        let parameters = parameters.map(str::to_owned);
+        self.read(move |db| {
+            let parameters = std::iter::once(db.shop()).chain(parameters.iter().map(String::as_str));
+            db.prepare_cached(sql)?.query_row(params_from_iter(parameters), stored).optional()
+        })
+        .await
     }
 }
 
 #[async_trait]
 impl Ledger for SqliteStore {
     async fn cart(&self, owner: &str, id: &str) -> Result<Option<Stored<Cart>>, PortError> {
-        let sql = "SELECT version, document FROM carts WHERE id = ? AND owner = ?";
-        self.document(sql, (id.to_owned(), owner.to_owned())).await
+        let sql = "SELECT version, document FROM carts WHERE shop = ? AND id = ? AND owner = ?";
+        self.document(sql, [id, owner]).await
     }
 
     async fn checkout(&self, owner: &str, id: &str) -> Result<Option<Stored<Checkout>>, PortError> {
-        let sql = "SELECT version, document FROM checkouts WHERE id = ? AND owner = ?";
-        self.document(sql, (id.to_owned(), owner.to_owned())).await
+        let sql = "SELECT version, document FROM checkouts WHERE shop = ? AND id = ? AND owner = ?";
+        self.document(sql, [id, owner]).await
     }
 
     async fn checkout_of_cart(&self, owner: &str, cart: &str) -> Result<Option<Stored<Checkout>>, PortError> {
-        let sql = "SELECT version, document FROM checkouts WHERE cart_id = ? AND owner = ? ORDER BY seq DESC LIMIT 1";
-        self.document(sql, (cart.to_owned(), owner.to_owned())).await
+        let sql = "SELECT version, document FROM checkouts WHERE shop = ? AND cart_id = ? AND owner = ? ORDER BY seq DESC LIMIT 1";
+        self.document(sql, [cart, owner]).await
     }
 
     async fn order(&self, owner: &str, id: &str) -> Result<Option<Stored<Order>>, PortError> {
-        let sql = "SELECT version, document FROM orders WHERE id = ? AND owner = ?";
-        self.document(sql, (id.to_owned(), owner.to_owned())).await
+        let sql = "SELECT version, document FROM orders WHERE shop = ? AND id = ? AND owner = ?";
+        self.document(sql, [id, owner]).await
     }
 
     async fn cart_by_token(&self, token: &str) -> Result<Option<Stored<Cart>>, PortError> {
-        self.document("SELECT version, document FROM carts WHERE token = ?", (token.to_owned(),)).await
+        self.document("SELECT version, document FROM carts WHERE shop = ? AND token = ?", [token]).await
     }
 
     async fn checkout_by_token(&self, token: &str) -> Result<Option<Stored<Checkout>>, PortError> {
-        self.document("SELECT version, document FROM checkouts WHERE token = ?", (token.to_owned(),)).await
+        self.document("SELECT version, document FROM checkouts WHERE shop = ? AND token = ?", [token]).await
     }
 
     async fn order_by_token(&self, token: &str) -> Result<Option<Stored<Order>>, PortError> {
-        self.document("SELECT version, document FROM orders WHERE token = ?", (token.to_owned(),)).await
+        self.document("SELECT version, document FROM orders WHERE shop = ? AND token = ?", [token]).await
     }
 
     async fn stock(&self, variants: &[&str]) -> Result<Vec<Option<u64>>, PortError> {
@@ -99,7 +102,7 @@ impl Ledger for SqliteStore {
             return Ok(Committed::Done);
         }
         let tells = entry.tells();
-        match self.writer().call(move |db| entry.write(db)).await {
+        match self.execute(move |db| entry.write(db)).await {
             Ok(committed) => {
                 if tells && committed == Committed::Done {
                     self.bell().notify_one();
@@ -115,18 +118,21 @@ impl Ledger for SqliteStore {
         let document = serde_json::to_string(cart).map_err(unwritable)?;
         let (reference, at) = (cart.reference.clone(), nanoseconds(at));
         self.write(move |db| {
-            db.prepare_cached("INSERT OR REPLACE INTO remote_carts (reference, document, at) VALUES (?, ?, ?)")?
-                .execute((&reference, &document, at))?;
+            db.prepare_cached(
+                "INSERT OR REPLACE INTO remote_carts (shop, reference, document, at) VALUES (?, ?, ?, ?)",
+            )?
+            .execute((db.shop(), &reference, &document, at))?;
             Ok(())
         })
         .await
     }
 
     async fn orphaned_remote_carts(&self, before: Timestamp, limit: usize) -> Result<Vec<RemoteCartRef>, PortError> {
-        let sql = "SELECT 0, document FROM remote_carts WHERE at < ? ORDER BY at LIMIT ?";
+        let sql = "SELECT 0, document FROM remote_carts WHERE shop = ? AND at < ? ORDER BY at LIMIT ?";
         let (before, limit) = (nanoseconds(before), i64::try_from(limit).unwrap_or(i64::MAX));
-        let noted: Vec<Stored<RemoteCartRef>> =
-            self.read(move |db| db.prepare_cached(sql)?.query_map((before, limit), stored)?.collect()).await?;
+        let noted: Vec<Stored<RemoteCartRef>> = self
+            .read(move |db| db.prepare_cached(sql)?.query_map((db.shop(), before, limit), stored)?.collect())
+            .await?;
         Ok(noted.into_iter().map(|stored| stored.document).collect())
     }
 
@@ -136,14 +142,15 @@ impl Ledger for SqliteStore {
     }
 
     async fn unsettled(&self, before: Timestamp, limit: usize) -> Result<Vec<Stored<Checkout>>, PortError> {
-        let sql = "SELECT version, document FROM checkouts WHERE attempted_at < ? ORDER BY attempted_at LIMIT ?";
+        let sql =
+            "SELECT version, document FROM checkouts WHERE shop = ? AND attempted_at < ? ORDER BY attempted_at LIMIT ?";
         let (before, limit) = (nanoseconds(before), i64::try_from(limit).unwrap_or(i64::MAX));
-        self.read(move |db| db.prepare_cached(sql)?.query_map((before, limit), stored)?.collect()).await
+        self.read(move |db| db.prepare_cached(sql)?.query_map((db.shop(), before, limit), stored)?.collect()).await
     }
 }
 
 /// Reads `version, document`.
-fn stored<T: DeserializeOwned>(row: &Row<'_>) -> rusqlite::Result<Stored<T>> {
+pub(crate) fn stored<T: DeserializeOwned>(row: &Row<'_>) -> rusqlite::Result<Stored<T>> {
     let version = row.get::<_, i64>(0)?.unsigned_abs();
     let text = row.get_ref(1)?.as_str()?;
     // What serde says may quote the document.

@@ -10,7 +10,7 @@
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use rusqlite::{Connection, OptionalExtension as _, Row, types::Type};
+use rusqlite::{OptionalExtension as _, Row, types::Type};
 use ucp_core::{
     Release,
     order::outbox::{Attempted, Claim, Content, Due, Outbox, Payload, State, Wanted, WebhookEvent, WebhookMessage},
@@ -18,6 +18,7 @@ use ucp_core::{
 };
 
 use crate::{
+    connection::ShopConnection,
     error::WriteError,
     store::SqliteStore,
     time::{nanoseconds, timestamp},
@@ -33,38 +34,43 @@ impl Outbox for SqliteStore {
         // From one owner to the next through the index: how much waits for each does not matter.
         const SQL: &str = "\
             WITH RECURSIVE owners (owner) AS ( \
-                SELECT min(owner) FROM outbox WHERE next_at IS NOT NULL \
+                SELECT min(owner) FROM outbox WHERE shop = ?5 AND next_at IS NOT NULL \
                 UNION ALL \
-                SELECT (SELECT min(owner) FROM outbox WHERE next_at IS NOT NULL AND owner > owners.owner) \
+                SELECT (SELECT min(owner) FROM outbox \
+                        WHERE shop = ?5 AND next_at IS NOT NULL AND owner > owners.owner) \
                 FROM owners WHERE owners.owner IS NOT NULL \
             ), found AS ( \
                 SELECT outbox.id, outbox.owner, outbox.next_at, outbox.seq, \
                 row_number() OVER (PARTITION BY outbox.owner ORDER BY outbox.next_at, outbox.seq) AS turn \
                 FROM owners JOIN outbox ON outbox.seq IN ( \
-                    SELECT seq FROM outbox AS one WHERE one.owner = owners.owner AND one.next_at <= ?1 \
-                    AND ifnull(one.claimed_until, 0) <= ?1 ORDER BY one.next_at LIMIT ?2) \
+                    SELECT seq FROM outbox AS one WHERE one.shop = ?5 AND one.owner = owners.owner \
+                    AND one.next_at <= ?1 AND ifnull(one.claimed_until, 0) <= ?1 ORDER BY one.next_at LIMIT ?2) \
                 WHERE owners.owner NOT IN (SELECT value FROM json_each(?4)) \
             ) \
             SELECT id, owner FROM found ORDER BY turn, next_at, seq LIMIT ?3";
         let except = serde_json::Value::from(wanted.except).to_string();
-        let bounds = (nanoseconds(now), signed(wanted.per_owner), signed(wanted.limit), except);
+        let (now, per_owner, limit) = (nanoseconds(now), signed(wanted.per_owner), signed(wanted.limit));
         let due = |row: &Row<'_>| Ok(Due { id: row.get(0)?, owner: row.get(1)? });
-        self.read(move |db| db.prepare_cached(SQL)?.query_map(bounds.clone(), due)?.collect()).await
+        self.read(move |db| {
+            db.prepare_cached(SQL)?.query_map((now, per_owner, limit, &except, db.shop()), due)?.collect()
+        })
+        .await
     }
 
     async fn claim(&self, ids: Vec<String>, now: Timestamp, claim: &Claim) -> Result<Vec<Content>, PortError> {
         let sql = format!(
-            "UPDATE outbox SET claimant = ?1, claimed_until = ?2 WHERE id = ?3 AND state = 'waiting' AND next_at <= ?4 \
+            "UPDATE outbox SET claimant = ?1, claimed_until = ?2 WHERE shop = ?5 AND id = ?3 AND state = 'waiting' AND next_at <= ?4 \
              AND ifnull(claimed_until, 0) <= ?4 AND NOT EXISTS ( \
-                 SELECT 1 FROM outbox AS other WHERE other.order_id = outbox.order_id AND other.state = 'waiting' \
-                 AND other.claimed_until > ?4) \
+                 SELECT 1 FROM outbox AS other WHERE other.shop = ?5 AND other.order_id = outbox.order_id \
+                 AND other.state = 'waiting' AND other.claimed_until > ?4) \
              RETURNING {COLUMNS}, since, document, release, body"
         );
         let (now, until, claimant) = (nanoseconds(now), nanoseconds(claim.until), claim.claimant.clone());
         let claimed = self
             .write(move |db| {
                 let mut statement = db.prepare_cached(&sql)?;
-                let mut one = |id: &String| statement.query_row((&claimant, until, id, now), Sheet::read).optional();
+                let mut one =
+                    |id: &String| statement.query_row((&claimant, until, id, now, db.shop()), Sheet::read).optional();
                 Ok(ids.iter().filter_map(|id| one(id).transpose()).collect::<rusqlite::Result<Vec<_>>>()?)
             })
             .await?;
@@ -76,19 +82,22 @@ impl Outbox for SqliteStore {
         let (until, claimant) = (nanoseconds(claim.until), claim.claimant.clone());
         self.write(move |db| {
             let mut statement =
-                db.prepare_cached("UPDATE outbox SET claimed_until = ? WHERE id = ? AND claimant = ?")?;
-            ids.iter().try_for_each(|id| statement.execute((until, id, &claimant)).map(drop)).map_err(WriteError::from)
+                db.prepare_cached("UPDATE outbox SET claimed_until = ? WHERE shop = ? AND id = ? AND claimant = ?")?;
+            ids.iter()
+                .try_for_each(|id| statement.execute((until, db.shop(), id, &claimant)).map(drop))
+                .map_err(WriteError::from)
         })
         .await
     }
 
     async fn keep(&self, id: &str, claimant: &str, webhook_message: &WebhookMessage) -> Result<bool, PortError> {
         let (id, claimant, webhook_message) = (id.to_owned(), claimant.to_owned(), webhook_message.clone());
-        let sql = "UPDATE outbox SET release = ?, body = ? WHERE id = ? AND claimant = ? AND body IS NULL";
+        let sql = "UPDATE outbox SET release = ?, body = ? WHERE shop = ? AND id = ? AND claimant = ? AND body IS NULL";
         self.write(move |db| {
             Ok(db.prepare_cached(sql)?.execute((
                 webhook_message.release.date(),
                 &webhook_message.body,
+                db.shop(),
                 &id,
                 &claimant,
             ))? == 1)
@@ -106,8 +115,9 @@ impl Outbox for SqliteStore {
     }
 
     async fn webhook_events(&self, limit: usize) -> Result<Vec<WebhookEvent>, PortError> {
-        let sql = format!("SELECT {COLUMNS} FROM outbox ORDER BY seq DESC LIMIT ?");
-        self.read(move |db| db.prepare_cached(&sql)?.query_map((signed(limit),), webhook_event)?.collect()).await
+        let sql = format!("SELECT {COLUMNS} FROM outbox WHERE shop = ? ORDER BY seq DESC LIMIT ?");
+        self.read(move |db| db.prepare_cached(&sql)?.query_map((db.shop(), signed(limit)), webhook_event)?.collect())
+            .await
     }
 
     async fn resend(&self, id: &str, now: Timestamp) -> Result<bool, PortError> {
@@ -119,9 +129,9 @@ impl Outbox for SqliteStore {
                     .prepare_cached(
                         "UPDATE outbox SET since = ?1, settled_at = NULL, \
                          next_at = CASE WHEN state = 'waiting' AND next_at IS NULL THEN NULL ELSE ?1 END, \
-                         state = 'waiting' WHERE id = ?2 RETURNING order_id",
+                         state = 'waiting' WHERE shop = ?3 AND id = ?2 RETURNING order_id",
                     )?
-                    .query_row((now, &id), |row| row.get(0))
+                    .query_row((now, &id, db.shop()), |row| row.get(0))
                     .optional()?;
                 order.as_ref().map(|order| advance(db, order)).transpose()?;
                 Ok(order.is_some())
@@ -133,21 +143,21 @@ impl Outbox for SqliteStore {
 }
 
 /// Whether it was recorded.
-fn record(db: &Connection, id: &str, claimant: &str, attempted: &Attempted) -> Result<bool, WriteError> {
+fn record(db: ShopConnection<'_>, id: &str, claimant: &str, attempted: &Attempted) -> Result<bool, WriteError> {
     let order: Option<String> = match attempted {
         Attempted::Again { at, problem } => db
             .prepare_cached(
                 "UPDATE outbox SET attempts = attempts + 1, claimant = NULL, claimed_until = NULL, next_at = ?, \
-                 problem = ? WHERE id = ? AND state = 'waiting' AND claimant = ? RETURNING order_id",
+                 problem = ? WHERE shop = ? AND id = ? AND state = 'waiting' AND claimant = ? RETURNING order_id",
             )?
-            .query_row((nanoseconds(*at), problem, id, claimant), |row| row.get(0)),
+            .query_row((nanoseconds(*at), problem, db.shop(), id, claimant), |row| row.get(0)),
         Attempted::Settled { state, at, problem } => db
             .prepare_cached(
                 "UPDATE outbox SET attempts = attempts + 1, claimant = NULL, claimed_until = NULL, next_at = NULL, \
-                 state = ?, settled_at = ?, problem = ? WHERE id = ? AND state = 'waiting' AND claimant = ? \
+                 state = ?, settled_at = ?, problem = ? WHERE shop = ? AND id = ? AND state = 'waiting' AND claimant = ? \
                  RETURNING order_id",
             )?
-            .query_row((state.as_str(), nanoseconds(*at), problem, id, claimant), |row| row.get(0)),
+            .query_row((state.as_str(), nanoseconds(*at), problem, db.shop(), id, claimant), |row| row.get(0)),
     }
     .optional()?;
     order.as_ref().map(|order| advance(db, order)).transpose()?;

@@ -1,6 +1,9 @@
 //! How long webhook events stay in the file.
 
-use ucp_core::purchase::ledger::{Change, Committed, Ledger as _, Stored};
+use ucp_core::{
+    port::store::Store as _,
+    purchase::ledger::{Change, Committed, Ledger as _, Stored},
+};
 use ucp_testkit::shop::order;
 
 use super::*;

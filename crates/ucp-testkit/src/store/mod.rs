@@ -1,11 +1,13 @@
-//! Conformance suite of the store port: the rules that every [`Store`] keeps, on whatever it stands.
+//! Conformance suite of the store port: the rules that every [`Store`] keeps.
 //!
 //! | module | rules of |
 //! | :-- | :-- |
-//! | [`ledger`] | carts, checkouts, orders, stock, kept answers, notes of remote carts |
+//! | [`ledger`] | carts, checkouts, orders, stock, recorded answers, notes of remote carts |
+//! | [`operator`] | queries of operators, forwarded webhook messages, removal of expired rows |
 //! | [`outbox`] | webhook events about orders: their order, claims, and turns between platforms |
-//! | [`owners`] | to whom things at a shop elsewhere belong |
-//! | [`fixtures`] | the documents that the rules store, for tests of a single store too |
+//! | [`owners`] | owners of what a remote shop keeps |
+//! | [`shops`] | isolation of the shops that share one store |
+//! | [`fixtures`] | the documents that the rules store, also for tests of a single store |
 //!
 //! The crate of a store implements [`StoreUnderTest`] in its tests and joins with one line,
 //! [`store_suite!`](crate::store_suite). Each rule becomes a test of its own, on a store of its own. A store that keeps
@@ -13,12 +15,14 @@
 
 pub mod fixtures;
 pub mod ledger;
+pub mod operator;
 pub mod outbox;
 pub mod owners;
+pub mod shops;
 
 use std::sync::Arc;
 
-use ucp_core::{port::store::Store, purchase::ledger::Ledger};
+use ucp_core::{ShopId, port::store::Store, purchase::ledger::Ledger};
 
 /// Data of a store, which outlives the handles on it.
 pub trait StoreUnderTest: Sized {
@@ -28,10 +32,15 @@ pub trait StoreUnderTest: Sized {
     /// Creates empty data that no other test sees.
     fn create() -> impl Future<Output = Self>;
 
-    /// Opens another handle on the data, as a process does that starts beside the others or after them.
-    fn open(&self) -> impl Future<Output = Arc<Self::Store>>;
+    /// Opens another handle on the data of a shop, as a process does that starts beside the others or after them.
+    fn open_shop(&self, shop: ShopId) -> impl Future<Output = Arc<Self::Store>>;
 
-    /// Sets how many there are of each of these variants; called once.
+    /// Opens another handle on the data of the default shop.
+    fn open(&self) -> impl Future<Output = Arc<Self::Store>> {
+        self.open_shop(ShopId::default())
+    }
+
+    /// Sets the quantities of these variants of the default shop; called once.
     fn count(&self, stock: &[(&str, u64)]) -> impl Future<Output = ()>;
 }
 
@@ -48,6 +57,17 @@ macro_rules! store_suite {
         $crate::ledger_suite!($subject);
         $crate::outbox_suite!($subject);
         $crate::owners_suite!($subject);
+        $crate::store_rules! {
+            $subject, shops:
+            what_one_shop_stores_does_not_exist_in_another,
+            the_same_names_mean_something_else_in_another_shop,
+        }
+        $crate::store_rules! {
+            $subject, operator:
+            operators_see_the_orders_of_all_platforms,
+            forwarded_messages_are_queued_once_and_in_order,
+            expired_rows_of_the_shop_are_removed,
+        }
     };
 }
 

@@ -102,12 +102,12 @@ async fn a_full_disk_refuses_and_recovers() {
     let directory = tempfile::tempdir().expect("directory");
     let store = open(directory.path(), &[("a-0", STOCK)]);
     let limit = |pages: i64| {
-        let set = move |db: &rusqlite::Connection| {
+        let set = move |db: ShopConnection<'_>| {
             let held: i64 = db.pragma_query_value(None, "page_count", |row| row.get(0))?;
             let limit = if pages == 0 { i64::from(u32::MAX) - 1 } else { held + pages };
             Ok(db.pragma_update_and_check(None, "max_page_count", limit, |_| Ok(()))?)
         };
-        store.writer().call_blocking(set).expect("sets");
+        store.execute_blocking(set).expect("sets");
     };
     let mut next = 0;
     for (room, count) in [(20, 64), (1, 8), (150, 200)] {
@@ -207,9 +207,8 @@ async fn a_purchase_is_all_there_or_not_at_all_whenever_the_process_is_killed() 
         for number in &acknowledged {
             assert!(is_there(&store, *number).await, "{number} was acknowledged");
         }
-        let intact =
-            |db: &rusqlite::Connection| db.query_row("PRAGMA integrity_check", (), |row| row.get::<_, String>(0));
-        assert_eq!(store.readers().read(intact).expect("checks"), "ok");
+        let intact = |db: ShopConnection<'_>| db.query_row("PRAGMA integrity_check", (), |row| row.get::<_, String>(0));
+        assert_eq!(store.snapshot(intact).expect("checks"), "ok");
     }
     assert!(!acknowledged.is_empty());
 }
@@ -219,15 +218,14 @@ async fn a_document_that_cannot_be_read_is_no_answer_and_not_logged() {
     let directory = tempfile::tempdir().expect("directory");
     let store = open(directory.path(), &[]);
     assert_eq!(store.commits(Change { cart: at(cart(ALICE, "c"), 0), ..Change::default() }).await, Committed::Done);
-    let damage = |db: &rusqlite::Connection| {
+    let damage = |db: ShopConnection<'_>| {
         Ok(db.execute("UPDATE carts SET document = json_set(document, '$.lines_ever', 'canary')", ())?)
     };
-    store.writer().call(damage).await.expect("damages");
+    store.execute(damage).await.expect("damages");
     let error = store.cart(ALICE, "c").await.expect_err("damaged");
     assert!(matches!(error, PortError::Unavailable { .. }), "{error:?}");
-    let read = |db: &rusqlite::Connection| {
-        db.query_row("SELECT version, document FROM carts", (), super::super::stored::<Cart>)
-    };
-    let error = store.readers().read(read).expect_err("damaged");
+    let read =
+        |db: ShopConnection<'_>| db.query_row("SELECT version, document FROM carts", (), super::super::stored::<Cart>);
+    let error = store.snapshot(read).expect_err("damaged");
     assert!(!format!("{error} {error:?}").contains("canary"), "{error:?}");
 }

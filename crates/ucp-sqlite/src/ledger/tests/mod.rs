@@ -17,7 +17,7 @@ use ucp_testkit::store::fixtures::{
     ALICE, Commits as _, at, cart, checkout, hours, kept, key, movement, now, order, paying,
 };
 
-use crate::{SqliteStore, tests::count};
+use crate::{ShopConnection, SqliteStore, tests::count};
 
 /// The store of a directory, with so many of these variants where it is new.
 fn open(directory: &Path, stock: &[(&str, u64)]) -> SqliteStore {
@@ -30,7 +30,7 @@ impl SqliteStore {
     /// How many rows a table has.
     fn rows(&self, table: &str) -> i64 {
         let count =
-            |db: &rusqlite::Connection| db.query_row(&format!("SELECT count(*) FROM {table}"), (), |row| row.get(0));
-        self.readers().read(count).expect("counts")
+            |db: ShopConnection<'_>| db.query_row(&format!("SELECT count(*) FROM {table}"), (), |row| row.get(0));
+        self.snapshot(count).expect("counts")
     }
 }

@@ -1,5 +1,6 @@
 //! Age: what is removed, and what stays.
 
+use ucp_core::port::store::Store as _;
 use ucp_testkit::{PATIENCE, until};
 
 use super::*;

@@ -1,0 +1,120 @@
+//! The [`Store`] port of a [`SqliteStore`], beyond its parts: queries of operators, forwarded webhook messages, and the
+//! removal of expired rows.
+
+use async_trait::async_trait;
+use jiff::{SignedDuration, Timestamp};
+use rusqlite::OptionalExtension as _;
+use ucp_core::{
+    order::Order,
+    port::{
+        PortError,
+        store::{Forwarded, Store},
+    },
+    purchase::{ledger::Stored, mandate::Mandate},
+};
+
+use crate::{
+    connection::ShopConnection,
+    ledger::stored,
+    owners,
+    store::{BATCH, SqliteStore},
+    time::nanoseconds,
+    webhook_events::{Message, NewWebhookEvent, queue},
+};
+
+/// Retention of recorded answers (rule IDM-02).
+const KEPT_FOR: SignedDuration = SignedDuration::from_hours(48);
+
+/// Retention of carts and checkouts after their expiry, and of webhook events that were never settled.
+const REMEMBERED_FOR: SignedDuration = SignedDuration::from_hours(30 * 24);
+
+/// Retention of webhook events after they were settled, during which they can be sent again.
+const SETTLED_FOR: SignedDuration = SignedDuration::from_hours(7 * 24);
+
+#[async_trait]
+impl Store for SqliteStore {
+    async fn newest_orders(&self, limit: usize) -> Result<Vec<Stored<Order>>, PortError> {
+        let sql = "SELECT version, document FROM orders WHERE shop = ? ORDER BY seq DESC LIMIT ?";
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        self.read(move |db| db.prepare_cached(sql)?.query_map((db.shop(), limit), stored)?.collect()).await
+    }
+
+    async fn any_order(&self, id: &str) -> Result<Option<Stored<Order>>, PortError> {
+        self.document("SELECT version, document FROM orders WHERE shop = ? AND id = ?", [id]).await
+    }
+
+    async fn mandate(&self, checkout_id: &str) -> Result<Option<Mandate>, PortError> {
+        let checkout = checkout_id.to_owned();
+        let sql = "SELECT mandate FROM mandates WHERE shop = ? AND checkout_id = ?";
+        let mandate = move |db: ShopConnection<'_>| {
+            db.prepare_cached(sql)?.query_row((db.shop(), &checkout), |row| row.get(0)).optional()
+        };
+        Ok(self.read(mandate).await?.map(Mandate::new))
+    }
+
+    async fn forward(&self, forwarded: Forwarded) -> Result<bool, PortError> {
+        let new = self
+            .write(move |db| {
+                let Forwarded { id, owner, order_id, webhook_message, at } = forwarded;
+                let known =
+                    db.prepare_cached("SELECT 1 FROM outbox WHERE shop = ? AND id = ?")?.exists((db.shop(), &id))?;
+                if known {
+                    return Ok(false);
+                }
+                let versions = "SELECT ifnull(max(order_version), 0) FROM outbox WHERE shop = ? AND order_id = ?";
+                let version: i64 = db.prepare_cached(versions)?.query_row((db.shop(), &order_id), |row| row.get(0))?;
+                let order_version = version + 1;
+                let webhook_event = NewWebhookEvent { id: &id, order_id: &order_id, owner: &owner, order_version, at };
+                queue(db, &webhook_event, &Message::WebhookMessage(&webhook_message))?;
+                Ok(true)
+            })
+            .await?;
+        if new {
+            self.bell().notify_one();
+        }
+        Ok(new)
+    }
+
+    async fn prune(&self, now: Timestamp) -> Result<u64, PortError> {
+        let before = |age| nanoseconds(now.saturating_sub(age).unwrap_or(Timestamp::MIN));
+        let mut removed = self.prune_owners(now, owners::MOST).await?;
+        for (statement, before) in [
+            (
+                "DELETE FROM kept WHERE seq IN (SELECT seq FROM kept WHERE shop = ? AND at < ? ORDER BY at LIMIT ?)",
+                before(KEPT_FOR),
+            ),
+            (
+                "DELETE FROM carts WHERE seq IN \
+                 (SELECT seq FROM carts WHERE shop = ? AND expires_at < ? ORDER BY expires_at LIMIT ?)",
+                before(REMEMBERED_FOR),
+            ),
+            (
+                "DELETE FROM checkouts WHERE seq IN (SELECT seq FROM checkouts \
+                 WHERE shop = ? AND expires_at < ? AND attempted_at IS NULL ORDER BY expires_at LIMIT ?)",
+                before(REMEMBERED_FOR),
+            ),
+            (
+                "DELETE FROM outbox WHERE seq IN \
+                 (SELECT seq FROM outbox WHERE shop = ? AND settled_at < ? ORDER BY settled_at LIMIT ?)",
+                before(SETTLED_FOR),
+            ),
+            (
+                "DELETE FROM outbox WHERE seq IN (SELECT seq FROM outbox \
+                 WHERE shop = ? AND since < ? AND state = 'waiting' ORDER BY since LIMIT ?)",
+                before(REMEMBERED_FOR),
+            ),
+        ] {
+            loop {
+                let delete = move |db: ShopConnection<'_>| {
+                    Ok(db.prepare_cached(statement)?.execute((db.shop(), before, BATCH))? as u64)
+                };
+                let batch = self.write(delete).await?;
+                removed += batch;
+                if batch < BATCH.unsigned_abs() {
+                    break;
+                }
+            }
+        }
+        Ok(removed)
+    }
+}

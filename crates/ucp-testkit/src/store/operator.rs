@@ -1,0 +1,122 @@
+//! Rules of the [`Store`] beyond its parts: queries of operators, forwarded webhook messages, removal of expired rows.
+
+use jiff::{SignedDuration, Timestamp};
+use ucp_core::{
+    Release,
+    order::outbox::{Claim, Outbox, Payload, Wanted, WebhookMessage},
+    port::{
+        owners::{Kind, Owner, Owners},
+        store::{Forwarded, Store},
+    },
+    purchase::{
+        ledger::{Change, Committed, Ledger as _},
+        mandate::{Mandate, Presented},
+    },
+};
+
+use super::{
+    StoreUnderTest,
+    fixtures::{ALICE, BOB, Commits as _, at, cart, checkout, hours, kept, key, now, order, paying},
+};
+
+const ALL: Wanted<'_> = Wanted { per_owner: 1_000, limit: 1_000, except: &[] };
+
+/// Operators find the orders of every platform, the newest first, and the mandate of each.
+pub async fn operators_see_the_orders_of_all_platforms<T: StoreUnderTest<Store: Store>>(subject: &T) {
+    let store = subject.open().await;
+    for (owner, number) in [(ALICE, 1), (BOB, 2), (ALICE, 3)] {
+        let (id, checkout_id) = (format!("ord_{number}"), format!("chk_{number}"));
+        let mandate = (number == 2)
+            .then(|| Presented { checkout_id: checkout_id.clone(), mandate: Mandate::new("presented".into()) });
+        let change = Change { order: at(order(owner, &id, &checkout_id), 0), mandate, ..Change::default() };
+        assert_eq!(store.commits(change).await, Committed::Done);
+    }
+    let newest = async |limit| {
+        let orders = store.newest_orders(limit).await.expect("reads");
+        orders.into_iter().map(|order| order.document.id).collect::<Vec<_>>()
+    };
+    assert_eq!(newest(2).await, ["ord_3", "ord_2"]);
+    assert_eq!(newest(9).await, ["ord_3", "ord_2", "ord_1"]);
+    assert_eq!(newest(0).await, [""; 0]);
+    assert_eq!(store.any_order("ord_2").await.expect("reads"), at(order(BOB, "ord_2", "chk_2"), 1));
+    assert_eq!(store.any_order("ord_4").await.expect("reads"), None);
+    let mandate = store.mandate("chk_2").await.expect("reads").expect("presented");
+    assert_eq!(mandate.reveal(), "presented");
+    assert!(store.mandate("chk_1").await.expect("reads").is_none());
+}
+
+/// A forwarded webhook message is queued once per identifier, and those of an order are sent one after the other.
+pub async fn forwarded_messages_are_queued_once_and_in_order<T: StoreUnderTest<Store: Store>>(subject: &T) {
+    let store = subject.open().await;
+    let message = |id: &str, body: &str| Forwarded {
+        id: id.to_owned(),
+        owner: ALICE.to_owned(),
+        order_id: "o".to_owned(),
+        webhook_message: WebhookMessage { release: Release::V2026_04_08, body: body.as_bytes().to_vec() },
+        at: now(),
+    };
+    assert!(store.forward(message("1", "one")).await.expect("writes"));
+    assert!(!store.forward(message("1", "again")).await.expect("writes"));
+    assert!(store.forward(message("2", "two")).await.expect("writes"));
+    let due = store.due(now(), ALL).await.expect("reads");
+    assert_eq!(due.iter().map(|due| &*due.id).collect::<Vec<_>>(), ["1"], "one after the other");
+    let claim = Claim { claimant: "me".into(), until: Timestamp::MAX };
+    let content = Outbox::claim(&*store, vec!["1".into()], now(), &claim).await.expect("claims");
+    let Some(Payload::WebhookMessage(message)) = content.into_iter().next().map(|content| content.payload) else {
+        panic!("nothing was written");
+    };
+    assert_eq!((message.release, &*message.body), (Release::V2026_04_08, &b"one"[..]));
+}
+
+/// Expired rows of the shop are removed, each after its time; orders, unsettled checkouts and other shops' rows stay.
+pub async fn expired_rows_of_the_shop_are_removed<T: StoreUnderTest<Store: Store>>(subject: &T) {
+    let stores = [subject.open().await, subject.open_shop("other-shop".parse().expect("valid")).await];
+    for store in &stores {
+        let mut unsettled = checkout(ALICE, "chk_2", None);
+        unsettled.state = paying("chk_2", now());
+        for change in [
+            Change { cart: at(cart(ALICE, "cart_1"), 0), ..Change::default() },
+            Change { checkout: at(checkout(ALICE, "chk_1", None), 0), ..Change::default() },
+            Change { checkout: at(unsettled, 0), ..Change::default() },
+            Change { order: at(order(ALICE, "ord_1", "chk_0"), 0), ..Change::default() },
+        ] {
+            assert_eq!(store.commits(change).await, Committed::Done);
+        }
+        let answer = Some((key(ALICE, "chk_1", "k"), kept("answer")));
+        assert_eq!(store.commit(Change::default(), answer).await.expect("commits"), Committed::Done);
+        let owner = Owner { platform: ALICE.into(), release: Release::NEWEST, mandates: false };
+        for kind in [Kind::Cart, Kind::Order] {
+            Owners::claim(&**store, kind, "remote", &owner, now()).await.expect("claims");
+        }
+    }
+    let left = async |store: &T::Store| {
+        let mut left = Vec::new();
+        let rows = [
+            ("answer", store.kept(&key(ALICE, "chk_1", "k")).await.expect("reads").is_some()),
+            ("cart", store.cart(ALICE, "cart_1").await.expect("reads").is_some()),
+            ("checkout", store.checkout(ALICE, "chk_1").await.expect("reads").is_some()),
+            ("unsettled", store.checkout(ALICE, "chk_2").await.expect("reads").is_some()),
+            ("order", store.order(ALICE, "ord_1").await.expect("reads").is_some()),
+            ("event", !store.webhook_events(9).await.expect("reads").is_empty()),
+            ("owner of a cart", store.owned(Kind::Cart, "remote").await.expect("reads").is_some()),
+            ("owner of an order", store.owned(Kind::Order, "remote").await.expect("reads").is_some()),
+        ];
+        left.extend(rows.into_iter().filter_map(|(name, is_there)| is_there.then_some(name)));
+        left.join(", ")
+    };
+    let all = "answer, cart, checkout, unsettled, order, event, owner of a cart, owner of an order";
+    let second = SignedDuration::from_secs(1);
+    for (age, expected) in [
+        (hours(48), all),
+        (hours(48) + second, "cart, checkout, unsettled, order, event, owner of a cart, owner of an order"),
+        (hours(30 * 24) + second, "cart, checkout, unsettled, order, owner of an order"),
+        (hours(30 * 24 + 6) + second, "cart, unsettled, order, owner of an order"),
+        (hours(30 * 24 + 24) + second, "unsettled, order, owner of an order"),
+        (hours(3 * 365 * 24) + second, "unsettled, order"),
+    ] {
+        stores[0].prune(now() + age).await.expect("prunes");
+        assert_eq!(left(&stores[0]).await, expected, "{age:#}");
+        assert_eq!(stores[0].prune(now() + age).await.expect("prunes"), 0, "{age:#}");
+    }
+    assert_eq!(left(&stores[1]).await, all, "another shop's rows are its own affair");
+}
