@@ -11,8 +11,8 @@
 //! ```
 //!
 //! Reading is strict: the result consists of combinations of the product's own options, each once; any other text is
-//! refused. Memory and time are proportional to the number of combinations. (No part of this module depends on another
-//! crate, so that fuzzing builds it alone.)
+//! refused. Memory and time are bounded by the number of combinations that may be returned. (No part of this module
+//! depends on another crate, so that fuzzing builds it alone.)
 
 use std::fmt;
 

@@ -158,7 +158,7 @@ pub enum CartChange {
 }
 
 impl CartChange {
-    /// All changes, in the order in which they are made: first the lines, then the buyer, the address and the delivery.
+    /// All changes, in the order in which they are made: content, buyer, address, delivery.
     pub const ALL: &[Self] = &[
         Self::Remove,
         Self::Update,
