@@ -1,4 +1,4 @@
-//! Look-ups that a shop does not take at once: split, and put together again.
+//! Lookups that are too large for one call of the shop: splitting, and merging of the answers.
 
 use std::collections::HashSet;
 
@@ -6,10 +6,10 @@ use serde_json::{Map, Value, json};
 
 use super::response::{Told, Trouble};
 
-/// As many identifiers as every shop should take at once (rule LKP-05).
+/// Number of identifiers in one lookup that every shop should accept (rule LKP-05).
 pub(super) const LEAST: usize = 10;
 
-/// The identifiers of a look-up, each once. `None` where there is nothing to split.
+/// Returns the identifiers of a lookup, each once; `None` if they cannot be read, so that there is nothing to split.
 pub(super) fn ids(payload: &Value) -> Option<Vec<&str>> {
     let stated = payload["ids"].as_array()?;
     let mut seen = HashSet::new();
@@ -17,17 +17,17 @@ pub(super) fn ids(payload: &Value) -> Option<Vec<&str>> {
     Some(texts.into_iter().filter(|id| seen.insert(*id)).collect())
 }
 
-/// The look-up of some of the identifiers.
+/// Returns the lookup of some of the identifiers.
 pub(super) fn slice(payload: &Value, ids: &[&str]) -> Value {
     let mut payload = payload.clone();
     payload["ids"] = json!(ids);
     payload
 }
 
-/// One answer from those about each slice. What could not be asked about is said, and never that it does not exist.
+/// Merges the answers about each slice. Identifiers of failed slices are named as unchecked, never as missing.
 ///
 /// # Errors
-/// The first trouble, when no slice has an answer.
+/// [`Trouble`] of the first failed slice if none has an answer.
 pub(super) fn merge(slices: Vec<(&[&str], Result<Told, Trouble>)>) -> Result<Told, Trouble> {
     let mut whole: Option<Told> = None;
     let (mut unchecked, mut trouble) = (Vec::<&str>::new(), None);
@@ -60,7 +60,7 @@ pub(super) fn merge(slices: Vec<(&[&str], Result<Told, Trouble>)>) -> Result<Tol
     Ok(whole)
 }
 
-/// Adds what another answer says.
+/// Adds the products and messages of another answer.
 fn add(whole: &mut Map<String, Value>, mut other: Map<String, Value>) {
     if let Some(Value::Array(products)) = other.shift_remove("products") {
         let known = elements(whole, "products");
@@ -87,7 +87,8 @@ fn add(whole: &mut Map<String, Value>, mut other: Map<String, Value>) {
     }
 }
 
-/// Adds the elements that an object has in an array to those of the same object in another answer, told apart by `id`.
+/// Adds the elements of an array of an object to those of the same object in another answer; elements are identified by
+/// `id`.
 fn unite(known: &mut Value, mut other: Value, name: &str, same: impl Fn(&mut Value, &Value)) {
     let Some(others) = other.get_mut(name).and_then(Value::as_array_mut).map(std::mem::take) else { return };
     let Some(known) = known.as_object_mut() else { return };
@@ -100,7 +101,7 @@ fn unite(known: &mut Value, mut other: Value, name: &str, same: impl Fn(&mut Val
     }
 }
 
-/// The same for elements that are equal or different as a whole.
+/// Adds the elements of an array like [`unite`], but compares them as a whole.
 fn unite_all(known: &mut Value, mut other: Value, name: &str) {
     let Some(others) = other.get_mut(name).and_then(Value::as_array_mut).map(std::mem::take) else { return };
     let Some(known) = known.as_object_mut() else { return };
@@ -112,7 +113,7 @@ fn unite_all(known: &mut Value, mut other: Value, name: &str) {
     }
 }
 
-/// The array that a member is, made where there is none.
+/// Returns the array in a member, which is created, or replaced by an empty one, if it is not an array.
 pub(super) fn elements<'a>(members: &'a mut Map<String, Value>, name: &str) -> &'a mut Vec<Value> {
     let member = members.entry(name).or_insert_with(|| json!([]));
     if !member.is_array() {

@@ -1,4 +1,4 @@
-//! What is known of the shop: found in its profile, and looked at again.
+//! Discovery of the shop by its profile, and comparison with an earlier one.
 
 use std::{
     collections::HashMap,
@@ -25,14 +25,14 @@ use super::{
 };
 use ucp_net::{CallKind, Clock, Random, Upstream, UpstreamRequest};
 
-/// Where the profile of a business is.
+/// Path of the profile of a business.
 const WELL_KNOWN: &str = "/.well-known/ucp";
 
-/// What is known of the shop.
+/// Result of the discovery of a shop.
 pub(super) struct Known {
     pub(super) profile: Profile,
     pub(super) release: Release,
-    /// The newest release that both sides speak.
+    /// Newest release that both sides speak.
     newest: Option<Release>,
     pub(super) transport: Transport,
     pub(super) endpoint: Url,
@@ -41,18 +41,19 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// Whether it can be asked this.
+    /// Returns `true` if the shop offers the operation.
     pub(super) fn offers(&self, operation: Operation) -> bool {
         self.profile.offering.operations.contains(&operation)
     }
 
-    /// The keys with which it signs what is handed on as it is, as JSON Web Keys.
+    /// Returns the JSON Web Keys with which the shop signs what is forwarded unchanged; empty if mandates are not
+    /// offered.
     pub(super) fn sealing_keys(&self) -> Vec<Value> {
         let seals = self.profile.offering.extends(AP2_MANDATE, self.release);
         self.profile.keys.iter().filter(|_| seals).filter_map(PublicKey::to_jwk).collect()
     }
 
-    /// Tells the operator what is otherwise than it was.
+    /// Logs for the operator what has changed since `before`. `chosen` is `true` if the release is configured.
     pub(super) fn compare(&self, before: &Self, chosen: bool) {
         let names = |offering: &Offering| -> Vec<&str> {
             let operations = offering.operations.iter().map(|operation| operation.row().name);
@@ -86,7 +87,7 @@ impl Known {
     }
 }
 
-/// The origins that the shop is called at: that of its profile, and that of its endpoint.
+/// Upstreams by origin: that of the shop's profile, and that of its endpoint.
 #[derive(Default)]
 pub(super) struct Lines(Mutex<HashMap<url::Origin, Upstream>>);
 
@@ -103,7 +104,7 @@ impl Lines {
     }
 }
 
-/// The address of the profile of a business, which may be given as such.
+/// Returns the address of a business's profile; `address` may be that of the profile itself.
 pub(super) fn profile_address(address: &Url) -> Url {
     let mut url = address.clone();
     if !url.path().ends_with(WELL_KNOWN) {
@@ -112,7 +113,7 @@ pub(super) fn profile_address(address: &Url) -> Url {
     url
 }
 
-/// Finds the profile of the shop, in the newest release that both sides speak, or in the one that is `wanted`.
+/// Discovers the shop by its profile, in the newest release that both sides speak, or in the one that is `wanted`.
 pub(super) async fn discover(
     address: &Url,
     wanted: Option<Release>,

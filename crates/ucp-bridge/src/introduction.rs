@@ -14,7 +14,7 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
 
-/// Says who is asking, and what the call is called.
+/// Sets the headers that identify the gateway by its profile, and the call by its request identifier and trace context.
 pub(super) fn introduce(headers: &mut HeaderMap, profile: &str, trace: &Trace) {
     let id = trace.request_id.clone().unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
     for (name, value) in [
@@ -29,7 +29,7 @@ pub(super) fn introduce(headers: &mut HeaderMap, profile: &str, trace: &Trace) {
     }
 }
 
-/// Signs a request, where there is a key.
+/// Signs a request, if there is a key.
 pub(super) fn sign(upstream_request: &mut UpstreamRequest, options: &Options) {
     let Some(key) = (options.key)() else { return };
     let url = upstream_request.url.clone();

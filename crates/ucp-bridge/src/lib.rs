@@ -1,31 +1,33 @@
-//! A shop that speaks UCP itself, on one transport or in one release: in front of it, the gateway serves all of them.
+//! Bridge to a shop that speaks UCP itself, on one transport or in one release: the gateway serves all of them in front
+//! of it.
 //!
-//! Nothing is decided here. A call is written in the shop's release, asked over the shop's transport, and the answer is
-//! written in the caller's release; members that nobody names travel untouched. What is the gateway's own is who asks:
-//! the shop knows one platform, the gateway, under the gateway's profile and keys, and nothing that callers prove
-//! themselves with is handed on.
+//! The bridge decides nothing. A call is written in the shop's release and sent over the shop's transport, and the
+//! answer is written in the caller's release; unknown members pass unchanged. Only the identity of the caller is the
+//! gateway's own: the shop knows one platform, the gateway, under the gateway's profile and keys, and callers'
+//! credentials are never forwarded.
 //!
 //! | module | holds |
 //! | :-- | :-- |
-//! | [`profile`] | what the shop says about itself |
-//! | [`platform`] | what the gateway says about itself there |
-//! | `owners` | to whom carts, checkouts and orders belong that the shop keeps |
-//! | [`webhook`] | what the shop tells about orders |
-//! | `discovery` | finding the shop, and what is known of it |
-//! | `peer` | asking it |
-//! | `introduction` | who asks, and the proof of it |
-//! | `mcp` | tools, sessions, streams of events |
-//! | `response` | answers and refusals, told apart |
-//! | `mandates` | what the shop signs, and mandates for it |
-//! | `batch` | look-ups that are too large for the shop |
+//! | [`profile`] | the shop's profile: releases, endpoints, operations |
+//! | [`platform`] | the gateway's profiles as a platform |
+//! | `owners` | ownership of carts, checkouts and orders that the shop stores |
+//! | [`webhook`] | the shop's webhook events about orders |
+//! | `discovery` | discovery of the shop by its profile |
+//! | `peer` | calls of the shop, and verification of its answers |
+//! | `introduction` | headers that identify the gateway, and signatures of requests |
+//! | `mcp` | the MCP transport: tools, sessions, streams of events |
+//! | `response` | classification of answers and refusals |
+//! | `mandates` | checkouts signed by the shop, and keys for mandates |
+//! | `batch` | lookups that are too large for one call of the shop |
 //!
-//! What holds:
+//! Guarantees:
 //!
-//! - What a platform has not made here does not exist for it, whatever the shop would tell.
-//! - What the shop has signed for a buyer's mandate is handed on as it is, to callers of its own release alone, and
-//!   only if the signature holds under the keys that the gateway publishes for the shop.
-//! - Carts, checkouts and orders are never answered from memory.
-//! - A change whose end is unknown is asked for again only under the key it was asked for with, or after looking.
+//! - What a platform has not created here does not exist for it, whatever the shop would return.
+//! - What the shop has signed for a buyer's mandate is forwarded unchanged, to callers of its own release alone, and
+//!   only if the signature is valid under the keys that the gateway publishes for the shop.
+//! - Carts, checkouts and orders are never answered from the cache.
+//! - A change whose result is unknown is repeated only under the same idempotency key, or if it replaces a resource; a
+//!   completion is not repeated: its checkout is read instead.
 
 mod batch;
 mod discovery;
@@ -80,15 +82,15 @@ use ucp_net::{
     coalescing::Capacity, outbound::SetupError as ClientError,
 };
 
-/// The key to sign with, if there is one.
+/// Returns the key to sign with, if there is one.
 pub type KeySource = Arc<dyn Fn() -> Option<Arc<SigningKey>> + Send + Sync>;
 
-/// A credential for the shop. It prints as its type only.
+/// Bearer token for the shop. Its `Debug` form does not contain it.
 #[derive(Clone)]
 pub struct Token(Arc<str>);
 
 impl Token {
-    /// This credential.
+    /// Creates a token from its text.
     #[must_use]
     pub fn new(text: &str) -> Self {
         Self(text.into())
@@ -105,51 +107,51 @@ impl fmt::Debug for Token {
     }
 }
 
-/// Where a shop is, and how it is asked.
+/// Options for the connection to a shop.
 #[derive(Clone)]
 pub struct Options {
-    /// How it is called. The address is that of the business, or of its profile.
+    /// Options for calls. The address is that of the business, or of its profile.
     pub call: ucp_net::Options,
-    /// Over which transport, where that is not left to its profile.
+    /// Transport to use; `None` to choose by the shop's profile.
     pub transport: Option<Transport>,
-    /// In which release, where that is not the newest that both sides speak.
+    /// Release to use; `None` for the newest that both sides speak.
     pub release: Option<Release>,
-    /// What is shown to it beside signatures.
+    /// Bearer token to send beside signatures.
     pub token: Option<Token>,
-    /// How many identifiers one look-up may name there; found out where it is not known.
+    /// Maximum number of identifiers in one lookup at the shop; found by trying if `None`.
     pub most_ids: Option<usize>,
-    /// How many answers are kept in memory.
+    /// Limits of the cache of answers.
     pub cache: Capacity,
-    /// The address of the gateway, without trailing slash.
+    /// Address of the gateway, without trailing slash.
     pub base: String,
-    /// What it signs with.
+    /// Source of the key that requests are signed with.
     pub key: KeySource,
-    /// The time.
+    /// Source of the current time.
     pub now: Now,
-    /// Where answers are kept under idempotency keys.
+    /// Store of answers by idempotency key.
     pub ledger: Arc<dyn Ledger>,
-    /// Where owners are remembered.
+    /// Store of owners.
     pub owners: Arc<dyn Owners>,
 }
 
-/// Why there is no bridge to a shop.
+/// Reason why no bridge to a shop can be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
-    /// Its address is of no use.
+    /// The address cannot be used.
     #[error("The upstream {0}.")]
     Address(#[from] ClientError),
-    /// Its profile cannot be fetched.
+    /// The profile cannot be fetched.
     #[error("The profile of the upstream cannot be fetched: {0}.")]
     Unreachable(#[from] Failure),
-    /// It has no profile where one has to be.
+    /// The address of the profile answers with another status than success.
     #[error("The upstream answers with status {0} where its profile has to be.")]
     Status(u16),
-    /// Its profile is of no use.
+    /// The profile cannot be used.
     #[error("The profile of the upstream {0}.")]
     Profile(#[from] ProfileError),
 }
 
-/// The bridge to a shop. Clones are the same one.
+/// Bridge to a shop. Clones share its state.
 #[derive(Clone)]
 pub struct Bridge(Arc<Inner>);
 
@@ -160,9 +162,9 @@ struct Inner {
     handlers: Arc<[Declaration]>,
     release: Release,
     reads: CoalescingCache<Arc<Result<Told, Trouble>>>,
-    /// How many identifiers one look-up may name, as far as that is known.
+    /// Maximum number of identifiers in one lookup, as far as it is known; `usize::MAX` otherwise.
     most_ids: AtomicUsize,
-    /// The keys of platforms with which mandates were negotiated, by their names in addresses of the gateway.
+    /// Public keys of platforms with which mandates were negotiated, by their [names](platform::name).
     platform_keys: Cache<Arc<str>, Arc<[Value]>>,
 }
 
@@ -173,10 +175,10 @@ impl fmt::Debug for Bridge {
 }
 
 impl Bridge {
-    /// A bridge to the shop, whose profile is fetched.
+    /// Opens a bridge to the shop, whose profile is fetched.
     ///
     /// # Errors
-    /// When it cannot be, or there is nothing in it that both sides speak.
+    /// [`SetupError`] if the profile cannot be fetched, or names no release or transport that both sides speak.
     pub async fn open(options: Options, clock: Clock, random: Random) -> Result<Self, SetupError> {
         let options = Arc::new(options);
         let peer = Peer::find(Arc::clone(&options), Arc::clone(&clock), random).await?;
@@ -198,37 +200,37 @@ impl Bridge {
         })))
     }
 
-    /// What happens between the gateway and the shop.
+    /// Returns the counters of calls to the shop.
     #[must_use]
     pub fn counters(&self) -> Arc<Counters> {
         Arc::clone(self.0.peer.line().counters())
     }
 
-    /// The release in which the shop is asked.
+    /// Returns the release in which the shop is called.
     #[must_use]
     pub fn release(&self) -> Release {
         self.0.release
     }
 
-    /// Looks whether the shop offers what it did, and signs with the keys it did, if that was not done for a while.
+    /// Fetches the shop's profile again if it is older than five minutes, for changes of its operations and keys.
     pub async fn refresh(&self) {
         self.0.peer.refresh(peer::TTL).await;
     }
 
-    /// The keys with which the shop signs what is handed on as it is: public JSON Web Keys. None, where nothing is.
+    /// Returns the public JSON Web Keys with which the shop signs what is forwarded unchanged; empty if nothing is.
     #[must_use]
     pub fn sealing_keys(&self) -> Vec<Value> {
         self.0.peer.known().sealing_keys()
     }
 
-    /// Has somebody told when the [`sealing_keys`](Self::sealing_keys) are others, before anything is handed on that
-    /// was signed with them.
+    /// Sets the listener that is called when the [`sealing_keys`](Self::sealing_keys) change, before anything signed
+    /// with the new ones is forwarded. Only the first listener is kept.
     pub fn whenever_keys_change(&self, listener: impl Fn(Vec<Value>) + Send + Sync + 'static) {
         self.0.peer.listen(Box::new(listener));
     }
 
-    /// The keys of the platform with this [name](platform::name) with which mandates were negotiated, as far as they
-    /// are known: public JSON Web Keys. They are known from each call of the platform, before the shop hears of it.
+    /// Returns the public JSON Web Keys of the platform with this [name](platform::name) if mandates were negotiated
+    /// with it and its keys are known. They become known with each call of the platform, before the shop is called.
     #[must_use]
     pub fn platform_keys(&self, name: &str) -> Option<Arc<[Value]>> {
         self.0.platform_keys.get(name)
@@ -269,7 +271,7 @@ impl Bridge {
             _ => self.0.peer.ask(&question).await,
         };
         if let Err(Trouble::Gone(_)) = &told {
-            // Perhaps it says so itself by now.
+            // The shop's profile may no longer declare the operation.
             self.0.peer.refresh(peer::KEY_FLOOR).await;
             if let Some(withdrawn) = self.withdrawn(operation) {
                 return Ok(withdrawn);
@@ -284,7 +286,7 @@ impl Bridge {
         if failure {
             status = if status == 409 || is_over(&body) { 409 } else { 200 };
         } else if operation.row().effect == Effect::Creating {
-            // A shop that is asked over MCP does not say whether it made something.
+            // A shop that is called over MCP does not report if it created something.
             status = if self.0.peer.speaks(Transport::Mcp) { 201 } else { status };
         }
         if !failure {
@@ -300,7 +302,7 @@ impl Bridge {
         Ok(ForwardedAnswer { body: body.into(), sealed, status })
     }
 
-    /// The answer about an operation that the shop had when the gateway began, and has no more.
+    /// Returns the answer about an operation that the shop offered when the gateway started and no longer offers.
     fn withdrawn(&self, operation: Operation) -> Option<ForwardedAnswer> {
         if self.0.peer.known().offers(operation) || !self.0.offering.operations.contains(&operation) {
             return None;
@@ -313,7 +315,7 @@ impl Bridge {
         Some(failed("capabilities_incompatible", &content))
     }
 
-    /// A read that equal ones share, unless it is about a buyer.
+    /// Reads something; identical reads share one answer, unless they depend on the buyer.
     async fn read(&self, question: &Question) -> Result<Told, Trouble> {
         let freshness = question.operation.row().freshness.filter(|_| is_anybodys(&question.payload));
         let Some(freshness) = freshness else { return self.0.peer.ask(question).await };
@@ -350,7 +352,8 @@ impl Bridge {
         Ok(told)
     }
 
-    /// A look-up, in as many parts as the shop needs. However few it takes at once, one call does not become very many.
+    /// Looks up identifiers in as many calls as the shop needs. At most [`MAX_IDS`] are accepted, which limits the
+    /// calls.
     async fn look_up(&self, question: &Question) -> Result<Told, Trouble> {
         let Some(ids) = batch::ids(&question.payload) else { return self.read(question).await };
         if ids.len() > MAX_IDS {
@@ -378,7 +381,8 @@ impl Bridge {
         }
     }
 
-    /// A change. Where it is not known whether it was made, it is asked for once more, if that cannot make it twice.
+    /// Makes a change. If it is unknown whether the change was made, it is requested once more, if that cannot make it
+    /// twice.
     async fn change(&self, question: &Question) -> Result<Told, Trouble> {
         let result = self.0.peer.ask(question).await;
         let Err(Trouble::Failure(failure)) = &result else { return result };
@@ -390,7 +394,7 @@ impl Bridge {
         self.0.peer.ask(question).await
     }
 
-    /// A completion. Where its end is not known, the checkout is looked at.
+    /// Completes a checkout. If the result is unknown, the checkout is read instead.
     async fn complete(&self, question: &Question) -> Result<Told, Trouble> {
         let result = self.0.peer.ask(question).await;
         let Err(Trouble::Failure(failure)) = &result else { return result };
@@ -436,8 +440,8 @@ impl UcpUpstream for Bridge {
     }
 }
 
-/// An idempotency key as every transport takes it. A UUID is handed on; from others one is made, which depends on whose
-/// it is: the shop knows all callers as one.
+/// Returns an idempotency key in a form that every transport takes. A UUID is kept; any other key is replaced by a UUID
+/// derived from it and its owner: to the shop, all callers are one platform.
 fn portable(owner: &str, key: &str) -> String {
     if uuid::Uuid::try_parse(key).is_ok_and(|uuid| uuid.hyphenated().to_string() == key.to_ascii_lowercase()) {
         return key.to_owned();
@@ -445,27 +449,27 @@ fn portable(owner: &str, key: &str) -> String {
     digest_id(&[owner.as_bytes(), &[0], key.as_bytes()].concat())
 }
 
-/// The UUID that is made of these bytes.
+/// Returns the UUID derived from the SHA-256 of these bytes.
 fn digest_id(bytes: &[u8]) -> String {
     let mut id = [0; 16];
     id.copy_from_slice(&Sha256::digest(bytes)[..16]);
     uuid::Builder::from_custom_bytes(id).into_uuid().to_string()
 }
 
-/// Whether an answer to these is the same whoever asks.
+/// Returns `true` if the answer to a payload does not depend on the buyer.
 fn is_anybodys(payload: &Value) -> bool {
     let states = |name: &str| payload.get(name).is_some_and(|stated| !stated.is_null());
     !states("signals") && !states("attribution") && !states("buyer") && payload["context"]["eligibility"].is_null()
 }
 
-/// An answer that there is nothing to return, for this reason.
+/// Returns an answer without a result, with this reason.
 fn failed(code: &str, content: &str) -> ForwardedAnswer {
     let message = json!({ "type": "error", "code": code, "content": content, "severity": "unrecoverable" });
     let members = [("ucp".to_owned(), json!({ "status": "error" })), ("messages".to_owned(), json!([message]))];
     ForwardedAnswer { body: Map::from_iter(members).into(), sealed: false, status: 200 }
 }
 
-/// Whether there is nothing to return because a checkout is past what was asked (trap T-21).
+/// Returns `true` if there is no result because a checkout is already completed or canceled (trap T-21).
 fn is_over(body: &Map<String, Value>) -> bool {
     let messages = body.get("messages").and_then(Value::as_array).into_iter().flatten();
     messages
@@ -477,7 +481,7 @@ fn is_too_large(result: &Result<Told, Trouble>) -> bool {
     matches!(result, Err(Trouble::Refusal(refusal)) if refusal.code == Code::RequestTooLarge)
 }
 
-/// About how many bytes a document takes in memory.
+/// Returns the approximate size of a document in memory, in bytes.
 fn weight(members: &Map<String, Value>) -> usize {
     fn of(value: &Value) -> usize {
         const SLOT: usize = 48;

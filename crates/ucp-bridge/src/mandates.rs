@@ -1,7 +1,7 @@
 //! Checkouts that the shop signs, for platforms that negotiated mandates (UCP *AP2 Mandates*).
 //!
-//! Nothing of them can be written anew: neither what the shop has signed, nor what the platform has the buyer sign.
-//! They go from one to the other as they are, and the gateway sees to it that each finds the keys of the other.
+//! Neither what the shop has signed nor what the platform has the buyer sign can be rewritten. Both are forwarded
+//! unchanged, and the gateway makes sure that each side finds the keys of the other.
 
 use std::sync::Arc;
 
@@ -10,11 +10,11 @@ use ucp_core::{Code, Refusal, Release, operation::AP2_MANDATE, purchase::caller:
 
 use super::{Bridge, platform, response};
 
-/// How many platforms' keys are kept, and how many of each, so that shops can look them up.
+/// Maximum number of platforms whose keys are kept for shops to look up, and of keys per platform.
 pub(super) const PLATFORMS: (usize, usize) = (2_048, 16);
 
 impl Bridge {
-    /// Whether what the shop signs can be handed on to a caller of this release.
+    /// Refuses a call under mandates if the caller's release is not the shop's, or the shop no longer takes mandates.
     pub(super) fn can_be_signed_for(&self, release: Release) -> Result<(), Refusal> {
         if release != self.0.release {
             let content = format!(
@@ -27,12 +27,13 @@ impl Bridge {
         if self.0.peer.known().profile.offering.extends(AP2_MANDATE, release) {
             return Ok(());
         }
-        // Without them it is not the purchase that was agreed to be made (rule AP2-01).
+        // Without mandates it would not be the purchase that was agreed on (rule AP2-01).
         let content = "The shop does not take mandates any more, so that nothing can be bought here under them.";
         Err(Refusal::unavailable(content, 300))
     }
 
-    /// Keeps the keys of a platform where the shop can look them up that is about to hear of it. Yields its name there.
+    /// Publishes the keys of a platform before the shop learns of it, and returns the [name](platform::name) of the
+    /// platform.
     pub(super) fn introduce(&self, caller: &Caller) -> Arc<str> {
         let name: Arc<str> = platform::name(&caller.owner).into();
         let keys: Vec<_> = caller
@@ -41,14 +42,14 @@ impl Bridge {
             .flat_map(|mandate_verifier| mandate_verifier.platform_keys())
             .take(PLATFORMS.1)
             .collect();
-        // A profile that is out of reach for once takes no keys away.
+        // Keys are kept if the platform's profile is temporarily unreachable.
         if !keys.is_empty() && self.0.platform_keys.get(&*name).is_none_or(|known| *known != *keys) {
             self.0.platform_keys.insert(Arc::clone(&name), keys.into());
         }
         name
     }
 
-    /// A checkout that the shop has signed.
+    /// Returns a checkout if the shop's signature of it is valid.
     pub(super) async fn verified(&self, body: Map<String, Value>) -> Result<Map<String, Value>, Refusal> {
         let checkout = Value::Object(body);
         if let Err(error) = self.0.peer.verify_seal(&checkout).await {

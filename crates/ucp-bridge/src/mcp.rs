@@ -1,7 +1,7 @@
-//! Operations as calls of tools over streamable HTTP (Model Context Protocol).
+//! MCP transport: operations as calls of tools over streamable HTTP (Model Context Protocol).
 //!
-//! A tool is called without further ado first: operations are stateless, and many shops want nothing else. A shop that
-//! insists on a session gets one; it is begun anew when the shop has forgotten it. Shops of the first release have
+//! A tool is first called without a session: operations are stateless, and many shops require nothing else. For a shop
+//! that requires a session, one is opened, and opened again when the shop has lost it. Shops of the first release have
 //! methods instead of tools.
 
 use std::{
@@ -18,45 +18,45 @@ use serde_json::{Map, Value, json};
 use super::response::{self, Told, Trouble};
 use ucp_net::{Ending, Failure, Received, Unreadable};
 
-/// The version of MCP that is asked for.
+/// Version of MCP that is requested.
 const VERSION: &str = "2025-06-18";
 
 pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 pub(super) const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 
-/// What answers may be.
+/// Media types that an answer may have.
 pub(super) const ACCEPT: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
 
-/// A session that a shop insisted on.
+/// A session that a shop requires.
 #[derive(Clone, Debug)]
 pub(super) struct Session {
-    /// Its name, if it has one.
+    /// Identifier of the session, if it has one.
     pub(super) id: Option<HeaderValue>,
-    /// The version of MCP that it speaks.
+    /// Version of MCP that the shop speaks in the session.
     pub(super) version: HeaderValue,
 }
 
-/// The numbers of calls, and the session, if there is one.
+/// Numbers of calls, and the current session, if there is one.
 #[derive(Debug, Default)]
 pub(super) struct Sessions {
     next: AtomicU64,
     current: Mutex<Option<Session>>,
-    /// Whether the shop has methods instead of tools.
+    /// `true` if the shop has methods instead of tools.
     methods: AtomicBool,
 }
 
 impl Sessions {
-    /// A number that no other call has.
+    /// Returns a number that no other call has.
     pub(super) fn number(&self) -> u64 {
         self.next.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Whether operations are methods and no tools.
+    /// Returns `true` if operations are methods instead of tools.
     pub(super) fn methods(&self) -> bool {
         self.methods.load(Ordering::Relaxed)
     }
 
-    /// Operations are methods and no tools from now on.
+    /// Makes all further calls use methods instead of tools.
     pub(super) fn ask_methods(&self) {
         self.methods.store(true, Ordering::Relaxed);
     }
@@ -70,14 +70,14 @@ impl Sessions {
     }
 }
 
-/// The call of a tool.
+/// Writes the call of a tool.
 pub(super) fn call(number: u64, name: &str, arguments: &Map<String, Value>) -> Value {
     let params = json!({ "name": name, "arguments": arguments });
     json!({ "jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params })
 }
 
-/// The call of a method, with the arguments of a tool. In 2026-01-11 an operation is a method of its own, which names
-/// the caller and the idempotency key at other places.
+/// Writes the call of a method, from the arguments of a tool. In 2026-01-11 each operation is a method, which has the
+/// caller and the idempotency key in other members.
 pub(super) fn method(number: u64, name: &str, arguments: &Map<String, Value>) -> Value {
     let mut params = arguments.clone();
     let meta = params.shift_remove("meta").unwrap_or_default();
@@ -88,46 +88,47 @@ pub(super) fn method(number: u64, name: &str, arguments: &Map<String, Value>) ->
     json!({ "jsonrpc": "2.0", "id": number, "method": name, "params": params })
 }
 
-/// Whether an answer says that there is no such thing as tools, so that the call was not carried out.
+/// Returns `true` if an answer says that the method for calling tools does not exist, so that the call was not carried
+/// out.
 pub(super) fn has_no_tools(number: u64, received: &Received) -> bool {
     message(number, received).is_ok_and(|message| message["error"]["code"] == -32601)
 }
 
-/// The beginning of a session.
+/// Writes the request that opens a session.
 pub(super) fn initialize(number: u64) -> Value {
     let client = json!({ "name": "ucp-gateway", "version": env!("CARGO_PKG_VERSION") });
     let params = json!({ "protocolVersion": VERSION, "capabilities": {}, "clientInfo": client });
     json!({ "jsonrpc": "2.0", "id": number, "method": "initialize", "params": params })
 }
 
-/// What makes a session complete.
+/// Writes the notification that completes the opening of a session.
 pub(super) fn initialized() -> Value {
     json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })
 }
 
-/// The session that an answer to [`initialize`] opens.
+/// Returns the session that an answer to [`initialize`] opens.
 pub(super) fn session(number: u64, received: &Received) -> Option<Session> {
     let message = message(number, received).ok()?;
     let version = message["result"]["protocolVersion"].as_str()?;
     Some(Session { id: received.headers.get(SESSION).cloned(), version: HeaderValue::from_str(version).ok()? })
 }
 
-/// Whether an answer may mean that the shop wants a session, or another one: it refuses, and not in the words of UCP.
-/// Such a call was not carried out.
+/// Returns `true` if an answer may mean that the shop requires a session, or another one: it is a refusal without an
+/// error code of UCP. Such a call was not carried out.
 pub(super) fn wants_session(received: &Received) -> bool {
     let refused = matches!(received.status, StatusCode::NOT_FOUND | StatusCode::BAD_REQUEST);
     refused && serde_json::from_slice::<Value>(&received.body).unwrap_or_default()["error"]["data"]["code"].is_null()
 }
 
-/// What the answer to a call says.
+/// Reads the answer to a call.
 ///
 /// # Errors
-/// What the shop refuses, or that it cannot be understood.
+/// [`Trouble`] if the shop refuses the call, or its answer cannot be read.
 pub(super) fn read(number: u64, received: &Received) -> Result<Told, Trouble> {
     let message = match message(number, received) {
         Ok(message) => message,
         Err(failure) if received.status.is_success() => return Err(failure.into()),
-        // No message of JSON-RPC: what stands in front of the shop refuses.
+        // Not a JSON-RPC message: a server in front of the shop refuses.
         Err(_) => return response::rest(received),
     };
     if message["error"].is_object() {
@@ -145,13 +146,13 @@ pub(super) fn read(number: u64, received: &Received) -> Result<Told, Trouble> {
     response::told(StatusCode::OK, document)
 }
 
-/// The document that stands in a result as a text.
+/// Returns the document in a result's text content.
 fn text(result: &Value) -> Option<Map<String, Value>> {
     let content = result["content"].as_array()?;
     content.iter().filter_map(|part| part["text"].as_str()).find_map(|text| serde_json::from_str(text).ok())
 }
 
-/// The message that answers the call with this number.
+/// Returns the message that answers the call with this number.
 fn message(number: u64, received: &Received) -> Result<Value, Failure> {
     let unexpected = Failure::Unreadable(Unreadable::Unexpected);
     if response::is_stream(&received.headers) {
@@ -162,8 +163,8 @@ fn message(number: u64, received: &Received) -> Result<Value, Failure> {
     chosen(number, received.json()?).ok_or(unexpected)
 }
 
-/// What answers the call with this number, of a message or a batch of them. A request of the shop's has a number of the
-/// shop's, which may be the same.
+/// Returns the answer to the call with this number, from a message or a batch of them. A request of the shop is not an
+/// answer, although its number may be the same.
 fn chosen(number: u64, message: Value) -> Option<Value> {
     let answers = |message: &Value| {
         let own = message["id"] == number || (message["id"].is_null() && message["error"].is_object());
@@ -175,8 +176,8 @@ fn chosen(number: u64, message: Value) -> Option<Value> {
     }
 }
 
-/// Ends a stream of events with the answer to the call with this number: the shop may leave it open. What is signed is
-/// the whole of it, so that this is read whole.
+/// Ends a stream of events at the answer to the call with this number: the shop may leave the stream open. A signed
+/// stream is read to its end, because the signature covers all of it.
 pub(super) fn ending(number: u64) -> Ending {
     Arc::new(move |headers| {
         if !response::is_stream(headers) || headers.contains_key("content-digest") {
@@ -187,18 +188,18 @@ pub(super) fn ending(number: u64) -> Ending {
     })
 }
 
-/// Reads a stream of events (WHATWG HTML, *Server-sent events*) for the answer to one call. Whatever else the shop has
-/// to say meanwhile is passed over, and an event that was cut off is none.
+/// Scanner of a stream of events (WHATWG HTML, *Server-sent events*) for the answer to one call. Other messages are
+/// skipped, and an incomplete event is ignored.
 struct Scanner {
     number: u64,
-    /// The answer, once its event is complete.
+    /// Answer, once its event is complete.
     found: Option<Value>,
-    /// The line that has no end yet.
+    /// Incomplete line.
     line: Vec<u8>,
-    /// The data of the event that has no end yet.
+    /// Data of the incomplete event.
     data: Option<Vec<u8>>,
     begun: bool,
-    /// Whether the last byte ended a line that a line feed would end once more.
+    /// `true` if the last byte was a carriage return: a line feed after it ends no further line.
     returned: bool,
 }
 
@@ -207,7 +208,7 @@ impl Scanner {
         Self { number, found: None, line: Vec::new(), data: None, begun: false, returned: false }
     }
 
-    /// Reads on. Whether the answer is there.
+    /// Reads a piece of the stream; returns `true` if the answer has been found.
     fn feed(&mut self, mut rest: &[u8]) -> bool {
         while self.found.is_none() && !rest.is_empty() {
             if mem::take(&mut self.returned) && rest[0] == b'\n' {
@@ -247,7 +248,7 @@ impl Scanner {
     }
 }
 
-/// What a text in UTF-8 may begin with.
+/// Byte order mark that a text in UTF-8 may start with.
 const BOM: &[u8] = "\u{feff}".as_bytes();
 
 #[cfg(test)]
@@ -284,7 +285,7 @@ mod tests {
             json!([{ "jsonrpc": "2.0", "method": "notifications/message" }, answer]),
         ];
         let stream: String = events.iter().map(|event| format!("\u{feff}data:{event}\r\r")).collect();
-        // A mark within the stream is a part of a name that means nothing.
+        // A byte order mark within the stream is part of a field name, which is then unknown.
         assert!(read(7, &received("text/event-stream", 200, stream.clone())).is_err());
         let stream = stream.replace('\u{feff}', "");
         let told = read(7, &received("text/event-stream", 200, format!("\u{feff}{stream}"))).expect("an answer");

@@ -1,7 +1,7 @@
-//! To whom carts, checkouts and orders belong that a shop keeps for the gateway.
+//! Ownership of carts, checkouts and orders that the shop stores for the gateway.
 //!
-//! The shop knows the gateway alone, and would give it the cart of any platform. What a platform has not made here does
-//! not exist for it.
+//! The shop knows the gateway alone and would return the cart of any platform to it. What a platform has not created
+//! here does not exist for it.
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value};
@@ -17,15 +17,15 @@ use ucp_core::{
 
 use super::{Bridge, failed, response};
 
-/// The longest time that anything is believed to live which says so itself.
+/// Maximum lifetime that a resource is believed to state for itself.
 const LONGEST: SignedDuration = SignedDuration::from_hours(366 * 24);
 
-/// How much longer something has to live than is known before that is written down.
+/// Minimum extension of a resource's known lifetime that is stored.
 pub(super) const LONGER: SignedDuration = SignedDuration::from_hours(24);
 
 impl Bridge {
-    /// What a call is about, and what is known of that: `None` where it is about nothing that is somebody's, and within
-    /// that, where it is not the caller's.
+    /// Returns the resource that a call is about, with its ownership if the resource is the caller's; `None` if the
+    /// call is not about an existing cart, checkout or order.
     pub(super) async fn owned<'a>(
         &self,
         caller: &Caller,
@@ -40,14 +40,14 @@ impl Bridge {
             _ => return Ok(None),
         };
         let owned = self.0.options.owners.owned(kind, id).await?.filter(|owned| owned.owner.platform == caller.owner);
-        // What was begun without mandates is not concluded without them once they are negotiated (rule AP2-01), and the
-        // shop does not know it under the profile with them.
+        // A checkout begun without mandates is not completed without them once they are negotiated (rule AP2-01), and
+        // the shop does not know it under the profile with mandates.
         let buying = operation.row().resource == Resource::Checkout;
         let owned = owned.filter(|owned| owned.owner.mandates || !buying || !caller.has(AP2_MANDATE));
         Ok(Some((kind, id, owned)))
     }
 
-    /// Remembers to whom it belongs what was made, and that it is alive.
+    /// Stores the owner of a created resource and of an order, and the extended lifetime of an existing one.
     pub(super) async fn remember(
         &self,
         owner: &Owner,
@@ -76,7 +76,8 @@ impl Bridge {
         Ok(())
     }
 
-    /// Until when something is alive, as far as it says so itself; it is now, at least.
+    /// Returns the time until which a resource lives, as far as it states one: at least now, at most [`LONGEST`] from
+    /// now.
     fn alive_until(&self, body: &Map<String, Value>) -> Timestamp {
         let now = (self.0.options.now)();
         let stated = body.get("expires_at").and_then(Value::as_str).and_then(|text| text.parse::<Timestamp>().ok());
@@ -85,7 +86,7 @@ impl Bridge {
     }
 }
 
-/// The answer that something does not exist for a caller.
+/// Returns the answer that a resource does not exist for a caller.
 pub(super) fn nothing(kind: Kind) -> ForwardedAnswer {
     failed("not_found", &format!("There is no {} under this id, or it is gone.", kind.as_str()))
 }

@@ -1,4 +1,4 @@
-//! The shop at the other end, called over one transport in one release.
+//! The shop as a peer: calls over one transport in one release.
 
 use std::{
     fmt,
@@ -35,29 +35,29 @@ use ucp_net::{CallKind, Clock, Failure, Random, Received, Upstream, UpstreamRequ
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
-/// For how long a profile is taken for what it says.
+/// Time for which a profile is fresh.
 pub(super) const TTL: Duration = Duration::from_secs(300);
 
-/// How soon a profile is fetched again that could not be.
+/// Time until the next attempt after a profile could not be fetched.
 const PAUSE: Duration = Duration::from_secs(30);
 
-/// How soon a profile is fetched once more because something is not in it (rule AGT-06).
+/// Minimum time between fetches of a profile that lacks something, such as a key (rule AGT-06).
 pub(super) const KEY_FLOOR: Duration = Duration::from_secs(60);
 
-/// What is asked.
+/// A call of the shop.
 #[derive(Clone, Debug)]
 pub(super) struct Question {
     pub(super) operation: Operation,
     pub(super) id: Option<String>,
-    /// The payload, in the shop's release.
+    /// Payload, in the shop's release.
     pub(super) payload: Value,
-    /// The languages that the caller named beside it.
+    /// Languages that the caller named beside the payload.
     pub(super) languages: Vec<String>,
-    /// The idempotency key, in a form that every transport takes.
+    /// Idempotency key, in a form that every transport takes.
     pub(super) key: Option<String>,
-    /// The name of the caller, where mandates were negotiated with it.
+    /// [Name](super::platform::name) of the caller, if mandates were negotiated with it.
     pub(super) mandates: Option<Arc<str>>,
-    /// What the call is called in logs.
+    /// Request identifier and trace context of the call.
     pub(super) trace: Trace,
 }
 
@@ -70,21 +70,21 @@ pub(super) struct Peer {
     known: RwLock<Arc<Known>>,
     lines: Lines,
     sessions: Sessions,
-    /// Held by whoever renews what is known.
+    /// Held while the profile is being renewed.
     renewing: tokio::sync::Mutex<Renewing>,
-    /// Who is told when the keys are others with which the shop signs what is handed on as it is.
+    /// Called when the keys change with which the shop signs what is forwarded unchanged.
     listener: OnceLock<Listener>,
 }
 
-/// Told of keys, as JSON Web Keys.
+/// Listener for keys, as JSON Web Keys.
 pub(super) type Listener = Box<dyn Fn(Vec<Value>) + Send + Sync>;
 
-/// When the profile may be fetched again.
+/// Times of fetches of the profile.
 #[derive(Debug, Default)]
 struct Renewing {
-    /// Nobody tries before, because it failed.
+    /// Time of the next attempt, after a failed one.
     paused: Option<Instant>,
-    /// When it was last fetched because a key was not in it.
+    /// Time of the last fetch for an unknown key or an invalid signature.
     for_key: Option<Instant>,
 }
 
@@ -95,7 +95,7 @@ impl fmt::Debug for Peer {
 }
 
 impl Peer {
-    /// Finds out how the shop is called.
+    /// Discovers the shop.
     pub(super) async fn find(options: Arc<Options>, clock: Clock, random: Random) -> Result<Self, SetupError> {
         let address = profile_address(&options.call.address);
         let lines = Lines::default();
@@ -119,47 +119,46 @@ impl Peer {
         })
     }
 
-    /// What is known of it.
+    /// Returns the latest result of the discovery.
     pub(super) fn known(&self) -> Arc<Known> {
         Arc::clone(&self.known.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Whether it is asked over this transport.
+    /// Returns `true` if the shop is called over this transport.
     pub(super) fn speaks(&self, transport: Transport) -> bool {
         self.known().transport == transport
     }
 
-    /// How it is called.
+    /// Returns the upstream of the shop's endpoint.
     pub(super) fn line(&self) -> Upstream {
         self.known().line.clone()
     }
 
-    /// Has somebody told when the keys are others with which the shop signs what is handed on as it is. There is one
-    /// who is.
+    /// Sets the listener for changes of the keys with which the shop signs what is forwarded unchanged. Only the first
+    /// one is kept.
     pub(super) fn listen(&self, listener: Listener) {
         if self.listener.set(listener).is_err() {
             tracing::error!("somebody is told about the keys of the shop already");
         }
     }
 
-    /// Fetches the profile anew, when what is known is older than `age`. A shop that cannot be found keeps what was
-    /// known of it.
+    /// Fetches the profile again if it is older than `age`. If that fails, the earlier profile stays in use.
     pub(super) async fn refresh(&self, age: Duration) {
         let is_old = || (self.clock)().saturating_duration_since(self.known().since) >= age;
         if !is_old() {
             return;
         }
-        // Nobody waits for another one who is at it.
+        // A renewal that is under way is not waited for.
         let Ok(mut renewing) = self.renewing.try_lock() else { return };
         if is_old() && renewing.paused.is_none_or(|until| until <= (self.clock)()) {
             self.renew(&mut renewing).await;
         }
     }
 
-    /// What is known after the profile was fetched because something signed names a key that is not in `discovery`: at
-    /// once, and then not again for a while, whoever signs with what.
+    /// Returns the result of a new fetch of the profile, for something that cannot be verified with the keys in
+    /// `known`. The first such fetch is immediate; further ones wait for [`KEY_FLOOR`], whatever keys are named.
     async fn renewed(&self, known: &Arc<Known>) -> Arc<Known> {
-        // Whoever comes second needs what the first one finds.
+        // A second caller needs the result of the first.
         let mut renewing = self.renewing.lock().await;
         let now = (self.clock)();
         let soon = |at: Instant| now.saturating_duration_since(at) < KEY_FLOOR;
@@ -170,7 +169,7 @@ impl Peer {
         self.known()
     }
 
-    /// Fetches the profile, in the release that the gateway began with: what it offers follows from that.
+    /// Fetches the profile in the release that the gateway started with, on which its own offering depends.
     async fn renew(&self, renewing: &mut Renewing) {
         let known = self.known();
         let Self { address, lines, options, clock, random, .. } = self;
@@ -194,10 +193,10 @@ impl Peer {
         }
     }
 
-    /// Asks it.
+    /// Calls the shop.
     ///
     /// # Errors
-    /// What it refuses, and what went wrong.
+    /// [`Trouble`] if the shop refuses, or there is no usable answer.
     pub(super) async fn ask(&self, question: &Question) -> Result<Told, Trouble> {
         self.refresh(TTL).await;
         let known = self.known();
@@ -214,7 +213,7 @@ impl Peer {
             let mut segments = url.path_segments_mut().map_err(|()| Failure::Unsendable("has no path"))?;
             segments.pop_if_empty();
             for segment in row.path.split('/').filter(|segment| !segment.is_empty()) {
-                // Escaped by the URL, so that an identifier never leads anywhere else.
+                // Escaped by the URL, so that an identifier cannot change the path.
                 segments.push(if segment == "{id}" { question.id.as_deref().unwrap_or_default() } else { segment });
             }
         }
@@ -246,7 +245,7 @@ impl Peer {
         }
         if let Some(name) = row.payload {
             let mut payload = question.payload.clone();
-            // Elsewhere circumstances are given back as they were stated, so that nothing may be added to them.
+            // In other classes the shop returns the context as it was stated: nothing may be added to it.
             if row.class == Class::Browsing {
                 state_language(&mut payload, &question.languages);
             }
@@ -275,7 +274,7 @@ impl Peer {
         }
     }
 
-    /// Begins a session. Whether there is one now.
+    /// Opens a session; returns `true` if there is one now.
     async fn begin(&self, known: &Known, question: &Question) -> bool {
         let number = self.sessions.number();
         let begun = self.message(known, CallKind::Read, &mcp::initialize(number), None);
@@ -310,12 +309,12 @@ impl Peer {
         upstream_request
     }
 
-    /// The profile that the gateway names there.
+    /// Returns the address of the gateway's profile for the shop.
     fn agent(&self, known: &Known, mandates: Option<&str>) -> String {
         format!("{}{}", self.options.base, profile_path(known.release, mandates))
     }
 
-    /// Sends a request as the gateway, and believes what comes back as far as it is signed right, or not at all.
+    /// Sends a request as the gateway; an answer is accepted if its signature is valid, or if it has none.
     async fn send(
         &self,
         known: &Known,
@@ -341,7 +340,7 @@ impl Peer {
         Ok(received)
     }
 
-    /// Checks the signature of an answer, if it has one.
+    /// Verifies the signature of an answer, if it has one.
     async fn check(&self, received: &Received) -> Result<(), Trouble> {
         let doubt = |refusal: Refusal| {
             tracing::error!(reason = refusal.content, "an answer of the shop is not signed by it");
@@ -352,7 +351,7 @@ impl Peer {
         self.verify(&signed, &message, &received.body).await.map(drop).map_err(doubt)
     }
 
-    /// Verifies a message that the shop has signed; a key that is not known may be a new one.
+    /// Verifies a message that the shop has signed; for an unknown key, which may be new, the profile is fetched again.
     pub(super) async fn verify(
         &self,
         signed: &Signed,
@@ -366,8 +365,8 @@ impl Peer {
         signed.verify(message, body, &known.profile.keys, SystemTime::from((self.options.now)()))
     }
 
-    /// Verifies what the shop has signed about a checkout (rule AP2-02) with the keys that it publishes, which are
-    /// those that the gateway publishes for it.
+    /// Verifies the shop's signature of a checkout (rule AP2-02) with the keys that it publishes, which are those that
+    /// the gateway publishes for it.
     pub(super) async fn verify_seal(&self, checkout: &Value) -> Result<(), MandateError> {
         let authorization = checkout["ap2"]["merchant_authorization"].as_str().unwrap_or_default();
         let known = self.known();
@@ -380,7 +379,7 @@ impl Peer {
     }
 }
 
-/// Says in the payload which language is wanted, where only the transport did.
+/// Adds the first language to the context of the payload, unless it states one.
 fn state_language(payload: &mut Value, languages: &[String]) {
     let (Some(members), Some(language)) = (payload.as_object_mut(), languages.first()) else { return };
     let context = members.entry("context").or_insert_with(|| json!({}));
@@ -397,5 +396,5 @@ fn call_kind(effect: Effect) -> CallKind {
     }
 }
 
-/// The time, as whoever reads it wants it.
+/// Source of the current time.
 pub(super) type Now = Arc<dyn Fn() -> Timestamp + Send + Sync>;

@@ -1,13 +1,13 @@
-//! The gateway as its shop sees it: a platform, with profiles of its own.
+//! Profiles of the gateway as a platform, for the shop.
 //!
-//! A profile declares whatever can be relayed. Mandates are another matter: where both sides declare them, no checkout
-//! can be completed without (rule AP2-01), so that there are profiles with and one without, and which of them a call
-//! names depends on its caller.
+//! A profile declares all that can be relayed, except for mandates: where both sides declare them, no checkout can be
+//! completed without one (rule AP2-01). So there are profiles with mandates and one without, and the caller decides
+//! which of them a call names.
 //!
-//! A mandate is signed by the platform that had the buyer agree, and the shop looks for its key in the profile of
-//! whoever presents it. So each platform has a profile of the gateway with mandates to itself, which publishes the
-//! platform's keys beside those of the gateway. What can be done with a key of that platform, there at the shop, is to
-//! be that platform.
+//! A mandate is signed by the platform on which the buyer agreed, and the shop looks for the key in the profile of the
+//! platform that presents it. Therefore each platform has its own profile of the gateway with mandates, which publishes
+//! the platform's keys beside those of the gateway. With a key of a platform, only that platform can be impersonated at
+//! the shop.
 
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -18,26 +18,26 @@ use ucp_core::{
 };
 use ucp_wire::{dialect, site::Site};
 
-/// Where orders are told of, below the gateway's address.
+/// Path below the gateway's address at which webhook events about orders are received.
 pub const ORDERS_PATH: &str = "/upstream/orders";
 
-/// Where the profile of the gateway as a platform is, below its address: the one without mandates, or the one of the
-/// platform with this name.
+/// Returns the path below the gateway's address of its profile as a platform: the profile without mandates, or that of
+/// the platform with this [name].
 #[must_use]
 pub fn profile_path(release: Release, mandates: Option<&str>) -> String {
     let kind = mandates.map(|platform| format!("/mandates/{platform}")).unwrap_or_default();
     format!("/upstream/{release}{kind}/.well-known/ucp")
 }
 
-/// The name of a platform in addresses of the gateway. It tells nothing about the platform, and is the same after a
-/// restart.
+/// Returns the name of a platform in addresses of the gateway: a digest that does not reveal the platform and is the
+/// same after a restart.
 #[must_use]
 pub fn name(platform: &str) -> String {
     Sha256::digest(platform).iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// These keys, and those of others beside them; public JSON Web Keys. Signatures name a key by its `kid` alone, so that
-/// a `kid` that is taken by another key stays with the first.
+/// Returns the keys followed by others; public JSON Web Keys. Signatures name a key by its `kid` alone, so that a `kid`
+/// stays with the first key that has it.
 #[must_use]
 pub fn beside(mut keys: Vec<Value>, others: impl IntoIterator<Item = Value>) -> Vec<Value> {
     for other in others {
@@ -56,7 +56,7 @@ pub fn beside(mut keys: Vec<Value>, others: impl IntoIterator<Item = Value>) -> 
     keys
 }
 
-/// The profile of the gateway at `base` as a platform. `keys` are its public keys, as JSON Web Keys.
+/// Returns the profile of the gateway at `base` as a platform. `keys` are its public keys, as JSON Web Keys.
 #[must_use]
 pub fn profile(release: Release, mandates: bool, base: &str, keys: &[Value]) -> Value {
     let shopping = |operation: &Operation| operation.row().service == SHOPPING;
@@ -75,7 +75,7 @@ pub fn profile(release: Release, mandates: bool, base: &str, keys: &[Value]) -> 
     };
     let mut profile = dialect(release).profile(&site);
     let ucp = &mut profile["ucp"];
-    // A platform is called nowhere.
+    // A platform has no endpoint.
     for entries in ucp["services"].as_object_mut().into_iter().flat_map(|services| services.values_mut()) {
         for entry in entries.as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut) {
             entry.shift_remove("endpoint");

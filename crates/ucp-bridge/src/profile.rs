@@ -1,5 +1,4 @@
-//! What a shop says about itself: its releases, where it is called, and what it can be asked (UCP overview,
-//! *Discovery*).
+//! Profile of a shop: its releases, endpoints and operations (UCP overview, *Discovery*).
 
 use serde_json::{Map, Value};
 use ucp_core::{
@@ -11,7 +10,7 @@ use ucp_trust::{jwk::PublicKey, profile::PlatformProfile};
 use ucp_wire::dialect;
 use url::Url;
 
-/// How a shop is called.
+/// Transport over which a shop is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
     /// The REST binding.
@@ -21,7 +20,7 @@ pub enum Transport {
 }
 
 impl Transport {
-    /// What profiles call it.
+    /// Returns the name of the transport in profiles.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -31,48 +30,48 @@ impl Transport {
     }
 }
 
-/// Why a profile is no use. The texts complete "The profile of the shop …".
+/// Reason why a profile cannot be used. The texts complete "The profile of the shop …".
 #[derive(Debug, thiserror::Error)]
 pub enum ProfileError {
-    /// It cannot be read.
+    /// The profile cannot be read.
     #[error("cannot be read: {0}")]
     Malformed(String),
-    /// No release is spoken on both sides.
+    /// The shop and the gateway have no release in common.
     #[error("offers the releases {theirs}, and this gateway speaks {ours}")]
     Releases {
-        /// What the shop speaks.
+        /// Releases that the shop speaks.
         theirs: String,
-        /// What the gateway speaks, or was told to.
+        /// Releases that the gateway speaks or is configured to use.
         ours: String,
     },
-    /// It has no endpoint.
+    /// The profile has no endpoint for the transport.
     #[error("names no endpoint of `{SHOPPING}` for {0}")]
     Endpoint(&'static str),
 }
 
-/// A profile, in the one release that it is about.
+/// Profile of a shop in one release.
 #[derive(Debug)]
 pub struct Profile {
-    /// The release.
+    /// Release of the profile; `None` if the gateway does not know it.
     pub release: Option<Release>,
-    /// The release as it is stated.
+    /// Release as the profile states it.
     pub stated: String,
-    /// Older releases, with the addresses of their profiles.
+    /// Other known releases that the shop supports, with the addresses of their profiles.
     pub supported: Vec<(Release, String)>,
-    /// The keys that it signs with.
+    /// Public keys that the shop signs with.
     pub keys: Vec<PublicKey>,
-    /// What can be asked.
+    /// Operations and extensions that the shop offers.
     pub offering: Offering,
-    /// How can be paid.
+    /// Payment handlers of the shop.
     pub handlers: Vec<Declaration>,
     endpoints: Vec<(Transport, Url)>,
 }
 
 impl Profile {
-    /// Reads a profile in the form of any release.
+    /// Reads a profile of any release.
     ///
     /// # Errors
-    /// [`ProfileError::Malformed`].
+    /// [`ProfileError::Malformed`] if the profile cannot be read.
     pub fn read(bytes: &[u8]) -> Result<Self, ProfileError> {
         // A business states versions, capabilities and keys as platforms do.
         let (read, notes) = PlatformProfile::read(bytes).map_err(|refusal| ProfileError::Malformed(refusal.content))?;
@@ -113,17 +112,18 @@ impl Profile {
         })
     }
 
-    /// The newest release that both sides speak.
+    /// Returns the newest release that both sides speak.
     #[must_use]
     pub fn newest(&self) -> Option<Release> {
         self.release.into_iter().chain(self.supported.iter().map(|(release, _)| *release)).max()
     }
 
-    /// Which release to speak: the newest that both sides do, or the `wanted` one. `None` when that is the profile's
-    /// own, otherwise the address of the profile to read instead.
+    /// Chooses the release to speak: that of this profile if the gateway knows it, or else the newest of the others; a
+    /// `wanted` release is the only choice. Returns `None` for the release of this profile, and otherwise the address
+    /// of the profile to read instead.
     ///
     /// # Errors
-    /// [`ProfileError::Releases`].
+    /// [`ProfileError::Releases`] if there is no such release.
     pub fn choose(&self, wanted: Option<Release>) -> Result<Option<&str>, ProfileError> {
         let fits = |release: Release| wanted.is_none_or(|wanted| wanted == release);
         if self.release.is_some_and(fits) {
@@ -138,10 +138,10 @@ impl Profile {
         })
     }
 
-    /// Where to call it: over the `wanted` transport, or whichever it has, REST first.
+    /// Returns the endpoint for the `wanted` transport, or for any, REST first.
     ///
     /// # Errors
-    /// [`ProfileError::Endpoint`].
+    /// [`ProfileError::Endpoint`] if there is no such endpoint.
     pub fn endpoint(&self, wanted: Option<Transport>) -> Result<(Transport, &Url), ProfileError> {
         let of = |transport: Transport| self.endpoints.iter().find(|(kind, _)| *kind == transport);
         let found = match wanted {
@@ -154,7 +154,7 @@ impl Profile {
     }
 }
 
-/// The endpoints of a service: entries that name a transport, or (2026-01-11) one member per transport.
+/// Reads the endpoints of a service: entries that name a transport, or (2026-01-11) one member per transport.
 fn endpoints(service: &Value) -> Vec<(Transport, Url)> {
     let url = |entry: &Value| Url::parse(entry["endpoint"].as_str()?).ok();
     let kinds = [Transport::Rest, Transport::Mcp];
@@ -173,7 +173,7 @@ fn endpoints(service: &Value) -> Vec<(Transport, Url)> {
     }
 }
 
-/// The payment handlers: by name in `ucp`, or (2026-01-11) a list beside it.
+/// Reads the payment handlers: by name in `ucp`, or (2026-01-11) as a list beside it.
 fn handlers(document: &Value) -> Vec<Declaration> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let config = |entry: &Value| entry["config"].as_object().cloned().unwrap_or_else(Map::new);

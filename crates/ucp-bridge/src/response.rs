@@ -1,4 +1,4 @@
-//! What a shop says, told apart: an answer, a refusal, or nothing of use.
+//! Classification of what a shop returns: an answer, a refusal, or nothing usable.
 
 use std::{fmt, time::Duration};
 
@@ -16,31 +16,31 @@ use ucp_wire::relay;
 
 use ucp_net::{Failure, Received, Unreadable, Verdict, classifier};
 
-/// How much of a shop's words callers are told, in characters.
+/// Maximum length of a shop's text that callers receive, in characters.
 const MAX_CONTENT: usize = 1_000;
 
-/// The longest wait that a shop is believed, in seconds.
+/// Maximum wait that a shop may state, in seconds.
 const MAX_RETRY_AFTER: u64 = 3_600;
 
-/// For how long a shop is left alone that takes the gateway for an intruder.
+/// Time for which the circuit is open after the shop rejected the gateway as a bot.
 const SHUT: Duration = Duration::from_secs(60);
 
-/// An answer.
+/// An answer of the shop.
 #[derive(Clone, Debug)]
 pub(super) struct Told {
-    /// The HTTP status that it has on REST.
+    /// HTTP status of the answer on REST.
     pub(super) status: u16,
-    /// The answer, in the shop's release.
+    /// Answer, in the shop's release.
     pub(super) body: Body,
 }
 
 impl Told {
-    /// Whether it says why there is nothing to return.
+    /// Returns `true` if the answer says why there is no result.
     pub(super) fn is_failure(&self) -> bool {
         self.body.written().is_none() && relay::is_failure(&self.body)
     }
 
-    /// The same as it is kept: what is handed on as it is stays a text.
+    /// Returns the answer as it is cached: as a text, if it can be forwarded unchanged.
     pub(super) fn written_down(self) -> Self {
         if self.body.written().is_some() {
             return self;
@@ -50,14 +50,14 @@ impl Told {
     }
 }
 
-/// Why there is no answer.
+/// Reason why there is no answer.
 #[derive(Clone, Debug)]
 pub(super) enum Trouble {
-    /// Nothing of use came back, or nothing at all.
+    /// No response, or an unusable one.
     Failure(Failure),
     /// The shop refuses.
     Refusal(Refusal),
-    /// The shop says that it does not have what was asked; this is what callers are told.
+    /// The shop says that it does not have the operation; the refusal is for the caller.
     Gone(Refusal),
 }
 
@@ -83,7 +83,7 @@ impl From<Trouble> for Refusal {
 }
 
 impl Trouble {
-    /// The same, where the shop said in its refusal more than that it refuses.
+    /// Converts a failure; it becomes a refusal if the shop's response states a rate limit or unavailability.
     pub(super) fn heard(failure: Failure) -> Self {
         let Failure::Answered(answered) = &failure else { return Self::Failure(failure) };
         let received = &answered.received;
@@ -108,8 +108,8 @@ impl Trouble {
     }
 }
 
-/// What an answer over HTTP means before it is read: documents are JSON or a stream of events, and statuses below 500
-/// are for the reader to judge.
+/// Classifies a response before it is read: a body must be JSON or a stream of events, and statuses below 500 are left
+/// to the reader.
 pub(super) fn judged(received: &Received) -> Verdict {
     if received.status.as_u16() == 430 {
         return Verdict::Rejected { shut: SHUT };
@@ -117,7 +117,7 @@ pub(super) fn judged(received: &Received) -> Verdict {
     match classifier::by_status(received) {
         Verdict::Good if received.status.is_success() && !received.body.is_empty() && !is_stream(&received.headers) => {
             let Ok(Error(error)) = serde_json::from_slice(&received.body) else {
-                // Neither an object nor an array is for the reader to judge, as far as it is sound.
+                // Any other JSON value is left to the reader if it is sound.
                 let sound = serde_json::from_slice::<classifier::Sound>(&received.body).is_ok();
                 return if sound { Verdict::Good } else { Verdict::Unreadable(Unreadable::NotJson) };
             };
@@ -133,8 +133,7 @@ pub(super) fn judged(received: &Received) -> Verdict {
     }
 }
 
-/// The member `error` of a document, if it has one. Everything else is looked at as closely as if it were kept, and is
-/// not.
+/// Member `error` of a document, if it has one. All other values are validated as strictly as if they were kept.
 struct Error(Value);
 
 impl<'de> Deserialize<'de> for Error {
@@ -168,17 +167,17 @@ impl<'de> Deserialize<'de> for Error {
     }
 }
 
-/// Whether an answer with these header fields is a stream of events.
+/// Returns `true` if a response with these headers is a stream of events.
 pub(super) fn is_stream(headers: &HeaderMap) -> bool {
     let stated = headers.get(http::header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let essence = stated.split(';').next().unwrap_or_default();
     essence.trim().eq_ignore_ascii_case("text/event-stream")
 }
 
-/// What an answer on REST says.
+/// Reads an answer on REST.
 ///
 /// # Errors
-/// What the shop refuses, or that it cannot be understood.
+/// [`Trouble`] if the shop refuses, or its response cannot be read.
 pub(super) fn rest(received: &Received) -> Result<Told, Trouble> {
     let status = received.status;
     let document: Map<String, Value> = match received.json() {
@@ -189,11 +188,11 @@ pub(super) fn rest(received: &Received) -> Result<Told, Trouble> {
     told(status, document)
 }
 
-/// The same of an answer about goods, which stays the text that it is where that can be handed on. That it is sound was
-/// seen when it was [judged].
+/// Reads an answer about the catalog, which stays a text if that can be forwarded unchanged. It was validated when it
+/// was [judged].
 ///
 /// # Errors
-/// As [`rest`].
+/// Those of [`rest`].
 pub(super) fn browsed(received: &Received) -> Result<Told, Trouble> {
     match Body::written_down(&received.body).filter(|_| received.status.is_success()) {
         Some(body) => Ok(Told { status: 200, body }),
@@ -201,7 +200,7 @@ pub(super) fn browsed(received: &Received) -> Result<Told, Trouble> {
     }
 }
 
-/// A document, as the answer or the refusal that it is.
+/// Classifies a document as an answer or a refusal.
 pub(super) fn told(status: StatusCode, document: Map<String, Value>) -> Result<Told, Trouble> {
     let outcome = document.get("ucp").is_some_and(Value::is_object)
         || (!document.contains_key("code") && document.get("messages").is_some_and(Value::is_array));
@@ -215,10 +214,10 @@ pub(super) fn told(status: StatusCode, document: Map<String, Value>) -> Result<T
     Err(refused(status, &Value::Object(document)))
 }
 
-/// An error of JSON-RPC, as the answer or the refusal that it is.
+/// Classifies an error of JSON-RPC as an answer or a refusal.
 pub(super) fn rpc_error(status: StatusCode, error: &Value) -> Result<Told, Trouble> {
     let data = &error["data"];
-    // The founding releases make errors of business outcomes.
+    // The founding releases report business outcomes as errors.
     if let Some(errors) = data["errors"].as_array().filter(|_| data["code"].is_null()) {
         let message = |error: &Value| {
             let mut message = json!({ "type": "error", "code": error["code"], "content": error["message"], "severity": error["severity"] });
@@ -255,7 +254,8 @@ fn names_tool(error: &Value) -> bool {
     error["message"].as_str().is_some_and(|message| message.to_ascii_lowercase().contains("tool"))
 }
 
-/// A refusal of the shop, as callers of the gateway are told. What is the gateway's own fault is not theirs.
+/// Converts a refusal of the shop to that for the caller. What is the gateway's fault is logged and not blamed on the
+/// caller.
 fn refused(status: StatusCode, stated: &Value) -> Trouble {
     let code = stated["code"].as_str();
     let content = text(stated);
@@ -306,7 +306,7 @@ fn refused(status: StatusCode, stated: &Value) -> Trouble {
     Trouble::Refusal(refusal)
 }
 
-/// The refusal where the shop said nothing of use.
+/// Returns the refusal for an unusable response of the shop.
 pub(super) fn unusable() -> Refusal {
     Refusal::unavailable("The shop gave no usable answer. The same call may succeed later.", 1)
 }
@@ -315,7 +315,7 @@ fn known(code: &str) -> Option<Code> {
     Code::ALL.iter().copied().find(|known| known.as_str() == code)
 }
 
-/// What the shop says about a refusal, shortened.
+/// Returns the shop's text about a refusal, without control characters, cut to [`MAX_CONTENT`].
 fn text(stated: &Value) -> Option<String> {
     let content = stated["content"].as_str().or_else(|| stated["message"].as_str())?;
     Some(content.chars().filter(|webhook_message| !webhook_message.is_control()).take(MAX_CONTENT).collect())

@@ -1,7 +1,7 @@
-//! What the shop tells about orders (UCP *Order Event Webhook*).
+//! Webhook events of the shop about orders (UCP *Order Event Webhook*).
 //!
-//! The shop tells the gateway, under the address in the gateway's profile. What it tells is believed when it is signed
-//! with a key of the shop, and handed on to the platform that bought.
+//! The shop sends them to the address in the gateway's profile. An event is accepted if it is signed with a key of the
+//! shop, and forwarded to the platform that placed the order.
 
 use std::time::{Duration, SystemTime};
 
@@ -20,44 +20,46 @@ use super::{Bridge, digest_id, owners::LONGER, portable};
 const WEBHOOK_ID: HeaderName = HeaderName::from_static("webhook-id");
 const WEBHOOK_TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
 
-/// How old a notice may be, and how far in the future.
+/// Maximum distance of an event's timestamp from now, in either direction.
 const FRESH: Duration = Duration::from_secs(300);
 
-/// How long the identifier of a notice may be.
+/// Maximum length of an event's identifier, in bytes.
 const MAX_ID: usize = 255;
 
-/// An order that the shop told of, for the platform that bought.
+/// Webhook event of the shop, for the platform that placed the order.
 #[derive(Debug)]
 pub struct ShopWebhook {
-    /// The identifier that the shop gave the notice, as a UUID. It tells the same again under the same one.
+    /// Identifier of the event, a UUID: derived from the shop's identifier if the signature covers that and the
+    /// timestamp, and otherwise from the body. A repeated event has the same one.
     pub id: String,
-    /// For whom it is.
+    /// Owner of the order, which receives the event.
     pub owner: Owner,
-    /// Which order it is about.
+    /// Identifier of the order.
     pub order: String,
-    /// The order, in the release of the platform, with the shop's own envelope.
+    /// Order in the release of the platform, with the shop's own envelope.
     pub body: Map<String, Value>,
 }
 
-/// The head of a notice, which tells a good part of those that are none before their bodies are read.
+/// Headers of an event, by which many invalid events are refused before their bodies are read.
 #[derive(Debug)]
 pub struct Head {
     signed: Signed,
     id: String,
 }
 
-/// A notice that the shop has signed.
+/// An event whose signature is valid.
 #[derive(Debug)]
 pub struct Proven {
     id: String,
 }
 
 impl Bridge {
-    /// Looks at the head of a notice.
+    /// Reads the headers of an event.
     ///
     /// # Errors
-    /// [`SignatureMissing`](Code::SignatureMissing) and [`SignatureInvalid`](Code::SignatureInvalid) without a
-    /// signature that can be read; [`InvalidRequest`](Code::InvalidRequest) where it has no name, or is too old.
+    /// [`SignatureMissing`](Code::SignatureMissing) or [`SignatureInvalid`](Code::SignatureInvalid) if there is no
+    /// signature that can be read; [`InvalidRequest`](Code::InvalidRequest) if the event has no identifier, or its
+    /// timestamp is not within five minutes.
     pub fn heard(&self, headers: &HeaderMap) -> Result<Head, Refusal> {
         let missing = || Refusal::new(Code::SignatureMissing, "A notice about an order has to be signed by the shop.");
         let signed = Signed::read(headers)?.ok_or_else(missing)?;
@@ -68,11 +70,12 @@ impl Bridge {
         Ok(Head { signed, id: id.to_owned() })
     }
 
-    /// Verifies who sent a notice. `line` is the request as the shop sent it, which its signature is about. A key that
-    /// is not known may be a new one of the shop's: its profile is then fetched again, though not often.
+    /// Verifies the signature of an event. `line` is the request as the shop sent it, which the signature covers. A key
+    /// that is not known may be a new one of the shop: its profile is then fetched again, with a minimum time between
+    /// fetches.
     ///
     /// # Errors
-    /// What the signature does not prove.
+    /// [`Refusal`] if the signature is not valid.
     pub async fn verify(
         &self,
         head: Head,
@@ -88,18 +91,18 @@ impl Bridge {
             let input = of.and_then(|candidate| candidate.input.as_ref().ok());
             input.is_some_and(|input| input.covered.contains(&Component::Field(name)))
         };
-        // Shops need not sign the name and the time of a notice (trap T-32). Whoever overheard it could give it others
-        // and tell it once more: then it goes by what it says.
+        // Shops need not sign the identifier and the timestamp of an event (trap T-32), so that an eavesdropper could
+        // repeat it with others: then its body identifies it.
         if covers(WEBHOOK_ID) && covers(WEBHOOK_TIMESTAMP) {
             return Ok(Proven { id: portable("", &id) });
         }
         Ok(Proven { id: digest_id(body) })
     }
 
-    /// Reads a notice.
+    /// Reads an event.
     ///
     /// # Errors
-    /// [`InvalidRequest`](Code::InvalidRequest) for what is no order, or nobody's.
+    /// [`InvalidRequest`](Code::InvalidRequest) if the body is not an order, or the order belongs to no platform here.
     pub async fn told(&self, proven: Proven, body: &Bytes) -> Result<ShopWebhook, Refusal> {
         let unreadable =
             || Refusal::invalid("$", "The body must be an order.").accepting("a whole order with its `id`");

@@ -1,8 +1,9 @@
-//! Saying which bot is asking (Web Bot Auth): a shop that knows it is less strict with it.
+//! Signatures that identify the gateway to the shop as a known bot (Web Bot Auth): the shop is less strict with such a
+//! bot.
 //!
-//! What is said is one signature for all requests, until it expires. The merchant makes it for some months, and puts
-//! another one in its place in time; or the gateway makes it for some minutes, and makes another one by itself. A
-//! signature that has expired is not sent: it would say less than none.
+//! One signature serves all requests until it expires. Either the merchant creates it in the shop's admin for some
+//! months and replaces it in time, or the gateway creates it for five minutes and renews it by itself. An expired
+//! signature is not sent: it would prove nothing.
 
 use std::{
     fmt,
@@ -17,45 +18,45 @@ use jiff::Timestamp;
 use ucp_trust::signature::{Scheme, SigningKey, bot::BotSignature};
 use url::Url;
 
-/// The time, as signatures have it.
+/// Source of the time at which a signature is created and checked for expiry.
 pub type Now = Arc<dyn Fn() -> SystemTime + Send + Sync>;
 
-/// How long before its end the log speaks of a signature that a person has to replace.
+/// Time before expiry from which the log warns about a signature that a person has to replace.
 const NOTICE: Duration = Duration::from_secs(14 * 24 * 60 * 60);
 
-/// For how long the gateway signs.
+/// Lifetime of a signature that the gateway creates.
 const LIFETIME: Duration = Duration::from_secs(300);
 
-/// How long before its end a signature of the gateway's own is replaced: clocks differ, and requests are tried again.
+/// Time before expiry at which a signature of the gateway is replaced: clocks differ, and requests are retried.
 const MARGIN: Duration = Duration::from_secs(60);
 
-/// What signs, and where it says that its keys are.
+/// Inputs of a signature that the gateway creates.
 pub struct Signing {
-    /// The address of the gateway's keys.
+    /// Address at which the gateway publishes its keys.
     pub agent: String,
-    /// The address of the shop.
+    /// Address of the shop.
     pub shop: Url,
-    /// The key at the moment, if there is one.
+    /// Returns the current signing key, if there is one.
     pub key: Arc<dyn Fn() -> Option<Arc<SigningKey>> + Send + Sync>,
 }
 
-/// How the gateway says which bot it is. Its `Debug` form has no signature.
+/// Identity of the gateway as a bot. Its `Debug` form does not contain the signature.
 pub struct Bot {
     source: Source,
     now: Now,
-    /// The last [`Remark`] that the log got.
+    /// Most serious [`Remark`] logged so far; reset when the gateway signs again.
     remarked: AtomicU8,
 }
 
-/// Where signatures come from.
+/// Source of signatures.
 enum Source {
-    /// There is one.
+    /// One signature, created elsewhere.
     Given(Arc<BotSignature>),
-    /// They are made, and the last one is used again for as long as its key is the one that signs.
+    /// Signatures created here, with the last one and its key: it is reused as long as that key is the current one.
     Own(Signing, RwLock<Option<(Arc<SigningKey>, Arc<BotSignature>)>>),
 }
 
-/// What a person should know.
+/// State of a signature that the log reports, least serious first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Remark {
     Nothing,
@@ -64,13 +65,13 @@ enum Remark {
 }
 
 impl Bot {
-    /// One with a signature that was made elsewhere, and is sent until it expires.
+    /// Creates an identity with a signature that was created elsewhere and is sent until it expires.
     #[must_use]
     pub fn given(signature: BotSignature, now: Now) -> Self {
         Self::of(Source::Given(Arc::new(signature)), now)
     }
 
-    /// One that signs by itself.
+    /// Creates an identity that signs by itself.
     #[must_use]
     pub fn signing(signing: Signing, now: Now) -> Self {
         Self::of(Source::Own(signing, RwLock::default()), now)
@@ -80,7 +81,7 @@ impl Bot {
         Self { source, now, remarked: AtomicU8::new(Remark::Nothing as u8) }
     }
 
-    /// What a request that is sent now should carry; `None` where there is nothing that is good.
+    /// Returns the signature for a request sent now; `None` if there is no valid one.
     pub(super) fn signature(&self) -> Option<Arc<BotSignature>> {
         let now = (self.now)();
         let left = |signature: &BotSignature| signature.expires().duration_since(now).unwrap_or_default();
@@ -101,7 +102,7 @@ impl Bot {
                 };
                 if let Some((by, made)) = &*last.read().unwrap_or_else(PoisonError::into_inner)
                     && Arc::ptr_eq(by, &key)
-                    // More than all of it is left where the clock was put back.
+                    // More than the whole lifetime is left if the clock was set back.
                     && (MARGIN..=LIFETIME).contains(&left(made))
                 {
                     return Some(Arc::clone(made));
@@ -127,14 +128,14 @@ impl Bot {
         }
     }
 
-    /// Tells the log once why requests are not signed.
+    /// Logs once why requests are not signed.
     fn report(&self, reason: &str) {
         if self.is_news(Remark::Ended) {
             tracing::error!(reason, "requests to the shop no longer say which bot is asking");
         }
     }
 
-    /// Tells the log once how it stands with a signature that a person has to replace.
+    /// Logs once that a signature, which a person has to replace, expires soon or has expired.
     fn remark(&self, remark: Remark, signature: &BotSignature) {
         if !self.is_news(remark) {
             return;
@@ -155,7 +156,7 @@ impl Bot {
         }
     }
 
-    /// Whether the log has not been told so far.
+    /// Returns `true` if neither this remark nor a more serious one has been logged.
     fn is_news(&self, remark: Remark) -> bool {
         self.remarked.fetch_max(remark as u8, Ordering::Relaxed) < remark as u8
     }

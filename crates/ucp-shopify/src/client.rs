@@ -1,10 +1,10 @@
-//! Asking the Storefront API: one GraphQL operation, one HTTP call.
+//! Client of the Storefront API: one GraphQL operation, one HTTP call.
 //!
-//! What the API says in its own way is turned into what [`ucp_net`] knows: throttling comes with
-//! status 200, a rejection of bots with status 430, and a release of the API that is no longer supported is silently
-//! answered by another. Errors about parts of an answer leave the rest of it; they are handed on beside it.
+//! The client translates the API's own conventions into those of [`ucp_net`]: the API throttles with status 200,
+//! rejects bots with status 430, and answers a call to a version that it no longer supports in another version without
+//! an error. Errors about parts of an answer leave its other parts usable; they are returned beside it.
 //!
-//! A [`Client`] is what the catalog and selling are both built on.
+//! The catalog and the cart of this crate share one [`Client`].
 
 use std::{
     fmt,
@@ -33,7 +33,7 @@ use ucp_net::{
     outbound::SetupError,
 };
 
-/// The release of the API that the documents are written for.
+/// Version of the API that the documents are written for.
 pub const VERSION: &str = "2026-04";
 
 const PUBLIC_TOKEN: HeaderName = HeaderName::from_static("x-shopify-storefront-access-token");
@@ -41,46 +41,46 @@ const PRIVATE_TOKEN: HeaderName = HeaderName::from_static("shopify-storefront-pr
 const BUYER_IP: HeaderName = HeaderName::from_static("shopify-storefront-buyer-ip");
 const API_VERSION: HeaderName = HeaderName::from_static("x-shopify-api-version");
 
-/// For how long a shop is left alone that takes the gateway for an intruder.
+/// Time for which the circuit is open after the shop rejected the gateway as a bot.
 const REJECTED: Duration = Duration::from_secs(300);
 
-/// For how long a shop is left alone that does not let the gateway in as it is configured.
+/// Time for which the circuit is open after the shop refused the gateway as it is configured.
 const MISCONFIGURED: Duration = Duration::from_secs(60);
 
-/// How the gateway shows who it is. Its `Debug` form does not have the token.
+/// Access token for the Storefront API. Its `Debug` form does not contain it.
 #[derive(Clone)]
 pub enum Token {
-    /// It does not: products, search and carts can be had that way, tags of products cannot.
+    /// No token: products, search and carts are accessible, tags of products are not.
     None,
-    /// A public token, as storefronts in browsers use it. Limits are per address, which is the gateway's.
+    /// Public token, as storefronts in browsers use it. Limits are per IP address, which is the gateway's.
     Public(HeaderValue),
-    /// A private token, for servers. Limits are per buyer, whose address goes with it where it is known.
+    /// Private token, for servers. Limits are per buyer, whose IP address is sent with it if it is known.
     Private(HeaderValue),
 }
 
-/// A text that is no token.
+/// A text that is not an access token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a Storefront access token is made of letters, digits, `_` and `-`")]
 pub struct NoToken;
 
 impl Token {
-    /// A public token.
+    /// Creates a public token.
     ///
     /// # Errors
-    /// When no token is written so.
+    /// [`NoToken`] if the text is empty or has other characters than letters, digits, `_` and `-`.
     pub fn public(token: &str) -> Result<Self, NoToken> {
         secret(token).map(Self::Public)
     }
 
-    /// A private token.
+    /// Creates a private token.
     ///
     /// # Errors
-    /// When no token is written so.
+    /// [`NoToken`] if the text is empty or has other characters than letters, digits, `_` and `-`.
     pub fn private(token: &str) -> Result<Self, NoToken> {
         secret(token).map(Self::Private)
     }
 
-    /// Whether there is one.
+    /// Returns `true` unless it is [`Token::None`].
     #[must_use]
     pub const fn is_some(&self) -> bool {
         !matches!(self, Self::None)
@@ -105,7 +105,7 @@ fn secret(token: &str) -> Result<HeaderValue, NoToken> {
     Ok(value)
 }
 
-/// Asks one shop. Clones are the same client.
+/// Client of one shop. Clones share its state.
 #[derive(Clone)]
 pub struct Client(Arc<Inner>);
 
@@ -114,9 +114,9 @@ struct Inner {
     endpoint: Url,
     version: String,
     token: Token,
-    /// As which bot it asks, if it says so.
+    /// Identity as a bot, if the client signs its requests.
     bot: Option<Arc<Bot>>,
-    /// Whether the log has been told that another release answers.
+    /// `true` once the log has reported that another version of the API answers.
     forwarded: AtomicBool,
 }
 
@@ -131,10 +131,10 @@ impl fmt::Debug for Client {
 }
 
 impl Client {
-    /// A client of the shop at the address of `options`, which is asked in a release (`YYYY-MM`) of its API.
+    /// Creates a client of the shop at the address of `options`, for a version (`YYYY-MM`) of its API.
     ///
     /// # Errors
-    /// When the address is none of a server's, or TLS cannot be set up.
+    /// [`SetupError`] if the address is not that of a server that may be called, or TLS cannot be set up.
     pub fn new(
         options: &Options,
         version: &str,
@@ -150,10 +150,11 @@ impl Client {
         Ok(Self(Arc::new(Inner { upstream, endpoint, version, token, bot, forwarded })))
     }
 
-    /// Carries out one operation. `variables` is an object; those that the document does not declare are errors.
+    /// Runs one operation. `variables` is an object; the shop refuses variables that the document does not declare.
     ///
     /// # Errors
-    /// When there is no answer, or none of GraphQL's. An answer that has nothing but errors is a [`Reply`].
+    /// [`Failure`] if there is no answer, or not one of GraphQL. An answer that consists of errors alone is a
+    /// [`Reply`].
     pub async fn ask<T: DeserializeOwned>(
         &self,
         document: &Document,
@@ -172,8 +173,8 @@ impl Client {
             Token::Public(token) => upstream_request = upstream_request.secret(PUBLIC_TOKEN, token.clone()),
             Token::Private(token) => {
                 upstream_request = upstream_request.secret(PRIVATE_TOKEN, token.clone());
-                // Only what an identified platform says of its buyer; the gateway's own address would stand for
-                // everybody.
+                // Only the address that an identified platform states for its buyer: the gateway's own would stand for
+                // all buyers.
                 if let Some(address) = buyer_signals.ip.and_then(|ip| HeaderValue::try_from(ip.to_string()).ok()) {
                     upstream_request = upstream_request.secret(BUYER_IP, address);
                 }
@@ -189,31 +190,32 @@ impl Client {
         self.read(document.name, &received)
     }
 
-    /// What happened.
+    /// Returns the counters of calls to the shop.
     #[must_use]
     pub fn counters(&self) -> &Arc<Counters> {
         self.0.upstream.counters()
     }
 
-    /// The shop's server.
+    /// Returns the shop as an upstream.
     #[must_use]
     pub fn upstream(&self) -> &Upstream {
         &self.0.upstream
     }
 
-    /// Where it is asked.
+    /// Returns the address of the API.
     #[must_use]
     pub fn endpoint(&self) -> &Url {
         &self.0.endpoint
     }
 
-    /// How the gateway shows who it is.
+    /// Returns the access token.
     #[must_use]
     pub fn token(&self) -> &Token {
         &self.0.token
     }
 
-    /// A release that is no longer supported is answered by the oldest that is, without a word.
+    /// Notes that the API answered in another version than requested, and logs it the first time: for a version that is
+    /// no longer supported, the oldest supported one answers without an error.
     fn compare_version(&self, received: &Received) {
         let Some(answering) = received.header(&API_VERSION).filter(|answering| *answering != self.0.version) else {
             return;
@@ -230,7 +232,7 @@ impl Client {
     }
 
     fn read<T: DeserializeOwned>(&self, operation: &'static str, received: &Received) -> Result<Reply<T>, Failure> {
-        // What is of the form that was promised is read at once; what is not is then looked at more closely.
+        // An answer of the promised form is read in one pass; any other is then read again for a precise error.
         let promised = serde_json::from_slice::<Answer<T>>(&received.body);
         let (data, errors) = match promised {
             Ok(answer) => (Ok(answer.data), answer.errors),
@@ -263,55 +265,55 @@ impl Client {
     }
 }
 
-/// What came back.
+/// An answer of the API.
 #[derive(Debug)]
 pub struct Reply<T> {
-    /// What was asked for, as far as it could be had; `None` where nothing could.
+    /// Requested data, as far as the shop could provide it; `None` if it provided nothing.
     pub data: Option<T>,
-    /// What could not be had, and why.
+    /// Errors about the parts that are missing.
     pub errors: Vec<Problem>,
-    /// How large the answer was.
+    /// Size of the answer, in bytes.
     pub bytes: usize,
 }
 
 impl<T> Reply<T> {
-    /// What was asked for.
+    /// Returns the requested data.
     ///
     /// # Errors
-    /// [`Unreadable::Unexpected`] where there is nothing: the operation, or an argument, does not fit the API.
+    /// [`Unreadable::Unexpected`] if there is no data: the operation or an argument does not fit the API.
     pub fn data(self) -> Result<T, Failure> {
         self.data.ok_or(Failure::Unreadable(Unreadable::Unexpected))
     }
 }
 
-/// An error of GraphQL's.
+/// An error of a GraphQL answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// What kind it is, such as `ACCESS_DENIED`. There are ever more of them.
+    /// Code of the error, such as `ACCESS_DENIED`, if it has one. The API adds codes over time.
     pub code: Option<String>,
-    /// The shop's words, for its operator.
+    /// The shop's message, for its operator.
     pub message: String,
-    /// The part of the answer it is about, from the outside inwards.
+    /// Path to the part of the answer that the error is about, from the outside inwards.
     pub path: Vec<Step>,
 }
 
-/// One step of a path.
+/// A step of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// A member, by the name or alias that it was asked for under.
+    /// A member, by the name or alias in the operation.
     Member(String),
-    /// A place in a list.
+    /// A position in a list.
     Place(usize),
 }
 
 impl Problem {
-    /// Whether it is of this kind.
+    /// Returns `true` if the error has this code.
     #[must_use]
     pub fn is(&self, code: &str) -> bool {
         self.code.as_deref() == Some(code)
     }
 
-    /// The outermost member that it is about.
+    /// Returns the outermost member on the path.
     #[must_use]
     pub fn member(&self) -> Option<&str> {
         self.path.iter().find_map(|step| match step {
@@ -320,7 +322,7 @@ impl Problem {
         })
     }
 
-    /// The innermost member that it is about.
+    /// Returns the innermost member on the path.
     #[must_use]
     pub fn field(&self) -> Option<&str> {
         self.path.iter().rev().find_map(|step| match step {
@@ -329,7 +331,7 @@ impl Problem {
         })
     }
 
-    /// The path as the log shows it.
+    /// Returns the path as it is logged: printable ASCII, at most 16 steps of at most 64 characters.
     fn place(&self) -> String {
         let steps = self.path.iter().map(|step| match step {
             Step::Member(name) => name.chars().filter(char::is_ascii_graphic).take(64).collect(),
@@ -352,7 +354,7 @@ struct Answer<T> {
     errors: Option<Value>,
 }
 
-/// The errors of an answer. Some servers state a single text instead of a list.
+/// Reads the errors of an answer. Some servers state a single text instead of a list.
 fn problems(errors: Option<&Value>) -> Vec<Problem> {
     let listed = match errors {
         None | Some(Value::Null) => &[],
@@ -372,10 +374,10 @@ fn problems(errors: Option<&Value>) -> Vec<Problem> {
     listed.iter().map(problem).collect()
 }
 
-/// What answers of the Storefront API mean.
+/// Classifier of the Storefront API's answers.
 struct Graphql;
 
-/// Errors that the shop itself is sorry for.
+/// Codes of errors that are temporary failures of the shop.
 const PASSING: [&str; 4] = ["INTERNAL_SERVER_ERROR", "SERVICE_UNAVAILABLE", "TIMEOUT", "SHOP_TEMPORARILY_UNAVAILABLE"];
 
 impl Classifier for Graphql {
@@ -391,8 +393,8 @@ impl Classifier for Graphql {
     }
 }
 
-/// Whether an answer is plainly a good one, which nearly all are: it begins and ends as those do, and has no word about
-/// errors. Whether all in between is JSON comes out when it is read, which is once less this way.
+/// Returns `true` if an answer is recognizably good, as nearly all are: it begins and ends like one and does not
+/// contain the word `"errors"`. Its JSON is validated when it is read, so that this check saves one pass.
 fn is_plainly_good(body: &[u8]) -> bool {
     body.starts_with(br#"{"data":{"#) && body.ends_with(b"}") && memmem::find(body, br#""errors""#).is_none()
 }
@@ -428,7 +430,7 @@ fn judge_answer(received: &Received) -> Verdict {
     } else if any(&["SHOP_INACTIVE"]) {
         Verdict::Misconfigured { shut: MISCONFIGURED }
     } else {
-        // A document or an argument that does not fit: the shop is well.
+        // A document or an argument does not fit the API: the shop itself is well.
         Verdict::Good
     }
 }

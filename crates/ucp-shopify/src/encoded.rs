@@ -1,39 +1,39 @@
-//! Which combinations of option values there are, as the Storefront API writes it.
+//! Decoder of the existing combinations of option values, in the Storefront API's encoding.
 //!
 //! `encodedVariantExistence` and `encodedVariantAvailability` hold thousands of combinations in a few kilobytes: `v1_`
 //! and a trie of positions, where the nth level is the nth option.
 //!
 //! ```text
-//! text      = "v1_" list(first option)           nothing at all where there is no combination
+//! text      = "v1_" list(first option)           empty if there are no combinations
 //! list(o)   = 1*( position ":" list(o + 1) "," )   commas at the very end may be missing
 //! list(last)= item *( " " item )
 //! item      = position | position "-" position     the second not before the first, both included
 //! ```
 //!
-//! Reading is strict: what comes out are combinations of the product's own options, each once, or it is refused. It
-//! needs no more memory than the combinations it may give, and as much time. (No part of this module depends on another
-//! crate, so that fuzzing builds it alone.)
+//! Reading is strict: the result consists of combinations of the product's own options, each once; any other text is
+//! refused. Memory and time are bounded by the number of combinations that may be returned. (No part of this module
+//! depends on another crate, so that fuzzing builds it alone.)
 
 use std::fmt;
 
-/// Why a text says nothing.
+/// Reason why a text cannot be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Undecodable {
-    /// It does not begin with `v1_`.
+    /// The text does not begin with `v1_`.
     Version,
-    /// A character that cannot stand where it is.
+    /// A character, or the end of the text, where the grammar does not allow it.
     Unexpected {
-        /// Its place in the text, in bytes from the start.
+        /// Offset in the text, in bytes.
         at: usize,
     },
-    /// A position that the option does not have.
+    /// A position that the option does not have, or a range that ends before it begins.
     Position {
-        /// The place behind it in the text, in bytes from the start.
+        /// Offset behind the position in the text, in bytes.
         at: usize,
     },
-    /// More combinations than are read.
+    /// More combinations than the limit.
     TooMany,
-    /// A combination that is there twice.
+    /// A combination occurs twice.
     Twice,
 }
 
@@ -51,11 +51,11 @@ impl fmt::Display for Undecodable {
 
 impl std::error::Error for Undecodable {}
 
-/// The combinations in `text`: for each of the options, in order, the position of the value. `axes` says how many
-/// values each option has; at most `limit` combinations are read.
+/// Decodes the combinations in `text`: for each option, in order, the position of its value. `axes` holds the number of
+/// values of each option; at most `limit` combinations are read.
 ///
 /// # Errors
-/// Why the text says nothing, at the first place where it does not.
+/// [`Undecodable`] for the first place where the text does not fit.
 pub fn decode(text: &str, axes: &[usize], limit: usize) -> Result<Vec<Vec<usize>>, Undecodable> {
     if text.is_empty() {
         return Ok(Vec::new());
@@ -67,8 +67,8 @@ pub fn decode(text: &str, axes: &[usize], limit: usize) -> Result<Vec<Vec<usize>
     }
     let mut reader = Reader { bytes: text.as_bytes(), at: start, axes, limit, prefix: Vec::new(), found: Vec::new() };
     let Some(last) = axes.len().checked_sub(1) else { return Err(reader.unexpected()) };
-    // Where a prefix was closed, the next position belongs to the option before; a loop instead of recursion, so that
-    // the number of options is no depth of the stack.
+    // After a prefix is closed, the next position belongs to the option before. A loop instead of recursion keeps the
+    // depth of the stack independent of the number of options.
     loop {
         if reader.prefix.len() == last {
             reader.items()?;
@@ -85,7 +85,7 @@ pub fn decode(text: &str, axes: &[usize], limit: usize) -> Result<Vec<Vec<usize>
         }
         match reader.peek() {
             None => break,
-            // After a list of last values nothing can follow but commas.
+            // After a list of last values only commas can follow.
             Some(_) if reader.prefix.len() == last => return Err(reader.unexpected()),
             Some(_) => {}
         }
@@ -98,7 +98,7 @@ struct Reader<'a> {
     at: usize,
     axes: &'a [usize],
     limit: usize,
-    /// The positions on the options before.
+    /// Positions on the preceding options.
     prefix: Vec<usize>,
     found: Vec<Vec<usize>>,
 }
@@ -120,13 +120,13 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// A position on the option that is next.
+    /// Reads a position on the next option.
     fn position(&mut self) -> Result<usize, Undecodable> {
         let start = self.at;
         let values = self.axes[self.prefix.len()];
         let mut position = 0_usize;
         while let Some(digit @ b'0'..=b'9') = self.peek() {
-            // A number is written in one way only.
+            // A number has no leading zeros.
             if self.at > start && position == 0 {
                 return Err(self.unexpected());
             }
@@ -139,7 +139,7 @@ impl Reader<'_> {
         if position >= values { Err(Undecodable::Position { at: self.at }) } else { Ok(position) }
     }
 
-    /// The values on the last option.
+    /// Reads the values on the last option.
     fn items(&mut self) -> Result<(), Undecodable> {
         loop {
             let from = self.position()?;
@@ -168,7 +168,7 @@ impl Reader<'_> {
     }
 
     fn finish(self) -> Result<Vec<Vec<usize>>, Undecodable> {
-        // They usually come in ascending order, where nothing is twice.
+        // Combinations usually come in ascending order, in which none occurs twice.
         if !self.found.is_sorted_by(|one, next| one < next) {
             let mut sorted: Vec<_> = self.found.iter().collect();
             sorted.sort_unstable();
@@ -197,7 +197,7 @@ mod tests {
         decode(text, axes, LIMIT).unwrap_or_else(|error| panic!("{text}: {error}"))
     }
 
-    /// Writes sorted combinations as the API does: see the description of the field in its schema.
+    /// Encodes sorted combinations as the API does: see the description of the field in its schema.
     fn encode(combinations: &BTreeSet<Vec<usize>>) -> String {
         fn list(combinations: &[&[usize]], text: &mut String) {
             let mut rest = combinations;
@@ -235,7 +235,7 @@ mod tests {
         assert_eq!(decoded("v1_0:0:0,1:0-1,,1:0:0-1,1:1,,2:0:1,1:0,,", &[3, 2, 2]), three);
         assert_eq!(decoded("v1_0:0,1:0,2:0,", &[3, 1]), [[0, 0], [1, 0], [2, 0]]);
         assert_eq!(decoded("v1_0:0,2:0,", &[3, 1]), [[0, 0], [2, 0]]);
-        // The commas at the end may be missing, all or some of them.
+        // All or some of the commas at the end may be missing.
         for end in ["", ",", ",,"] {
             assert_eq!(
                 decoded(&format!("v1_0:0:0,1:0-1{end}"), &[3, 2, 2]),
@@ -243,7 +243,7 @@ mod tests {
                 "{end:?}"
             );
         }
-        // The order of prefixes is the API's own business.
+        // The API may write prefixes in any order.
         assert_eq!(decoded("v1_1:0,0:0,", &[2, 1]), [[1, 0], [0, 0]]);
         for none in ["", "v1_"] {
             assert!(decoded(none, &[3, 3]).is_empty());
@@ -294,7 +294,7 @@ mod tests {
         assert_eq!(decode("v1_0", &[1], 0), Err(TooMany));
     }
 
-    /// The number of values on each option, and some of their combinations.
+    /// Generates the number of values on each option, and some of their combinations.
     fn product() -> impl Strategy<Value = (Vec<usize>, BTreeSet<Vec<usize>>)> {
         prop::collection::vec(1..8_usize, 1..5).prop_flat_map(|axes| {
             let values = axes.iter().map(|values| 0..*values).collect::<Vec<_>>();
@@ -342,7 +342,7 @@ mod tests {
             Ok(())
         });
         assert!(result.is_ok(), "{result:?}");
-        // What the cases were made of, so that they cannot quietly become trivial.
+        // Composition of the cases, so that they do not become trivial unnoticed.
         let (seen, sizes) = (seen.into_inner(), sizes.into_inner());
         assert!(seen[0] >= 5 && seen[1..].iter().all(|count| *count >= 150), "{seen:?}");
         assert!(sizes >= 20_000, "{sizes}");

@@ -1,18 +1,18 @@
-//! A shop behind Shopify's Storefront GraphQL API.
+//! Adapter to a shop behind Shopify's Storefront GraphQL API.
 //!
 //! | module | holds |
 //! | :-- | :-- |
-//! | [`client`] | one operation, one HTTP call: tokens, throttling, errors beside data, releases of the API |
-//! | [`bot`] | saying which bot is asking |
-//! | [`documents`] | what is asked |
-//! | [`cart`] | buying: its cart is what a platform stated |
+//! | [`client`] | the client, one HTTP call per operation: tokens, throttling, errors beside data, versions of the API |
+//! | [`bot`] | signatures of requests as those of a known bot (Web Bot Auth) |
+//! | [`documents`] | the GraphQL operations |
+//! | [`cart`] | selling: carts of the shop built from the drafts of platforms |
 //! | [`catalog`] | products: search, lookup, one product in full |
-//! | [`market`] | where the shop sells, in which currencies and languages |
-//! | [`encoded`] | which combinations of options there are, as the API writes it |
-//! | [`money`] | decimal amounts as integers |
-//! | [`text`] | texts and addresses that come from a merchant |
+//! | [`market`] | countries, currencies and languages of the shop |
+//! | [`encoded`] | decoder of the existing combinations of option values |
+//! | [`money`] | conversion of decimal amounts to integers |
+//! | [`text`] | cleaning of texts and addresses that come from a merchant |
 //!
-//! Everything that comes from the shop is a stranger's: texts lose their markup and what no one sees, addresses that
+//! Everything that comes from the shop is untrusted: texts lose their markup and invisible characters, addresses that
 //! are not on the web are dropped, and a product that cannot be sold as it is described is left out with a line in the
 //! log.
 

@@ -1,8 +1,8 @@
-//! Where a shop sells, in which currencies and languages, and what it says about itself.
+//! Countries, currencies and languages of a shop, and its name and policies.
 //!
-//! The Storefront API shows a country's prices in that country's currency; a currency alone cannot be asked for. Which
-//! countries and languages there are is read when the gateway begins, and again every hour; where that fails, what was
-//! read before stays.
+//! The Storefront API shows a country's prices in that country's currency; a currency alone cannot be requested. All of
+//! this is read when the gateway starts, and renewed in the background on the first use after an hour; if that fails,
+//! the earlier values stay.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -25,53 +25,53 @@ use ucp_core::{
 use super::{client::Client, documents, text};
 use ucp_net::{CallKind, Clock, Failure, Unreadable};
 
-/// For how long it is good.
+/// Time for which a standing is fresh.
 const FRESH: Duration = Duration::from_secs(3_600);
 
-/// How long to wait after it could not be read.
+/// Time until the next attempt after a standing could not be read.
 const AGAIN: Duration = Duration::from_secs(60);
 
-/// How many types of products are read.
+/// Maximum number of product types that are read.
 const MOST_TYPES: usize = 250;
 
-/// What is shown where: the variables of every operation that has `@inContext`.
+/// Country and language of what is shown: the variables of every operation with `@inContext`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 pub struct InContext {
-    /// The country of the buyer; the shop's own without one.
+    /// Country of the buyer (ISO 3166-1 alpha-2); `None` for the shop's own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub country: Option<String>,
-    /// The language, as the API spells it; the shop's own without one.
+    /// Language, as the API spells it; `None` for the shop's own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,
 }
 
-/// What a shop says about itself.
+/// Properties of a shop, as it states them.
 #[derive(Clone, Debug)]
 pub struct Standing {
-    /// For the domain.
+    /// The market of the domain.
     pub market: Arc<Market>,
-    /// The country whose prices are shown where nothing is known of the buyer.
+    /// Country whose prices are shown if the buyer's is unknown.
     pub home: String,
-    /// The API's spelling of each language, by the tags it goes by.
+    /// Language codes of the API, by BCP 47 tag.
     codes: BTreeMap<String, String>,
-    /// The types of products, as the merchant writes them and as filters are compared with them.
+    /// Types of products: the path that filters are compared with, and the merchant's spelling.
     types: Vec<(CategoryPath, String)>,
 }
 
 impl Standing {
-    /// How the API is asked for what this caller is to see.
+    /// Returns the context in which the API is asked on behalf of a caller.
     #[must_use]
     pub fn in_context(&self, presentation: &Presentation) -> InContext {
         InContext { country: presentation.country.clone(), language: self.codes.get(&presentation.language).cloned() }
     }
 
-    /// The types of products that a category holds.
+    /// Returns the types of products in a category, as the merchant spells them.
     #[must_use]
     pub fn types_in(&self, category: &CategoryPath) -> Vec<&str> {
         self.types.iter().filter(|(path, _)| category.contains(path)).map(|(_, own)| own.as_str()).collect()
     }
 
-    /// Whether prices are the shop's own, as the merchant states them, for this caller.
+    /// Returns `true` if the prices of this presentation are the shop's own, as the merchant states them.
     #[must_use]
     pub fn at_home(&self, presentation: &Presentation) -> bool {
         presentation.currency == self.market.currency
@@ -79,10 +79,10 @@ impl Standing {
     }
 }
 
-/// A standing that is read again now and then.
+/// A standing that is renewed in the background.
 #[derive(Debug)]
 pub(super) struct Current {
-    /// What is known, and when it is to be read again.
+    /// Current standing, and the time from which it is renewed.
     known: RwLock<(Arc<Standing>, Instant)>,
 }
 
@@ -91,12 +91,12 @@ impl Current {
         Self { known: RwLock::new((Arc::new(standing), now + FRESH)) }
     }
 
-    /// What is known.
+    /// Returns the current standing.
     pub(super) fn get(&self) -> Arc<Standing> {
         Arc::clone(&self.known.read().unwrap_or_else(PoisonError::into_inner).0)
     }
 
-    /// Reads it again in the background, where it is due.
+    /// Renews the standing in the background if it is due.
     pub(super) fn renew(self: &Arc<Self>, client: &Client, clock: &Clock) {
         let Ok(runtime) = Handle::try_current() else { return };
         let now = clock();
@@ -105,8 +105,8 @@ impl Current {
         }
         {
             let mut known = self.write();
-            // Somebody else may have come first. Whoever does has a minute for it, and so has the next one after a
-            // failure.
+            // Another call may have come first. The one that renews has [`AGAIN`] for it; after a failure, the next
+            // attempt begins then.
             if now < known.1 {
                 return;
             }
@@ -129,16 +129,16 @@ impl Current {
     }
 }
 
-/// Asks the shop.
+/// Reads the standing from the shop.
 ///
 /// # Errors
-/// When it does not answer, or does not say in which currency it sells.
+/// [`Failure`] if the shop does not answer, or does not state its country and currency.
 pub(super) async fn read(client: &Client) -> Result<Standing, Failure> {
     let nobody = BuyerSignals::default();
     let variables = serde_json::json!({});
     let answer = client.ask::<Answer>(&documents::SHOP, &variables, CallKind::Read, &nobody).await?.data()?;
     let types = serde_json::json!({ "first": MOST_TYPES });
-    // What the types are spelled like helps to filter; it can be done without.
+    // The spelling of product types only improves filters: without it the standing is complete.
     let types = match client.ask::<Types>(&documents::TYPES, &types, CallKind::Read, &nobody).await {
         Ok(reply) => reply.data.unwrap_or_default(),
         Err(_) => Types::default(),
@@ -215,14 +215,14 @@ fn standing(answer: Answer, types: Types, host: &str) -> Option<Standing> {
     Some(Standing { market: Arc::new(market), home: home.iso_code, codes, types })
 }
 
-/// The BCP 47 tags that a language of the API goes by, the usual one first.
+/// Returns the BCP 47 tags of a language of the API, the usual one first.
 fn tags(code: &str) -> Vec<String> {
     let usual = match code.split_once('_') {
         None => code.to_ascii_lowercase(),
         Some((language, region)) => format!("{}-{region}", language.to_ascii_lowercase()),
     };
-    // Chinese is told apart by its script, which the API has no word for; Norwegian has two codes for what is mostly
-    // one.
+    // Chinese is distinguished by script, which the API has no code for; Norwegian has two codes for mostly one
+    // language.
     let others: &[&str] = match code {
         "ZH_CN" => &["zh-Hans", "zh-Hans-CN", "zh-SG", "zh-Hans-SG"],
         "ZH_TW" => &["zh-Hant", "zh-Hant-TW", "zh-HK", "zh-Hant-HK", "zh-MO"],
@@ -292,7 +292,7 @@ struct Language {
 }
 
 impl Language {
-    /// Whether it is written like a `LanguageCode`. It goes back to the API as one.
+    /// Returns `true` if the code is written like a `LanguageCode`: it is sent back to the API as one.
     fn is_code(&self) -> bool {
         let webhook_messages = |part: &str| {
             matches!(part.len(), 2..=3) && part.bytes().all(|webhook_message| webhook_message.is_ascii_uppercase())
@@ -379,7 +379,7 @@ mod tests {
         assert_eq!(market.countries.keys().collect::<Vec<_>>(), ["DE", "FR", "JP", "US"]);
         assert_eq!(market.currencies.iter().map(Currency::as_str).collect::<Vec<_>>(), ["EUR", "JPY"]);
         assert_eq!((market.language.as_str(), market.languages.as_slice()), ("en", &["fr".to_owned()][..]));
-        // Only what a client may open.
+        // Only addresses that a client may open.
         let links: Vec<_> =
             market.links.iter().map(|link| (link.kind.as_str(), link.url.as_str(), link.title.as_deref())).collect();
         assert_eq!(links, [("privacy_policy", "https://shop.example/privacy", Some("Policy"))]);

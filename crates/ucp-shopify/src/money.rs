@@ -1,34 +1,34 @@
-//! Amounts of the Storefront API: decimal texts in major units, as integers in minor units.
+//! Conversion of the Storefront API's amounts, decimal texts in major units, to integers in minor units.
 //!
-//! The API writes as many decimals as it likes: `25.0` dollars are 2500 cents, `1500.0` yen are 1500. No float is ever
-//! involved. Decimals beyond those of the currency are rounded, half away from zero, and whoever asked is told.
+//! The API writes any number of decimals: `25.0` dollars are 2500 cents, `1500.0` yen are 1500. No float is involved.
+//! Decimals beyond those of the currency are rounded, half away from zero, and [`Minor::rounded`] reports it.
 
 use serde::Deserialize;
 use ucp_core::money::{Amount, Currency, Price};
 
-/// The longest amount that is read, in characters. The largest one that can be sold for has sixteen digits.
+/// Maximum length of an amount, in characters. The largest amount that the gateway sells for has sixteen digits.
 const LONGEST: usize = 32;
 
 /// An amount as the API states it.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Money {
-    /// A decimal number in major units.
+    /// Decimal number in major units.
     pub amount: String,
-    /// The ISO 4217 code.
+    /// ISO 4217 code of the currency.
     pub currency_code: String,
 }
 
-/// Why something is no amount of money. The texts complete "the amount …".
+/// Reason why an amount cannot be used. The texts complete "the amount …".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoMoney {
-    /// The amount is no decimal number.
+    /// The amount is not a decimal number, or longer than 32 characters.
     #[error("is not written as a decimal number")]
     Amount,
-    /// The currency is none of ISO 4217.
+    /// The currency is not one of ISO 4217.
     #[error("is in no currency of ISO 4217")]
     Currency,
-    /// It is a negative price, or larger than any amount that the gateway reads.
+    /// The price is negative, or larger than any amount that the gateway accepts.
     #[error("is negative or too large for a price")]
     Range,
 }
@@ -36,16 +36,16 @@ pub enum NoMoney {
 /// An amount in minor units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Minor {
-    /// The number of minor units.
+    /// Number of minor units, of either sign.
     pub units: i128,
-    /// Whether it was rounded to be one.
+    /// `true` if the amount was rounded to whole minor units.
     pub rounded: bool,
 }
 
-/// A decimal text in minor units of a currency.
+/// Converts a decimal text to minor units of a currency.
 ///
 /// # Errors
-/// [`NoMoney::Amount`].
+/// [`NoMoney::Amount`] if the text is not a decimal number.
 pub fn minor(amount: &str, currency: Currency) -> Result<Minor, NoMoney> {
     if amount.len() > LONGEST {
         return Err(NoMoney::Amount);
@@ -68,26 +68,26 @@ pub fn minor(amount: &str, currency: Currency) -> Result<Minor, NoMoney> {
 }
 
 impl Money {
-    /// The currency.
+    /// Returns the currency.
     ///
     /// # Errors
-    /// [`NoMoney::Currency`].
+    /// [`NoMoney::Currency`] if the code is not one of ISO 4217.
     pub fn currency(&self) -> Result<Currency, NoMoney> {
         self.currency_code.parse().map_err(|_| NoMoney::Currency)
     }
 
-    /// The amount in minor units, whichever sign it has.
+    /// Returns the amount in minor units, of either sign.
     ///
     /// # Errors
-    /// When it is no amount of money.
+    /// [`NoMoney::Currency`] or [`NoMoney::Amount`] if the currency or the number cannot be read.
     pub fn minor(&self) -> Result<Minor, NoMoney> {
         minor(&self.amount, self.currency()?)
     }
 
-    /// What something costs, and whether the amount was rounded.
+    /// Returns the amount as a price, and `true` if it was rounded.
     ///
     /// # Errors
-    /// When it is no amount of money, or none that something can cost.
+    /// [`NoMoney`] if the amount cannot be read, is negative, or is too large for a price.
     pub fn price(&self) -> Result<(Price, bool), NoMoney> {
         let currency = self.currency()?;
         let Minor { units, rounded } = minor(&self.amount, currency)?;
@@ -96,8 +96,8 @@ impl Money {
     }
 }
 
-/// An amount in minor units as the decimal number of major units that the API's filters take. (A JSON number: nothing
-/// is computed with it.)
+/// Returns an amount as a decimal number of major units, as the API's filters take it. (A JSON number: nothing is
+/// computed with it.)
 #[must_use]
 pub fn major(amount: Amount, currency: Currency) -> serde_json::Number {
     let exponent = currency.exponent() as usize;

@@ -1,19 +1,19 @@
-//! Texts and addresses that come from a merchant, or from whoever writes into the merchant's shop.
+//! Cleaning of texts and addresses that come from a merchant or from others who write into the merchant's shop.
 
 use ucp_core::text::{clean, is_invisible};
 use ucp_import::html::to_text;
 use url::{Host, Url};
 
-/// The longest name, label or title, in characters.
+/// Maximum length of a name, label or title, in characters.
 const LONGEST_LINE: usize = 500;
 
-/// The longest description, in characters.
+/// Maximum length of a description, in characters.
 const LONGEST_TEXT: usize = 20_000;
 
-/// The longest address, in bytes.
+/// Maximum length of an address, in bytes.
 const LONGEST_ADDRESS: usize = 2_000;
 
-/// One line without what no one sees; `None` where nothing is left of it.
+/// Returns a text as one line without invisible characters, cut to 500 characters; `None` if nothing is left of it.
 #[must_use]
 pub fn line(text: &str) -> Option<String> {
     if is_line(text) {
@@ -25,7 +25,7 @@ pub fn line(text: &str) -> Option<String> {
     (!line.is_empty()).then_some(line)
 }
 
-/// Whether a text is plainly a line as it is, which most are.
+/// Returns `true` if a text, as most texts, is a clean line as it is: [`line`] would not change it.
 fn is_line(text: &str) -> bool {
     let mut before = b' ';
     let plain = |byte: u8| {
@@ -36,7 +36,7 @@ fn is_line(text: &str) -> bool {
     text.len() <= LONGEST_LINE && text.bytes().all(plain) && before != b' '
 }
 
-/// What a fragment of HTML says, in plain text; `None` where that is nothing.
+/// Returns the plain text of an HTML fragment, cut to 20,000 characters; `None` if it is empty.
 #[must_use]
 pub fn plain(fragment: &str) -> Option<String> {
     let text = cut(to_text(fragment), LONGEST_TEXT);
@@ -50,7 +50,7 @@ fn cut(mut text: String, longest: usize) -> String {
     text
 }
 
-/// An address that a client may open: https, or a server on this very machine. Others are dropped.
+/// Returns an address that a client may open: https, or http on this machine. Any other address is dropped.
 #[must_use]
 pub fn address(text: &str) -> Option<String> {
     if is_address(text) {
@@ -59,7 +59,7 @@ pub fn address(text: &str) -> Option<String> {
     parsed(text)
 }
 
-/// Whether a text is plainly an address as it is, which most are: reading it as one would change nothing.
+/// Returns `true` if a text, as most addresses, is a normalized https address as it is: parsing would not change it.
 fn is_address(text: &str) -> bool {
     let parts = text.strip_prefix("https://").and_then(|rest| Some(rest.split_at(rest.find('/')?)));
     let Some((host, path)) = parts.filter(|_| text.len() <= LONGEST_ADDRESS) else { return false };

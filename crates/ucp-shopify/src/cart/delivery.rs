@@ -1,8 +1,8 @@
-//! How goods travel: what a platform chooses, in the API's words.
+//! Selection of delivery options for a cart, from the choices of a platform.
 //!
-//! Groups of lines go by their places, because the shop's own names of them hold the secret of the cart; options go by
-//! their handles. A platform that can show only one group is shown all of them as one, whose options are the ways in
-//! which all of them travel.
+//! Groups of lines are identified by their positions, because the shop's identifiers of groups contain the secret of
+//! the cart; options are identified by their handles. A platform that can show only one group gets all of them as one,
+//! whose options are combinations of an option of each.
 
 use std::collections::HashSet;
 
@@ -18,14 +18,15 @@ use ucp_core::purchase::{
 use super::shape::{Cart, DeliveryOption, Group};
 
 impl Cart {
-    /// The groups in which lines travel.
+    /// Returns the groups in which lines are delivered.
     pub(super) fn groups(&self) -> &[Group] {
         self.delivery_groups.as_ref().map(|groups| groups.nodes.as_slice()).unwrap_or_default()
     }
 
-    /// The options to be selected so that groups travel as a platform chose; groups go by their places, and options by
-    /// their handles. What travels in another way than the platform speaks of takes the first that there is of its own;
-    /// goods are picked up without asking where there is but one place.
+    /// Returns the selections to change so that groups are delivered as the platform chose; groups are identified by
+    /// their positions, and options by their handles. A group whose current option is not of the platform's kind, and
+    /// for which the platform chose none, gets its first option of that kind; for a pick-up only if there is exactly
+    /// one.
     pub(super) fn selections(&self, request: &PriceRequest<'_>) -> Vec<Value> {
         let PriceRequest { draft, previous, caller, .. } = *request;
         let Some(method) = methods(draft).first() else { return Vec::new() };
@@ -54,19 +55,19 @@ impl Cart {
     }
 }
 
-/// One way in which all groups travel, for a platform that can show only one group (rule FUL-02).
+/// A combination of an option of each group, for a platform that can show only one group (rule FUL-02).
 pub(super) struct Way<'a> {
-    /// The handles of its options.
+    /// Handles of the options, joined by `+`.
     pub(super) id: String,
-    /// The option of each group, by the place of that.
+    /// Option of each group, with the position of the group.
     pub(super) options: Vec<(usize, &'a DeliveryOption)>,
 }
 
-/// How many ways are shown to a platform that can show only one group.
+/// Maximum number of combinations that are built. The selected one may come on top.
 const MOST_WAYS: usize = 60;
 
-/// The ways in which all groups travel that can travel in one of this kind, and first among them the one that is
-/// chosen, if there are too many.
+/// Returns the combinations of options over all groups that have options of this kind. If there are too many, the
+/// selected one is first among them.
 pub(super) fn together(groups: &[Group], kind: MethodKind) -> Vec<Way<'_>> {
     let usable = || groups.iter().enumerate().filter(|(_, group)| group.of_kind(kind).next().is_some());
     let mut ways: Vec<Vec<(usize, &DeliveryOption)>> = vec![Vec::new()];
@@ -91,12 +92,13 @@ pub(super) fn together(groups: &[Group], kind: MethodKind) -> Vec<Way<'_>> {
     named.filter(|way| seen.insert(way.id.clone())).collect()
 }
 
-/// What a group of lines goes by here: the shop's own names of groups hold the secret of the cart.
+/// Returns the identifier of a group: the shop's own contains the secret of the cart.
 pub(super) fn group_id(place: usize) -> String {
     format!("group_{}", place + 1)
 }
 
-/// The option that a platform chose for the group at `place`: of pick-up, the place where the goods are picked up.
+/// Returns the option that a platform chose for the group at `place`; for a pick-up, this may be the chosen
+/// destination.
 pub(super) fn chosen<'a>(draft: &'a Draft, previous: &Previous, place: usize) -> Option<&'a str> {
     methods(draft).iter().find_map(|method| {
         let named = method.groups.iter().find(|group| group.id.as_deref() == Some(group_id(place).as_str()));
@@ -107,12 +109,12 @@ pub(super) fn chosen<'a>(draft: &'a Draft, previous: &Previous, place: usize) ->
     })
 }
 
-/// The methods that a platform states.
+/// Returns the methods of a draft.
 pub(super) fn methods(draft: &Draft) -> &[MethodDraft] {
     draft.fulfillment.as_ref().map(|fulfillment| fulfillment.methods.as_slice()).unwrap_or_default()
 }
 
-/// The method that is meant: one that is named need not say again of which kind it is.
+/// Returns the kind of a method: a method that is named by its identifier need not state its kind again.
 pub(super) fn kind_of(method: &MethodDraft, previous: &Previous) -> MethodKind {
     let pickup = MethodKind::Pickup.as_str();
     let before = || method.id.as_deref().and_then(|id| earlier(previous).iter().find(|own| own.id == id));
@@ -133,8 +135,8 @@ fn earlier(previous: &Previous) -> &[Method] {
     previous.fulfillment.as_ref().map(|fulfillment| fulfillment.methods.as_slice()).unwrap_or_default()
 }
 
-/// Where a method that ships can go, and which of these it goes to. Where the platform states no destinations, those
-/// are kept that it stated before; where it chooses none, the first is chosen.
+/// Returns the destinations of a method that ships, and the position of the selected one. If the draft states no
+/// destinations, the earlier ones are kept; if it selects none, the one selected before is kept, or else the first.
 pub(super) fn destinations(method: &MethodDraft, previous: &Previous) -> (Vec<Destination>, Option<usize>) {
     let before = earlier(previous).iter().find(|own| own.kind == MethodKind::Shipping);
     let known = || before.into_iter().flat_map(|method| &method.destinations);

@@ -1,7 +1,7 @@
-//! What the shop says about a cart, in the domain's words. A word that is not known here goes to the log, and to the
-//! caller as the shop's own sentence.
+//! Conversion of the shop's errors and warnings about a cart to messages. An unknown code is logged, and the shop's own
+//! sentence is passed on to the caller.
 //!
-//! Sentences of the shop may name its cart, whose name is a secret: those are not repeated.
+//! Sentences of the shop may contain the identifier of its cart, which is a secret: those are not repeated.
 
 use std::collections::BTreeMap;
 
@@ -17,27 +17,27 @@ use super::{
 };
 use crate::text;
 
-/// What was said while a cart was changed.
+/// Errors and warnings collected while a cart was changed.
 #[derive(Default)]
 pub(super) struct Notes {
     errors: Vec<Noted>,
     warnings: Vec<Warning>,
-    /// Something that has to be said beside.
+    /// Additional messages.
     more: Vec<Message>,
-    /// The cart was only looked at: what is missing need not have been wanted in vain.
+    /// `true` if the cart was only read: goods that are missing need not have been requested in this call.
     looked: bool,
-    /// A change did not come through as a whole, and nobody said why.
+    /// `true` if a change was not made as a whole, for an unknown reason.
     broken: bool,
 }
 
-/// An error, and the goods that it is about.
+/// An error, and the item that it is about.
 #[derive(Clone, PartialEq, Eq)]
 struct Noted {
     error: UserError,
     item: Option<String>,
 }
 
-/// What an error is about.
+/// Subject of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Subject {
     Goods,
@@ -47,17 +47,17 @@ enum Subject {
     Address,
     Codes,
     Delivery,
-    /// The cart as a whole, or something that has no name here.
+    /// The cart as a whole, or an unknown field.
     Whole,
 }
 
 impl Notes {
-    /// The notes of a cart that is looked at.
+    /// Creates the notes for a cart that is only read.
     pub(super) fn looked() -> Self {
         Self { looked: true, ..Self::default() }
     }
 
-    /// Takes down what a change says. `goods` are those of its lines, by their places in it.
+    /// Adds the result of a change. `goods` are the items of its lines, in their order.
     pub(super) fn hear(&mut self, told: &Told, goods: &[String]) {
         for error in &told.user_errors {
             let item = place(error).and_then(|place| goods.get(place)).cloned();
@@ -66,7 +66,7 @@ impl Notes {
                 self.errors.push(noted);
             }
         }
-        // Every mutation of a request repeats what is the matter with the cart.
+        // Every mutation of a request repeats the warnings about the cart.
         for warning in &told.warnings {
             if !self.warnings.contains(warning) {
                 self.warnings.push(warning.clone());
@@ -74,7 +74,7 @@ impl Notes {
         }
     }
 
-    /// Takes down what others have.
+    /// Adds the content of other notes.
     pub(super) fn add(&mut self, other: Self) {
         self.errors.extend(other.errors);
         self.warnings.extend(other.warnings);
@@ -86,19 +86,19 @@ impl Notes {
         self.more.push(message);
     }
 
-    /// Takes down that a change did not come through as a whole, and nobody said why.
+    /// Notes that a change was not made as a whole, for an unknown reason.
     pub(super) fn broken(&mut self) {
         self.broken = true;
         let content = "The shop did not say whether it made this change, and not all of it is there. Repeat the call.";
         self.say(Message::error("change_uncertain", content, Severity::Recoverable));
     }
 
-    /// Whether nothing was said.
+    /// Returns `true` if there are no errors, warnings or messages.
     pub(super) fn is_empty(&self) -> bool {
         self.errors.is_empty() && self.warnings.is_empty() && self.more.is_empty()
     }
 
-    /// Whether the shop no longer has the cart.
+    /// Returns `true` if the shop no longer has the cart.
     pub(super) fn gone(&self) -> bool {
         self.errors.iter().any(|Noted { error, .. }| {
             let about = |step: &String| step == "cartId";
@@ -108,12 +108,12 @@ impl Notes {
         })
     }
 
-    /// The goods that the shop does not take as they are wanted.
+    /// Returns the items that the shop refused as they are wanted.
     pub(super) fn refused_goods(&self) -> impl Iterator<Item = &String> {
         self.errors.iter().filter_map(|noted| noted.item.as_ref())
     }
 
-    /// Takes out of what is wanted what kept the shop from making a cart of it; whether there was anything to take out.
+    /// Removes from the wish what the shop refused to create a cart with; returns `true` if anything was removed.
     pub(super) fn spare(&self, wish: &mut Wish) -> bool {
         let mut spared = false;
         for Noted { error, item } in &self.errors {
@@ -132,7 +132,7 @@ impl Notes {
         spared
     }
 
-    /// The first thing that was wrong, for a cart that could not be made at all.
+    /// Returns the first error as the error of a call that could not create a cart.
     pub(super) fn refusal(&self) -> PortError {
         match self.errors.first() {
             Some(Noted { error, .. }) if passing(error) => {
@@ -154,20 +154,20 @@ impl Notes {
         }
     }
 
-    /// Whether the shop is still working out how goods can travel.
+    /// Returns `true` if the shop is still computing the delivery options.
     pub(super) fn pending_delivery(&self) -> bool {
         self.errors.iter().any(|noted| noted.error.code.as_deref() == Some("PENDING_DELIVERY_GROUPS"))
     }
 
-    /// Everything that was said, with paths into the answer, and what was not said about goods that are not there.
-    /// `lines` are those of the answer.
+    /// Returns messages for everything that was noted, with paths into the answer, and for wanted goods whose quantity
+    /// differs without an explanation by the shop. `lines` are those of the answer.
     pub(super) fn about(self, lines: &[(String, &Line)], cart: Option<&Cart>, wish: &Wish) -> Vec<Message> {
         let whole = cart.map(|cart| cart.lines.nodes.as_slice()).unwrap_or_default();
         let mut messages = Vec::new();
         for item in &wish.foreign {
             messages.push(not_sold(item));
         }
-        // What goods something was said about, and whether something was about no goods in particular.
+        // Items that a note explains, and `true` if a note is about no particular item.
         let mut explained: Vec<&str> = Vec::new();
         let mut unexplained = self.broken;
         for warning in &self.warnings {
@@ -225,13 +225,13 @@ impl Notes {
         messages
     }
 
-    /// Whether nothing was said about codes, which the shop does only when they are changed.
+    /// Returns `true` if there are no warnings about codes: the shop gives them only when codes change.
     fn codes_unsaid(&self) -> bool {
         !self.warnings.iter().any(|warning| warning.code.starts_with("DISCOUNT_"))
     }
 }
 
-/// The place of the line that an error is about, in the change that was asked for.
+/// Returns the position of the line that an error is about, in the change.
 fn place(error: &UserError) -> Option<usize> {
     let field = error.field.as_ref()?;
     let after = field.iter().position(|step| step == "lines")? + 1;
@@ -275,7 +275,7 @@ fn passing(error: &UserError) -> bool {
     matches!(error.code.as_deref(), Some("SERVICE_UNAVAILABLE" | "MERCHANDISE_LINE_TRANSFORMERS_RUN_ERROR"))
 }
 
-/// A sentence of the shop, unless it says nothing, or something about its carts that is nobody else's business.
+/// Returns a sentence of the shop; `otherwise` if it is empty or contains an identifier or key of a cart.
 fn said(message: &str, otherwise: &str) -> String {
     let secret = message.contains("gid://shopify/Cart") || message.contains("key=");
     text::line(message).filter(|_| !secret).unwrap_or_else(|| otherwise.to_owned())
@@ -293,12 +293,12 @@ fn adjusted(place: usize, content: &str) -> Message {
     Message::warning("quantity_adjusted", content).at(format!("$.line_items[{place}].quantity"))
 }
 
-/// The part of a word of the API's that a log can take.
+/// Returns an API code in a form that is safe to log: printable ASCII, at most 64 characters.
 fn word(code: &str) -> String {
     code.chars().filter(char::is_ascii_graphic).take(64).collect()
 }
 
-/// A warning: about a line, or about the cart as a whole.
+/// Converts a warning about the line at `place`, or about the cart as a whole.
 fn warned(warning: &Warning, place: Option<usize>) -> Message {
     let said = said(&warning.message, "The shop has a remark on this cart.");
     let line = || place.map_or_else(|| "$.line_items".to_owned(), |place| format!("$.line_items[{place}]"));
@@ -325,7 +325,7 @@ fn warned(warning: &Warning, place: Option<usize>) -> Message {
     Message::warning(code, said).at("$.discounts.codes")
 }
 
-/// Something that the shop did not do, for goods at `place` of the answer.
+/// Converts an error, about the item at `place` of the answer if there is one.
 fn refused(error: &UserError, item: Option<&str>, place: Option<usize>) -> Message {
     let said = said(&error.message, "The shop refused a change.");
     let recoverable = |code: &str, path: &str| Message::error(code, &*said, Severity::Recoverable).at(path);

@@ -1,16 +1,18 @@
-//! Buying from a shop behind the Storefront API: its cart is what a platform stated, and the buyer pays on its page.
+//! Carts at a shop behind the Storefront API: the cart is brought to the draft of a platform, and the buyer pays on the
+//! shop's page.
 //!
 //! | module | holds |
 //! | :-- | :-- |
-//! | `plan` | what differs between what is stated and what is there |
-//! | `delivery` | how goods travel |
-//! | `quote` | what is there, in the domain's words |
-//! | `messages` | what the shop says about it |
-//! | `shape` | what answers look like |
+//! | `plan` | the changes that bring a cart to a draft |
+//! | `delivery` | selection of delivery options |
+//! | `quote` | conversion of a cart to a quote |
+//! | `messages` | conversion of the shop's errors and warnings to messages |
+//! | `shape` | types of the answers |
 //!
-//! Changes are one request, carried out in order and not as a whole. Whatever becomes of it, what is answered is what
-//! is in the cart afterwards: an error of the API does not mean that nothing happened, and nothing is sent twice. The
-//! name of a cart is the key to it; it goes no further than the sales service that keeps it.
+//! The changes of a call are one request; the shop makes them in order, and not atomically. Whatever their result, the
+//! answer describes the cart as it is afterwards: an error of the API does not mean that nothing changed, and no change
+//! is sent twice. The identifier of a cart is the secret that gives access to it; it goes no further than the sales
+//! service that keeps it.
 
 mod delivery;
 mod messages;
@@ -52,41 +54,41 @@ use super::{
     documents::{self, Document},
 };
 
-/// How many lines a cart may have: what a query may cost leaves room for no more.
+/// Maximum number of lines of a cart, limited by the cost of a query.
 const MOST_LINES: usize = 40;
 
-/// How long a call waits for another one at the same cart: about as long as a change takes at most.
+/// Time that a call waits for another one on the same cart: about the maximum duration of a change.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How often a cart is tried to be made: each time without what the shop refused the time before.
+/// Maximum number of attempts to create a cart, each without what the shop refused before.
 const MOST_TRIES: usize = 4;
 
-/// What `cartCreate` answers.
+/// Answer to `cartCreate`.
 #[derive(serde::Deserialize)]
 struct Created {
     #[serde(default)]
     created: Option<Told>,
 }
 
-/// What became of a change, and the cart as it is then; `None` when the shop no longer has it.
+/// Result of a change, and the cart afterwards; `None` if the shop no longer has it.
 struct Changed {
     cart: Option<Cart>,
     came: Came,
 }
 
-/// How far a change came.
+/// Progress of a change.
 enum Came {
-    /// It was carried out, as far as the shop did not say otherwise.
+    /// The change was made, except where the shop reports an error.
     Through,
-    /// Nobody knows, or not all of it. The cart was read again.
+    /// It is unknown whether all of the change was made. The cart was read again.
     Perhaps,
-    /// The shop did not take the request for one. The cart was read again.
+    /// The shop refused the request as a whole. The cart was read again.
     Rejected(Vec<Problem>),
-    /// It was not sent. The cart is the one from before.
+    /// The request was not sent. The cart is the one from before.
     Nowhere(Failure),
 }
 
-/// Refuses what no shop could price.
+/// Refuses a draft that no shop could price.
 fn check(request: &PriceRequest<'_>) -> Result<(), Refusal> {
     let lines = &request.draft.line_items;
     if lines.len() > MOST_LINES {
@@ -112,7 +114,7 @@ fn check(request: &PriceRequest<'_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// That a change may have been made, and that the shop cannot be asked whether it was.
+/// Returns the error for a change that may have been made and cannot be verified at the moment.
 fn unknown(failure: Failure) -> PortError {
     let wait = Refusal::from(PortError::from(failure)).retry_after.unwrap_or(1);
     let content = "The shop did not say whether it made this change, and cannot be asked at the moment. Repeat the call \
@@ -121,10 +123,10 @@ fn unknown(failure: Failure) -> PortError {
 }
 
 impl Storefront {
-    /// Waits until nobody else changes a cart: what is changed in it follows from what is in it.
+    /// Waits for exclusive access to a cart: changes are computed from its content.
     ///
     /// # Errors
-    /// [`Unavailable`](ucp_core::Code::Unavailable) when others take too long.
+    /// [`Unavailable`](ucp_core::Code::Unavailable) if other calls hold the cart for longer than [`PATIENCE`].
     async fn lock(&self, remote_cart: &RemoteCartRef) -> Result<ResourceLock, PortError> {
         let lock = self.locks().lock(remote_cart.reference.clone(), PATIENCE).await;
         lock.ok_or_else(|| {
@@ -132,7 +134,7 @@ impl Storefront {
         })
     }
 
-    /// The variables that every operation on carts has, for this buyer.
+    /// Returns the variables that every operation on carts takes: country and language of the buyer.
     fn cart_variables(&self, request: &PriceRequest<'_>) -> Map<String, Value> {
         let standing = self.standing();
         let context = standing.in_context(&standing.market.presentation(&request.draft.context.of_catalog()));
@@ -147,8 +149,8 @@ impl Storefront {
         Wish::of(request, presentation.country.as_deref())
     }
 
-    /// A new cart; `None` when nothing of what is wanted can be put into one. What the shop refuses is left out, and
-    /// said so: it would refuse everything else with it.
+    /// Creates a cart; `None` if none of the wanted goods can be put into one. What the shop refuses is left out and
+    /// noted: it would refuse everything else with it.
     async fn create(
         &self,
         request: &PriceRequest<'_>,
@@ -186,7 +188,7 @@ impl Storefront {
         Err(heard.refusal())
     }
 
-    /// The cart of this name as it is; `None` when there is none.
+    /// Returns a cart as it is; `None` if it does not exist.
     async fn cart(&self, request: &PriceRequest<'_>, reference: &str) -> Result<Option<Cart>, Failure> {
         let mut variables = self.cart_variables(request);
         variables.insert("cart".to_owned(), reference.into());
@@ -194,16 +196,16 @@ impl Storefront {
         let reply = self.client().ask::<Found>(&documents::CART, &variables, CallKind::Read, buyer_signals).await?;
         let failed = !reply.errors.is_empty();
         match reply.data()?.cart {
-            // A cart that could not be shown is not one that is gone.
+            // A cart that the shop failed to return may still exist.
             None if failed => Err(Failure::Unreadable(Unreadable::Unexpected)),
             cart => Ok(cart),
         }
     }
 
-    /// Makes changes, and reads what is there then. What is answered is believed only where all of it came back.
+    /// Makes changes and returns the cart afterwards: from the answer if it is complete, and otherwise read again.
     ///
     /// # Errors
-    /// [`Unavailable`](ucp_core::Code::Unavailable) when nobody knows what is there.
+    /// [`Unavailable`](ucp_core::Code::Unavailable) if the content of the cart is unknown.
     async fn change(
         &self,
         request: &PriceRequest<'_>,
@@ -250,7 +252,8 @@ impl Storefront {
         Ok(Changed { cart: self.cart(request, &cart.id).await.map_err(unknown)?, came })
     }
 
-    /// Brings a cart to what is wanted: what is in it, then how it travels, which depends on the first.
+    /// Brings a cart to the wish: first its content, then its delivery, which depends on the content. `None` if the
+    /// shop no longer has the cart.
     async fn bring(
         &self,
         request: &PriceRequest<'_>,
@@ -282,7 +285,7 @@ impl Storefront {
             }
             Came::Through => {}
         }
-        // What was refused together with other goods takes them along; they are wanted without it.
+        // Goods that the shop refused make it refuse others in the same change, which are requested again without them.
         wish.refused.extend(notes.refused_goods().cloned());
         let plan = if wish.refused.is_empty() { Plan::default() } else { wish.plan(&cart, known).of_lines() };
         let Changed { cart: Some(cart), came } = self.change(request, cart, &plan, notes).await? else {
@@ -295,7 +298,7 @@ impl Storefront {
         self.deliver(request, cart, notes).await
     }
 
-    /// Lets goods travel as the platform chose.
+    /// Selects the delivery options that the platform chose.
     async fn deliver(
         &self,
         request: &PriceRequest<'_>,
@@ -316,7 +319,7 @@ impl Storefront {
         Ok(cart)
     }
 
-    /// What a platform stated, in the cart that the shop has for it or in a new one.
+    /// Brings the shop's cart for the draft to the draft, or creates one.
     async fn stated(
         &self,
         request: &PriceRequest<'_>,
@@ -333,7 +336,7 @@ impl Storefront {
             if request.purpose == Purpose::Checkout {
                 return Ok(Stated::Concluded);
             }
-            // What the shop has given up is made anew: the platform has stated all of it.
+            // A cart that the shop discarded is created anew: the draft states all of its content.
             *wish = self.wish(request);
             *notes = Notes::default();
         }
@@ -345,18 +348,18 @@ impl Storefront {
     }
 }
 
-/// What became of what a platform stated.
+/// Result of bringing a cart to a draft.
 enum Stated {
-    /// It is in this cart.
+    /// The cart at the shop.
     There(Box<Cart>),
-    /// There was nothing that a cart could be made of.
+    /// No cart: the draft has nothing that could be put into one.
     Nothing,
-    /// The cart of the checkout is gone: the buyer has paid, or it was given up.
+    /// The cart of the checkout is gone: the buyer has paid, or the shop discarded it.
     Concluded,
 }
 
 impl Wish {
-    /// Takes back where goods are sent; whether anything was said about it.
+    /// Drops the delivery address and its country; returns `true` if there was an address.
     fn stay_at_home(&mut self) -> bool {
         let sent = matches!(std::mem::replace(&mut self.goal, Goal::Unsaid), Goal::To(_));
         if sent {
@@ -366,7 +369,7 @@ impl Wish {
     }
 }
 
-/// Whether the shop knows no such country.
+/// Returns `true` if the shop does not know a country code.
 fn no_such_country(errors: &[Problem]) -> bool {
     errors.iter().any(|error| error.message.contains("countryCode"))
 }
@@ -407,7 +410,7 @@ impl RemoteCart for Storefront {
                 None => reading.nothing(Notes::default(), &self.market()),
             }
         };
-        // There was nothing to make a cart of.
+        // There was nothing that a cart could be made of.
         let Some(remote_cart) = request.remote_cart else { return reading(None).map(Some) };
         let Some(cart) = self.cart(&request, &remote_cart.reference).await? else { return Ok(None) };
         reading(Some(&cart)).map(Some)
@@ -419,13 +422,13 @@ impl RemoteCart for Storefront {
             json!({ "cart": remote_cart.reference, "lines": remote_cart.lines.values().collect::<Vec<_>>() });
         let told = self.client().ask::<Outcomes>(&documents::CART_FORGET, &variables, CallKind::Write, buyer_signals);
         let mut outcomes = told.await?.data.unwrap_or_default();
-        // What is known of the buyer has to go; lines without a buyer are nobody's.
+        // The buyer's data must be removed; lines without a buyer are anonymous.
         let Some(forgotten) = outcomes.remove("forgotten").flatten() else {
             return Err(Failure::Unreadable(Unreadable::Unexpected).into());
         };
         let mut notes = Notes::default();
         notes.hear(&forgotten, &[]);
-        // One that is gone is given up already.
+        // A cart that is gone counts as abandoned.
         if notes.gone() {
             return Ok(());
         }

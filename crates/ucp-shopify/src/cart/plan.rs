@@ -1,7 +1,7 @@
-//! What has to be changed so that the shop's cart is what a platform stated.
+//! Changes that bring the shop's cart to the draft of a platform.
 //!
-//! A platform states everything anew; the API changes bit by bit. The plan is what differs, and nothing where nothing
-//! does: a cart that is as it should be is not written to.
+//! A platform states the whole draft each time; the API changes single parts. The plan is the difference, and empty if
+//! there is none: a cart that is as it should be is not written to.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashSet},
@@ -29,13 +29,13 @@ use crate::{
     documents::CartChange,
 };
 
-/// Changes in the order in which they are made, with what each is to lead to. Its `Debug` form has nothing of what they
-/// are about: that is a buyer's, and names of lines have that of the cart in them.
+/// Changes in the order in which they are made, each with its new value. Its `Debug` form contains no values: they hold
+/// the buyer's data, and identifiers of lines contain that of the cart.
 #[derive(Clone, Default, PartialEq)]
 pub(super) struct Plan {
     pub(super) changes: Vec<CartChange>,
     pub(super) variables: Map<String, Value>,
-    /// Which goods the lines of a change are of, by their places in it.
+    /// Items of the lines of a change, in their order, by the name of the change.
     goods: BTreeMap<&'static str, Vec<String>>,
 }
 
@@ -51,12 +51,12 @@ impl Plan {
         self.variables.insert(change.name().to_owned(), wanted);
     }
 
-    /// The goods of the lines of a change, in their order there.
+    /// Returns the items of the lines of a change, in their order.
     pub(super) fn goods(&self, change: CartChange) -> &[String] {
         self.goods.get(change.name()).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Only what it changes about lines.
+    /// Returns the plan with its changes of lines alone.
     pub(super) fn of_lines(mut self) -> Self {
         let about = |change: &CartChange| matches!(change, CartChange::Remove | CartChange::Update | CartChange::Add);
         self.changes.retain(about);
@@ -66,16 +66,16 @@ impl Plan {
     }
 }
 
-/// What a platform states, in the API's words. Its `Debug` form has nothing about the buyer.
+/// Content of a draft as the API takes it. Its `Debug` form contains nothing about the buyer.
 #[derive(Clone, PartialEq)]
 pub(super) struct Wish {
-    /// The lines, each with its identifier as the platform knows it.
+    /// Lines, each with the platform's identifier.
     pub(super) lines: Vec<WishedLine>,
-    /// What is wanted and cannot be of this shop, by how it is called.
+    /// Wanted items that are not variants of this shop.
     pub(super) foreign: BTreeSet<String>,
-    /// Goods that the shop refuses as they are wanted; what is there of them stays as it is.
+    /// Items that the shop refused as they are wanted; lines of them in the cart stay as they are.
     pub(super) refused: BTreeSet<String>,
-    /// The codes, each once; `None` where they are not the platform's to state.
+    /// Discount codes, each once; `None` if the platform does not use the extension, or the shop refused them.
     pub(super) codes: Option<Vec<String>>,
     pub(super) buyer: Buyer,
     pub(super) goal: Goal,
@@ -88,7 +88,7 @@ impl fmt::Debug for Wish {
     }
 }
 
-/// A line that is wanted.
+/// A wanted line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct WishedLine {
     pub(super) id: Option<String>,
@@ -96,31 +96,31 @@ pub(super) struct WishedLine {
     pub(super) quantity: u64,
 }
 
-/// Where goods are sent.
+/// Destination of the goods.
 #[derive(Clone, PartialEq)]
 pub(super) enum Goal {
-    /// That is not the platform's to state, or not what it is about.
+    /// The draft says nothing about it: an estimate, a platform without the extension, or a pick-up.
     Unsaid,
-    /// The platform states no address.
+    /// The draft states no address.
     Nowhere,
-    /// There.
+    /// The address.
     To(Box<Address>),
 }
 
-/// What is wanted of one line of a cart. Wanted lines of the same goods are one, as they are in the shop's cart, unless
-/// it has several of them already.
+/// Wanted state of one line of a cart. Wanted lines of the same item are one line, as in the shop's cart, unless that
+/// has several of them already.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Target<'a> {
     pub(super) item: &'a str,
     pub(super) quantity: u64,
-    /// Which line of the cart it is.
+    /// Position of the line in the cart; `None` for a new line.
     pub(super) there: Option<usize>,
-    /// Which of the wanted lines it is, the first of them.
+    /// Position of the first of the wanted lines.
     pub(super) wished: usize,
 }
 
 impl Wish {
-    /// What an request states. `country` is the one that prices are shown for.
+    /// Creates the wish for a request. `country` is the one that prices are shown for.
     pub(super) fn of(request: &PriceRequest<'_>, country: Option<&str>) -> Self {
         let PriceRequest { purpose, draft, caller, previous, .. } = *request;
         let (own, foreign): (Vec<_>, Vec<_>) = draft.line_items.iter().partition(|line| is_id(&line.item, VARIANT));
@@ -153,7 +153,7 @@ impl Wish {
         }
     }
 
-    /// What a new cart is made of, and the goods of its lines by their places.
+    /// Returns the input for a new cart, and the items of its lines in their order.
     pub(super) fn input(&self) -> (Value, Vec<String>) {
         let targets = self.targets(&[], &BTreeMap::new());
         let lines: Vec<_> = targets.iter().map(Target::new_line).collect();
@@ -174,7 +174,7 @@ impl Wish {
         (input, goods)
     }
 
-    /// What has to be changed in a cart. `discovery` are the shop's names of lines by ours.
+    /// Returns the changes for a cart. `known` maps the gateway's identifiers of lines to the shop's.
     pub(super) fn plan(&self, cart: &Cart, known: &BTreeMap<String, String>) -> Plan {
         let mut plan = Plan::default();
         self.plan_lines(cart, known, &mut plan);
@@ -228,8 +228,8 @@ impl Wish {
         }
     }
 
-    /// For each line that is wanted, which one in a cart it is, by the names and the goods of the lines there: the one
-    /// that it was, or else one of the same goods. What is refused is none that could be added.
+    /// Assigns the wanted lines to lines of a cart, given as identifier and item: first by the shop's identifier of the
+    /// wanted line, then by item. Refused items are not added.
     pub(super) fn targets(&self, there: &[(&str, &str)], known: &BTreeMap<String, String>) -> Vec<Target<'_>> {
         let mut taken = HashSet::new();
         let mut matched = vec![None; self.lines.len()];
@@ -259,7 +259,7 @@ impl Wish {
         targets
     }
 
-    /// How many are wanted of each kind of goods.
+    /// Returns the wanted quantity of each item.
     pub(super) fn wanted(&self) -> BTreeMap<&str, u64> {
         let mut wanted: BTreeMap<&str, u64> = BTreeMap::new();
         for line in &self.lines {
@@ -269,7 +269,8 @@ impl Wish {
         wanted
     }
 
-    /// The attributes that a cart is to have, where it has others. Those that no platform can have stated stay.
+    /// Returns the new attributes of a cart; `None` if they do not change. Attributes that no platform can have stated
+    /// stay.
     fn other_attributes(&self, cart: &Cart) -> Option<Vec<Attribute>> {
         let stated = |attribute: &&Attribute| attribute.key.starts_with(HIDDEN);
         let sorted = |attributes: &mut Vec<&Attribute>| attributes.sort_by(|one, other| one.key.cmp(&other.key));
@@ -289,8 +290,8 @@ impl Target<'_> {
 }
 
 impl Buyer {
-    /// What has to be said where this is wanted and that is there: what nobody states any more is taken away. The
-    /// country alone stays, because a cart is always somewhere.
+    /// Returns the change from `there` to this buyer; `None` if there is no difference. Members that the draft no
+    /// longer states are removed, except for the country: a cart always has one.
     fn instead_of(&self, there: &Self) -> Option<Value> {
         let digits = |text: &Option<String>| -> Option<String> {
             text.as_ref().map(|text| text.chars().filter(char::is_ascii_digit).collect())
@@ -312,12 +313,12 @@ impl Buyer {
 }
 
 impl Cart {
-    /// The address that it is sent to.
+    /// Returns the delivery address.
     pub(super) fn address(&self) -> Option<&Address> {
         self.delivery.as_ref().and_then(|delivery| delivery.addresses.first()).map(|selectable| &selectable.address)
     }
 
-    /// What has to be changed so that groups travel as a platform chose.
+    /// Returns the changes that select the delivery options that the platform chose.
     pub(super) fn deliver(&self, request: &PriceRequest<'_>) -> Plan {
         let mut plan = Plan::default();
         let selections = self.selections(request);
@@ -328,11 +329,11 @@ impl Cart {
     }
 }
 
-/// Where the goods of the method that ships are sent.
+/// Returns the destination of the method that ships goods.
 fn shipped_to(draft: &Draft, previous: &Previous) -> Goal {
     let methods = methods(draft);
     let Some(method) = methods.iter().find(|method| kind_of(method, previous) == MethodKind::Shipping) else {
-        // Whoever picks goods up has said nothing about an address.
+        // A pick-up says nothing about a delivery address.
         return if methods.is_empty() { Goal::Nowhere } else { Goal::Unsaid };
     };
     let (destinations, selected) = destinations(method, previous);
@@ -364,7 +365,7 @@ fn selected(address: &Address) -> Value {
     json!({ "selected": true, "address": { "deliveryAddress": address } })
 }
 
-/// Codes without those that only repeat another: the API does not tell apart how they are written.
+/// Returns codes without repetitions: the API ignores case.
 fn once(codes: &[String]) -> Vec<String> {
     let mut seen = HashSet::new();
     codes.iter().filter(|code| seen.insert(code.to_lowercase())).cloned().collect()
@@ -374,10 +375,10 @@ fn folded<T: AsRef<str>>(codes: &[T]) -> BTreeSet<String> {
     codes.iter().map(|code| code.as_ref().to_lowercase()).collect()
 }
 
-/// What attributes begin with that buyers do not see.
+/// First character of attributes that are not shown to buyers.
 const HIDDEN: char = '_';
 
-/// Referral parameters, noted where buyers do not see them.
+/// Returns the referral parameters of a draft as attributes that are not shown to buyers.
 fn attributes(draft: &Draft) -> Vec<Attribute> {
     let parameters = draft.attribution.iter().flatten();
     let texts = parameters.filter_map(|(name, value)| match value {

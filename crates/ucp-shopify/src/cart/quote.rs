@@ -1,9 +1,9 @@
-//! What the shop's cart costs, in the domain's words.
+//! Conversion of the shop's cart to a quote.
 //!
-//! Totals are made of their parts, so that they add up whatever the shop states. Parts that are finer than the currency
-//! are rounded, each by half a minor unit at most; what that is off by goes to the largest line. What the shop's own
-//! total has beyond that is an entry of its own, and if it is more than a minor unit for each part, the buyer has to
-//! look at it.
+//! Totals are computed from their parts, so that they add up whatever the shop states. Parts that are finer than the
+//! currency are rounded, each by at most half a minor unit; the resulting difference is added to the largest line. Any
+//! other difference from the shop's own total is an entry of its own, and if it exceeds one minor unit per part, the
+//! buyer has to review it.
 
 mod delivery;
 
@@ -38,24 +38,25 @@ use super::{
 use crate::{money::Money, text};
 use ucp_net::{Counters, Failure, Unreadable};
 
-/// A cart as it is, for whoever asked.
+/// Conversion of one cart for one request.
 pub(super) struct Reading<'a> {
     request: &'a PriceRequest<'a>,
     wish: &'a Wish,
     counters: &'a Counters,
-    /// How many parts of totals were rounded.
+    /// Number of parts of totals that were rounded.
     rounded: Cell<i128>,
 }
 
-/// What a line costs, in minor units.
+/// Cost of a line, in minor units.
 struct LineCost {
     price: Amount,
     subtotal: i128,
-    /// What is taken off, below zero.
+    /// Discount, zero or negative.
     discount: i128,
 }
 
-/// The lines of a cart by our names, in the order in which they are answered.
+/// Lines of a cart with the gateway's identifiers, in the order of the answer, and the number of identifiers ever
+/// given.
 struct Lines<'a> {
     lines: Vec<(String, &'a Line)>,
     ever: u64,
@@ -68,10 +69,10 @@ impl<'a> Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// What a cart costs.
+    /// Returns the quote for a cart.
     ///
     /// # Errors
-    /// [`Unreadable::Unexpected`] where an amount is none.
+    /// [`Unreadable::Unexpected`] if an amount or a currency of the cart cannot be read.
     pub(super) fn priced(&self, cart: &Cart, notes: Notes) -> Result<PriceQuote, Failure> {
         let PriceRequest { purpose, draft, caller, remote_cart, .. } = *self.request;
         let currency = cart.cost.total_amount.currency().map_err(|_| self.unexpected("a currency"))?;
@@ -141,8 +142,8 @@ impl Reading<'_> {
         Ok(PriceQuote { quote, purchasable, remote_cart: Some(remote_cart) })
     }
 
-    /// Lines by our names: those the platform wants, in its order, then what else is there. A line that is there with a
-    /// quantity of nothing is not there.
+    /// Returns the lines with the gateway's identifiers: those that the platform wants, in its order, then any others.
+    /// A line with a quantity of zero is left out.
     fn lines<'a>(&self, cart: &'a Cart, known: Option<&BTreeMap<String, String>>) -> Lines<'a> {
         let nothing = BTreeMap::new();
         let known = known.unwrap_or(&nothing);
@@ -155,8 +156,8 @@ impl Reading<'_> {
         let order: Vec<_> = wanted.iter().copied().chain(rest.map(|place| (place, None))).collect();
         let order = order.into_iter().filter(|(place, _)| nodes[*place].quantity > 0);
 
-        // A cart that was made anew has other names for the same lines: those that were wanted by their ids keep them,
-        // and so do those of the same goods.
+        // A cart that was created anew has other identifiers for the same lines: a line that was wanted by its
+        // identifier keeps it, and any other takes one of an earlier line of the same item.
         let previous = &self.request.previous.line_items;
         let held = |id: &str| known.contains_key(id) || previous.iter().any(|line| line.id == id);
         let mut taken: HashSet<&str> = HashSet::new();
@@ -217,13 +218,13 @@ impl Reading<'_> {
         })
     }
 
-    /// What the chosen ways to travel cost, with the kind of each.
+    /// Returns the cost of the selected delivery options, with the kind of each.
     fn charges(&self, groups: &[Group], currency: Currency) -> Result<Vec<(MethodKind, i128)>, Failure> {
         let chosen = groups.iter().filter_map(Group::chosen);
         chosen.map(|option| Ok((option.kind(), self.part(&option.estimated_cost, currency)?))).collect()
     }
 
-    /// The totals, and why the buyer has to look at them.
+    /// Returns the totals, and the message for the buyer to review if they differ from the shop's.
     fn totals(
         &self,
         cart: &Cart,
@@ -244,7 +245,7 @@ impl Reading<'_> {
         }
         let delivery: i128 = charges.iter().map(|(_, amount)| amount).sum();
         let goods = |lines: &[LineCost]| -> i128 { lines.iter().map(|line| line.subtotal + line.discount).sum() };
-        // What is taken off never takes more than there is.
+        // Discounts never exceed what they apply to.
         let whole = whole.min(goods(lines));
         let off_delivery = off_delivery.min(delivery);
         // A cart is an estimate without delivery.
@@ -253,15 +254,15 @@ impl Reading<'_> {
         let off = if estimate { whole } else { whole + off_delivery };
         let parts = i128::try_from(lines.len() + charges.len() + cart.discount_allocations.len()).unwrap_or(i128::MAX);
         let stated = self.part(&cart.cost.total_amount, currency)?;
-        // Whether the shop's total has the delivery in it depends on how far its checkout is; ours has it once there is
-        // one.
+        // The progress of the shop's checkout decides if its total includes delivery; ours includes it unless it is an
+        // estimate. The smaller of the two differences counts.
         let other = if estimate { stated - travel } else { stated + travel };
         let sum = goods(lines) - off + if estimate { 0 } else { delivery };
         let mut difference = [stated - sum, other - sum]
             .into_iter()
             .min_by_key(|difference: &i128| difference.abs())
             .unwrap_or_default();
-        // What was rounded away is given back where it shows least.
+        // A difference from rounding goes to the line where it shows least.
         if 2 * difference.abs() <= self.rounded.get()
             && sum + difference >= 0
             && let Some(largest) = lines.iter_mut().max_by_key(|line| line.subtotal)
@@ -296,7 +297,7 @@ impl Reading<'_> {
         Ok((totals.finish().map_err(too_large)?, review))
     }
 
-    /// The discounts in effect. A code that takes from several lines is one discount with several parts.
+    /// Returns the discounts in effect. A code that applies to several lines is one discount with several allocations.
     fn discounts(&self, cart: &Cart, lines: &Lines<'_>, currency: Currency) -> Result<Vec<Applied>, Failure> {
         let mut applied: Vec<Applied> = Vec::new();
         let mut add = |allocation: &Allocation, path: String| -> Result<(), Failure> {
@@ -341,7 +342,7 @@ impl Reading<'_> {
         Ok(applied)
     }
 
-    /// An amount in minor units, which has to be in the currency of the cart.
+    /// Returns an amount in minor units; an error unless it is in `currency`.
     fn minor(&self, money: &Money, currency: Currency) -> Result<i128, Failure> {
         let minor = money.minor().map_err(|_| self.unexpected("an amount"))?;
         if money.currency() != Ok(currency) {
@@ -353,12 +354,12 @@ impl Reading<'_> {
         Ok(minor.units)
     }
 
-    /// An amount that something can cost, not below zero: the API states what is taken off without a sign.
+    /// Returns an amount that is not negative: the API states discounts without a sign.
     fn positive(&self, money: &Money, currency: Currency) -> Result<i128, Failure> {
         self.amount(money, currency).map(|amount| amount.minor().into())
     }
 
-    /// The same, as a part of the totals.
+    /// Does the same as [`positive`](Self::positive) for a part of the totals, counting it if it was rounded.
     fn part(&self, money: &Money, currency: Currency) -> Result<i128, Failure> {
         let rounded = money.minor().is_ok_and(|minor| minor.rounded);
         self.rounded.set(self.rounded.get() + i128::from(rounded));
@@ -377,7 +378,7 @@ impl Reading<'_> {
     }
 }
 
-/// That there is nothing to buy, unless something else keeps it from being bought.
+/// Returns the message that there is nothing to buy, unless an error already prevents the purchase.
 fn nothing_there(messages: &[Message]) -> Option<Message> {
     let kept = messages.iter().any(|message| matches!(message, Message::Error { .. }));
     let nothing = || Message::error("item_unavailable", "There is nothing to buy.", Severity::Recoverable);
@@ -385,10 +386,10 @@ fn nothing_there(messages: &[Message]) -> Option<Message> {
 }
 
 impl Reading<'_> {
-    /// That there is no cart, because nothing of what is wanted can be bought.
+    /// Returns the quote without a cart, for a draft with nothing that can be bought.
     ///
     /// # Errors
-    /// A sum beyond all bounds, which nothing is not.
+    /// [`PortError`] if the totals are out of range, which those of an empty cart never are.
     pub(super) fn nothing(&self, notes: Notes, market: &Market) -> Result<PriceQuote, PortError> {
         let PriceRequest { purpose, draft, caller, .. } = *self.request;
         let mut messages = notes.about(&[], None, self.wish);

@@ -1,6 +1,6 @@
-//! What answers about carts look like. Words of the API's vocabularies are texts: there are ever more of them.
+//! Types of the answers about carts. Values of enumerations are texts, because the API adds values over time.
 //!
-//! What has the name of a cart in it, or says who its buyer is, cannot be printed.
+//! Types that contain the identifier of a cart, or the buyer's data, do not print them.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -9,7 +9,7 @@ use ucp_core::purchase::fulfillment::MethodKind;
 
 use crate::money::Money;
 
-/// A list in the API's connections.
+/// Nodes of a connection.
 #[derive(Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Nodes<T> {
@@ -97,7 +97,7 @@ pub(super) struct Selectable {
     pub(super) address: Address,
 }
 
-/// An address as it is sent and as it comes back.
+/// An address, as it is sent and received.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Address {
@@ -202,7 +202,7 @@ pub(super) struct DeliveryOption {
 }
 
 impl DeliveryOption {
-    /// Whether goods are sent or picked up.
+    /// Returns the kind of delivery: shipping or pick-up.
     pub(super) fn kind(&self) -> MethodKind {
         match self.delivery_method_type.as_deref() {
             Some("PICK_UP" | "PICKUP_POINT" | "RETAIL") => MethodKind::Pickup,
@@ -212,19 +212,19 @@ impl DeliveryOption {
 }
 
 impl Group {
-    /// Its options of a kind.
+    /// Returns the options of one kind.
     pub(super) fn of_kind(&self, kind: MethodKind) -> impl Iterator<Item = &DeliveryOption> {
         self.delivery_options.iter().filter(move |option| option.kind() == kind)
     }
 
-    /// The option that is chosen.
+    /// Returns the selected option.
     pub(super) fn chosen(&self) -> Option<&DeliveryOption> {
         let handle = &self.selected_delivery_option.as_ref()?.handle;
         self.delivery_options.iter().find(|option| option.handle == *handle)
     }
 }
 
-/// What a mutation says.
+/// Result of a mutation.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Told {
@@ -255,5 +255,5 @@ pub(super) struct Found {
     pub(super) cart: Option<Cart>,
 }
 
-/// What each change of a request came to, by its alias; `null` where an error beside the answer says why.
+/// Results of the changes of a request, by alias; `null` where an error beside the answer tells the reason.
 pub(super) type Outcomes = BTreeMap<String, Option<Told>>;

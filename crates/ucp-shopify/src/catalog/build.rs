@@ -1,8 +1,8 @@
-//! A product as the domain knows it, from what the shop says.
+//! Conversion of a product of the shop to one of the domain.
 //!
-//! What is shown of a product has to be true: one that could not be sold as it is described is left out, with a line in
-//! the log and a count. That is a product without a name or without a variant; a variant without an identifier of its
-//! own, without a price in the product's currency, or without a value on each option.
+//! A product that could not be sold as it is described is left out, with a line in the log and a count: one without a
+//! name or without a variant. The same holds for a variant without an identifier of its own, without a price in the
+//! product's currency, or without a value on each option.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -25,19 +25,19 @@ use super::{
 };
 use ucp_net::Counters;
 
-/// How many combinations of options are read, several times what a product can have.
+/// Maximum number of combinations of options that are read: several times what a product can have.
 const MOST_COMBINATIONS: usize = 10_000;
 
-/// How many tags of a product are shown.
+/// Maximum number of tags per product.
 const MOST_TAGS: usize = 250;
 
-/// The type in an identifier of a product.
+/// Type in the identifier of a product.
 pub(super) const PRODUCT: &str = "Product";
 
-/// The type in an identifier of a variant.
+/// Type in the identifier of a variant.
 pub(crate) const VARIANT: &str = "ProductVariant";
 
-/// Whether an identifier is one of this type: `gid://shopify/Product/1`.
+/// Returns `true` if an identifier is one of this type, such as `gid://shopify/Product/1`.
 pub(crate) fn is_id(id: &str, of: &str) -> bool {
     let number = id
         .strip_prefix("gid://shopify/")
@@ -48,15 +48,15 @@ pub(crate) fn is_id(id: &str, of: &str) -> bool {
     })
 }
 
-/// A product, and whether it is known which combinations of options there are.
+/// A product of the domain.
 #[derive(Debug)]
 pub(super) struct Built {
     pub(super) product: Product,
-    /// It has more variants than it holds, and what it says about them means nothing.
+    /// `true` if the product has more variants than it holds and its combinations cannot be read.
     pub(super) unknown: bool,
 }
 
-/// Puts a product together, perhaps with a variant beside those that came with it.
+/// Builds a product, with a variant beside those that came with it if one is given; `None` if it is left out.
 pub(super) fn build(card: shape::Card, also: Option<Lenient<shape::Variant>>, counters: &Counters) -> Option<Built> {
     let id = card.id.clone();
     let builder = Builder { counters, product: &id };
@@ -70,8 +70,8 @@ pub(super) fn build(card: shape::Card, also: Option<Lenient<shape::Variant>>, co
     }
 }
 
-/// More variants of a product, which may be sold by subscription alone, each with its values on the product's options.
-/// Those that cannot be sold are left out.
+/// Converts further variants of a product, each with its values on the product's options. If `subscription`, none is
+/// available. Those that cannot be sold are left out.
 pub(super) fn more(
     product: &Product,
     nodes: Vec<Lenient<shape::Variant>>,
@@ -89,7 +89,7 @@ pub(super) fn more(
     nodes.into_iter().filter_map(|node| builder.variant(node, &context)).collect()
 }
 
-/// The same product with more variants, and what is known of their combinations.
+/// Returns a product with further variants; its combinations and price range are updated.
 pub(super) fn with_variants(product: &Product, more: impl IntoIterator<Item = Variant>) -> Product {
     let mut variants = product.variants.clone();
     let mut ids: HashSet<String> = variants.iter().map(|variant| variant.id.clone()).collect();
@@ -122,7 +122,7 @@ pub(super) fn with_variants(product: &Product, more: impl IntoIterator<Item = Va
     }
 }
 
-/// Combinations, with those of the variants that are held: what a variant says of itself is never older.
+/// Returns combinations updated and completed by the variants: their statements are at least as recent.
 fn joined(mut combinations: Vec<Combination>, variants: &[Variant]) -> Vec<Combination> {
     let mut held: HashMap<&[usize], bool> =
         variants.iter().map(|variant| (variant.values.as_slice(), variant.availability.available)).collect();
@@ -148,14 +148,14 @@ struct Builder<'a> {
     product: &'a str,
 }
 
-/// What a variant is part of.
+/// Properties of the product that a variant belongs to.
 struct Context<'a> {
     options: &'a [ProductOption],
     currency: Currency,
     title: &'a str,
-    /// The product's own page.
+    /// Page of the product.
     page: Option<Page>,
-    /// It can only be bought by subscription, which nobody can do here.
+    /// `true` if the product is sold by subscription only, which the gateway does not support.
     subscription: bool,
 }
 
@@ -182,7 +182,7 @@ impl Builder<'_> {
         let mut variants: Vec<Variant> = Vec::with_capacity(nodes.len());
         for node in nodes {
             let Some(variant) = self.variant(node, &context) else { continue };
-            // The one that stands for the product is usually among the others too.
+            // The featured variant is usually among the others too.
             if variants.iter().any(|held| held.id == variant.id) {
                 continue;
             }
@@ -276,7 +276,7 @@ impl Builder<'_> {
         let title = own.unwrap_or_else(|| context.title.to_owned());
         let available = for_sale && !context.subscription;
         let status = match (available, variant.currently_not_in_stock.unwrap_or_default()) {
-            // There is enough of it, but nothing that could be bought here.
+            // It may be in stock but cannot be bought here.
             _ if context.subscription => None,
             (true, true) => Some("backorder"),
             (true, false) => Some("in_stock"),
@@ -317,7 +317,7 @@ impl Builder<'_> {
         Some(price)
     }
 
-    /// A range in a currency.
+    /// Converts a price range; `None` unless both ends are in `currency` and in order.
     fn range(&self, range: &shape::Range, currency: Currency) -> Option<PriceRange> {
         let price = |money: &Lenient<Money>| self.price(money.as_ref()?);
         let (min, max) = (price(&range.min_variant_price)?, price(&range.max_variant_price)?);
@@ -325,7 +325,7 @@ impl Builder<'_> {
         fits.then_some(PriceRange { min, max })
     }
 
-    /// Every combination that there is; `None` where that cannot be read.
+    /// Returns all existing combinations; `None` if they cannot be read.
     fn combinations(
         &self,
         (existing, available): (Option<&str>, Option<&str>),
@@ -351,13 +351,13 @@ impl Builder<'_> {
     }
 }
 
-/// The currency that a variant is priced in.
+/// Returns the currency of a variant's price.
 fn currency(node: &Lenient<shape::Variant>) -> Option<Currency> {
     let money = node.as_ref()?.price.as_ref()?;
     money.price().ok().map(|(price, _)| price.currency)
 }
 
-/// The options of a product; none for one that comes in a single form, which the API calls `Default Title`.
+/// Returns the options of a product; empty for one in a single form, whose option value the API calls `Default Title`.
 fn options(axes: &[shape::Axis]) -> Result<Vec<ProductOption>, &'static str> {
     if let [axis] = axes
         && let [value] = axis.option_values.as_slice()
@@ -379,12 +379,12 @@ fn options(axes: &[shape::Axis]) -> Result<Vec<ProductOption>, &'static str> {
     axes.iter().map(|axis| option(axis).ok_or("products left out: an option without a name or values")).collect()
 }
 
-/// A name as the merchant wrote it, where it is shown otherwise: what the API is asked by.
+/// Returns a name as the merchant wrote it if it is shown in another form: the API expects it unchanged.
 fn written(own: &str, shown: &str) -> Option<String> {
     (own != shown).then(|| own.to_owned())
 }
 
-/// The position of a variant's value on each option.
+/// Returns the position of a variant's value on each option; `None` if an option has no value or an unknown one.
 fn values(selected: &[Lenient<shape::Selected>], options: &[ProductOption]) -> Option<Vec<usize>> {
     let chosen = |choice: &Lenient<shape::Selected>| {
         let choice = choice.as_ref()?;
@@ -398,28 +398,29 @@ fn values(selected: &[Lenient<shape::Selected>], options: &[ProductOption]) -> O
     options.iter().map(value).collect()
 }
 
-/// What reduced variants cost before, all of which are held.
+/// Returns the range of list prices of variants, all of which are held; `None` if none is reduced.
 fn listed(variants: &[Variant]) -> Option<PriceRange> {
     let any = variants.iter().any(|variant| variant.list_price.is_some());
-    // Unreduced variants take part with their price, or the range would not be one of list prices.
+    // Variants that are not reduced count with their price: the range covers all variants.
     let prices = || variants.iter().map(|variant| variant.list_price.unwrap_or(variant.price));
     any.then(|| PriceRange::spanning(prices())).flatten()
 }
 
-/// The same, from what the shop says of all of them; what is not reduced counts as zero there.
+/// Returns the range of list prices from the ranges that the shop states for all variants, in which a variant that is
+/// not reduced counts as zero.
 fn reduced(prices: PriceRange, before: PriceRange) -> Option<PriceRange> {
     let larger = |one: Price, other: Price| if other.amount > one.amount { other } else { one };
     (before.max.amount > prices.max.amount)
         .then(|| PriceRange { min: larger(prices.min, before.min), max: larger(prices.max, before.max) })
 }
 
-/// The category in Shopify's taxonomy with all that it lies in, and the merchant's own type of product.
+/// Returns the category in Shopify's taxonomy with all categories above it, and the merchant's own type of product.
 fn categories(category: Option<&shape::Category>, own: Option<&str>) -> Vec<Category> {
     let id = category.and_then(|category| category.id.as_deref()?.strip_prefix("gid://shopify/TaxonomyCategory/"));
     let id = id.filter(|id| {
         !id.is_empty() && id.len() <= 64 && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
     });
-    // `aa-1-13` lies in `aa-1`, and that in `aa`.
+    // `aa-1-13` is below `aa-1`, and that below `aa`.
     let lines =
         id.into_iter().flat_map(|id| std::iter::successors(Some(id), |id| id.rsplit_once('-').map(|(above, _)| above)));
     let taxonomy = |name: &str, value: String| Category { value, taxonomy: Some(name.to_owned()) };
@@ -430,7 +431,7 @@ fn categories(category: Option<&shape::Category>, own: Option<&str>) -> Vec<Cate
         .collect()
 }
 
-/// A code whose length and check digit are those of a standard.
+/// Returns a barcode with its standard if the length and the check digit fit one.
 fn barcode(code: &str) -> Option<Barcode> {
     let code = code.trim();
     let digits: Vec<u32> = code.chars().map(|webhook_message| webhook_message.to_digit(10)).collect::<Option<_>>()?;
@@ -447,7 +448,7 @@ fn barcode(code: &str) -> Option<Barcode> {
     (weighted.sum::<u32>() % 10 == 0).then(|| Barcode { kind: kind.to_owned(), value: code.to_owned() })
 }
 
-/// The page of a product, on which a variant can be chosen: the address up to the number of a variant, and behind it.
+/// Page of a product on which a variant can be selected: the address before and behind the number of the variant.
 struct Page {
     before: String,
     behind: String,
@@ -462,7 +463,7 @@ impl Page {
         Some(Self { before: url.into(), behind })
     }
 
-    /// With the variant of this identifier chosen.
+    /// Returns the address with a variant selected by its identifier.
     fn with(&self, id: &str) -> Option<String> {
         let Self { before, behind } = self;
         id.rsplit('/').next().map(|number| format!("{before}{number}{behind}"))

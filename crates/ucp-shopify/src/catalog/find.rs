@@ -1,8 +1,9 @@
 //! Search and browsing.
 //!
-//! With words the API searches, without them it lists. It filters by what it can; how exactly is up to the merchant,
-//! who may have switched filters off, and then it finds too much without a word. Everything is therefore filtered again
-//! here, by the domain's own rules, and pages that are emptied by that are made up for by a few more.
+//! A query with words is a search of the API, one without is a list. The API filters as far as it can; which filters
+//! work is up to the merchant, who may have switched some off, in which case the API returns too much without an error.
+//! All results are therefore filtered again here by the domain's rules, and further pages are read to make up for what
+//! that removes.
 
 use std::sync::Arc;
 
@@ -30,37 +31,37 @@ use crate::{
 };
 use ucp_net::{Failure, Filled, Staleness};
 
-/// How many pages are asked for at most, to fill one.
+/// Maximum number of pages of the API that are read to fill one.
 const MOST_PAGES: usize = 3;
 
-/// How many products are asked for at least, where they are filtered here.
+/// Minimum number of products per page of the API if products are filtered here.
 const LEAST_FILTERED: usize = 10;
 
-/// How many products of a page are looked into for a variant that passes the filters.
+/// Maximum number of products per page whose further variants are read to find one that passes the filters.
 const MOST_SEARCHED: usize = 5;
 
-/// How many words are searched for, in characters.
+/// Maximum length of the words of a search, in characters.
 const LONGEST_TEXT: usize = 1_000;
 
-/// The longest position of the API's that is taken, in bytes.
+/// Maximum length of a cursor of the API, in bytes.
 const LONGEST_POSITION: usize = 2_048;
 
-/// A page of the API's.
+/// A page of the API.
 #[derive(Debug, Default)]
 pub(super) struct Listing {
-    /// The products, each with the position behind it. What could not be used is left out; its position is not.
+    /// Products, each with the cursor behind it. An unusable product is `None`; its cursor stays.
     entries: Vec<(String, Option<Arc<Product>>)>,
     more: bool,
     total: Option<u64>,
-    /// The position that was asked for means nothing any more.
+    /// `true` if the API no longer accepts the cursor that the page was requested with.
     lost: bool,
     pub(super) weight: usize,
 }
 
-/// Which operation, and what it is asked beside the page.
+/// Operation of a query, with its variables other than the cursor.
 struct Wanted {
     words: Option<String>,
-    /// The filters of a search, or the query of a list.
+    /// Filters of a search, as a list, or query of a list, as a text.
     filters: Value,
     available: bool,
     context: InContext,
@@ -79,7 +80,7 @@ impl Storefront {
         for number in 0..MOST_PAGES {
             let served = match self.page(&wanted, position.as_deref(), buyer_signals).await {
                 Ok(served) => served,
-                // What was found already is an answer; the next page begins where this one broke off.
+                // The products found so far are an answer; the next page starts where this one stopped.
                 Err(failure) if !page.products.is_empty() => {
                     tracing::warn!(%failure, "a page is shorter than it could be");
                     return Ok(page);
@@ -108,7 +109,7 @@ impl Storefront {
                 }
             }
             match listing.entries.last() {
-                // A position that does not move would be followed for ever.
+                // A cursor that does not advance would be followed forever.
                 Some((behind, _)) if listing.more && position.as_ref() != Some(behind) => {
                     position = Some(behind.clone());
                 }
@@ -121,7 +122,7 @@ impl Storefront {
         Ok(page)
     }
 
-    /// Which products of a page pass the filters, in their order.
+    /// Returns, for each entry of a page, its product if that passes the filters.
     async fn admit(
         &self,
         listing: &Listing,
@@ -140,7 +141,7 @@ impl Storefront {
             if passes(product) {
                 return Some((Arc::clone(product), false));
             }
-            // One of the variants that it does not hold may pass.
+            // A variant that the product does not hold may pass.
             let look = product.combinations.is_some() && may_pass(product, criteria);
             if look && searched == MOST_SEARCHED {
                 self.counters().note("products left out: too many variants to filter");
@@ -167,7 +168,7 @@ impl Storefront {
         .await
     }
 
-    /// One page of the API's.
+    /// Returns one page of the API, from the cache if it is there.
     async fn page(
         &self,
         wanted: &Wanted,
@@ -205,7 +206,7 @@ impl Storefront {
             .get(&key, freshness(Operation::SearchCatalog), move || async move {
                 let variables = Variables { context: &context, own: &own, cards: true };
                 let reply = shop.ask::<shape::Found>(document, variables, &buyer_signals).await?;
-                // The shop took the position for a bad argument: what it was made for is gone.
+                // The shop refused the cursor as an argument: what it referred to is gone.
                 if reply.data.is_none() && positioned && reply.errors.iter().any(names_position) {
                     return Ok(Filled::Once(Arc::new(Listing { lost: true, ..Listing::default() })));
                 }
@@ -228,17 +229,17 @@ impl Storefront {
                 break;
             }
             let product = edge.node.and_then(|node| self.card(&node)).map(|built| Arc::new(built.product));
-            // The same product twice on a page is one.
+            // A product that occurs twice on a page is kept once.
             let twice = product.as_ref().is_some_and(|product| {
                 entries.iter().any(|(_, held)| held.as_ref().is_some_and(|held| held.id == product.id))
             });
             entries.push((edge.cursor, product.filter(|_| !twice)));
         }
-        // Rendered, a product takes about as much again.
+        // The rendering of a product takes about as much memory again.
         Listing { entries, more, total: total_count.0, lost: false, weight: bytes.saturating_mul(2) }
     }
 
-    /// A product on its own; `None` for whatever else it is.
+    /// Builds a product from an object of an answer; `None` if the object cannot be shown as a product.
     pub(super) fn card(&self, node: &serde_json::value::RawValue) -> Option<build::Built> {
         match serde_json::from_str::<shape::Card>(node.get()) {
             Ok(card) => build::build(card, None, self.counters()),
@@ -258,25 +259,25 @@ impl Wanted {
             let words = clean.split_whitespace().collect::<Vec<_>>().join(" ");
             words.chars().take(LONGEST_TEXT).collect::<String>()
         });
-        // What no one sees is no word.
+        // A text of invisible characters alone is no search.
         let words = words.filter(|words| !words.is_empty());
         let (criteria, presentation) = (&query.criteria, &query.presentation);
         let filters = match &words {
             Some(_) => Value::Array(filters(query, standing)),
             None => listed(query, standing).into(),
         };
-        // Where products may be left out, a small page is looked for among more of them.
+        // If products may be left out, a small page is filled from a larger one.
         let least = if *criteria == Criteria::default() { 1 } else { LEAST_FILTERED };
         let limit = query.limit.clamp(least, MOST_PRODUCTS);
         Self { words, filters, available: criteria.available, context: standing.in_context(presentation), limit }
     }
 }
 
-/// A kind of category that the API can filter by.
+/// A category as the API can filter by it.
 enum Kind {
-    /// Types of products, as the merchant writes them.
+    /// Product types, as the merchant spells them.
     Types(Vec<String>),
-    /// A category of Shopify's taxonomy.
+    /// Identifier of a category in Shopify's taxonomy.
     Taxonomy(String),
 }
 
@@ -293,12 +294,13 @@ fn kind(category: &CategoryPath, standing: &Standing) -> Kind {
     } else if taxonomic {
         Kind::Taxonomy(key)
     } else {
-        // Perhaps a type that is newer than the list of them.
+        // It may be a type that was added after the list of types was read.
         Kind::Types(vec![key])
     }
 }
 
-/// The kinds of all categories, where they are all of one. Different kinds at once would have to hold all of them.
+/// Returns the product types of all categories (`false`) or their taxonomy identifiers (`true`); `None` if there are
+/// both, or neither. The API would require filters of both kinds to hold at once.
 fn kinds(query: &Query, standing: &Standing) -> Option<(Vec<String>, bool)> {
     let mut types = Vec::new();
     let mut taxonomy = Vec::new();
@@ -315,14 +317,14 @@ fn kinds(query: &Query, standing: &Standing) -> Option<(Vec<String>, bool)> {
     }
 }
 
-/// The filters of a search. Those of one kind are alternatives, those of different kinds have to hold all.
+/// Returns the filters of a search. Filters of one kind are alternatives; filters of different kinds must all hold.
 fn filters(query: &Query, standing: &Standing) -> Vec<Value> {
     let criteria = &query.criteria;
     let mut filters = Vec::new();
     if criteria.available {
         filters.push(json!({ "available": true }));
     }
-    // Prices are judged in the currency that they are shown in; bounds in another are applied here alone.
+    // The API compares prices in the presentation currency; bounds in another currency are applied here alone.
     if let Some([bound]) = criteria.bounds.as_deref()
         && bound.currency == query.presentation.currency
     {
@@ -344,7 +346,7 @@ fn filters(query: &Query, standing: &Standing) -> Vec<Value> {
     filters
 }
 
-/// The query of a list, in the API's own language. Prices in it are the shop's own.
+/// Returns the query of a list, in the API's query language. It compares the shop's own prices.
 fn listed(query: &Query, standing: &Standing) -> String {
     let criteria = &query.criteria;
     let mut parts = Vec::new();
@@ -367,12 +369,13 @@ fn listed(query: &Query, standing: &Standing) -> String {
     parts.join(" AND ")
 }
 
-/// A text that means itself.
+/// Quotes a text so that the query language takes it literally.
 fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// Whether a variant that is not held could pass: one exists that can be bought, at a price within the product's range.
+/// Returns `true` if a variant that the product does not hold could pass: a combination is available, if that is
+/// required, and a price bound, if there is one, overlaps the product's price range.
 fn may_pass(product: &Product, criteria: &Criteria) -> bool {
     let available = || product.combinations.iter().flatten().any(|combination| combination.available);
     let range = &product.price_range;
@@ -397,7 +400,7 @@ fn lost() -> PortError {
         .into()
 }
 
-/// Whether an error is about the position that was asked for.
+/// Returns `true` if an error is about the cursor.
 fn names_position(error: &Problem) -> bool {
     let message = error.message.to_ascii_lowercase();
     message.contains("cursor")

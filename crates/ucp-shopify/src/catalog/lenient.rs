@@ -1,7 +1,7 @@
-//! Values that are read as far as they are what the API promises.
+//! Values that are read as absent if they are not of the type that the API promises.
 //!
-//! An API that changes does so a member at a time, and a member that is not of its type is as good as one that is not
-//! there. It is passed over where it stands: no copy is made of what is then not kept.
+//! An API changes one member at a time, and a member of another type is as useless as an absent one. Such a value is
+//! skipped in place: it is never copied.
 
 use std::{fmt, marker::PhantomData, ops::Deref};
 
@@ -11,7 +11,7 @@ use serde::{
 };
 use serde_json::Number;
 
-/// A value of the type that was promised, or nothing.
+/// A value of the promised type, or `None`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Lenient<T>(pub(super) Option<T>);
 
@@ -29,7 +29,7 @@ impl<'de, T: Promised<'de>> Deserialize<'de> for Lenient<T> {
     }
 }
 
-/// What a type makes of the values that there are in JSON: of most of them nothing.
+/// Conversion from each type of JSON value; by default each yields `None`.
 pub(super) trait Promised<'de>: Sized {
     fn truth(_: bool) -> Option<Self> {
         None
@@ -63,7 +63,7 @@ impl<'de, T: Promised<'de>> Visitor<'de> for Reader<T> {
         f.write_str("a JSON value")
     }
 
-    /// Also where a member is absent.
+    /// Also called for `null`; an absent member is read in the same way.
     fn visit_none<E>(self) -> Result<Self::Value, E> {
         Ok(None)
     }
@@ -147,8 +147,8 @@ impl<'de, T: Promised<'de>> Promised<'de> for Vec<Lenient<T>> {
     }
 }
 
-/// Objects are read by their own rules. Their members have to be lenient, all of them: what an object refuses, all that
-/// it is part of cannot be read.
+/// Implements [`Promised`] for structs that derive `Deserialize`. All of their members must be lenient: if reading one
+/// member fails, so does reading everything around the object.
 macro_rules! objects {
     ($($object:ty),+ $(,)?) => {$(
         impl<'de> $crate::catalog::lenient::Promised<'de> for $object {
@@ -184,7 +184,7 @@ mod tests {
 
     objects!(Thing);
 
-    /// The same by way of a value: of its type as a whole, or not.
+    /// Reads a value by way of [`Value`]: as a whole of its type, or as absent.
     fn of<T: DeserializeOwned>(value: &Value) -> Lenient<T> {
         Lenient(serde_json::from_value(value.clone()).ok())
     }

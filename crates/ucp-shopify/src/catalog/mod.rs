@@ -1,16 +1,16 @@
-//! The catalog of a shop behind the Storefront API.
+//! Catalog of a shop behind the Storefront API.
 //!
 //! | module | holds |
 //! | :-- | :-- |
-//! | `find` | search and browsing: what the API filters, what is filtered here, pages |
-//! | `resolve` | what identifiers name, one product in full, more variants of it |
-//! | `build` | a product as the domain knows it |
-//! | `shape` | what answers look like |
-//! | `lenient` | values that are read as far as they are what was promised |
+//! | `find` | search and browsing: filters of the API, filters applied here, pages |
+//! | `resolve` | lookup by identifier, one product in full, further variants of a product |
+//! | `build` | conversion of a product to the domain's |
+//! | `shape` | types of the answers |
+//! | `lenient` | values that are read as absent if they are not of the promised type |
 //! | `unit` | prices per unit of measurement |
 //!
-//! Reads are shared and kept for as long as the operation allows. Nothing in them depends on who the buyer is: an
-//! address that goes with a request says only on whose behalf it is made.
+//! Identical reads at the same time are coalesced, and answers are cached as long as the operation allows. No answer
+//! depends on the buyer: the IP address sent with a request only states on whose behalf it is made.
 
 pub(super) mod build;
 mod find;
@@ -49,27 +49,27 @@ use ucp_net::{
     CallKind, Clock, CoalescingCache, Counters, Failure, Key, Random, coalescing::Capacity, lock::ResourceLocks,
 };
 
-/// How a shop is reached, and how what it says is kept.
+/// Options for the connection to a shop and the cache of its answers.
 #[derive(Clone)]
 pub struct Options {
-    /// How it is called. The address is that of the shop; the path to the API is added.
+    /// Options for calls. The address is that of the shop; the path to the API is appended.
     pub upstream: ucp_net::Options,
-    /// The release of the API, `YYYY-MM`.
+    /// Version of the API, `YYYY-MM`.
     pub version: String,
-    /// How the gateway shows who it is.
+    /// Access token.
     pub token: Token,
-    /// As which bot it asks, if it says so.
+    /// Identity as a bot, if requests are signed.
     pub bot: Option<Arc<Bot>>,
-    /// How much is kept.
+    /// Limits of the cache.
     pub capacity: Capacity,
-    /// The time.
+    /// Clock of the cache and of calls.
     pub clock: Clock,
-    /// Chance, for pauses.
+    /// Source of random numbers, for the pauses between attempts.
     pub random: Random,
 }
 
 impl Options {
-    /// The usual options for a shop, which is not told about a bot.
+    /// Returns the default options for a shop, with the default version and without an identity as a bot.
     #[must_use]
     pub fn new(upstream: ucp_net::Options, token: Token, clock: Clock, random: Random) -> Self {
         let (version, capacity) = (client::VERSION.to_owned(), Capacity::default());
@@ -88,21 +88,21 @@ impl fmt::Debug for Options {
     }
 }
 
-/// Why a shop cannot be stood in front of.
+/// Reason why a shop cannot be connected.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
-    /// The release is not written as one.
+    /// The version is not written as `YYYY-MM`.
     #[error("`{0}` is not a release of the Storefront API: it must be a year and a month, such as `{example}`", example = client::VERSION)]
     Version(String),
-    /// There can be no client for it.
+    /// No client can be created for the address.
     #[error("the shop {0}")]
     Client(#[from] ucp_net::outbound::SetupError),
-    /// It does not say where it sells and in which currency.
+    /// The shop cannot be reached, or does not state its country and currency.
     #[error("the shop does not say in which countries and currencies it sells")]
     Market(#[source] Failure),
 }
 
-/// A shop behind the Storefront API. Clones are the same one.
+/// A shop behind the Storefront API. Clones share its state.
 #[derive(Clone)]
 pub struct Storefront(Arc<Inner>);
 
@@ -110,7 +110,7 @@ struct Inner {
     client: Client,
     market: Arc<Current>,
     clock: Clock,
-    /// Whether tags of products may be read.
+    /// `true` as long as tags of products are requested.
     tags: AtomicBool,
     pages: CoalescingCache<Arc<find::Listing>>,
     nodes: CoalescingCache<Arc<resolve::Slice>>,
@@ -125,10 +125,10 @@ impl fmt::Debug for Storefront {
 }
 
 impl Storefront {
-    /// Stands in front of a shop, once it has said where it sells.
+    /// Connects to a shop and reads its countries, currencies and languages.
     ///
     /// # Errors
-    /// When the options do not fit, or the shop does not say so.
+    /// [`SetupError`] if the options are not usable, or the shop cannot be read.
     pub async fn connect(options: Options) -> Result<Self, SetupError> {
         let Options { upstream, version, token, bot, capacity, clock, random } = options;
         let digits = |part: &str, length| part.len() == length && part.bytes().all(|byte| byte.is_ascii_digit());
@@ -153,31 +153,31 @@ impl Storefront {
         })))
     }
 
-    /// What it is asked through.
+    /// Returns the client of the shop.
     #[must_use]
     pub fn client(&self) -> &Client {
         &self.0.client
     }
 
-    /// What the shop says about itself. It is read again every hour.
+    /// Returns the properties of the shop. They are renewed in the background on the first use after an hour.
     #[must_use]
     pub fn standing(&self) -> Arc<Standing> {
         self.0.market.renew(&self.0.client, &self.0.clock);
         self.0.market.get()
     }
 
-    /// The lines in front of its carts.
+    /// Returns the locks that put changes of one cart in sequence.
     pub(super) fn locks(&self) -> &ResourceLocks {
         &self.0.locks
     }
 
-    /// What happens between the gateway and the shop.
+    /// Returns the counters of calls to the shop.
     #[must_use]
     pub fn counters(&self) -> &Arc<Counters> {
         self.0.client.counters()
     }
 
-    /// The key of a read: the shop, the release of its API and the operation, who it is shown to, and what is asked.
+    /// Returns the cache key of a read: shop, version of its API, operation, country, language, tags, and request.
     fn key<'a>(&'a self, operation: &'a str, context: &'a InContext, request: impl Iterator<Item = &'a str>) -> Key {
         let endpoint = self.0.client.endpoint().as_str();
         let tags = if self.0.tags.load(Ordering::Relaxed) { "tags" } else { "" };
@@ -186,8 +186,8 @@ impl Storefront {
         Key::of([endpoint, operation, country, language, tags].into_iter().chain(request))
     }
 
-    /// Asks, with tags where they may be read. Whether they may is learnt from the first answer that says no: the error
-    /// takes the products along whose tags were asked for.
+    /// Runs a read, with tags if the token may read them. It learns that it may not from the first answer that denies
+    /// them: the error takes along the products whose tags were requested, so that the read is repeated without tags.
     async fn ask<T: DeserializeOwned>(
         &self,
         document: &Document,
@@ -214,7 +214,7 @@ impl Storefront {
 struct Variables<'a> {
     context: &'a InContext,
     own: &'a serde_json::Map<String, serde_json::Value>,
-    /// Whether the operation shows whole products, with or without tags.
+    /// `true` if the operation returns whole products, with or without tags.
     cards: bool,
 }
 
@@ -233,14 +233,15 @@ impl<'a> Variables<'a> {
     }
 }
 
-/// For how long what an operation reads is kept.
+/// Returns the durations for which the answer of an operation is cached.
 fn freshness(operation: Operation) -> Freshness {
     operation.row().freshness.unwrap_or(Freshness::NONE)
 }
 
 #[async_trait]
 impl Catalog for Storefront {
-    /// The API filters as the merchant has set it up, and ignores what is not; what it lets through is filtered again.
+    /// The API applies the filters that the merchant has set up and ignores others; the gateway filters its results
+    /// again.
     fn capabilities(&self) -> CatalogCapabilities {
         CatalogCapabilities { price_filter: Filtering::Local, ..CatalogCapabilities::default() }
     }

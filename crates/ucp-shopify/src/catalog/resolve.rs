@@ -1,7 +1,7 @@
-//! What identifiers name, one product in full, and more variants of it.
+//! Lookup by identifier, one product in full, and further variants of a product.
 //!
-//! Identifiers are asked about in slices, at the same time. A slice that fails leaves the others: what it was about has
-//! not been checked, which is another thing than naming nothing.
+//! Identifiers are looked up in slices, concurrently. If a slice fails, the others remain valid: its identifiers are
+//! unchecked, which is different from naming nothing.
 
 use std::{
     borrow::Cow,
@@ -37,48 +37,48 @@ use crate::{
 };
 use ucp_net::{Failure, Filled, Served, Staleness};
 
-/// How many pages of variants are asked for at most, of a product that does not say which it has.
+/// Maximum number of pages of variants that are read for a product whose combinations are unknown.
 const MOST_PAGES: usize = 20;
 
-/// The longest handle that is asked about, in characters.
+/// Maximum length of a handle, in characters; a longer one names nothing.
 const LONGEST_HANDLE: usize = 255;
 
-/// What the identifiers of one request name.
+/// Results for the identifiers of one request, in their order.
 #[derive(Debug)]
 pub(super) struct Slice {
     named: Vec<Known>,
     pub(super) weight: usize,
 }
 
-/// What an identifier names.
+/// Result for an identifier.
 #[derive(Clone, Debug)]
 enum Known {
     Nothing,
-    /// There was an error about it.
+    /// The shop reported an error about the identifier.
     Unchecked,
-    /// A product, in which way, and whether it is unknown which variants it has.
+    /// A product, the way in which the identifier names it, and `true` if its combinations are unknown.
     Product(Arc<Product>, Target, bool),
-    /// The variant with this id, and the same of its product.
+    /// The product of a variant, the identifier of the variant, and `true` if the product's combinations are unknown.
     Variant(Arc<Product>, String, bool),
 }
 
-/// More variants of a product.
+/// Further variants of a product.
 #[derive(Debug)]
 pub(super) struct More {
     pub(super) variants: Vec<Variant>,
-    /// Where the next page of them begins.
+    /// Cursor of the next page, if there is one.
     next: Option<String>,
     pub(super) weight: usize,
 }
 
-/// A kind of request about identifiers, as long as they are asked about together.
+/// Kind of identifier: those of one kind are looked up together.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Asked {
     Ids,
     Handles,
 }
 
-/// How much of each product is asked for.
+/// Number of variants and media to read with each product, and freshness of the answer.
 #[derive(Clone, Copy)]
 struct Depth {
     variants: usize,
@@ -115,7 +115,7 @@ impl Storefront {
 
         let mut known: HashMap<&str, Known> = HashMap::new();
         let mut failures = Vec::new();
-        // What is of old because the shop failed, and how old the oldest of it is.
+        // Identifiers whose results are stale because the shop failed, and the age of the oldest result.
         let mut old: HashSet<&str> = HashSet::new();
         let mut age = Duration::ZERO;
         for ((_, slice), answer) in slices.iter().zip(answers) {
@@ -198,7 +198,7 @@ impl Storefront {
         Ok(Arc::new(build::with_variants(product, variants)))
     }
 
-    /// What the identifiers of one slice name, in their order.
+    /// Returns the results for one slice, in the order of its identifiers, from the cache if they are there.
     async fn slice(
         &self,
         asked: Asked,
@@ -274,7 +274,7 @@ impl Storefront {
         })
     }
 
-    /// What an object is that an identifier named.
+    /// Converts an object to the result for the identifier that named it.
     fn known(&self, asked: Asked, id: &str, node: &RawValue) -> Known {
         let product = |built: Built| (Arc::new(built.product), built.unknown);
         let Asked::Ids = asked else {
@@ -316,7 +316,7 @@ impl Storefront {
         }
     }
 
-    /// A page of the variants of a product.
+    /// Returns a page of the variants of a product, from the cache if it is there.
     pub(super) async fn more_variants(
         &self,
         product: &Arc<Product>,
@@ -350,7 +350,7 @@ impl Storefront {
         served.await.map(|served| served.value)
     }
 
-    /// A product that does not say which variants it has, with all of them.
+    /// Returns a product whose combinations are unknown with all of its variants, up to [`MOST_PAGES`] pages of them.
     async fn all_variants(
         &self,
         product: &Arc<Product>,
@@ -371,7 +371,7 @@ impl Storefront {
         Ok(Arc::new(build::with_variants(product, variants)))
     }
 
-    /// The variants of these combinations of a product's options.
+    /// Returns the variants for some combinations of a product's options, from the cache if they are there.
     async fn combinations(
         &self,
         product: &Arc<Product>,
@@ -406,7 +406,7 @@ impl Storefront {
             let nodes = nodes.filter(|node| node.get() != "null");
             let nodes = nodes.map(|node| serde_json::from_str(node.get()).unwrap_or(Lenient(None))).collect();
             let variants = build::more(&product, nodes, subscription, shop.counters());
-            // What was not asked for is not what was asked for.
+            // A variant of any other combination is dropped.
             let variants = variants.into_iter().filter(|variant| combinations.contains(&variant.values)).collect();
             let more = Arc::new(More { variants, next: None, weight: bytes });
             Ok(if whole { Filled::Found(more) } else { Filled::Once(more) })
@@ -415,8 +415,8 @@ impl Storefront {
     }
 }
 
-/// The type of an object. It is the first that is asked about it, and so the first that is answered: the rest, which
-/// may be long, is not looked through for it.
+/// Returns the type of an object. The operations select it first, and the API answers in that order, so that the rest
+/// of the object, which may be long, need not be parsed.
 fn type_of(node: &RawValue) -> Option<Cow<'_, str>> {
     let first = node.get().strip_prefix(r#"{"__typename":""#).and_then(|rest| rest.split_once('"'));
     match first {
@@ -425,7 +425,7 @@ fn type_of(node: &RawValue) -> Option<Cow<'_, str>> {
     }
 }
 
-/// How an identifier is asked about; `None` for one that cannot name anything.
+/// Returns the kind of an identifier; `None` for one that cannot name anything.
 fn kind(id: &str) -> Option<Asked> {
     if is_id(id, PRODUCT) || is_id(id, VARIANT) {
         return Some(Asked::Ids);
@@ -436,10 +436,10 @@ fn kind(id: &str) -> Option<Asked> {
     handle.then_some(Asked::Handles)
 }
 
-/// Whether an error is about the identifier at a place.
+/// Returns `true` if an error is about the identifier at a position.
 fn is_about(error: &Problem, asked: Asked, place: usize) -> bool {
     match (asked, error.path.as_slice()) {
-        // An error about nothing in particular is about everything.
+        // An error without a position is about all identifiers.
         (_, []) | (Asked::Ids, [Step::Member(_)]) => true,
         (Asked::Ids, [Step::Member(_), Step::Place(about), ..]) => *about == place,
         (Asked::Handles, [Step::Member(alias), ..]) => *alias == format!("h{place}"),
@@ -447,7 +447,8 @@ fn is_about(error: &Problem, asked: Asked, place: usize) -> bool {
     }
 }
 
-/// Each product once, with the variants of all that is known of it: matches of one product have to agree on positions.
+/// Returns each product once, with the variants from all results for it: matches of one product must agree on
+/// positions.
 fn merged<'a>(known: impl IntoIterator<Item = &'a Known>) -> HashMap<String, Arc<Product>> {
     let mut products: HashMap<String, Arc<Product>> = HashMap::new();
     for known in known {

@@ -1,7 +1,7 @@
-//! What the shop's answers look like.
+//! Types of the shop's answers.
 //!
-//! Only what a product cannot do without has to be there and of its type; anything else that is not what the API
-//! promises is as if it were absent. Values of enumerations are texts, because there are ever more of them.
+//! Only members that a product cannot do without must be present and of their type; any other member that is not what
+//! the API promises is read as absent. Values of enumerations are texts, because the API adds values over time.
 
 use serde::{
     Deserialize,
@@ -14,10 +14,10 @@ use super::{
     lenient::{Lenient, Promised, objects},
 };
 
-/// The text of an object that is read by itself, so that a bad one spoils no other.
+/// Text of an object that is parsed by itself, so that an invalid one does not affect others.
 pub(super) type Node = Box<RawValue>;
 
-/// A page of what was found.
+/// A page of search results or of a list.
 #[derive(Debug, Deserialize)]
 pub(super) struct Found {
     pub(super) page: Page,
@@ -44,26 +44,26 @@ pub(super) struct PageInfo {
     pub(super) end_cursor: Option<String>,
 }
 
-/// What identifiers name.
+/// Objects by identifier.
 #[derive(Debug, Deserialize)]
 pub(super) struct Nodes {
     pub(super) nodes: Vec<Option<Node>>,
 }
 
-/// Just the type of an object.
+/// Type of an object, without its other members.
 #[derive(Debug, Deserialize)]
 pub(super) struct Typed {
     #[serde(rename = "__typename")]
     pub(super) name: String,
 }
 
-/// The product that a variant is of.
+/// Product of a variant.
 #[derive(Debug, Deserialize)]
 pub(super) struct Placed {
     pub(super) product: Card,
 }
 
-/// More variants of a product.
+/// Further variants of a product.
 #[derive(Debug, Deserialize)]
 pub(super) struct More {
     pub(super) product: Option<MoreOf>,
@@ -76,7 +76,7 @@ pub(super) struct MoreOf {
     pub(super) variants: Variants,
 }
 
-/// A product.
+/// A product with some of its variants.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Card {
@@ -113,7 +113,7 @@ pub(super) struct AxisValue {
     pub(super) name: String,
 }
 
-/// Some of the variants of a product.
+/// A page of the variants of a product.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Variants {
@@ -123,7 +123,7 @@ pub(super) struct Variants {
 
 objects!(Category, Range, Media, Medium, Source, Image, Variant, Measurement, Selected);
 
-/// Both members, or neither.
+/// An amount is read as absent unless both of its members are present.
 impl<'de> Promised<'de> for Money {
     fn object<A: MapAccess<'de>>(members: A) -> Result<Option<Self>, A::Error> {
         #[derive(Deserialize)]

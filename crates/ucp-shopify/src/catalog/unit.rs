@@ -1,8 +1,8 @@
-//! Prices per unit of measurement, recomputed.
+//! Verification of prices per unit of measurement.
 //!
-//! What a shop states has to be what follows from the price and the contents (UCP *Variant*, `unit_price`); a statement
-//! that does not, or that cannot be checked, is left out. Everything is exact: quantities are decimals, units are whole
-//! numbers of a common one.
+//! The unit price that a shop states must follow from the price and the contents (UCP *Variant*, `unit_price`); one
+//! that does not, or that cannot be checked, is left out. The computation is exact: quantities are decimals, units are
+//! whole numbers of a common one.
 
 use serde_json::Number;
 use ucp_core::{
@@ -12,22 +12,22 @@ use ucp_core::{
 
 use super::{super::money::Money, shape::Measurement};
 
-/// What a unit measures, and how many of the smallest common unit it is.
+/// Dimension of a unit, and its size in the smallest common unit of that dimension.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Unit {
-    /// In nanograms over 10: the pound is a whole number of these.
+    /// Mass in tenths of a nanogram: the pound is a whole number of these.
     Mass(i128),
-    /// In 10^-10 millilitres: the US fluid ounce is a whole number of these.
+    /// Volume in 10^-10 millilitres: the US fluid ounce is a whole number of these.
     Volume(i128),
-    /// In 10^-4 millimetres: the inch is a whole number of these.
+    /// Length in 10^-4 millimetres: the inch is a whole number of these.
     Length(i128),
-    /// In squares of that.
+    /// Area in squares of the unit of length.
     Area(i128),
-    /// In pieces.
+    /// Number of pieces.
     Pieces,
 }
 
-/// A unit by the name that the API has for it, and the name that it is shown under.
+/// Returns a unit by its name in the API, with the name that it is shown under.
 fn unit(name: &str) -> Option<(Unit, &'static str)> {
     Some(match name {
         "MG" => (Unit::Mass(10_000_000), "mg"),
@@ -56,7 +56,7 @@ fn unit(name: &str) -> Option<(Unit, &'static str)> {
     })
 }
 
-/// What a standard quantity costs, if that is what follows from the price.
+/// Returns the stated price of a reference quantity if it follows from the price of the contents.
 pub(super) fn price(stated: &Money, measurement: &Measurement, price: Price) -> Option<UnitPrice> {
     let (stated, _) = stated.price().ok()?;
     let ((quantity, shown), (reference, reference_shown)) =
@@ -80,7 +80,7 @@ pub(super) fn price(stated: &Money, measurement: &Measurement, price: Price) -> 
         .checked_mul(reference)?
         .checked_mul(scale)?;
     let denominator = digits.checked_mul(quantity)?;
-    // Shops round as they like: a difference of one unit is none.
+    // Shops round differently: a difference of up to one minor unit is accepted.
     let difference =
         i128::from(stated.amount.minor()).checked_mul(denominator)?.checked_sub(numerator)?.checked_abs()?;
     (difference <= denominator).then(|| UnitPrice {
@@ -90,7 +90,7 @@ pub(super) fn price(stated: &Money, measurement: &Measurement, price: Price) -> 
     })
 }
 
-/// A number as digits over a power of ten.
+/// Splits a number into its digits and the power of ten to divide them by.
 fn decimal(number: &Number) -> Option<(i128, i128)> {
     let text = number.to_string();
     let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));

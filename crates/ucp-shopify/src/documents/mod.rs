@@ -1,48 +1,49 @@
-//! What the Storefront API is asked, as GraphQL.
+//! GraphQL operations of the Storefront API.
 //!
-//! The operations are files of this folder, the fragments that they spread files of `fragments`, named like the
-//! fragment in lower case. `tests/it/documents` validates every file against Shopify's schema and estimates what each
-//! costs. Operations whose fields depend on how much is asked are written here, and are validated like the others.
+//! The operations are files of this folder; the fragments that they spread are files of `fragments`, named like the
+//! fragment in lower case. `tests/it/documents` validates every file against Shopify's schema and estimates the cost of
+//! each. Operations whose fields depend on the number of requested objects are written here and validated like the
+//! others.
 //!
-//! | a query costs | |
+//! | selection | cost |
 //! | :-- | --: |
 //! | a scalar | 0 |
 //! | an object | 1 |
-//! | a connection | as much as its objects, as many times as it may hold |
-//! | a union, an interface | as much as the most expensive of its types |
+//! | a connection | the cost of its objects, times the number that it may hold |
+//! | a union, an interface | the cost of the most expensive of its types |
 //!
-//! Shopify refuses what costs more than [`CEILING`]; how many variants come with a product therefore depends on how
-//! many products are asked for at once.
+//! Shopify refuses a query that costs more than [`CEILING`]; the number of variants that come with a product therefore
+//! depends on the number of products in the query.
 
 use std::{borrow::Cow, fmt::Write as _, sync::LazyLock};
 
 use serde_json::value::{RawValue, to_raw_value};
 
-/// What a query may cost where no token is shown.
+/// Maximum cost of a query without an access token.
 pub const CEILING: usize = 1_000;
 
-/// How many products are asked for in one query.
+/// Maximum number of products in one query.
 pub const MOST_PRODUCTS: usize = 20;
 
-/// How many pictures and films of a product come with it in a listing.
+/// Number of pictures and films that come with each product of a listing.
 pub const LISTED_MEDIA: usize = 3;
 
-/// How many pictures and films of a product come with it when it is opened.
+/// Number of pictures and films that come with a product in full.
 pub const OPENED_MEDIA: usize = 20;
 
-/// How many variants of a product come with it when it is opened, and with every page of more of them.
+/// Number of variants that come with a product in full, and with every further page of its variants.
 pub const OPENED_VARIANTS: usize = 100;
 
-/// How many combinations of options are asked for in one query.
+/// Maximum number of combinations of options in one query.
 pub const MOST_COMBINATIONS: usize = 20;
 
-/// What a variant costs.
+/// Cost of a variant.
 const VARIANT: usize = 7;
 
-/// What a product in a listing costs at most beside its variants, with the variant that was asked for.
+/// Maximum cost of a product in a listing without its variants, including the requested variant.
 const PRODUCT: usize = 35;
 
-/// How many variants of each product can be asked for along with so many products.
+/// Returns the number of variants of each product that fit into a query for `products` products, from 1 to 50.
 #[must_use]
 pub const fn variants_beside(products: usize) -> usize {
     let products = if products == 0 { 1 } else { products };
@@ -58,11 +59,11 @@ pub const fn variants_beside(products: usize) -> usize {
 /// An operation with the fragments that it spreads.
 #[derive(Clone, Debug)]
 pub struct Document {
-    /// What the log calls it.
+    /// Name of the operation in the log.
     pub name: &'static str,
-    /// The GraphQL text.
+    /// GraphQL text.
     pub text: Cow<'static, str>,
-    /// The same as a JSON string, which most are written as once and then sent many times.
+    /// The text as a JSON string, written once and sent many times; `None` if it could not be written.
     written: Option<Box<RawValue>>,
 }
 
@@ -73,7 +74,7 @@ impl Document {
         Self { name, text, written }
     }
 
-    /// The text as JSON; `None` where it could not be written.
+    /// Returns the text as a JSON string; `None` if it could not be written.
     pub(super) fn written(&self) -> Option<&RawValue> {
         self.written.as_deref()
     }
@@ -90,36 +91,36 @@ macro_rules! documents {
             Document::new($name, concat!(include_str!(concat!($name, ".graphql")) $(, include_str!(concat!("fragments/", $fragment, ".graphql")))*))
         });)+
 
-        /// The operations that are files.
+        /// Operations that are files.
         pub static ALL: &[&LazyLock<Document>] = &[$(&$constant),+];
     };
 }
 
 documents! {
-    /// Products by words.
+    /// Search for products by words.
     SEARCH = "search" with ["card", "variant"];
-    /// Products without words.
+    /// List of products without a search.
     BROWSE = "browse" with ["card", "variant"];
-    /// What identifiers name.
+    /// Products and variants by their identifiers.
     NODES = "nodes" with ["card", "variant"];
-    /// More variants of a product.
+    /// A further page of the variants of a product.
     VARIANTS = "variants" with ["variant"];
-    /// What the shop says about itself.
+    /// Name, policies, countries and languages of the shop.
     SHOP = "shop" with [];
-    /// The types of products.
+    /// Types of products.
     TYPES = "types" with [];
-    /// A cart as it is.
+    /// A cart by its identifier.
     CART = "cart" with ["cart", "allocation"];
-    /// A new cart.
+    /// Creation of a cart.
     CART_CREATE = "cart_create" with ["cart", "allocation"];
-    /// A cart that is given up.
+    /// Abandonment of a cart: removal of its lines and personal data.
     CART_FORGET = "cart_forget" with [];
 }
 
 const IN_CONTEXT: &str =
     "$country: CountryCode, $language: LanguageCode) @inContext(country: $country, language: $language) {";
 
-/// The products of so many handles, each an alias `h0`, `h1` and so on with a variable of the same name.
+/// Returns a query for `count` products by handle, each an alias `h0`, `h1` and so on with a variable of the same name.
 #[must_use]
 pub fn handles(count: usize) -> Document {
     let mut text = String::from("query Handles(");
@@ -138,26 +139,26 @@ pub fn handles(count: usize) -> Document {
 /// A change of a cart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CartChange {
-    /// Lines that go.
+    /// Removal of lines.
     Remove,
-    /// Lines whose quantities change.
+    /// Changes of the quantities of lines.
     Update,
-    /// New lines.
+    /// Addition of lines.
     Add,
-    /// The codes.
+    /// Discount codes.
     Codes,
-    /// The buyer.
+    /// Identity of the buyer.
     Buyer,
-    /// Where it is sent.
+    /// Delivery address.
     Address,
-    /// How it travels.
+    /// Selected delivery options.
     Delivery,
-    /// What is noted beside it.
+    /// Attributes of the cart.
     Attributes,
 }
 
 impl CartChange {
-    /// All of them, in the order in which they are made: what is there first, then who it is for and how it gets there.
+    /// All changes, in the order in which they are made: content, buyer, address, delivery.
     pub const ALL: &[Self] = &[
         Self::Remove,
         Self::Update,
@@ -169,7 +170,7 @@ impl CartChange {
         Self::Delivery,
     ];
 
-    /// The alias and the variable of the change.
+    /// Returns the alias and variable of the change.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -184,7 +185,7 @@ impl CartChange {
         }
     }
 
-    /// The mutation, the argument that says what is to be, and its type.
+    /// Returns the mutation, its argument for the new value, and the type of that argument.
     const fn mutation(self) -> (&'static str, &'static str, &'static str) {
         match self {
             Self::Remove => ("cartLinesRemove", "lineIds", "[ID!]!"),
@@ -201,8 +202,8 @@ impl CartChange {
     }
 }
 
-/// These changes of a cart, carried out in this order by one request, and the cart after the last one. Each is an
-/// alias, and takes a variable, of its [name](CartChange::name).
+/// Returns a mutation that makes these changes of a cart in this order, and returns the cart after the last one. Each
+/// is an alias, and takes a variable, of its [name](CartChange::name).
 #[must_use]
 pub fn cart_changes(changes: &[CartChange]) -> Document {
     let mut text = String::from("mutation CartChange($cart: ID!, ");
@@ -224,8 +225,8 @@ pub fn cart_changes(changes: &[CartChange]) -> Document {
     Document::new("cart_changes", text)
 }
 
-/// The variants of so many combinations of options of one product, each an alias `v0`, `v1` and so on with a variable
-/// of the same name.
+/// Returns a query for the variants of `count` combinations of options of one product, each an alias `v0`, `v1` and so
+/// on with a variable of the same name.
 #[must_use]
 pub fn combinations(count: usize) -> Document {
     let mut text = String::from("query Combinations($id: ID!, ");

@@ -7,7 +7,7 @@ use ucp_testkit::shop::platform;
 
 use super::*;
 
-/// A group with options of these handles, of which the first is chosen; `places` are where goods are picked up.
+/// A group with options of these handles, the first of which is selected; `places` are pick-up locations.
 fn group(id: &str, handles: &[&str], places: &[&str]) -> Value {
     let option = |(handle, kind): (&&str, &str)| json!({ "handle": handle, "deliveryMethodType": kind, "estimatedCost": { "amount": "1.0", "currencyCode": "USD" } });
     let options =
@@ -30,7 +30,7 @@ fn chosen_option(id: Option<&str>, option: &str) -> GroupDraft {
     GroupDraft { id: id.map(str::to_owned), selected_option_id: Some(option.to_owned()) }
 }
 
-/// How groups are to travel, for a platform that can show several of them or not.
+/// Returns the delivery options selected for a method, on a platform that can show several groups or only one.
 fn travels(cart: &Cart, multi_group: bool, method: Option<MethodDraft>) -> Option<Value> {
     let caller = Caller { multi_group, ..platform("https://platform.example/profile", &[]) };
     let fulfillment = method.map(|method| FulfillmentDraft { methods: vec![method] });
@@ -62,7 +62,7 @@ fn groups_travel_as_was_chosen_by_place_and_handle() {
             vec![chosen_option(Some("group_2"), "d"), chosen_option(Some("group_1"), "b")],
             Some(json!([select("g1", "b"), select("g2", "d")])),
         ),
-        // What is chosen already, what is not offered, and what belongs to another group.
+        // Already selected, not offered, and of another group.
         (vec![chosen_option(None, "a")], None),
         (vec![chosen_option(None, "z")], None),
         (vec![chosen_option(Some("group_2"), "b")], None),
@@ -90,7 +90,7 @@ fn groups_travel_together_for_whoever_can_show_only_one() {
             assert_eq!(travels(&cart, false, shipping(vec![chosen_option(group, id)])), expected, "{id}");
         }
     }
-    // However many there are, what is chosen is among what is shown, and nothing twice.
+    // Even among too many combinations, the selected one is shown, and none twice.
     let many: Vec<String> = (0..40).map(|number| format!("o{number}")).collect();
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
     let mut groups = [group("g1", &many, &[]), group("g2", &many, &[]), group("g3", &many, &[])];
@@ -115,7 +115,7 @@ fn goods_travel_in_the_way_that_the_platform_speaks_of() {
     for multi_group in [true, false] {
         let one = delivered(&[group("g1", &["a", "b"], &["p"])]);
         let two = delivered(&[group("g1", &["a", "b"], &["p", "q"])]);
-        // Of goods that are picked up, the place is the option; the only one is chosen without asking.
+        // For a pick-up, the location is the option; the only one is selected without being requested.
         assert_eq!(travels(&two, multi_group, pickup(Some("q"))), Some(json!([select("g1", "q")])));
         assert_eq!(travels(&two, multi_group, pickup(None)), None);
         assert_eq!(travels(&one, multi_group, pickup(None)), Some(json!([select("g1", "p")])));
@@ -123,13 +123,13 @@ fn goods_travel_in_the_way_that_the_platform_speaks_of() {
         let named = MethodDraft { kind: None, id: Some("pickup_1".into()), ..pickup(Some("q")).expect("a method") };
         assert_eq!(travels(&two, multi_group, Some(named.clone())), Some(json!([select("g1", "q")])));
         assert_eq!(travels(&two, multi_group, Some(MethodDraft { id: Some("pickups".into()), ..named })), None);
-        // And back again.
+        // From pick-up back to shipping.
         let mut picked_up = group("g1", &["a", "b"], &["p"]);
         picked_up["selectedDeliveryOption"] = json!({ "handle": "p" });
         let cart = delivered(&[picked_up]);
         assert_eq!(travels(&cart, multi_group, shipping(Vec::new())), Some(json!([select("g1", "a")])));
         assert_eq!(travels(&cart, multi_group, None), None);
-        // Where nothing is chosen, or nothing is there to be chosen.
+        // Nothing is selected, or there is nothing to select.
         let mut open = group("g1", &["a"], &[]);
         open["selectedDeliveryOption"] = Value::Null;
         assert_eq!(travels(&delivered(&[open]), multi_group, shipping(Vec::new())), Some(json!([select("g1", "a")])));

@@ -46,7 +46,7 @@ fn wish(draft: &Draft) -> Wish {
     )
 }
 
-/// What is said about a cart of which so many were wanted of each kind of goods: codes and paths.
+/// Returns codes and paths of the messages about a cart, given the wanted quantities by item.
 fn about(notes: Notes, there: &[(&str, &str, u64)], wanted: &[(&str, u64)]) -> Vec<(String, String)> {
     let cart = cart(there);
     let lines: Vec<_> = cart
@@ -123,7 +123,7 @@ fn errors_are_about_what_they_name() {
             "{code} {field:?}"
         );
     }
-    // Without a code and without a field they are still said.
+    // Errors without a code and a field are reported too.
     let mut notes = Notes::default();
     notes.hear(&told(json!([{ "message": "No." }]), json!([])), &[]);
     assert_eq!(about(notes, &[("a", MUG, 1)], &[(MUG, 1)]), said(&[("error shop_error", "")]));
@@ -148,7 +148,7 @@ fn warnings_are_about_lines_or_codes() {
         ("PRODUCT_UNAVAILABLE_IN_BUYER_LOCATION", "a", ("warning shop_warning", "")),
     ] {
         let mut notes = Notes::default();
-        // Said by every mutation of a request, and once by us.
+        // Every mutation of a request repeats the warning; it is reported once.
         let both = told(json!([]), json!([warning(code, target), warning(code, target)]));
         notes.hear(&both, &[]);
         notes.hear(&both, &[]);
@@ -161,23 +161,23 @@ fn warnings_are_about_lines_or_codes() {
 fn what_is_missing_is_explained_by_what_happened() {
     let wanted = [(MUG, 2), (TEE, 1)];
     let sold_out = ("error out_of_stock", "$.line_items");
-    // The shop leaves it out, or empties the line, without a word.
+    // The shop leaves the item out, or empties the line, without an error.
     assert_eq!(about(Notes::default(), &[("a", MUG, 2)], &wanted), said(&[sold_out]));
     assert_eq!(about(Notes::default(), &[("a", MUG, 2), ("b", TEE, 0)], &wanted), said(&[sold_out]));
-    // The change did not come through: nobody knows that anything is sold out.
+    // The change was not made as a whole: the item need not be sold out.
     let mut broken = Notes::default();
     broken.broken();
     let uncertain = ("error change_uncertain", "$.line_items");
     assert_eq!(about(broken, &[("a", MUG, 2)], &wanted), said(&[uncertain, ("error change_uncertain", "")]));
-    // Something else kept the shop from it.
+    // An error about the cart as a whole prevented the change.
     let mut notes = Notes::default();
     notes.hear(&told(json!([error("CART_TOO_LARGE", &[])]), json!([])), &[]);
     assert_eq!(about(notes, &[("a", MUG, 2)], &wanted), said(&[("error shop_error", ""), uncertain]));
-    // It was refused by name: one reason is enough, and it is no reason for the other.
+    // An item with an error of its own is reported once, and the error does not explain other items.
     let mut notes = Notes::default();
     notes.hear(&told(json!([error("INVALID", &["lines", "0", "merchandiseId"])]), json!([])), &[MUG.to_owned()]);
     assert_eq!(about(notes, &[], &wanted), said(&[("error item_unavailable", "$.line_items"), sold_out]));
-    // A buyer may have taken it out on the shop's page.
+    // The buyer may have removed the item on the shop's page.
     let removed = ("warning item_removed", "$.line_items");
     assert_eq!(about(Notes::looked(), &[("a", MUG, 2)], &wanted), said(&[removed]));
     assert_eq!(about(Notes::looked(), &[("a", MUG, 2), ("b", TEE, 0)], &wanted), said(&[sold_out]));
@@ -206,12 +206,12 @@ fn codes_that_take_nothing_off_are_told_where_the_shop_says_nothing() {
     let messages = Notes::looked().about(&lines, Some(&cart), &wish);
     let content = "The code `BAD` takes nothing off what is in the cart.";
     assert_eq!(messages, [Message::warning("discount_code_not_applied", content).at("$.discounts.codes")]);
-    // What the shop says is more exact, and need not be said twice.
+    // The shop's own warning is more precise and replaces the general one.
     let mut notes = Notes::default();
     notes.hear(&told(json!([]), json!([warning("DISCOUNT_CURRENTLY_INACTIVE", "cart")])), &[]);
     let messages = notes.about(&lines, Some(&cart), &wish);
     assert_eq!(messages.iter().map(code).collect::<Vec<_>>(), ["warning discount_code_expired"]);
-    // A platform that does not speak of codes is told nothing of them.
+    // A platform that does not use codes gets no messages about them.
     let silent = Wish { codes: None, ..wish };
     assert!(Notes::looked().about(&lines, Some(&cart), &silent).is_empty());
 }
@@ -242,7 +242,7 @@ fn what_keeps_a_cart_from_being_made_is_taken_out_of_it() {
         let mut notes = Notes::default();
         notes.hear(&told(json!([error(code, field)]), json!([])), &[MUG.to_owned(), TEE.to_owned()]);
         let any = notes.spare(&mut wish);
-        // Nothing is taken out twice, or it would be tried for ever.
+        // The same error removes nothing a second time: otherwise the attempts would never end.
         assert!(!any || !notes.spare(&mut wish), "{code} {field:?}");
         (any, wish)
     };
@@ -279,8 +279,7 @@ fn a_cart_that_cannot_be_made_is_refused_with_the_reason() {
 }
 
 proptest! {
-    /// Whatever the shop says, in whatever letters: something is said, nothing panics, and nothing of a cart's name
-    /// gets out.
+    /// Any text of the shop yields a message, does not panic, and does not reveal the identifier of a cart.
     #[test]
     fn anything_can_be_said(
         code in prop_oneof!["\\PC{0,100}", Just("a".to_owned() + &"é".repeat(80)), Just("INVALID".to_owned()), Just("MINIMUM_NOT_MET".to_owned())],

@@ -13,7 +13,7 @@ fn item(number: u8) -> String {
     format!("gid://shopify/ProductVariant/{number}")
 }
 
-/// The shop's cart, as far as the plan is about it. Lines of the same goods are one, unless it began otherwise.
+/// Model of the shop's cart, as far as a plan changes it. Added lines of the same item are merged.
 #[derive(Clone, Debug)]
 struct Model {
     lines: Vec<(String, String, u64)>,
@@ -92,7 +92,7 @@ impl Model {
                 }
                 CartChange::Codes => self.codes = wanted.as_array().expect("a list").iter().map(text).collect(),
                 CartChange::Buyer => {
-                    // What is not said stays, what is null goes.
+                    // An absent member stays, a `null` member is removed.
                     for (name, own) in
                         [("email", &mut self.email), ("phone", &mut self.phone), ("countryCode", &mut self.country)]
                     {
@@ -181,7 +181,7 @@ fn wishes() -> impl Strategy<Value = Wish> {
     let attributes = prop::sample::subsequence(vec![("_utm", "x"), ("_ref", "2")], 0..=2);
     (prop::collection::vec(line, 0..6), codes, buyer, goal, attributes).prop_map(
         |(lines, codes, (email, phone, country_code), goal, attributes)| {
-            // No two lines have the same id: that is refused before.
+            // No two lines have the same identifier: such a draft is refused earlier.
             let mut ids = HashSet::new();
             let line = |(id, number, quantity): (Option<usize>, u8, u64)| WishedLine {
                 id: id.filter(|id| ids.insert(*id)).map(|id| format!("li_{id}")),
@@ -211,7 +211,7 @@ fn wishes() -> impl Strategy<Value = Wish> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1_000))]
 
-    /// Carrying a plan out leads to what was stated, whatever was there, and leaves nothing to be planned.
+    /// Applying a plan to any cart leads to the wish, after which nothing is left to plan.
     #[test]
     fn a_plan_leads_to_what_was_stated(before in models(), wish in wishes()) {
         let names: Vec<_> = (1..=before.lines.len()).map(|number| (format!("li_{number}"), format!("line {number}"))).collect();
@@ -250,7 +250,7 @@ proptest! {
         };
         prop_assert_eq!(shown(&model), shown(&before));
 
-        // What goes on being wanted goes on being the same line.
+        // An item that stays wanted stays on the same line.
         for (id, item, _) in &before.lines {
             let only = before.lines.iter().filter(|(_, own, _)| own == item).count() == 1;
             if only && wish.lines.iter().any(|line| line.item == *item) {
@@ -261,7 +261,7 @@ proptest! {
         prop_assert!(again.changes.is_empty(), "{:?} is still planned", again);
     }
 
-    /// Everything is stated in the order in which it is to be carried out, and nothing without a reason.
+    /// Changes are in the order of [`CartChange::ALL`], and none is empty.
     #[test]
     fn changes_are_in_order_and_never_of_nothing(before in models(), wish in wishes()) {
         let plan = wish.plan(&before.cart(), &BTreeMap::new());
@@ -279,7 +279,7 @@ proptest! {
         }
     }
 
-    /// A new cart is made of the same as an empty one is brought to.
+    /// The input for a new cart equals the changes of an empty one.
     #[test]
     fn a_new_cart_is_an_empty_one_that_was_changed(wish in wishes()) {
         let (input, goods) = wish.input();
@@ -320,7 +320,7 @@ fn a_line_that_becomes_something_else_is_another() {
     let mut model = Model::empty();
     model.push(item(1), 2);
     model.push(item(2), 2);
-    // The ids are changed round: lines are what they are of.
+    // The identifiers are swapped: lines are matched by item.
     let names = known(&[("li_1", "line 1"), ("li_2", "line 2")]);
     let wish = wish(vec![line(Some("li_1"), 2, 2), line(Some("li_2"), 3, 1)]);
     let plan = wish.plan(&model.cart(), &names);
@@ -352,7 +352,7 @@ fn codes_differ_by_what_they_say() {
     };
     assert_eq!(plans(&["TEN", "ship"], &["Ship", "ten"]), None);
     assert_eq!(plans(&["TEN", "ten"], &["ten"]), None);
-    // As many, and not the same.
+    // The same number of codes, but not the same codes.
     assert_eq!(plans(&["ten", "ten"], &["ten", "ship"]), Some(json!(["ten"])));
     assert_eq!(plans(&["ten", "vip"], &["ten", "ship"]), Some(json!(["ten", "vip"])));
     assert_eq!(plans(&[], &["ten"]), Some(json!([])));
@@ -373,7 +373,7 @@ fn nothing_of_a_plan_can_be_read_in_a_log() {
     assert!(!format!("{plan:?} {:?}", model.cart()).contains("canary"));
 }
 
-/// What a platform states, and what was answered before.
+/// Returns the wish for a draft, given the previous answer.
 fn inquired(purpose: Purpose, caller: &Caller, draft: &Draft, previous: &Previous) -> Wish {
     Wish::of(&PriceRequest { purpose, draft, caller, previous, remote_cart: None }, Some("DE"))
 }
@@ -445,11 +445,11 @@ fn goods_go_where_the_platform_says_or_said() {
             }],
             Some("New 2"),
         ),
-        // What was stated before need not be stated again.
+        // What was stated before is kept if it is not stated again.
         (vec![MethodDraft { selected_destination_id: Some("d2".into()), ..shipping.clone() }], Some("Old 2")),
         (vec![MethodDraft { destinations: vec![bare("d2")], ..shipping.clone() }], Some("Old 2")),
         (vec![MethodDraft { id: Some("m1".into()), ..MethodDraft::default() }], Some("Old 1")),
-        // The method that is picked up says nothing about an address.
+        // A pick-up says nothing about an address.
         (vec![MethodDraft { id: Some("m2".into()), ..MethodDraft::default() }], None),
         (
             vec![MethodDraft {
@@ -467,7 +467,7 @@ fn goods_go_where_the_platform_says_or_said() {
         assert_eq!(wish.buyer.country_code.as_deref(), Some(country));
         assert!(matches!(wish.goal, Goal::To(_) | Goal::Unsaid));
     }
-    // A statement without any delivery takes back what was said about it; without the extension nobody says anything.
+    // A draft without a delivery clears the earlier one; without the extension, nothing is said about it.
     let silent = draft(&[("gid://shopify/ProductVariant/1", 1)]);
     assert!(matches!(inquired(Purpose::Checkout, &caller, &silent, &before).goal, Goal::Nowhere));
     let bare = platform("https://platform.example/profile", &[FULFILLMENT, DISCOUNT]);

@@ -1,4 +1,4 @@
-//! How the goods of a cart reach the buyer, in the domain's words.
+//! Conversion of a cart's delivery to the domain's fulfillment.
 
 use std::collections::BTreeMap;
 
@@ -23,11 +23,11 @@ use super::{
 use crate::text;
 use ucp_net::Failure;
 
-/// How many groups a cart has at most, which is how many are asked for.
+/// Maximum number of groups of a cart, which is the number that the operation requests.
 const MOST_GROUPS: usize = 3;
 
 impl Reading<'_> {
-    /// How the goods reach the buyer: as the platform wants it, as far as the shop offers it.
+    /// Returns the fulfillment that the platform wants, as far as the shop offers it.
     pub(super) fn fulfillment(
         &self,
         cart: &Cart,
@@ -53,7 +53,7 @@ impl Reading<'_> {
         match wanted {
             MethodKind::Shipping => {
                 let (own, chosen) = stated.map(|method| self::destinations(method, previous)).unwrap_or_default();
-                // One that the shop did not take is not where the goods go.
+                // A destination that the shop refused is not selected.
                 let chosen = chosen.filter(|_| cart.address().is_some());
                 selected = chosen.and_then(|place| own.get(place)).map(|destination| destination.id.clone());
                 destinations = own;
@@ -126,7 +126,7 @@ impl Reading<'_> {
         Ok(Some(Fulfillment { methods: vec![method], available_methods }))
     }
 
-    /// What a platform chose and is not there to be chosen.
+    /// Returns messages about choices of the platform that are not available.
     pub(super) fn not_offered(&self, shown: &Method) -> Vec<Message> {
         let PriceRequest { draft, previous, .. } = *self.request;
         let Some(stated) = methods(draft).first() else { return Vec::new() };
@@ -152,7 +152,7 @@ impl Reading<'_> {
         messages
     }
 
-    /// The way in which several groups travel as one.
+    /// Returns the option that delivers several groups as one.
     fn way(&self, way: &Way<'_>, currency: Currency) -> Result<fulfillment::DeliveryOption, Failure> {
         if let [(_, option)] = way.options.as_slice() {
             return self.option(option, currency);
@@ -192,7 +192,7 @@ impl Reading<'_> {
     }
 }
 
-/// What is missing for goods to be sent, by the method that is shown.
+/// Returns messages about what is missing for the delivery, with paths into the method that is shown.
 pub(super) fn undelivered(cart: &Cart, shown: Option<&Method>) -> Vec<Message> {
     let required =
         |content: &str, path: &str| Message::error("fulfillment_required", content, Severity::Recoverable).at(path);

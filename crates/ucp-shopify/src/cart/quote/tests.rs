@@ -22,7 +22,7 @@ fn money(amount: impl Into<String>, currency: &str) -> Value {
     json!({ "amount": amount.into(), "currencyCode": currency })
 }
 
-/// A line that costs so much, before and after its discounts.
+/// A line with this cost before and after its discounts.
 fn line(id: &str, item: &str, quantity: u64, subtotal: &str, total: &str, currency: &str) -> Value {
     json!({
         "id": id, "quantity": quantity,
@@ -36,7 +36,7 @@ fn line(id: &str, item: &str, quantity: u64, subtotal: &str, total: &str, curren
     })
 }
 
-/// A group of lines with a way to travel for each of these amounts, the first of which is chosen.
+/// A group of lines with a delivery option for each of these amounts, the first of which is selected.
 fn group(id: &str, lines: &[&str], costs: &[&str], currency: &str) -> Value {
     let option = |(place, cost): (usize, &&str)| {
         json!({
@@ -65,7 +65,7 @@ fn cart(lines: Vec<Value>, total: &str, currency: &str) -> Value {
     shown
 }
 
-/// What is asked, and what was answered before.
+/// A request with its previous answer.
 struct Asked {
     purpose: Purpose,
     draft: Draft,
@@ -111,7 +111,7 @@ fn codes(messages: &[Message]) -> Vec<&str> {
     messages.iter().map(code).collect()
 }
 
-/// Parts add up, in every list of totals, and the lines to the subtotal.
+/// Asserts that every list of totals adds up, and that the lines add up to the subtotal.
 fn assert_adds_up(quote: &Quote) {
     let check = |totals: &[Total]| {
         let (last, parts) = totals.split_last().expect("a total");
@@ -139,7 +139,7 @@ fn a_cart_is_an_estimate_and_a_checkout_has_its_delivery() {
     shown["deliveryGroups"] = json!({ "nodes": [group("g", &["a"], &["5.9", "15.0"], "USD")] });
     shown["discountAllocations"] = json!([off("5.0", "LINE_ITEM", Some("ORDER5"), "USD")]);
     for (total, purpose, expected) in [
-        // Whether the shop's total has the delivery in it or not.
+        // The shop's total includes the delivery, or does not.
         ("23.4", Purpose::Checkout, 2_340),
         ("17.5", Purpose::Checkout, 2_340),
         ("23.4", Purpose::Cart, 1_750),
@@ -178,7 +178,7 @@ fn what_takes_the_delivery_off_takes_no_more_than_it_costs() {
         assert_adds_up(&quote);
         assert_eq!(amount_of(&quote.totals, TotalKind::Discount), taken, "{amount}");
         assert_eq!(amount_of(&quote.totals, TotalKind::Total), 1_590 + taken, "{amount}");
-        // An estimate knows nothing of it.
+        // An estimate ignores delivery and its discounts.
         let quote = Asked::of(Purpose::Cart, &[(MUG, 1)]).priced(&shown).quote;
         assert_eq!(amount_of(&quote.totals, TotalKind::Total), 1_000, "{amount}");
     }
@@ -186,7 +186,7 @@ fn what_takes_the_delivery_off_takes_no_more_than_it_costs() {
 
 #[test]
 fn what_is_rounded_away_goes_to_the_largest_line() {
-    // Three thirds are a whole, of which each is rounded down; the largest is the second.
+    // Each line is rounded down; the difference goes to the second, the largest.
     let lines = vec![
         line("a", MUG, 1, "0.333", "0.333", "USD"),
         line("b", TEE, 1, "5.333", "5.333", "USD"),
@@ -208,7 +208,7 @@ fn what_is_rounded_away_goes_to_the_largest_line() {
 
 #[test]
 fn nothing_costs_less_than_nothing_however_it_is_rounded() {
-    // Deliveries of 5.005 each are one of 10.01, and rounded on their own more than that.
+    // Two deliveries of 5.005 cost 10.01 together, and more if each is rounded.
     let mut shown = cart(vec![line("a", MUG, 1, "10.0", "10.0", "USD")], "10.01", "USD");
     shown["deliveryGroups"] =
         json!({ "nodes": [group("g", &["a"], &["5.005"], "USD"), group("h", &["a"], &["5.005"], "USD")] });
@@ -222,7 +222,7 @@ fn nothing_costs_less_than_nothing_however_it_is_rounded() {
 
 #[test]
 fn what_was_not_rounded_away_is_an_entry_of_its_own() {
-    // A cent too much, and nothing was rounded: it is a fee, and too little of one to look at.
+    // One minor unit too much without any rounding is a fee, too small for a review.
     for (total, kind, amount, review) in [
         ("10.01", Some(TotalKind::Fee), 1, false),
         ("9.99", Some(TotalKind::Discount), -1, false),
@@ -238,7 +238,7 @@ fn what_was_not_rounded_away_is_an_entry_of_its_own() {
         assert_eq!(own.map(|own| (own.kind, own.amount)), kind.map(|kind| (kind, amount)), "{total}");
         assert_eq!(codes(&quote.reviews).contains(&"total_differs"), review, "{total}");
     }
-    // A surcharge on a line is no discount below zero.
+    // A surcharge on a line is not a negative discount.
     let shown = cart(vec![line("a", MUG, 1, "10.0", "11.0", "USD")], "11.0", "USD");
     let quote = Asked::of(Purpose::Cart, &[(MUG, 1)]).priced(&shown).quote;
     assert_adds_up(&quote);
@@ -314,19 +314,19 @@ fn lines_keep_their_names_even_in_another_cart() {
     let ids = |priced: &PriceQuote| -> Vec<(String, String)> {
         priced.quote.line_items.iter().map(|line| (line.id.clone(), line.item.id.clone())).collect()
     };
-    // In the order of the platform, and then whatever else is there.
+    // Lines are in the order of the platform, followed by any others.
     let first = asked.priced(&shown(["a", "b"]));
     let expected = [("li_1".to_owned(), TEE.to_owned()), ("li_2".to_owned(), MUG.to_owned())];
     assert_eq!((ids(&first), first.quote.lines_ever), (expected.to_vec(), 2));
     asked.previous = Previous { line_items: first.quote.line_items.clone(), lines_ever: 2, fulfillment: None };
     asked.remote_cart = first.remote_cart.clone();
     assert_eq!(ids(&asked.priced(&shown(["a", "b"]))), expected);
-    // The shop has given the cart up: another one has other names for the same lines.
+    // The shop discarded the cart: a new one has other identifiers for the same lines.
     assert_eq!(ids(&asked.priced(&shown(["x", "y"]))), expected);
     asked.draft.line_items = vec![named(Some("li_2"), MUG), named(Some("li_1"), TEE)];
     let turned: Vec<_> = expected.iter().rev().cloned().collect();
     assert_eq!(ids(&asked.priced(&shown(["x", "y"]))), turned);
-    // A line that is something else by now keeps its name; names that nobody gave are not taken.
+    // A line whose item changed keeps its identifier; identifiers that the gateway never gave are not used.
     asked.draft.line_items = vec![named(Some("li_1"), MUG), named(Some("own"), TEE)];
     let priced = asked.priced(&shown(["x", "y"]));
     let names: Vec<_> = ids(&priced).into_iter().map(|(id, _)| id).collect();
@@ -374,7 +374,7 @@ fn a_page_that_nobody_may_open_is_none_to_go_on_with() {
     }
 }
 
-/// A checkout of one mug, with what a platform says about its delivery.
+/// A checkout of one mug, with these delivery methods.
 fn delivered(methods: Vec<MethodDraft>) -> Asked {
     let mut asked = Asked::of(Purpose::Checkout, &[(MUG, 1)]);
     asked.draft.fulfillment = Some(FulfillmentDraft { methods });
@@ -419,7 +419,7 @@ fn what_was_chosen_and_is_not_there_is_told() {
         assert_eq!((group.id.as_str(), group.selected_option_id.as_deref()), ("group_1", Some("g 0")));
         assert_eq!(group.line_item_ids, ["li_1"]);
     }
-    // What was stated before is still there when it is not stated again.
+    // What was stated before is kept if it is not stated again.
     let mut asked = delivered(vec![method(None, None)]);
     asked.previous.fulfillment = asked.priced(&shown).quote.fulfillment;
     asked.draft.fulfillment = Some(FulfillmentDraft {
@@ -456,7 +456,7 @@ fn several_groups_are_one_for_whoever_can_show_no_more() {
         own.options.iter().map(|option| (option.title.as_str(), amount_of(&option.totals, TotalKind::Total))).collect();
     assert_eq!(options, [("Way 0 + Way 0", 1_090), ("Way 1 + Way 0", 2_000)]);
     assert_eq!(own.selected_option_id.as_ref(), Some(&own.options[0].id));
-    // One that the shop cannot deliver is said, and does not hide the others.
+    // A group that cannot be delivered is reported and does not hide the others.
     shown["deliveryGroups"]["nodes"][1] = group("h", &["b"], &[], "USD");
     shown["cost"]["totalAmount"] = money("35.9", "USD");
     let mut asked = Asked::of(Purpose::Checkout, &[(MUG, 1), (TEE, 1)]);
@@ -525,7 +525,7 @@ fn nothing_costs_nothing_and_cannot_be_bought() {
         assert_eq!(totals(&priced.quote), [(TotalKind::Subtotal, 0), (TotalKind::Total, 0)]);
         assert_eq!(codes(&priced.quote.messages), said);
     }
-    // So is a cart in which nothing is left.
+    // The same holds for a cart that is empty.
     let empty = cart(Vec::new(), "0.0", "USD");
     let priced = Asked::of(Purpose::Checkout, &[(MUG, 1)]).priced(&empty);
     assert!(!priced.purchasable);
@@ -534,7 +534,7 @@ fn nothing_costs_nothing_and_cannot_be_bought() {
     assert_eq!(codes(&looked.quote.messages), ["item_removed", "taxes_at_checkout", "item_unavailable"]);
 }
 
-/// An amount of `units` of which `scale` are a major unit's hundredth part of its minor unit, as the API writes it.
+/// Writes an integer as a decimal number with `digits` decimals, as the API does.
 fn decimal(units: i128, digits: usize) -> String {
     let text = format!("{units:0>width$}", width = digits + 1);
     let (whole, fraction) = text.split_at(text.len() - digits);
@@ -544,7 +544,8 @@ fn decimal(units: i128, digits: usize) -> String {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1_000))]
 
-    /// Whatever is finer than the currency: parts add up to what the shop says, and nothing is left over.
+    /// For amounts finer than the currency, the parts add up to the shop's total, without an adjustment unless the
+    /// lines are too small to take the difference.
     #[test]
     fn totals_are_those_of_the_shop_and_add_up(
         lines in prop::collection::vec((0_i128..5_000_000, 0_i128..100), 1..8),
@@ -580,7 +581,7 @@ proptest! {
         let expected = match (checkout, included) {
             (true, true) | (false, false) => round(stated),
             (true, false) => round(stated) + each,
-            // Deliveries that are rounded up one by one may be more than all of them.
+            // Deliveries that are each rounded up may cost more than all of them together.
             (false, true) => (round(stated) - each).max(0),
         };
         prop_assert_eq!(i128::from(amount_of(&quote.totals, TotalKind::Total)), expected);
@@ -589,7 +590,7 @@ proptest! {
         prop_assert!(!codes(&quote.reviews).contains(&"total_differs"));
     }
 
-    /// Whatever the shop calls an amount: a quote that adds up, or none.
+    /// Any texts as amounts yield a quote that adds up, or an error.
     #[test]
     fn any_amounts_add_up_or_are_refused(
         amounts in prop::collection::vec(prop_oneof!["-?[0-9]{1,20}(\\.[0-9]{1,6})?", "[0-9]{30,33}", "\\PC{0,6}"], 6),
