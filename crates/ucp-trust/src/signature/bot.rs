@@ -41,7 +41,7 @@ pub struct BotSignature {
     expires: SystemTime,
 }
 
-/// Reason why a text is not a usable signature. It contains nothing of the text but names and line numbers.
+/// Reason why a text is not a usable signature. It contains nothing of the text but names and positions.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Unusable(String);
@@ -95,7 +95,7 @@ impl BotSignature {
     /// # Errors
     ///
     /// [`SignError::Curve`] for a key on P-521, which only AP2 uses; [`SignError::Incomplete`] if `agent` is not ASCII;
-    /// [`SignError::Key`] if the key fails.
+    /// [`SignError::Key`] if the cryptographic library fails.
     pub fn make(
         agent: &str,
         scheme: Scheme,

@@ -144,7 +144,8 @@ impl RawMessage {
         }
     }
 
-    /// Returns the message as bytes: the lines of the file unchanged, followed by the fields that [`Self::sign`] sets.
+    /// Returns the message as bytes: the lines of the file unchanged, with the fields that [`Self::sign`] sets at the
+    /// end of the head.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let kept = self.lines.iter().filter(|(name, _)| name.as_ref().is_none_or(|name| !SIGNED.contains(name)));

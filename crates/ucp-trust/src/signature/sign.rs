@@ -44,7 +44,8 @@ pub enum SignError {
 /// # Errors
 ///
 /// [`SignError::Incomplete`] if a field of `extra` is missing, or a body has no `Content-Type`; [`SignError::Curve`]
-/// for a key on P-521, which only AP2 uses.
+/// for a key on P-521, which only AP2 uses; [`SignError::KeyId`] if the `kid` is not printable ASCII;
+/// [`SignError::Key`] if the cryptographic library fails.
 pub fn sign_request(
     line: RequestLine<'_>,
     headers: &mut HeaderMap,
