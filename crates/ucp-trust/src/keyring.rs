@@ -440,7 +440,7 @@ mod tests {
         operator.rotate(DEFAULT_GRACE, at(2)).unwrap();
         assert!(server.reload().unwrap());
         assert_eq!(server.signer().unwrap().public(), operator.signer().unwrap().public());
-        // A damaged file changes nothing for the server.
+        // A damaged file leaves the keys of a running server unchanged.
         fs::write(root.path().join("x.json"), "{").unwrap();
         assert!(server.reload().is_err());
         assert_eq!(server.list().len(), 2);

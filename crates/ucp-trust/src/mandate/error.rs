@@ -10,7 +10,7 @@ pub enum MandateError {
          the SD-JWT with key binding by which the buyer agrees to the checkout."
     )]
     Required,
-    /// The key that signed the mandate is not among those that the platform publishes (AP2-04).
+    /// The mandate names no key, or one that the platform does not publish or that is of an unsupported type (AP2-04).
     #[error("{0}")]
     MissingKey(String),
     /// The mandate cannot be read, or a signature in it does not hold (AP2-04).
