@@ -1,6 +1,6 @@
-//! What is wrong with a tender before anybody is asked to pay (rules PAY-04 and PAY-05).
+//! Validation of tenders before a payment starts (rules PAY-04 and PAY-05).
 //!
-//! The messages name members, never what is in them.
+//! The messages name members, never their values.
 
 use jiff::Timestamp;
 use ucp_core::{

@@ -1,13 +1,14 @@
-//! Payment handlers: where money moves (UCP *Payment Handlers*; rules PAY-01 to PAY-08).
+//! Payment handlers, which move money (UCP *Payment Handlers*; rules PAY-01 to PAY-08).
 //!
 //! | module | holds |
 //! | :-- | :-- |
-//! | [`sandbox`] | a handler that moves no money, and does what its tokens say |
-//! | [`processor`] | a handler that authorises and captures at a payment service provider, over HTTP |
-//! | [`secret`] | what is shown to a provider and to nobody else |
+//! | [`sandbox`] | handler that moves no money and takes the outcome from its tokens |
+//! | [`processor`] | handler that authorises and captures at a payment service provider, over HTTP |
+//! | [`secret`] | secrets that only a provider sees |
 //!
-//! What both keep to: money never moves twice for an attempt, and whatever is not known for sure is `Unknown` until the
-//! provider has said. A credential goes from the request to the provider; it is in no message, log, memo or reference.
+//! Both handlers guarantee that money never moves twice for an attempt, and that an uncertain outcome is `Unknown`
+//! until the provider has stated it. A credential goes from the request to the provider only; no message, log, memo or
+//! reference contains it.
 
 mod credential;
 pub mod processor;
@@ -22,5 +23,5 @@ pub use processor::Processor;
 pub use sandbox::Sandbox;
 pub use secret::Secret;
 
-/// Clock.
+/// Source of the current time.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;

@@ -1,19 +1,19 @@
-//! A handler for trying things out: it moves no money, reaches no network, and does what the token says.
+//! Payment handler for trials: it moves no money, reaches no network, and takes the outcome from the token.
 //!
-//! | token | what becomes of the payment |
+//! | token | outcome of the payment |
 //! | :-- | :-- |
 //! | `success_token` | captured |
 //! | `fail_token` | declined |
-//! | `challenge_token` | the buyer has to prove something first (3-D Secure) |
-//! | `challenge_passed_token` | captured: what a buyer who has proven it pays with |
-//! | `timeout_token` | no answer; asked later, it never arrived |
-//! | `unknown_token` | no answer; asked later, it is captured |
-//! | `slow_token` | no answer; asked later, it is still not known, and captured some time after it was begun |
+//! | `challenge_token` | challenge: the buyer has to be authenticated first (3-D Secure) |
+//! | `challenge_passed_token` | captured; the token of a buyer who has been authenticated |
+//! | `timeout_token` | unknown; an inquiry answers that it never arrived |
+//! | `unknown_token` | unknown; an inquiry answers that it is captured |
+//! | `slow_token` | unknown, also in inquiries, until it is captured some time after it was begun |
 //! | any other | declined |
 //!
-//! The memo holds the scenario and not the token, and everything follows from it, from the attempt and from the clock.
-//! So an attempt counts as made from the moment it is written down, also when the gateway is killed before it calls
-//! `pay`, and each process gives the same answers as the one before it.
+//! The memo holds the scenario and not the token, and every outcome follows from it, from the attempt and from the
+//! clock. So an attempt counts as made from the moment it is stored, even if the gateway is killed before it calls
+//! `pay`, and every process gives the same answers as the one before it.
 
 use std::{fmt, time::Duration};
 
@@ -91,7 +91,7 @@ pub fn declaration(id: &str) -> Declaration {
     }
 }
 
-/// The sandbox.
+/// Payment handler of the sandbox.
 pub struct Sandbox {
     declaration: Declaration,
     clock: Clock,

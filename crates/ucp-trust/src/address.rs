@@ -1,9 +1,9 @@
-//! Which addresses of the network may be reached at all (UCP overview, *Fetching*; rules AGT-05, SEC-02, SEC-03).
+//! Rules for the network addresses that may be reached (UCP overview, *Fetching*; rules AGT-05, SEC-02, SEC-03).
 //!
-//! Whoever calls a gateway names an address that the gateway then connects to. So that nobody can point it at the
-//! network it stands in, two things are judged here: the URL as it is written ([`ProfileUrl`]), and each IP address
-//! that a host is found at ([`Reach::permits`]). A host that is written as an IP address never sees a resolver, which
-//! is why the first judgement covers it in every spelling: `2130706433`, `0x7f.1` and `127.0.0.1` are one address.
+//! A caller names an address that the gateway then connects to. So that no caller can point the gateway at the network
+//! it runs in, two things are checked here: the URL as it is written ([`ProfileUrl`]), and each IP address that a host
+//! name resolves to ([`Reach::permits`]). A host that is written as an IP address is never resolved, which is why the
+//! first check covers it in every spelling: `2130706433`, `0x7f.1` and `127.0.0.1` are one address.
 
 use std::{
     fmt,
@@ -15,11 +15,11 @@ use std::{
 use ucp_core::{Code, Refusal};
 use url::{Host, Url};
 
-/// The longest profile address that is read, in bytes.
+/// Maximum length of a profile address, in bytes.
 const MAX_LENGTH: usize = 2_048;
 
-/// Ports of services that do not speak HTTP, which a request could be made to confuse: remote shells, mail, name
-/// service, file sharing, directories, databases, caches and queues.
+/// Ports of services that do not speak HTTP and that a request could confuse: remote shells, mail, name service, file
+/// sharing, directories, databases, caches and queues.
 const FOREIGN_PORTS: &[u16] = &[
     0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 79, 87, 95, 101, 102, 103, 104, 109, 110,
     111, 113, 115, 117, 119, 123, 135, 137, 138, 139, 143, 161, 162, 179, 389, 427, 445, 465, 512, 513, 514, 515, 526,
@@ -76,12 +76,14 @@ const SPECIAL_V6: &[(Ipv6Addr, u32, &str)] = &[
 
 const LOOPBACK: &str = "loopback";
 
-/// What IPv6 has assigned for global unicast: all that is ever reached.
+/// IPv6 network for global unicast: network, prefix length. Outside of it no address is reached but `::1`, under
+/// [`Reach::Loopback`].
 const GLOBAL_UNICAST: (Ipv6Addr, u32) = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
 
-/// The name of the special-use range that an address is in, or `None` for an address of the public Internet.
+/// Returns the name of the special-use range that contains an address, or `None` for an address of the public Internet.
 ///
-/// IPv4-mapped IPv6 addresses are always special, as are all other forms that carry an IPv4 address inside.
+/// IPv4-mapped IPv6 addresses are always special, as are the other ranges whose addresses embed an IPv4 address:
+/// IPv4-compatible, NAT64, 6to4 and Teredo.
 #[must_use]
 pub fn is_special(address: IpAddr) -> Option<&'static str> {
     match address {
@@ -104,21 +106,21 @@ fn in_v6(address: Ipv6Addr, network: Ipv6Addr, prefix: u32) -> bool {
     (address.to_bits() ^ network.to_bits()).leading_zeros() >= prefix
 }
 
-/// Which networks may be reached.
+/// Networks that may be reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
     /// The public Internet, over https.
     Public,
-    /// The public Internet and this machine itself, the latter also over plain http. For development: whoever can call
-    /// the gateway can make it connect to any service of its own machine.
+    /// The public Internet and this machine itself, the latter also over plain http. For development only: a caller can
+    /// make the gateway connect to services on the gateway's own machine.
     Loopback,
 }
 
 impl Reach {
-    /// Judges an address that is about to be connected to.
+    /// Checks an address that is about to be connected to.
     ///
     /// # Errors
-    /// The name of the special-use range that it is in.
+    /// Name of the special-use range that contains the address, if it must not be reached.
     pub fn permits(self, address: IpAddr) -> Result<(), &'static str> {
         match is_special(address) {
             None => Ok(()),
@@ -128,31 +130,31 @@ impl Reach {
     }
 }
 
-/// Which rule an address of a profile breaks. The text completes the sentence "The profile address …".
+/// Rule that a profile address breaks. The text completes the sentence "The profile address …".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UrlRejection {
-    /// More than 2048 bytes.
+    /// The address has more than 2048 bytes.
     #[error("is longer than 2048 characters")]
     TooLong,
-    /// White space, control characters or backslashes, which parsers disagree about.
+    /// The address contains white space, control characters or backslashes, which parsers treat differently.
     #[error("has white space, control characters or backslashes in it")]
     Characters,
-    /// Not of the form `scheme://host…`.
+    /// The address is not of the form `scheme://host…`, or cannot be parsed.
     #[error("is not an absolute URL")]
     NotAbsolute,
-    /// Another scheme than https, or than http to a loopback host where that is allowed.
+    /// The scheme is not https, nor http to a loopback host where [`Reach::Loopback`] allows that.
     #[error("is not an https address")]
     NotHttps,
-    /// A user name or a password.
+    /// The address contains user information, even if it is empty.
     #[error("carries user information")]
     UserInformation,
-    /// A host name that only means something inside one network.
+    /// The host name is meaningful only inside one network. Not checked under [`Reach::Loopback`].
     #[error("names a host that is not on the public Internet")]
     LocalName,
-    /// A host that is written as an IP address of a special-use range (RFC 6890).
+    /// The host is an IP address in a special-use range (RFC 6890).
     #[error("names a host in a special-use address range ({0})")]
     SpecialAddress(&'static str),
-    /// The port of a service that does not speak HTTP.
+    /// The port is that of a service that does not speak HTTP.
     #[error("names port {0}, which is not one of an https server")]
     Port(u16),
 }
@@ -164,19 +166,19 @@ impl From<UrlRejection> for Refusal {
     }
 }
 
-/// The address of a platform's profile, of a form that UCP allows.
+/// Address of a platform's profile, in a form that UCP allows.
 ///
-/// Two of them are equal when their normalised texts are: the host in lower case and Punycode, no default port, dot
+/// Two addresses are equal if their normalised texts are: the host in lower case and Punycode, no default port, dot
 /// segments resolved, no fragment. Cheap to clone.
 #[derive(Clone)]
 pub struct ProfileUrl(Arc<Url>);
 
 impl ProfileUrl {
-    /// Reads an address. Any port is allowed but those of well-known services that do not speak HTTP. A fragment is
-    /// dropped: it is never sent, so addresses that differ in it name the same document.
+    /// Parses an address. Any port is allowed except those of well-known services that do not speak HTTP. The fragment
+    /// is dropped: it is never sent, so addresses that differ only in it name the same document.
     ///
     /// # Errors
-    /// The first rule of form that it breaks.
+    /// [`UrlRejection`] for the first rule that the address breaks.
     pub fn parse(text: &str, reach: Reach) -> Result<Self, UrlRejection> {
         if text.len() > MAX_LENGTH {
             return Err(UrlRejection::TooLong);
@@ -186,7 +188,8 @@ impl ProfileUrl {
         }) {
             return Err(UrlRejection::Characters);
         }
-        // The parser of the WHATWG reads `https:host` and `https:////host` too, and forgets an empty user.
+        // `Url::parse` follows the WHATWG: it also accepts `https:host` and `https:////host`, and drops empty user
+        // information.
         let (_, rest) = text.split_once(':').ok_or(UrlRejection::NotAbsolute)?;
         let rest = rest.strip_prefix("//").ok_or(UrlRejection::NotAbsolute)?;
         let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
@@ -198,7 +201,7 @@ impl ProfileUrl {
         }
         let mut url = Url::parse(text).map_err(|_| UrlRejection::NotAbsolute)?;
         url.set_fragment(None);
-        // Escaping letters beyond ASCII makes the text longer.
+        // Encoding characters beyond ASCII makes the text longer.
         if url.as_str().len() > MAX_LENGTH {
             return Err(UrlRejection::TooLong);
         }
@@ -206,25 +209,25 @@ impl ProfileUrl {
         Ok(Self(Arc::new(url)))
     }
 
-    /// The normalised text.
+    /// Returns the normalised text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         self.0.as_str()
     }
 
-    /// The parsed URL.
+    /// Returns the parsed URL.
     #[must_use]
     pub fn url(&self) -> &Url {
         &self.0
     }
 
-    /// Scheme, host and port: what limits on one origin are counted by.
+    /// Returns scheme, host and port, by which limits per origin are counted. A default port is left out.
     #[must_use]
     pub fn origin(&self) -> &str {
         &self.0[..url::Position::BeforePath]
     }
 
-    /// Judges the address again, under a reach that may be narrower than the one it was read under.
+    /// Checks the address again, under a reach that may be narrower than the one it was parsed under.
     pub(crate) fn judge(&self, reach: Reach) -> Result<(), UrlRejection> {
         judge(&self.0, reach)
     }
@@ -279,19 +282,20 @@ fn judge(url: &Url, reach: Reach) -> Result<(), UrlRejection> {
     }
 }
 
-/// Whether a host that is written as an IP address is this machine, if it may be reached.
+/// Returns `true` if a host that is written as an IP address is a loopback address; fails if it must not be reached.
 fn literal(address: IpAddr, reach: Reach) -> Result<bool, UrlRejection> {
     reach.permits(address).map_err(UrlRejection::SpecialAddress)?;
     Ok(address.is_loopback())
 }
 
-/// Whether a name is of this machine by definition (RFC 6761 section 6.3).
+/// Returns `true` if a name denotes this machine by definition (RFC 6761 section 6.3).
 pub(crate) fn is_localhost(name: &str) -> bool {
     let name = name.trim_end_matches('.');
     name == "localhost" || name.ends_with(".localhost")
 }
 
-/// Whether a name means something only inside one network: a single label, or below a domain that is reserved for that.
+/// Returns `true` if a name is meaningful only inside one network: a single label, or a domain that is reserved for
+/// that purpose or below one.
 fn is_local_name(name: &str) -> bool {
     let name = name.trim_end_matches('.');
     let below = |domain: &str| name.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));

@@ -1,11 +1,10 @@
-//! API keys: what a platform that does not sign its requests shows instead.
+//! API keys, which a platform presents instead of signing its requests.
 //!
-//! A key of this gateway is `ucpk_` and 32 random bytes as base64url. At rest there is only its SHA-256: a fast hash is
-//! the right one here, because slow hashes protect secrets that can be guessed, and nobody guesses 256 random bits. For
-//! the same reason a key that people thought up themselves is taken as a hash only, by someone who answers for its
-//! strength.
+//! A key of this gateway is `ucpk_` followed by 32 random bytes in base64url. Only its SHA-256 is stored. A fast hash
+//! is the right one: slow hashes protect secrets that can be guessed, and 256 random bits cannot be. For the same
+//! reason a key that a person made up is accepted only as a hash, from an operator who answers for its strength.
 //!
-//! Nothing prints an [`ApiKey`]; [`ApiKey::reveal`] is the only way to its text.
+//! [`ApiKey`] is never printed: its `Debug` output leaves the key out, and only [`ApiKey::reveal`] returns its text.
 
 use std::{fmt, str::FromStr};
 
@@ -15,60 +14,61 @@ use sha2::{Digest as _, Sha256};
 use subtle::{ConditionallySelectable as _, ConstantTimeEq as _};
 use ucp_core::refusal::{Code, Refusal};
 
-/// What every key of this gateway begins with, so that people and scanners recognise one that leaked.
+/// Prefix of every key of this gateway, by which people and secret scanners recognise one that leaked.
 pub const PREFIX: &str = "ucpk_";
 
-/// The header that carries a key.
+/// Header that carries a key.
 pub const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 
-/// The algorithm that a hash at rest names.
+/// Prefix of a stored hash, which names the algorithm.
 const ALGORITHM: &str = "sha256:";
 
-/// How many random bytes a key of this gateway has.
+/// Number of random bytes in a key of this gateway.
 const KEY_BYTES: usize = 32;
 
-/// An API key in the clear, as somebody presented it.
+/// An API key in clear text, newly generated or as a request presents it.
 #[derive(Clone)]
 pub struct ApiKey(Box<str>);
 
 impl ApiKey {
-    /// A new key.
+    /// Generates a new key.
     ///
     /// # Errors
     ///
-    /// When the operating system gives no random bytes.
+    /// [`getrandom::Error`] if the operating system supplies no random bytes.
     pub fn generate() -> Result<Self, getrandom::Error> {
         let mut bytes = [0; KEY_BYTES];
         getrandom::fill(&mut bytes)?;
         Ok(Self(format!("{PREFIX}{}", BASE64_URL_SAFE_NO_PAD.encode(bytes)).into()))
     }
 
-    /// The hash that is kept of it.
+    /// Returns the hash that is stored of the key.
     #[must_use]
     pub fn hash(&self) -> KeyHash {
         KeyHash(Sha256::digest(self.0.as_bytes()).into())
     }
 
-    /// The key itself, for the one time that it is handed out.
+    /// Returns the text of the key, for the one time that it is handed out.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
     }
 
-    /// The key that a request presents in `X-API-Key` or as `Authorization: Bearer ucpk_…`.
+    /// Returns the key that a request presents in `X-API-Key` or as `Authorization: Bearer ucpk_…`; `None` if it
+    /// presents no key.
     ///
-    /// Another bearer token is no API key: it may be a buyer's, and is left alone.
+    /// Any other bearer token is not an API key: it may be a buyer's, and is ignored.
     ///
     /// # Errors
     ///
-    /// [`Code::Unauthorized`] when a key is unreadable, or when two that differ are presented.
+    /// [`Code::Unauthorized`] if `X-API-Key` is empty or not visible ASCII, or if two different keys are presented.
     pub fn presented(headers: &HeaderMap) -> Result<Option<Self>, Refusal> {
         let stated = headers.get_all(&X_API_KEY).iter().map(|value| text(value).ok_or_else(unreadable));
         let borne = headers.get_all(AUTHORIZATION).iter().filter_map(bearer).map(Ok);
         let mut presented: Option<&str> = None;
         for key in stated.chain(borne) {
             let key = key?;
-            // Both are the caller's own: comparing them tells nobody anything.
+            // Both keys come from the caller, so the time that this comparison takes reveals nothing.
             if presented.is_some_and(|other| other != key) {
                 return Err(Refusal::new(Code::Unauthorized, "The request presents two API keys that differ.")
                     .accepting("one API key, in `X-API-Key` or as `Authorization: Bearer`"));
@@ -79,7 +79,7 @@ impl ApiKey {
     }
 }
 
-/// A key that this gateway could have made.
+/// Parses a key of the form that [`ApiKey::generate`] produces.
 impl FromStr for ApiKey {
     type Err = NotAKey;
 
@@ -95,12 +95,12 @@ impl fmt::Debug for ApiKey {
     }
 }
 
-/// A header's value without the white space around it, if there is anything.
+/// Returns a header's value without surrounding white space; `None` if it is empty or not visible ASCII.
 fn text(value: &HeaderValue) -> Option<&str> {
     value.to_str().ok().map(str::trim).filter(|text| !text.is_empty())
 }
 
-/// The API key that an `Authorization` header bears, if it bears one.
+/// Returns the API key in an `Authorization` header; `None` if the header carries anything else.
 fn bearer(value: &HeaderValue) -> Option<&str> {
     let (scheme, token) = text(value)?.split_once(' ')?;
     let token = token.trim_start();
@@ -112,12 +112,12 @@ fn unreadable() -> Refusal {
         .accepting("one API key in visible ASCII, or no such header")
 }
 
-/// A text that is no API key of this gateway. It is not repeated here, as it may be somebody's secret.
+/// Error of a text that is not an API key of this gateway. It does not repeat the text, which may be a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected an API key of this gateway (`{PREFIX}` and 43 characters); of any other key, give the hash")]
 pub struct NotAKey;
 
-/// What is kept of an API key: `sha256:` and the hash in hexadecimal.
+/// Stored hash of an API key. Its text form is `sha256:` and the hash in hexadecimal.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct KeyHash([u8; 32]);
 
@@ -159,28 +159,29 @@ impl fmt::Debug for KeyHash {
     }
 }
 
-/// A text that is no hash of an API key.
+/// Error of a text that is not a hash of an API key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected `{ALGORITHM}` and 64 hexadecimal digits")]
 pub struct NotAHash;
 
-/// The registered keys, and the platform that each belongs to. A platform may have several, so that keys can be changed
-/// without a gap.
+/// Register of the keys' hashes with the platform of each. A platform may have several keys, so that they can be
+/// changed without a gap.
 #[derive(Clone, Debug)]
 pub struct ApiKeys<P> {
     entries: Vec<(KeyHash, P)>,
 }
 
 impl<P> ApiKeys<P> {
-    /// A register of these keys. Where two platforms share a key, it belongs to the later one: rule that out before.
+    /// Creates a register of these keys. If two platforms share a key, it belongs to the later one; callers rule that
+    /// out beforehand.
     pub fn new(entries: impl IntoIterator<Item = (KeyHash, P)>) -> Self {
         Self { entries: entries.into_iter().collect() }
     }
 
-    /// The platform that `presented` belongs to.
+    /// Returns the platform that `presented` belongs to.
     ///
-    /// Every registered hash is compared, each in constant time, so that neither the hash nor its place shows in the
-    /// time that it takes.
+    /// Every registered hash is compared, each in constant time, so that the time taken reveals neither the hash nor
+    /// its position.
     #[must_use]
     pub fn find(&self, presented: &ApiKey) -> Option<&P> {
         let hash = presented.hash();
@@ -191,11 +192,12 @@ impl<P> ApiKeys<P> {
         usize::try_from(found).ok().and_then(|index| self.entries.get(index)).map(|(_, platform)| platform)
     }
 
-    /// The platform that a request shows a key of, or nothing where it shows no key.
+    /// Returns the platform whose key a request presents, or `None` if it presents no key.
     ///
     /// # Errors
     ///
-    /// [`Code::Unauthorized`] when what it shows is not one registered key.
+    /// [`Code::Unauthorized`] if the request presents an unreadable key, two different keys, or a key that is not
+    /// registered.
     pub fn identify(&self, headers: &HeaderMap) -> Result<Option<&P>, Refusal> {
         let Some(key) = ApiKey::presented(headers)? else { return Ok(None) };
         let unknown = || {

@@ -1,12 +1,13 @@
-//! The network address that a request comes from, for whatever is counted per address.
+//! Network address of the client that a request comes from, for everything that is counted per address.
 //!
 //! Behind a proxy the connection comes from the proxy, and the client's address is in a header: `X-Forwarded-For`, or
-//! `Forwarded` (RFC 7239). Anyone can write such headers, so only what trusted proxies added is believed: the entries
-//! are walked from the right, each vouched for by the proxy right of it, as far as the proxies are trusted. A request
-//! that does not come from a trusted proxy keeps the address of its connection, whatever its headers say.
+//! `Forwarded` (RFC 7239). Anyone can write such headers, so only entries that trusted proxies added are believed: the
+//! entries are read from right to left, each vouched for by the proxy to its right, for as long as these proxies are
+//! trusted. A request that does not come from a trusted proxy keeps the address of its connection, regardless of its
+//! headers.
 //!
-//! A proxy usually writes one of the two headers and passes the other one on as the client wrote it. Where both are
-//! there and lead to different addresses, neither is believed.
+//! A proxy usually writes one of the two headers and passes the other one on as the client wrote it. If both are
+//! present and lead to different addresses, neither is believed, and the address of the connection counts.
 
 use std::{
     fmt,
@@ -17,21 +18,21 @@ use std::{
 use http::{HeaderMap, HeaderName, header::FORWARDED};
 use ipnet::IpNet;
 
-/// The header that proxies usually write.
+/// Header that most proxies write.
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// The networks whose machines are trusted to say whom they forward for.
+/// Networks whose machines are trusted to state the client that they forward for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TrustedProxies(Vec<IpNet>);
 
 impl TrustedProxies {
-    /// Trusts the machines of these networks, and no other.
+    /// Trusts the machines of these networks and no others.
     #[must_use]
     pub fn new(networks: Vec<IpNet>) -> Self {
         Self(networks)
     }
 
-    /// The trusted networks.
+    /// Returns the trusted networks.
     #[must_use]
     pub fn networks(&self) -> &[IpNet] {
         &self.0
@@ -42,18 +43,18 @@ impl TrustedProxies {
     }
 }
 
-/// The network address of a client. An IPv4 address is one, also where it was written as IPv6.
+/// Network address of a client. An IPv4 address that is written as IPv6 is stored as IPv4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ClientAddress(IpAddr);
 
 impl ClientAddress {
-    /// The address of a connection, or of a client that is known otherwise.
+    /// Creates the address from that of a connection, or of a client that is known by other means.
     #[must_use]
     pub fn new(address: IpAddr) -> Self {
         Self(address.to_canonical())
     }
 
-    /// The address of the client whose request came from `peer` with these headers.
+    /// Returns the address of the client whose request came from `peer` with these headers.
     #[must_use]
     pub fn of(peer: IpAddr, headers: &HeaderMap, trusted: &TrustedProxies) -> Self {
         let peer = peer.to_canonical();
@@ -73,14 +74,14 @@ impl ClientAddress {
         }
     }
 
-    /// The address itself.
+    /// Returns the IP address.
     #[must_use]
     pub fn ip(self) -> IpAddr {
         self.0
     }
 
-    /// What is counted as one client: an IPv4 address, or the /64 network that an IPv6 client can choose any address
-    /// of.
+    /// Returns the address under which the client is counted: an IPv4 address itself, or the /64 network of an IPv6
+    /// address, within which a client can choose any address.
     #[must_use]
     pub fn bucket(self) -> IpAddr {
         match self.0 {
@@ -96,8 +97,8 @@ impl fmt::Display for ClientAddress {
     }
 }
 
-/// Follows `chain` from its right end: through trusted proxies to the first address that is none. An entry that cannot
-/// be read ends the way at the last proxy that could.
+/// Follows `chain` from its right end: through trusted proxies to the first address that is not trusted, or to the
+/// leftmost one. An unreadable entry ends the walk at the address to its right.
 fn walk(peer: IpAddr, chain: &[Option<IpAddr>], trusted: &TrustedProxies) -> IpAddr {
     let mut reached = peer;
     for entry in chain.iter().rev() {
@@ -110,17 +111,18 @@ fn walk(peer: IpAddr, chain: &[Option<IpAddr>], trusted: &TrustedProxies) -> IpA
     reached
 }
 
-/// The entries of one `X-Forwarded-For` line.
+/// Returns the entries of one `X-Forwarded-For` line, `None` for each that is unreadable.
 fn forwarded_for(line: &str) -> Vec<Option<IpAddr>> {
     line.split(',').map(|entry| node(entry.trim())).collect()
 }
 
-/// The `for` of each element of one `Forwarded` line.
+/// Returns the `for` address of each element of one `Forwarded` line. A line that is not well-formed counts as one
+/// unreadable entry.
 fn forwarded(line: &str) -> Vec<Option<IpAddr>> {
     elements(line).map_or_else(|| vec![None], |elements| elements.iter().map(|pairs| sender(pairs)).collect())
 }
 
-/// The address in the one `for` of an element.
+/// Returns the address in the only `for` of an element; `None` if it is unreadable or not the only one.
 fn sender(pairs: &[(String, String)]) -> Option<IpAddr> {
     let mut stated = pairs.iter().filter(|(name, _)| name.eq_ignore_ascii_case("for"));
     match (stated.next(), stated.next()) {
@@ -129,14 +131,14 @@ fn sender(pairs: &[(String, String)]) -> Option<IpAddr> {
     }
 }
 
-/// The elements of a `Forwarded` line, as names and values; nothing where the line is not well-formed.
+/// Returns the elements of a `Forwarded` line, as names and values; `None` if the line is not well-formed.
 fn elements(line: &str) -> Option<Vec<Vec<(String, String)>>> {
     let mut elements = vec![Vec::new()];
     let mut rest = line;
     loop {
         let (name, value) = rest.split_once('=')?;
         let name = name.trim();
-        // A name that reached over a comma would hide where the next element begins.
+        // A name that contained a comma would hide where the next element begins.
         if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_') {
             return None;
         }
@@ -161,7 +163,8 @@ fn elements(line: &str) -> Option<Vec<Vec<(String, String)>>> {
     }
 }
 
-/// A quoted string whose first quote was read already, and what is behind it.
+/// Reads a quoted string whose opening quote was already read. Returns its value and the text behind it, or `None` if
+/// it is not closed.
 fn quoted_string(text: &str) -> Option<(String, &str)> {
     let mut value = String::new();
     let mut characters = text.char_indices();
@@ -175,7 +178,7 @@ fn quoted_string(text: &str) -> Option<(String, &str)> {
     None
 }
 
-/// An address as the headers write it: with or without a port, IPv6 with or without brackets.
+/// Parses an address as the headers write it: with or without a port, IPv6 with or without brackets.
 fn node(text: &str) -> Option<IpAddr> {
     let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).map(Ipv6Addr::from_str);
     let address = match bare {
@@ -258,7 +261,7 @@ mod tests {
         assert_eq!(via("For=\"[2001:db8::1]:4711\";proto=https;by=10.0.0.1"), ip("2001:db8::1"));
         assert_eq!(via("for=1.1.1.1, for=203.0.113.9;host=\"a,b;c\\\"d\" , for=10.0.0.2"), ip("203.0.113.9"));
         assert_eq!(via("for=203.0.113.9, for=_hidden, for=10.0.0.2"), ip("10.0.0.2"));
-        // What the client left open would swallow what the proxy appended.
+        // A quote that the client left open would swallow the entry that the proxy appended.
         assert_eq!(via("for=\"1.1.1.1, for=203.0.113.9"), ip("10.0.0.1"));
         assert_eq!(via("proto=https"), ip("10.0.0.1"));
         assert_eq!(via("for=1.1.1.1;for=203.0.113.9"), ip("10.0.0.1"));

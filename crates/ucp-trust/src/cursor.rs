@@ -1,7 +1,7 @@
-//! Page positions that callers carry: readable by anyone, made by no one else.
+//! Page cursors: positions that callers carry, readable by anyone but issued only by the gateway.
 //!
-//! A cursor carries a backend's position, sealed with a secret of the shop and bound to the query that it was issued
-//! for: a changed, foreign or misused cursor is refused before a backend sees it.
+//! A cursor holds a position of a backend, sealed with a secret of the shop and bound to the query that it was issued
+//! for: a changed, foreign or misused cursor is refused before it reaches a backend.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use hmac::{Hmac, KeyInit as _, Mac as _};
@@ -14,12 +14,12 @@ use ucp_core::{
 const TAG: usize = 16;
 const BINDING: usize = 16;
 
-/// Cursors that are sealed with HMAC-SHA-256.
+/// Cursors sealed with HMAC-SHA-256, truncated to 16 bytes.
 #[derive(Clone, Debug)]
 pub struct SealedCursors(CursorSecret);
 
 impl SealedCursors {
-    /// Cursors under a secret.
+    /// Creates cursors that are sealed with this secret.
     #[must_use]
     pub const fn new(secret: CursorSecret) -> Self {
         Self(secret)
@@ -33,7 +33,7 @@ impl SealedCursors {
     }
 }
 
-/// The first bytes of the digest of a query.
+/// Returns the first bytes of the SHA-256 of a query.
 fn binding(query: &str) -> [u8; BINDING] {
     let digest = Sha256::digest(query);
     let mut binding = [0; BINDING];

@@ -1,15 +1,18 @@
-//! Profiles that are known already (UCP overview, *Fetching*; rules AGT-04 to AGT-08).
+//! Directory of platforms whose profiles are known (UCP overview, *Fetching*; rules AGT-04 to AGT-08).
 //!
-//! Every request names a platform, and whoever calls can name ten thousand. What holds for all of them together:
+//! Every request names a platform, and one caller can name ten thousand. The work and memory that this costs is
+//! bounded:
 //!
-//! - A profile is fetched when it is not known or no longer fresh, once for all who wait for it. A caller that goes
-//!   away takes nothing from the others: fetches are tasks of their own.
-//! - What is not fresh is served for a while, as one task fetches it again; after that while only as long as the fetch
-//!   fails; and in the end not at all. What failed is left in peace for 1, 2, 4 … seconds.
-//! - Strangers share a budget of fetches per second, of fetches at once, and of bytes that are remembered. Above it
-//!   they are told to come back (`unavailable`, with `Retry-After`), which UCP calls asynchronous discovery.
-//! - Platforms that the operator registered share none of this: they are never waited for, never evicted, and their
-//!   fetches are nobody else's.
+//! - A profile is fetched if it is unknown or no longer fresh, once for all callers that wait for it. A caller that
+//!   goes away does not affect the others: fetches are tasks of their own.
+//! - A profile that is no longer fresh is served for a while as one task fetches it again; after that it is served only
+//!   if the fetch fails; in the end it is not served at all. After a failure a profile is not fetched again for 1, 2, 4
+//!   … seconds.
+//! - Platforms that are not registered share a budget of fetches per second, of concurrent fetches, and of bytes that
+//!   are kept. If it has no fetch left, callers are asked to come back (`unavailable`, with `Retry-After`), which UCP
+//!   calls asynchronous discovery; if it has no bytes left, entries are evicted.
+//! - Platforms that the operator registered are not subject to these limits: callers of [`Directory::get`] never wait
+//!   for them, they are never evicted, and their fetches do not count against the budget.
 
 use std::{
     collections::HashSet,
@@ -39,33 +42,34 @@ mod tests;
 
 pub use self::memory::Known;
 
-/// How many bytes are spent on remembering failures, and as many on remembering forced refreshes.
+/// Memory for failures, in bytes. Forced refreshes get the same amount.
 const LEDGER: u64 = 4 * 1024 * 1024;
 
-/// How a [`Directory`] treats platforms.
+/// Times and limits of a [`Directory`].
 #[derive(Clone, Debug)]
 pub struct DirectoryOptions {
-    /// How many bytes of profiles and what is derived from them are kept, registered platforms not counted.
+    /// Memory for profiles and the values derived from them, in bytes; registered platforms do not count.
     pub capacity: u64,
-    /// For how long a profile is fresh at least, whatever its server says (rule AGT-05).
+    /// Minimum time for which a profile is fresh, regardless of what its server states (rule AGT-05). Also the minimum
+    /// time between two forced refreshes at one origin (rule AGT-06).
     pub min_ttl: Duration,
-    /// For how long a profile is fresh at most.
+    /// Maximum time for which a profile is fresh.
     pub max_ttl: Duration,
-    /// How long after that it is served without waiting, while it is fetched again.
+    /// Time after the end of its freshness for which a profile is served without waiting, while it is fetched again.
     pub stale_while_revalidate: Duration,
-    /// How long after that it is served when it cannot be fetched again.
+    /// Time after the end of its freshness for which a profile is served if it cannot be fetched again.
     pub stale_if_error: Duration,
-    /// For how long a profile is left in peace after its first failure; twice as long after each further one.
+    /// Time for which a profile is not fetched again after its first failure; doubled after each further one.
     pub min_backoff: Duration,
-    /// For how long it is left in peace at most.
+    /// Maximum of that time.
     pub max_backoff: Duration,
-    /// How many fetches strangers can cause per second in the long run.
+    /// Long-term rate of fetches for platforms that are not registered, per second.
     pub fetches_per_second: u32,
-    /// How many fetches strangers can cause in an instant.
+    /// Maximum number of such fetches in an instant.
     pub fetch_burst: u32,
-    /// How many fetches for strangers run at once.
+    /// Maximum number of such fetches in flight.
     pub concurrent_fetches: usize,
-    /// How many of them go to one origin, so that one slow host cannot keep all others waiting.
+    /// Maximum number of such fetches in flight to one origin, so that one slow host cannot block all others.
     pub concurrent_fetches_per_origin: usize,
 }
 
@@ -87,9 +91,9 @@ impl Default for DirectoryOptions {
     }
 }
 
-/// Something that is kept beside a profile.
+/// A value kept with a profile, which knows its size in memory.
 pub trait Weigh {
-    /// How many bytes it holds, beside its own size.
+    /// Returns the memory that the value holds besides its own size, in bytes.
     fn weight(&self) -> usize;
 }
 
@@ -99,7 +103,7 @@ impl Weigh for () {
     }
 }
 
-/// The platforms that are known, with what was derived from their profiles. Cheap to clone; clones share everything.
+/// Directory of known platforms and the values derived from their profiles. Cheap to clone; clones share all state.
 pub struct Directory<V> {
     inner: Arc<Inner<V>>,
 }
@@ -120,17 +124,18 @@ struct Inner<V> {
     derive: Derive<V>,
     known: Table<Arc<Known<V>>>,
     failures: Table<Arc<Failure>>,
-    /// When a refresh was last forced, by origin.
+    /// Time of the last forced refresh, by origin.
     forced: Table<Instant>,
-    /// Platforms that are registered by address, and so are fetched outside of the budget.
+    /// Platforms that are registered by address; their fetches do not count against the budget.
     followed: RwLock<HashSet<ProfileUrl>>,
     fetches: InFlight<ProfileUrl, Outcome<V>>,
-    /// What strangers may still cause.
+    /// Budget of fetches for platforms that are not registered.
     budget: Mutex<Budget>,
 }
 
 impl<V: Weigh + Send + Sync + 'static> Directory<V> {
-    /// An empty directory. `derive` makes of each profile, once, what is asked for at every request.
+    /// Creates an empty directory. `derive` computes the value that every request needs, once for each fetched or
+    /// pinned profile.
     pub fn new(
         fetcher: impl Fetch,
         options: DirectoryOptions,
@@ -151,41 +156,43 @@ impl<V: Weigh + Send + Sync + 'static> Directory<V> {
         Self { inner: Arc::new(inner) }
     }
 
-    /// Registers a platform by a profile that the operator has. It never expires and is never fetched.
+    /// Registers a platform with a profile that the operator supplies. It never expires and is never fetched.
     pub fn pin(&self, url: ProfileUrl, profile: PlatformProfile) {
         self.inner.followed_mut().remove(&url);
         let derived = (self.inner.derive)(&profile);
         self.inner.keep(Known::pinned(url, profile, derived, None));
     }
 
-    /// Registers a platform by the address of its profile, which is fetched now and then in the background, and served
-    /// for as long as nothing newer could be fetched. One that is registered by address already is left alone.
+    /// Registers a platform by the address of its profile. The profile is fetched regularly in the background, and
+    /// served for as long as no newer one could be fetched. Has no effect on a platform that is already registered by
+    /// address.
     ///
-    /// The result is that of the first fetch. Nobody has to wait for it: the directory goes on trying by itself. Must
-    /// be called inside of a runtime.
+    /// The future yields the result of the first fetch, or `Ok` at once if the platform was already registered. It need
+    /// not be awaited: the directory keeps trying by itself. Must be called inside of a Tokio runtime.
     pub fn pin_url(&self, url: ProfileUrl) -> impl Future<Output = Result<(), Refusal>> + Send + 'static {
         let (told, first) = oneshot::channel();
         if self.inner.followed_mut().insert(url.clone()) {
             tokio::spawn(follow(Arc::downgrade(&self.inner), url, told));
         }
-        // Nobody tells when the platform was registered before, or the directory is gone.
+        // The sender is dropped if the platform was already registered or the directory is gone.
         async { first.await.unwrap_or(Ok(())) }
     }
 
-    /// What is known of a platform and fresh: the way that most requests take. Fetches nothing.
+    /// Returns a platform if it is known and its profile is fresh, which suffices for most requests. Fetches nothing.
     ///
-    /// `url` need not be read as a [`ProfileUrl`] first: only normalised texts of addresses that were judged are found.
+    /// `url` need not be parsed as a [`ProfileUrl`] first: only normalised texts of checked addresses are found.
     #[must_use]
     pub fn peek(&self, url: &str) -> Option<Arc<Known<V>>> {
         self.inner.known.get(url).filter(|known| self.inner.usable(known) == Usable::Fresh)
     }
 
-    /// What is known of a platform, fetched if need be.
+    /// Returns a platform, and fetches its profile if necessary.
     ///
     /// # Errors
-    /// - [`Code::InvalidProfileUrl`], [`Code::ProfileUnreachable`] or [`Code::ProfileMalformed`] when the profile could
-    ///   not be had, now or a short time ago;
-    /// - [`Code::Unavailable`] when strangers cause more fetches than they may.
+    /// - [`Code::InvalidProfileUrl`], [`Code::ProfileUnreachable`] or [`Code::ProfileMalformed`] if the profile cannot
+    ///   be fetched or read, or could not be a short time ago;
+    /// - [`Code::Unavailable`] if the limits on fetches for platforms that are not registered are reached;
+    /// - [`Code::InternalError`] if the task that fetches the profile fails.
     pub async fn get(&self, url: &ProfileUrl) -> Result<Arc<Known<V>>, Refusal> {
         let inner = &self.inner;
         let known = inner.known.get(url.as_str());
@@ -195,7 +202,7 @@ impl<V: Weigh + Send + Sync + 'static> Directory<V> {
             (Some(known), _) if inner.is_followed(url) => Ok(known),
             (None, _) if inner.is_followed(url) => Err(inner.not_yet(url)),
             (Some(known), Usable::WhileRevalidating) => {
-                // Without a fetch, now or later, there is still this.
+                // If no fetch can be started, the known profile is still served.
                 let _ = inner.fetch(&mut inner.fetches.table(), url, false);
                 Ok(known)
             }
@@ -213,9 +220,9 @@ impl<V: Weigh + Send + Sync + 'static> Directory<V> {
         }
     }
 
-    /// The same as [`Directory::get`], but nobody waits again for a profile that could not be had the last time:
-    /// callers get that failure at once, and when it is time for another attempt, it is made in the background. For
-    /// those who serve unknown platforms too.
+    /// Works like [`Directory::get`], but does not wait for an unknown platform whose last fetch failed: callers get
+    /// that failure at once, and when another attempt is due, it is made in the background. For callers that also serve
+    /// unknown platforms.
     ///
     /// # Errors
     /// The same as [`Directory::get`].
@@ -225,7 +232,7 @@ impl<V: Weigh + Send + Sync + 'static> Directory<V> {
         if let Some(failure) = inner.failures.get(url.as_str()).filter(|_| unknown) {
             let now = Instant::now();
             if failure.until <= now {
-                // What comes of it is for later callers.
+                // The outcome is for later callers.
                 let _ = inner.fetch(&mut inner.fetches.table(), url, false);
             }
             return Err(failure.refusal(now));
@@ -233,9 +240,9 @@ impl<V: Weigh + Send + Sync + 'static> Directory<V> {
         self.get(url).await
     }
 
-    /// What is known of a platform that has signed with the key `kid`. If it has no such key, its profile is fetched
-    /// again first, though for one origin only once in [`DirectoryOptions::min_ttl`] (rule AGT-06), and only if the
-    /// limits of [`Directory::get`] leave room. Otherwise, and when that fails, the result is what is known.
+    /// Returns a platform that has signed with the key `kid`. If its profile has no such key, the profile is fetched
+    /// again first, but at most once per origin in [`DirectoryOptions::min_ttl`] (rule AGT-06), and only if the limits
+    /// of [`Directory::get`] leave room. If it is not fetched, or the fetch fails, the result is the known profile.
     ///
     /// # Errors
     /// The same as [`Directory::get`].
@@ -252,19 +259,19 @@ impl<V: Weigh + Send + Sync + 'static> Directory<V> {
         }
     }
 
-    /// How many platforms are known.
+    /// Returns the number of known platforms.
     #[must_use]
     pub fn len(&self) -> usize {
         self.inner.known.len()
     }
 
-    /// Whether none is known.
+    /// Returns `true` if no platform is known.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.inner.known.is_empty()
     }
 
-    /// How many bytes the platforms take that are not registered.
+    /// Returns the memory taken by platforms that are not registered, in bytes.
     #[must_use]
     pub fn weight(&self) -> u64 {
         self.inner.known.weight()
@@ -290,7 +297,8 @@ impl<V: Weigh + Send + Sync + 'static> Inner<V> {
         known
     }
 
-    /// Joins the fetch of a profile that is under way, or starts one. `again` when the profile is known and fresh.
+    /// Joins the fetch of a profile that is in flight, or starts one. `again` is `true` for a fetch although the
+    /// profile is known and fresh.
     fn fetch(
         self: &Arc<Self>,
         fetches: &mut Fetches<'_, V>,
@@ -300,7 +308,7 @@ impl<V: Weigh + Send + Sync + 'static> Inner<V> {
         if let Some(fetch) = fetches.get(url) {
             return Ok(fetch);
         }
-        // One may have ended since the caller looked.
+        // A fetch may have ended since the caller looked.
         let fresh = self.known.peek(url.as_str()).filter(|known| !again && self.usable(known) == Usable::Fresh);
         if let Some(known) = fresh {
             return Ok(Pending::ended(Ok(known)));
@@ -318,7 +326,7 @@ impl<V: Weigh + Send + Sync + 'static> Inner<V> {
         Ok(pending)
     }
 
-    /// Whether one more fetch for a stranger is within the limits.
+    /// Takes one fetch for a platform that is not registered from the budget; fails if the limits leave no room for it.
     fn admit(&self, fetches: &Fetches<'_, V>, url: &ProfileUrl, now: Instant) -> Result<(), Refusal> {
         let strangers = fetches.keys().filter(|other| !self.is_followed(other));
         let to_origin = strangers.clone().filter(|other| other.origin() == url.origin()).count();
@@ -334,7 +342,7 @@ impl<V: Weigh + Send + Sync + 'static> Inner<V> {
         })
     }
 
-    /// Starts or joins a fetch although the profile is fresh, if that is allowed.
+    /// Starts or joins a fetch although the profile is fresh; returns `None` if that is not allowed now.
     fn force(self: &Arc<Self>, url: &ProfileUrl) -> Option<Pending<Outcome<V>>> {
         let mut fetches = self.fetches.table();
         if let Some(fetch) = fetches.get(url) {
@@ -349,7 +357,7 @@ impl<V: Weigh + Send + Sync + 'static> Inner<V> {
         Some(fetch)
     }
 
-    /// Fetches a profile and remembers the outcome.
+    /// Fetches a profile and stores the outcome.
     async fn visit(&self, url: &ProfileUrl) -> Outcome<V> {
         let fetched = self.fetcher.fetch(url).await.map_err(Refusal::from);
         match fetched.and_then(|Fetched { body, max_age }| Ok((PlatformProfile::read(&body)?, max_age))) {
@@ -358,7 +366,7 @@ impl<V: Weigh + Send + Sync + 'static> Inner<V> {
                     tracing::info!(profile.url = %url, ?notes, "a platform's profile has faults that were read over");
                 }
                 let followed = self.is_followed(url);
-                // It may have been registered in the meantime.
+                // The platform may have been registered in the meantime.
                 if let Some(pinned) = self.known.peek(url.as_str()).filter(|known| known.is_pinned() && !followed) {
                     return Ok(pinned);
                 }
@@ -380,7 +388,7 @@ impl<V: Weigh + Send + Sync + 'static> Inner<V> {
         }
     }
 
-    /// Backs off, twice as long as the last time if that was not long ago.
+    /// Stores a failure, with a pause twice as long as the last one if that was not long ago.
     fn remember(&self, url: &ProfileUrl, refusal: Refusal) -> Refusal {
         let now = Instant::now();
         let DirectoryOptions { min_backoff, max_backoff, .. } = self.options;
@@ -392,7 +400,7 @@ impl<V: Weigh + Send + Sync + 'static> Inner<V> {
         failure.refusal(now)
     }
 
-    /// Why a registered platform is not known yet.
+    /// Returns the refusal for a registered platform whose profile is not known yet.
     fn not_yet(&self, url: &ProfileUrl) -> Refusal {
         let now = Instant::now();
         match self.failures.get(url.as_str()) {
@@ -404,7 +412,7 @@ impl<V: Weigh + Send + Sync + 'static> Inner<V> {
         }
     }
 
-    /// When a registered platform is to be fetched again.
+    /// Returns the time at which a registered platform is to be fetched again.
     fn due(&self, url: &ProfileUrl, outcome: &Outcome<V>) -> Instant {
         let soon = Instant::now() + self.options.min_backoff;
         let due = match outcome {
@@ -415,12 +423,13 @@ impl<V: Weigh + Send + Sync + 'static> Inner<V> {
     }
 }
 
-/// What a fetch comes to.
+/// Waits for the outcome of a fetch, which is [`Refusal::internal`] if its task failed.
 async fn outcome<V>(fetch: Pending<Outcome<V>>) -> Outcome<V> {
     fetch.outcome().await.unwrap_or_else(|| Err(Refusal::internal()))
 }
 
-/// Keeps a registered platform fresh for as long as it is registered and the directory is there.
+/// Keeps the profile of a registered platform fresh, for as long as the platform is registered by address and the
+/// directory exists.
 async fn follow<V: Weigh + Send + Sync + 'static>(
     directory: Weak<Inner<V>>,
     url: ProfileUrl,
@@ -437,7 +446,7 @@ async fn follow<V: Weigh + Send + Sync + 'static>(
         let due = inner.due(&url, &outcome);
         drop(inner);
         if let Some(told) = told.take() {
-            // Whoever asked need not have waited.
+            // The receiver may have been dropped.
             let _ = told.send(outcome.map(|_| ()));
         }
         tokio::time::sleep_until(due).await;

@@ -1,14 +1,15 @@
-//! Fetching a document that a stranger named (UCP overview, *Fetching*; rules AGT-05, SEC-02, SEC-03).
+//! Fetching of documents from addresses that callers name (UCP overview, *Fetching*; rules AGT-05, SEC-02, SEC-03).
 //!
-//! What holds for every fetch, whatever the other side does:
+//! Every fetch is bounded, regardless of the server's behaviour:
 //!
-//! - Only addresses that [`Reach`] permits are connected to. The addresses that a name resolves to are judged after the
-//!   resolution, and the connection goes to those very addresses, so that a name that resolves differently the next
-//!   time gains nothing. One forbidden address among them is enough to refuse.
-//! - Redirects are not followed, proxies of the environment are not used, no cookie is kept, no connection is reused.
-//! - It ends: within a deadline, and within a number of bytes as they are read off the connection. Bodies with a
-//!   content coding are refused, so that these are also the bytes of the document.
-//! - Nothing inside the document is looked at here, let alone dereferenced.
+//! - Only addresses that [`Reach`] permits are connected to. The addresses that a name resolves to are checked after
+//!   the resolution, and the connection goes to those very addresses, so that a name that resolves differently the next
+//!   time gains nothing. A single forbidden address among them is enough to refuse.
+//! - Redirects are not followed, proxies of the environment are not used, no cookie is kept, and no connection is
+//!   reused.
+//! - It ends within a deadline, and within a number of bytes, which are counted as they are read from the connection.
+//!   Bodies with a content coding are refused, so that these are also the bytes of the document.
+//! - Nothing inside the document is interpreted here, let alone dereferenced.
 
 use std::{
     error::Error,
@@ -31,31 +32,32 @@ use ucp_net::outbound::{self, BodyError, Certificate, USER_AGENT, chain, has_con
 
 use crate::address::{ProfileUrl, Reach, UrlRejection, is_localhost};
 
-/// How many names are looked up at once. The system's resolver blocks a thread for as long as it likes.
+/// Maximum number of concurrent name lookups. The system's resolver can block a thread for any length of time.
 const LOOKUPS: usize = 16;
 
-/// After how many seconds a caller may try again when nothing more is known.
+/// Wait before another attempt if nothing more is known, in seconds.
 const RETRY_AFTER: u32 = 1;
 
-/// Adds headers to an outbound request, for instance its signature. Gets the headers so far and the address.
+/// Callback that adds headers to an outbound request, for instance its signature. Receives the headers so far and the
+/// address.
 pub type Sign = Arc<dyn Fn(&mut HeaderMap, &Url) + Send + Sync>;
 
-/// How documents are fetched.
+/// Options of a [`Fetcher`] or a [`Poster`](crate::post::Poster).
 #[derive(Clone)]
 pub struct FetchOptions {
-    /// Which networks may be reached.
+    /// Networks that may be reached.
     pub reach: Reach,
-    /// How long looking up the name, connecting and the TLS handshake may take together.
+    /// Timeout of the name lookup, connecting and the TLS handshake together.
     pub connect_timeout: Duration,
-    /// How long everything may take, up to the last byte of the body.
+    /// Timeout of the whole fetch, up to the last byte of the body.
     pub deadline: Duration,
-    /// How many bytes of a body are read.
+    /// Maximum size of a body, in bytes.
     pub max_body: usize,
-    /// Certificates to trust beside those of the system.
+    /// Certificates that are trusted in addition to those of the system.
     pub roots: Vec<Certificate>,
-    /// What finds the addresses of a name.
+    /// Resolver of host names.
     pub resolver: Arc<dyn Resolver>,
-    /// Adds headers to each request.
+    /// Callback that adds headers to each request.
     pub sign: Option<Sign>,
 }
 
@@ -73,13 +75,13 @@ impl Default for FetchOptions {
     }
 }
 
-/// Finds the addresses of a host name.
+/// Resolver of host names to IP addresses.
 pub trait Resolver: Send + Sync + 'static {
-    /// All addresses of `host`, which is a name and no address.
+    /// Returns all addresses of `host`, which is a name and not an IP address.
     fn resolve(&self, host: &str) -> BoxFuture<'static, io::Result<Vec<IpAddr>>>;
 }
 
-/// The resolver of the operating system.
+/// Resolver of the operating system, for a limited number of lookups at a time.
 pub struct SystemResolver {
     lookups: Arc<Semaphore>,
 }
@@ -107,7 +109,7 @@ impl Resolver for SystemResolver {
     }
 }
 
-/// Judges every address between the resolver and the connection.
+/// Resolver that checks every address before it is connected to.
 #[derive(Clone)]
 pub(crate) struct Guard {
     resolver: Arc<dyn Resolver>,
@@ -119,7 +121,7 @@ impl Guard {
         Self { resolver: Arc::clone(&options.resolver), reach: options.reach }
     }
 
-    /// All addresses of a host, of which none is forbidden.
+    /// Returns all addresses of a host; fails if one of them must not be reached.
     pub(crate) async fn addresses(&self, host: &str) -> Result<Vec<IpAddr>, FetchError> {
         let addresses = match self.resolver.resolve(host).await {
             Ok(addresses) if !addresses.is_empty() => addresses,
@@ -131,7 +133,7 @@ impl Guard {
         };
         for address in &addresses {
             self.reach.permits(*address).map_err(|range| FetchError::ForbiddenAddress { range })?;
-            // These names may be asked over plain http, so that they must be what they say.
+            // Loopback names may be reached over plain http, so they must resolve to loopback addresses.
             if is_localhost(host) && !address.is_loopback() {
                 return Err(FetchError::UnknownHost);
             }
@@ -147,23 +149,23 @@ impl Resolve for Guard {
     }
 }
 
-/// Addresses as the client wants them. Port 0 stands for the one of the URL.
+/// Converts addresses to the form that the client expects. Port 0 stands for the port of the URL.
 pub(crate) fn connectable(addresses: Vec<IpAddr>) -> Addrs {
     Box::new(addresses.into_iter().map(|address| SocketAddr::new(address, 0)))
 }
 
-/// A document as it was fetched.
+/// A fetched document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fetched {
-    /// Its bytes.
+    /// Bytes of the document.
     pub body: Bytes,
-    /// For how long its server says that it stays as it is: `Some(ZERO)` when it must not be kept, `None` when the
-    /// server says nothing that could be read.
+    /// Time for which the server states that the document stays unchanged: `Some(ZERO)` if it must not be kept, `None`
+    /// if the server states nothing readable.
     pub max_age: Option<Duration>,
 }
 
-/// Why a document could not be fetched. The texts are sentences for the caller who named it; what the network and the
-/// other server said is for the log alone.
+/// Reason why a document could not be fetched. The texts are sentences for the caller that named the document; details
+/// from the network and the server go to the log only.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FetchError {
     /// The address is not of an allowed form.
@@ -172,37 +174,37 @@ pub enum FetchError {
     /// The host name resolves to an address that may not be reached.
     #[error("The host of the profile address resolves to a special-use address ({range}), which is not connected to.")]
     ForbiddenAddress {
-        /// The range that the address is in.
+        /// Name of the range that contains the address.
         range: &'static str,
     },
-    /// The host name has no address.
+    /// The host name does not resolve, or a loopback name resolves to another machine.
     #[error("The host of the platform's profile has no address.")]
     UnknownHost,
-    /// No connection came about.
+    /// No connection could be made.
     #[error("No connection to the host of the platform's profile could be made.")]
     Connection,
-    /// The other side has no certificate that is trusted for this host, or does not speak TLS.
+    /// The server has no certificate that is trusted for this host, or does not speak TLS.
     #[error("The host of the platform's profile has no trusted certificate, or does not speak TLS.")]
     Tls,
-    /// It took too long.
+    /// A timeout was exceeded.
     #[error("The host of the platform's profile did not send it in time.")]
     Timeout,
-    /// The connection ended before the answer did, or the answer is no HTTP.
+    /// The connection ended before the response did, or the response is not HTTP.
     #[error("The host of the platform's profile did not send a whole HTTP response.")]
     Interrupted,
-    /// The answer points elsewhere.
+    /// The response is a redirect, with this status.
     #[error("The host of the platform's profile answered with a redirect ({0}). Redirects are not followed.")]
     Redirect(u16),
-    /// The answer is not 200.
+    /// The response has this status instead of 200.
     #[error("The host of the platform's profile answered with status {0} instead of 200.")]
     Status(u16),
     /// The document is too large.
     #[error("The platform's profile is larger than {limit} bytes.")]
     TooLarge {
-        /// How many bytes are read.
+        /// Maximum size, in bytes.
         limit: usize,
     },
-    /// The document has a content coding, although none was asked for.
+    /// The document has a content coding, although none was accepted.
     #[error("The platform's profile was sent with a content coding, although none was accepted.")]
     Encoding,
 }
@@ -234,13 +236,13 @@ impl From<FetchError> for Refusal {
     }
 }
 
-/// Something that fetches documents by the address of a profile.
+/// Fetcher of documents by the address of a profile.
 pub trait Fetch: Send + Sync + 'static {
-    /// Fetches the document at `url`. Must end by itself.
+    /// Fetches the document at `url`. Implementations bound the time that it takes.
     fn fetch<'a>(&'a self, url: &'a ProfileUrl) -> BoxFuture<'a, Result<Fetched, FetchError>>;
 }
 
-/// Fetches documents from the network.
+/// Fetcher of documents from the network.
 pub struct Fetcher {
     client: Client,
     reach: Reach,
@@ -250,13 +252,14 @@ pub struct Fetcher {
 }
 
 impl Fetcher {
-    /// A fetcher with these options.
+    /// Creates a fetcher with these options.
     ///
-    /// A machine without any trusted certificates, such as a bare container, gets a fetcher that trusts nobody but
-    /// [`FetchOptions::roots`], and a warning in the log.
+    /// On a machine without trusted certificates, such as a bare container, the fetcher trusts only
+    /// [`FetchOptions::roots`], and a warning is logged.
     ///
     /// # Errors
-    /// When TLS cannot be set up, for instance because one of the roots is no certificate of an authority.
+    /// [`reqwest::Error`] if TLS cannot be set up, for instance because one of the roots is not a certificate of an
+    /// authority.
     pub fn new(options: FetchOptions) -> Result<Self, reqwest::Error> {
         let client = client_of(&options, &|builder| builder)?;
         let FetchOptions { reach, deadline, max_body, sign, .. } = options;
@@ -266,7 +269,7 @@ impl Fetcher {
     /// Fetches the document at `url`.
     ///
     /// # Errors
-    /// The rule that the address, the network or the answer broke.
+    /// [`FetchError`] for the rule that the address, the network or the response broke.
     pub async fn fetch(&self, url: &ProfileUrl) -> Result<Fetched, FetchError> {
         url.judge(self.reach)?;
         let fetched = tokio::time::timeout(self.deadline, self.exchange(url)).await;
@@ -309,18 +312,18 @@ impl Fetch for Fetcher {
     }
 }
 
-/// What connects to strangers, with what is different about it.
+/// Creates a client for addresses that callers name; `adapt` makes the settings that differ.
 pub(crate) fn client_of(
     options: &FetchOptions,
     adapt: &dyn Fn(ClientBuilder) -> ClientBuilder,
 ) -> Result<Client, reqwest::Error> {
     outbound::client(options.connect_timeout, &options.roots, |builder| {
-        // A profile is fetched once a minute at most: an open connection would only keep memory of ours.
+        // A profile is fetched at most once a minute: an open connection would only hold memory.
         adapt(builder.dns_resolver(Guard::new(options)).pool_max_idle_per_host(0))
     })
 }
 
-/// What an error of the client means. The whole chain goes to the log, without the query of the address.
+/// Converts an error of the client. The whole chain of errors goes to the log, with the host instead of the address.
 pub(crate) fn classify(url: &ProfileUrl, error: reqwest::Error) -> FetchError {
     let error = error.without_url();
     let found = find(&error);
@@ -333,7 +336,7 @@ pub(crate) fn classify(url: &ProfileUrl, error: reqwest::Error) -> FetchError {
     }
 }
 
-/// The first error of a chain whose type says what happened.
+/// Returns the first error of a chain whose type identifies the failure.
 fn find(error: &(dyn Error + 'static)) -> Option<FetchError> {
     chain(error).find_map(|error| {
         let own = error.downcast_ref::<FetchError>().cloned();
@@ -341,8 +344,8 @@ fn find(error: &(dyn Error + 'static)) -> Option<FetchError> {
     })
 }
 
-/// For how long a response stays fresh (RFC 9111 section 4.2): `s-maxage` before `max-age`, less its age. What cannot
-/// be read says nothing.
+/// Returns the time for which a response stays fresh (RFC 9111 section 4.2): `s-maxage` before `max-age`, less its age;
+/// zero if it must not be stored or shared without validation. Unreadable directives are ignored.
 fn max_age(headers: &HeaderMap) -> Option<Duration> {
     let (mut private, mut shared) = (None, None);
     let values = headers.get_all(header::CACHE_CONTROL);
@@ -364,7 +367,7 @@ pub(crate) fn seconds(text: &str) -> Option<Duration> {
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
-    // More than fits is as good as for ever.
+    // Numbers beyond `u32` count as its maximum, which is 136 years.
     Some(Duration::from_secs(digits.parse::<u32>().unwrap_or(u32::MAX).into()))
 }
 

@@ -1,12 +1,12 @@
 //! Public keys as JSON Web Keys (RFC 7517), and the verification of raw ECDSA signatures with them.
 //!
-//! UCP signs messages with ES256 and, where both sides can, with ES384 (SIG-01); AP2 mandates may use ES512 as well
-//! (trap T-33). The vocabulary of key types is open all the same: a key of another type stays in the set under its
-//! `kid`, so that a signature made with it can be told from one made with a key that nobody published. Whatever else is
-//! wrong with a key costs that key, never the set.
+//! UCP signs messages with ES256 and, where both sides support it, with ES384 (SIG-01); AP2 mandates may use ES512 as
+//! well (trap T-33). The vocabulary of key types is open nevertheless: a key of another type stays in the set under its
+//! `kid`, so that a signature made with it can be told from one made with a key that was never published. Any other
+//! fault of a key excludes that key, never the set.
 //!
-//! A key is kept as its two coordinates: thousands of profiles stay in memory at once, and to parse the point again at
-//! every verification costs little beside the curve.
+//! A key is stored as its two coordinates: thousands of profiles stay in memory at once, and parsing the point again at
+//! every verification costs little compared to the operation on the curve.
 
 use aws_lc_rs::signature::{
     ECDSA_P256_SHA256_FIXED, ECDSA_P256_SHA256_FIXED_SIGNING, ECDSA_P384_SHA384_FIXED, ECDSA_P384_SHA384_FIXED_SIGNING,
@@ -22,22 +22,22 @@ use base64::{
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
-/// How many keys of one set are looked at.
+/// Maximum number of keys of one set that are read.
 pub const MAX_KEYS: usize = 64;
 
-/// How many bytes a `kid` may have.
+/// Maximum length of a `kid`, in bytes.
 const MAX_KID: usize = 256;
 
-/// How much of a stranger's text goes into a note, in characters.
+/// Maximum length of a quoted text in a note, in characters.
 const MAX_QUOTED: usize = 64;
 
-/// Base64url as keys in the wild have it: with padding or without.
+/// Base64url with or without padding; published keys have both.
 const BASE64_URL: GeneralPurpose = GeneralPurpose::new(
     &URL_SAFE,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// A signature algorithm, which the curve of the key decides.
+/// Signature algorithm, determined by the curve of the key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Algorithm {
     /// ECDSA over P-256 with SHA-256.
@@ -49,13 +49,13 @@ pub enum Algorithm {
 }
 
 impl Algorithm {
-    /// Every algorithm that signatures are verified and made with.
+    /// Algorithms with which signatures are verified and made.
     pub const ALL: [Self; 3] = [Self::Es256, Self::Es384, Self::Es512];
 
-    /// Those that HTTP messages are signed with.
+    /// Algorithms with which HTTP messages are signed.
     pub const HTTP: [Self; 2] = [Self::Es256, Self::Es384];
 
-    /// The name in a JWK (`alg`).
+    /// Returns the name in a JWK (`alg`).
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -65,7 +65,7 @@ impl Algorithm {
         }
     }
 
-    /// The curve in a JWK (`crv`).
+    /// Returns the curve in a JWK (`crv`).
     #[must_use]
     pub const fn curve(self) -> &'static str {
         match self {
@@ -75,7 +75,8 @@ impl Algorithm {
         }
     }
 
-    /// The name in the registry of HTTP Message Signatures (RFC 9421 section 6.2); `None` for one that is not for them.
+    /// Returns the name in the registry of HTTP Message Signatures (RFC 9421 section 6.2); `None` for an algorithm that
+    /// does not sign HTTP messages.
     #[must_use]
     pub const fn http_name(self) -> Option<&'static str> {
         match self {
@@ -85,13 +86,13 @@ impl Algorithm {
         }
     }
 
-    /// The length of a signature in bytes: `r` and `s` at the width of the curve.
+    /// Returns the length of a signature in bytes: `r` and `s` at the width of the curve.
     #[must_use]
     pub const fn signature_len(self) -> usize {
         2 * self.coordinate_len()
     }
 
-    /// The length of a coordinate and of a private key, in bytes.
+    /// Returns the length of a coordinate and of a private key, in bytes.
     pub(crate) const fn coordinate_len(self) -> usize {
         match self {
             Self::Es256 => 32,
@@ -117,20 +118,20 @@ impl Algorithm {
     }
 }
 
-/// Why a signature does not count.
+/// Reason why a signature is not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum VerifyError {
-    /// The key is of a type that no signature can be verified with here.
+    /// The key is of a type with which no signature can be verified here.
     #[error("the key is for an algorithm that is not supported here")]
     Unsupported,
     /// The signature is not `r‖s` at the width of the curve (SIG-02). ASN.1/DER is the usual cause.
     #[error("the signature has {found} bytes instead of the {expected} of raw r||s{}", if *der { "; it looks like ASN.1/DER" } else { "" })]
     Encoding {
-        /// How long it is, in bytes.
+        /// Length of the signature, in bytes.
         found: usize,
-        /// How long it has to be, in bytes.
+        /// Required length, in bytes.
         expected: usize,
-        /// Whether it begins as a DER sequence does.
+        /// `true` if the signature begins like a DER sequence.
         der: bool,
     },
     /// The signature was not made over these bytes with this key.
@@ -138,7 +139,7 @@ pub enum VerifyError {
     Mismatch,
 }
 
-/// A published key. The point of a supported one is on its curve.
+/// A public key. The point of a supported one is on its curve.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PublicKey {
     kid: Box<str>,
@@ -147,25 +148,25 @@ pub struct PublicKey {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Material {
-    /// The uncompressed point, as SEC 1 writes it.
+    /// The uncompressed point, as encoded by SEC 1.
     Point(Algorithm, Box<[u8]>),
-    /// What it is instead, for people.
+    /// Description of a key that is not supported, for people.
     Unsupported(Box<str>),
 }
 
 impl PublicKey {
-    /// The key at this uncompressed point (SEC 1), which comes from a key pair and so needs no check.
+    /// Creates the key at this uncompressed point (SEC 1), which comes from a key pair and so needs no check.
     pub(crate) fn from_point(kid: &str, algorithm: Algorithm, point: &[u8]) -> Self {
         Self { kid: kid.into(), material: Material::Point(algorithm, point.into()) }
     }
 
-    /// Reads one key. `where_` says for people which one it is.
+    /// Reads one key. `where_` names its place for the notes.
     ///
-    /// What is sloppy but harmless, or kept although nothing can be verified with it, is noted.
+    /// Harmless faults are noted, and so are keys that are kept although nothing can be verified with them.
     ///
     /// # Errors
     ///
-    /// What makes it unusable, for people.
+    /// Text for people that states why the key cannot be used.
     pub fn read(jwk: &Value, where_: &str, notes: &mut Vec<String>) -> Result<Self, String> {
         let jwk = jwk.as_object().ok_or("it is not a JSON object")?;
         let kid = match jwk.get("kid") {
@@ -194,13 +195,13 @@ impl PublicKey {
         Ok(Self { kid: kid.into(), material })
     }
 
-    /// Under which name signatures refer to it.
+    /// Returns the name by which signatures refer to the key.
     #[must_use]
     pub fn kid(&self) -> &str {
         &self.kid
     }
 
-    /// What signatures it is for; `None` for a key that is of a type not supported here.
+    /// Returns the algorithm of its signatures; `None` for a key of a type that is not supported.
     #[must_use]
     pub fn algorithm(&self) -> Option<Algorithm> {
         match self.material {
@@ -209,7 +210,7 @@ impl PublicKey {
         }
     }
 
-    /// What a key that is not supported is instead, for people.
+    /// Returns the description of a key that is not supported, for people; `None` for a supported one.
     #[must_use]
     pub fn unsupported(&self) -> Option<&str> {
         match &self.material {
@@ -222,7 +223,7 @@ impl PublicKey {
     ///
     /// # Errors
     ///
-    /// Why the signature does not count.
+    /// [`VerifyError`] if the signature is not accepted.
     pub fn verify(&self, message: &[u8], signature: &[u8]) -> Result<(), VerifyError> {
         let Material::Point(algorithm, point) = &self.material else { return Err(VerifyError::Unsupported) };
         let (found, expected) = (signature.len(), algorithm.signature_len());
@@ -234,7 +235,7 @@ impl PublicKey {
             .map_err(|_| VerifyError::Mismatch)
     }
 
-    /// The key as JWK, public members only. `None` for a key that is not supported.
+    /// Returns the key as a JWK, with public members only; `None` for a key that is not supported.
     #[must_use]
     pub fn to_jwk(&self) -> Option<Value> {
         let (algorithm, x, y) = self.coordinates()?;
@@ -249,16 +250,16 @@ impl PublicKey {
         }))
     }
 
-    /// The SHA-256 thumbprint (RFC 7638), base64url without padding. `None` for a key that is not supported.
+    /// Returns the SHA-256 thumbprint (RFC 7638), in base64url without padding; `None` for a key that is not supported.
     #[must_use]
     pub fn thumbprint(&self) -> Option<String> {
         let (algorithm, x, y) = self.coordinates()?;
-        // The members in lexical order and no white space; nothing in them needs escaping.
+        // The members are in lexical order, without white space; nothing in them needs escaping.
         let canonical = format!(r#"{{"crv":"{}","kty":"EC","x":"{x}","y":"{y}"}}"#, algorithm.curve());
         Some(BASE64_URL_SAFE_NO_PAD.encode(Sha256::digest(canonical)))
     }
 
-    /// How much memory it takes, in bytes.
+    /// Returns the memory that the key takes, in bytes.
     #[must_use]
     pub fn weight(&self) -> usize {
         let material = match &self.material {
@@ -268,7 +269,7 @@ impl PublicKey {
         size_of::<Self>() + self.kid.len() + material
     }
 
-    /// The uncompressed point (SEC 1) of a supported key.
+    /// Returns the uncompressed point (SEC 1) of a supported key.
     pub(crate) fn point(&self) -> Option<&[u8]> {
         match &self.material {
             Material::Point(_, point) => Some(point),
@@ -283,10 +284,10 @@ impl PublicKey {
     }
 }
 
-/// Reads a list of keys, and notes what was wrong with which key.
+/// Reads a list of keys and notes the faults of each.
 ///
 /// Keys that cannot be used are left out; those of a type that is not supported stay, for their `kid`. Of several keys
-/// with one `kid` the first supported one counts. At most [`MAX_KEYS`] are looked at.
+/// with the same `kid` the first supported one counts. At most [`MAX_KEYS`] are read.
 pub fn read_set(keys: &Value, notes: &mut Vec<String>) -> Vec<PublicKey> {
     let mut read = Vec::new();
     read_into(&mut read, keys, "key", notes);
@@ -294,7 +295,7 @@ pub fn read_set(keys: &Value, notes: &mut Vec<String>) -> Vec<PublicKey> {
 }
 
 /// Reads the keys of a document: a UCP profile of any release (`keys`, `signing_keys`), a JWK Set, a list of keys, or
-/// one key. `None` when it holds no keys at all.
+/// one key. Returns `None` if the document has none of these forms.
 ///
 /// Keys are read as by [`read_set`].
 pub fn read_document(document: &Value, notes: &mut Vec<String>) -> Option<Vec<PublicKey>> {
@@ -343,7 +344,7 @@ fn read_into(read: &mut Vec<PublicKey>, keys: &Value, what: &str, notes: &mut Ve
     read.shrink_to_fit();
 }
 
-/// Whether the key says that it may verify signatures (RFC 7517 sections 4.2 and 4.3).
+/// Checks that the key states no use that excludes the verification of signatures (RFC 7517 sections 4.2 and 4.3).
 fn for_signatures(jwk: &Map<String, Value>) -> Result<(), String> {
     match jwk.get("use") {
         None => {}
@@ -357,7 +358,7 @@ fn for_signatures(jwk: &Map<String, Value>) -> Result<(), String> {
     }
 }
 
-/// The algorithm that a key is for; if it is none of ours, what the key is instead.
+/// Returns the algorithm of a key; the error describes a key of any other type.
 fn algorithm_of(jwk: &Map<String, Value>) -> Result<Algorithm, String> {
     let text = |name: &str| match jwk.get(name) {
         Some(Value::String(text)) => quoted(text),
@@ -377,7 +378,7 @@ fn algorithm_of(jwk: &Map<String, Value>) -> Result<Algorithm, String> {
     Ok(algorithm)
 }
 
-/// The uncompressed point, if it is on the curve.
+/// Returns the uncompressed point; fails if it is not on the curve.
 fn point(jwk: &Map<String, Value>, algorithm: Algorithm, mut note: impl FnMut(String)) -> Result<Box<[u8]>, String> {
     let width = algorithm.coordinate_len();
     let mut point = Vec::with_capacity(1 + 2 * width);
@@ -401,7 +402,7 @@ fn point(jwk: &Map<String, Value>, algorithm: Algorithm, mut note: impl FnMut(St
     Ok(point.into_boxed_slice())
 }
 
-/// A stranger's text, fit for a note: quoted, escaped and cut.
+/// Returns a text of unknown origin in a form that is fit for a note: quoted, escaped and cut.
 pub(crate) fn quoted(text: &str) -> String {
     match text.char_indices().nth(MAX_QUOTED) {
         Some((end, _)) => format!("{:?}…", &text[..end]),

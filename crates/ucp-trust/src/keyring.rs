@@ -1,11 +1,11 @@
-//! The keys of this gateway: one file each, in a directory that nobody else may read.
+//! Signing keys of this gateway: one file each, in a directory that only its owner may read.
 //!
 //! The newest key that is not retired signs. A retired key signs nothing more, but stays published until its grace
-//! period is over, so that what it signed can still be verified. Files are written whole and under a temporary name
+//! period is over, so that its signatures can still be verified. Files are written completely under a temporary name
 //! first: a crash leaves the old state or the new one.
 //!
 //! Any process may change the directory at any time. A running server sees it through [`Keyring::reload`], which reads
-//! the few small files again; call it every now and then.
+//! the few small files again and is meant to be called periodically.
 
 use std::{
     fs, io,
@@ -22,68 +22,69 @@ use crate::{
     signature::key::{KeyError, SigningKey},
 };
 
-/// How long a retired key stays published unless said otherwise: the shortest time that UCP recommends.
+/// Default time for which a retired key stays published: the shortest time that UCP recommends.
 pub const DEFAULT_GRACE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
-/// What the name of a file of ours ends with.
+/// Extension of the names of key files.
 const EXTENSION: &str = "json";
 
-/// Why the keys cannot be used. Names files, never what is in them.
+/// Reason why the keys cannot be used. Names files, never their content.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyringError {
-    /// The directory cannot be read or made.
+    /// The directory cannot be read or created.
     #[error("the directory of the keys cannot be used")]
     Directory(#[source] io::Error),
     /// A file cannot be read or written.
     #[error("the key file {name} cannot be read or written")]
     File {
-        /// Its name within the directory.
+        /// Name of the file within the directory.
         name: String,
-        /// Why.
+        /// Error of the file system.
         #[source]
         error: io::Error,
     },
-    /// A file is not one that this module wrote, or was damaged.
+    /// A file was not written by this module, or is damaged.
     #[error("the file {name} among the keys is not a key of this gateway: {why}; restore it or move it away")]
     Foreign {
-        /// Its name within the directory.
+        /// Name of the file within the directory.
         name: String,
-        /// What is wrong with it.
+        /// Description of the fault.
         why: String,
     },
-    /// A new key could not be made.
+    /// A key could not be generated or exported.
     #[error("no key could be made")]
     Generate(#[source] KeyError),
 }
 
-/// A key of the gateway, and its place in life.
+/// A key of the gateway, with the times of its life.
 #[derive(Clone, Debug)]
 pub struct OwnKey {
     /// The key pair.
     pub key: Arc<SigningKey>,
-    /// When it was made, in seconds since 1970.
+    /// Time at which it was generated, in seconds since 1970.
     pub created: u64,
-    /// When it was retired and until when it stays published, in seconds since 1970; `None` for a key in service.
+    /// Retirement of the key; `None` for a key in service.
     pub retired: Option<Retired>,
 }
 
-/// The end of a key.
+/// Retirement of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retired {
-    /// Since when it signs nothing more, in seconds since 1970.
+    /// Time from which it signs nothing more, in seconds since 1970.
     pub at: u64,
-    /// Until when it stays published, in seconds since 1970.
+    /// Time until which it stays published, in seconds since 1970.
     pub publish_until: u64,
 }
 
-/// The keys in a directory, newest first.
+/// Keys in a directory, newest first.
 #[derive(Clone, Debug)]
 pub struct Keyring {
     directory: PathBuf,
     keys: Vec<OwnKey>,
 }
 
-/// A file: the private key as JWK, with our times beside the registered members. Never printed.
+/// Content of a key file: the private key as a JWK, with the times of the key beside the registered members. Never
+/// printed.
 #[derive(Serialize, Deserialize)]
 struct KeyFile {
     #[serde(flatten)]
@@ -96,17 +97,17 @@ struct KeyFile {
 }
 
 impl Keyring {
-    /// Reads the keys in a directory. One that does not exist holds none.
+    /// Reads the keys in a directory. A directory that does not exist holds no keys.
     ///
     /// # Errors
     ///
-    /// Which file is not a key.
+    /// [`KeyringError`] if the directory or a file cannot be read, or a file is not a key.
     pub fn open(directory: &Path) -> Result<Self, KeyringError> {
         let mut keys = Vec::new();
         for name in key_files(directory)? {
             match OwnKey::read(directory, &name) {
                 Ok(own) => keys.push(own),
-                // Another process has removed it since.
+                // Another process has removed the file since.
                 Err(KeyringError::File { error, .. }) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
             }
@@ -116,11 +117,11 @@ impl Keyring {
         Ok(keyring)
     }
 
-    /// Reads the directory again, and says whether anything is different.
+    /// Reads the directory again, and returns `true` if anything has changed.
     ///
     /// # Errors
     ///
-    /// As [`Self::open`]; the keys are then those from before.
+    /// As [`Self::open`]; the keys are then left unchanged.
     pub fn reload(&mut self) -> Result<bool, KeyringError> {
         let now = Self::open(&self.directory)?;
         let changed = !self.keys.iter().map(OwnKey::state).eq(now.keys.iter().map(OwnKey::state));
@@ -130,15 +131,15 @@ impl Keyring {
         Ok(changed)
     }
 
-    /// Makes a key that signs from now on. The others stay in service beside it, to be published.
+    /// Generates a key that signs from now on. The others are not retired and stay published beside it.
     ///
     /// # Errors
     ///
-    /// When no key can be made or written.
+    /// [`KeyringError`] if no key can be generated or written, or a key whose publication is over cannot be removed.
     pub fn generate(&mut self, algorithm: Algorithm, now: SystemTime) -> Result<&OwnKey, KeyringError> {
         self.sweep(now)?;
         let key = SigningKey::generate(algorithm).map_err(KeyringError::Generate)?;
-        // Two keys of one second would leave open which is the newer.
+        // Two keys of the same second would leave open which one is newer.
         let newest = self.keys.first().map_or(0, |newest| newest.created);
         let own = OwnKey { key: Arc::new(key), created: unix(now).max(newest + 1), retired: None };
         make_directory(&self.directory)?;
@@ -147,12 +148,14 @@ impl Keyring {
         Ok(&self.keys[0])
     }
 
-    /// Makes a key like the one that signs now (ES256 if none does), and retires all others. They stay published for
-    /// `grace`; without any, they are gone at once, as they have to be when somebody else may have got hold of them.
+    /// Generates a key with the algorithm of the one that signs now (ES256 if there is none), and retires all others.
+    /// They stay published for at most `grace`; if it is zero, they are removed at once, as they have to be when they
+    /// may have leaked.
     ///
     /// # Errors
     ///
-    /// When a key cannot be made, written or removed. The new key is there before an old one changes.
+    /// [`KeyringError`] if a key cannot be generated, written or removed. The new key is stored before an old one
+    /// changes.
     pub fn rotate(&mut self, grace: Duration, now: SystemTime) -> Result<&OwnKey, KeyringError> {
         let algorithm = self.signer().map_or(Algorithm::Es256, |signer| signer.algorithm());
         self.generate(algorithm, now)?;
@@ -172,31 +175,31 @@ impl Keyring {
         Ok(&self.keys[0])
     }
 
-    /// The keys, newest first; those whose time is over stay until the next change.
+    /// Returns the keys, newest first; those whose publication is over stay until the next change.
     #[must_use]
     pub fn list(&self) -> &[OwnKey] {
         &self.keys
     }
 
-    /// The key that signs now.
+    /// Returns the key that signs now; `None` if no key is in service.
     #[must_use]
     pub fn signer(&self) -> Option<&Arc<SigningKey>> {
         self.keys.iter().find(|key| key.retired.is_none()).map(|own| &own.key)
     }
 
-    /// What the profile publishes: the public halves of the keys, as JWK, newest first.
+    /// Returns what the profile publishes: the public halves of the keys as JWKs, newest first.
     #[must_use]
     pub fn published(&self, now: SystemTime) -> Vec<Value> {
         self.public_keys(now).filter_map(PublicKey::to_jwk).collect()
     }
 
-    /// The public halves of the keys that the profile shows at this time, newest first: what a signature of ours that
-    /// comes back is verified with.
+    /// Returns the public halves of the keys that the profile publishes at this time, newest first, with which
+    /// signatures of this gateway are verified when they come back.
     pub fn public_keys(&self, now: SystemTime) -> impl Iterator<Item = &PublicKey> {
         self.keys.iter().filter(move |own| own.is_published(now)).map(|own| own.key.public())
     }
 
-    /// Removes the keys whose time is over.
+    /// Removes the keys whose publication is over.
     fn sweep(&mut self, now: SystemTime) -> Result<(), KeyringError> {
         while let Some(over) = self.keys.iter().position(|own| !own.is_published(now)) {
             let name = self.keys[over].file_name();
@@ -216,13 +219,13 @@ impl Keyring {
 }
 
 impl OwnKey {
-    /// Under which name it is published.
+    /// Returns the name under which the key is published.
     #[must_use]
     pub fn kid(&self) -> &str {
         self.key.public().kid()
     }
 
-    /// Whether the profile shows it at this time.
+    /// Returns `true` if the profile publishes the key at this time.
     #[must_use]
     pub fn is_published(&self, now: SystemTime) -> bool {
         self.retired.is_none_or(|retired| unix(now) < retired.publish_until)
@@ -247,7 +250,7 @@ impl OwnKey {
                 "other users of this machine may read this private key; its mode should be 0600"
             );
         }
-        // What a parser says about a file would quote it.
+        // The message of the parser would quote the file.
         let KeyFile { jwk, created, retired_at, publish_until } =
             serde_json::from_slice(&bytes).map_err(|_| foreign("it is not a JWK with the time it was made"))?;
         let key = SigningKey::from_jwk(&Value::Object(jwk)).map_err(|error| foreign(&error.to_string()))?;
@@ -266,7 +269,7 @@ impl OwnKey {
         Ok(read)
     }
 
-    /// Writes the file, whole or not at all.
+    /// Writes the file of the key, completely or not at all.
     fn write(&self, directory: &Path) -> Result<(), KeyringError> {
         let Some(Value::Object(mut jwk)) = self.key.public().to_jwk() else {
             return Err(KeyringError::Generate(KeyError::Library));
@@ -285,8 +288,8 @@ impl OwnKey {
     }
 }
 
-/// The names of the files that have to be keys. What begins with a dot is not ours to judge: temporary files, and those
-/// that file systems and editors keep.
+/// Returns the names of the files that have to be keys. Names that begin with a dot are skipped: they belong to
+/// temporary files, and to those that file systems and editors keep.
 fn key_files(directory: &Path) -> Result<Vec<String>, KeyringError> {
     let entries = match fs::read_dir(directory) {
         Ok(entries) => entries,
@@ -303,7 +306,7 @@ fn key_files(directory: &Path) -> Result<Vec<String>, KeyringError> {
     Ok(names)
 }
 
-/// Makes the directory for its owner alone. The one that it lies in is none of its business.
+/// Creates the directory for its owner alone. Missing parent directories are created with the default mode.
 fn make_directory(directory: &Path) -> Result<(), KeyringError> {
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]
@@ -315,10 +318,10 @@ fn make_directory(directory: &Path) -> Result<(), KeyringError> {
     }
 }
 
-/// Puts a file in the place of what has this name, and sees to it that it survives a crash.
+/// Creates a file, or replaces the one with this name, so that it survives a crash.
 fn replace(directory: &Path, name: &str, text: &[u8]) -> io::Result<()> {
     let temporary = directory.join(format!(".{name}.{}", std::process::id()));
-    // What a crash left there.
+    // A crash may have left this file.
     match fs::remove_file(&temporary) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
@@ -332,7 +335,7 @@ fn replace(directory: &Path, name: &str, text: &[u8]) -> io::Result<()> {
         .and_then(|()| file.sync_all())
         .and_then(|()| fs::rename(&temporary, directory.join(name)));
     if written.is_err() {
-        // The first error is the one to tell.
+        // The first error is the one to report.
         let _ = fs::remove_file(&temporary);
     }
     written?;
@@ -351,7 +354,7 @@ fn others_may_read(_: &fs::Metadata) -> bool {
     false
 }
 
-/// Seconds since 1970.
+/// Returns the seconds since 1970.
 fn unix(time: SystemTime) -> u64 {
     time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
@@ -396,7 +399,7 @@ mod tests {
         }
         assert_eq!(kids(&keyring, end), [&*second]);
         assert_eq!(keyring.list()[1].retired, Some(Retired { at: 200, publish_until: end }));
-        // What is over goes with the next change, not before.
+        // A key whose publication is over is removed with the next change, not before.
         assert_eq!(Keyring::open(root.path()).unwrap().list().len(), 2);
         let third = keyring.generate(Algorithm::Es256, at(end)).unwrap().kid().to_owned();
         let read = Keyring::open(root.path()).unwrap();
@@ -437,7 +440,7 @@ mod tests {
         operator.rotate(DEFAULT_GRACE, at(2)).unwrap();
         assert!(server.reload().unwrap());
         assert_eq!(server.signer().unwrap().public(), operator.signer().unwrap().public());
-        // A damaged file changes nothing for the server.
+        // A damaged file leaves the keys of a running server unchanged.
         fs::write(root.path().join("x.json"), "{").unwrap();
         assert!(server.reload().is_err());
         assert_eq!(server.list().len(), 2);

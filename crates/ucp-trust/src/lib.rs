@@ -1,20 +1,20 @@
-//! Who is calling, and whether to believe it: platform profiles fetched safely, message signatures, keys and limits.
+//! Trust in callers: platform profiles that are fetched safely, message signatures, mandates, keys and rate limits.
 //!
 //! | module | holds |
 //! | :-- | :-- |
-//! | [`address`] | which addresses of the network may be reached at all |
-//! | [`fetch`] | fetching a document that a stranger named |
-//! | [`post`] | sending to an address that a stranger named |
-//! | [`profile`] | what a platform says about itself |
-//! | [`directory`] | profiles that are known already |
-//! | [`jwk`] | public keys as JSON |
+//! | [`address`] | rules for the network addresses that may be reached |
+//! | [`fetch`] | fetching of documents from addresses that callers name |
+//! | [`post`] | delivery to addresses that platforms name |
+//! | [`profile`] | profiles of platforms |
+//! | [`directory`] | cache and register of platform profiles |
+//! | [`jwk`] | public keys as JSON Web Keys |
 //! | [`signature`] | HTTP Message Signatures (RFC 9421), as UCP profiles them |
-//! | [`keyring`] | the keys of this gateway |
+//! | [`keyring`] | signing keys of this gateway |
 //! | [`mandate`] | AP2: the business's authorization of a checkout, and the buyer's mandate for it |
-//! | [`cursor`] | page positions that only the gateway can make |
-//! | [`api_key`] | keys that platforms were given |
-//! | [`limit`] | how much a caller may send |
-//! | [`client`] | the network address a request comes from |
+//! | [`cursor`] | sealed page cursors |
+//! | [`api_key`] | API keys of platforms |
+//! | [`limit`] | rate limits and the limit on concurrent requests |
+//! | [`client`] | network address of the client of a request |
 
 pub mod address;
 pub mod api_key;

@@ -1,9 +1,9 @@
-//! How much a caller may send.
+//! Rate limits of callers.
 //!
-//! Each caller has a bucket of its own ([`RateLimits`]), so that one that floods the gateway only empties its own, and
-//! the bucket is asked before the room that all share ([`InFlight`]). Who is nobody in particular is counted by network
-//! address. Buckets of strangers are kept in bounded memory: when there are too many, the ones that were not used for
-//! long make room, and the caller of a forgotten bucket starts with a full one.
+//! Each caller has a bucket of its own ([`RateLimits`]), so that a flood empties only the bucket of its caller, which
+//! is checked before the room that all callers share ([`InFlight`]). Anonymous callers are counted by network address.
+//! Buckets of callers that are not registered are kept in bounded memory: if there are too many, those that were not
+//! used for long are evicted, and the caller of an evicted bucket starts with a full one.
 
 mod in_flight;
 
@@ -27,33 +27,33 @@ use ucp_core::refusal::{Code, Refusal};
 pub use self::in_flight::{InFlight, Permit};
 use crate::client::ClientAddress;
 
-/// How many buckets of strangers are kept, per tier.
+/// Maximum number of buckets of callers that are not registered, per tier.
 const BUCKETS: usize = 50_000;
 
-/// Which kind of limit a caller is under.
+/// Kind of limit that applies to a caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Tier {
-    /// Nobody in particular: counted by network address.
+    /// A caller without identity, counted by network address.
     Anonymous,
-    /// A platform that signed its request: counted by its profile.
+    /// A platform that signed its request, counted by its profile.
     Signed,
-    /// A platform that the operator registered: each with a limit of its own.
+    /// A platform that the operator registered, with a limit of its own.
     Keyed,
 }
 
-/// Whom a request is charged to.
+/// Caller to which a request is charged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Caller<'a> {
-    /// Nobody in particular, from this address.
+    /// A caller without identity, from this address.
     Anonymous(ClientAddress),
     /// The platform with this profile, proven by its signature.
     Signed(&'a str),
-    /// The registered platform at this position of [`Quotas::platforms`], however it was recognised.
+    /// The registered platform at this index of [`Quotas::platforms`], however it was identified.
     Keyed(usize),
 }
 
 impl Caller<'_> {
-    /// The kind of limit that it is under.
+    /// Returns the kind of limit that applies to the caller.
     #[must_use]
     pub const fn tier(&self) -> Tier {
         match self {
@@ -64,17 +64,17 @@ impl Caller<'_> {
     }
 }
 
-/// How much one caller may send.
+/// Number of requests that one caller may send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quota {
-    /// How many requests per second in the long run.
+    /// Requests per second in the long run.
     pub per_second: NonZeroU32,
-    /// How many requests at once, after a pause.
+    /// Requests at once, after a pause.
     pub burst: NonZeroU32,
 }
 
 impl Quota {
-    /// A quota of these numbers, if neither is zero.
+    /// Creates a quota of these numbers; returns `None` if either is zero.
     #[must_use]
     pub const fn new(per_second: u32, burst: u32) -> Option<Self> {
         match (NonZeroU32::new(per_second), NonZeroU32::new(burst)) {
@@ -88,29 +88,29 @@ impl Quota {
     }
 }
 
-/// As refusals say it.
+/// Formats the quota as refusals state it.
 impl fmt::Display for Quota {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} per second, {} at once after a pause", self.per_second, self.burst)
     }
 }
 
-/// The quotas of all tiers; where there is none, there is no limit.
+/// Quotas of all tiers; `None` means no limit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Quotas {
-    /// Of one network address, for its anonymous requests.
+    /// Quota of one network address for its anonymous requests.
     pub anonymous: Option<Quota>,
-    /// Of one platform that signs and is not registered.
+    /// Quota of one platform that signs and is not registered.
     pub signed: Option<Quota>,
-    /// Of each registered platform.
+    /// Quota of each registered platform.
     pub platforms: Vec<Option<Quota>>,
-    /// Of one network address, for signatures that turn out wrong.
+    /// Quota of one network address for signatures that do not verify.
     pub unverified: Option<Quota>,
 }
 
-/// The buckets of all callers.
+/// Buckets of all callers.
 ///
-/// `C` is the clock: tests bring their own.
+/// `C` is the clock, which tests replace.
 pub struct RateLimits<C: Clock = DefaultClock> {
     anonymous: Option<Buckets<C>>,
     signed: Option<Buckets<C>>,
@@ -119,7 +119,7 @@ pub struct RateLimits<C: Clock = DefaultClock> {
 }
 
 impl RateLimits {
-    /// Full buckets of these quotas.
+    /// Creates full buckets of these quotas.
     #[must_use]
     pub fn new(quotas: &Quotas) -> Self {
         Self::with_clock(quotas, &DefaultClock::default())
@@ -127,7 +127,7 @@ impl RateLimits {
 }
 
 impl<C: Clock + Clone> RateLimits<C> {
-    /// Full buckets of these quotas, filled as `clock` says.
+    /// Creates full buckets of these quotas, which refill by `clock`.
     #[must_use]
     pub fn with_clock(quotas: &Quotas, clock: &C) -> Self {
         let strangers = |quota: Option<Quota>| quota.map(|quota| Buckets::new(quota, BUCKETS, clock.clone()));
@@ -144,7 +144,7 @@ impl<C: Clock + Clone> RateLimits<C> {
     ///
     /// # Errors
     ///
-    /// [`Code::RateLimited`] when the caller's bucket is empty.
+    /// [`Code::RateLimited`] if the caller's bucket is empty.
     pub fn check(&self, caller: &Caller<'_>) -> Result<(), Refusal> {
         match caller {
             Caller::Anonymous(address) => self.anonymous.as_ref().map_or(Ok(()), |buckets| {
@@ -167,12 +167,13 @@ impl<C: Clock + Clone> RateLimits<C> {
         }
     }
 
-    /// Charges a signature to the network address that it comes from, before it is verified: finding it wrong costs an
-    /// operation on a curve, and perhaps the fetch of a profile. Give the charge back when it proves right.
+    /// Charges a signature to the network address that it comes from, before it is verified: rejecting a wrong one
+    /// costs an operation on a curve, and perhaps the fetch of a profile. Callers [refund](Charge::refund) the charge
+    /// once the signature is verified.
     ///
     /// # Errors
     ///
-    /// [`Code::RateLimited`] when too many signatures from there proved wrong.
+    /// [`Code::RateLimited`] if too many signatures from that address did not verify.
     pub fn charge_signature(&self, address: ClientAddress) -> Result<Charge<'_, C>, Refusal> {
         let Some(buckets) = &self.unverified else { return Ok(Charge(None)) };
         let key = buckets.key(address.bucket());
@@ -194,12 +195,12 @@ impl<C: Clock> fmt::Debug for RateLimits<C> {
     }
 }
 
-/// The charge for a signature that is about to be verified.
+/// Charge for a signature that is about to be verified.
 #[must_use = "a charge that is dropped stays"]
 pub struct Charge<'a, C: Clock = DefaultClock>(Option<(&'a Buckets<C>, u64)>);
 
 impl<C: Clock> Charge<'_, C> {
-    /// Takes the charge back: the signature proved right.
+    /// Takes the charge back, because the signature verified.
     pub fn refund(self) {
         if let Some((buckets, key)) = self.0 {
             buckets.refund(key);
@@ -222,7 +223,7 @@ fn limited(content: &str, accepted: String, seconds: u32) -> Refusal {
     Refusal { retry_after: Some(seconds), ..refusal }
 }
 
-/// The bucket of one caller.
+/// Bucket of one caller.
 struct Bucket<C: Clock> {
     quota: Quota,
     limiter: RateLimiter<NotKeyed, InMemoryState, C, NoOpMiddleware<C::Instant>>,
@@ -234,10 +235,10 @@ impl<C: Clock> Bucket<C> {
     }
 }
 
-/// The buckets of a tier of strangers.
+/// Buckets of a tier of callers that are not registered.
 ///
-/// Callers are known by a keyed hash: that bounds the memory of a bucket however long the caller's name is, and nobody
-/// outside can find two names that share a bucket.
+/// Callers are identified by a keyed hash: it bounds the memory of a bucket however long the caller's name is, and
+/// outsiders cannot find two names that share a bucket.
 struct Buckets<C: Clock> {
     quota: Quota,
     limiter: RateLimiter<u64, Memory, C, NoOpMiddleware<C::Instant>>,
@@ -256,30 +257,30 @@ impl<C: Clock> Buckets<C> {
         self.hasher.hash_one(caller)
     }
 
-    /// Takes one request from a bucket, or says after how many seconds there will be one in it.
+    /// Takes one request from a bucket; if it is empty, the error is the number of seconds until it has one.
     fn charge(&self, key: u64) -> Result<(), u32> {
         self.limiter.check_key(&key).map_err(|not_until| seconds(&not_until, self.limiter.clock()))
     }
 
-    /// Puts one request back.
+    /// Puts one request back into a bucket.
     fn refund(&self, key: u64) {
         let Some(state) = self.memory.0.peek(&key) else { return };
         let one = Nanos::from(self.quota.rule().replenish_interval());
         let back = |until: Option<Nanos>| until.map(|until| ((), until.saturating_sub(one))).ok_or(());
-        // An untouched bucket has nothing to give back to.
+        // An untouched bucket is full.
         let _ = state.measure_and_replace(&NotKeyed::NonKey, back);
     }
 }
 
-/// The time until `not_until` in whole seconds, as `Retry-After` takes it.
+/// Returns the time until `not_until` in whole seconds, rounded up, at least one, for `Retry-After`.
 fn seconds<C: Clock>(not_until: &NotUntil<C::Instant>, clock: &C) -> u32 {
     let wait = not_until.wait_time_from(clock.now());
     let whole = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
     u32::try_from(whole).unwrap_or(u32::MAX).max(1)
 }
 
-/// The states of a bounded number of buckets. The cache decides which to forget as buckets come, without looking
-/// through all of them, and keeps those in use although many others are used once.
+/// States of a bounded number of buckets. The cache selects those to evict as buckets are added, without a scan of all
+/// of them, and keeps those in use even if many others are used once.
 #[derive(Clone)]
 struct Memory(Arc<Cache<u64, Arc<InMemoryState>>>);
 
@@ -318,7 +319,7 @@ mod tests {
         RateLimits::with_clock(&quotas, clock)
     }
 
-    /// How many requests of `caller` pass at once.
+    /// Returns the number of requests of `caller` that pass at once.
     fn passing(limits: &RateLimits<FakeRelativeClock>, caller: Caller<'_>) -> usize {
         (0..20).filter(|_| limits.check(&caller).is_ok()).count()
     }
@@ -412,7 +413,7 @@ mod tests {
         let refusal = limits.charge_signature(peer).expect_err("limited");
         assert_eq!((refusal.code, refusal.retry_after), (Code::RateLimited, Some(1)));
         assert!(limits.charge_signature(address("203.0.113.8")).is_ok());
-        // The requests themselves are another matter.
+        // The requests themselves are charged separately.
         assert_eq!(limits.check(&Caller::Anonymous(peer)), Ok(()));
         clock.advance(Duration::from_secs(1));
         assert!(limits.charge_signature(peer).is_ok());

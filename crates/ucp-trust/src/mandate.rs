@@ -1,16 +1,16 @@
-//! AP2 mandates (extension `ap2_mandate`; rules AP2-01 to AP2-07): what makes a checkout a contract that both sides can
+//! AP2 mandates (extension `ap2_mandate`; rules AP2-01 to AP2-07), which make a checkout a contract that both sides can
 //! prove.
 //!
 //! The business signs every checkout that it answers ([`authorize`]). The platform has the buyer agree to one of these
 //! answers, and presents the agreement on completion: an SD-JWT with key binding, in which the signed answer is
-//! embedded. [`verify`] believes it only when every signature in it holds, the innermost being the business's own, and
-//! when the terms are still those of the session. Everything is a pure function: keys and time are handed in, nothing
-//! is fetched.
+//! embedded. [`verify`] accepts it only if every signature in it holds, the innermost being the business's own, and if
+//! the terms are still those of the session. Everything is a pure function: keys and time are passed in, nothing is
+//! fetched.
 //!
-//! UCP leaves the structure of the mandate to AP2, and AP2 leaves some of it open. Here is what is asked for; where
-//! neither speaks, the strict reading of RFC 9901 and SD-JWT VC is taken.
+//! UCP leaves the structure of the mandate to AP2, and AP2 leaves some of it open. The table lists what is required
+//! here; where neither specifies anything, RFC 9901 and SD-JWT VC are read strictly.
 //!
-//! | part | asked for |
+//! | part | requirement |
 //! | :-- | :-- |
 //! | form | compact, with a key binding JWT; no chains of delegated mandates (`~~`) |
 //! | issuer | `typ` `dc+sd-jwt` or its older name `vc+sd-jwt`; `kid` of a key in the platform's profile |
@@ -18,23 +18,23 @@
 //! | time | `exp` is required; `exp`, `nbf` and `iat` are whole seconds, with [`CLOCK_SKEW`] |
 //! | `vct` | `mandate.checkout.1` |
 //! | holder | the public key in `cnf.jwk`, which signed the key binding JWT (`typ` `kb+jwt`) |
-//! | freshness | the key binding's `iat` is at most [`MAX_AGE`] old |
-//! | `aud` | one name of this business, which the caller states |
-//! | `nonce` | something that this business gave out for this checkout: its `id`, or the merchant authorization |
-//! | checkout | as UCP has it, the whole answer in the claim `checkout`; as AP2 has it, the attached form of the merchant authorization in `checkout_jwt`, with its SHA-256 in `checkout_hash`; or both, which then agree |
+//! | freshness | the key binding's `iat` is at most [`MAX_AGE`] old, plus [`CLOCK_SKEW`] |
+//! | `aud` | one of the names of this business that the caller states |
+//! | `nonce` | a value that this business issued for this checkout: its `id`, or the merchant authorization |
+//! | checkout | as in UCP, the whole answer in the claim `checkout`; as in AP2, the attached form of the merchant authorization in `checkout_jwt`, with its SHA-256 in `checkout_hash`; or both, which must then agree |
 //! | terms | `id`, `currency`, `line_items` and `totals` equal those of the session |
 //!
-//! Who issued it is a matter of the key, so `iss` is not looked at; nor is `status`, since nothing is fetched.
+//! The key identifies the issuer, so `iss` is ignored; so is `status`, since nothing is fetched.
 //!
-//! A signature of ECDSA can be turned into another one that holds as well, and without the key. So the bytes of a
-//! mandate are no identity of it: [`Verified::reference`] is.
+//! An ECDSA signature can be turned into another valid one without the key. So the bytes of a mandate do not identify
+//! it; [`Verified::reference`] does.
 //!
 //! | module | holds |
 //! | :-- | :-- |
-//! | [`canonical`](mod@canonical) | the canonical form of JSON that is signed (RFC 8785) |
-//! | [`authorization`] | the business's signature over a checkout |
-//! | [`terms`] | what the buyer agrees to, compared |
-//! | [`error`] | why a mandate does not count |
+//! | [`canonical`](mod@canonical) | canonical form of JSON that is signed (RFC 8785) |
+//! | [`authorization`] | signature of the business over a checkout |
+//! | [`terms`] | comparison of the terms that the buyer agreed to |
+//! | [`error`] | reasons why a mandate is not accepted |
 
 use std::{
     fmt,
@@ -65,44 +65,44 @@ pub use self::{
 };
 pub use crate::signature::verify::CLOCK_SKEW;
 
-/// How old the holder's signature may be: the time from the buyer's consent to the completion.
+/// Maximum age of the holder's signature: the time from the buyer's consent to the completion.
 pub const MAX_AGE: Duration = Duration::from_mins(15);
 
-/// The type of a mandate for one checkout (AP2, *Mandate Versioning*).
+/// Type of a mandate for one checkout (AP2, *Mandate Versioning*).
 const TYPE: &str = "mandate.checkout.1";
 
-/// What a mandate is verified against.
+/// Values against which a mandate is verified.
 #[derive(Clone, Copy, Debug)]
 pub struct Expected<'a> {
-    /// The keys that the platform's profile publishes.
+    /// Keys that the platform's profile publishes.
     pub platform_keys: &'a [PublicKey],
-    /// The keys that this business publishes, also those that sign nothing more.
+    /// Keys that this business publishes, including those that sign nothing more.
     pub own_keys: &'a [PublicKey],
-    /// The names of this business that a mandate may be made for (`aud`), such as its origin and the address of its
+    /// Names of this business that a mandate may be made for (`aud`), such as its origin and the address of its
     /// profile.
     pub audiences: &'a [&'a str],
-    /// The checkout as it stands now, as it would be answered.
+    /// The current checkout, as it would be answered.
     pub session: &'a Value,
-    /// The time.
+    /// Current time.
     pub now: SystemTime,
 }
 
-/// A proof that the buyer agreed to the terms.
+/// Proof that the buyer agreed to the terms.
 #[derive(Clone, PartialEq)]
 pub struct Verified {
-    /// The digest by which a receipt refers to the mandate: the same for every spelling of it.
+    /// Digest by which a receipt refers to the mandate, the same for every spelling of it.
     pub reference: String,
-    /// The platform's key that signed it.
+    /// Key of the platform that signed the mandate.
     pub key: PublicKey,
-    /// When the mandate expires, in seconds since 1970.
+    /// Time at which the mandate expires, in seconds since 1970.
     pub expires: i64,
-    /// Which name of this business it was made for.
+    /// Name of this business that the mandate was made for.
     pub audience: String,
-    /// The checkout that the buyer agreed to, as this business answered it.
+    /// Checkout that the buyer agreed to, as this business answered it.
     pub checkout: Value,
 }
 
-/// What the buyer agreed to is nobody's business.
+/// Leaves out the checkout, which is confidential.
 impl fmt::Debug for Verified {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Verified")
@@ -114,13 +114,13 @@ impl fmt::Debug for Verified {
     }
 }
 
-/// Verifies the mandate of a completion: `ap2.checkout_mandate`, `None` where the request has none.
+/// Verifies the mandate of a completion: `ap2.checkout_mandate`, or `None` if the request has none.
 ///
-/// Call it only where the extension was negotiated, and then for every completion (AP2-01).
+/// Only for checkouts for which the extension was negotiated, and then for every completion (AP2-01).
 ///
 /// # Errors
 ///
-/// Why the checkout cannot be completed.
+/// [`MandateError`] if the checkout cannot be completed.
 pub fn verify(mandate: Option<&str>, expected: &Expected<'_>) -> Result<Verified, MandateError> {
     let mandate = mandate.filter(|mandate| !mandate.is_empty()).ok_or(MandateError::Required)?;
     let presentation = Presentation::read(mandate).map_err(invalid)?;
@@ -169,13 +169,14 @@ pub fn verify(mandate: Option<&str>, expected: &Expected<'_>) -> Result<Verified
     Ok(Verified { reference, key, expires, audience: audience.to_owned(), checkout: embedded.checkout })
 }
 
-/// The key that a mandate says it was signed with, if it says so. Nothing of it is believed yet.
+/// Returns the `kid` of the key with which a mandate claims to be signed; `None` if it cannot be read or names none.
+/// Nothing is verified yet.
 #[must_use]
 pub fn stated_key(mandate: &str) -> Option<String> {
     Presentation::read(mandate).ok()?.issuer.header.kid
 }
 
-/// Whether the platform signed it; with which key.
+/// Returns the key of the platform that signed the mandate.
 fn issued<'a>(presentation: &Presentation<'_>, keys: &'a [PublicKey]) -> Result<&'a PublicKey, MandateError> {
     let header = &presentation.issuer.header;
     let missing = |why: String| {
@@ -203,7 +204,8 @@ fn issued<'a>(presentation: &Presentation<'_>, keys: &'a [PublicKey]) -> Result<
     Ok(key)
 }
 
-/// What the holder signed, if it is the holder whom the issuer named and what was presented.
+/// Returns the payload that the holder signed, if the holder is the one that the issuer named and the payload refers to
+/// this presentation.
 fn bound(
     presentation: &Presentation<'_>,
     claims: &Map<String, Value>,
@@ -223,12 +225,13 @@ fn bound(
     }
 }
 
-/// The key that the issuer bound the mandate to. It is in a mandate and not in a set, so that it needs no name.
+/// Returns the key that the issuer bound the mandate to. It is embedded in the mandate and not part of a set, so it
+/// needs no name.
 fn holder(claims: &Map<String, Value>) -> Result<PublicKey, String> {
     let Some(Value::Object(jwk)) = claims.get("cnf").and_then(|cnf| cnf.get("jwk")) else {
         return Err("it is missing".to_owned());
     };
-    // A holder whose private key everybody can read is nobody.
+    // Anyone could sign with a private key that is in the mandate.
     if jwk.contains_key("d") {
         return Err("it is a private key".to_owned());
     }
@@ -238,13 +241,13 @@ fn holder(claims: &Map<String, Value>) -> Result<PublicKey, String> {
     let key = PublicKey::read(&Value::Object(jwk), "cnf.jwk", &mut notes)?;
     match (key.unsupported(), notes.pop()) {
         (Some(what), _) => Err(format!("it is {what}")),
-        // A profile may be sloppy about a key, a mandate that was made for this purchase may not.
+        // Faults that are tolerated in the key of a profile are not in a mandate, which was made for this purchase.
         (None, Some(note)) => Err(note),
         (None, None) => Ok(key),
     }
 }
 
-/// The time on both sides.
+/// Current time and tolerances, in seconds.
 struct Clock {
     now: i64,
     skew: i64,
@@ -258,7 +261,7 @@ impl Clock {
         Self { now, skew: seconds(CLOCK_SKEW), age: seconds(MAX_AGE) }
     }
 
-    /// Whether what is claimed about the time allows it to be used now. Returns when it expires.
+    /// Checks that `exp`, `nbf` and `iat` allow use now, within [`CLOCK_SKEW`]. Returns the expiry.
     fn holds(&self, what: &str, claims: &Map<String, Value>) -> Result<Option<i64>, MandateError> {
         let expires = seconds(claims, "exp")?;
         if let Some(expires) = expires.filter(|expires| self.now.saturating_sub(self.skew) >= *expires) {
@@ -274,7 +277,7 @@ impl Clock {
         Ok(expires)
     }
 
-    /// Whether the holder signed recently.
+    /// Checks that the holder signed recently.
     fn fresh(&self, binding: &Map<String, Value>) -> Result<(), MandateError> {
         let made = seconds(binding, "iat")?;
         let made = made.ok_or_else(|| invalid("has a key binding JWT without iat"))?;
@@ -289,7 +292,7 @@ impl Clock {
     }
 }
 
-/// A time in seconds since 1970.
+/// Returns a claim that is a time in seconds since 1970.
 fn seconds(claims: &Map<String, Value>, name: &str) -> Result<Option<i64>, MandateError> {
     match claims.get(name) {
         None => Ok(None),
@@ -303,14 +306,14 @@ fn text<'a>(binding: &'a Map<String, Value>, name: &str) -> Result<&'a str, Mand
     text.ok_or_else(|| invalid(format!("has a key binding JWT without {name}, or with one that is not a string")))
 }
 
-/// The checkout in a mandate, with the business's signature over it.
+/// Checkout in a mandate, with the business's signature over it.
 struct Embedded {
     checkout: Value,
     authorization: String,
 }
 
 impl Embedded {
-    /// Takes it out of the claims, in either form, and verifies it.
+    /// Takes the checkout out of the claims, in either form, and verifies its signature.
     fn take(claims: &mut Map<String, Value>, own_keys: &[PublicKey]) -> Result<Self, MandateError> {
         let whole = match claims.remove("checkout") {
             None => None,

@@ -1,13 +1,14 @@
-//! Sending to an address that a stranger named (rules SEC-02, SEC-03, WHK-01).
+//! Delivery to addresses that platforms name (rules SEC-02, SEC-03, WHK-01).
 //!
-//! All that holds for [fetching](crate::fetch) holds here, too: addresses are judged after they were resolved,
-//! redirects are not followed, and it ends. Of the answer only the head is made use of.
+//! Deliveries are bounded like [fetches](crate::fetch): addresses are checked after they are resolved, redirects are
+//! not followed, and each delivery ends within a deadline. Of the response only the head is used.
 //!
-//! Connections stay open for a moment, because a receiver that hears much hears it one after the other. That weakens
-//! nothing. The name is resolved and judged for every delivery, also where a connection is open; and open connections
-//! to a host are only used while all the addresses that they could have been made to (its *pin*) are among those that
-//! it was just found at. A host that is found elsewhere is sent to over connections of its own, one for each delivery,
-//! until those of its pin are closed for good; then it gets a new pin.
+//! Unlike those of fetches, connections stay open for a moment, because a receiver of many messages gets them in quick
+//! succession. That weakens nothing: the name is resolved and checked for every delivery, even if a connection is open;
+//! and open connections to a host are used only while all the addresses that they could have been made to (its *pin*)
+//! are among those that the name has just resolved to. If a host resolves elsewhere, its messages are sent over
+//! connections of their own, one for each delivery, until those of its pin are certainly closed; then it gets a new
+//! pin.
 
 use std::{
     collections::HashMap,
@@ -31,34 +32,36 @@ use crate::{
     fetch::{FetchError, FetchOptions, Guard, classify, client_of, connectable, seconds},
 };
 
-/// How long a connection stays open without being used.
+/// Time for which a connection stays open without being used.
 const IDLE: Duration = Duration::from_secs(10);
 
-/// How many connections to a host stay open without being used. Several platforms may share one.
+/// Maximum number of connections to a host that stay open without being used. Several platforms may share one host.
 const IDLE_PER_HOST: usize = 64;
 
-/// To how many hosts connections stay open.
+/// Maximum number of hosts to which connections stay open.
 const PINS: usize = 256;
 
-/// How much is read of the body of an answer, and for how long, so that its connection can be used again.
+/// Maximum number of bytes that are read of the body of a response, so that its connection can be reused.
 const REST: usize = 16 * 1024;
+
+/// Timeout of reading it.
 const REST_TIMEOUT: Duration = Duration::from_millis(250);
 
-/// How an address answered.
+/// Response to a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answered {
-    /// The HTTP status.
+    /// HTTP status.
     pub status: u16,
-    /// After how long it wants to be asked again, if it says so in seconds.
+    /// Time after which the receiver asks for another attempt, if it states one in seconds.
     pub retry_after: Option<Duration>,
 }
 
-/// Sends documents.
+/// Sender of documents.
 pub struct Poster {
     guard: Guard,
-    /// Uses connections again, to hosts that are pinned.
+    /// Client that reuses connections, for hosts that are pinned or written as IP addresses.
     lasting: Client,
-    /// Closes each connection after its answer.
+    /// Client that closes each connection after its response.
     fleeting: Client,
     pins: Pins,
     reach: Reach,
@@ -67,11 +70,11 @@ pub struct Poster {
 }
 
 impl Poster {
-    /// A poster that reaches what a fetcher with these options would. [`FetchOptions::sign`] and
+    /// Creates a poster that reaches the same addresses as a fetcher with these options. [`FetchOptions::sign`] and
     /// [`FetchOptions::max_body`] are not used.
     ///
     /// # Errors
-    /// When TLS cannot be set up.
+    /// [`reqwest::Error`] if TLS cannot be set up.
     pub fn new(options: &FetchOptions) -> Result<Self, reqwest::Error> {
         let pins = Pins::default();
         let lasting = client_of(options, &|builder| {
@@ -88,16 +91,16 @@ impl Poster {
         })
     }
 
-    /// Which addresses are sent to.
+    /// Returns the networks that may be sent to.
     #[must_use]
     pub fn reach(&self) -> Reach {
         self.reach
     }
 
-    /// Sends a body to an address, and says how that answers, whatever the status.
+    /// Sends a body to an address and returns the response, whatever its status.
     ///
     /// # Errors
-    /// The rule that the address broke, or how the network failed.
+    /// [`FetchError`] for the rule that the address broke, or for the failure of the network.
     pub async fn post(&self, url: &ProfileUrl, mut headers: HeaderMap, body: Bytes) -> Result<Answered, FetchError> {
         url.judge(self.reach)?;
         headers.insert(header::USER_AGENT, HeaderValue::from_static(USER_AGENT));
@@ -112,24 +115,24 @@ impl Poster {
                 let addresses = resolving.unwrap_or(Err(FetchError::Timeout))?;
                 match self.pins.hold(host, addresses) {
                     Some(held) => (&self.lasting, Some(held)),
-                    // Resolved and judged once more where it connects.
+                    // The client resolves and checks the name again when it connects.
                     None => (&self.fleeting, None),
                 }
             }
-            // An address that is written as such is always the same one.
+            // A host that is written as an IP address cannot resolve differently.
             _ => (&self.lasting, None),
         };
         let sent = client.post(url.url().clone()).headers(headers).body(body).send().await;
         let response = sent.map_err(|error| classify(url, error))?;
         let retry_after = response.headers().get(header::RETRY_AFTER).and_then(|after| seconds(after.to_str().ok()?));
         let answered = Answered { status: response.status().as_u16(), retry_after };
-        // What it answered is known already.
+        // The status is known already, so the outcome does not matter.
         drop(tokio::time::timeout(REST_TIMEOUT, read_out(response)).await);
         Ok(answered)
     }
 }
 
-/// Reads the body of an answer, if it is a small one.
+/// Reads the body of a response, if it is small.
 async fn read_out(mut response: Response) {
     let mut left = REST;
     while let Ok(Some(chunk)) = response.chunk().await
@@ -139,23 +142,23 @@ async fn read_out(mut response: Response) {
     }
 }
 
-/// The addresses that connections to a host may have been made to.
+/// Addresses to which connections to a host may have been made.
 struct Pin {
     addresses: Vec<IpAddr>,
-    /// How many deliveries use it.
+    /// Number of deliveries that use it.
     held: usize,
-    /// When the last one ended.
+    /// Time at which the last delivery ended.
     since: Instant,
 }
 
 impl Pin {
-    /// Whether no connection is left that could be used. One is idle a moment after the delivery has ended.
+    /// Returns `true` if no usable connection can be left. A connection becomes idle shortly after its delivery ended.
     fn is_over(&self) -> bool {
         self.held == 0 && self.since.elapsed() >= 2 * IDLE
     }
 }
 
-/// The pins of hosts, which are also all that the client resolves names with that uses connections again.
+/// Pins of hosts, which are also the only resolver of the client that reuses connections.
 #[derive(Clone, Default)]
 struct Pins(Arc<Mutex<HashMap<String, Pin>>>);
 
@@ -164,7 +167,8 @@ impl Pins {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Holds the pin of a host that was found at these addresses, if it may be used.
+    /// Holds the pin of a host that resolved to these addresses. Returns `None` if the addresses do not fit the pin, or
+    /// if there are too many pins.
     fn hold(&self, host: &str, addresses: Vec<IpAddr>) -> Option<Held<'_>> {
         let mut pins = self.lock();
         if let Some(pin) = pins.get_mut(host)
@@ -192,7 +196,7 @@ impl Resolve for Pins {
     }
 }
 
-/// A pin in use.
+/// A pin that is held by a delivery.
 struct Held<'a> {
     pins: &'a Pins,
     host: String,

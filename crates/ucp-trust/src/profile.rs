@@ -1,11 +1,11 @@
-//! What a platform says about itself (UCP overview, *Platform Advertisement*; rules AGT-04, DISC-13).
+//! Profiles of platforms (UCP overview, *Platform Advertisement*; rules AGT-04, DISC-13).
 //!
-//! Profiles in the wild are sloppy (trap T-44): entries with nothing but a version, versions that are no dates, empty
-//! lists of parents. So this reads what it can and notes the rest. Only what the rules of negotiation and of signatures
-//! cannot do without is required: a dated `ucp.version`, and that what is there has a type of some release.
+//! Published profiles are sloppy (trap T-44): entries with nothing but a version, versions that are not dates, empty
+//! lists of parents. So the parser reads what it can and notes the rest. It requires only what the rules of negotiation
+//! and of signatures need: a dated `ucp.version`, and that each member has a type that it has in some release.
 //!
-//! Of a document only that is kept which a rule speaks about, so that thousands of profiles fit into memory. No address
-//! in it is followed, here or by whom it is handed to: they are texts.
+//! Only the parts of a document that a rule refers to are kept, so that thousands of profiles fit into memory. No
+//! address in it is followed, neither here nor by callers without a check: they are texts.
 
 use serde_json::{Map, Value};
 use ucp_core::{
@@ -19,62 +19,63 @@ use crate::jwk::{self, MAX_KEYS, PublicKey};
 #[cfg(test)]
 mod tests;
 
-/// How a document may be made.
+/// Limits on the JSON of a profile.
 const LIMITS: Limits = Limits { depth: 32, values: 20_000 };
 
-/// How many versions of capabilities one profile may declare.
+/// Maximum number of capability entries in one profile.
 const MAX_DECLARATIONS: usize = 256;
 
-/// How many capabilities one capability may extend.
+/// Maximum number of capabilities that one capability may extend.
 const MAX_PARENTS: usize = 16;
 
-/// The longest name of a capability, in bytes: as long as a name of the DNS.
+/// Maximum length of the name of a capability, in bytes: that of a DNS name.
 const MAX_NAME: usize = 253;
 
-/// The longest version of a capability, in bytes. A date has ten.
+/// Maximum length of the version of a capability, in bytes. A date has ten.
 const MAX_VERSION: usize = 32;
 
-/// The longest webhook address, in bytes.
+/// Maximum length of a webhook address, in bytes.
 const MAX_WEBHOOK: usize = 2_048;
 
-/// How many notes are taken about one profile.
+/// Maximum number of notes about one profile.
 const MAX_NOTES: usize = 32;
 
-/// What an allocator spends on a text or a list, in bytes.
+/// Memory that an allocator spends on a text or a list, in bytes.
 const ALLOCATION: usize = 16;
 
-/// The capability that says where a platform wants to hear about orders.
+/// Capability that states where a platform receives events about orders.
 const ORDER: &str = "dev.ucp.shopping.order";
 
-/// The capability that says how deliveries can be shown.
+/// Capability that states how a platform can show deliveries.
 const FULFILLMENT: &str = "dev.ucp.shopping.fulfillment";
 
-/// What the gateway knows of a platform from its profile.
+/// Content of a platform's profile that the gateway uses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlatformProfile {
-    /// The release of the protocol that it speaks, `YYYY-MM-DD`.
+    /// Release of the protocol that the platform speaks, `YYYY-MM-DD`.
     pub version: String,
-    /// The capabilities that it declares, each version on its own, in the order of the document.
+    /// Capabilities that it declares, one declaration for each version, in the order of the document.
     pub capabilities: Vec<Declaration>,
-    /// The keys that it signs with; no two have the same `kid`.
+    /// Keys with which it signs; no two have the same `kid`.
     pub keys: Vec<PublicKey>,
-    /// Where it wants to hear about orders: `config.webhook_url` of the newest `dev.ucp.shopping.order`. A text that a
-    /// stranger wrote: whoever sends there has to judge it first.
+    /// Address for events about orders: `config.webhook_url` of the newest `dev.ucp.shopping.order`. It is a text of
+    /// unknown origin: senders have to check it first.
     pub order_webhook: Option<String>,
-    /// Whether it can show several groups per fulfillment method: `config.supports_multi_group` of
+    /// `true` if it can show several groups per fulfillment method: `config.supports_multi_group` of
     /// `dev.ucp.shopping.fulfillment` (rule FUL-02).
     pub multi_group: bool,
 }
 
 impl PlatformProfile {
-    /// Reads a profile in the form of any release: capabilities as a map of names to entries, or as a list of entries
-    /// with names (2026-01-11); keys as `keys` (2026-08-25), `signing_keys`, or both, where the former count first.
+    /// Parses a profile in the form of any release: capabilities as a map of names to entries, or as a list of entries
+    /// with names (2026-01-11); keys as `keys` (2026-08-25), `signing_keys`, or both, in which case those of `keys`
+    /// take precedence.
     ///
-    /// Also returns what was wrong with it but could be read over, each with its place. These texts quote the stranger
-    /// only in escaped and shortened form; they are for the log.
+    /// Also returns notes on tolerated faults, each with its place. These texts quote the profile only in escaped and
+    /// shortened form; they are for the log.
     ///
     /// # Errors
-    /// [`Code::ProfileMalformed`] with the JSONPath of what is wrong in the profile.
+    /// [`Code::ProfileMalformed`] with the JSONPath of the fault in the profile.
     pub fn read(bytes: &[u8]) -> Result<(Self, Vec<String>), Refusal> {
         let document = json::parse(bytes, LIMITS).map_err(|refusal| Refusal {
             code: Code::ProfileMalformed,
@@ -114,13 +115,13 @@ impl PlatformProfile {
         Ok(reading.finish(version))
     }
 
-    /// The key with this `kid`.
+    /// Returns the key with this `kid`.
     #[must_use]
     pub fn key(&self, kid: &str) -> Option<&PublicKey> {
         self.keys.iter().find(|key| key.kid() == kid)
     }
 
-    /// How much memory it takes, in bytes, itself included.
+    /// Returns the memory that the profile takes, in bytes, including its own size.
     #[must_use]
     pub fn weight(&self) -> usize {
         let declarations = self.capabilities.iter().map(declaration_weight).sum::<usize>();
@@ -134,22 +135,22 @@ impl PlatformProfile {
 }
 
 fn declaration_weight(declaration: &Declaration) -> usize {
-    // Platforms state no requirements: schemas do.
+    // Profiles of platforms state no requirements; only schemas do.
     let parents = declaration.extends.iter().map(|name| size_of::<String>() + text_weight(name)).sum::<usize>();
     size_of::<Declaration>() + text_weight(&declaration.name) + text_weight(&declaration.version) + ALLOCATION + parents
 }
 
-/// What a text holds beside its own size.
+/// Returns the memory that a text takes besides its own size, in bytes.
 fn text_weight(text: &String) -> usize {
     ALLOCATION + text.capacity()
 }
 
-/// What was read so far.
+/// State of the parser.
 #[derive(Default)]
 struct Reading {
     capabilities: Vec<Declaration>,
     keys: Vec<PublicKey>,
-    /// The version of the order capability, and the address it states.
+    /// Version of the order capability, and the address that it states.
     webhook: Option<(String, String)>,
     multi_group: bool,
     entries: usize,
@@ -157,7 +158,7 @@ struct Reading {
 }
 
 impl Reading {
-    /// Capabilities by name. A name leads to an array of entries, one per version, or to a single entry.
+    /// Reads capabilities as a map. A name leads to an array of entries, one per version, or to a single entry.
     fn map(&mut self, map: &Map<String, Value>) -> Result<(), Refusal> {
         for (name, entries) in map {
             let mut path = String::from("$.ucp.capabilities");
@@ -176,7 +177,7 @@ impl Reading {
         Ok(())
     }
 
-    /// Capabilities as a list, each with its name.
+    /// Reads capabilities as a list of entries with names.
     fn list(&mut self, list: &[Value]) -> Result<(), Refusal> {
         for (index, entry) in list.iter().enumerate() {
             let path = format!("$.ucp.capabilities[{index}]");
@@ -232,7 +233,7 @@ impl Reading {
         Ok(())
     }
 
-    /// What an entry extends: a name, or a list of names.
+    /// Reads the capabilities that an entry extends: a name, or a list of names.
     fn parents(&mut self, path: &str, extends: Option<&Value>) -> Result<Vec<String>, Refusal> {
         let path = format!("{path}.extends");
         let names = match extends {
@@ -262,7 +263,8 @@ impl Reading {
         Ok(parents)
     }
 
-    /// Keeps the webhook of the newest version. A broken one costs the platform its notifications, not its shopping.
+    /// Keeps the webhook of the newest version. A broken one is ignored: it costs the platform its notifications, not
+    /// its other operations.
     fn webhook(&mut self, path: &str, version: &str, entry: &Map<String, Value>) {
         let Some(address) = entry.get("config").and_then(|config| config.get("webhook_url")) else { return };
         match address {
@@ -290,7 +292,7 @@ impl Reading {
         };
         let mut notes = Vec::new();
         for key in jwk::read_set(set, &mut notes) {
-            // A platform that publishes both forms repeats itself.
+            // A platform that publishes both forms repeats its keys.
             if self.keys.iter().all(|known| known.kid() != key.kid()) {
                 self.keys.push(key);
             }
@@ -323,7 +325,7 @@ fn object<'a>(path: &str, value: &'a Value) -> Result<&'a Map<String, Value>, Re
     value.as_object().ok_or_else(|| malformed(path, "must be an object", "an object with the member `version`"))
 }
 
-/// A refusal about the part of the profile at `path`.
+/// Returns a refusal about the part of the profile at `path`.
 fn malformed(path: impl Into<String>, what: &str, accepted: impl Into<String>) -> Refusal {
     let path = path.into();
     Refusal::new(Code::ProfileMalformed, format!("The platform's profile is malformed: `{path}` {what}."))
@@ -331,7 +333,7 @@ fn malformed(path: impl Into<String>, what: &str, accepted: impl Into<String>) -
         .accepting(accepted)
 }
 
-/// Whether a text has the form `YYYY-MM-DD`.
+/// Returns `true` if a text has the form `YYYY-MM-DD`.
 fn is_date(text: &str) -> bool {
     text.len() == 10
         && text.bytes().enumerate().all(|(index, byte)| match index {
@@ -340,7 +342,8 @@ fn is_date(text: &str) -> bool {
         })
 }
 
-/// Whether a text is a name in reverse-domain form. The widest grammar of all releases, which is that of 2026-08-25.
+/// Returns `true` if a text is a name in reverse-domain form. The grammar is the widest of all releases, that of
+/// 2026-08-25.
 fn is_name(text: &str) -> bool {
     let alphanumeric = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     let first = |label: &[u8]| {

@@ -1,22 +1,22 @@
 //! HTTP Message Signatures (RFC 9421), as UCP profiles them (SIG-01 to SIG-13).
 //!
-//! A signature is over a *base*: a text that names parts of the message, one a line, with their values. UCP says which
-//! parts have to be among them, ties the body in through `Content-Digest` (RFC 9530), and takes the algorithm from the
-//! key. Everything here works on the bytes as they were received or will be sent, before anything is parsed and after
-//! everything is written.
+//! A signature covers a *base*: a text that names parts of the message, one per line, with their values. UCP specifies
+//! the parts that have to be covered, binds the body through `Content-Digest` (RFC 9530), and derives the algorithm
+//! from the key. Everything here works on the bytes as they were received or will be sent, before anything is parsed
+//! and after everything is written.
 //!
 //! | module | holds |
 //! | :-- | :-- |
-//! | [`base`] | the parts of a message, their canonical values, and the base |
-//! | [`input`] | `Signature-Input` and `Signature`, read |
+//! | [`base`] | parts of a message, their canonical values, and the base |
+//! | [`input`] | parser of `Signature-Input` and `Signature` |
 //! | [`digest`] | `Content-Digest` |
 //! | [`detached`] | signatures over a body alone, of older releases |
-//! | [`verify`] | what a signed message proves |
+//! | [`verify`] | verification of signed messages |
 //! | [`key`] | private keys |
 //! | [`sign`] | signing requests and responses |
-//! | [`explain`] | the same verdicts with the reasons laid open, for people |
+//! | [`explain`] | verification results with their reasons, for people |
 //! | [`message`] | HTTP messages in files |
-//! | [`bot`] | signatures that say only which bot is asking |
+//! | [`bot`] | signatures that identify only the bot that sends a request (Web Bot Auth) |
 
 pub mod base;
 pub mod bot;

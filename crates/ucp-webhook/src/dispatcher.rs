@@ -1,12 +1,13 @@
 //! Dispatch of webhook events: order, retries and outcomes.
 //!
-//! An answer of 2xx settles a webhook event, and so does 410; whatever else happens, it is tried again after a pause
-//! that doubles, with jitter, until it is three days old. Where the platform wants to hear is looked up for every try.
+//! An answer of 2xx settles a webhook event, and so does 410 or a platform that states no webhook URL. After any other
+//! outcome the event is sent again after a pause that doubles, with jitter, until it is three days old. The webhook URL
+//! is looked up for every attempt.
 //!
-//! A dispatcher sleeps until this process queues something, something that is under way comes to its end, or a second
-//! has passed, in which others may have queued something or a pause may have ended. Each time it claims what there is
-//! room for, all of it in one write; what is kept and recorded about those under way shares commits by itself, because
-//! they are under way at the same time.
+//! A dispatcher sleeps until this process queues an event, an event in flight is finished, or a second has passed, in
+//! which other processes may have queued events or pauses may have ended. Each time it claims as many events as there
+//! is room for, in a single write. The writes about events in flight share commits, because they happen at the same
+//! time.
 
 mod traffic;
 
@@ -59,7 +60,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(60 * 60);
 /// Time after which a webhook event expires.
 const TRIED_FOR: SignedDuration = SignedDuration::from_hours(72);
 
-/// Clock.
+/// Source of the current time.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
 /// Source of uniformly distributed numbers.
@@ -74,7 +75,7 @@ pub trait Post: Send + Sync {
     /// Returns the addresses that may be sent to.
     fn reach(&self) -> Reach;
 
-    /// Sends a message and returns the answer. Must end by itself.
+    /// Sends a message and returns the answer. Implementations bound the time that it takes.
     async fn post(&self, url: &ProfileUrl, headers: HeaderMap, body: Bytes) -> Result<Answered, FetchError>;
 }
 
@@ -103,7 +104,7 @@ pub struct WebhookDispatcher {
     pub key: Key,
     /// Returns the URL of the page of an order for its token.
     pub permalink: Arc<dyn Fn(&str) -> String + Send + Sync>,
-    /// Clock.
+    /// Source of the current time.
     pub clock: Clock,
     /// Source of jitter.
     pub random: Random,
@@ -151,7 +152,7 @@ impl WebhookDispatcher {
                 () = dispatcher.outbox.queued() => None,
                 () = tokio::time::sleep(INTERVAL) => None,
                 _ = extend.tick(), if !flights.is_empty() => {
-                    // What is wrong with the outbox is in the log already.
+                    // The outbox has logged its error already.
                     drop(dispatcher.outbox.extend(traffic.webhook_events(), &dispatcher.claim()).await);
                     None
                 }
@@ -211,7 +212,7 @@ impl WebhookDispatcher {
         match self.try_one(content, key).await {
             Ok(landing) => landing,
             Err(refusal) => {
-                // The claim ends by itself, and it is due as if it had not been tried.
+                // The claim expires, and then the event is due as if it had not been tried.
                 tracing::error!(
                     webhook.id = id,
                     error = &refusal as &dyn Error,
@@ -276,7 +277,7 @@ impl WebhookDispatcher {
                 let view =
                     View { permalink_url: (self.permalink)(&order.token), order: order.clone(), messages: Vec::new() };
                 let webhook_message = message::write(webhook_event, view, &recipient);
-                // Whatever becomes of this try, the next one sends the same.
+                // Later attempts send the same bytes, whatever the outcome of this one.
                 if !self.outbox.keep(&webhook_event.id, &self.claimant, &webhook_message).await? {
                     return Ok(Err(Failure::Lost));
                 }
@@ -294,7 +295,7 @@ impl WebhookDispatcher {
     }
 }
 
-/// Returns the result of a query of the outbox, or nothing if the query fails: the next round repeats it.
+/// Returns the result of a query of the outbox, or an empty one if the query fails: the next round repeats it.
 fn found<T: Default>(looked: Result<T, PortError>) -> T {
     looked.unwrap_or_else(|error| {
         tracing::error!(error = &error as &dyn Error, "webhooks that wait cannot be looked for");
@@ -335,7 +336,8 @@ fn explain(error: &FetchError) -> String {
     }
 }
 
-/// Returns the pause after an attempt: twice the one before, half of it jitter, or the time that the platform asks for.
+/// Returns the pause after an attempt: twice the one before, half of it jitter, or the time that the platform asks for
+/// if that is longer, up to [`LONGEST_PAUSE`].
 fn pause(attempts: u32, random: u32, wish: Option<Duration>) -> Duration {
     let full = FIRST_PAUSE.saturating_mul(2u32.saturating_pow(attempts)).min(LONGEST_PAUSE);
     let half = full / 2;

@@ -39,7 +39,7 @@ pub fn write(webhook_event: &WebhookEvent, view: View, recipient: &Recipient) ->
 /// Returns the header fields of a message to a URL, with its signature. `agent` is the `UCP-Agent` of this business.
 ///
 /// # Errors
-/// When the key cannot sign it.
+/// [`SignError`] if the message cannot be signed, or its identifier is not valid in a header.
 pub fn headers(
     webhook_event: &WebhookEvent,
     webhook_message: &WebhookMessage,

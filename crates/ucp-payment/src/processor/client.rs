@@ -44,7 +44,7 @@ pub(super) trait Transport: Send + Sync {
     async fn upstream_request(&self, call: Call, deadline: Instant) -> Result<Answer, Failure>;
 }
 
-/// HTTP over the network. A circuit breaker leaves a provider alone for some seconds that fails repeatedly.
+/// HTTP over the network. A circuit breaker suspends requests for some seconds if the provider fails repeatedly.
 pub(super) struct Http(Upstream);
 
 impl Http {
@@ -72,9 +72,9 @@ impl Transport for Http {
         (upstream_request.headers, upstream_request.body) = (headers, body);
         let received = match self.0.call(upstream_request.by(deadline)).await {
             Ok(received) => received,
-            // Whatever the status: what the answer says about the payment decides.
+            // The status does not matter here: the content of the answer decides.
             Err(Unanswered::Answered(answered)) => answered.received,
-            // A connection that came about and broke: what the provider read of it is anybody's guess.
+            // The connection was made and broke: the provider may have read the request.
             Err(Unanswered::Broken { .. }) => return Err(Failure::Lost),
             Err(failure) if failure.never_sent() => return Err(Failure::Unsent),
             Err(_) => return Err(Failure::Lost),

@@ -4,7 +4,8 @@ use std::fmt;
 
 use url::{Host, Url};
 
-/// URL of the payments of a provider: https, or http to the loopback interface; without trailing slash.
+/// URL below which a provider has its payments: https, or http to an IP address of the loopback interface; without
+/// trailing slash, except that of the root.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Endpoint(Url);
 
@@ -12,22 +13,22 @@ pub struct Endpoint(Url);
 /// repeat the address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnusableEndpoint {
-    /// Not an absolute URL with a host.
+    /// The address is not an absolute URL with a host.
     #[error("is not an absolute URL")]
     NotAbsolute,
-    /// A scheme other than https, or http to the loopback interface where that is allowed.
+    /// The scheme is not https, nor http to the loopback interface where that is allowed.
     #[error("is not an https address")]
     NotHttps,
-    /// A user, a password, a query or a fragment.
+    /// The address has a user, a password, a query or a fragment.
     #[error("has a user, a password, a query or a fragment in it")]
     Extras,
 }
 
 impl Endpoint {
-    /// Parses an address; `plain_loopback` allows http to the loopback interface, for development.
+    /// Parses an address; `plain_loopback` allows http to an IP address of the loopback interface, for development.
     ///
     /// # Errors
-    /// The first rule that it breaks.
+    /// [`UnusableEndpoint`] for the first rule that the address breaks.
     pub fn parse(text: &str, plain_loopback: bool) -> Result<Self, UnusableEndpoint> {
         let mut url = Url::parse(text).map_err(|_| UnusableEndpoint::NotAbsolute)?;
         let loopback = match url.host().ok_or(UnusableEndpoint::NotAbsolute)? {

@@ -1,50 +1,52 @@
-//! A handler that authorises and captures at a payment service provider, over HTTP.
+//! Payment handler that authorises and captures at a payment service provider, over HTTP.
 //!
 //! | module | holds |
 //! | :-- | :-- |
-//! | [`endpoint`] | the address of a provider |
-//! | `wire` | what is said to it and what it says |
-//! | `sign` | signed requests |
-//! | `client` | connections |
+//! | [`endpoint`] | address of a provider |
+//! | `wire` | messages of the provider and their classification |
+//! | `sign` | signatures of requests |
+//! | `client` | HTTP client of the provider |
 //!
 //! # The protocol
-//! A payment has the name that the gateway gave it, the attempt's `id`, and one of these statuses:
+//! A payment is identified by the attempt's `id`, which the gateway assigns, and has one of these statuses:
 //!
 //! | status | meaning |
 //! | :-- | :-- |
 //! | `pending` | not decided yet |
-//! | `authorized` | the money is set aside |
+//! | `authorized` | the money is reserved |
 //! | `captured` | the money is taken; final |
 //! | `declined` | refused, no money moves; final |
-//! | `challenge` | the buyer has to prove something, and then pays anew under another name; final |
-//! | `voided` | called off, no money moves; final |
+//! | `challenge` | the buyer has to be authenticated, and then pays anew under another `id`; final |
+//! | `voided` | canceled, no money moves; final |
 //!
-//! | request | members of the body | what it does |
+//! | request | members of the body | effect |
 //! | :-- | :-- | :-- |
 //! | `POST /payments` | `id`, `checkout_id`, `amount`, `currency`, `instrument`, `credential` | authorises, unless a payment of that `id` exists |
 //! | `POST /payments/{id}/capture` | `checkout_id`, `amount`, `currency` | captures what is authorised |
-//! | `POST /payments/{id}/void` | `checkout_id`, `amount`, `currency` | calls off what is not captured; of an unknown `id` it remembers that it is called off, whatever arrives later |
-//! | `GET /payments/{id}` | | nothing |
+//! | `POST /payments/{id}/void` | `checkout_id`, `amount`, `currency` | cancels what is not captured; an unknown `id` is recorded as canceled, whatever arrives later |
+//! | `GET /payments/{id}` | | none |
 //!
-//! Each is answered with status 200 and the payment as it is then, also when there was nothing left to do: `id`,
-//! `status`, `amount`, `currency`, and where it applies `reference` (the provider's name for it) and `reason` (a code,
-//! see below). Amounts are integer minor units. A request that was not carried out, and will not be, is answered with
+//! Each is answered with status 200 and the current payment, even if there was nothing left to do: `id`, `status`,
+//! `amount`, `currency`, and where applicable `reference` (the provider's name for it) and `reason` (a code, see
+//! below). Amounts are integers in minor units. A request that was not carried out, and will not be, is answered with
 //! status 400, 401, 403, 413 or 422 and `{"error": {"code", "message"}}`; an unknown payment with 404 and the code
 //! `payment_not_found`. Reasons for `declined` are `refused_by_bank`, `insufficient_funds`, `limit_exceeded`, `expired`
 //! and `suspected_fraud`.
 //!
-//! Every POST carries an `Idempotency-Key`, the attempt's `id` and the step: repeated, it is answered again and not
-//! carried out again. Every request carries the API key as a bearer token, a `Content-Digest` (RFC 9530, SHA-256) and a
-//! signature (RFC 9421, HMAC with SHA-256) over method, address, both of these headers and the idempotency key.
+//! Every POST carries an `Idempotency-Key`, which consists of the attempt's `id` and the step: a repeated request is
+//! answered again, but not carried out again. Every request carries the API key as a bearer token, a `Content-Digest`
+//! (RFC 9530, SHA-256) and a signature (RFC 9421, HMAC with SHA-256) over method, address, both of these headers and
+//! the idempotency key.
 //!
-//! # What is never done
-//! - Guess. A timeout, a reset, a status 5xx, an answer that cannot be read or is about something else: all of them
-//!   leave a payment [`Unknown`](Settlement::Unknown). It is declined when the provider says so, or when no request for
-//!   it ever left this machine.
-//! - Try again under another name. Requests are repeated with the same key only, a few times, until the
+//! # Guarantees
+//! - The processor does not guess. A timeout, a reset, a status 5xx, an answer that cannot be parsed or is about
+//!   another payment: all of them leave a payment [`Unknown`](Settlement::Unknown). It is declined only if the provider
+//!   says so, or if no request for it ever left this machine.
+//! - It does not try again under another `id`. Requests are repeated with the same key only, a few times, until the
 //!   [`deadline`](Options::deadline).
-//! - Ask somebody else. The memo holds the address of the provider; an attempt that was made elsewhere stays unknown.
-//! - Follow redirects, use proxies of the environment, or read more than 64 KiB of an answer.
+//! - It does not ask another provider. The memo holds the address of the provider; an attempt that was made at another
+//!   one stays unknown, unless that is one of the [former addresses](Options::formerly).
+//! - It does not follow redirects, use proxies of the environment, or read more than 64 KiB of an answer.
 
 mod client;
 pub mod endpoint;
@@ -106,7 +108,7 @@ pub struct Options {
     pub tries: u32,
     /// Certificates that are trusted beside those of the system.
     pub roots: Vec<Certificate>,
-    /// Clock.
+    /// Source of the current time.
     pub clock: Clock,
 }
 
@@ -139,13 +141,13 @@ impl Options {
     }
 }
 
-/// Reasons why no [`Processor`] can be made with the options.
+/// Reasons why the options allow no [`Processor`].
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
     /// The identifier of the signing secret cannot be written in a signature.
     #[error("the name of the signing secret is 1 to 128 printable ASCII characters without quotes and backslashes")]
     KeyId,
-    /// Timeouts or a number of attempts that allow no request at all.
+    /// The timeouts or the number of attempts allow no request at all.
     #[error("connect timeout, request timeout, deadline and tries have to be more than zero")]
     NoRoom,
     /// The client for the provider cannot be set up.
@@ -181,7 +183,7 @@ impl Processor {
     /// Creates a handler for a provider, without connecting to it.
     ///
     /// # Errors
-    /// What is wrong with the options.
+    /// [`SetupError`] if the options cannot be used.
     pub fn new(options: Options) -> Result<Self, SetupError> {
         let transport = client::Http::new(&options).map_err(SetupError::Unreachable)?;
         Self::over(options, Arc::new(transport))
@@ -239,7 +241,7 @@ impl Processor {
         headers.insert(header::AUTHORIZATION, self.authorization.clone());
         if method == Method::POST {
             headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-            // An identifier that no header takes would be a mistake of the shop's; the provider then refuses the
+            // An identifier that is not valid in a header is an error of the shop; the provider then refuses the
             // request.
             if let Ok(key) = HeaderValue::from_str(&format!("{}:{}", attempt.id, step.as_str())) {
                 headers.insert(IDEMPOTENCY_KEY, key);
@@ -253,7 +255,7 @@ impl Processor {
     /// Sends a request until there is a credible answer, and returns the outcome.
     async fn ask(&self, step: Step, attempt: &Attempt, body: &Value, until: Instant) -> Verdict {
         let body = if step == Step::Inquire { Bytes::new() } else { Bytes::from(body.to_string()) };
-        // Once a request may have reached the provider, nothing but the provider's word for the payment ends the doubt.
+        // Once a request may have reached the provider, only the provider's statement about the payment ends the doubt.
         let mut doubtful = false;
         let mut pause = PAUSE;
         for nth in 0..self.tries {
@@ -298,7 +300,7 @@ impl Processor {
     /// Returns the time until which an attempt may be sent, counted from when it was stored.
     fn until(&self, attempt: &Attempt) -> Instant {
         let age = (self.clock)().duration_since(attempt.begun_at);
-        // A clock that went back makes an attempt as good as new.
+        // If the clock went back, the attempt counts as new.
         let age = Duration::try_from(age).unwrap_or_default();
         Instant::now() + self.deadline.saturating_sub(age)
     }

@@ -1,4 +1,4 @@
-//! Signed requests: HTTP Message Signatures (RFC 9421) with a secret that both sides know (`hmac-sha256`).
+//! Signatures of requests: HTTP Message Signatures (RFC 9421) with a shared secret (`hmac-sha256`).
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use hmac::{Hmac, KeyInit as _, Mac as _};

@@ -1,5 +1,5 @@
-//! The processor against the fake provider, without a network and with the clock standing still: what hangs costs no
-//! time, and every interleaving can be had again.
+//! Tests of the processor with the fake provider, without a network and with a paused clock: waiting costs no time, and
+//! every interleaving can be reproduced.
 
 mod faults;
 mod model;
@@ -20,7 +20,8 @@ use super::{client::Failure, wire::Answer, *};
 
 const NOW: i64 = 1_800_000_000;
 
-/// When an exchange happens, and whether there is a connection at all.
+/// Delays of an exchange before and after it reaches the provider, in milliseconds, and `cut` if there is no connection
+/// at all.
 #[derive(Clone, Copy, Debug, Default)]
 struct Weather {
     before: u64,
@@ -28,7 +29,7 @@ struct Weather {
     cut: bool,
 }
 
-/// The fake provider, reached without a network.
+/// Transport to the fake provider without a network.
 struct Memory {
     psp: Psp,
     late: Mutex<Vec<Request>>,
@@ -49,7 +50,7 @@ impl Memory {
         }
     }
 
-    /// Lets a request arrive that was on its way all the time.
+    /// Delivers the requests that were delayed on their way.
     fn deliver(&self) {
         let late = std::mem::take(&mut *self.late.lock().unwrap_or_else(PoisonError::into_inner));
         for request in late {

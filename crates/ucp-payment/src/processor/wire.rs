@@ -1,4 +1,4 @@
-//! Messages of the provider, and which of them are credible.
+//! Messages of the provider and their classification.
 
 use bytes::Bytes;
 use serde::Deserialize;
@@ -61,7 +61,8 @@ pub(super) struct Payment {
 const MAX_REFERENCE: usize = 128;
 
 impl Payment {
-    /// Returns the provider's reference, or our identifier if the reference cannot be displayed.
+    /// Returns the provider's reference, or the identifier of the payment if there is no reference that can be
+    /// displayed.
     pub(super) fn reference(self) -> String {
         let usable = |reference: &String| {
             (1..=MAX_REFERENCE).contains(&reference.len()) && reference.bytes().all(|byte| byte.is_ascii_graphic())
@@ -119,7 +120,7 @@ pub(super) fn read(answer: &Answer, attempt: &Attempt) -> Verdict {
             Err(_) => Verdict::Unclear,
         };
     }
-    // Proxies and firewalls answer with such statuses too, and know nothing of payments.
+    // Proxies and firewalls answer with such statuses too, without any knowledge of payments.
     let Ok(Refusal { error: Problem { code, .. } }) = serde_json::from_slice(&answer.body) else {
         return Verdict::Unclear;
     };
@@ -142,7 +143,7 @@ fn is_about(payment: &Payment, attempt: &Attempt) -> bool {
     payment.id == attempt.id && payment.amount == attempt.amount && payment.currency == attempt.currency
 }
 
-/// Returns a code for the log, or nothing if it does not look like one.
+/// Returns a code for the log, or `…` if it does not look like one.
 fn plain(code: &str) -> &str {
     let plain = code.len() <= 64 && code.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
     if plain { code } else { "…" }

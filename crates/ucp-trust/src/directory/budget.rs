@@ -1,4 +1,4 @@
-//! How many fetches strangers can make the gateway do, all of them together.
+//! Budget of fetches for platforms that are not registered, shared by all of them.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ impl Budget {
     /// Takes a token.
     ///
     /// # Errors
-    /// After how long there will be one.
+    /// Time until the next token; [`Duration::MAX`] if the rate is zero.
     pub(super) fn take(&mut self, now: Instant) -> Result<(), Duration> {
         let grown = now.saturating_duration_since(self.counted_at).as_secs_f64() * self.per_second;
         self.tokens = (self.tokens + grown).min(self.burst);

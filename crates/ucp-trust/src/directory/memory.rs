@@ -1,4 +1,4 @@
-//! What is remembered, bounded by the bytes it takes.
+//! Tables of known platforms and failures, bounded by the bytes that they take.
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,32 +13,32 @@ use url::Url;
 use super::{DirectoryOptions, Weigh};
 use crate::{address::ProfileUrl, profile::PlatformProfile};
 
-/// What a table spends on an entry beside key and value, in bytes: its slot and the allocations around it.
+/// Memory that a table spends on an entry besides key and value, in bytes: its slot and the allocations around it.
 const OVERHEAD: usize = 160;
 
-/// How many bytes one item stands for when the parts of a table are counted. Parts have locks and limits of their own
-/// and hold 32 items at least: 1 MiB, so that the largest profile fits into one.
+/// Size of an item, in bytes, from which the number of shards of a table is computed. Shards have locks and limits of
+/// their own and hold at least 32 items: 1 MiB, so that the largest profile fits into one.
 const ITEM: u64 = 32 * 1024;
 
-/// A platform that is known.
+/// A known platform.
 #[derive(Debug)]
 pub struct Known<V> {
-    /// The address of its profile, which is its identity.
+    /// Address of the platform's profile, which is its identity.
     pub url: ProfileUrl,
-    /// What it says about itself.
+    /// Profile of the platform.
     pub profile: PlatformProfile,
-    /// What was derived from that.
+    /// Value derived from the profile.
     pub derived: V,
-    /// When the profile was fetched or pinned.
+    /// Time at which the profile was fetched or pinned.
     pub fetched_at: Instant,
-    /// When it is to be fetched again; never when absent.
+    /// Time at which the profile is to be fetched again; `None` for never.
     pub(super) fresh_until: Option<Instant>,
-    /// What it counts in the cache, in bytes. Nothing when it is pinned, and what counts nothing is never evicted.
+    /// Weight in the cache, in bytes; zero for a pinned entry, which is therefore never evicted.
     weight: u64,
 }
 
 impl<V: Weigh> Known<V> {
-    /// An entry that strangers cannot crowd out: the operator of the gateway asked for it.
+    /// Creates an entry that is never evicted, for a platform that the operator of the gateway registered.
     pub(super) fn pinned(url: ProfileUrl, profile: PlatformProfile, derived: V, lifetime: Option<Duration>) -> Self {
         let fetched_at = Instant::now();
         let fresh_until = lifetime.map(|lifetime| fetched_at + lifetime);
@@ -46,7 +46,7 @@ impl<V: Weigh> Known<V> {
     }
 
     pub(super) fn cached(url: ProfileUrl, profile: PlatformProfile, derived: V, lifetime: Duration) -> Self {
-        // The address is there twice: as the key, and parsed.
+        // The address is stored twice: as the key, and parsed.
         let address = 2 * url.as_str().len() + size_of::<Url>();
         let held = size_of::<Self>() - size_of::<PlatformProfile>() + profile.weight() + derived.weight();
         let weight = (OVERHEAD + address + held) as u64;
@@ -55,13 +55,14 @@ impl<V: Weigh> Known<V> {
 }
 
 impl<V> Known<V> {
-    /// Whether the operator of the gateway registered this platform.
+    /// Returns `true` if the operator of the gateway registered this platform.
     #[must_use]
     pub fn is_pinned(&self) -> bool {
         self.weight == 0
     }
 
-    /// How it can be used now. What is registered is fetched again by its own task.
+    /// Returns the permitted use of the entry at `now`. A pinned entry is always fresh: if it has an address, a task of
+    /// its own fetches it again.
     pub(super) fn usable(&self, now: Instant, options: &DirectoryOptions) -> Usable {
         let Some(fresh_until) = self.fresh_until.filter(|_| !self.is_pinned()) else { return Usable::Fresh };
         let freshness = Freshness {
@@ -74,19 +75,19 @@ impl<V> Known<V> {
     }
 }
 
-/// A fetch that failed.
+/// A failed fetch.
 #[derive(Clone, Debug)]
 pub(super) struct Failure {
-    /// What callers are told.
+    /// Refusal for callers.
     pub(super) refusal: Refusal,
-    /// How often it failed in a row.
+    /// Number of failures in a row.
     pub(super) attempts: u32,
-    /// When it may be tried again.
+    /// Time from which the fetch may be tried again.
     pub(super) until: Instant,
 }
 
 impl Failure {
-    /// What callers are told now.
+    /// Returns the refusal for callers at `now`. If it is retryable, it states the remaining time to wait.
     pub(super) fn refusal(&self, now: Instant) -> Refusal {
         let mut refusal = self.refusal.clone();
         if refusal.code.retryable() {
@@ -96,13 +97,13 @@ impl Failure {
     }
 }
 
-/// A time to wait as `Retry-After` states it: in whole seconds, at least one.
+/// Returns a time to wait as `Retry-After` states it: in whole seconds, rounded up, at least one.
 pub(super) fn whole_seconds(wait: Duration) -> u32 {
     let seconds = wait.as_secs().saturating_add(u64::from(wait.subsec_nanos() > 0));
     u32::try_from(seconds).unwrap_or(u32::MAX).max(1)
 }
 
-/// Weighs the entries of every table here, in bytes.
+/// Weighter of the entries of all tables here, in bytes.
 #[derive(Clone, Copy)]
 pub(super) struct InBytes;
 
@@ -126,10 +127,10 @@ impl Weighter<Box<str>, Instant> for InBytes {
     }
 }
 
-/// A table by URL or origin.
+/// Table keyed by URL or origin.
 pub(super) type Table<T> = Cache<Box<str>, T, InBytes>;
 
-/// A table that holds `bytes` at most, and of those what is asked for often.
+/// Creates a table that holds at most `bytes`, and keeps the entries that are used often.
 pub(super) fn table<T: Clone>(bytes: u64) -> Table<T>
 where
     InBytes: Weighter<Box<str>, T>,

@@ -1,4 +1,4 @@
-//! A directory over hosts that count their visitors, on a clock that the tests advance.
+//! Tests of the directory with hosts that count requests, on a clock that the tests advance.
 
 use std::{
     collections::HashMap,
@@ -13,7 +13,7 @@ use ucp_testkit::wait;
 use super::*;
 use crate::{address::Reach, fetch::FetchError};
 
-/// Hosts that all behave in the same way, until they are told to behave otherwise.
+/// Hosts that all behave in the same way, until a test changes it.
 #[derive(Clone, Default)]
 struct Hosts(Arc<Scene>);
 
@@ -91,7 +91,7 @@ fn directory_with(hosts: &Hosts, options: DirectoryOptions) -> Directory<()> {
     Directory::new(hosts.clone(), options, |_| ())
 }
 
-/// Lets tasks in the background run to their end, a millisecond long.
+/// Lets background tasks run for one millisecond.
 async fn settle() {
     sleep(Duration::from_millis(1)).await;
 }
@@ -182,14 +182,14 @@ async fn what_is_very_stale_is_served_only_when_it_cannot_be_fetched() {
     hosts.behave(|manner| (manner.takes, manner.error) = (SECOND, Some(FetchError::Status(500))));
     assert_eq!(directory.get(&one()).await.expect("served all the same").fetched_at, before);
     assert_eq!(hosts.visits(), 2);
-    // While it backs off, nobody waits.
+    // During the backoff callers do not wait.
     let again = directory.get(&one()).now_or_never().expect("no waiting");
     assert_eq!(again.expect("served all the same").fetched_at, before);
     assert_eq!(hosts.visits(), 2);
     advance(MINUTE).await;
     hosts.behave(|manner| manner.error = None);
     assert!(directory.get(&one()).await.expect("fetched").fetched_at > before);
-    // In the end it is not served at all.
+    // Once it is too old, it is not served at all.
     advance(26 * 60 * MINUTE).await;
     hosts.behave(|manner| manner.error = Some(FetchError::Timeout));
     assert_eq!(directory.get(&one()).await.expect_err("too old").code, Code::ProfileUnreachable);
@@ -237,7 +237,7 @@ async fn nobody_has_to_wait_twice_for_what_could_not_be_had() {
         settle().await;
         assert!(hosts.visits() <= visits + 1, "another attempt is made in the background, once");
     }
-    // The attempt that is under way fails as the others did.
+    // The attempt in flight fails as the others did.
     sleep(Duration::from_secs(10)).await;
     hosts.behave(|manner| *manner = Manner::default());
     advance(Duration::from_mins(10)).await;
@@ -267,7 +267,7 @@ async fn ten_thousand_unknown_addresses_stay_within_the_budget() {
     let callers = (0..10_000u64).map(|index| {
         let directory = directory.clone();
         tokio::spawn(async move {
-            // Ten seconds of flood.
+            // The calls are spread over ten seconds.
             sleep(Duration::from_millis(index)).await;
             directory.get(&url(&format!("https://host-{index}.example/p"))).await.map(|_| ())
         })
@@ -311,7 +311,7 @@ async fn an_unknown_key_forces_one_refresh_per_origin_and_floor() {
     hosts.behave(|manner| (manner.body, manner.max_age) = (Some(profile(&["old"])), Some(60 * MINUTE)));
     let directory = directory(&hosts);
     let (first, second) = (url("https://one.example/a"), url("https://one.example/b"));
-    // What was fetched just now is not fetched again.
+    // A profile that was just fetched is not fetched again.
     assert!(directory.refresh_for_key(&first, "new").await.is_ok());
     assert!(directory.get(&second).await.is_ok());
     assert_eq!(hosts.visits(), 2);
@@ -328,7 +328,7 @@ async fn an_unknown_key_forces_one_refresh_per_origin_and_floor() {
         assert!(caller.expect("ends").expect("known").profile.key("new").is_some());
     }
     assert_eq!(hosts.visits(), 3);
-    // The origin has had its refresh, for either profile and any key.
+    // The origin was refreshed already, for either profile and any key.
     for (platform, kid) in [(&first, "newer"), (&second, "new")] {
         let known = directory.refresh_for_key(platform, kid).await.expect("known");
         assert!(known.profile.key(kid).is_none());
@@ -337,7 +337,7 @@ async fn an_unknown_key_forces_one_refresh_per_origin_and_floor() {
     advance(MINUTE).await;
     assert!(directory.refresh_for_key(&second, "new").await.expect("known").profile.key("new").is_some());
     assert_eq!(hosts.visits(), 4);
-    // A refresh that fails leaves what was known.
+    // A failed refresh leaves the known profile in place.
     advance(MINUTE).await;
     hosts.behave(|manner| manner.error = Some(FetchError::Connection));
     assert!(directory.refresh_for_key(&second, "newest").await.expect("known").profile.key("new").is_some());
@@ -361,7 +361,7 @@ async fn pinned_profiles_are_never_fetched() {
 async fn registered_addresses_are_followed_without_anybody_waiting() {
     let hosts = Hosts::default();
     hosts.behave(|manner| (manner.takes, manner.error) = (SECOND, Some(FetchError::Timeout)));
-    // Strangers may cause no fetch at all here.
+    // Nothing may be fetched here for platforms that are not registered.
     let options = DirectoryOptions { fetch_burst: 0, fetches_per_second: 0, ..DirectoryOptions::default() };
     let directory = directory_with(&hosts, options);
     let first = directory.pin_url(one());
@@ -379,10 +379,10 @@ async fn registered_addresses_are_followed_without_anybody_waiting() {
     sleep(MINUTE + 2 * SECOND).await;
     let later = directory.peek(one().as_str()).expect("fetched again");
     assert!(later.fetched_at > known.fetched_at);
-    // A new key is looked for, outside of the budget.
+    // A new key causes a fetch outside of the budget.
     hosts.behave(|manner| manner.body = Some(profile(&["new"])));
     assert!(directory.refresh_for_key(&one(), "new").await.expect("known").profile.key("new").is_some());
-    // A host that is gone changes nothing.
+    // A host that became unreachable changes nothing.
     hosts.behave(|manner| manner.error = Some(FetchError::UnknownHost));
     let before = hosts.visits();
     sleep(100 * 60 * MINUTE).await;
@@ -410,7 +410,7 @@ async fn a_panic_in_a_fetch_is_not_contagious() {
     assert_eq!(hosts.visits_of(&one()), 2);
 }
 
-/// A profile as large platforms publish it, of about six kilobytes.
+/// A profile of about six kilobytes, as large platforms publish it.
 fn realistic(index: usize) -> String {
     let of = |name: &str, extends: &[&str]| {
         json!([{

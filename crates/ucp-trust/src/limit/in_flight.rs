@@ -1,4 +1,4 @@
-//! The room that all callers share.
+//! Limit on concurrent requests, shared by all callers.
 
 use std::sync::{
     Arc,
@@ -9,10 +9,10 @@ use ucp_core::refusal::Refusal;
 
 use super::Tier;
 
-/// The room for requests that run at the same time. Beyond it, requests are turned away at once and cheaply instead of
-/// queueing until all of them are late.
+/// Limit on the number of concurrent requests. Beyond it, requests are refused at once and cheaply instead of being
+/// queued until all of them are late.
 ///
-/// Anonymous callers are turned away first: the last quarter is kept for platforms that are known.
+/// Anonymous callers are refused first: the last quarter is reserved for platforms that are known.
 #[derive(Clone, Debug)]
 pub struct InFlight {
     running: Arc<AtomicUsize>,
@@ -20,7 +20,7 @@ pub struct InFlight {
 }
 
 impl InFlight {
-    /// Room for `most` requests.
+    /// Creates a limit of `most` requests.
     #[must_use]
     pub fn new(most: usize) -> Self {
         Self { running: Arc::default(), most }
@@ -30,7 +30,7 @@ impl InFlight {
     ///
     /// # Errors
     ///
-    /// [`Unavailable`](ucp_core::refusal::Code::Unavailable) when there is none left for this tier.
+    /// [`Unavailable`](ucp_core::refusal::Code::Unavailable) if no room is left for this tier.
     pub fn try_acquire(&self, tier: Tier) -> Result<Permit, Refusal> {
         let most = match tier {
             Tier::Anonymous => self.most - self.most / 4,
@@ -43,14 +43,14 @@ impl InFlight {
         }
     }
 
-    /// How many requests run now.
+    /// Returns the number of requests in flight.
     #[must_use]
     pub fn running(&self) -> usize {
         self.running.load(Ordering::Acquire)
     }
 }
 
-/// The room that a running request takes; dropping it gives the room back.
+/// Room that a request in flight takes; dropping the permit gives it back.
 #[derive(Debug)]
 #[must_use = "the room is given back when the permit is dropped"]
 pub struct Permit(Arc<AtomicUsize>);

@@ -1,7 +1,7 @@
-//! The business's signature over a checkout (AP2-02): `ap2.merchant_authorization`.
+//! Signature of the business over a checkout (AP2-02): `ap2.merchant_authorization`.
 //!
-//! It is a JWS over the canonical form of the checkout without its member `ap2`, sent without the payload: whoever has
-//! the checkout can put the payload back, in whatever order and spelling the checkout reached him.
+//! It is a JWS over the canonical form of the checkout without its member `ap2`, sent without the payload: recipients
+//! restore the payload from the checkout, in whatever order and spelling they received it.
 
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use serde::{Serialize, Serializer};
@@ -13,18 +13,18 @@ use crate::{
     signature::key::{KeyError, SigningKey},
 };
 
-/// The member of a checkout that the signature leaves out.
+/// Member of a checkout that the signature leaves out.
 pub(super) const AP2: &str = "ap2";
 
-/// The member of [`AP2`] that holds the signature.
+/// Member of [`AP2`] that holds the signature.
 pub(super) const MERCHANT_AUTHORIZATION: &str = "merchant_authorization";
 
-/// Signs a checkout, as it is going to be answered, with everything in it but `ap2`: the value of
-/// `ap2.merchant_authorization`. Anything but an object counts as an empty one.
+/// Signs a checkout in the form in which it is going to be answered, except for its member `ap2`, and returns the value
+/// of `ap2.merchant_authorization`. Any value but an object counts as an empty object.
 ///
 /// # Errors
 ///
-/// When the cryptographic library fails.
+/// [`KeyError`] if the cryptographic library fails.
 pub fn authorize(checkout: &Value, key: &SigningKey) -> Result<String, KeyError> {
     let header = json!({ "alg": key.algorithm().as_str(), "kid": key.public().kid() });
     let header = BASE64_URL_SAFE_NO_PAD.encode(header.to_string());
@@ -32,16 +32,16 @@ pub fn authorize(checkout: &Value, key: &SigningKey) -> Result<String, KeyError>
     Ok(format!("{header}..{}", BASE64_URL_SAFE_NO_PAD.encode(signature)))
 }
 
-/// Verifies a signature over a checkout with the keys of who is supposed to have made it: those that are published.
+/// Verifies a signature over a checkout with the published keys of its supposed signer.
 ///
 /// # Errors
 ///
-/// [`MandateError::AuthorizationInvalid`].
+/// [`MandateError::AuthorizationInvalid`] if the signature cannot be read, names none of the keys, or does not hold.
 pub fn verify_authorization(checkout: &Value, authorization: &str, keys: &[PublicKey]) -> Result<(), MandateError> {
     verify_attached(&attach(checkout, authorization)?, keys).map(drop)
 }
 
-/// Puts the payload into a signature that was sent without.
+/// Inserts the payload into a signature that was sent without it.
 pub(super) fn attach(checkout: &Value, authorization: &str) -> Result<String, MandateError> {
     match authorization.split_once("..") {
         Some((header, signature)) if !header.contains('.') && !signature.contains('.') => {
@@ -51,7 +51,7 @@ pub(super) fn attach(checkout: &Value, authorization: &str) -> Result<String, Ma
     }
 }
 
-/// Verifies a signature that has its payload.
+/// Verifies a signature with its payload.
 pub(super) fn verify_attached<'a>(compact: &'a str, keys: &[PublicKey]) -> Result<Jws<'a>, MandateError> {
     let signature = Jws::read(compact).map_err(invalid)?;
     let kid = signature.header.kid.as_deref().ok_or_else(|| invalid("has a header without kid"))?;
@@ -74,7 +74,7 @@ fn payload(checkout: &Value) -> String {
     BASE64_URL_SAFE_NO_PAD.encode(payload)
 }
 
-/// A checkout without what the signature leaves out.
+/// A checkout without the member that the signature leaves out.
 struct Payload<'a>(&'a Map<String, Value>);
 
 impl Serialize for Payload<'_> {

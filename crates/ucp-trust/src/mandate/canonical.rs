@@ -1,18 +1,18 @@
-//! The one form of a JSON document (RFC 8785, JCS): what is signed, so that whoever reads and writes the document again
-//! can still verify it.
+//! Canonical form of JSON documents (RFC 8785, JCS). It is signed instead of the document's own spelling, so that
+//! signatures still verify after the document was read and written again.
 
 use serde_json::Value;
 
-/// The document in its canonical form.
+/// Returns the document in its canonical form.
 ///
-/// Numbers are those of JavaScript, as the RFC wants it: integers beyond 2^53 lose digits in this form, and so the form
-/// alone does not tell them apart.
+/// Numbers are written as in JavaScript, as the RFC requires: integers beyond 2^53 lose digits, so that the canonical
+/// form alone does not distinguish them.
 #[must_use]
 pub fn canonical(document: &Value) -> Vec<u8> {
     canonical_of(document)
 }
 
-/// The canonical form of what consists of JSON values.
+/// Returns the canonical form of a value that consists of JSON values.
 pub(super) fn canonical_of(document: &impl serde::Serialize) -> Vec<u8> {
     serde_json_canonicalizer::to_vec(document).unwrap_or_else(|_| {
         unreachable!("JSON values have text keys and finite numbers, and memory takes all that is written")
@@ -64,7 +64,7 @@ mod tests {
         for (bits, written) in NUMBERS {
             let number = f64::from_bits(bits);
             assert_eq!(canonical(&json!(number)), written.as_bytes(), "{bits:x}");
-            // And what was written is read as the same number.
+            // The output is read as the same number.
             assert_eq!(of(written), written);
         }
     }
@@ -152,7 +152,7 @@ mod tests {
         })
     }
 
-    /// The RFC written down again, but for its numbers.
+    /// A second implementation of the RFC, except for its numbers.
     fn oracle(document: &Value, written: &mut String) {
         match document {
             Value::Array(elements) => {

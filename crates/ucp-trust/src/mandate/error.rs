@@ -1,7 +1,7 @@
-//! Why a checkout is not completed under AP2.
+//! Reasons why a checkout is not completed under AP2.
 
-/// Why there is no proof that the buyer agreed to these terms. Each variant is one of the extension's error codes; its
-/// text says what was wrong and what would be accepted, and quotes the platform only in escaped and shortened form.
+/// Reason why there is no proof that the buyer agreed to the terms. Each variant is one of the extension's error codes;
+/// its text states the fault and what would be accepted, and quotes the platform only in escaped and shortened form.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MandateError {
     /// The completion carries no mandate (AP2-03).
@@ -10,13 +10,13 @@ pub enum MandateError {
          the SD-JWT with key binding by which the buyer agrees to the checkout."
     )]
     Required,
-    /// The key that signed the mandate is not among those that the platform publishes (AP2-04).
+    /// The mandate names no key, or one that the platform does not publish or that is of an unsupported type (AP2-04).
     #[error("{0}")]
     MissingKey(String),
     /// The mandate cannot be read, or a signature in it does not hold (AP2-04).
     #[error("{0}")]
     InvalidSignature(String),
-    /// The mandate is not good at this time.
+    /// The mandate or its key binding is expired, not valid yet or too old, or the mandate states no expiry.
     #[error("{0}")]
     Expired(String),
     /// The mandate is for another checkout, other terms, or another business.
@@ -34,7 +34,7 @@ pub enum MandateError {
 }
 
 impl MandateError {
-    /// The error code of the extension (AP2-05).
+    /// Returns the error code of the extension (AP2-05).
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {

@@ -1,8 +1,8 @@
 //! JSON Web Signatures (RFC 7515) in compact form, as far as AP2 uses them.
 //!
-//! The algorithm is one of three, and the curve of the key has the last word: a header cannot choose another one, least
-//! of all none. Keys come from whoever knows the signer, never from the signature itself. Base64url is read strictly,
-//! so that one signature has one spelling.
+//! The algorithm is one of three, and has to be that of the key's curve: a header cannot choose another one, least of
+//! all `none`. Keys come from the caller, which knows the signer, never from the signature itself. Base64url is read
+//! strictly, so that each signature has one spelling.
 
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use serde_json::{Map, Value};
@@ -10,22 +10,22 @@ use ucp_core::json::{self, Limits};
 
 use crate::jwk::{Algorithm, PublicKey, quoted};
 
-/// How the JSON of a header may be made.
+/// Limits on the JSON of a header.
 const HEADER: Limits = Limits { depth: 4, values: 64 };
 
-/// How the JSON of a payload or a disclosure may be made. A checkout has some ten levels.
+/// Limits on the JSON of a payload or a disclosure. A checkout has some ten levels.
 const PAYLOAD: Limits = Limits { depth: 48, values: 20_000 };
 
-/// A signature over a payload, read but not believed.
+/// A signature with its payload, parsed but not verified.
 pub(super) struct Jws<'a> {
     pub(super) header: Header,
-    /// Header and payload as they were sent.
+    /// Header and payload as received.
     signed: &'a str,
     payload: &'a str,
     signature: Vec<u8>,
 }
 
-/// What a header says that matters here.
+/// Members of a header that matter here.
 pub(super) struct Header {
     algorithm: Algorithm,
     pub(super) kid: Option<String>,
@@ -33,7 +33,7 @@ pub(super) struct Header {
 }
 
 impl<'a> Jws<'a> {
-    /// Reads the compact form. Whatever is wrong is said in the second half of a sentence about the signature.
+    /// Parses the compact form. An error is the second half of a sentence about the signature.
     pub(super) fn read(compact: &'a str) -> Result<Self, String> {
         let parts = || {
             let (signed, signature) = compact.rsplit_once('.')?;
@@ -46,7 +46,7 @@ impl<'a> Jws<'a> {
         Ok(Self { header: Header::read(header)?, signed, payload, signature })
     }
 
-    /// Whether it was made over this header and payload with this key.
+    /// Checks that the signature was made over this header and payload with this key.
     pub(super) fn verify(&self, key: &PublicKey) -> Result<(), String> {
         let stated = self.header.algorithm;
         match key.algorithm() {
@@ -59,7 +59,7 @@ impl<'a> Jws<'a> {
         key.verify(self.signed.as_bytes(), &self.signature).map_err(|error| format!("does not hold: {error}"))
     }
 
-    /// What was signed.
+    /// Returns the signed payload.
     pub(super) fn payload(&self) -> Result<Map<String, Value>, String> {
         match parse(self.payload, PAYLOAD).map_err(|why| format!("has a payload that {why}"))? {
             Value::Object(payload) => Ok(payload),
@@ -67,7 +67,7 @@ impl<'a> Jws<'a> {
         }
     }
 
-    /// The same signature without its payload: `<header>..<signature>` (RFC 7515, appendix F).
+    /// Returns the same signature without its payload: `<header>..<signature>` (RFC 7515, appendix F).
     pub(super) fn detached(&self, compact: &str) -> String {
         let header = &self.signed[..self.signed.len() - self.payload.len()];
         let signature = &compact[self.signed.len()..];
@@ -98,7 +98,7 @@ impl Header {
     }
 }
 
-/// A header, payload or disclosure.
+/// Parses a payload or a disclosure.
 pub(super) fn payload_json(encoded: &str) -> Result<Value, String> {
     parse(encoded, PAYLOAD)
 }

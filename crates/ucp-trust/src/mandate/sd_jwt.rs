@@ -1,9 +1,8 @@
-//! SD-JWT with key binding (RFC 9901), as the other side presents it:
-//! `<issuer-signed JWT>~<disclosure>~…~<key binding JWT>`.
+//! Presentations of SD-JWT with key binding (RFC 9901): `<issuer-signed JWT>~<disclosure>~…~<key binding JWT>`.
 //!
-//! Everything is bounded before anything is hashed or verified. A disclosure counts only where the digest of its text
-//! stands, and each digest may stand in one place only; what is disclosed without having been promised is refused, so
-//! that nothing can be added to what was signed.
+//! Sizes are checked before anything is hashed or verified. A disclosure counts only in the place of its digest, and
+//! each digest may occur in one place only; a disclosure without a digest is refused, so that nothing can be added to
+//! the signed claims.
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,38 +13,38 @@ use sha2::{Digest as _, Sha256};
 use super::jws::{self, Jws};
 use crate::jwk::quoted;
 
-/// How long a presentation may be, in bytes.
+/// Maximum length of a presentation, in bytes.
 pub const MAX_BYTES: usize = 512 * 1024;
 
-/// How many disclosures it may have.
+/// Maximum number of disclosures.
 pub const MAX_DISCLOSURES: usize = 256;
 
-/// How deep the claims may nest once disclosures have been put into each other.
+/// Maximum nesting depth of the claims once disclosures have been put into each other.
 const MAX_DEPTH: usize = 96;
 
-/// The digests of an object's disclosed members.
+/// Member with the digests of an object's disclosed members.
 const DIGESTS: &str = "_sd";
 
-/// The digest of a disclosed element of an array.
+/// Member with the digest of a disclosed element of an array.
 const ELEMENT: &str = "...";
 
-/// How the digests were made.
+/// Member with the hash algorithm of the digests.
 const ALGORITHM: &str = "_sd_alg";
 
-/// Claims that an issuer has to state openly (SD-JWT VC).
+/// Claims that an issuer has to state openly, without disclosures (SD-JWT VC).
 const OPEN: [&str; 6] = ["iss", "nbf", "exp", "cnf", "vct", "status"];
 
-/// A presentation, read but not believed.
+/// A presentation, parsed but not verified.
 pub(super) struct Presentation<'a> {
     pub(super) issuer: Jws<'a>,
     disclosures: Vec<&'a str>,
     pub(super) binding: Jws<'a>,
-    /// What the holder's key is bound to: everything before the key binding JWT.
+    /// Text that the holder's key is bound to: everything before the key binding JWT.
     bound: &'a str,
 }
 
 impl<'a> Presentation<'a> {
-    /// Reads the compact form. Whatever is wrong is said in the second half of a sentence about the mandate.
+    /// Parses the compact form. An error is the second half of a sentence about the mandate.
     pub(super) fn read(text: &'a str) -> Result<Self, String> {
         if text.len() > MAX_BYTES {
             return Err(format!("has more than {MAX_BYTES} bytes"));
@@ -71,12 +70,13 @@ impl<'a> Presentation<'a> {
         Ok(Self { issuer, disclosures, binding, bound })
     }
 
-    /// The digest by which the key binding JWT, and a receipt of AP2, refer to the mandate.
+    /// Returns the digest by which the key binding JWT, and a receipt of AP2, refer to the mandate.
     pub(super) fn digest(&self) -> String {
         digest(self.bound)
     }
 
-    /// What the issuer signed, with what was disclosed of it in its place. Believe it only once the signature holds.
+    /// Returns the claims that the issuer signed, with the disclosed ones in their places. They are credible only once
+    /// the signature is verified.
     pub(super) fn claims(&self) -> Result<Map<String, Value>, String> {
         let mut payload = self.issuer.payload().map_err(|why| format!("has an issuer-signed JWT that {why}"))?;
         match payload.remove(ALGORITHM) {
@@ -100,12 +100,12 @@ impl<'a> Presentation<'a> {
     }
 }
 
-/// The digest of a text, in base64url.
+/// Returns the SHA-256 of a text in base64url.
 pub(super) fn digest(text: &str) -> String {
     BASE64_URL_SAFE_NO_PAD.encode(Sha256::digest(text))
 }
 
-/// The disclosures by their digests, and which digests have been met.
+/// Disclosures by digest, and the digests that occurred already.
 struct Disclosed {
     by_digest: HashMap<String, Disclosure>,
     met: HashSet<String>,
@@ -133,7 +133,7 @@ impl Disclosed {
         self.by_digest.len()
     }
 
-    /// What was disclosed under a digest; `None` for what was kept back, and for decoys.
+    /// Returns the disclosure of a digest; `None` for what was not disclosed, and for decoys.
     fn take(&mut self, digest: String) -> Result<Option<Disclosure>, String> {
         let disclosure = self.by_digest.remove(&digest);
         if self.met.insert(digest) { Ok(disclosure) } else { Err("has the same digest in two places".to_owned()) }

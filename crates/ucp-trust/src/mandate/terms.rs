@@ -1,15 +1,15 @@
-//! Whether two states of a checkout are the same deal.
+//! Comparison of the terms of two states of a checkout.
 
 use serde_json::{Number, Value};
 use ucp_core::json::{self, push_name};
 
-/// The members of a checkout that make up what the buyer agreed to (AP2-04).
+/// Members of a checkout that make up the terms that the buyer agreed to (AP2-04).
 pub const TERMS: [&str; 4] = ["id", "currency", "line_items", "totals"];
 
-/// Finds the first difference between two checkouts in these members, all the way down. `None` when they are equal,
-/// which includes a member that both lack.
+/// Returns the path of the first difference between two checkouts in these members, at any depth; `None` if they are
+/// equal, which includes a member that both lack.
 ///
-/// The order of members does not matter, that of elements does. Numbers are equal when they are the same number, `100`
+/// The order of members does not matter, that of elements does. Numbers are equal if their values are, such as `100`
 /// and `100.0`; that is stricter than their canonical form, in which large integers lose digits.
 #[must_use]
 pub fn difference(one: &Value, other: &Value, members: &[&str]) -> Option<String> {
@@ -18,11 +18,11 @@ pub fn difference(one: &Value, other: &Value, members: &[&str]) -> Option<String
         push_name(&mut path, name);
         differing(one.get(*name), other.get(*name), path)
     });
-    // A stranger chose the names, and whoever reads this does not need more of them.
+    // The platform chose the names, so the path is cut.
     differing.map(|path| path.chars().take(LONGEST).collect())
 }
 
-/// How long the path to a difference may be, in characters.
+/// Maximum length of the path to a difference, in characters.
 const LONGEST: usize = 256;
 
 fn differing(one: Option<&Value>, other: Option<&Value>, path: String) -> Option<String> {

@@ -1,4 +1,4 @@
-//! Profiles of every release, sloppy ones, and documents that are none.
+//! Tests of profiles of every release, sloppy ones, and documents that are not profiles.
 
 use proptest::{collection::vec, prelude::*, sample::select};
 use serde_json::json;

@@ -1,35 +1,35 @@
-//! The signature base (RFC 9421 section 2.5): parts of a message by name, with their canonical values.
+//! Signature base (RFC 9421 section 2.5): parts of a message by name, with their canonical values.
 //!
-//! Only the parts that UCP signs are known, and header fields, whole or one member of a dictionary. A signature over
-//! anything else cannot be checked here, and so proves nothing.
+//! The known parts are those that UCP signs, and header fields, either whole or one member of a dictionary. A signature
+//! that covers anything else cannot be checked here, and so proves nothing.
 
 use std::{fmt, io::Write as _, str::FromStr as _};
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use sfv::{Dictionary, FieldType as _, Item, Key, KeyRef, ListEntry, Parser};
 
-/// How long a field may be that is taken apart, in bytes: a signature can ask for that often.
+/// Maximum length of a field that is parsed as a dictionary, in bytes: a signature can require that many times.
 const MAX_DICTIONARY: usize = 16 * 1024;
 
-/// Through what the message travels, which decides the default port.
+/// Scheme of the request's address, which determines the default port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheme {
-    /// Port 443, unless stated.
+    /// https, with default port 443.
     Https,
-    /// Port 80, unless stated.
+    /// http, with default port 80.
     Http,
 }
 
-/// A message as signatures see it: what its first line says, and its header fields.
+/// The parts of a message that signatures can cover: its first line and its header fields.
 #[derive(Clone, Copy, Debug)]
 pub struct Message<'a> {
-    /// Whether it is a request or a response, and what it says about itself.
+    /// First line: that of a request or of a response.
     pub start: Start<'a>,
-    /// The header fields as they were received, or as they will be sent.
+    /// Header fields as they were received, or as they will be sent.
     pub headers: &'a HeaderMap,
 }
 
-/// What the first line of a message says.
+/// Content of the first line of a message.
 #[derive(Clone, Copy, Debug)]
 pub enum Start<'a> {
     /// A request.
@@ -38,18 +38,18 @@ pub enum Start<'a> {
     Response(u16),
 }
 
-/// What a request says about its target.
+/// Method and target of a request.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestLine<'a> {
-    /// The method, in the case it was sent in.
+    /// Method, in the case in which it was sent.
     pub method: &'a str,
-    /// The scheme under which the client reached the server, whoever ended TLS on the way.
+    /// Scheme under which the client reached the server, wherever TLS was terminated.
     pub scheme: Scheme,
-    /// The host and port that the client sent the request to.
+    /// Host and port to which the client sent the request.
     pub authority: &'a str,
-    /// The path as it was sent, percent-encoded.
+    /// Path as it was sent, percent-encoded.
     pub path: &'a str,
-    /// The query without its question mark.
+    /// Query without its question mark.
     pub query: Option<&'a str>,
 }
 
@@ -73,14 +73,14 @@ pub enum Component {
 }
 
 impl Component {
-    /// The parts of a message that are no fields.
+    /// Parts of a message that are not header fields.
     const DERIVED: [Self; 5] = [Self::Method, Self::Authority, Self::Path, Self::Query, Self::Status];
 
-    /// Reads an identifier.
+    /// Parses the identifier of a part.
     ///
     /// # Errors
     ///
-    /// Why it names nothing that is known here, for people.
+    /// Text for people that states why the identifier names no known part.
     pub fn read(item: &Item) -> Result<Self, String> {
         let unknown = || format!("{} is not a part of a message that can be checked here", shown(item));
         let name = item.bare_item.as_string().ok_or_else(unknown)?.as_str();
@@ -88,7 +88,7 @@ impl Component {
             let found = Self::DERIVED.into_iter().find(|component| component.name() == name);
             return found.filter(|_| item.params.is_empty()).ok_or_else(unknown);
         }
-        // HeaderName takes upper case too, but identifiers are in lower case.
+        // `HeaderName` accepts upper case too, but identifiers are in lower case.
         let field = HeaderName::from_str(name).ok().filter(|field| field.as_str() == name).ok_or_else(unknown)?;
         let mut parameters = item.params.iter();
         match (parameters.next(), parameters.next()) {
@@ -101,7 +101,7 @@ impl Component {
         }
     }
 
-    /// The name, without quotes and parameters.
+    /// Returns the name, without quotes and parameters.
     #[must_use]
     pub fn name(&self) -> &str {
         match self {
@@ -114,7 +114,7 @@ impl Component {
         }
     }
 
-    /// Appends the canonical value.
+    /// Appends the canonical value to the base.
     fn write_value(&self, message: &Message<'_>, base: &mut Vec<u8>) -> Result<(), String> {
         match (self, &message.start) {
             (Self::Method, Start::Request(line)) => base.extend_from_slice(line.method.as_bytes()),
@@ -139,10 +139,10 @@ impl Component {
     }
 }
 
-/// The identifier as it stands in the base and in `Signature-Input`.
+/// Formats the identifier as it is written in the base and in `Signature-Input`.
 impl fmt::Display for Component {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Neither names of fields nor keys have characters that would need escaping.
+        // Neither names of fields nor keys contain characters that need escaping.
         match self {
             Self::Member(name, key) => write!(f, "\"{name}\";key=\"{}\"", key.as_str()),
             _ => write!(f, "\"{}\"", self.name()),
@@ -150,11 +150,11 @@ impl fmt::Display for Component {
     }
 }
 
-/// Makes the base over `covered`. `parameters` is the member of `Signature-Input` in canonical form.
+/// Builds the base over `covered`. `parameters` is the member of `Signature-Input` in canonical form.
 ///
 /// # Errors
 ///
-/// Which part the message does not have, for people.
+/// Text for people that names the part that the message lacks.
 pub fn build(covered: &[Component], parameters: &str, message: &Message<'_>) -> Result<Vec<u8>, String> {
     let mut base = Vec::with_capacity(64 * (covered.len() + 1) + parameters.len());
     for component in covered {
@@ -167,7 +167,7 @@ pub fn build(covered: &[Component], parameters: &str, message: &Message<'_>) -> 
     Ok(base)
 }
 
-/// The authority in lower case and without the default port (RFC 9421 section 2.2.3).
+/// Appends the authority in lower case and without the default port (RFC 9421 section 2.2.3).
 fn write_authority(line: &RequestLine<'_>, base: &mut Vec<u8>) {
     let default = match line.scheme {
         Scheme::Https => ":443",
@@ -177,7 +177,7 @@ fn write_authority(line: &RequestLine<'_>, base: &mut Vec<u8>) {
     base.extend(authority.bytes().map(|byte| byte.to_ascii_lowercase()));
 }
 
-/// The values of a field, trimmed and joined (RFC 9421 section 2.1).
+/// Appends the values of a field, trimmed and joined (RFC 9421 section 2.1).
 fn write_field(name: &HeaderName, headers: &HeaderMap, base: &mut Vec<u8>) -> Result<(), String> {
     let mut values = headers.get_all(name).iter();
     let first = values.next().ok_or_else(|| format!("the message has no {name}"))?;
@@ -189,7 +189,7 @@ fn write_field(name: &HeaderName, headers: &HeaderMap, base: &mut Vec<u8>) -> Re
     Ok(())
 }
 
-/// A member of a dictionary, in the canonical form of its value (RFC 9421 section 2.1.2).
+/// Returns a member of a dictionary, in the canonical form of its value (RFC 9421 section 2.1.2).
 fn member(name: &HeaderName, key: &KeyRef, headers: &HeaderMap) -> Result<String, String> {
     let fields = dictionary(name, headers).map_err(|error| format!("{name} is not a dictionary: {error}"))?;
     let member =
@@ -200,14 +200,14 @@ fn member(name: &HeaderName, key: &KeyRef, headers: &HeaderMap) -> Result<String
     }
 }
 
-/// The canonical form of one member of a list or a dictionary.
+/// Returns the canonical form of one member of a list or a dictionary.
 pub(super) fn canonical(member: &ListEntry) -> Option<String> {
     let mut list = sfv::ListSerializer::new();
     list.members([member]);
     list.finish()
 }
 
-/// All values of a field as one dictionary; empty where there is no such field.
+/// Parses all values of a field as one dictionary, which is empty if there is no such field.
 pub(super) fn dictionary(name: &HeaderName, headers: &HeaderMap) -> Result<Dictionary, String> {
     let values = headers.get_all(name);
     if values.iter().map(HeaderValue::len).sum::<usize>() > MAX_DICTIONARY {

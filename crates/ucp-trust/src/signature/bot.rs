@@ -1,9 +1,9 @@
-//! Web Bot Auth: signatures that say which bot is asking, and nothing about what it asks
+//! Web Bot Auth: signatures that identify the bot that sends a request, and do not cover the request itself
 //! (draft-ietf-webbotauth-httpsig-protocol).
 //!
-//! Such a signature covers the host that is asked and where the bot publishes its keys. So it is the same for all
-//! requests to that host until it expires, and can be made beforehand, by whoever runs the host too. Who sees it can
-//! use it as long: it is kept like a token.
+//! Such a signature covers the host of the request and the address where the bot publishes its keys. So it is the same
+//! for all requests to that host until it expires, and can be made in advance, even by the operator of the host. Anyone
+//! who sees it can use it for as long: it is kept secret like a token.
 
 use std::{
     fmt,
@@ -23,36 +23,36 @@ use super::{
 };
 use crate::jwk::{Algorithm, PublicKey};
 
-/// Where the keys of a bot lie on its host, unless it says otherwise.
+/// Default path of a bot's keys on its host.
 pub const DIRECTORY_PATH: &str = "/.well-known/http-message-signatures-directory";
 
-/// The media type of the keys there.
+/// Media type of the keys there.
 pub const DIRECTORY_TYPE: &str = "application/http-message-signatures-directory+json";
 
-/// The header fields of a signature, by the names that people write.
+/// Header fields of a signature, with their names in the usual spelling.
 const FIELDS: [(&str, HeaderName); 3] =
     [("Signature-Agent", SIGNATURE_AGENT), ("Signature-Input", SIGNATURE_INPUT), ("Signature", SIGNATURE)];
 
-/// A signature that is good for all requests to a host until it expires. Its `Debug` form does not have it.
+/// A signature that is valid for all requests to a host until it expires. Its `Debug` form leaves the signature out.
 #[derive(Clone)]
 pub struct BotSignature {
-    /// The values of [`FIELDS`].
+    /// Values of [`FIELDS`].
     values: [HeaderValue; 3],
     expires: SystemTime,
 }
 
-/// Why a text is no signature. Has nothing of it but names, and places in it.
+/// Reason why a text is not a usable signature. It contains nothing of the text but names and positions.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Unusable(String);
 
 impl BotSignature {
-    /// Reads a signature that somebody else has made, from the three header fields as a request has them: a line each,
-    /// and nothing else. Whether it has expired is for the caller to look at.
+    /// Parses a signature made elsewhere from its three header fields as a request has them: one per line, and nothing
+    /// else. Callers check the expiry.
     ///
     /// # Errors
     ///
-    /// What is wrong with which field.
+    /// [`Unusable`] with the field and its fault.
     pub fn read(text: &str) -> Result<Self, Unusable> {
         let headers = lines(text)?;
         let one = |name: &HeaderName, shown: &str| {
@@ -90,11 +90,12 @@ impl BotSignature {
         Ok(Self::of(FIELDS.map(|(_, name)| headers[name].clone()), expires))
     }
 
-    /// Signs, for a host, as a bot whose keys lie at `agent`.
+    /// Signs for the host `authority`, as a bot whose keys are published at `agent`.
     ///
     /// # Errors
     ///
-    /// [`SignError::Curve`] for a key of AP2's own, [`SignError::Incomplete`] when `agent` is not written in ASCII.
+    /// [`SignError::Curve`] for a key on P-521, which only AP2 uses; [`SignError::Incomplete`] if `agent` is not ASCII;
+    /// [`SignError::Key`] if the cryptographic library fails.
     pub fn make(
         agent: &str,
         scheme: Scheme,
@@ -110,7 +111,7 @@ impl BotSignature {
         let text = sfv::ItemSerializer::new().bare_item(StringRef::from_str(agent).map_err(unwritable)?).finish();
         let agent = sign::field(format!("{LABEL}={text}"))?;
         let headers = HeaderMap::from_iter([(SIGNATURE_AGENT, agent.clone())]);
-        // What is not covered does not matter.
+        // Parts that are not covered do not matter.
         let line = RequestLine { method: "POST", scheme, authority, path: "/", query: None };
         let message = Message { start: Start::Request(line), headers: &headers };
         let label = KeyRef::from_str(LABEL).map_err(|_| SignError::KeyId)?.to_owned();
@@ -129,12 +130,12 @@ impl BotSignature {
         Self { values, expires }
     }
 
-    /// The header fields that a request gets. Their values are marked as sensitive.
+    /// Returns the header fields for a request. Their values are marked as sensitive.
     pub fn fields(&self) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
         FIELDS.into_iter().map(|(_, name)| name).zip(self.values.iter().cloned())
     }
 
-    /// When it expires.
+    /// Returns the time at which the signature expires.
     #[must_use]
     pub fn expires(&self) -> SystemTime {
         self.expires
@@ -147,8 +148,8 @@ impl fmt::Debug for BotSignature {
     }
 }
 
-/// The keys of a bot as a directory has them, where they are called by their thumbprints. Keys that messages are not
-/// signed with are left out.
+/// Returns the keys of a bot in the form of a directory, in which their thumbprints are their names. Keys that do not
+/// sign HTTP messages are left out.
 #[must_use]
 pub fn directory<'a>(keys: impl IntoIterator<Item = &'a PublicKey>) -> Value {
     let of_messages = |key: &&PublicKey| key.algorithm().and_then(Algorithm::http_name).is_some();
@@ -156,14 +157,14 @@ pub fn directory<'a>(keys: impl IntoIterator<Item = &'a PublicKey>) -> Value {
         let (mut jwk, thumbprint) = (key.to_jwk()?, key.thumbprint()?);
         let members = jwk.as_object_mut()?;
         members.insert("kid".to_owned(), thumbprint.into());
-        // A directory has names of RFC 9421 there; the curve says the same.
+        // In a directory, `alg` has names from RFC 9421; the curve states the same.
         members.remove("alg");
         Some(jwk)
     };
     json!({ "keys": keys.into_iter().filter(of_messages).filter_map(jwk).collect::<Vec<_>>() })
 }
 
-/// The header fields of a text, which are those of a signature, each once.
+/// Parses the header fields of a signature, each of which must occur once.
 fn lines(text: &str) -> Result<HeaderMap, Unusable> {
     let mut headers = HeaderMap::new();
     for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
@@ -186,7 +187,7 @@ fn lines(text: &str) -> Result<HeaderMap, Unusable> {
     }
 }
 
-/// Whether a signature covers what it has to, and nothing that differs from one request to another.
+/// Checks that a signature covers what it has to, and nothing that differs between requests.
 fn check_covered(input: &Input, headers: &HeaderMap) -> Result<(), Unusable> {
     if !input.covered.contains(&Component::Authority) {
         return Err(Unusable("Signature-Input does not cover \"@authority\"".into()));
@@ -231,7 +232,7 @@ mod tests {
         created=1790000000;expires=1797000000\n\
         Signature: sig1=:c2lnbmF0dXJlLTdmM2E5MQ==:\n";
 
-    /// The parts of [`GIVEN`] that nobody else may see.
+    /// Parts of [`GIVEN`] that must stay secret.
     const SECRETS: [&str; 3] = ["7f3a91", "c2lnbmF0dXJlLTdmM2E5MQ", "sig1="];
 
     #[test]
@@ -319,7 +320,7 @@ mod tests {
         };
         assert!(verified("shop.example.com").is_ok() && verified("other.example.com").is_err());
 
-        // Whoever takes signatures from files takes this one.
+        // A reader of signatures from files accepts this one.
         let text: String =
             made.fields().map(|(name, value)| format!("{name}: {}\n", value.to_str().unwrap())).collect();
         assert_eq!(BotSignature::read(&text).unwrap().expires(), made.expires());

@@ -1,4 +1,5 @@
-//! Detached signatures over a body alone (RFC 7797): how the releases before HTTP Message Signatures sign webhooks.
+//! Detached signatures over a body alone (RFC 7797), with which the releases before HTTP Message Signatures sign
+//! webhooks.
 
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use http::HeaderName;
@@ -6,15 +7,15 @@ use serde_json::json;
 
 use super::key::{KeyError, SigningKey};
 
-/// The header field that carries one.
+/// Header field with a detached signature.
 pub const REQUEST_SIGNATURE: HeaderName = HeaderName::from_static("request-signature");
 
-/// Signs a body as it goes out: `<header>..<signature>`. The body is not encoded for that (`b64` is false), and the
-/// header names the key.
+/// Signs the bytes of a body and returns `<header>..<signature>`. The signed body is not encoded (`b64` is false), and
+/// the header names the key.
 ///
 /// # Errors
 ///
-/// When the key fails.
+/// [`KeyError`] if the cryptographic library fails.
 pub fn sign_detached(body: &[u8], key: &SigningKey) -> Result<String, KeyError> {
     let header = json!({ "alg": key.algorithm().as_str(), "kid": key.public().kid(), "b64": false, "crit": ["b64"] });
     let header = BASE64_URL_SAFE_NO_PAD.encode(header.to_string());

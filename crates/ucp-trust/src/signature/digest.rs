@@ -1,6 +1,6 @@
-//! `Content-Digest` (RFC 9530): the raw bytes of a body, bound to the headers (SIG-03).
+//! `Content-Digest` (RFC 9530), which binds the raw bytes of a body to the headers (SIG-03).
 //!
-//! What is sent carries sha-256, as UCP asks. What is received may carry sha-512 as well or instead.
+//! Sent messages carry sha-256, as UCP requires. Received ones may carry sha-512 as well or instead.
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use http::{HeaderMap, HeaderName, HeaderValue};
@@ -9,21 +9,21 @@ use sha2::{Digest as _, Sha256, Sha512};
 
 use super::base;
 
-/// The header field.
+/// Name of the header field.
 pub const CONTENT_DIGEST: HeaderName = HeaderName::from_static("content-digest");
 
-/// The field for this body.
+/// Returns the value of the field for this body.
 #[must_use]
 pub fn make(body: &[u8]) -> HeaderValue {
     let value = format!("sha-256=:{}:", BASE64_STANDARD.encode(Sha256::digest(body)));
     HeaderValue::from_maybe_shared(value).unwrap_or_else(|_| unreachable!("base64 is visible ASCII"))
 }
 
-/// Checks the body against every digest that is stated and known; one at least has to be.
+/// Checks the body against every stated digest of a known algorithm; there has to be at least one.
 ///
 /// # Errors
 ///
-/// What is wrong with the field, or which digest differs, for people.
+/// Text for people that states the fault of the field, or the digest that differs.
 pub fn check(headers: &HeaderMap, body: &[u8]) -> Result<(), String> {
     if !headers.contains_key(CONTENT_DIGEST) {
         return Err("the message has no Content-Digest".to_owned());

@@ -1,7 +1,7 @@
-//! Verdicts with their reasons laid open: for somebody who has a signature and wants to know why it does not hold.
+//! Verification results with their reasons, for people who want to know why a signature does not hold.
 //!
-//! The base that the other side signed cannot be recovered from its signature. So this shows the base of this side, to
-//! be laid beside the other ([`difference`]), and what of the message already speaks against it.
+//! The base that the sender signed cannot be recovered from its signature. So an explanation shows the base computed
+//! here, to be compared with the sender's ([`difference`]), and the faults that the message already reveals.
 
 use std::{fmt, time::SystemTime};
 
@@ -12,26 +12,26 @@ use super::{
 };
 use crate::jwk::PublicKey;
 
-/// All about one signature.
+/// Explanation of one signature.
 #[derive(Clone, Debug)]
 pub struct Explanation {
-    /// Its label.
+    /// Label of the signature.
     pub label: String,
-    /// Which key it names.
+    /// Identifier of the key that it names.
     pub keyid: Option<String>,
-    /// What it covers, as in `Signature-Input`.
+    /// Parts that it covers, as in `Signature-Input`.
     pub covered: Vec<String>,
-    /// What it would have to cover and does not.
+    /// Parts that it would have to cover and does not.
     pub missing: Vec<String>,
-    /// The signature base on this side, or why there is none.
+    /// Signature base computed here, or the reason why there is none.
     pub base: Result<String, String>,
-    /// Whether it holds, and if not, why.
+    /// Result of the verification.
     pub verdict: Result<(), Flaw>,
-    /// What could help, beside the verdict.
+    /// Hints in addition to the verdict.
     pub hints: Vec<String>,
 }
 
-/// Explains every signature of a message. Takes what [`Signed::verify`] takes, and judges as it does.
+/// Explains every signature of a message. Takes the arguments of [`Signed::verify`], and applies the same checks.
 #[must_use]
 pub fn explain(
     signed: &Signed,
@@ -61,7 +61,7 @@ pub fn explain(
     explained.collect()
 }
 
-/// What to know about a body that does not fit its digest.
+/// Returns hints about a body that does not match its digest.
 fn digest_hints(message: &Message<'_>, body: &[u8]) -> Vec<String> {
     if !message.headers.contains_key(CONTENT_DIGEST) || digest::check(message.headers, body).is_ok() {
         return Vec::new();
@@ -100,7 +100,7 @@ impl fmt::Display for Explanation {
     }
 }
 
-/// What differs between two signature bases, line by line; empty when they are the same.
+/// Returns the differences between two signature bases, line by line; empty if they are equal.
 #[must_use]
 pub fn difference(ours: &str, theirs: &str) -> Vec<String> {
     // A base does not end with a line break, but a file with one does.

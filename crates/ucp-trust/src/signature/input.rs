@@ -1,6 +1,6 @@
-//! `Signature-Input` and `Signature` (RFC 9421 section 4), read into candidates.
+//! Parser of `Signature-Input` and `Signature` (RFC 9421 section 4).
 //!
-//! What is wrong with one signature is kept with it: a message counts as signed when any of its signatures does.
+//! The fault of a signature is kept with it: a message counts as signed if any of its signatures does.
 
 use http::{HeaderMap, HeaderName};
 use sfv::{BareItem, InnerList, ListEntry};
@@ -8,54 +8,54 @@ use ucp_core::refusal::{Code, Refusal};
 
 use super::base::{self, Component};
 
-/// The header field that says what is signed.
+/// Header field with the covered parts and parameters of each signature.
 pub const SIGNATURE_INPUT: HeaderName = HeaderName::from_static("signature-input");
-/// The header field with the signatures.
+/// Header field with the signatures.
 pub const SIGNATURE: HeaderName = HeaderName::from_static("signature");
 
-/// How many signatures of a message are looked at. Each costs a verification.
+/// Maximum number of signatures of a message that are read. Each costs a verification.
 pub const MAX_SIGNATURES: usize = 8;
 
-/// How many parts of a message a signature may cover.
+/// Maximum number of parts of a message that a signature may cover.
 const MAX_COVERED: usize = 32;
 
 /// One labelled signature of a message.
 #[derive(Clone, Debug)]
 pub struct Candidate {
-    /// Its label.
+    /// Label of the signature.
     pub label: String,
-    /// What it says, or why it cannot be understood.
+    /// Content of the signature, or the reason why it cannot be used.
     pub input: Result<Input, String>,
 }
 
-/// What a signature says about itself, and its bytes.
+/// Parameters of a signature, and its bytes.
 #[derive(Clone, Debug)]
 pub struct Input {
-    /// The parts of the message that it covers, in the order of the base. None is there twice.
+    /// Parts of the message that it covers, in the order of the base, without duplicates.
     pub covered: Vec<Component>,
-    /// The member of `Signature-Input` in canonical form, which ends the base.
+    /// Its member of `Signature-Input` in canonical form, which ends the base.
     pub parameters: String,
-    /// Which key made it.
+    /// Identifier of the key that made it.
     pub keyid: Option<String>,
-    /// When it was made, in seconds since 1970.
+    /// Time at which it was made, in seconds since 1970.
     pub created: Option<i64>,
-    /// Until when it is good, in seconds since 1970.
+    /// Time until which it is valid, in seconds since 1970.
     pub expires: Option<i64>,
-    /// The algorithm, which UCP leaves to the key.
+    /// Algorithm that it states; UCP derives it from the key.
     pub algorithm: Option<String>,
-    /// What it was made for.
+    /// Purpose for which it was made.
     pub tag: Option<String>,
-    /// Its bytes.
+    /// Bytes of the signature.
     pub signature: Vec<u8>,
 }
 
-/// The signatures of a message in the order of `Signature-Input`, [`MAX_SIGNATURES`] at most; empty when it is not
-/// signed.
+/// Returns the signatures of a message in the order of `Signature-Input`, at most [`MAX_SIGNATURES`]; empty if it is
+/// not signed.
 ///
 /// # Errors
 ///
-/// [`Code::SignatureMissing`] when one header field is there without the other, [`Code::SignatureInvalid`] when one of
-/// them is not a dictionary.
+/// [`Code::SignatureMissing`] if one header field is present without the other, or `Signature-Input` is empty;
+/// [`Code::SignatureInvalid`] if one of them is not a dictionary.
 pub fn read(headers: &HeaderMap) -> Result<Vec<Candidate>, Refusal> {
     match (headers.contains_key(SIGNATURE_INPUT), headers.contains_key(SIGNATURE)) {
         (false, false) => return Ok(Vec::new()),
@@ -83,7 +83,7 @@ pub fn read(headers: &HeaderMap) -> Result<Vec<Candidate>, Refusal> {
     Ok(candidates)
 }
 
-/// A message that one of the two header fields of a signature is missing from.
+/// Returns the refusal of a message that lacks one of the two header fields.
 fn half(present: &str, missing: &str) -> Refusal {
     Refusal::new(Code::SignatureMissing, format!("{present} is there, but {missing} is not."))
 }
@@ -133,7 +133,7 @@ impl Input {
                 "expires" => read.expires = seconds()?,
                 "alg" => read.algorithm = text()?,
                 "tag" => read.tag = text()?,
-                // Whatever else it says is in the base, and asks nothing of this server.
+                // Other parameters are part of the base, and have no effect here.
                 _ => {}
             }
         }

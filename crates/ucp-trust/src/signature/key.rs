@@ -1,4 +1,5 @@
-//! Private keys. They sign, they write themselves to the file they are kept in, and they show themselves to nobody.
+//! Private keys for signatures. A key leaves this module only for the file that it is stored in; its `Debug` form has
+//! no secrets.
 
 use std::fmt;
 
@@ -12,10 +13,10 @@ use serde_json::Value;
 
 use crate::jwk::{Algorithm, PublicKey};
 
-/// Why there is no such key. Never says what is in it.
+/// Reason why a key cannot be used. Never contains key material.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
-    /// The JWK is not that of a key that signatures are made with here.
+    /// The JWK is malformed, or not a private key on a supported curve.
     #[error("it is not an EC key on P-256, P-384 or P-521 as JWK (kty, crv, x, y, d and kid)")]
     NotAKey,
     /// The private member does not belong to the public ones.
@@ -34,11 +35,11 @@ pub struct SigningKey {
 }
 
 impl SigningKey {
-    /// Makes a new one. Its `kid` is its thumbprint (RFC 7638).
+    /// Generates a new key pair. Its `kid` is its thumbprint (RFC 7638).
     ///
     /// # Errors
     ///
-    /// [`KeyError::Library`].
+    /// [`KeyError::Library`] if the cryptographic library fails.
     pub fn generate(algorithm: Algorithm) -> Result<Self, KeyError> {
         let pair = EcdsaKeyPair::generate(algorithm.signing()).map_err(|_| KeyError::Library)?;
         let kid = PublicKey::from_point("", algorithm, pair.public_key().as_ref()).thumbprint();
@@ -49,9 +50,9 @@ impl SigningKey {
     ///
     /// # Errors
     ///
-    /// Why it cannot be used.
+    /// [`KeyError`] if the JWK cannot be used.
     pub fn from_jwk(jwk: &Value) -> Result<Self, KeyError> {
-        // What the public half says about verifying does not concern a key that signs.
+        // Statements of the public half about verification do not apply to a key that signs.
         let mut public = jwk.as_object().ok_or(KeyError::NotAKey)?.clone();
         for member in ["d", "use", "key_ops"] {
             public.remove(member);
@@ -72,28 +73,28 @@ impl SigningKey {
         Self { pair, algorithm, public }
     }
 
-    /// The public half.
+    /// Returns the public half.
     #[must_use]
     pub fn public(&self) -> &PublicKey {
         &self.public
     }
 
-    /// The algorithm of its signatures.
+    /// Returns the algorithm of its signatures.
     #[must_use]
     pub fn algorithm(&self) -> Algorithm {
         self.algorithm
     }
 
-    /// Signs the message, which is hashed here: raw `r‖s` (SIG-02).
+    /// Signs the message, which is hashed here. Returns raw `r‖s` (SIG-02).
     ///
     /// # Errors
     ///
-    /// [`KeyError::Library`].
+    /// [`KeyError::Library`] if the cryptographic library fails.
     pub fn sign(&self, message: &[u8]) -> Result<impl AsRef<[u8]> + use<>, KeyError> {
         self.pair.sign(&SystemRandom::new(), message).map_err(|_| KeyError::Library)
     }
 
-    /// The private member of the JWK (`d`), for the file of the key and for nothing else.
+    /// Returns the private member of the JWK (`d`), for the file of the key only.
     pub(crate) fn private_member(&self) -> Result<String, KeyError> {
         let scalar = self.pair.private_key().as_be_bytes().map_err(|_| KeyError::Library)?;
         Ok(BASE64_URL_SAFE_NO_PAD.encode(scalar.as_ref()))

@@ -1,7 +1,7 @@
-//! HTTP messages in files, as people and test suites write them down (RFC 9112).
+//! HTTP messages in files, as written by people and test suites (RFC 9112).
 //!
-//! The head may end its lines with CRLF or LF; the body is the bytes after the empty line, as they are, up to
-//! `Content-Length` where that is stated.
+//! The lines of the head end with CRLF or LF; the body is the unchanged bytes after the empty line, up to
+//! `Content-Length` if that is stated.
 
 use std::time::SystemTime;
 
@@ -18,48 +18,48 @@ use super::{
     sign::{SignError, sign_request, sign_response},
 };
 
-/// The header fields that signing sets.
+/// Header fields that signing sets.
 const SIGNED: [HeaderName; 3] = [CONTENT_DIGEST, SIGNATURE_INPUT, SIGNATURE];
 
-/// Why a file is no HTTP message that signatures can be about.
+/// Reason why a file is not an HTTP message that can be signed or verified.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MessageError {
-    /// The first line is neither that of a request nor that of a response.
+    /// The first line is neither a request line nor a status line.
     #[error(
         "line 1 is {0:?}; expected a request line like `POST /path HTTP/1.1` or a status line like `HTTP/1.1 200 OK`"
     )]
     FirstLine(String),
-    /// The target of the request is not one that has a path.
+    /// The target of the request has no path and is not an address.
     #[error("line 1: the target {0:?} is neither a path nor an http or https address")]
     Target(String),
-    /// A line of the head is no header field.
+    /// A line of the head is not a header field.
     #[error("line {line}: {why}")]
     Header {
-        /// The number of the line, from 1.
+        /// Number of the line, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// Description of the fault.
         why: &'static str,
     },
-    /// A request says nowhere where it goes.
+    /// The request states its host neither in its target nor in `Host`.
     #[error("the request has no Host")]
     NoHost,
-    /// The body is not the length that is stated.
+    /// The body does not have the stated length.
     #[error("the body has {found} bytes, but Content-Length is {stated:?}")]
     Length {
-        /// How many bytes there are.
+        /// Length of the body, in bytes.
         found: usize,
-        /// What the header field says.
+        /// Value of the header field.
         stated: String,
     },
-    /// The body is in a transfer coding, so its bytes are not those that are signed.
+    /// The body has a transfer coding, so its bytes are not the signed ones.
     #[error("the body is in a transfer coding; write the message down without it")]
     TransferEncoding,
 }
 
-/// A message out of a file.
+/// A message from a file.
 #[derive(Clone, Debug)]
 pub struct RawMessage {
-    /// The lines of the head as they are, each with the field it holds; none for the first line.
+    /// Lines of the head as they are in the file, each with its field; `None` for the first line.
     lines: Vec<(Option<HeaderName>, String)>,
     line_end: &'static str,
     first: First,
@@ -74,11 +74,11 @@ enum First {
 }
 
 impl RawMessage {
-    /// Reads a message.
+    /// Parses a message.
     ///
     /// # Errors
     ///
-    /// Why it is none, with the line.
+    /// [`MessageError`] for the first fault, with its line where it is in the head.
     pub fn parse(bytes: &[u8]) -> Result<Self, MessageError> {
         let mut rest = bytes;
         let mut next = || {
@@ -106,25 +106,27 @@ impl RawMessage {
         Ok(Self { lines, line_end: if crlf { "\r\n" } else { "\n" }, first, headers, body })
     }
 
-    /// The message as signatures see it. `scheme` is that of a request which does not say it itself.
+    /// Returns the message in the form that signatures cover. `scheme` is that of a request whose target does not state
+    /// one.
     #[must_use]
     pub fn view(&self, scheme: Scheme) -> Message<'_> {
         Message { start: self.first.start(scheme), headers: &self.headers }
     }
 
-    /// The header fields.
+    /// Returns the header fields.
     #[must_use]
     pub fn headers(&self) -> &HeaderMap {
         &self.headers
     }
 
-    /// The body.
+    /// Returns the body.
     #[must_use]
     pub fn body(&self) -> &[u8] {
         &self.body
     }
 
-    /// Signs it, with the fields in `extra` beside what UCP asks for. Returns the signature base.
+    /// Signs the message, with the fields in `extra` in addition to those that UCP requires; responses are signed
+    /// without them. Returns the signature base.
     ///
     /// # Errors
     ///
@@ -142,7 +144,8 @@ impl RawMessage {
         }
     }
 
-    /// The message as bytes: the lines of the file as they were, with the fields that [`Self::sign`] sets in the end.
+    /// Returns the message as bytes: the lines of the file unchanged, with the fields that [`Self::sign`] sets at the
+    /// end of the head.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let kept = self.lines.iter().filter(|(name, _)| name.as_ref().is_none_or(|name| !SIGNED.contains(name)));
@@ -224,7 +227,7 @@ impl First {
     }
 }
 
-/// One header field.
+/// Parses one header field.
 fn field(line: &[u8]) -> Result<(HeaderName, HeaderValue), &'static str> {
     if line.first().is_some_and(|first| matches!(first, b' ' | b'\t')) {
         return Err("it continues the line before, which HTTP does not allow any more");
@@ -235,7 +238,7 @@ fn field(line: &[u8]) -> Result<(HeaderName, HeaderValue), &'static str> {
     Ok((name, value.map_err(|_| "the value has control characters")?))
 }
 
-/// The body, as long as it says that it is. A line break after it comes from an editor, not from the sender.
+/// Returns the body at its stated length. A line break after it comes from an editor, not from the sender.
 fn bounded<'b>(body: &'b [u8], headers: &HeaderMap) -> Result<&'b [u8], MessageError> {
     if headers.contains_key(TRANSFER_ENCODING) {
         return Err(MessageError::TransferEncoding);

@@ -1,6 +1,6 @@
-//! Signing: what the gateway sends under its own name (SIG-03 to SIG-05, SIG-08, SIG-10, SIG-11).
+//! Signing of messages that the gateway sends under its own name (SIG-03 to SIG-05, SIG-08, SIG-10, SIG-11).
 //!
-//! Call these last, when the bytes of the body and the header fields are final.
+//! These functions are called last, when the bytes of the body and the header fields are final.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -16,36 +16,36 @@ use super::{
     verify::required,
 };
 
-/// The label of our signatures.
+/// Label of the gateway's signatures.
 pub(super) const LABEL: &str = "sig1";
 
-/// Why a message was not signed.
+/// Reason why a message was not signed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SignError {
-    /// The message lacks something that has to be signed.
+    /// The message lacks a part that has to be signed.
     #[error("{0}, and it has to be signed")]
     Incomplete(String),
-    /// The `kid` has characters that `Signature-Input` cannot carry.
+    /// The `kid` contains characters that `Signature-Input` cannot carry.
     #[error("the kid of the key is not printable ASCII")]
     KeyId,
-    /// The key is on a curve that messages are not signed with (trap T-33).
+    /// The key is on a curve with which messages are not signed (trap T-33).
     #[error("messages are signed with keys on P-256 or P-384, and this one is on another curve")]
     Curve,
-    /// The key failed.
+    /// The cryptographic library failed.
     #[error(transparent)]
     Key(#[from] KeyError),
 }
 
-/// Signs a request: `Content-Digest` (if there is a body), `Signature-Input` and `Signature` are put among its headers,
-/// in the place of those that are there.
+/// Signs a request: sets its headers `Content-Digest` (if there is a body), `Signature-Input` and `Signature`, and
+/// replaces those that are present.
 ///
-/// The signature covers what UCP asks for, the fields in `extra`, and the time. Returns the signature base.
+/// The signature covers the parts that UCP requires, the fields in `extra`, and the time. Returns the signature base.
 ///
 /// # Errors
 ///
-/// [`SignError::Incomplete`] when a field of `extra` is not there, or a body has no `Content-Type`;
-/// [`SignError::Curve`]
-/// for a key of AP2's own.
+/// [`SignError::Incomplete`] if a field of `extra` is missing, or a body has no `Content-Type`; [`SignError::Curve`]
+/// for a key on P-521, which only AP2 uses; [`SignError::KeyId`] if the `kid` is not printable ASCII;
+/// [`SignError::Key`] if the cryptographic library fails.
 pub fn sign_request(
     line: RequestLine<'_>,
     headers: &mut HeaderMap,
@@ -57,7 +57,7 @@ pub fn sign_request(
     sign(Start::Request(line), headers, body, extra, key, now)
 }
 
-/// Signs a response like [`sign_request`] does a request.
+/// Signs a response as [`sign_request`] signs a request.
 ///
 /// # Errors
 ///
@@ -106,17 +106,17 @@ fn sign(
     Ok(base)
 }
 
-/// A signature that was made.
+/// A new signature.
 pub(super) struct Made {
-    /// What it is over.
+    /// Base that it covers.
     pub(super) base: Vec<u8>,
-    /// The value of `Signature-Input`.
+    /// Value of `Signature-Input`.
     pub(super) input: HeaderValue,
-    /// The value of `Signature`.
+    /// Value of `Signature`.
     pub(super) signature: HeaderValue,
 }
 
-/// Makes a signature with a key that messages are signed with. `parameters` is its member of `Signature-Input`.
+/// Makes a signature with a key for HTTP messages. `parameters` is the signature's member of `Signature-Input`.
 pub(super) fn make(
     covered: &[Component],
     parameters: &str,
@@ -129,7 +129,7 @@ pub(super) fn make(
     Ok(Made { base, input, signature })
 }
 
-/// The member of `Signature-Input`, in canonical form.
+/// Returns the member of `Signature-Input`, in canonical form.
 pub(super) fn parameters(covered: &[Component], kid: &str, now: SystemTime) -> Result<String, SignError> {
     let kid = StringRef::from_str(kid).map_err(|_| SignError::KeyId)?;
     let kid = sfv::ItemSerializer::new().bare_item(kid).finish();

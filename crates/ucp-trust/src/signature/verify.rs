@@ -1,9 +1,9 @@
-//! Verification: whether a message is from the holder of a published key, unaltered (SIG-07).
+//! Verification that a message comes unaltered from the holder of a published key (SIG-07).
 //!
-//! A signature that does not cover what UCP asks for proves nothing about the message, however well it verifies, and is
-//! passed over like one whose key is unknown (SIG-13). One signature that holds is enough; the caller learns what is
-//! wrong only when none does. The cheap checks come first: nothing is hashed and no curve is touched for a signature
-//! that could not count anyway.
+//! A signature that does not cover the parts that UCP requires proves nothing about the message, even if it verifies,
+//! and is skipped like one whose key is unknown (SIG-13). One valid signature is enough; the caller learns the faults
+//! only if none is valid. The cheap checks come first: nothing is hashed and no operation on a curve is made for a
+//! signature that could not count anyway.
 
 use std::{
     cell::OnceCell,
@@ -20,65 +20,65 @@ use super::{
 };
 use crate::jwk::{Algorithm, PublicKey, VerifyError, quoted};
 
-/// How far the clocks of two parties may be apart.
+/// Maximum difference between the clocks of two parties.
 pub const CLOCK_SKEW: Duration = Duration::from_secs(60);
 
-/// The tag of signatures that Web Bot Auth shares; UCP has none of its own.
+/// Tag of signatures that are shared with Web Bot Auth; UCP has none of its own.
 pub(super) const WEB_BOT_AUTH: &str = "web-bot-auth";
 
 const UCP_AGENT: HeaderName = HeaderName::from_static("ucp-agent");
 pub(super) const SIGNATURE_AGENT: HeaderName = HeaderName::from_static("signature-agent");
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
-/// The signatures of a message, read but not believed.
+/// Signatures of a message, parsed but not verified.
 #[derive(Clone, Debug)]
 pub struct Signed {
     candidates: Vec<Candidate>,
 }
 
-/// What a message proves about its sender.
+/// Proven sender of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verified {
-    /// The key that holds for it.
+    /// Identifier of the key that made the valid signature.
     pub keyid: String,
-    /// The label of the signature that does.
+    /// Label of the valid signature.
     pub label: String,
 }
 
-/// What is wrong with a signature.
+/// Fault of a signature.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flaw {
-    /// The kind of failure that it is.
+    /// Kind of failure.
     pub code: Code,
-    /// What is wrong, for people: the second half of a sentence about the signature.
+    /// Description of the fault for people: the second half of a sentence about the signature.
     pub text: String,
 }
 
 impl Signed {
-    /// The signatures of a message; `None` when it has none.
+    /// Parses the signatures of a message. Returns `None` if it has none.
     ///
     /// # Errors
     ///
-    /// [`Code::SignatureMissing`] when only half of a signature is there, [`Code::SignatureInvalid`] when the header
-    /// fields cannot be read.
+    /// [`Code::SignatureMissing`] if only half of a signature is present, [`Code::SignatureInvalid`] if the header
+    /// fields cannot be parsed.
     pub fn read(headers: &HeaderMap) -> Result<Option<Self>, Refusal> {
         let candidates = input::read(headers)?;
         Ok((!candidates.is_empty()).then_some(Self { candidates }))
     }
 
-    /// The signatures one by one, in the order they are tried in.
+    /// Returns the signatures in the order in which they are tried.
     #[must_use]
     pub fn candidates(&self) -> &[Candidate] {
         &self.candidates
     }
 
-    /// Which keys the signatures name.
+    /// Returns the identifiers of the keys that the signatures name.
     pub fn key_ids(&self) -> impl Iterator<Item = &str> {
         self.candidates.iter().filter_map(|candidate| candidate.input.as_ref().ok()?.keyid.as_deref())
     }
 
-    /// The first key that a signature names and that is not among these. When the message does not verify with them, it
-    /// can pay off to fetch them again.
+    /// Returns the first key that a signature for UCP names and that is not among `keys`. If the message does not
+    /// verify with `keys`, it can be worth fetching them again.
     #[must_use]
     pub fn unknown_key(&self, keys: &[PublicKey]) -> Option<&str> {
         let inputs = self.candidates.iter().filter_map(|candidate| candidate.input.as_ref().ok());
@@ -86,12 +86,12 @@ impl Signed {
         named.find(|keyid| !keys.iter().any(|key| key.kid() == *keyid))
     }
 
-    /// Verifies the message against the keys of its sender. `body` holds the bytes as they were received.
+    /// Verifies the message with the keys of its sender. `body` holds the bytes as they were received.
     ///
     /// # Errors
     ///
-    /// What is wrong with the signature; of several, with the one that came closest. So [`Code::KeyNotFound`] means
-    /// that no signature names one of the keys.
+    /// The faults of all signatures, with the code of the one that came closest. So [`Code::KeyNotFound`] means that no
+    /// signature for UCP names one of the keys.
     pub fn verify(
         &self,
         message: &Message<'_>,
@@ -111,7 +111,7 @@ impl Signed {
     }
 }
 
-/// The refusal of a message whose signatures all have flaws.
+/// Returns the refusal of a message all of whose signatures have faults.
 fn refusal(flaws: &[(&Candidate, Flaw)]) -> Refusal {
     let closest = flaws.iter().max_by_key(|(candidate, flaw)| {
         let progress = match flaw.code {
@@ -120,7 +120,7 @@ fn refusal(flaws: &[(&Candidate, Flaw)]) -> Refusal {
             Code::AlgorithmUnsupported => 1,
             _ => 0,
         };
-        // What was never meant for UCP is not what failed.
+        // A signature that was not made for UCP is not the one that failed.
         (candidate.input.as_ref().is_ok_and(is_for_ucp), progress)
     });
     let code = closest.map_or(Code::SignatureMissing, |(_, flaw)| flaw.code);
@@ -131,14 +131,14 @@ fn refusal(flaws: &[(&Candidate, Flaw)]) -> Refusal {
     Refusal::new(code, texts.join(" "))
 }
 
-/// Whether the signature was made for UCP, or for UCP as well (SIG-13).
+/// Returns `true` if the signature was made for UCP, or for UCP as well (SIG-13).
 fn is_for_ucp(input: &Input) -> bool {
     input.tag.as_deref().is_none_or(|tag| tag == WEB_BOT_AUTH)
 }
 
-/// The parts of this message that a signature has to cover (SIG-04, SIG-05, SIG-13).
+/// Returns the parts of this message that a signature has to cover (SIG-04, SIG-05, SIG-13).
 ///
-/// Which requests have to carry an `Idempotency-Key` is a rule of the operation; one that is there is covered.
+/// Rules of the operations determine which requests need an `Idempotency-Key`; if one is present, it is covered.
 pub fn required(message: &Message<'_>, has_body: bool) -> impl Iterator<Item = Component> {
     let (request, query) = match message.start {
         Start::Request(line) => (true, line.query.is_some_and(|query| !query.is_empty())),
@@ -165,13 +165,13 @@ pub fn required(message: &Message<'_>, has_body: bool) -> impl Iterator<Item = C
     .flatten()
 }
 
-/// One message, and all that its signatures are checked against.
+/// A message, with everything that its signatures are checked against.
 pub(super) struct Verifier<'a> {
     message: &'a Message<'a>,
     body: &'a [u8],
     keys: &'a [PublicKey],
     now: SystemTime,
-    /// Whether the body fits its digest: the same for all signatures, so looked at once.
+    /// Result of the comparison of the body with its digest, the same for all signatures and therefore computed once.
     digest: OnceCell<Result<(), String>>,
 }
 
@@ -180,7 +180,7 @@ impl<'a> Verifier<'a> {
         Self { message, body, keys, now, digest: OnceCell::new() }
     }
 
-    /// Checks one signature, and returns the id of the key that made it.
+    /// Checks one signature, and returns the identifier of the key that made it.
     pub(super) fn check<'c>(&self, candidate: &'c Candidate) -> Result<&'c str, Flaw> {
         let input = candidate.input.as_ref().map_err(Flaw::invalid)?;
         let (keyid, key) = self.key(input)?;
@@ -204,11 +204,11 @@ impl<'a> Verifier<'a> {
         Ok(keyid)
     }
 
-    /// What the signature would have to cover and does not.
+    /// Returns the parts that the signature would have to cover and does not.
     pub(super) fn missing(&self, label: &str, input: &Input) -> Vec<String> {
         let covers = |wanted: &Component| {
             input.covered.iter().any(|covered| match (covered, wanted) {
-                // Its members belong to one signature each.
+                // Each member of the field belongs to the signature with the same label.
                 (Component::Member(name, key), Component::Field(wanted)) => {
                     name == wanted && *name == SIGNATURE_AGENT && key.as_str() == label
                 }
@@ -221,7 +221,7 @@ impl<'a> Verifier<'a> {
             .collect()
     }
 
-    /// The key that the signature names, if it is one for signatures like this.
+    /// Returns the key that the signature names, if that key is for signatures of this kind.
     fn key<'i>(&self, input: &'i Input) -> Result<(&'i str, &'a PublicKey), Flaw> {
         let keyid = input.keyid.as_deref().ok_or_else(|| Flaw::invalid("it names no key (keyid)"))?;
         let tag = input.tag.as_deref();
@@ -250,7 +250,7 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// Whether the signature is good at this time, as far as it says (SIG-06).
+    /// Checks that the signature is valid at this time, as far as it states times (SIG-06).
     fn fresh(&self, input: &Input) -> Result<(), Flaw> {
         let seconds = |time: Duration| i64::try_from(time.as_secs()).unwrap_or(i64::MAX);
         let now = seconds(self.now.duration_since(UNIX_EPOCH).unwrap_or_default());

@@ -1,4 +1,4 @@
-//! What the dispatcher promises, with an outbox in memory and a paused clock.
+//! Tests of the dispatcher's guarantees, with an outbox in memory and a paused clock.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -25,13 +25,13 @@ use ucp_trust::{
 use super::{traffic::FAILING_AT_ONCE, *};
 use crate::recipient::Recipient;
 
-/// How old webhook events are when they are tried first, so that three days pass soon.
+/// Age of webhook events at the first attempt, so that three days pass soon.
 const AGE: SignedDuration = SignedDuration::from_hours(66);
 
-/// Virtual time after which a test that waits has failed: all webhook events are given up on by then.
+/// Virtual time after which a test that waits has failed: all webhook events have expired by then.
 const WEEK: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
-/// Looks once in every `step` of virtual time, until it is so.
+/// Checks a condition once in every `step` of virtual time, until it holds.
 async fn until(what: &str, step: Duration, is: impl Fn() -> bool) {
     let looking = async {
         while !is() {
@@ -50,11 +50,11 @@ fn start() -> Timestamp {
 struct Memory {
     webhook_events: Mutex<Vec<Kept>>,
     queued: Notify,
-    /// How often somebody looked for what is due.
+    /// Number of queries for due events.
     looked: AtomicUsize,
 }
 
-/// A webhook event, and who has claimed it until when.
+/// A webhook event and its claim.
 #[derive(Clone)]
 struct Kept {
     content: Content,
@@ -100,7 +100,7 @@ impl Memory {
         self.lock().iter().all(|one| one.content.webhook_event.state != State::Waiting)
     }
 
-    /// Does something with a webhook event that this claimant has claimed, if it has.
+    /// Applies `act` to a webhook event that this claimant has claimed; returns `None` if it has not.
     fn own<T>(&self, id: &str, claimant: &str, act: impl FnOnce(&mut Kept) -> T) -> Option<T> {
         let mut all = self.lock();
         let mut own = all.iter_mut().filter(|one| one.claim.as_ref().is_some_and(|claim| claim.claimant == claimant));
@@ -185,7 +185,7 @@ impl Outbox for Memory {
     }
 }
 
-/// Platforms whose addresses follow from their names.
+/// Platforms whose addresses are derived from their names.
 struct Named;
 
 #[async_trait]
@@ -202,7 +202,7 @@ impl Recipients for Named {
     }
 }
 
-/// What a receiver got.
+/// Message that a receiver got.
 #[derive(Clone, Debug, PartialEq)]
 struct Got {
     host: String,
@@ -212,20 +212,20 @@ struct Got {
     at: Timestamp,
 }
 
-/// Receivers that fail by plan.
+/// Receivers that answer as planned.
 struct Receivers {
     got: Mutex<Vec<Got>>,
-    /// The answers, one after the other; then 200.
+    /// Answers in their order; after them, all are 200.
     plan: Mutex<Vec<Result<Answered, FetchError>>>,
     /// Hosts that never answer in time.
     dead: HashSet<String>,
-    /// How many are being sent to each host, and the most that ever were.
+    /// Number of messages in flight to each host, and its maximum so far.
     open: Mutex<BTreeMap<String, (usize, usize)>>,
     clock: Clock,
 }
 
 impl Receivers {
-    /// The most that were ever sent at once to hosts of which this is true, each by itself.
+    /// Returns the maximum number of messages that were in flight at once to one of the hosts that satisfy `of`.
     fn most(&self, of: impl Fn(&str) -> bool) -> usize {
         let open = self.open.lock().expect("no panic");
         open.iter().filter(|(host, _)| of(host)).map(|(_, (_, most))| *most).max().unwrap_or_default()
@@ -300,7 +300,7 @@ impl Place {
         }
     }
 
-    /// One that shares the outbox with the other one.
+    /// Creates another dispatcher that shares the outbox.
     fn another(&self) -> WebhookDispatcher {
         WebhookDispatcher { claimant: "another".to_owned(), ..self.dispatcher() }
     }
@@ -309,7 +309,7 @@ impl Place {
         self.outbox.lock().iter().filter(|one| one.content.webhook_event.state == State::Delivered).count()
     }
 
-    /// Runs a dispatcher until all is settled.
+    /// Runs a dispatcher until all events are settled.
     async fn settle(&self) {
         let running = tokio::spawn(self.dispatcher().run());
         until("all notices to be settled", Duration::from_millis(500), || self.outbox.settled()).await;
@@ -340,9 +340,9 @@ async fn whk_03_a_notice_is_sent_until_it_arrives_with_the_same_bytes_and_identi
         assert_eq!((&again.id, &again.body), (&got[0].id, &got[0].body));
         assert_eq!(again.headers["webhook-timestamp"], got[0].headers["webhook-timestamp"]);
     }
-    // The second goes when the first has arrived.
+    // The second event is sent after the first has arrived.
     assert_eq!((got[failures].id.as_str(), got[failures + 1].id.as_str()), ("n0", "n1"));
-    // Each pause is longer than the one before could have been at least.
+    // Each pause is at least as long as the minimum of its attempt.
     for (number, pair) in got[..=failures].windows(2).enumerate() {
         let pause = pair[1].at.duration_since(pair[0].at).as_millis();
         assert!(pause >= 500 << number, "pause {number}: {pause} ms");
@@ -424,7 +424,7 @@ async fn ten_thousand_notices_for_a_platform_that_does_not_answer_take_one_conne
         place.outbox.queue(&format!("p{}", number % 40), &format!("o{number}"));
     }
     let running = tokio::spawn(place.dispatcher().run());
-    // Not even one of them has failed by now.
+    // None of the attempts to `dead` has failed by now.
     tokio::time::sleep(Duration::from_secs(4)).await;
     assert_eq!(place.delivered(), 200);
     let got = place.got();
@@ -445,7 +445,7 @@ async fn many_platforms_that_do_not_answer_leave_half_of_the_room_to_the_others(
         place.outbox.queue(&format!("dead{}", number % 100), &format!("d{number}"));
     }
     let running = tokio::spawn(place.dispatcher().run());
-    // By now it is known who does not answer.
+    // By now all platforms that do not answer are known.
     tokio::time::sleep(Duration::from_secs(21)).await;
     for number in 0..100 {
         place.outbox.queue(&format!("p{number}"), &format!("o{number}"));
@@ -485,7 +485,7 @@ async fn what_is_queued_here_goes_at_once_and_what_others_queue_after_a_look() {
     tokio::time::sleep(Duration::from_secs(600)).await;
     let idle = place.outbox.looked.load(Ordering::SeqCst);
     assert!(idle <= 601, "{idle} looks in ten minutes without anything to do");
-    // In the middle between two looks.
+    // The event is queued between two queries.
     tokio::time::sleep(INTERVAL / 2).await;
     place.outbox.queue("alice", "o1");
     let before = (place.receivers.clock)();
@@ -543,7 +543,7 @@ async fn what_a_courier_that_died_had_claimed_is_sent_when_its_claim_ends_and_no
     assert_eq!((&place.got()[0].id, &place.got()[0].body), (&place.got()[1].id, &place.got()[1].body));
 }
 
-/// A receiver that takes longer than a claim holds.
+/// Receivers that answer later than a claim expires.
 struct Slow(Arc<Receivers>);
 
 #[async_trait]
@@ -596,7 +596,7 @@ proptest! {
         prop_assert!(pause >= wish && pause <= full.max(wish));
     }
 
-    /// Whatever the receivers answer, each webhook event arrives, and those of an order in their order.
+    /// Whatever the receivers answer, each webhook event arrives, and those of one order arrive in their order.
     #[test]
     fn every_notice_arrives_and_those_of_an_order_in_turn(
         orders in prop::collection::vec(0usize..4, 1..20),

@@ -1,8 +1,8 @@
 //! Limits of webhook events in flight, in total and per platform.
 //!
-//! A platform gets one at first, another one more for each that it takes, and is back at one when it does not take one.
-//! So a platform that answers is soon told fast, and one that does not has one connection, however much waits for it.
-//! All that fail share half of what there is.
+//! A platform has one event in flight at first, one more for each event that it accepts, and only one again when it
+//! does not accept an event. So a platform that answers soon gets its events fast, and one that does not holds one
+//! connection, however many events wait for it. All platforms that fail share half of the total.
 
 use std::collections::{HashMap, HashSet};
 
@@ -24,11 +24,11 @@ const REMEMBERED: usize = 4_096;
 /// Outcome of a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Landing {
-    /// The platform accepted the event.
+    /// The platform accepted the event, or answered that it wants no more.
     Taken,
-    /// The platform did not accept the event.
+    /// The delivery failed.
     Failed,
-    /// The platform was not asked.
+    /// The platform was not asked, or the outcome could not be recorded.
     Neither,
 }
 

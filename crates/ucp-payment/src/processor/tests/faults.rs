@@ -1,4 +1,4 @@
-//! Every fault at every step, and what is concluded from it.
+//! Tests of every fault at every step, and of the conclusions drawn from it.
 
 use proptest::strategy::Strategy as _;
 
@@ -124,7 +124,7 @@ async fn a_provider_that_cannot_be_reached_was_not_asked_to_pay() {
     memory.weather.lock().expect("unpoisoned").extend([cut; 3]);
     assert!(matches!(pay(&memory, "tok_1").await, Settlement::Declined { .. }));
     assert!(memory.psp.report().payments.is_empty());
-    // Once a request may have arrived, a broken line proves nothing.
+    // Once a request may have arrived, a broken connection proves nothing.
     memory.inject(&["authorize:reset_after"]);
     memory.weather.lock().expect("unpoisoned").extend([Weather::default(), cut, cut]);
     assert_eq!(pay(&memory, "tok_1").await, Settlement::Unknown);
@@ -194,13 +194,13 @@ async fn an_attempt_whose_time_is_over_is_not_sent() {
     let old = Attempt { begun_at: at(NOW - 20), ..attempt("a") };
     assert!(matches!(processor(&memory).pay(&old, &tender("tok_1")).await, Settlement::Declined { .. }));
     assert!(memory.sent.lock().expect("unpoisoned").is_empty());
-    // What is left of the time is all there is.
+    // Only the rest of the time is available.
     memory.inject(&["authorize:hang_before:1000"]);
     let started = Instant::now();
     let late = Attempt { begun_at: at(NOW - 15), ..attempt("a") };
     assert_eq!(processor(&memory).pay(&late, &tender("tok_1")).await, Settlement::Unknown);
     assert!(started.elapsed() <= Duration::from_secs(5));
-    // An attempt of the future is the doing of a clock that went back.
+    // An attempt lies in the future if the clock went back.
     let early = Attempt { begun_at: at(NOW + 60), ..attempt("b") };
     assert_eq!(processor(&memory).pay(&early, &tender("tok_1")).await, Settlement::Unknown);
 }

@@ -1,25 +1,25 @@
-//! Whatever happens in whatever order: money moves at most once, nothing that was said turns out wrong, and in the end
-//! everybody agrees with the provider.
+//! Model test: whatever happens in whatever order, money moves at most once, no statement turns out wrong, and in the
+//! end every handler agrees with the provider.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// What somebody does with the one attempt there is. It is paid at most once, as the contract says.
+/// Actions on the single attempt. It is paid at most once, as the contract requires.
 #[derive(Clone, Copy, Debug)]
 enum Act {
     Inquire,
     Forget,
-    /// Requests that were on their way arrive.
+    /// Delayed requests arrive.
     Deliver,
 }
 
 #[derive(Clone, Debug)]
 struct Case {
     token: &'static str,
-    /// When it is paid, in milliseconds; never, when the gateway died before.
+    /// Time of the payment, in milliseconds; `None` if the gateway dies before it.
     paid_at: Option<u64>,
-    /// Whether the gateway dies while it pays, and when.
+    /// Time for which the gateway pays until it dies, in milliseconds; `None` if it does not die.
     killed_at: Option<u64>,
     acts: Vec<(u64, Act)>,
     orders: Vec<String>,
@@ -61,7 +61,7 @@ fn case() -> impl Strategy<Value = Case> {
         })
 }
 
-/// What somebody was told.
+/// Statement of a handler.
 #[derive(Clone, Debug, PartialEq)]
 enum Claim {
     Settled(Settlement),
@@ -87,7 +87,7 @@ async fn run(case: Case) -> Result<(), TestCaseError> {
         let memory = Arc::clone(&memory);
         running.push(tokio::spawn(async move {
             tokio::time::sleep(Duration::from_millis(when)).await;
-            // Each of them as if it were another process.
+            // A processor for each action, as in separate processes.
             let processor = processor(&memory);
             match act {
                 Act::Inquire => Claim::Settled(processor.inquire(&attempt("a")).await),
@@ -104,7 +104,7 @@ async fn run(case: Case) -> Result<(), TestCaseError> {
         claims.push(act.await.expect("no panic"));
     }
 
-    // The storm is over: asking again and again has to come to an end.
+    // Without further faults, repeated inquiries have to reach a final outcome.
     memory.weather.lock().expect("unpoisoned").clear();
     while ["authorize", "capture", "inquire", "void"].iter().any(|step| drained(&memory, step)) {}
     let attempt = attempt("a");
@@ -144,7 +144,7 @@ async fn run(case: Case) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Uses up one order to misbehave at a step, if there is one left.
+/// Uses up one order to misbehave at a step; returns `true` if there was one left.
 fn drained(memory: &Memory, step: &str) -> bool {
     let (method, path) = match step {
         "authorize" => ("POST", "/payments".to_owned()),
