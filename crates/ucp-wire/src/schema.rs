@@ -148,6 +148,11 @@ impl Shapes {
         self.request.as_ref().map(|request| request.schema(generator))
     }
 
+    /// Returns the schema of the answer with a resource, or a reference to it.
+    pub fn answer(&self, generator: &mut SchemaGenerator) -> Schema {
+        self.answer.schema(generator)
+    }
+
     /// Returns the schema of the answer without a resource, or a reference to it.
     pub fn no_resource(&self, generator: &mut SchemaGenerator) -> Schema {
         self.no_resource.schema(generator)
@@ -156,7 +161,7 @@ impl Shapes {
     /// Returns the schema of all answers, with and without a resource. Its root has the type `object` because MCP
     /// clients accept no other output schema (trap T-29).
     pub fn response(&self, generator: &mut SchemaGenerator) -> Schema {
-        let (answer, no_resource) = (self.answer.schema(generator), self.no_resource.schema(generator));
+        let (answer, no_resource) = (self.answer(generator), self.no_resource(generator));
         schemars::json_schema!({ "type": "object", "oneOf": [answer, no_resource] })
     }
 
