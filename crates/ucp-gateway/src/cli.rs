@@ -1,4 +1,5 @@
-//! The command line. Every option can come from the environment too.
+//! The command line. Options of `serve`, the data directory and the profile of the agent can also be set in the
+//! environment.
 
 use clap::{Parser, Subcommand};
 
