@@ -1,6 +1,6 @@
-//! `keys generate`, `keys list` and `keys rotate`: the keys that the gateway signs with.
+//! `keys generate`, `keys list` and `keys rotate`: manage the keys that the gateway signs with.
 //!
-//! A gateway that serves the same directory notices by itself.
+//! A gateway that serves the same data directory picks the changes up by itself.
 
 use std::{
     path::PathBuf,
@@ -71,7 +71,7 @@ enum Algorithm {
 }
 
 impl KeysDirectory {
-    /// The keys below this directory.
+    /// Opens the keys below this directory.
     pub(super) fn open(&self) -> Result<Keyring, Box<dyn std::error::Error>> {
         Ok(Keyring::open(&self.data_dir.join("keys"))?)
     }
@@ -109,7 +109,7 @@ fn list(options: &ListOptions) -> Result<(), Box<dyn std::error::Error>> {
         return Ok(());
     }
     if keyring.list().is_empty() {
-        // Not for scripts, which count lines.
+        // On standard error, because scripts count the lines of standard output.
         eprintln!("There are no keys in {}; `keys generate` makes one.", options.directory.data_dir.display());
     }
     let signer = keyring.signer().map(|signer| signer.public().kid());
@@ -120,12 +120,12 @@ fn list(options: &ListOptions) -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// The time in seconds since 1970.
+/// Returns the current time in seconds since 1970.
 fn unix() -> u64 {
     now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
-/// What a key is for at this time.
+/// Describes the current state of a key; `signer` is the `kid` of the key that signs.
 fn state(own: &OwnKey, signer: Option<&str>) -> String {
     match own.retired {
         Some(retired) => match retired.publish_until.saturating_sub(unix()) {

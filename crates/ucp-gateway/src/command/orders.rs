@@ -1,4 +1,4 @@
-//! `orders`: looking at orders, and moving them along. A gateway may run on the same directory meanwhile.
+//! `orders`: shows orders and takes their steps. A gateway can run on the same data directory at the same time.
 
 use std::{path::PathBuf, process::ExitCode};
 
@@ -189,18 +189,18 @@ fn show(order: &Stored<Order>, place: &PlaceOptions) -> Result<(), Box<dyn std::
     Ok(())
 }
 
-/// A line about an order.
+/// Formats an order in one line.
 fn summary(order: &Order) -> String {
     let total = money(amount_of(&order.totals, TotalKind::Total), order.currency);
     format!("{}  {}  {}  {total}  {}", order.id, order.placed_at, orders::status(order), order.owner)
 }
 
-/// An amount as it is counted.
+/// Formats an amount in minor units of a currency.
 fn money(amount: i64, currency: Currency) -> String {
     format!("{currency} {amount} (minor units)")
 }
 
-/// A line and how many of it.
+/// Parses a line item and its quantity, such as `li_1=2`.
 fn line(text: &str) -> Result<LineQuantity, String> {
     let (id, quantity) = text.split_once('=').unwrap_or((text, ""));
     let quantity = quantity.parse::<i64>().ok().filter(|quantity| *quantity > 0 && !id.is_empty());

@@ -1,4 +1,4 @@
-//! `sign`: an HTTP message in a file, signed as the gateway signs.
+//! `sign`: signs an HTTP message in a file as the gateway would.
 
 use std::{fs, io::Write as _, path::PathBuf, process::ExitCode, sync::Arc};
 
@@ -56,7 +56,7 @@ impl SignOptions {
                 .ok_or_else(|| "there is no key to sign with; `keys generate` makes one".into());
         };
         let text = fs::read(file).map_err(|error| format!("{} cannot be read: {error}", file.display()))?;
-        // What a parser says about a file would quote it, and this one holds a secret.
+        // The parser's error is dropped because it may quote the file, which holds a private key.
         let jwk = serde_json::from_slice(&text).map_err(|_| format!("{} is not JSON", file.display()))?;
         let key = SigningKey::from_jwk(&jwk).map_err(|error| format!("{}: {error}", file.display()))?;
         Ok(Arc::new(key))

@@ -1,4 +1,4 @@
-//! `spec`: the documents that are checked in.
+//! `spec`: writes or compares the generated documents of the repository.
 
 use std::{fs, path::PathBuf, process::ExitCode};
 

@@ -1,4 +1,4 @@
-//! `verify`: what the signatures of an HTTP message in a file prove, and what is wrong with them.
+//! `verify`: verifies and explains the signatures of an HTTP message in a file.
 
 use std::{
     fs,

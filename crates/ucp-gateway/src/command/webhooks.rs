@@ -1,4 +1,5 @@
-//! `webhooks`: what platforms are told about their orders. A gateway may run on the same directory meanwhile.
+//! `webhooks`: shows webhook events about orders and resends them. A gateway can run on the same data directory at the
+//! same time.
 
 use std::{path::PathBuf, process::ExitCode};
 
