@@ -22,7 +22,7 @@ pub(crate) struct ExplainOptions {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// What a platform and this gateway have in common, and why not more.
+    /// Show the capabilities that a platform and this gateway have in common, and why others are not active.
     Negotiation {
         /// The platform's profile, as a file; `-` reads standard input.
         #[arg(long, value_name = "FILE")]

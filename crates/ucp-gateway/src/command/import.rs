@@ -38,16 +38,16 @@ pub(crate) struct ImportOptions {
     /// The file: JSON Lines of UCP products, or Shopify's product CSV export.
     #[arg(required_unless_present = "merchants", conflicts_with = "merchants")]
     pub(crate) file: Option<PathBuf>,
-    /// Load merchants into the directory beside the shop instead, from a file with a merchant a line (JSON Lines).
+    /// Load merchants into the directory beside the shop instead, from a file with one merchant per line (JSON Lines).
     #[arg(long, value_name = "FILE", conflicts_with = "format")]
     pub(crate) merchants: Option<PathBuf>,
-    /// Load merchants whose hours or coordinates mean nothing without them, instead of leaving the merchant out.
+    /// Load merchants with invalid hours or coordinates without these, instead of leaving the merchants out.
     #[arg(long, conflicts_with = "file")]
     pub(crate) lenient: bool,
     /// The directory that holds the shop; created as an empty shop when it is not there.
     #[arg(long, env = "UCP_GATEWAY_DATA_DIR", default_value = "./data", value_name = "DIRECTORY")]
     pub(crate) data_dir: PathBuf,
-    /// The format, where neither the name nor the beginning of the file tells.
+    /// The format of the file, if neither its name nor its beginning shows it.
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<ImportFormat>,
     /// The name of a new shop [default: Shop].
@@ -65,8 +65,8 @@ pub(crate) struct ImportOptions {
     /// Other languages that texts of a new shop are in.
     #[arg(long, value_delimiter = ',', value_name = "TAGS")]
     pub(crate) languages: Vec<String>,
-    /// What a new shop speaks and trades in, as JSON file: `name`, `currency`, `currencies`, `language`, `languages`,
-    /// `countries` (currency by country), `rates` (by currency) and `links`.
+    /// The market of a new shop, as JSON file: `name`, `currency`, `currencies`, `language`, `languages`, `countries`
+    /// (currency by country), `rates` (by currency) and `links`.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["name", "currency", "currencies", "language", "languages"])]
     pub(crate) market: Option<PathBuf>,
 }

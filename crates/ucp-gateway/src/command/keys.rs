@@ -20,11 +20,11 @@ use crate::clock::now;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum OwnKeysCommand {
-    /// Make a key that signs from now on. Other keys stay published.
+    /// Generate a key that signs from now on. Other keys stay published.
     Generate(GenerateOptions),
     /// Show the keys, newest first.
     List(ListOptions),
-    /// Make a key that signs from now on, and retire all others.
+    /// Generate a key that signs from now on, and retire all others.
     Rotate(RotateOptions),
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct KeysDirectory {
 pub(crate) struct GenerateOptions {
     #[command(flatten)]
     directory: KeysDirectory,
-    /// What it signs with. Every platform can verify es256.
+    /// The signature algorithm of the key. Every platform can verify es256.
     #[arg(long, default_value = "es256", value_name = "ALGORITHM")]
     algorithm: Algorithm,
 }
@@ -57,7 +57,7 @@ pub(crate) struct ListOptions {
 pub(crate) struct RotateOptions {
     #[command(flatten)]
     directory: KeysDirectory,
-    /// For how many days the old keys stay published. 0 when somebody else may have got hold of them.
+    /// Number of days for which the old keys stay published; 0 if they may be compromised.
     #[arg(long, default_value_t = 7, value_name = "DAYS", value_parser = clap::value_parser!(u16).range(0..=3650))]
     grace_days: u16,
 }

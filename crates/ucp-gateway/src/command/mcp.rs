@@ -13,7 +13,7 @@ use crate::{
 
 #[derive(Debug, Args)]
 pub(crate) struct McpOptions {
-    /// Speak over standard input and output.
+    /// Communicate over standard input and output.
     #[arg(long, required = true)]
     pub(crate) stdio: bool,
     #[command(flatten)]

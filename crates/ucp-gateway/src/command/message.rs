@@ -14,7 +14,7 @@ use crate::clock::now;
 
 #[derive(Debug, Args)]
 pub(crate) struct SchemeOption {
-    /// How the request reaches its server, where it does not say so itself. Decides which port is not written.
+    /// The scheme of a request that does not state it itself. The default port of the scheme is not signed.
     #[arg(long, default_value = "https", value_name = "SCHEME")]
     scheme: SchemeName,
 }

@@ -25,13 +25,13 @@ pub(crate) enum OrdersCommand {
     List(ListOptions),
     /// Show an order.
     Show(ShowOptions),
-    /// Send goods: the lines given, or all that was not sent yet.
+    /// Record that goods were shipped: the given lines, or all that were not shipped yet.
     Ship(ShipOptions),
-    /// Report that goods have arrived: the lines given, or all that has not arrived yet.
+    /// Record that goods have arrived: the given lines, or all that have not arrived yet.
     Deliver(StepOptions),
-    /// Take goods out of an order that were not sent yet: the lines given, or all. Giving money back is another step.
+    /// Cancel goods that were not shipped yet: the given lines, or all. The refund is a separate step.
     Cancel(CancelOptions),
-    /// Record that money was given back: an amount, or all that is left. The payment service provider is not asked to.
+    /// Record a refund: an amount, or all that is left. The payment service provider is not called.
     Refund(RefundOptions),
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct PlaceOptions {
 
 #[derive(Debug, Args)]
 pub(crate) struct ListOptions {
-    /// How many.
+    /// Maximum number of orders.
     #[arg(long, default_value_t = 20, value_name = "NUMBER")]
     limit: u16,
     #[command(flatten)]
@@ -58,7 +58,7 @@ pub(crate) struct ListOptions {
 pub(crate) struct ShowOptions {
     /// The identifier of the order.
     id: String,
-    /// Write the mandate that the buyer agreed with, as it was presented, and nothing else. It tells who bought what.
+    /// Write only the mandate with which the buyer agreed, as it was presented. It reveals who bought what.
     #[arg(long, conflicts_with = "json")]
     mandate: bool,
     #[command(flatten)]
@@ -69,7 +69,7 @@ pub(crate) struct ShowOptions {
 pub(crate) struct StepOptions {
     /// The identifier of the order.
     id: String,
-    /// A line and how many of it, such as `li_1=2`; repeat it for more lines.
+    /// A line and its quantity, such as `li_1=2`; repeat the option for more lines.
     #[arg(long = "line", value_name = "LINE=QUANTITY", value_parser = line)]
     lines: Vec<LineQuantity>,
     #[command(flatten)]
@@ -80,13 +80,13 @@ pub(crate) struct StepOptions {
 pub(crate) struct ShipOptions {
     #[command(flatten)]
     step: StepOptions,
-    /// Who carries them.
+    /// The carrier.
     #[arg(long)]
     carrier: Option<String>,
     /// The tracking number.
     #[arg(long, value_name = "NUMBER")]
     tracking_number: Option<String>,
-    /// Where the parcel can be followed.
+    /// The URL of the page on which the parcel can be tracked.
     #[arg(long, value_name = "URL")]
     tracking_url: Option<String>,
 }
@@ -95,7 +95,7 @@ pub(crate) struct ShipOptions {
 pub(crate) struct CancelOptions {
     #[command(flatten)]
     step: StepOptions,
-    /// Why, for the buyer to read.
+    /// The reason, for the buyer to read.
     #[arg(long)]
     reason: Option<String>,
 }
@@ -104,10 +104,10 @@ pub(crate) struct CancelOptions {
 pub(crate) struct RefundOptions {
     #[command(flatten)]
     step: StepOptions,
-    /// How much, in minor units: 1250 is USD 12.50.
+    /// The amount in minor units: 1250 is USD 12.50.
     #[arg(long, value_name = "MINOR-UNITS", allow_negative_numbers = true)]
     amount: Option<i64>,
-    /// Why, for the buyer to read.
+    /// The reason, for the buyer to read.
     #[arg(long)]
     reason: Option<String>,
 }

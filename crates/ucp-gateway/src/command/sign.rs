@@ -23,10 +23,10 @@ pub(crate) struct SignOptions {
     directory: KeysDirectory,
     #[command(flatten)]
     scheme: SchemeOption,
-    /// Header fields to cover beside those that UCP asks for.
+    /// Header fields to cover in addition to those that UCP requires.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     cover: Vec<HeaderName>,
-    /// The time that the signature says it was made at, in seconds since 1970 [default: now].
+    /// The creation time of the signature, in seconds since 1970 [default: now].
     #[arg(long, value_name = "SECONDS")]
     at: Option<u32>,
     /// Show the signature base, on standard error.

@@ -10,7 +10,7 @@ use crate::config::schema::example;
 
 #[derive(Debug, Args)]
 pub(crate) struct SpecOptions {
-    /// Write the documents; without it they are only compared with what is there.
+    /// Write the documents; without this option they are only compared with the files.
     #[arg(long)]
     pub(crate) write: bool,
     /// The root of the repository.

@@ -12,15 +12,15 @@ use crate::clock;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum WebhooksCommand {
-    /// List the newest webhooks and what became of them.
+    /// List the newest webhook events and the states of their delivery.
     List(ListOptions),
-    /// Send a webhook once more, or at once if it waits. A running gateway does it.
+    /// Send a webhook event again, or at once if it waits for a retry. A running gateway sends it.
     Resend(ResendOptions),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ListOptions {
-    /// How many.
+    /// Maximum number of webhook events.
     #[arg(long, default_value_t = 20, value_name = "NUMBER")]
     limit: u16,
     /// Write JSON.
@@ -33,7 +33,7 @@ pub(crate) struct ListOptions {
 
 #[derive(Debug, Args)]
 pub(crate) struct ResendOptions {
-    /// The identifier of the webhook.
+    /// The identifier of the webhook event.
     id: String,
     /// The directory that holds the shop.
     #[arg(long, env = "UCP_GATEWAY_DATA_DIR", default_value = "./data", value_name = "DIRECTORY")]
