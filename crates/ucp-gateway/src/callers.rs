@@ -81,8 +81,9 @@ pub(crate) fn directory(
     Directory::new(fetcher, options, move |profile| business.negotiated_profile(profile))
 }
 
-/// Adds the registered platforms to the directory, so that their calls need not wait for a fetch. Pinned profiles are
-/// used as they are; other profiles are fetched in the background, from now on.
+/// Adds the registered platforms to the directory, so that their calls need not wait for a fetch. A profile that is
+/// configured as a file is never fetched; the others are fetched in the background from now on, and may still be
+/// missing when the first calls arrive.
 ///
 /// # Errors
 /// A message if a pinned profile is malformed.

@@ -185,8 +185,8 @@ impl Settings {
     }
 }
 
-/// Returns `true` if only this machine can reach the gateway. One with a public URL is reached through a proxy, even
-/// if it listens on a loopback address.
+/// Returns `true` if only this machine can reach the gateway. One whose public URL is not a loopback address is reached
+/// through a proxy, even if it listens on a loopback address.
 fn is_private(listen: SocketAddr, public_url: Option<&Url>) -> bool {
     let is_loopback = |url: &Url| match url.host() {
         Some(Host::Domain(name)) => name == "localhost",

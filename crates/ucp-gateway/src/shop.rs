@@ -73,7 +73,7 @@ const RECONCILED: usize = 100;
 /// A shop that is being served. Its background tasks end when it is dropped; each of their steps is one transaction.
 #[derive(Debug)]
 pub(crate) struct Shop {
-    /// Display name.
+    /// Display name of the shop.
     pub(crate) name: String,
     /// Routes of the shop: REST, MCP, the documents of each release, the page that shows them, the pages for buyers,
     /// and those of the backend.

@@ -15,7 +15,7 @@ pub(crate) struct Shops(Arc<RwLock<BTreeMap<ShopId, Arc<Shop>>>>);
 
 impl Shops {
     /// Serves `shop` under `id` from now on, and returns the shop that it replaces. Calls in flight end in the shop in
-    /// which they began.
+    /// which they began; the background tasks of the replaced shop end when it is dropped.
     pub(crate) fn put(&self, id: ShopId, shop: Arc<Shop>) -> Option<Arc<Shop>> {
         self.0.write().unwrap_or_else(PoisonError::into_inner).insert(id, shop)
     }
