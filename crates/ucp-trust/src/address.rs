@@ -433,6 +433,22 @@ mod tests {
     }
 
     #[test]
+    fn ports_of_other_services_are_refused() {
+        let mail = [25, 110, 143, 465, 587, 993, 995];
+        let shells_and_files = [21, 22, 23, 69, 139, 445, 513, 514, 548, 873, 989, 990, 2049, 3389, 5900, 6000];
+        let names_and_directories = [53, 389, 636, 2181];
+        let databases_and_queues = [1433, 1521, 1883, 3306, 5432, 5672, 6379, 8883, 9042, 9092, 9300, 11211, 27017];
+        for port in [&mail[..], &shells_and_files, &names_and_directories, &databases_and_queues].concat() {
+            let refused = ProfileUrl::parse(&format!("https://agent.example:{port}/"), Reach::Public);
+            assert_eq!(refused.map(drop), Err(UrlRejection::Port(port)));
+        }
+        for port in [80, 443, 996, 3000, 8080, 8443, 65535] {
+            let taken = ProfileUrl::parse(&format!("https://agent.example:{port}/"), Reach::Public);
+            assert!(taken.is_ok(), "{port}");
+        }
+    }
+
+    #[test]
     fn hosts_of_this_network_are_refused_in_every_spelling() {
         for host in
             "127.0.0.1 2130706433 0177.0.0.1 0x7f.1 127.1 0x7f000001 017700000001 127.0.0.1. 1２7.0.0.1 ①②⑦．⓪．⓪．① \

@@ -111,6 +111,7 @@ fn a_purchase_goes_through_over_every_transport_in_every_release() {
         assert_eq!(order["permalink_url"], completed["order"]["permalink_url"]);
         let fulfillment = &order["fulfillment"];
         assert_eq!(elements(&fulfillment["expectations"]).len(), 1, "{order}");
+        assert_eq!(fulfillment["expectations"][0]["id"], "exp_1");
         assert_eq!(fulfillment["expectations"][0]["destination"]["address_country"], "US");
         for (line, bought) in elements(&order["line_items"]).iter().zip(elements(&completed["line_items"])) {
             assert_eq!((&line["id"], &line["item"]), (&bought["id"], &bought["item"]));

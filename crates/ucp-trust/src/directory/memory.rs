@@ -138,3 +138,25 @@ where
     let items = usize::try_from(bytes / ITEM).unwrap_or(usize::MAX).max(1);
     Cache::with_weighter(items, bytes, InBytes)
 }
+
+#[cfg(test)]
+mod tests {
+    use ucp_core::Code;
+
+    use super::*;
+
+    #[test]
+    fn a_failure_weighs_its_address_and_all_of_its_texts() {
+        let weight = |url: &str, refusal: Refusal| {
+            let failure = Arc::new(Failure { refusal, attempts: 1, until: Instant::now() });
+            InBytes.weight(&url.into(), &failure)
+        };
+        let refusal = |content: &str| Refusal::new(Code::ProfileMalformed, content);
+        let least = weight("", refusal(""));
+        assert!(least >= size_of::<Failure>() as u64);
+        assert_eq!(weight("https://a.example/", refusal("")), least + 18);
+        assert_eq!(weight("", refusal("0123456789")), least + 10);
+        assert_eq!(weight("", refusal("").accepting("01234")), least + 5);
+        assert_eq!(weight("", Refusal { path: Some("$.a".into()), ..refusal("0") }), least + 4);
+    }
+}
