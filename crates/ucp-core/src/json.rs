@@ -299,6 +299,16 @@ mod tests {
     }
 
     #[test]
+    fn limits_are_the_most_that_is_read() {
+        let list = |elements: usize| format!("[{}]", vec!["1"; elements].join(","));
+        assert!(parse(list(LIMITS.values - 1).as_bytes(), LIMITS).is_ok());
+        assert!(parse(list(LIMITS.values).as_bytes(), LIMITS).is_err());
+        let deep = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+        assert!(parse(deep(LIMITS.depth).as_bytes(), LIMITS).is_ok());
+        assert!(parse(deep(LIMITS.depth + 1).as_bytes(), LIMITS).is_err());
+    }
+
+    #[test]
     fn a_document_that_breaks_off_is_at_fault_where_it_does() {
         for (text, path) in
             [("{", "$"), (r#"{"a":{"#, "$.a"), (r#"{"a":1,"#, "$"), (r#"{"a":[1,"#, "$.a[1]"), (r#"{"a":"#, "$.a")]
