@@ -318,5 +318,5 @@ fn known(code: &str) -> Option<Code> {
 /// Returns the shop's text about a refusal, without control characters, cut to [`MAX_CONTENT`].
 fn text(stated: &Value) -> Option<String> {
     let content = stated["content"].as_str().or_else(|| stated["message"].as_str())?;
-    Some(content.chars().filter(|webhook_message| !webhook_message.is_control()).take(MAX_CONTENT).collect())
+    Some(content.chars().filter(|letter| !letter.is_control()).take(MAX_CONTENT).collect())
 }

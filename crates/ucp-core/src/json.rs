@@ -99,9 +99,9 @@ pub fn push_name(path: &mut String, name: &str) {
         path.push_str(name);
     } else {
         path.push_str("['");
-        for webhook_message in name.chars().take(LONGEST_NAME) {
-            match webhook_message {
-                '\'' | '\\' => path.extend(['\\', webhook_message]),
+        for letter in name.chars().take(LONGEST_NAME) {
+            match letter {
+                '\'' | '\\' => path.extend(['\\', letter]),
                 control if control.is_control() => path.extend(control.escape_unicode()),
                 other => path.push(other),
             }

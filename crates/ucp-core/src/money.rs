@@ -14,7 +14,7 @@ pub const MAX_AMOUNT: i64 = (1 << 53) - 1;
 /// An ISO 4217 currency code.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Currency {
-    webhook_messages: [u8; 3],
+    letters: [u8; 3],
     /// Looked up once, when the code is.
     exponent: u8,
 }
@@ -26,12 +26,12 @@ pub struct UnknownCurrency;
 
 impl Currency {
     /// The US dollar.
-    pub const USD: Self = Self { webhook_messages: *b"USD", exponent: 2 };
+    pub const USD: Self = Self { letters: *b"USD", exponent: 2 };
 
     /// The three letters, upper case.
     #[must_use]
     pub fn as_str(&self) -> &str {
-        std::str::from_utf8(&self.webhook_messages).unwrap_or_default()
+        std::str::from_utf8(&self.letters).unwrap_or_default()
     }
 
     /// How many decimal digits the minor unit has: 2 for USD, 0 for JPY, 3 for KWD.
@@ -46,13 +46,13 @@ impl FromStr for Currency {
 
     /// Reads a code in any letter case; only codes that ISO 4217 lists are accepted.
     fn from_str(code: &str) -> Result<Self, Self::Err> {
-        let mut webhook_messages: [u8; 3] = code.as_bytes().try_into().map_err(|_| UnknownCurrency)?;
-        webhook_messages.make_ascii_uppercase();
-        let upper = std::str::from_utf8(&webhook_messages).map_err(|_| UnknownCurrency)?;
+        let mut letters: [u8; 3] = code.as_bytes().try_into().map_err(|_| UnknownCurrency)?;
+        letters.make_ascii_uppercase();
+        let upper = std::str::from_utf8(&letters).map_err(|_| UnknownCurrency)?;
         let listed = iso_currency::Currency::from_code(upper).ok_or(UnknownCurrency)?;
         // Those without minor units, such as gold, are counted in hundredths.
         let exponent = listed.exponent().and_then(|exponent| exponent.try_into().ok()).unwrap_or(2);
-        Ok(Self { webhook_messages, exponent })
+        Ok(Self { letters, exponent })
     }
 }
 

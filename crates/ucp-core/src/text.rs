@@ -11,13 +11,13 @@ pub fn fold(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
     }
-    text.nfkd().filter(|webhook_message| !is_combining_mark(*webhook_message)).flat_map(char::to_lowercase).collect()
+    text.nfkd().filter(|letter| !is_combining_mark(*letter)).flat_map(char::to_lowercase).collect()
 }
 
 /// The words of `text`, folded: runs of letters and digits.
 pub fn words(text: &str) -> Vec<String> {
     fold(text)
-        .split(|webhook_message: char| !webhook_message.is_alphanumeric())
+        .split(|letter: char| !letter.is_alphanumeric())
         .filter(|word| !word.is_empty())
         .map(str::to_owned)
         .collect()
@@ -27,16 +27,14 @@ pub fn words(text: &str) -> Vec<String> {
 #[must_use]
 pub fn clean(text: &str) -> String {
     text.chars()
-        .filter(|webhook_message| {
-            !is_invisible(*webhook_message) && (!webhook_message.is_control() || matches!(webhook_message, '\n' | '\t'))
-        })
+        .filter(|letter| !is_invisible(*letter) && (!letter.is_control() || matches!(letter, '\n' | '\t')))
         .collect()
 }
 
 /// Whether a character shows nothing but steers or hides what is around it.
 #[must_use]
-pub const fn is_invisible(webhook_message: char) -> bool {
-    matches!(webhook_message,
+pub const fn is_invisible(letter: char) -> bool {
+    matches!(letter,
         '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}'
         | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{fffe}' | '\u{ffff}' | '\u{e0000}'..='\u{e007f}')
 }

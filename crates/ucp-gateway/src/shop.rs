@@ -270,9 +270,9 @@ pub(crate) fn desktop_server(shop: &ucp_shop::Shop) -> Result<Server, StoreError
     let settings = config::Directory::usual(true);
     let offering = merchants::beside(SalesCapabilities::ALL.offering(), &settings);
     let business = Arc::new(Business::new(&offering, None));
-    let negotiated_profile = Arc::clone(&business);
+    let negotiator = Arc::clone(&business);
     let directory = Directory::new(Offline, DirectoryOptions::default(), move |profile| {
-        negotiated_profile.negotiated_profile(profile)
+        negotiator.negotiated_profile(profile)
     });
     let platforms = Platforms::new(business, Policy::Development, Reach::Public, directory);
     let sandbox =

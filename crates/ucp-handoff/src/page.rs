@@ -141,8 +141,8 @@ pub(crate) fn page(frame: &Frame, title: &str, content: &Markup) -> Markup {
 fn link_text(link: &Link) -> String {
     let words = || {
         let words = link.kind.replace('_', " ");
-        let mut webhook_messages = words.chars();
-        webhook_messages.next().map(|first| first.to_uppercase().chain(webhook_messages).collect()).unwrap_or_default()
+        let mut letters = words.chars();
+        letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
     };
     link.title.clone().unwrap_or_else(words)
 }

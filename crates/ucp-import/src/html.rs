@@ -84,7 +84,7 @@ pub fn to_text(fragment: &str) -> String {
         }
         switch(&mut tokens, &token);
         match token {
-            Token::String(webhook_messages) => text.push_str(&String::from_utf8_lossy(&webhook_messages)),
+            Token::String(letters) => text.push_str(&String::from_utf8_lossy(&letters)),
             Token::StartTag(tag) if DROPPED.contains(&tag.name.as_slice()) => dropped = Dropped::begin(tag),
             Token::StartTag(tag) => text.start(&tag.name),
             Token::EndTag(tag) => text.end(&tag.name),
@@ -149,20 +149,20 @@ struct Text {
 
 impl Text {
     fn push_str(&mut self, text: &str) {
-        text.chars().for_each(|webhook_message| self.push(webhook_message));
+        text.chars().for_each(|letter| self.push(letter));
     }
 
-    fn push(&mut self, webhook_message: char) {
-        if webhook_message.is_whitespace() {
+    fn push(&mut self, letter: char) {
+        if letter.is_whitespace() {
             self.space = true;
-        } else if !webhook_message.is_control() && !is_invisible(webhook_message) {
+        } else if !letter.is_control() && !is_invisible(letter) {
             if self.line.is_empty() {
                 self.line.push_str(std::mem::take(&mut self.marker));
             } else if self.space {
                 self.line.push(' ');
             }
             self.space = false;
-            self.line.push(webhook_message);
+            self.line.push(letter);
         }
     }
 
@@ -262,7 +262,7 @@ mod tests {
         #[test]
         fn any_fragment_becomes_clean_text(fragment in "(<|>|/|&|;|#|'|\"|!|-|script|li|p|a| |\\PC|\u{202e}|\0){0,40}") {
             let text = to_text(&fragment);
-            prop_assert!(!text.chars().any(|webhook_message| is_invisible(webhook_message) || webhook_message.is_control() && webhook_message != '\n'));
+            prop_assert!(!text.chars().any(|letter| is_invisible(letter) || letter.is_control() && letter != '\n'));
             prop_assert_eq!(text.trim(), text.as_str());
         }
 

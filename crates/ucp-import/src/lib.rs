@@ -116,10 +116,7 @@ pub fn is_web_address(address: &str) -> bool {
     let scheme = address.split_once("://").map(|(scheme, rest)| (scheme.to_ascii_lowercase(), rest));
     let on_the_web =
         matches!(&scheme, Some((scheme, rest)) if (scheme == "https" || scheme == "http") && !rest.is_empty());
-    on_the_web
-        && !address.chars().any(|webhook_message| {
-            webhook_message.is_whitespace() || webhook_message.is_control() || is_invisible(webhook_message)
-        })
+    on_the_web && !address.chars().any(|letter| letter.is_whitespace() || letter.is_control() || is_invisible(letter))
 }
 
 #[cfg(test)]
@@ -131,8 +128,7 @@ mod tests {
         let bad = BadRow::faulty(1, Some("a\u{1b}[2J".to_owned()), format!("x\n\u{202e}\u{7}{}", "é".repeat(5000)));
         let text = bad.to_string();
         assert!(
-            text.chars().count() < 450
-                && !text.chars().any(|webhook_message| webhook_message.is_control() || is_invisible(webhook_message)),
+            text.chars().count() < 450 && !text.chars().any(|letter| letter.is_control() || is_invisible(letter)),
             "{text}"
         );
     }

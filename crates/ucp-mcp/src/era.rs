@@ -101,7 +101,7 @@ pub fn classify(request: &Request, mirror: Option<&Mirror>) -> Result<Era, Viola
 
 fn unsupported(version: &str) -> Violation {
     let supported: Vec<_> = std::iter::once(&MODERN_VERSION).chain(HANDSHAKE_VERSIONS).collect();
-    let requested: String = version.chars().filter(|webhook_message| !webhook_message.is_control()).take(64).collect();
+    let requested: String = version.chars().filter(|letter| !letter.is_control()).take(64).collect();
     Violation {
         code: -32022,
         message: "This version of MCP is not supported.".to_owned(),

@@ -162,8 +162,7 @@ fn standing(answer: Answer, types: Types, host: &str) -> Option<Standing> {
         .flatten()
         .chain([&home])
         .filter(|country| {
-            country.iso_code.len() == 2
-                && country.iso_code.bytes().all(|webhook_message| webhook_message.is_ascii_uppercase())
+            country.iso_code.len() == 2 && country.iso_code.bytes().all(|letter| letter.is_ascii_uppercase())
         })
         .filter_map(|country| Some((country.iso_code.clone(), country.currency()?)))
         .collect();
@@ -294,13 +293,11 @@ struct Language {
 impl Language {
     /// Returns `true` if the code is written like a `LanguageCode`: it is sent back to the API as one.
     fn is_code(&self) -> bool {
-        let webhook_messages = |part: &str| {
-            matches!(part.len(), 2..=3) && part.bytes().all(|webhook_message| webhook_message.is_ascii_uppercase())
-        };
-        self.iso_code.split_once('_').map_or_else(
-            || webhook_messages(&self.iso_code),
-            |(one, other)| webhook_messages(one) && webhook_messages(other),
-        )
+        let letters =
+            |part: &str| matches!(part.len(), 2..=3) && part.bytes().all(|letter| letter.is_ascii_uppercase());
+        self.iso_code
+            .split_once('_')
+            .map_or_else(|| letters(&self.iso_code), |(one, other)| letters(one) && letters(other))
     }
 }
 

@@ -76,9 +76,7 @@ fn is_address(text: &str) -> bool {
 }
 
 fn parsed(text: &str) -> Option<String> {
-    if text.len() > LONGEST_ADDRESS
-        || text.chars().any(|webhook_message| webhook_message.is_control() || is_invisible(webhook_message))
-    {
+    if text.len() > LONGEST_ADDRESS || text.chars().any(|letter| letter.is_control() || is_invisible(letter)) {
         return None;
     }
     let url = Url::parse(text.trim()).ok()?;

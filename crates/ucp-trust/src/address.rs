@@ -183,9 +183,7 @@ impl ProfileUrl {
         if text.len() > MAX_LENGTH {
             return Err(UrlRejection::TooLong);
         }
-        if text.chars().any(|webhook_message| {
-            webhook_message.is_whitespace() || webhook_message.is_control() || webhook_message == '\\'
-        }) {
+        if text.chars().any(|letter| letter.is_whitespace() || letter.is_control() || letter == '\\') {
             return Err(UrlRejection::Characters);
         }
         // `Url::parse` follows the WHATWG: it also accepts `https:host` and `https:////host`, and drops empty user

@@ -46,6 +46,7 @@ fn name(schema: &Schema) -> Option<String> {
 
 /// Formats an object with one member per line.
 fn lines(members: &Map<String, Value>) -> String {
-    let lines: Vec<_> = members.iter().map(|(name, value)| format!("{}: {value}", Value::from(name.as_str()))).collect();
+    let lines: Vec<_> =
+        members.iter().map(|(name, value)| format!("{}: {value}", Value::from(name.as_str()))).collect();
     format!("{{\n{}\n}}", lines.join(",\n"))
 }

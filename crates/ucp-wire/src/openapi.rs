@@ -296,11 +296,7 @@ fn pascal(name: &str) -> String {
         .map(|word| {
             word.chars()
                 .enumerate()
-                .map(
-                    |(at, webhook_message)| {
-                        if at == 0 { webhook_message.to_ascii_uppercase() } else { webhook_message }
-                    },
-                )
+                .map(|(at, letter)| if at == 0 { letter.to_ascii_uppercase() } else { letter })
                 .collect::<String>()
         })
         .collect()

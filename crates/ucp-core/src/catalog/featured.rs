@@ -59,11 +59,10 @@ pub fn featured(product: &Product, criteria: &Criteria, wanted: &Words) -> Optio
 }
 
 /// Whether a code consists of these letters and digits, whatever stands between them.
-fn spells(code: &str, webhook_messages: &str) -> bool {
+fn spells(code: &str, letters: &str) -> bool {
     if code.is_ascii() {
-        let own =
-            code.bytes().filter(u8::is_ascii_alphanumeric).map(|webhook_message| webhook_message.to_ascii_lowercase());
-        return own.eq(webhook_messages.bytes());
+        let own = code.bytes().filter(u8::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase());
+        return own.eq(letters.bytes());
     }
-    fold(code).chars().filter(|webhook_message| webhook_message.is_alphanumeric()).eq(webhook_messages.chars())
+    fold(code).chars().filter(|letter| letter.is_alphanumeric()).eq(letters.chars())
 }

@@ -55,8 +55,7 @@ impl Filters {
             .unknown
             .iter()
             .map(|name| {
-                let name: String =
-                    name.chars().filter(|webhook_message| !webhook_message.is_control()).take(64).collect();
+                let name: String = name.chars().filter(|letter| !letter.is_control()).take(64).collect();
                 Message::info("filter_ignored", format!("This shop has no filter `{name}`; it was ignored."))
             })
             .collect();

@@ -155,8 +155,7 @@ fn region_code(country: Option<&str>, region: String) -> String {
 /// A postal code without spaces and hyphens; in the United States without its last four digits too, which name a side
 /// of a street.
 fn compact_postal_code(country: Option<&str>, code: &str) -> String {
-    let mut compact: String =
-        code.chars().filter(|webhook_message| !webhook_message.is_whitespace() && *webhook_message != '-').collect();
+    let mut compact: String = code.chars().filter(|letter| !letter.is_whitespace() && *letter != '-').collect();
     if country == Some("US") && compact.len() == 9 && compact.bytes().all(|byte| byte.is_ascii_digit()) {
         compact.truncate(5);
     }

@@ -263,7 +263,7 @@ impl Filters {
 /// Refuses filters that this gateway does not know: leaving them out would find more than was asked for.
 pub(super) fn known(unknown: &[String], known: &str) -> Result<(), Refusal> {
     let Some(name) = unknown.first() else { return Ok(()) };
-    let name: String = name.chars().filter(|webhook_message| !webhook_message.is_control()).take(64).collect();
+    let name: String = name.chars().filter(|letter| !letter.is_control()).take(64).collect();
     Err(Refusal::invalid(
         format!("$.filters['{}']", name.replace('\'', "\\'")),
         format!("There is no filter `{name}`."),

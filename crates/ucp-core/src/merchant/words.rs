@@ -46,7 +46,7 @@ fn runs(word: &str) -> Vec<&str> {
     let mut rest = word;
     while let Some(first) = rest.chars().next() {
         let kind = unspaced(first);
-        let end = rest.find(|webhook_message| unspaced(webhook_message) != kind).unwrap_or(rest.len());
+        let end = rest.find(|letter| unspaced(letter) != kind).unwrap_or(rest.len());
         let (run, after) = rest.split_at(end);
         runs.push(run);
         rest = after;
@@ -63,8 +63,8 @@ fn is_unspaced(run: &str) -> bool {
 }
 
 /// Whether a letter belongs to a script without spaces: kana, Han, Thai, Lao, Khmer, Burmese.
-const fn unspaced(webhook_message: char) -> bool {
-    matches!(webhook_message, '\u{0E00}'..='\u{0EFF}' | '\u{1000}'..='\u{109F}' | '\u{1780}'..='\u{17FF}' | '\u{3040}'..='\u{30FF}' | '\u{3400}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{3FFFF}')
+const fn unspaced(letter: char) -> bool {
+    matches!(letter, '\u{0E00}'..='\u{0EFF}' | '\u{1000}'..='\u{109F}' | '\u{1780}'..='\u{17FF}' | '\u{3040}'..='\u{30FF}' | '\u{3400}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{3FFFF}')
 }
 
 /// What an HTML or Markdown text says, without its marks. For comparison and as a fallback, not for display as markup.

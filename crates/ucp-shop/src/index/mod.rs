@@ -377,7 +377,7 @@ impl Index {
         Ok(writer)
     }
 
-    /// Indexes the products that changed after `since`; those up to `discovery` in the shop's order may be
+    /// Indexes the products that changed after `since`; those up to `known` in the shop's order may be
     /// in the index already.
     fn add(&self, writer: &IndexWriter, db: ShopConnection<'_>, since: i64, known: i64) -> Result<i64, IndexError> {
         let add = |seq: i64, document: &str, sold_out: &str| -> Result<(), IndexError> {

@@ -84,7 +84,7 @@ pub(super) fn folded_words(text: &str) -> Vec<String> {
 
 /// The words of a text that have accents, in lower case.
 fn accented_words(text: &str) -> impl Iterator<Item = String> {
-    text.split(|webhook_message: char| !webhook_message.is_alphanumeric())
+    text.split(|letter: char| !letter.is_alphanumeric())
         .filter(|word| !word.is_ascii() && !word.chars().any(is_unspaced))
         .map(|word| cut(&word.to_lowercase()).to_owned())
 }
@@ -128,8 +128,8 @@ fn split_unspaced(word: &str, into: &mut Vec<String>) {
         into.push(cut(word).to_owned());
         return;
     }
-    let webhook_messages: Vec<char> = word.chars().collect();
-    for run in webhook_messages.chunk_by(|a, b| is_unspaced(*a) == is_unspaced(*b)) {
+    let letters: Vec<char> = word.chars().collect();
+    for run in letters.chunk_by(|a, b| is_unspaced(*a) == is_unspaced(*b)) {
         if is_unspaced(run[0]) && run.len() > 1 {
             into.extend(run.windows(2).map(|pair| pair.iter().collect::<String>()));
         } else {
@@ -139,8 +139,8 @@ fn split_unspaced(word: &str, into: &mut Vec<String>) {
 }
 
 /// Han, kana, Thai, Lao, Myanmar and Khmer.
-const fn is_unspaced(webhook_message: char) -> bool {
-    matches!(webhook_message,
+const fn is_unspaced(letter: char) -> bool {
+    matches!(letter,
         '\u{0e00}'..='\u{0eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}'
         | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}'
         | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')

@@ -502,8 +502,8 @@ impl Maker<'_> {
             return format!("{:0>2}", code.to_ascii_uppercase());
         }
         let words: Vec<_> = label.split([' ', '-']).filter(|word| !word.is_empty()).collect();
-        let webhook_messages = if words.len() > 1 { 1 } else { 3 };
-        words.iter().flat_map(|word| word.chars().take(webhook_messages)).flat_map(char::to_uppercase).collect()
+        let letters = if words.len() > 1 { 1 } else { 3 };
+        words.iter().flat_map(|word| word.chars().take(letters)).flat_map(char::to_uppercase).collect()
     }
 }
 
@@ -541,9 +541,9 @@ fn matches(pattern: &str, labels: &[&str]) -> bool {
 /// `label` as a part of an identifier or a file name.
 fn slug(label: &str) -> String {
     let mut slug = String::new();
-    for webhook_message in label.to_lowercase().replace('.', "p").chars() {
-        if webhook_message.is_ascii_alphanumeric() {
-            slug.push(webhook_message);
+    for letter in label.to_lowercase().replace('.', "p").chars() {
+        if letter.is_ascii_alphanumeric() {
+            slug.push(letter);
         } else if !slug.ends_with('-') {
             slug.push('-');
         }

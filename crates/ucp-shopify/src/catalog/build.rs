@@ -434,7 +434,7 @@ fn categories(category: Option<&shape::Category>, own: Option<&str>) -> Vec<Cate
 /// Returns a barcode with its standard if the length and the check digit fit one.
 fn barcode(code: &str) -> Option<Barcode> {
     let code = code.trim();
-    let digits: Vec<u32> = code.chars().map(|webhook_message| webhook_message.to_digit(10)).collect::<Option<_>>()?;
+    let digits: Vec<u32> = code.chars().map(|letter| letter.to_digit(10)).collect::<Option<_>>()?;
     let kind = match (digits.len(), code.get(..2)?) {
         (12, _) => "UPC",
         (13, "97") if code.starts_with("978") || code.starts_with("979") => "ISBN",

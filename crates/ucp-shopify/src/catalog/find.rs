@@ -286,7 +286,7 @@ fn kind(category: &CategoryPath, standing: &Standing) -> Kind {
     let key = category.key();
     let taxonomic = key.split_once('-').is_some_and(|(vertical, below)| {
         vertical.len() == 2
-            && vertical.bytes().all(|webhook_message| webhook_message.is_ascii_lowercase())
+            && vertical.bytes().all(|letter| letter.is_ascii_lowercase())
             && below.split('-').all(|number| !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit()))
     });
     if !types.is_empty() {

@@ -432,7 +432,7 @@ fn kind(id: &str) -> Option<Asked> {
     }
     let handle = !id.is_empty()
         && id.chars().count() <= LONGEST_HANDLE
-        && id.chars().all(|webhook_message| webhook_message.is_alphanumeric() || matches!(webhook_message, '-' | '_'));
+        && id.chars().all(|letter| letter.is_alphanumeric() || matches!(letter, '-' | '_'));
     handle.then_some(Asked::Handles)
 }
 

@@ -33,11 +33,8 @@ where
                 let query = body["query"].as_str().expect("a document");
                 let after =
                     query.split_once("query ").or_else(|| query.split_once("mutation ")).expect("an operation").1;
-                let operation = after
-                    .split(|webhook_message: char| !webhook_message.is_alphanumeric())
-                    .next()
-                    .expect("a name")
-                    .to_owned();
+                let operation =
+                    after.split(|letter: char| !letter.is_alphanumeric()).next().expect("a name").to_owned();
                 let asked =
                     Asked { operation, variables: body["variables"].clone(), headers: request.headers().clone() };
                 peer = answer(peer, asked).await?;

@@ -30,9 +30,7 @@ pub(crate) fn is_reverse_domain(name: &str) -> bool {
     let mut labels = name.split('.');
     let begins = |label: &str| label.starts_with(|first: char| first.is_ascii_lowercase());
     let word = |label: &str, extra: Option<char>| {
-        label.chars().all(|webhook_message| {
-            webhook_message.is_ascii_lowercase() || webhook_message.is_ascii_digit() || Some(webhook_message) == extra
-        })
+        label.chars().all(|letter| letter.is_ascii_lowercase() || letter.is_ascii_digit() || Some(letter) == extra)
     };
     labels.next().is_some_and(|label| begins(label) && word(label, None))
         && name.contains('.')

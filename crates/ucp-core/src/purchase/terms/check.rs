@@ -238,7 +238,7 @@ pub(crate) fn is_country(code: &str) -> bool {
 /// Returns `true` if a text has the form of an e-mail address: no spaces or control characters, and text on both sides
 /// of the last at sign.
 pub(crate) fn is_email(text: &str) -> bool {
-    let bare = !text.chars().any(|webhook_message| webhook_message.is_whitespace() || webhook_message.is_control());
+    let bare = !text.chars().any(|letter| letter.is_whitespace() || letter.is_control());
     bare && text.rsplit_once('@').is_some_and(|(name, domain)| !name.is_empty() && !domain.is_empty())
 }
 

@@ -39,13 +39,7 @@ pub(super) fn build(rows: &[Row], market: &Market) -> Result<Record, BadRow> {
     let vendor = first.text(Column::Vendor);
     let seller =
         Seller { name: Some(vendor.clone()).filter(|name| !name.is_empty()), links: Vec::new(), extra: Map::new() };
-    let stem = token(
-        &handle,
-        |webhook_message| {
-            webhook_message.is_ascii_lowercase() || webhook_message.is_ascii_digit() || webhook_message == '-'
-        },
-        false,
-    );
+    let stem = token(&handle, |letter| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '-', false);
 
     let carriers: Vec<&Row> =
         rows.iter().enumerate().filter(|(place, row)| *place == 0 || row.is_variant()).map(|(_, row)| row).collect();
@@ -232,20 +226,12 @@ pub(super) fn variant_id(stem: &str, sku: Option<&str>, values: &[String]) -> St
     let mut id = format!("var_{stem}");
     if let Some(sku) = sku {
         id.push('_');
-        id.push_str(&token(
-            sku,
-            |webhook_message| webhook_message.is_ascii_alphanumeric() || matches!(webhook_message, '-' | '.' | '_'),
-            false,
-        ));
+        id.push_str(&token(sku, |letter| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '.' | '_'), false));
         return id;
     }
     for value in values {
         id.push('_');
-        id.push_str(&token(
-            value,
-            |webhook_message| webhook_message.is_ascii_alphanumeric() || webhook_message == '.',
-            true,
-        ));
+        id.push_str(&token(value, |letter| letter.is_ascii_alphanumeric() || letter == '.', true));
     }
     id
 }
@@ -254,8 +240,8 @@ pub(super) fn variant_id(stem: &str, sku: Option<&str>, values: &[String]) -> St
 /// hyphens), or else what is allowed of it with a digest of the whole, so that different texts stay different.
 pub(super) fn token(text: &str, allowed: impl Fn(char) -> bool, spaced: bool) -> String {
     const LONGEST: usize = 80;
-    let replaced = |webhook_message: char| {
-        if spaced && webhook_message == ' ' { Some('-') } else { allowed(webhook_message).then_some(webhook_message) }
+    let replaced = |letter: char| {
+        if spaced && letter == ' ' { Some('-') } else { allowed(letter).then_some(letter) }
     };
     let kept: String = text.chars().filter_map(replaced).take(LONGEST).collect();
     if !text.is_empty() && kept.chars().count() == text.chars().count() {
@@ -267,8 +253,7 @@ pub(super) fn token(text: &str, allowed: impl Fn(char) -> bool, spaced: bool) ->
 /// A barcode with the standard that its length and check digit tell; nothing if they tell none.
 pub(super) fn barcode(cell: &str) -> Option<Barcode> {
     // Spreadsheets keep leading zeros behind an apostrophe.
-    let code: String =
-        cell.trim_start_matches('\'').chars().filter(|webhook_message| !matches!(webhook_message, ' ' | '-')).collect();
+    let code: String = cell.trim_start_matches('\'').chars().filter(|letter| !matches!(letter, ' ' | '-')).collect();
     let digits = code.bytes().all(|byte| byte.is_ascii_digit());
     let kind = match code.len() {
         10 if is_isbn_10(&code) => "ISBN",
@@ -295,13 +280,11 @@ pub(super) fn has_check_digit(code: &str) -> bool {
 }
 
 fn is_isbn_10(code: &str) -> bool {
-    let digits: Option<Vec<u32>> =
-        code.chars()
-            .enumerate()
-            .map(|(place, webhook_message)| {
-                if place == 9 && matches!(webhook_message, 'X' | 'x') { Some(10) } else { webhook_message.to_digit(10) }
-            })
-            .collect();
+    let digits: Option<Vec<u32>> = code
+        .chars()
+        .enumerate()
+        .map(|(place, letter)| if place == 9 && matches!(letter, 'X' | 'x') { Some(10) } else { letter.to_digit(10) })
+        .collect();
     digits.is_some_and(|digits| {
         digits.iter().zip((1..=10).rev()).map(|(digit, weight)| digit * weight).sum::<u32>().is_multiple_of(11)
     })

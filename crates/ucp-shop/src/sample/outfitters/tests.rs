@@ -168,9 +168,7 @@ fn texts_are_in_both_languages() {
         let units = ["cm", "mm", "m", "g", "kg", "l", "ml", "W", "TB", "%", "°C", "x"];
         let sizes = ["XS", "S", "M", "L", "XL", "XXL", "3XL"];
         let number = |word: &str| {
-            word.trim_start_matches(['M', 'L', '-'])
-                .chars()
-                .all(|webhook_message| webhook_message.is_ascii_digit() || webhook_message == '.')
+            word.trim_start_matches(['M', 'L', '-']).chars().all(|letter| letter.is_ascii_digit() || letter == '.')
         };
         sizes.contains(&label) || label.split(' ').all(|word| units.contains(&word) || number(word))
     };

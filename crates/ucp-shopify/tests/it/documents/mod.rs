@@ -62,7 +62,7 @@ fn operations() -> BTreeMap<String, String> {
     let spread = |text: &str| -> Vec<String> {
         text.split("...")
             .skip(1)
-            .filter_map(|rest| rest.split(|webhook_message: char| !webhook_message.is_alphanumeric()).next())
+            .filter_map(|rest| rest.split(|letter: char| !letter.is_alphanumeric()).next())
             .map(str::to_lowercase)
             .collect()
     };
