@@ -271,9 +271,8 @@ pub(crate) fn desktop_server(shop: &ucp_shop::Shop) -> Result<Server, StoreError
     let offering = merchants::beside(SalesCapabilities::ALL.offering(), &settings);
     let business = Arc::new(Business::new(&offering, None));
     let negotiator = Arc::clone(&business);
-    let directory = Directory::new(Offline, DirectoryOptions::default(), move |profile| {
-        negotiator.negotiated_profile(profile)
-    });
+    let directory =
+        Directory::new(Offline, DirectoryOptions::default(), move |profile| negotiator.negotiated_profile(profile));
     let platforms = Platforms::new(business, Policy::Development, Reach::Public, directory);
     let sandbox =
         Sandbox::new(sandbox::declaration(config::payment::SANDBOX), Arc::new(clock::timestamp), sandbox::SLOW);

@@ -219,9 +219,10 @@ pub(crate) struct Callers {
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub(crate) struct Profiles {
-    /// For development: whether profiles may lie on this machine, also over plain http. Needs loopback addresses to
-    /// listen on and as public address.
-    pub(super) loopback: bool,
+    /// Whether profiles may lie on this machine, also over plain http. The default is true under the policy
+    /// "development" where only this machine can reach the gateway, which it needs; otherwise it is false.
+    #[schemars(example = false)]
+    pub(super) loopback: Option<bool>,
     /// How long looking up and connecting to the host of a profile may take, in milliseconds.
     pub(crate) connect_timeout_ms: Milliseconds<2_000>,
     /// How long fetching a profile may take altogether, in milliseconds.
