@@ -8,6 +8,7 @@
 
 use std::{
     fmt,
+    net::IpAddr,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -17,11 +18,13 @@ use std::{
 
 use http::{HeaderName, HeaderValue, Method, header};
 use memchr::memmem;
+use quick_cache::sync::Cache;
 use serde::{
     Deserialize, Serialize,
     de::{DeserializeOwned, IgnoredAny},
 };
 use serde_json::{Value, value::RawValue};
+use tokio::time::Instant;
 use ucp_core::purchase::caller::BuyerSignals;
 use url::Url;
 
@@ -30,6 +33,7 @@ use ucp_net::{
     CallKind, Classifier, Clock, Counters, Failure, Options, Random, Received, Unreadable, Upstream, UpstreamRequest,
     Verdict,
     classifier::{by_status, retry_after},
+    failure::Unfit,
     outbound::SetupError,
 };
 
@@ -41,8 +45,11 @@ const PRIVATE_TOKEN: HeaderName = HeaderName::from_static("shopify-storefront-pr
 const BUYER_IP: HeaderName = HeaderName::from_static("shopify-storefront-buyer-ip");
 const API_VERSION: HeaderName = HeaderName::from_static("x-shopify-api-version");
 
-/// Time for which the circuit is open after the shop rejected the gateway as a bot.
+/// Time for which no calls are made after the shop rejected the gateway as a bot, or a buyer.
 const REJECTED: Duration = Duration::from_secs(300);
+
+/// Maximum number of buyers' addresses for which no calls are made; beyond it, the shop is asked again.
+const REJECTED_BUYERS: usize = 10_000;
 
 /// Time for which the circuit is open after the shop refused the gateway as it is configured.
 const MISCONFIGURED: Duration = Duration::from_secs(60);
@@ -114,6 +121,9 @@ struct Inner {
     endpoint: Url,
     version: String,
     token: Token,
+    /// Ends of the times for which no calls are made for a buyer, by the buyer's address.
+    rejected: Cache<IpAddr, Instant>,
+    clock: Clock,
     /// Identity as a bot, if the client signs its requests.
     bot: Option<Arc<Bot>>,
     /// `true` once the log has reported that another version of the API answers.
@@ -145,9 +155,10 @@ impl Client {
     ) -> Result<Self, SetupError> {
         let endpoint =
             options.address.join(&format!("/api/{version}/graphql.json")).map_err(|_| SetupError::Address)?;
-        let upstream = Upstream::new(options, Graphql, clock, random)?;
+        let upstream = Upstream::new(options, Graphql, Arc::clone(&clock), random)?;
         let (version, forwarded) = (version.to_owned(), AtomicBool::new(false));
-        Ok(Self(Arc::new(Inner { upstream, endpoint, version, token, bot, forwarded })))
+        let rejected = Cache::new(REJECTED_BUYERS);
+        Ok(Self(Arc::new(Inner { upstream, endpoint, version, token, rejected, clock, bot, forwarded })))
     }
 
     /// Runs one operation. `variables` is an object; the shop refuses variables that the document does not declare.
@@ -168,6 +179,7 @@ impl Client {
         let mut upstream_request = UpstreamRequest::new(call_kind, Method::POST, inner.endpoint.clone())
             .header(header::ACCEPT, HeaderValue::from_static("application/json"))
             .json(body);
+        let mut buyer = None;
         match &inner.token {
             Token::None => {}
             Token::Public(token) => upstream_request = upstream_request.secret(PUBLIC_TOKEN, token.clone()),
@@ -175,8 +187,12 @@ impl Client {
                 upstream_request = upstream_request.secret(PRIVATE_TOKEN, token.clone());
                 // Only the address that an identified platform states for its buyer: the gateway's own would stand for
                 // all buyers.
-                if let Some(address) = buyer_signals.ip.and_then(|ip| HeaderValue::try_from(ip.to_string()).ok()) {
-                    upstream_request = upstream_request.secret(BUYER_IP, address);
+                if let Some((ip, address)) =
+                    buyer_signals.ip.and_then(|ip| Some((ip, HeaderValue::try_from(ip.to_string()).ok()?)))
+                {
+                    self.admit(ip)?;
+                    buyer = Some(ip);
+                    upstream_request = upstream_request.secret(BUYER_IP, address).for_buyer();
                 }
             }
         }
@@ -185,9 +201,25 @@ impl Client {
                 .fields()
                 .fold(upstream_request, |upstream_request, (name, value)| upstream_request.secret(name, value));
         }
-        let received = inner.upstream.call(upstream_request).await?;
+        let received = inner.upstream.call(upstream_request).await;
+        if let (Some(ip), Err(Failure::Answered(answered))) = (buyer, &received)
+            && answered.unfit == Unfit::BuyerRejected
+        {
+            self.counters().note("a buyer was rejected");
+            inner.rejected.insert(ip, (inner.clock)() + REJECTED);
+        }
+        let received = received?;
         self.compare_version(&received);
         self.read(document.name, &received)
+    }
+
+    /// Checks that the shop has not rejected a buyer lately.
+    fn admit(&self, buyer: IpAddr) -> Result<(), Failure> {
+        let wait = self.0.rejected.get(&buyer).map(|until| until.saturating_duration_since((self.0.clock)()));
+        match wait.filter(|wait| !wait.is_zero()) {
+            Some(wait) => Err(Failure::Open { wait }),
+            None => Ok(()),
+        }
     }
 
     /// Returns the counters of calls to the shop.
