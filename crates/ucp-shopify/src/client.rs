@@ -345,6 +345,12 @@ impl Problem {
         self.code.as_deref() == Some(code)
     }
 
+    /// Returns `true` if the error has no code, or that of a temporary failure.
+    #[must_use]
+    pub fn is_passing(&self) -> bool {
+        self.code.as_deref().is_none_or(|code| code == THROTTLED || PASSING.contains(&code))
+    }
+
     /// Returns the outermost member on the path.
     #[must_use]
     pub fn member(&self) -> Option<&str> {
@@ -409,6 +415,9 @@ fn problems(errors: Option<&Value>) -> Vec<Problem> {
 /// Classifier of the Storefront API's answers.
 struct Graphql;
 
+/// Code of the error with which the API limits the rate of the gateway.
+const THROTTLED: &str = "THROTTLED";
+
 /// Codes of errors that are temporary failures of the shop.
 const PASSING: [&str; 4] = ["INTERNAL_SERVER_ERROR", "SERVICE_UNAVAILABLE", "TIMEOUT", "SHOP_TEMPORARILY_UNAVAILABLE"];
 
@@ -448,7 +457,7 @@ fn judge_answer(received: &Received) -> Verdict {
         Err(_) => return Verdict::Unreadable(Unreadable::NotJson),
     };
     let errors = problems(outline.errors.as_ref());
-    if errors.iter().any(|error| error.is("THROTTLED")) {
+    if errors.iter().any(|error| error.is(THROTTLED)) {
         return Verdict::Throttled { pause: retry_after(&received.headers) };
     }
     if outline.data.is_some() {
