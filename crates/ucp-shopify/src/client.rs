@@ -10,7 +10,7 @@ use std::{
     fmt,
     net::IpAddr,
     sync::{
-        Arc,
+        Arc, PoisonError, RwLock,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -120,7 +120,7 @@ struct Inner {
     upstream: Upstream,
     endpoint: Url,
     version: String,
-    token: Token,
+    token: RwLock<Token>,
     /// Ends of the times for which no calls are made for a buyer, by the buyer's address.
     rejected: Cache<IpAddr, Instant>,
     clock: Clock,
@@ -135,7 +135,7 @@ impl fmt::Debug for Client {
         f.debug_struct("Client")
             .field("host", &self.0.endpoint.host_str())
             .field("version", &self.0.version)
-            .field("token", &self.0.token)
+            .field("token", &self.token())
             .finish_non_exhaustive()
     }
 }
@@ -157,7 +157,7 @@ impl Client {
             options.address.join(&format!("/api/{version}/graphql.json")).map_err(|_| SetupError::Address)?;
         let upstream = Upstream::new(options, Graphql, Arc::clone(&clock), random)?;
         let (version, forwarded) = (version.to_owned(), AtomicBool::new(false));
-        let rejected = Cache::new(REJECTED_BUYERS);
+        let (token, rejected) = (RwLock::new(token), Cache::new(REJECTED_BUYERS));
         Ok(Self(Arc::new(Inner { upstream, endpoint, version, token, rejected, clock, bot, forwarded })))
     }
 
@@ -180,11 +180,11 @@ impl Client {
             .header(header::ACCEPT, HeaderValue::from_static("application/json"))
             .json(body);
         let mut buyer = None;
-        match &inner.token {
+        match self.token() {
             Token::None => {}
-            Token::Public(token) => upstream_request = upstream_request.secret(PUBLIC_TOKEN, token.clone()),
+            Token::Public(token) => upstream_request = upstream_request.secret(PUBLIC_TOKEN, token),
             Token::Private(token) => {
-                upstream_request = upstream_request.secret(PRIVATE_TOKEN, token.clone());
+                upstream_request = upstream_request.secret(PRIVATE_TOKEN, token);
                 // Only the address that an identified platform states for its buyer: the gateway's own would stand for
                 // all buyers.
                 if let Some((ip, address)) =
@@ -242,8 +242,13 @@ impl Client {
 
     /// Returns the access token.
     #[must_use]
-    pub fn token(&self) -> &Token {
-        &self.0.token
+    pub fn token(&self) -> Token {
+        self.0.token.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Replaces the access token for all calls that begin from now on.
+    pub fn set_token(&self, token: Token) {
+        *self.0.token.write().unwrap_or_else(PoisonError::into_inner) = token;
     }
 
     /// Notes that the API answered in another version than requested, and logs it the first time: for a version that is

@@ -135,8 +135,8 @@ pub(crate) struct Upstream {
     /// Where it is: https, or http on this machine. (`--upstream-url`, `UCP_GATEWAY_UPSTREAM_URL`)
     #[schemars(example = "https://shop.example.com")]
     pub(super) url: Option<WebUrl>,
-    /// A file with the token that the gateway has to show there. (`--upstream-token-file`,
-    /// `UCP_GATEWAY_UPSTREAM_TOKEN_FILE`)
+    /// A file with the token that the gateway has to show there. With "shopify" it is read again when it changes.
+    /// (`--upstream-token-file`, `UCP_GATEWAY_UPSTREAM_TOKEN_FILE`)
     #[serde(skip_serializing)]
     #[schemars(example = "/run/secrets/shop-token")]
     pub(super) token_file: Option<FilePath>,

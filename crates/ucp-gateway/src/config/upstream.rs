@@ -1,6 +1,10 @@
 //! The commerce API behind the gateway, where it is not the embedded shop that is served.
 
-use std::{fs, path::Path, time::SystemTime};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
 
 use clap::ValueEnum as _;
 use jiff::Timestamp;
@@ -21,8 +25,10 @@ use super::{
 pub(crate) struct Upstream {
     /// Where it is.
     pub(crate) url: Url,
-    /// What the gateway has to show there.
+    /// Token that the gateway shows there.
     pub(crate) token: Option<Secret>,
+    /// File with the token, which is read again when it changes.
+    pub(crate) token_file: Option<PathBuf>,
     /// The version of Shopify's API, or of one that is compatible.
     pub(crate) api_version: String,
     /// As which bot it is asked.
@@ -85,7 +91,8 @@ pub(super) fn resolve(
     }
     let is_shopify = said.backend == BackendKind::Shopify;
     let bot = if is_shopify { bot(said, public_url, document, now) } else { Bot::Unknown };
-    Some(Upstream { url: url?, token, api_version, bot, release })
+    let token_file = said.token_file.as_ref().map(|path| path.to_path_buf());
+    Some(Upstream { url: url?, token, token_file, api_version, bot, release })
 }
 
 /// Whether this is a version of the Storefront API: a year and a month.
