@@ -682,6 +682,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn an_answer_is_fresh_then_renewed_behind_callers_then_kept_for_outages() {
+        let usable = |freshness: Freshness, age| freshness.usable(Duration::from_secs(age));
+        let both = Freshness::seconds(60, 30, 300, 5);
+        for (age, expected) in [
+            (0, Usable::Fresh),
+            (59, Usable::Fresh),
+            (60, Usable::WhileRevalidating),
+            (89, Usable::WhileRevalidating),
+            (90, Usable::OnError),
+            (359, Usable::OnError),
+            (360, Usable::Expired),
+        ] {
+            assert_eq!(usable(both, age), expected, "{age} s");
+        }
+        assert_eq!(usable(Freshness::NONE, 0), Usable::Expired);
+    }
+
+    #[test]
     fn rows_do_not_collide() {
         let names: HashSet<_> = Operation::ALL.iter().map(|operation| operation.row().name).collect();
         let routes: HashSet<_> =

@@ -16,7 +16,7 @@ use ucp_core::{
     purchase::payment::{Attempt, Declaration, Handler, Settlement, Tender},
 };
 
-use crate::{give_way, locked};
+use crate::{PATIENCE, give_way, locked, within};
 
 /// What becomes of an attempt to pay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,9 +126,14 @@ impl ScriptedHandler {
         self.held.send_replace(held);
     }
 
-    /// Waits until so many attempts to pay have begun.
+    /// Waits until this number of attempts to pay have begun.
+    ///
+    /// # Panics
+    /// If they have not after [`PATIENCE`].
     pub async fn begun(&self, attempts: usize) {
-        let _ = self.begun.subscribe().wait_for(|begun| *begun >= attempts).await;
+        let mut begun = self.begun.subscribe();
+        let enough = begun.wait_for(|begun| *begun >= attempts);
+        let _ = within(&format!("attempt {attempts} to pay to begin"), PATIENCE, enough).await;
     }
 
     /// How many attempts to pay have begun.

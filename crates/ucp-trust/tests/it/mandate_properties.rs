@@ -186,6 +186,7 @@ fn how_much_is_read_is_bounded() {
         checkout["note"] = "x".repeat(size).into();
         judge(&mandate(&answered(&checkout)), &checkout)
     };
+    assert_eq!(MAX_BYTES, 524_288, "as documented");
     assert_eq!(with(MAX_BYTES / 2).map(|_| ()), Ok(()));
     let refused = with(MAX_BYTES).unwrap_err();
     assert!(
