@@ -56,7 +56,7 @@ pub(crate) use self::{
     payment::Payment,
     platform::Platform,
     sections::Data,
-    upstream::{Bot, Upstream},
+    upstream::{Bot, Upstream, is_exposed},
 };
 use self::{document::Document, sections::Sections, value::Limit};
 

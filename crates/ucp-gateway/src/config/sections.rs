@@ -132,7 +132,7 @@ pub(crate) struct Upstream {
     /// "embedded" (nothing else in this section means anything then), "shopify" (Shopify's Storefront GraphQL API, or
     /// one that is compatible) or "ucp" (a shop that speaks UCP itself). (`--backend`, `UCP_GATEWAY_BACKEND`)
     pub(crate) backend: BackendKind,
-    /// Where it is: https, or http on this machine. (`--upstream-url`, `UCP_GATEWAY_UPSTREAM_URL`)
+    /// Where it is: https, or http in a network that nobody else is in. (`--upstream-url`, `UCP_GATEWAY_UPSTREAM_URL`)
     #[schemars(example = "https://shop.example.com")]
     pub(super) url: Option<WebUrl>,
     /// A file with the token that the gateway has to show there. With "shopify" it is read again when it changes.
