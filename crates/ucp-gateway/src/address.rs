@@ -1,4 +1,4 @@
-//! The public address of the gateway, and what follows from it.
+//! The public URL of the gateway, and values derived from it.
 
 use std::sync::Arc;
 
@@ -8,17 +8,18 @@ use ucp_service::Endpoint;
 use ucp_trust::signature::Scheme;
 use url::Url;
 
-/// A public address as paths are appended to it.
+/// Returns the base URL that paths are appended to: `public_url` without trailing slashes.
 pub(crate) fn base(public_url: &Url) -> String {
     public_url.as_str().trim_end_matches('/').to_owned()
 }
 
-/// How an address is reached, as signatures have it.
+/// Returns the scheme of a URL for signature bases: [`Scheme::Https`] for `https`, else [`Scheme::Http`].
 pub(crate) fn scheme(url: &Url) -> Scheme {
     if url.scheme() == "https" { Scheme::Https } else { Scheme::Http }
 }
 
-/// The names of the business that buyers may make mandates for: its origin, its address, and where its profiles are.
+/// Returns the audiences that mandates may name: the origin of the gateway, its base URL, and the URLs of its profiles
+/// at the root and in each release.
 pub(crate) fn audiences(public_url: &Url) -> Arc<[String]> {
     let base = base(public_url);
     let mut names = vec![public_url.origin().ascii_serialization(), base.clone(), format!("{base}{PROFILE_PATH}")];

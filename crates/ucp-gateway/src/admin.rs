@@ -1,7 +1,7 @@
-//! The admin endpoint: the same steps of orders as on the command line, over HTTP, on a listener of its own, and what
-//! happens between the gateway and a shop that is elsewhere.
+//! The admin endpoint: orders and their steps as on the command line, webhook events, and counters of the calls to a
+//! remote shop, over HTTP on a listener of its own.
 //!
-//! Every call shows the token. Answers are never cached, and say what was wrong.
+//! Every call must carry the admin token. Responses are never cached; errors state the problem.
 
 use std::{error::Error, sync::Arc};
 
@@ -28,15 +28,15 @@ use crate::{
     orders::{self, Details, NotTaken, Step},
 };
 
-/// How many orders or webhooks are listed.
+/// Maximum number of orders or webhook events in a list.
 const LISTED: usize = 100;
 
-/// The largest body that is read, in bytes.
+/// Maximum size of a request body in bytes.
 const MAX_BODY: usize = 64 * 1024;
 
 type Answer = Result<Document, Failure>;
 
-/// What is answered.
+/// JSON body of a response.
 struct Document(Value);
 
 impl IntoResponse for Document {
@@ -47,7 +47,7 @@ impl IntoResponse for Document {
     }
 }
 
-/// A status and what was wrong.
+/// Status and error text of a failed call.
 struct Failure(StatusCode, String);
 
 impl IntoResponse for Failure {
@@ -74,7 +74,7 @@ impl From<NotTaken> for Failure {
     }
 }
 
-/// The routes, behind the token.
+/// Builds the routes, which are protected by the token.
 pub(crate) fn router(store: Arc<dyn Store>, counters: Option<Arc<Counters>>, token: Secret) -> Router {
     let upstream = async move || match &counters {
         Some(counters) => Ok(Document(json!(counters.snapshot()))),
@@ -98,7 +98,7 @@ pub(crate) fn router(store: Arc<dyn Store>, counters: Option<Arc<Counters>>, tok
         .layer(middleware::from_fn_with_state(token, guard))
 }
 
-/// Lets those in who show the token. How long that takes tells nothing but its length.
+/// Admits requests that carry the token as bearer token. The time of the comparison reveals only the token's length.
 async fn guard(State(token): State<Secret>, request: Request, next: Next) -> Response {
     let presented = request.headers().get(header::AUTHORIZATION).map(HeaderValue::as_bytes);
     let presented = presented.and_then(|value| value.strip_prefix(b"Bearer "));

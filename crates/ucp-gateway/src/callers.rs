@@ -1,4 +1,5 @@
-//! The configuration as whoever lets callers in takes it: how profiles are fetched and kept, and what callers may do.
+//! Conversion of the settings into the options of admission control: how profiles are fetched and cached, and what
+//! callers may do.
 
 use std::sync::Arc;
 
@@ -28,7 +29,8 @@ use crate::{
     config::{self, Anonymous, Check, Settings, Signed, sections::Profiles, value::Number},
 };
 
-/// What fetches profiles, saying who asks, and proving it where there is a key.
+/// Builds the fetcher of profiles. Its requests name the gateway's own profile in `UCP-Agent`, and are signed if there
+/// is a signing key.
 pub(crate) fn fetcher(
     settings: &Settings,
     base: &str,
@@ -49,7 +51,8 @@ pub(crate) fn fetcher(
     Ok(Fetcher::new(FetchOptions { sign: Some(Arc::new(introduce)), ..fetch_options(settings) })?)
 }
 
-/// How strangers are reached.
+/// Returns the options of requests to platforms: the networks that may be reached, timeouts, and additional certificate
+/// authorities.
 pub(crate) fn fetch_options(settings: &Settings) -> FetchOptions {
     let profiles = &settings.sections.profiles;
     FetchOptions {
@@ -61,7 +64,7 @@ pub(crate) fn fetch_options(settings: &Settings) -> FetchOptions {
     }
 }
 
-/// The directory of platforms, which fetches the profiles that it does not know.
+/// Builds the directory of platforms, which fetches the profiles that are not cached.
 pub(crate) fn directory(
     business: &Arc<Business>,
     fetcher: Fetcher,
@@ -78,7 +81,12 @@ pub(crate) fn directory(
     Directory::new(fetcher, options, move |profile| business.negotiated_profile(profile))
 }
 
-/// Makes the registered platforms known, so that no call of theirs waits for a fetch.
+/// Adds the registered platforms to the directory, so that their calls need not wait for a fetch. A profile that is
+/// configured as a file is never fetched; the others are fetched in the background from now on, and may still be
+/// missing when the first calls arrive.
+///
+/// # Errors
+/// A message if a pinned profile is malformed.
 pub(crate) fn register(
     directory: &Directory<NegotiatedProfile>,
     platforms: &[config::Platform],
@@ -118,7 +126,7 @@ pub(crate) fn register(
     Ok(())
 }
 
-/// The rules by which callers are let in.
+/// Returns the rules by which requests are admitted.
 pub(crate) fn rules(settings: &Settings, public_url: &Url, signing_key: &Arc<CurrentKey>) -> Rules {
     Rules {
         hosts: Hosts(public_url.host_str().map(str::to_owned).into_iter().collect()),
@@ -139,7 +147,7 @@ pub(crate) fn rules(settings: &Settings, public_url: &Url, signing_key: &Arc<Cur
     }
 }
 
-/// What a profile has to be good for.
+/// Returns the treatment of platforms whose profile cannot be fetched.
 pub(crate) fn policy(settings: &Settings) -> Policy {
     match settings.policy {
         config::Policy::Require => Policy::Require,
@@ -148,7 +156,7 @@ pub(crate) fn policy(settings: &Settings) -> Policy {
     }
 }
 
-/// What callers may use, and what becomes of their signatures.
+/// Returns the access requirements and the signature rules of each class of operations.
 pub(crate) fn access(settings: &Settings) -> Access {
     let rule = |check| match check {
         Check::Off => SignatureRule::Off,

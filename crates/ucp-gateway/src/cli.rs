@@ -1,4 +1,5 @@
-//! The command line. Every option can come from the environment too.
+//! The command line. Options of `serve`, the data directory and the profile of the agent can also be set in the
+//! environment.
 
 use clap::{Parser, Subcommand};
 
@@ -22,34 +23,33 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Serve the shop (what happens without a command, too).
+    /// Serve the shop; the default without a command.
     Serve(ServeOptions),
-    /// Load products into the shop from a file, or merchants into the directory beside it; what is there already is
-    /// updated.
+    /// Load products into the shop from a file, or merchants into the directory beside it; existing ones are updated.
     Import(ImportOptions),
-    /// Show on what terms the shop sells (taxes, fees, discounts, deliveries), or set them from a file.
+    /// Show the terms on which the shop sells (taxes, fees, discounts, deliveries), or set them from a file.
     Terms(TermsOptions),
     /// Serve one agent over standard input and output.
     Mcp(McpOptions),
-    /// Check the configuration as `serve` would read it, and show what it amounts to.
+    /// Check the configuration as `serve` would read it, and show the resulting settings.
     CheckConfig(ServeOptions),
     /// Help with writing the configuration file.
     #[command(subcommand)]
     Config(ConfigCommand),
-    /// Make and list keys: the gateway's own, and API keys for platforms.
+    /// Generate and list keys: the gateway's own, and API keys for platforms.
     #[command(subcommand)]
     Keys(KeysCommand),
-    /// Look at orders and move them along. The platform that placed an order is told of every step.
+    /// Show orders and take their steps. The platform that placed an order is notified of every step.
     #[command(subcommand)]
     Orders(OrdersCommand),
-    /// Look at what platforms are told about their orders.
+    /// Show and resend the webhook events that platforms get about their orders.
     #[command(subcommand)]
     Webhooks(WebhooksCommand),
     /// Sign an HTTP message in a file.
     Sign(SignOptions),
-    /// Verify the signatures of an HTTP message in a file, and say what differs.
+    /// Verify the signatures of an HTTP message in a file, and show the differences.
     Verify(VerifyOptions),
-    /// Lay a decision of the gateway open.
+    /// Explain a decision of the gateway.
     Explain(ExplainOptions),
     /// Write or check the documents of this repository that the code generates: OpenAPI, OpenRPC, JSON Schema, and the
     /// example of the configuration.
@@ -64,7 +64,7 @@ pub(crate) enum ConfigCommand {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum KeysCommand {
-    /// Make an API key for a platform, and the line of the configuration that registers it.
+    /// Generate an API key for a platform, and the line of the configuration that registers it.
     Api,
     #[command(flatten)]
     Own(OwnKeysCommand),

@@ -1,16 +1,16 @@
-//! The clock on the wall, which everything below is handed.
+//! The wall clock: the only place that reads the system time. Other crates are given one of these functions.
 
 use std::time::SystemTime;
 
 use jiff::Timestamp;
 
-/// The time.
+/// Returns the current system time.
 #[expect(clippy::disallowed_methods, reason = "this is where time comes from")]
 pub(crate) fn now() -> SystemTime {
     SystemTime::now()
 }
 
-/// The same, as the domain has it.
+/// Returns the current time as a timestamp of the domain, or the Unix epoch if it is out of the range of [`Timestamp`].
 pub(crate) fn timestamp() -> Timestamp {
     Timestamp::try_from(now()).unwrap_or(Timestamp::UNIX_EPOCH)
 }

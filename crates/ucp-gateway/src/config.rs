@@ -8,15 +8,16 @@
 //! | [`mod@flags`] | the flags, each of which can be set in the environment too |
 //! | [`mod@schema`] | the JSON Schema of the file, and the example file |
 //! | [`document`] | the file as written: the position of each key, and the errors found |
-//! | [`mod@display`] | the settings for people to read |
+//! | [`mod@display`] | the settings as text for operators |
 //! | [`mod@admin`] | the listener of the admin API |
 //! | [`mod@directory`] | the directory of merchants, with the files it refers to |
 //! | [`mod@payment`] | the payment handlers, with their secrets |
 //! | [`platform`] | the registered platforms, with the files and secrets they refer to |
 //! | [`mod@upstream`] | the commerce API behind the gateway, with the token it asks for |
 //!
-//! [`Settings`] are complete and checked: every file and secret that they refer to has been read, so none of it can
-//! fail once the gateway runs. No file is needed; `docs/gateway.example.toml` shows all of it.
+//! [`Settings`] are complete and checked: every file and secret that they refer to has been read, so that none of them
+//! can fail to load once the gateway runs. A configuration file is optional; `docs/gateway.example.toml` shows all of
+//! its keys.
 
 mod admin;
 mod choice;
@@ -67,7 +68,7 @@ pub(crate) struct Settings {
     pub(crate) sections: Sections,
     /// Requirements on the profiles of callers.
     pub(crate) policy: Policy,
-    /// Whether profiles may lie on this machine.
+    /// Networks that profile URLs may lead to: the public Internet, or also this machine.
     pub(crate) reach: Reach,
     /// Proxies whose forwarding headers are trusted.
     pub(crate) trusted_proxies: TrustedProxies,
@@ -146,7 +147,8 @@ impl Settings {
         let platforms = platform::resolve(platform, reach, keyed, &mut document);
         let payments = payment::resolve(payment, development, private, &mut document);
         let upstream = upstream::resolve(upstream, public_url, &mut document, now);
-        // Its merchants belong to the sample.
+        // In development, the directory is enabled by default beside the embedded shop only: the sample merchants
+        // belong to that shop's sample.
         let sampled = development && upstream.is_none();
         let directory = directory::resolve(merchants, geocoder, sampled, &extra_roots, &mut document);
         let settings = Self {
@@ -184,8 +186,8 @@ impl Settings {
     }
 }
 
-/// Returns `true` if only this machine can reach the gateway. One with a public URL is reached through a proxy, even
-/// if it listens on a loopback address.
+/// Returns `true` if only this machine can reach the gateway. One whose public URL is not a loopback address is reached
+/// through a proxy, even if it listens on a loopback address.
 fn is_private(listen: SocketAddr, public_url: Option<&Url>) -> bool {
     let is_loopback = |url: &Url| match url.host() {
         Some(Host::Domain(name)) => name == "localhost",

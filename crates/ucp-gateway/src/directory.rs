@@ -1,5 +1,5 @@
-//! The directory of merchants beside the shop: which of its operations are mounted, under which names, and who knows
-//! where addresses are.
+//! Composition of the directory of merchants, which is served beside the shop: its enabled operations, the names of its
+//! capabilities, its sample data, and the geocoder that locates addresses.
 
 use ucp_core::{
     Operation,
@@ -12,7 +12,7 @@ use ucp_sqlite::{SqliteStore, StoreError};
 
 use crate::config;
 
-/// What a shop offers, and beside it what is enabled of the directory.
+/// Returns the offering of a shop together with the operations of the directory that are enabled.
 pub(crate) fn beside(shop: Offering, settings: &config::Directory) -> Offering {
     let mounted = |operation: &Operation| match operation.row().service {
         RESTAURANT => settings.merchants,
@@ -22,7 +22,7 @@ pub(crate) fn beside(shop: Offering, settings: &config::Directory) -> Offering {
     Offering { operations: Operation::ALL.iter().copied().filter(mounted).collect(), ..shop }
 }
 
-/// The names under which the draft is offered.
+/// Returns the configured names of the draft *Merchant* capability and its service.
 pub(crate) fn names(settings: &config::Directory) -> Names {
     let mut names = Names::default();
     for (name, own) in [(MERCHANT, &settings.capability), (RESTAURANT, &settings.service)] {
@@ -33,7 +33,8 @@ pub(crate) fn names(settings: &config::Directory) -> Names {
     names
 }
 
-/// What a new shop with a data set starts with: its goods, and the merchants that go with it.
+/// Returns the initial content of a shop that is created from a sample: its market, terms and goods, and the sample
+/// merchants if they belong to it.
 pub(crate) fn sample(sample: &Sample) -> Opening {
     let opening = sample.opening();
     #[cfg(feature = "directory")]
@@ -43,7 +44,7 @@ pub(crate) fn sample(sample: &Sample) -> Opening {
     opening
 }
 
-/// Opens the directory, if anything of it is mounted. Blocks until all merchants are read.
+/// Opens the directory if any of its operations is enabled, else returns `None`. Blocks until all merchants are read.
 #[cfg(feature = "directory")]
 pub(crate) fn open(store: &SqliteStore, settings: &config::Directory) -> Result<Option<port::Directory>, StoreError> {
     use std::sync::Arc;
@@ -61,7 +62,7 @@ pub(crate) fn open(store: &SqliteStore, settings: &config::Directory) -> Result<
     Ok(Some(port::Directory { merchants, geocoder: Arc::new(geocoder) }))
 }
 
-/// No directory: nothing of it can be configured in a binary without the feature.
+/// Returns `None`: in a binary without the feature `directory`, settings that enable the directory are refused.
 #[cfg(not(feature = "directory"))]
 pub(crate) fn open(_: &SqliteStore, _: &config::Directory) -> Result<Option<port::Directory>, StoreError> {
     Ok(None)

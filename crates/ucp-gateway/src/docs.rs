@@ -1,5 +1,5 @@
-//! `/docs`: the OpenAPI document in a browser. Everything the page needs is in the binary; it loads nothing from
-//! elsewhere.
+//! The page `/docs`, which shows the OpenAPI document in Swagger UI. All its assets are part of the binary; it loads
+//! nothing from other hosts.
 
 use axum::{Router, extract::Request, middleware::Next, response::Response};
 use http::{
@@ -8,13 +8,14 @@ use http::{
 };
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
-/// What the page may do: run its own scripts and call this gateway. Styles are inline in Swagger UI.
+/// Content Security Policy of the page: it may run scripts of the gateway and call the gateway. Inline styles are
+/// allowed because Swagger UI uses them.
 const POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; \
      frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
 );
 
-/// The page and its assets.
+/// Builds the routes of the page and its assets.
 pub(crate) fn router() -> Router {
     let config = Config::from("/openapi.json").try_it_out_enabled(true).use_base_layout().validator_url("none");
     Router::from(SwaggerUi::new("/docs").config(config)).layer(axum::middleware::from_fn(

@@ -1,8 +1,8 @@
-//! The accept loop.
+//! The accept loop of a listener.
 //!
-//! Written out instead of `axum::serve`, which sets no timers: a client that sends half a header would hold its
-//! connection for ever. Here a header has to arrive in time, an idle connection is closed, a client that stops reading
-//! is dropped, connections are counted, and a shutdown lets running requests finish.
+//! A header must arrive in time, an idle connection is closed, a client that stops reading is disconnected, the number
+//! of connections is limited, and a shutdown lets running requests finish. `axum::serve` is not used because it sets no
+//! timers: a client that sends half a header would hold its connection forever.
 
 use std::{future::Future, io, sync::Arc, time::Duration};
 
@@ -17,22 +17,23 @@ use tokio_io_timeout::TimeoutStream;
 use tower::ServiceExt as _;
 use ucp_service::ingress::Peer;
 
-/// How long a request header may take, and how long a connection may be idle between requests.
+/// Maximum time until a request header is complete, and maximum idle time of a connection between requests.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// How large a request header may be, in bytes.
+/// Maximum size of a request header in bytes.
 const MAX_HEAD: usize = 64 * 1024;
 
-/// How long a client may refuse to take more of an answer.
+/// Maximum time for which a client may accept no data of a response.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long running requests have to finish after a shutdown.
+/// Time that running requests have to finish after a shutdown.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The pause after a failed accept, such as for want of file descriptors.
+/// Pause after a failed accept, for example because file descriptors ran out.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// Serves `listener` until `shutdown` is done. `route` names the router that answers a request.
+/// Serves `listener` until `shutdown` completes, then waits up to [`DRAIN_TIMEOUT`] for running requests. `route`
+/// returns the router that answers a request. At most `max_connections` connections are open at a time.
 pub(crate) async fn serve(
     listener: TcpListener,
     route: impl Fn(&Request<Incoming>) -> Router + Clone + Send + 'static,
@@ -45,7 +46,7 @@ pub(crate) async fn serve(
     http.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT).max_buf_size(MAX_HEAD);
     tokio::pin!(shutdown);
     loop {
-        // Taken before accepting: beyond the cap, clients wait in the kernel's queue.
+        // Acquired before accepting: clients beyond the limit wait in the kernel's queue.
         let permit = tokio::select! {
             permit = Arc::clone(&permits).acquire_owned() => permit,
             () = &mut shutdown => break,
@@ -85,7 +86,7 @@ pub(crate) async fn serve(
     }
 }
 
-/// A failed accept is worth a line unless it is the client's own doing.
+/// Logs a failed accept, unless the client itself aborted the connection.
 fn report(error: &io::Error) {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
     if !matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset) {

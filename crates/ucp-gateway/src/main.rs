@@ -1,7 +1,7 @@
-//! `ucp-gateway`: puts a shop on the Universal Commerce Protocol.
+//! `ucp-gateway`: a gateway for the Universal Commerce Protocol in front of a shop.
 //!
-//! The only crate that knows all others: it reads the command line, composes a backend, the handler of calls and the
-//! bindings, and runs them.
+//! The binary reads the command line, composes a backend, the call handler and the bindings, and runs them. It is the
+//! only crate that depends on all of these.
 
 mod address;
 mod admin;
@@ -26,7 +26,8 @@ use clap::Parser as _;
 
 use crate::cli::{Cli, Command, ConfigCommand, KeysCommand};
 
-/// Answers come and go as texts of many sizes, and a static build would get the slow allocator of musl.
+/// Allocator of the process. Responses are allocated and freed as texts of many sizes, and a static build would
+/// otherwise use the slow allocator of musl.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -1,7 +1,8 @@
-//! Moving orders along: the steps that an operator takes, from the command line or over the admin endpoint.
+//! Steps of orders that an operator takes, from the command line or over the admin endpoint.
 //!
-//! A step is decided on the order as it is and committed only if nobody has changed it since; otherwise it is decided
-//! again. So it does not matter how many processes are at it. The platform is told by way of the commit.
+//! A step is applied to the order as stored, and committed only if the order has not changed since; otherwise it is
+//! applied again, so that several processes can change orders at the same time. The commit also queues the webhook
+//! event for the platform.
 
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -19,26 +20,26 @@ use ucp_core::{
 };
 use url::Url;
 
-/// How often a step is decided again because somebody else changed the order meanwhile.
+/// Maximum number of attempts to commit a step while others change the order.
 const TRIES: usize = 16;
 
-/// The longest text that is taken: a reason, a carrier, a tracking number or address.
+/// Maximum length of a text in bytes: of a reason, a carrier, a tracking number or a tracking URL.
 const LONGEST_TEXT: usize = 2_000;
 
 /// A step of an order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// Goods leave.
+    /// Goods are shipped.
     Ship { lines: Vec<LineQuantity>, tracking: Tracking },
     /// Goods have arrived.
     Deliver { lines: Vec<LineQuantity> },
-    /// Goods will not be sent, and go back into the stock.
+    /// Goods will not be shipped, and go back into the stock.
     Cancel { lines: Vec<LineQuantity>, reason: Option<String> },
-    /// Money was given back.
+    /// Money was refunded.
     Refund { amount: Option<i64>, lines: Vec<LineQuantity>, reason: Option<String> },
 }
 
-/// What a step is about, as the admin endpoint takes it. Each step has some of these.
+/// Details of a step, as the admin endpoint accepts them. Each step accepts some of them.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Details {
@@ -50,7 +51,7 @@ pub(crate) struct Details {
     pub(crate) amount: Option<i64>,
 }
 
-/// So many of a line.
+/// Quantity of a line item.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct StatedLine {
@@ -58,25 +59,25 @@ pub(crate) struct StatedLine {
     quantity: i64,
 }
 
-/// The names of the steps.
+/// Names of the steps.
 pub(crate) const STEPS: [&str; 4] = ["ship", "deliver", "cancel", "refund"];
 
-/// Why a step was not taken.
+/// Reasons why a step was not taken.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NotTaken {
-    /// There is no such order.
+    /// No order has this identifier.
     #[error("there is no order `{0}`; `ucp-gateway orders list` shows those there are")]
     NoSuchOrder(String),
-    /// The order does not allow it.
+    /// The state of the order does not allow the step.
     #[error("this cannot happen to the order: {0}")]
     Impossible(#[from] Impossible),
-    /// The database does not allow it at the moment.
+    /// The database cannot be read or written, or others kept changing the order.
     #[error(transparent)]
     Unavailable(#[from] PortError),
 }
 
 impl Details {
-    /// The same, as the command line has it.
+    /// Creates details with these line items and nothing else.
     pub(crate) fn of_lines(lines: Vec<LineQuantity>) -> Self {
         let line_items = lines.into_iter().map(|line| StatedLine { id: line.id, quantity: line.quantity }).collect();
         Self { line_items, ..Self::default() }
@@ -84,10 +85,12 @@ impl Details {
 }
 
 impl Step {
-    /// A step by its name.
+    /// Creates a step from its name and details.
     ///
     /// # Errors
-    /// What it cannot have, or is no text that is taken.
+    /// A message if the name is not one of [`STEPS`], the details include one that this step does not accept, a text is
+    /// longer than [`LONGEST_TEXT`] or has control characters, or the tracking URL is not an absolute http or https
+    /// URL.
     pub(crate) fn of(name: &str, details: Details) -> Result<Self, String> {
         let Details { line_items, carrier, tracking_number, tracking_url, reason, amount } = details;
         let texts = [&carrier, &tracking_number, &tracking_url, &reason];
@@ -120,7 +123,7 @@ impl Step {
         }
     }
 
-    /// Takes the step with an order. Yields the goods that come back into the stock.
+    /// Applies the step to an order. Returns the goods that come back into the stock.
     fn apply(&self, order: &mut Order, at: Timestamp) -> Result<Vec<Movement>, Impossible> {
         match self {
             Self::Ship { lines, tracking } => order.ship(at, lines, tracking.clone())?,
@@ -144,7 +147,10 @@ impl Step {
     }
 }
 
-/// Takes a step with an order. Yields the order as it is then.
+/// Takes a step of the order with this identifier, and returns the changed order.
+///
+/// # Errors
+/// [`NotTaken`] if the order does not exist or does not allow the step, or the change cannot be stored.
 pub(crate) async fn take(
     store: &dyn Store,
     id: &str,
@@ -165,7 +171,7 @@ pub(crate) async fn take(
     Err(PortError::unavailable("Too many changes are made to this order at the same time.", 1).into())
 }
 
-/// An order as operators see it.
+/// Encodes an order as JSON for operators.
 pub(crate) fn shown(order: &Stored<Order>) -> Value {
     let Stored { document: order, version } = order;
     let lines: Vec<_> = order
@@ -198,7 +204,7 @@ pub(crate) fn shown(order: &Stored<Order>) -> Value {
     })
 }
 
-/// Where an order stands as a whole.
+/// Returns the status of an order as a whole, from the quantities of its line items.
 pub(crate) fn status(order: &Order) -> &'static str {
     let (total, fulfilled) = order.line_items.iter().fold((0u64, 0u64), |(total, fulfilled), line| {
         (total.saturating_add(line.total), fulfilled.saturating_add(line.fulfilled))

@@ -1,8 +1,8 @@
-//! The composition of one shop: its backend, the gate and the handler of calls in front of it, the bindings in front of
-//! those, and its background tasks.
+//! Composition of one shop: its backend, the admission control and the call handler in front of it, the bindings in
+//! front of those, and its background tasks.
 //!
-//! A [`Shop`] owns everything that is about it. What the process has only once (listener, connections, runtime, clock,
-//! log) knows no shop but through [`Shops`](crate::shops::Shops).
+//! A [`Shop`] owns everything that belongs to one shop. The parts that exist once per process (listener, connections,
+//! runtime, clock, log) belong to no shop; requests are routed to one by [`Shops`](crate::shops::Shops).
 
 use std::{
     error::Error,
@@ -53,7 +53,7 @@ use crate::{
     directory as merchants, docs, webhooks,
 };
 
-/// The gateway's own keys, which lie beside the shop.
+/// Opens the gateway's own keys, in `keys` below the data directory.
 pub(crate) fn open_keyring(data: &Data) -> Result<Keyring, KeyringError> {
     Keyring::open(&data.dir.join("keys"))
 }
@@ -61,35 +61,42 @@ pub(crate) fn open_keyring(data: &Data) -> Result<Keyring, KeyringError> {
 /// Interval at which the keys in the data directory are read again.
 const KEY_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Interval at which payments without a known end are looked after.
+/// Interval at which payments with an unknown outcome and orphaned carts are looked for.
 const PAYMENT_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Interval at which expired rows are removed.
 const PRUNING_INTERVAL: Duration = Duration::from_secs(600);
 
-/// Maximum number of interrupted payments that are looked after at once, and of orphaned carts.
+/// Maximum number of interrupted payments, and of orphaned carts, that are handled per interval.
 const RECONCILED: usize = 100;
 
 /// A shop that is being served. Its background tasks end when it is dropped; each of their steps is one transaction.
 #[derive(Debug)]
 pub(crate) struct Shop {
-    /// Display name.
+    /// Display name of the shop.
     pub(crate) name: String,
-    /// REST, MCP, the documents of each release, the page that shows them, and the pages for buyers.
+    /// Routes of the shop: REST, MCP, the documents of each release, the page that shows them, the pages for buyers,
+    /// and those of the backend.
     pub(crate) router: Router,
+<<<<<<< HEAD
     /// Store of its orders and webhooks.
     pub(crate) store: Arc<dyn Store>,
     /// Counters of the calls to a shop that is elsewhere.
+=======
+    /// Store of its orders and webhook events.
+    pub(crate) sqlite: SqliteStore,
+    /// Counters of the calls to a remote shop; `None` for the embedded shop.
+>>>>>>> c-gate
     pub(crate) counters: Option<Arc<Counters>>,
     _tasks: JoinSet<()>,
 }
 
 impl Shop {
-    /// Opens the shop that is reached under `public_url`, and starts its background tasks.
+    /// Opens the shop whose public URL is `public_url`, and starts its background tasks.
     ///
     /// # Errors
-    /// Whatever keeps the shop from being served: a backend out of reach, a store that cannot be read, a pinned profile
-    /// that is malformed.
+    /// An error if the backend cannot be opened, the store cannot be read, a pinned profile is malformed, or the
+    /// clients for profiles and webhooks cannot be built.
     pub(crate) async fn open(
         data: &DataDirectory,
         settings: &Settings,
@@ -157,19 +164,19 @@ impl Shop {
     }
 }
 
-/// The periodic work of a shop.
+/// Periodic tasks of a shop.
 #[derive(Debug)]
 struct Upkeep {
     keyring: Keyring,
     signing_key: Arc<CurrentKey>,
     publications: Publications,
-    /// Place of sale of a shop whose purchases end here.
+    /// Sales service, if the gateway itself carries out purchases.
     sales: Option<SalesService>,
     store: Arc<dyn Store>,
 }
 
 impl Upkeep {
-    /// Repeats every task at its interval. The first round is made at once: it finds what a crash has interrupted.
+    /// Repeats every task at its interval. The first round starts at once, to resume what a crash has interrupted.
     async fn run(mut self) {
         let [mut keys, mut payments, mut rest] =
             [KEY_INTERVAL, PAYMENT_INTERVAL, PRUNING_INTERVAL].map(tokio::time::interval);
@@ -186,7 +193,7 @@ impl Upkeep {
         }
     }
 
-    /// Brings payments to their end that no call waits for any more, and abandons carts that no document names.
+    /// Settles payments that no call waits for any more, and abandons carts at a remote shop that no document names.
     async fn reconcile(&self) {
         let Some(sales) = &self.sales else { return };
         if let Err(refusal) = sales.reconcile(RECONCILED).await {
@@ -207,8 +214,8 @@ impl Upkeep {
         }
     }
 
-    /// Reads the keys again, publishes them and signs with the newest. Retired keys leave the profile when their time
-    /// is over.
+    /// Reloads the keys, publishes them, and signs with the newest one that is not retired. Retired keys leave the
+    /// profile when their publication period is over.
     fn refresh_keys(&mut self) -> Result<(), KeyringError> {
         self.keyring.reload()?;
         use_keys(&self.signing_key, &self.keyring);
@@ -218,25 +225,26 @@ impl Upkeep {
     }
 }
 
-/// What is published about the gateway, and which keys are.
+/// Published documents of the gateway, and the keys in them.
 #[derive(Debug)]
 struct Publications {
-    /// Held by whoever publishes, so that nobody publishes what he knew before somebody else did.
+    /// Publications of all endpoints. [`Self::publish`] and the listener of [`Self::follow`] hold the lock while they
+    /// read each other's keys and publish, so that outdated keys never replace newer ones.
     all: Arc<Mutex<Vec<Publication>>>,
     offering: Offering,
-    /// Whoever stands behind the gateway and signs what it hands on.
+    /// Bridge to a shop that speaks UCP, whose signed answers are relayed.
     bridge: Option<Bridge>,
 }
 
 impl Publications {
-    /// Publishes the gateway's own keys, and those of the shop behind it.
+    /// Publishes the gateway's own keys `own`, and those of the shop behind it.
     fn publish(&self, own: &[Value]) {
         let all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         let theirs = self.bridge.as_ref().map(Bridge::sealing_keys).unwrap_or_default();
         publish(&all, &self.offering, own, &theirs);
     }
 
-    /// Publishes other keys of the shop behind the gateway as soon as it has them.
+    /// Publishes the keys of the shop behind the gateway whenever they change.
     fn follow(&self, own: &Arc<CurrentKey>) {
         let Some(bridge) = &self.bridge else { return };
         let (all, offering, own) = (Arc::clone(&self.all), self.offering.clone(), Arc::clone(own));
@@ -248,9 +256,10 @@ impl Publications {
     }
 }
 
-/// Publishes these keys. Those of a shop behind the gateway stand beside the gateway's own in releases in which it
-/// signs what is handed on as it is: whoever gets that looks for the keys in the profile that he knows. Where the
-/// gateway has no key, nothing of the kind is offered.
+/// Replaces the keys in all publications. The keys `theirs` of a shop behind the gateway are published beside the
+/// gateway's `own` in those releases in which the shop's signed answers are relayed unchanged, because a platform looks
+/// for their keys in the profile that it knows. A gateway without a key of its own publishes none of `theirs`, because
+/// it does not offer the capability that needs them.
 fn publish(publications: &[Publication], offering: &Offering, own: &[Value], theirs: &[Value]) {
     for publication in publications {
         let sealed = !own.is_empty() && offering.extends(AP2_MANDATE, publication.release());
@@ -259,13 +268,13 @@ fn publish(publications: &[Publication], offering: &Offering, own: &[Value], the
     }
 }
 
-/// Signs with what is in the keyring from now on.
+/// Makes the keyring's signer the current signing key, and its public keys the published ones.
 fn use_keys(current: &CurrentKey, keyring: &Keyring) {
     current.set(keyring.signer().cloned());
     current.publish(keyring.public_keys(clock::now()).cloned().collect());
 }
 
-/// The MCP server for an agent that started this process.
+/// Builds the MCP server for the agent that started this process.
 pub(crate) fn desktop_server(shop: &ucp_shop::Shop) -> Result<Server, StoreError> {
     let settings = config::Directory::usual(true);
     let offering = merchants::beside(SalesCapabilities::ALL.offering(), &settings);
@@ -292,12 +301,12 @@ pub(crate) fn desktop_server(shop: &ucp_shop::Shop) -> Result<Server, StoreError
     Ok(Server::new(handler, Endpoint::Root, &offering.operations, publication.openrpc().bytes(), true))
 }
 
-/// The cursors of a shop.
+/// Returns the cursors of a shop, sealed with the secret of its store.
 fn cursors(store: &SqliteStore) -> Arc<dyn Cursors> {
     Arc::new(SealedCursors::new(store.cursor_secret().clone()))
 }
 
-/// A process that serves the one that started it has nothing to fetch.
+/// Fetcher that always fails: a process that serves its parent process fetches no profiles.
 struct Offline;
 
 impl Fetch for Offline {

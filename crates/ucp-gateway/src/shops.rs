@@ -1,4 +1,4 @@
-//! The shops of the process.
+//! The shops that the process serves.
 
 use std::{
     collections::BTreeMap,
@@ -9,18 +9,19 @@ use ucp_core::ShopId;
 
 use crate::shop::Shop;
 
-/// The shops that the process serves, by identifier. Clones share one map.
+/// Map of the served shops by identifier. Clones share one map.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Shops(Arc<RwLock<BTreeMap<ShopId, Arc<Shop>>>>);
 
 impl Shops {
-    /// Serves `shop` from now on, in place of the one that had this identifier. Calls under way end where they began;
-    /// the shop that was replaced ends with the last of them.
+    /// Serves `shop` under `id` from now on, and returns the shop that it replaces. Calls in flight end in the shop in
+    /// which they began; the background tasks of the replaced shop end when it is dropped.
     pub(crate) fn put(&self, id: ShopId, shop: Arc<Shop>) -> Option<Arc<Shop>> {
         self.0.write().unwrap_or_else(PoisonError::into_inner).insert(id, shop)
     }
 
-    /// Returns the shop that a request is for: as long as no rule says more, the one of a process with only one.
+    /// Returns the shop that a request is for. There is no rule yet that selects among several: it is the shop with the
+    /// default identifier.
     pub(crate) fn of<B>(&self, _request: &http::Request<B>) -> Option<Arc<Shop>> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).get(&ShopId::default()).cloned()
     }

@@ -1,4 +1,4 @@
-//! The composition of what tells platforms about their orders.
+//! Composition of the webhook dispatcher, which sends platforms events about their orders.
 
 use std::sync::Arc;
 
@@ -15,7 +15,8 @@ use ucp_webhook::{
 
 use crate::{callers::fetch_options, clock, config::Settings};
 
-/// The dispatcher of a shop that is reached under `base`.
+/// Builds the dispatcher of a shop whose base URL is `base`. Its requests are signed with `signing_key`, and name the
+/// gateway's profile in `UCP-Agent`.
 pub(crate) fn dispatcher(
     store: Arc<dyn Store>,
     platforms: Platforms,
@@ -40,7 +41,7 @@ pub(crate) fn dispatcher(
     })
 }
 
-/// Platforms whose profiles are known.
+/// Recipients looked up among the platforms of the gateway; a profile that is not cached is fetched.
 struct Known(Platforms);
 
 #[async_trait]

@@ -1,4 +1,4 @@
-//! The embedded shop: its goods, and the sales service at which they are sold.
+//! Backend of the embedded shop: its catalog in the data directory, and the sales service that sells its goods.
 
 use std::{error::Error, sync::Arc};
 
@@ -19,13 +19,13 @@ use crate::{
     directory,
 };
 
-/// Opens the shop in a data directory, or fills the directory with a sample.
+/// Opens the shop in a data directory, or creates it from the configured sample if there is none.
 pub(crate) fn open_shop(data: &Data) -> Result<Shop, StoreError> {
     let options = Options { cache_bytes: data.cache_mb.bytes(), ..Options::new(&*data.dir) };
     Shop::open_or_create(&options, || directory::sample(data.sample.0))
 }
 
-/// The shop, ready to be asked at `base`.
+/// Opens the embedded shop as a backend, with the buyers' pages below the base URL `base`.
 pub(super) fn open(shop: &Shop, settings: &Settings, base: &str) -> Result<Opened, Box<dyn Error>> {
     let sales = sales(shop, handlers(&settings.payments, &settings.extra_roots)?, base);
     Ok(Opened {
@@ -41,12 +41,12 @@ pub(super) fn open(shop: &Shop, settings: &Settings, base: &str) -> Result<Opene
     })
 }
 
-/// The ports of a shop that sells at a sales service.
+/// Returns the ports of a shop whose goods `sales` sells.
 pub(crate) fn selling(shop: &Shop, sales: &SalesService) -> port::Shop {
     port::Shop::Facts { catalog: Arc::new(shop.clone()), sales: Arc::new(sales.clone()) }
 }
 
-/// Where an embedded shop sells, at the pages below `base`.
+/// Builds the sales service of an embedded shop, with the buyers' pages below the base URL `base`.
 pub(crate) fn sales(shop: &Shop, handlers: Handlers, base: &str) -> SalesService {
     SalesService {
         catalog: Arc::new(shop.clone()),
@@ -60,10 +60,10 @@ pub(crate) fn sales(shop: &Shop, handlers: Handlers, base: &str) -> SalesService
     }
 }
 
-/// What moves the money.
+/// Payment handlers of a shop.
 pub(crate) type Handlers = Arc<[Arc<dyn Handler>]>;
 
-/// The payment handlers of the configuration.
+/// Opens the configured payment handlers.
 fn handlers(payments: &[config::Payment], roots: &[Certificate]) -> Result<Handlers, Box<dyn Error>> {
     payments.iter().map(|payment| payment.open(Arc::new(clock::timestamp), roots)).collect()
 }

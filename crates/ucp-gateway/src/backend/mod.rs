@@ -42,7 +42,7 @@ use crate::{
 pub(crate) enum DataDirectory {
     /// The embedded shop.
     Embedded(Shop),
-    /// The gateway's own records beside a remote shop.
+    /// Records of the gateway in front of a remote shop.
     Beside(SqliteStore),
 }
 
@@ -74,11 +74,11 @@ pub(crate) struct Opened {
     pub(crate) handlers: Arc<[Declaration]>,
     /// Sales service, if the gateway itself carries out purchases.
     pub(crate) sales: Option<SalesService>,
-    /// True if buyers continue on pages of the gateway.
+    /// `true` if buyers continue on pages of the gateway.
     pub(crate) pages: bool,
     /// Bridge to a shop that speaks UCP.
     pub(crate) bridge: Option<Bridge>,
-    /// Counters of the calls to a remote shop.
+    /// Counters of the calls to a remote shop; `None` for the embedded shop.
     pub(crate) counters: Option<Arc<Counters>>,
     /// Additional HTTP routes besides the operations.
     pub(crate) router: Router,
@@ -86,7 +86,7 @@ pub(crate) struct Opened {
     pub(crate) tasks: JoinSet<()>,
 }
 
-/// Opens the configured backend, which may involve a call to it for its name.
+/// Opens the configured backend. A remote shop is called for its market or its UCP profile.
 pub(crate) async fn open(
     data: &DataDirectory,
     store: &Arc<dyn Store>,
@@ -118,8 +118,8 @@ pub(crate) async fn open(
 const NO_SHOP: &str = "there is no shop to serve";
 
 impl Opened {
-    /// Combines the catalog of a remote shop with a sales service that has it price the carts. Buyers pay on the
-    /// shop's page.
+    /// Combines the catalog of a remote shop with a sales service that has the shop price the carts. Buyers pay on a
+    /// page of the shop.
     fn of_remote_carts<S: Catalog + RemoteCart + 'static>(place: &Place<'_>, shop: S, counters: Arc<Counters>) -> Self {
         let shop = Arc::new(shop);
         let sales = SalesService {

@@ -1,5 +1,5 @@
-//! A shop behind Shopify's Storefront GraphQL API: its goods, and a sales service that lets its cart say what they
-//! cost. Buyers pay on the shop's own page.
+//! Backend for shops behind Shopify's Storefront GraphQL API: the shop's catalog, and a sales service that takes prices
+//! from the shop's cart. Buyers pay on a page of the shop.
 
 use std::{error::Error, fs, path::PathBuf, sync::Arc, time::Duration};
 
@@ -93,7 +93,7 @@ async fn follow_token(client: Client, file: PathBuf, mut shown: Secret, kind: To
     }
 }
 
-/// How the shop is told which bot is asking.
+/// Returns the identity that the gateway states to the shop as a bot, if it is configured to state one.
 fn identity(place: &Place<'_>, bot: &config::Bot) -> Option<Bot> {
     let now = Arc::new(clock::now);
     match bot {
@@ -111,7 +111,8 @@ fn identity(place: &Place<'_>, bot: &config::Bot) -> Option<Bot> {
     }
 }
 
-/// What the shop finds under the address that the gateway states as a bot.
+/// Builds the route of the key directory, whose URL the gateway states as a bot: its published keys, cacheable for
+/// [`MAX_AGE`] seconds.
 fn keys(signing_key: Arc<CurrentKey>) -> Router {
     let answer = async move || {
         let keys = directory(signing_key.published().iter()).to_string();

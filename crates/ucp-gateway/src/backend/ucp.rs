@@ -1,5 +1,5 @@
-//! A shop that speaks UCP itself: the bridge to it, the gateway's profile as a platform, and what the shop tells about
-//! orders.
+//! Backend for shops that speak UCP themselves: the bridge to the shop, the gateway's profiles as a platform, and the
+//! endpoint for the shop's webhook events about orders.
 
 use std::{error::Error, net::IpAddr, sync::Arc, time::Duration};
 
@@ -43,16 +43,16 @@ use crate::{
     config::{Transport as Wanted, value::Number},
 };
 
-/// How many notices about orders are taken at once.
+/// Maximum number of webhook events that are verified and stored at the same time.
 const NOTICES: usize = 32;
 
-/// How often it is looked whether the shop still offers what it did, where nobody asks it anything.
+/// Interval at which the shop's profile is checked for changes, in addition to the checks that calls make.
 const LOOK_AFTER: Duration = Duration::from_secs(300);
 
-/// For how long others may remember the profile of the gateway as a platform.
+/// `Cache-Control` of the gateway's profiles as a platform: 300 seconds.
 const CACHE_CONTROL: &str = "public, max-age=300";
 
-/// Opens the bridge to the shop, which is asked who it is.
+/// Opens the bridge to the shop, for which the shop's profile is fetched.
 pub(super) async fn open(place: &Place<'_>) -> Result<Opened, Box<dyn Error>> {
     let (upstream, section) = (place.upstream, &place.settings.sections.upstream);
     let signing_key = Arc::clone(place.signing_key);
@@ -104,7 +104,8 @@ pub(super) async fn open(place: &Place<'_>) -> Result<Opened, Box<dyn Error>> {
     })
 }
 
-/// How the shop is called: whoever says how long a call may take means all of it.
+/// Returns the connection options of the shop. The head of a response may take as long as the whole call, because the
+/// configured timeouts are those of whole calls.
 fn call(place: &Place<'_>) -> ucp_net::Options {
     let mut call = reached("ucp", place);
     for limits in [&mut call.timeouts.read, &mut call.timeouts.write, &mut call.timeouts.conclude] {
@@ -113,14 +114,15 @@ fn call(place: &Place<'_>) -> ucp_net::Options {
     call
 }
 
-/// What the shop finds at the gateway.
+/// State of the routes that the shop calls: the endpoint for webhook events, and the gateway's profiles as a platform.
 struct PlatformEndpoint {
     bridge: Bridge,
     store: Arc<dyn Store>,
     base: Url,
     signing_key: Arc<CurrentKey>,
     trusted_proxies: TrustedProxies,
-    /// How many notices anybody may send that are none. Those of the shop cost it nothing.
+    /// Rate limits per network address for requests whose header is refused and for signatures that do not verify.
+    /// Events that the shop has signed are not charged.
     limits: RateLimits,
     places: InFlight,
 }
@@ -140,7 +142,8 @@ fn router(endpoint: &Arc<PlatformEndpoint>) -> Router {
 }
 
 impl PlatformEndpoint {
-    /// The profile of the gateway as a platform; with mandates, where it is that of a platform with this name.
+    /// Encodes the profile of the gateway as a platform. With the name of a platform it declares mandates, and includes
+    /// the keys of that platform.
     fn profile(&self, release: Release, platform: Option<&str>) -> Response {
         let own = self.signing_key.published().iter().filter_map(PublicKey::to_jwk).collect();
         let theirs = platform.and_then(|platform| self.bridge.platform_keys(platform)).unwrap_or_default();
@@ -150,11 +153,16 @@ impl PlatformEndpoint {
         (headers, profile.to_string()).into_response()
     }
 
-    /// Takes a notice about an order and queues what its platform is told. Once it is answered, it is on disk.
+    /// Accepts a webhook event about an order, and queues the event for the platform that placed the order. The queued
+    /// event is on disk when this returns.
     ///
-    /// Anybody can send something here. What the head tells is looked at first. A signature is charged to the address
-    /// that it comes from before anything is read or verified, and the charge is given back when it proves to be the
+    /// Requests can come from anywhere, so the header is checked first. A signature is charged to the client's network
+    /// address before the body is read and the signature verified; the charge is refunded if the signature is the
     /// shop's.
+    ///
+    /// # Errors
+    /// [`Refusal`] if the header or the signature is refused, a limit is exceeded, the body is not an order of a known
+    /// platform, or the event cannot be stored.
     async fn take(&self, request: Request) -> Result<(), Refusal> {
         let (parts, body) = request.into_parts();
         let peer = parts.extensions.get::<Peer>().map_or(IpAddr::from([127, 0, 0, 1]), |peer| peer.0);

@@ -1,4 +1,4 @@
-//! `keys api`: an API key for a platform.
+//! `keys api`: generates an API key for a platform.
 
 use std::process::ExitCode;
 
@@ -8,7 +8,7 @@ use super::Done;
 
 pub(crate) fn run() -> Done {
     let key = ApiKey::generate()?;
-    // What is not for scripts goes to the other stream.
+    // Explanations go to standard error, so that scripts read only the key and its hash.
     eprintln!("The key, for the platform, over a channel that nobody else reads. It is shown this once:");
     println!("{}", key.reveal());
     eprintln!("Its hash, for the [[platform]] of the configuration:");

@@ -1,4 +1,4 @@
-//! `check-config`: what `serve` would run with.
+//! `check-config`: prints the settings that `serve` would run with.
 
 use std::process::ExitCode;
 

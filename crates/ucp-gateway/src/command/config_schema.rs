@@ -1,4 +1,4 @@
-//! `config schema`: what editors have to know of the configuration file.
+//! `config schema`: prints the JSON Schema of the configuration file, for editors.
 
 use std::process::ExitCode;
 

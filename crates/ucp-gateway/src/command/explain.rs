@@ -1,4 +1,4 @@
-//! `explain`: decisions of the gateway, laid open.
+//! `explain`: explains decisions of the gateway.
 
 use std::{fs, io::Read as _, path::PathBuf, process::ExitCode};
 
@@ -22,7 +22,7 @@ pub(crate) struct ExplainOptions {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// What a platform and this gateway have in common, and why not more.
+    /// Show the capabilities that a platform and this gateway have in common, and why others are not active.
     Negotiation {
         /// The platform's profile, as a file; `-` reads standard input.
         #[arg(long, value_name = "FILE")]
@@ -65,7 +65,8 @@ pub(crate) fn run(options: &ExplainOptions) -> Done {
     Ok(ExitCode::SUCCESS)
 }
 
-/// One row for each capability: theirs, ours, the result and why.
+/// Formats one row for each capability: its name, the versions of the platform and of the gateway, and the result with
+/// its reason.
 fn table(lines: &[Line]) -> String {
     let versions = |versions: &std::collections::BTreeSet<String>| match versions.len() {
         0 => "-".to_owned(),

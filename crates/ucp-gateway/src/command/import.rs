@@ -1,7 +1,7 @@
-//! `import`: a merchant's own catalog, or a [directory of merchants](merchants).
+//! `import`: loads a merchant's catalog, or a [directory of merchants](merchants).
 //!
-//! Good rows are kept, bad rows are reported with their line; products are written in batches, each whole or not at
-//! all. A gateway that serves the same directory notices by itself.
+//! Valid rows are stored, invalid ones are reported with their line number. Products are written in batches of
+//! [`BATCH`], each in one transaction. A gateway that serves the same data directory picks the changes up by itself.
 
 #[cfg(feature = "directory")]
 mod merchants;
@@ -30,7 +30,7 @@ use ucp_sqlite::Put;
 
 use super::{Done, chain};
 
-/// How many products are written at once.
+/// Number of products per transaction.
 const BATCH: usize = 500;
 
 #[derive(Debug, Args)]
@@ -38,16 +38,16 @@ pub(crate) struct ImportOptions {
     /// The file: JSON Lines of UCP products, or Shopify's product CSV export.
     #[arg(required_unless_present = "merchants", conflicts_with = "merchants")]
     pub(crate) file: Option<PathBuf>,
-    /// Load merchants into the directory beside the shop instead, from a file with a merchant a line (JSON Lines).
+    /// Load merchants into the directory beside the shop instead, from a file with one merchant per line (JSON Lines).
     #[arg(long, value_name = "FILE", conflicts_with = "format")]
     pub(crate) merchants: Option<PathBuf>,
-    /// Load merchants whose hours or coordinates mean nothing without them, instead of leaving the merchant out.
+    /// Load merchants with invalid hours or coordinates without these, instead of leaving the merchants out.
     #[arg(long, conflicts_with = "file")]
     pub(crate) lenient: bool,
     /// The directory that holds the shop; created as an empty shop when it is not there.
     #[arg(long, env = "UCP_GATEWAY_DATA_DIR", default_value = "./data", value_name = "DIRECTORY")]
     pub(crate) data_dir: PathBuf,
-    /// The format, where neither the name nor the beginning of the file tells.
+    /// The format of the file, if neither its name nor its beginning shows it.
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<ImportFormat>,
     /// The name of a new shop [default: Shop].
@@ -65,8 +65,8 @@ pub(crate) struct ImportOptions {
     /// Other languages that texts of a new shop are in.
     #[arg(long, value_delimiter = ',', value_name = "TAGS")]
     pub(crate) languages: Vec<String>,
-    /// What a new shop speaks and trades in, as JSON file: `name`, `currency`, `currencies`, `language`, `languages`,
-    /// `countries` (currency by country), `rates` (by currency) and `links`.
+    /// The market of a new shop, as JSON file: `name`, `currency`, `currencies`, `language`, `languages`, `countries`
+    /// (currency by country), `rates` (by currency) and `links`.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["name", "currency", "currencies", "language", "languages"])]
     pub(crate) market: Option<PathBuf>,
 }
@@ -93,7 +93,7 @@ impl Tally {
         self.created + self.updated + self.unchanged
     }
 
-    /// Says what became of a file.
+    /// Prints the counts for a file, and returns the exit code: 2 if a row was rejected, else 0.
     fn told(&self, file: &Path) -> ExitCode {
         let Self { created, updated, unchanged, skipped, rejected } = self;
         println!(
@@ -112,7 +112,7 @@ pub(crate) fn run(options: &ImportOptions) -> Done {
     }
 }
 
-/// Nothing can be imported into a directory that is not there.
+/// Refuses `--merchants` in a binary without the feature `directory`.
 #[cfg(not(feature = "directory"))]
 mod merchants {
     use std::path::Path;
@@ -134,7 +134,7 @@ fn products(options: &ImportOptions, file: &Path) -> Done {
     let open = |market: &Market| {
         Import::open(file, format, market).map_err(|error| format!("{}: {}", file.display(), chain(&error)))
     };
-    // First of all: no shop is made for a file that nothing can come from.
+    // Opened before the database, so that an unreadable file does not create a shop.
     drop(open(&wanted.market())?);
     let database = Database::open_or_create(&options.data_dir, || Opening::of(wanted.market()))?;
     wanted.check(&database.market()).map_err(|differing| {
@@ -185,7 +185,7 @@ fn report(bar: &ProgressBar, tally: &mut Tally, bad: &BadRow) {
     bar.suspend(|| eprintln!("{bad}{what}"));
 }
 
-/// What the command line says about the shop.
+/// Market of the shop as the command line states it.
 struct Wanted<'a> {
     options: &'a ImportOptions,
     market: Option<Market>,
@@ -202,7 +202,7 @@ impl<'a> Wanted<'a> {
         Ok(Self { options, market: market.transpose()? })
     }
 
-    /// The market of a new shop.
+    /// Returns the market of a new shop: that of the `--market` file, or one of the single options and their defaults.
     fn market(&self) -> Market {
         let options = self.options;
         self.market.clone().unwrap_or_else(|| Market {
@@ -218,7 +218,10 @@ impl<'a> Wanted<'a> {
         })
     }
 
-    /// Whether a shop is as the command line says; if not, what differs first.
+    /// Checks that the market of an existing shop agrees with every option that was given.
+    ///
+    /// # Errors
+    /// The name of the first setting that differs.
     fn check(&self, own: &Market) -> Result<(), &'static str> {
         let options = self.options;
         let differs = |stated: bool, same: bool| stated && !same;
@@ -238,7 +241,7 @@ impl<'a> Wanted<'a> {
     }
 }
 
-/// A bar on a terminal, nothing elsewhere.
+/// Creates the progress bar on standard error; a hidden one if that is not a terminal or the total is unknown.
 fn progress_bar(total: Option<u64>) -> ProgressBar {
     let Some(total) = total.filter(|_| std::io::stderr().is_terminal()) else {
         return ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());

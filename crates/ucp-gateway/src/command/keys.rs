@@ -1,6 +1,6 @@
-//! `keys generate`, `keys list` and `keys rotate`: the keys that the gateway signs with.
+//! `keys generate`, `keys list` and `keys rotate`: manage the keys that the gateway signs with.
 //!
-//! A gateway that serves the same directory notices by itself.
+//! A gateway that serves the same data directory picks the changes up by itself.
 
 use std::{
     path::PathBuf,
@@ -20,11 +20,11 @@ use crate::clock::now;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum OwnKeysCommand {
-    /// Make a key that signs from now on. Other keys stay published.
+    /// Generate a key that signs from now on. Other keys stay published.
     Generate(GenerateOptions),
     /// Show the keys, newest first.
     List(ListOptions),
-    /// Make a key that signs from now on, and retire all others.
+    /// Generate a key that signs from now on, and retire all others.
     Rotate(RotateOptions),
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct KeysDirectory {
 pub(crate) struct GenerateOptions {
     #[command(flatten)]
     directory: KeysDirectory,
-    /// What it signs with. Every platform can verify es256.
+    /// The signature algorithm of the key. Every platform can verify es256.
     #[arg(long, default_value = "es256", value_name = "ALGORITHM")]
     algorithm: Algorithm,
 }
@@ -57,7 +57,7 @@ pub(crate) struct ListOptions {
 pub(crate) struct RotateOptions {
     #[command(flatten)]
     directory: KeysDirectory,
-    /// For how many days the old keys stay published. 0 when somebody else may have got hold of them.
+    /// Number of days for which the old keys stay published; 0 if they may be compromised.
     #[arg(long, default_value_t = 7, value_name = "DAYS", value_parser = clap::value_parser!(u16).range(0..=3650))]
     grace_days: u16,
 }
@@ -71,7 +71,7 @@ enum Algorithm {
 }
 
 impl KeysDirectory {
-    /// The keys below this directory.
+    /// Opens the keys below this directory.
     pub(super) fn open(&self) -> Result<Keyring, Box<dyn std::error::Error>> {
         Ok(Keyring::open(&self.data_dir.join("keys"))?)
     }
@@ -109,7 +109,7 @@ fn list(options: &ListOptions) -> Result<(), Box<dyn std::error::Error>> {
         return Ok(());
     }
     if keyring.list().is_empty() {
-        // Not for scripts, which count lines.
+        // On standard error, because scripts count the lines of standard output.
         eprintln!("There are no keys in {}; `keys generate` makes one.", options.directory.data_dir.display());
     }
     let signer = keyring.signer().map(|signer| signer.public().kid());
@@ -120,12 +120,12 @@ fn list(options: &ListOptions) -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// The time in seconds since 1970.
+/// Returns the current time in seconds since 1970.
 fn unix() -> u64 {
     now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
-/// What a key is for at this time.
+/// Describes the current state of a key; `signer` is the `kid` of the key that signs.
 fn state(own: &OwnKey, signer: Option<&str>) -> String {
     match own.retired {
         Some(retired) => match retired.publish_until.saturating_sub(unix()) {

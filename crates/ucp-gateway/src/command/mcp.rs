@@ -1,4 +1,4 @@
-//! `mcp --stdio`: the shop for one agent on this machine.
+//! `mcp --stdio`: serves the shop to one agent on this machine.
 
 use std::{io::ErrorKind, process::ExitCode};
 
@@ -13,7 +13,7 @@ use crate::{
 
 #[derive(Debug, Args)]
 pub(crate) struct McpOptions {
-    /// Speak over standard input and output.
+    /// Communicate over standard input and output.
     #[arg(long, required = true)]
     pub(crate) stdio: bool,
     #[command(flatten)]
@@ -35,10 +35,10 @@ pub(crate) fn run(options: &McpOptions) -> Done {
         let server = desktop_server(&shop).map_err(std::io::Error::other)?;
         ucp_mcp::stdio::serve(&server, &options.profile, tokio::io::stdin(), tokio::io::stdout()).await
     });
-    // Reading standard input blocks a thread that nothing else can end.
+    // Not dropped, which would wait for the thread that is blocked reading standard input.
     runtime.shutdown_background();
     match served {
-        // An agent that closes its end has had enough; that is no failure.
+        // An agent that closes its end of the pipe ends the session; this is not a failure.
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(ExitCode::SUCCESS),
     }

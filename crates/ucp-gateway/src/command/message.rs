@@ -1,4 +1,4 @@
-//! What `sign` and `verify` are told about an HTTP message in a file.
+//! Options that `sign` and `verify` share: the HTTP message in a file, its scheme, and the time.
 
 use std::{
     fs,
@@ -14,7 +14,7 @@ use crate::clock::now;
 
 #[derive(Debug, Args)]
 pub(crate) struct SchemeOption {
-    /// How the request reaches its server, where it does not say so itself. Decides which port is not written.
+    /// The scheme of a request that does not state it itself. The default port of the scheme is not signed.
     #[arg(long, default_value = "https", value_name = "SCHEME")]
     scheme: SchemeName,
 }
@@ -36,7 +36,7 @@ impl SchemeOption {
     }
 }
 
-/// The bytes of a message, from a file or from standard input.
+/// Reads a message from a file, or from standard input if `file` is `-`.
 pub(super) fn read_message(file: &Path) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     let read = match file.to_str() {
@@ -46,7 +46,7 @@ pub(super) fn read_message(file: &Path) -> Result<Vec<u8>, String> {
     read.map(|_| bytes).map_err(|error| format!("{} cannot be read: {error}", file.display()))
 }
 
-/// A time from the command line, or the present one.
+/// Returns the time `seconds` after the Unix epoch, or the current time if it is `None`.
 pub(super) fn time(seconds: Option<u32>) -> SystemTime {
     seconds.map_or_else(now, |seconds| UNIX_EPOCH + Duration::from_secs(seconds.into()))
 }

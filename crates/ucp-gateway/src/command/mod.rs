@@ -1,4 +1,4 @@
-//! What the commands do.
+//! Commands of the binary, one module each.
 
 pub(crate) mod api_key;
 pub(crate) mod check_config;
@@ -18,10 +18,10 @@ pub(crate) mod webhooks;
 
 use std::process::ExitCode;
 
-/// How a command ends: with an exit code, or with an error for people to read.
+/// Result of a command: its exit code, or an error that is printed to standard error.
 pub(crate) type Done = Result<ExitCode, Box<dyn std::error::Error>>;
 
-/// An error with what caused it.
+/// Formats an error and its causes in one line.
 pub(crate) fn chain(error: &dyn std::error::Error) -> String {
     std::iter::successors(error.source(), |cause| cause.source())
         .fold(error.to_string(), |text, cause| format!("{text}: {cause}"))

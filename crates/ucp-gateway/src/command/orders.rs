@@ -1,4 +1,4 @@
-//! `orders`: looking at orders, and moving them along. A gateway may run on the same directory meanwhile.
+//! `orders`: shows orders and takes their steps. A gateway can run on the same data directory at the same time.
 
 use std::{path::PathBuf, process::ExitCode};
 
@@ -26,13 +26,13 @@ pub(crate) enum OrdersCommand {
     List(ListOptions),
     /// Show an order.
     Show(ShowOptions),
-    /// Send goods: the lines given, or all that was not sent yet.
+    /// Record that goods were shipped: the given lines, or all that were not shipped yet.
     Ship(ShipOptions),
-    /// Report that goods have arrived: the lines given, or all that has not arrived yet.
+    /// Record that goods have arrived: the given lines, or all that have not arrived yet.
     Deliver(StepOptions),
-    /// Take goods out of an order that were not sent yet: the lines given, or all. Giving money back is another step.
+    /// Cancel goods that were not shipped yet: the given lines, or all. The refund is a separate step.
     Cancel(CancelOptions),
-    /// Record that money was given back: an amount, or all that is left. The payment service provider is not asked to.
+    /// Record a refund: an amount, or all that is left. The payment service provider is not called.
     Refund(RefundOptions),
 }
 
@@ -48,7 +48,7 @@ pub(crate) struct PlaceOptions {
 
 #[derive(Debug, Args)]
 pub(crate) struct ListOptions {
-    /// How many.
+    /// Maximum number of orders.
     #[arg(long, default_value_t = 20, value_name = "NUMBER")]
     limit: u16,
     #[command(flatten)]
@@ -59,7 +59,7 @@ pub(crate) struct ListOptions {
 pub(crate) struct ShowOptions {
     /// The identifier of the order.
     id: String,
-    /// Write the mandate that the buyer agreed with, as it was presented, and nothing else. It tells who bought what.
+    /// Write only the mandate with which the buyer agreed, as it was presented. It reveals who bought what.
     #[arg(long, conflicts_with = "json")]
     mandate: bool,
     #[command(flatten)]
@@ -70,7 +70,7 @@ pub(crate) struct ShowOptions {
 pub(crate) struct StepOptions {
     /// The identifier of the order.
     id: String,
-    /// A line and how many of it, such as `li_1=2`; repeat it for more lines.
+    /// A line and its quantity, such as `li_1=2`; repeat the option for more lines.
     #[arg(long = "line", value_name = "LINE=QUANTITY", value_parser = line)]
     lines: Vec<LineQuantity>,
     #[command(flatten)]
@@ -81,13 +81,13 @@ pub(crate) struct StepOptions {
 pub(crate) struct ShipOptions {
     #[command(flatten)]
     step: StepOptions,
-    /// Who carries them.
+    /// The carrier.
     #[arg(long)]
     carrier: Option<String>,
     /// The tracking number.
     #[arg(long, value_name = "NUMBER")]
     tracking_number: Option<String>,
-    /// Where the parcel can be followed.
+    /// The URL of the page on which the parcel can be tracked.
     #[arg(long, value_name = "URL")]
     tracking_url: Option<String>,
 }
@@ -96,7 +96,7 @@ pub(crate) struct ShipOptions {
 pub(crate) struct CancelOptions {
     #[command(flatten)]
     step: StepOptions,
-    /// Why, for the buyer to read.
+    /// The reason, for the buyer to read.
     #[arg(long)]
     reason: Option<String>,
 }
@@ -105,10 +105,10 @@ pub(crate) struct CancelOptions {
 pub(crate) struct RefundOptions {
     #[command(flatten)]
     step: StepOptions,
-    /// How much, in minor units: 1250 is USD 12.50.
+    /// The amount in minor units: 1250 is USD 12.50.
     #[arg(long, value_name = "MINOR-UNITS", allow_negative_numbers = true)]
     amount: Option<i64>,
-    /// Why, for the buyer to read.
+    /// The reason, for the buyer to read.
     #[arg(long)]
     reason: Option<String>,
 }
@@ -191,18 +191,18 @@ fn show(order: &Stored<Order>, place: &PlaceOptions) -> Result<(), Box<dyn std::
     Ok(())
 }
 
-/// A line about an order.
+/// Formats an order in one line.
 fn summary(order: &Order) -> String {
     let total = money(amount_of(&order.totals, TotalKind::Total), order.currency);
     format!("{}  {}  {}  {total}  {}", order.id, order.placed_at, orders::status(order), order.owner)
 }
 
-/// An amount as it is counted.
+/// Formats an amount in minor units of a currency.
 fn money(amount: i64, currency: Currency) -> String {
     format!("{currency} {amount} (minor units)")
 }
 
-/// A line and how many of it.
+/// Parses a line item and its quantity, such as `li_1=2`.
 fn line(text: &str) -> Result<LineQuantity, String> {
     let (id, quantity) = text.split_once('=').unwrap_or((text, ""));
     let quantity = quantity.parse::<i64>().ok().filter(|quantity| *quantity > 0 && !id.is_empty());

@@ -1,4 +1,4 @@
-//! `serve`: the shop on the network.
+//! `serve`: serves the shop over HTTP.
 
 use std::{io::Write, net::SocketAddr, process::ExitCode, sync::Arc};
 
@@ -21,7 +21,7 @@ use crate::{
     shops::Shops,
 };
 
-/// How many operators may be connected at once.
+/// Maximum number of connections to the admin endpoint.
 const ADMIN_CONNECTIONS: usize = 32;
 
 pub(crate) fn run(options: &ServeOptions) -> Done {
@@ -29,7 +29,7 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
     let server = &settings.sections.server;
     let listen = server.listen.0;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    // Before the shop is opened: what cannot be served need not be filled.
+    // Before the shop is opened, so that no sample shop is created if the address cannot be bound.
     let listener = runtime
         .block_on(TcpListener::bind(listen))
         .map_err(|error| format!("cannot listen on {listen}: {error}; choose another address with --listen"))?;
@@ -61,7 +61,7 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
                 let address = listener.local_addr()?;
                 let router = admin::router(Arc::clone(&shop.store), shop.counters.clone(), token.clone());
                 let route = move |_: &_| router.clone();
-                // Ends with the process: each step is one transaction.
+                // Ends with the process without a shutdown of its own: each step is one transaction.
                 tokio::spawn(listener::serve(listener, route, ADMIN_CONNECTIONS, std::future::pending()));
                 Some(address)
             }
@@ -69,9 +69,9 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
         };
         let shops = Shops::default();
         shops.put(ShopId::default(), Arc::clone(&shop));
-        // Before anybody is told that it runs: whoever is told may stop it.
+        // Before the welcome: a process that waits for it may send a signal at once.
         let shutdown = shutdown()?;
-        // Nobody has to listen.
+        // A closed standard output is not an error.
         drop(welcome(std::io::stdout().lock(), &shop.name, &settings, &base(&public_url), admin_address));
         drop(shop);
         let route = move |request: &_| shops.of(request).map(|shop| shop.router.clone()).unwrap_or_default();
@@ -80,7 +80,7 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
     })
 }
 
-/// The address under which a listener is reached from the same machine.
+/// Returns the URL of a listener for clients on the same machine.
 fn reachable(address: SocketAddr) -> Result<Url, url::ParseError> {
     let host = match address {
         SocketAddr::V4(v4) if v4.ip().is_unspecified() => "127.0.0.1".to_owned(),
@@ -91,7 +91,7 @@ fn reachable(address: SocketAddr) -> Result<Url, url::ParseError> {
     Url::parse(&format!("http://{host}:{}", address.port()))
 }
 
-/// What a person who just started the gateway wants to know.
+/// Writes the addresses of the gateway, the policy, and an example call for the person who started it.
 fn welcome(
     mut to: impl Write,
     name: &str,
@@ -114,7 +114,8 @@ fn welcome(
     writeln!(to, "    -H 'UCP-Agent: profile=\"{profile}\"' -d '{{\"query\":\"blue running shoes\"}}'")
 }
 
-/// A profile that calls can name, or that stands for one where it has to exist.
+/// Returns the profile URL of the example call: one that calls can name as it is, or a placeholder if the policy
+/// requires that the profile exists.
 fn example_profile(policy: Policy) -> &'static str {
     match policy {
         Policy::Require => "https://YOUR-PLATFORM/profile.json",
@@ -122,7 +123,7 @@ fn example_profile(policy: Policy) -> &'static str {
     }
 }
 
-/// What callers have to show, for people.
+/// Describes the policy for people.
 fn callers(policy: Policy) -> &'static str {
     match policy {
         Policy::Require => "need a UCP profile that can be fetched (policy require)",
@@ -131,7 +132,7 @@ fn callers(policy: Policy) -> &'static str {
     }
 }
 
-/// Done when the process is asked to stop.
+/// Installs the signal handlers, and returns a future that completes on SIGTERM or SIGINT.
 fn shutdown() -> std::io::Result<impl Future<Output = ()>> {
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     Ok(async move {

@@ -1,4 +1,4 @@
-//! `sign`: an HTTP message in a file, signed as the gateway signs.
+//! `sign`: signs an HTTP message in a file as the gateway would.
 
 use std::{fs, io::Write as _, path::PathBuf, process::ExitCode, sync::Arc};
 
@@ -23,10 +23,10 @@ pub(crate) struct SignOptions {
     directory: KeysDirectory,
     #[command(flatten)]
     scheme: SchemeOption,
-    /// Header fields to cover beside those that UCP asks for.
+    /// Header fields to cover in addition to those that UCP requires.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     cover: Vec<HeaderName>,
-    /// The time that the signature says it was made at, in seconds since 1970 [default: now].
+    /// The creation time of the signature, in seconds since 1970 [default: now].
     #[arg(long, value_name = "SECONDS")]
     at: Option<u32>,
     /// Show the signature base, on standard error.
@@ -56,7 +56,7 @@ impl SignOptions {
                 .ok_or_else(|| "there is no key to sign with; `keys generate` makes one".into());
         };
         let text = fs::read(file).map_err(|error| format!("{} cannot be read: {error}", file.display()))?;
-        // What a parser says about a file would quote it, and this one holds a secret.
+        // The parser's error is dropped because it may quote the file, which holds a private key.
         let jwk = serde_json::from_slice(&text).map_err(|_| format!("{} is not JSON", file.display()))?;
         let key = SigningKey::from_jwk(&jwk).map_err(|error| format!("{}: {error}", file.display()))?;
         Ok(Arc::new(key))

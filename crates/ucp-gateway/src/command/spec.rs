@@ -1,4 +1,4 @@
-//! `spec`: the documents that are checked in.
+//! `spec`: writes or compares the generated documents of the repository.
 
 use std::{fs, path::PathBuf, process::ExitCode};
 
@@ -10,7 +10,7 @@ use crate::config::schema::example;
 
 #[derive(Debug, Args)]
 pub(crate) struct SpecOptions {
-    /// Write the documents; without it they are only compared with what is there.
+    /// Write the documents; without this option they are only compared with the files.
     #[arg(long)]
     pub(crate) write: bool,
     /// The root of the repository.

@@ -1,4 +1,4 @@
-//! `terms`: on what terms the shop sells.
+//! `terms`: shows or sets the terms on which the shop sells.
 
 use std::{fs, path::PathBuf, process::ExitCode};
 

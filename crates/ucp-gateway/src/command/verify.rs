@@ -1,4 +1,4 @@
-//! `verify`: what the signatures of an HTTP message in a file prove, and what is wrong with them.
+//! `verify`: verifies and explains the signatures of an HTTP message in a file.
 
 use std::{
     fs,
@@ -30,10 +30,10 @@ pub(crate) struct VerifyOptions {
     keys: PathBuf,
     #[command(flatten)]
     scheme: SchemeOption,
-    /// The signature base of the other side, as file, to be compared.
+    /// The signature base of the other side, as file, to compare with.
     #[arg(long, value_name = "FILE")]
     base: Option<PathBuf>,
-    /// The time to judge at, in seconds since 1970 [default: now].
+    /// The time at which the signatures must be valid, in seconds since 1970 [default: now].
     #[arg(long, value_name = "SECONDS")]
     at: Option<u32>,
 }

@@ -1,4 +1,5 @@
-//! `webhooks`: what platforms are told about their orders. A gateway may run on the same directory meanwhile.
+//! `webhooks`: shows webhook events about orders and resends them. A gateway can run on the same data directory at the
+//! same time.
 
 use std::{path::PathBuf, process::ExitCode};
 
@@ -11,15 +12,15 @@ use crate::clock;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum WebhooksCommand {
-    /// List the newest webhooks and what became of them.
+    /// List the newest webhook events and the states of their delivery.
     List(ListOptions),
-    /// Send a webhook once more, or at once if it waits. A running gateway does it.
+    /// Send a webhook event again, or at once if it waits for a retry. A running gateway sends it.
     Resend(ResendOptions),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ListOptions {
-    /// How many.
+    /// Maximum number of webhook events.
     #[arg(long, default_value_t = 20, value_name = "NUMBER")]
     limit: u16,
     /// Write JSON.
@@ -32,7 +33,7 @@ pub(crate) struct ListOptions {
 
 #[derive(Debug, Args)]
 pub(crate) struct ResendOptions {
-    /// The identifier of the webhook.
+    /// The identifier of the webhook event.
     id: String,
     /// The directory that holds the shop.
     #[arg(long, env = "UCP_GATEWAY_DATA_DIR", default_value = "./data", value_name = "DIRECTORY")]

@@ -1,4 +1,4 @@
-//! What stands around both bindings, of which no test from outside can make one fail.
+//! Tests of the layers around both bindings, for failures that no test from outside can provoke.
 
 use std::{convert::Infallible, task::Poll};
 

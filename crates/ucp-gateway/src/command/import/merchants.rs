@@ -1,7 +1,7 @@
-//! `import --merchants`: the directory of merchants.
+//! `import --merchants`: loads merchants into the directory.
 //!
-//! As with products, good lines are kept and bad ones reported, all faults of a line together, and a gateway that
-//! serves the same directory notices by itself.
+//! As with products, valid lines are stored and invalid ones reported, all faults of a line together, and a gateway
+//! that serves the same data directory picks the changes up by itself.
 
 use std::{path::Path, sync::atomic::Ordering};
 
@@ -14,13 +14,13 @@ use ucp_sqlite::Put;
 
 use super::{Done, ImportOptions, Tally, Wanted, progress_bar, report};
 
-/// How many merchants are written at once.
+/// Number of merchants per transaction.
 const BATCH: usize = 500;
 
 pub(super) fn run(options: &ImportOptions, file: &Path, lenient: bool) -> Done {
     let wanted = Wanted::read(options)?;
     let tolerance = if lenient { Tolerance::Lenient } else { Tolerance::Strict };
-    // First of all: no shop is made for a file that nothing can come from.
+    // Opened before the database, so that an unreadable file does not create a shop.
     let import = Import::open(file, tolerance).map_err(|error| format!("{}: {error}", file.display()))?;
     let database = Database::open_or_create(&options.data_dir, || Opening::of(wanted.market()))?;
     let bar = progress_bar(import.bytes_total());
