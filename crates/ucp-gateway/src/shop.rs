@@ -78,15 +78,9 @@ pub(crate) struct Shop {
     /// Routes of the shop: REST, MCP, the documents of each release, the page that shows them, the pages for buyers,
     /// and those of the backend.
     pub(crate) router: Router,
-<<<<<<< HEAD
-    /// Store of its orders and webhooks.
-    pub(crate) store: Arc<dyn Store>,
-    /// Counters of the calls to a shop that is elsewhere.
-=======
     /// Store of its orders and webhook events.
-    pub(crate) sqlite: SqliteStore,
+    pub(crate) store: Arc<dyn Store>,
     /// Counters of the calls to a remote shop; `None` for the embedded shop.
->>>>>>> c-gate
     pub(crate) counters: Option<Arc<Counters>>,
     _tasks: JoinSet<()>,
 }
