@@ -12,8 +12,8 @@
 //! | [`buying`] | carts and checkouts: contents, amounts, retries, ownership, how purchases end |
 //! | [`strangers`] | identifiers that are not of this shop, and words that nobody means well |
 //!
-//! Two are about one backend alone: [`bot`] about how it says to the shop which bot is asking, [`orphans`] about carts
-//! there that no document names.
+//! Three are about one backend alone: [`bot`] about how it says to the shop which bot is asking, [`orphans`] about carts
+//! there that no document names, [`token`] about another access token.
 
 mod bot;
 mod browsing;
@@ -22,6 +22,7 @@ mod choosing;
 mod orphans;
 mod strangers;
 mod subjects;
+mod token;
 
 use serde_json::{Value, json};
 use ucp_core::Release;

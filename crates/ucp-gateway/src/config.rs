@@ -57,7 +57,7 @@ pub(crate) use self::{
     payment::Payment,
     platform::Platform,
     sections::Data,
-    upstream::{Bot, Upstream},
+    upstream::{Bot, Upstream, is_exposed},
 };
 use self::{document::Document, sections::Sections, value::Limit};
 
@@ -131,12 +131,13 @@ impl Settings {
         limits.signed.get_or_insert_with(|| Limit::usual(development));
         limits.unverified.get_or_insert_with(|| Limit::usual(development));
         let keyed = limits.keyed.get_or_insert_with(|| Limit::usual(development)).quota();
-        if profiles.loopback && !private {
+        if profiles.loopback == Some(true) && !private {
             let problem =
                 "this is for development, and needs `server.listen` and `server.public_url` to be loopback addresses";
             document.add("profiles.loopback", problem);
         }
-        let reach = if profiles.loopback { Reach::Loopback } else { Reach::Public };
+        let loopback = *profiles.loopback.get_or_insert(development && private);
+        let reach = if loopback { Reach::Loopback } else { Reach::Public };
         let timeout = profiles.timeout_ms.time();
         if profiles.connect_timeout_ms.time() > timeout {
             let problem = format_args!("this is more than all of a fetch may take, {timeout:?}");

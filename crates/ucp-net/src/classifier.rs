@@ -53,9 +53,11 @@ pub enum Verdict {
     },
     /// A failure that an immediate retry does not mend.
     Faulty,
-    /// The upstream treats the gateway as an intruder. Further calls make it worse: the circuit opens.
+    /// The upstream treats the gateway as an intruder, or the buyer that the
+    /// [request names](UpstreamRequest::for_buyer). Further calls make it worse: the circuit opens for the gateway, and
+    /// the adapter makes no calls for the buyer.
     Rejected {
-        /// Minimum time for which the circuit is open.
+        /// Minimum time for which the circuit is open, or no calls are made for the buyer.
         shut: Duration,
     },
     /// A refusal that only the operator can mend: credentials, a frozen shop, a wrong address. The circuit opens.
@@ -191,6 +193,7 @@ where
     }
 
     fn call(&mut self, upstream_request: UpstreamRequest) -> Self::Future {
+        let for_buyer = upstream_request.for_buyer;
         let (answer, classifier) = (self.inner.call(upstream_request), Arc::clone(&self.classifier));
         Box::pin(async move {
             let received = answer.await?;
@@ -200,6 +203,7 @@ where
                 Verdict::Throttled { pause } => (Unfit::Throttled, pause),
                 Verdict::Transient { pause } => (Unfit::Transient, pause),
                 Verdict::Faulty => (Unfit::Faulty, None),
+                Verdict::Rejected { shut } if for_buyer => (Unfit::BuyerRejected, Some(shut)),
                 Verdict::Rejected { shut } => (Unfit::Rejected, Some(shut)),
                 Verdict::Misconfigured { shut } => (Unfit::Misconfigured, Some(shut)),
             };

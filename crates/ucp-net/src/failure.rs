@@ -97,6 +97,9 @@ pub enum Unfit {
     /// [`Verdict::Rejected`](super::Verdict::Rejected).
     #[error("it takes the gateway for an intruder")]
     Rejected,
+    /// [`Verdict::Rejected`](super::Verdict::Rejected) of a request that names a buyer.
+    #[error("it takes the buyer for an intruder")]
+    BuyerRejected,
     /// [`Verdict::Misconfigured`](super::Verdict::Misconfigured).
     #[error("it does not let the gateway in as it is configured")]
     Misconfigured,
@@ -188,6 +191,7 @@ impl Failure {
             | Self::Open { .. }
             | Self::Expired { .. }
             | Self::Abandoned => Blame::Nobody,
+            Self::Answered(answered) if answered.unfit == Unfit::BuyerRejected => Blame::Nobody,
             Self::Connect
             | Self::Tls
             | Self::Timeout { .. }

@@ -53,6 +53,8 @@ pub struct UpstreamRequest {
     /// Time at which the caller stops waiting. Defaults to that of [`deadline::within`](super::deadline::within), and
     /// is never later than the timeout of the upstream for this kind of call.
     pub deadline: Option<Instant>,
+    /// `true` if the request names a buyer, for whom alone the upstream may reject it.
+    pub for_buyer: bool,
     /// Detection of the end of a response that its sender may leave open.
     pub(super) ending: Option<Ending>,
     /// Set once a byte was handed to a connection, by this or an earlier attempt.
@@ -64,13 +66,31 @@ impl UpstreamRequest {
     #[must_use]
     pub fn new(call_kind: CallKind, method: Method, url: Url) -> Self {
         let (headers, body) = (HeaderMap::new(), Bytes::new());
-        Self { call_kind, method, url, headers, body, deadline: None, ending: None, sent: Sent::default() }
+        Self {
+            call_kind,
+            method,
+            url,
+            headers,
+            body,
+            deadline: None,
+            for_buyer: false,
+            ending: None,
+            sent: Sent::default(),
+        }
     }
 
     /// Sets a header, in place of others of its name.
     #[must_use]
     pub fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.insert(name, value);
+        self
+    }
+
+    /// States that the request names a buyer: a [rejection](super::Verdict::Rejected) is of this buyer then, and leaves
+    /// the circuit closed.
+    #[must_use]
+    pub fn for_buyer(mut self) -> Self {
+        self.for_buyer = true;
         self
     }
 

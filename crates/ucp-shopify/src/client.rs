@@ -8,8 +8,9 @@
 
 use std::{
     fmt,
+    net::IpAddr,
     sync::{
-        Arc,
+        Arc, PoisonError, RwLock,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -17,11 +18,13 @@ use std::{
 
 use http::{HeaderName, HeaderValue, Method, header};
 use memchr::memmem;
+use quick_cache::sync::Cache;
 use serde::{
     Deserialize, Serialize,
     de::{DeserializeOwned, IgnoredAny},
 };
 use serde_json::{Value, value::RawValue};
+use tokio::time::Instant;
 use ucp_core::purchase::caller::BuyerSignals;
 use url::Url;
 
@@ -30,6 +33,7 @@ use ucp_net::{
     CallKind, Classifier, Clock, Counters, Failure, Options, Random, Received, Unreadable, Upstream, UpstreamRequest,
     Verdict,
     classifier::{by_status, retry_after},
+    failure::Unfit,
     outbound::SetupError,
 };
 
@@ -41,8 +45,11 @@ const PRIVATE_TOKEN: HeaderName = HeaderName::from_static("shopify-storefront-pr
 const BUYER_IP: HeaderName = HeaderName::from_static("shopify-storefront-buyer-ip");
 const API_VERSION: HeaderName = HeaderName::from_static("x-shopify-api-version");
 
-/// Time for which the circuit is open after the shop rejected the gateway as a bot.
+/// Time for which no calls are made after the shop rejected the gateway as a bot, or a buyer.
 const REJECTED: Duration = Duration::from_secs(300);
+
+/// Maximum number of buyers' addresses for which no calls are made; beyond it, the shop is asked again.
+const REJECTED_BUYERS: usize = 10_000;
 
 /// Time for which the circuit is open after the shop refused the gateway as it is configured.
 const MISCONFIGURED: Duration = Duration::from_secs(60);
@@ -113,7 +120,10 @@ struct Inner {
     upstream: Upstream,
     endpoint: Url,
     version: String,
-    token: Token,
+    token: RwLock<Token>,
+    /// Ends of the times for which no calls are made for a buyer, by the buyer's address.
+    rejected: Cache<IpAddr, Instant>,
+    clock: Clock,
     /// Identity as a bot, if the client signs its requests.
     bot: Option<Arc<Bot>>,
     /// `true` once the log has reported that another version of the API answers.
@@ -125,7 +135,7 @@ impl fmt::Debug for Client {
         f.debug_struct("Client")
             .field("host", &self.0.endpoint.host_str())
             .field("version", &self.0.version)
-            .field("token", &self.0.token)
+            .field("token", &self.token())
             .finish_non_exhaustive()
     }
 }
@@ -145,9 +155,10 @@ impl Client {
     ) -> Result<Self, SetupError> {
         let endpoint =
             options.address.join(&format!("/api/{version}/graphql.json")).map_err(|_| SetupError::Address)?;
-        let upstream = Upstream::new(options, Graphql, clock, random)?;
+        let upstream = Upstream::new(options, Graphql, Arc::clone(&clock), random)?;
         let (version, forwarded) = (version.to_owned(), AtomicBool::new(false));
-        Ok(Self(Arc::new(Inner { upstream, endpoint, version, token, bot, forwarded })))
+        let (token, rejected) = (RwLock::new(token), Cache::new(REJECTED_BUYERS));
+        Ok(Self(Arc::new(Inner { upstream, endpoint, version, token, rejected, clock, bot, forwarded })))
     }
 
     /// Runs one operation. `variables` is an object; the shop refuses variables that the document does not declare.
@@ -168,15 +179,20 @@ impl Client {
         let mut upstream_request = UpstreamRequest::new(call_kind, Method::POST, inner.endpoint.clone())
             .header(header::ACCEPT, HeaderValue::from_static("application/json"))
             .json(body);
-        match &inner.token {
+        let mut buyer = None;
+        match self.token() {
             Token::None => {}
-            Token::Public(token) => upstream_request = upstream_request.secret(PUBLIC_TOKEN, token.clone()),
+            Token::Public(token) => upstream_request = upstream_request.secret(PUBLIC_TOKEN, token),
             Token::Private(token) => {
-                upstream_request = upstream_request.secret(PRIVATE_TOKEN, token.clone());
+                upstream_request = upstream_request.secret(PRIVATE_TOKEN, token);
                 // Only the address that an identified platform states for its buyer: the gateway's own would stand for
                 // all buyers.
-                if let Some(address) = buyer_signals.ip.and_then(|ip| HeaderValue::try_from(ip.to_string()).ok()) {
-                    upstream_request = upstream_request.secret(BUYER_IP, address);
+                if let Some((ip, address)) =
+                    buyer_signals.ip.and_then(|ip| Some((ip, HeaderValue::try_from(ip.to_string()).ok()?)))
+                {
+                    self.admit(ip)?;
+                    buyer = Some(ip);
+                    upstream_request = upstream_request.secret(BUYER_IP, address).for_buyer();
                 }
             }
         }
@@ -185,9 +201,25 @@ impl Client {
                 .fields()
                 .fold(upstream_request, |upstream_request, (name, value)| upstream_request.secret(name, value));
         }
-        let received = inner.upstream.call(upstream_request).await?;
+        let received = inner.upstream.call(upstream_request).await;
+        if let (Some(ip), Err(Failure::Answered(answered))) = (buyer, &received)
+            && answered.unfit == Unfit::BuyerRejected
+        {
+            self.counters().note("a buyer was rejected");
+            inner.rejected.insert(ip, (inner.clock)() + REJECTED);
+        }
+        let received = received?;
         self.compare_version(&received);
         self.read(document.name, &received)
+    }
+
+    /// Checks that the shop has not rejected a buyer lately.
+    fn admit(&self, buyer: IpAddr) -> Result<(), Failure> {
+        let wait = self.0.rejected.get(&buyer).map(|until| until.saturating_duration_since((self.0.clock)()));
+        match wait.filter(|wait| !wait.is_zero()) {
+            Some(wait) => Err(Failure::Open { wait }),
+            None => Ok(()),
+        }
     }
 
     /// Returns the counters of calls to the shop.
@@ -210,8 +242,13 @@ impl Client {
 
     /// Returns the access token.
     #[must_use]
-    pub fn token(&self) -> &Token {
-        &self.0.token
+    pub fn token(&self) -> Token {
+        self.0.token.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Replaces the access token for all calls that begin from now on.
+    pub fn set_token(&self, token: Token) {
+        *self.0.token.write().unwrap_or_else(PoisonError::into_inner) = token;
     }
 
     /// Notes that the API answered in another version than requested, and logs it the first time: for a version that is
@@ -313,6 +350,12 @@ impl Problem {
         self.code.as_deref() == Some(code)
     }
 
+    /// Returns `true` if the error has no code, or that of a temporary failure.
+    #[must_use]
+    pub fn is_passing(&self) -> bool {
+        self.code.as_deref().is_none_or(|code| code == THROTTLED || PASSING.contains(&code))
+    }
+
     /// Returns the outermost member on the path.
     #[must_use]
     pub fn member(&self) -> Option<&str> {
@@ -377,6 +420,9 @@ fn problems(errors: Option<&Value>) -> Vec<Problem> {
 /// Classifier of the Storefront API's answers.
 struct Graphql;
 
+/// Code of the error with which the API limits the rate of the gateway.
+const THROTTLED: &str = "THROTTLED";
+
 /// Codes of errors that are temporary failures of the shop.
 const PASSING: [&str; 4] = ["INTERNAL_SERVER_ERROR", "SERVICE_UNAVAILABLE", "TIMEOUT", "SHOP_TEMPORARILY_UNAVAILABLE"];
 
@@ -416,7 +462,7 @@ fn judge_answer(received: &Received) -> Verdict {
         Err(_) => return Verdict::Unreadable(Unreadable::NotJson),
     };
     let errors = problems(outline.errors.as_ref());
-    if errors.iter().any(|error| error.is("THROTTLED")) {
+    if errors.iter().any(|error| error.is(THROTTLED)) {
         return Verdict::Throttled { pause: retry_after(&received.headers) };
     }
     if outline.data.is_some() {

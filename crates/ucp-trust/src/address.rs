@@ -161,10 +161,20 @@ pub enum UrlRejection {
 
 impl From<UrlRejection> for Refusal {
     fn from(rejection: UrlRejection) -> Self {
-        Self::new(Code::InvalidProfileUrl, format!("The profile address {rejection}."))
-            .accepting("an absolute https URL of a public host, such as `https://platform.example/ucp/profile.json`")
+        let public = "an absolute https URL of a public host, such as `https://platform.example/ucp/profile.json`";
+        let content = format!("The profile address {rejection}.");
+        match rejection {
+            UrlRejection::NotHttps | UrlRejection::LocalName | UrlRejection::SpecialAddress(_) => {
+                Self::new(Code::InvalidProfileUrl, content).accepting(format!("{public}{OR_LOOPBACK}"))
+            }
+            _ => Self::new(Code::InvalidProfileUrl, content).accepting(public),
+        }
     }
 }
+
+/// Continuation of the text about accepted addresses: the setting that admits others.
+pub(crate) const OR_LOOPBACK: &str =
+    "; a gateway for development admits profiles on its own machine with the setting `profiles.loopback`";
 
 /// Address of a platform's profile, in a form that UCP allows.
 ///

@@ -30,7 +30,7 @@ use tokio::sync::Semaphore;
 use ucp_core::{Code, Refusal};
 use ucp_net::outbound::{self, BodyError, Certificate, USER_AGENT, chain, has_content_coding};
 
-use crate::address::{ProfileUrl, Reach, UrlRejection, is_localhost};
+use crate::address::{OR_LOOPBACK, ProfileUrl, Reach, UrlRejection, is_localhost};
 
 /// Maximum number of concurrent name lookups. The system's resolver can block a thread for any length of time.
 const LOOKUPS: usize = 16;
@@ -214,9 +214,8 @@ impl From<FetchError> for Refusal {
         let content = error.to_string();
         match error {
             FetchError::Address(rejection) => rejection.into(),
-            FetchError::ForbiddenAddress { .. } => {
-                Self::new(Code::InvalidProfileUrl, content).accepting("an https URL of a host on the public Internet")
-            }
+            FetchError::ForbiddenAddress { .. } => Self::new(Code::InvalidProfileUrl, content)
+                .accepting(format!("an https URL of a host on the public Internet{OR_LOOPBACK}")),
             FetchError::TooLarge { limit } => Self::new(Code::ProfileMalformed, content)
                 .accepting(format!("a UCP profile of at most {limit} bytes of JSON")),
             FetchError::Encoding => Self::new(Code::ProfileMalformed, content)
@@ -227,11 +226,21 @@ impl From<FetchError> for Refusal {
             | FetchError::Timeout
             | FetchError::Interrupted
             | FetchError::Redirect(_)
-            | FetchError::Status(_) => Self {
-                retry_after: Some(RETRY_AFTER),
-                ..Self::new(Code::ProfileUnreachable, content)
-                    .accepting("a profile that its address answers with, as JSON, with status 200 and within seconds")
-            },
+            | FetchError::Status(_) => {
+                let setting = match error {
+                    FetchError::Tls => "; the gateway trusts other authorities with the setting `profiles.extra_roots`",
+                    FetchError::Timeout => "; the gateway waits longer with the setting `profiles.timeout_ms`",
+                    _ => "",
+                };
+                let accepted = format!(
+                    "a profile that its address answers with, as JSON, with status 200 and within seconds{setting}; \
+                     the setting `callers.policy` says what callers without one may do"
+                );
+                Self {
+                    retry_after: Some(RETRY_AFTER),
+                    ..Self::new(Code::ProfileUnreachable, content).accepting(accepted)
+                }
+            }
         }
     }
 }

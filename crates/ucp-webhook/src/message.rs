@@ -24,6 +24,8 @@ use ucp_wire::{
 
 use crate::recipient::Recipient;
 
+/// Same value as `Webhook-Id`, for recipients that recognise repeated requests by this field.
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const UCP_AGENT: HeaderName = HeaderName::from_static("ucp-agent");
 const WEBHOOK_ID: HeaderName = HeaderName::from_static("webhook-id");
 const WEBHOOK_TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
@@ -52,7 +54,9 @@ pub fn headers(
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(UCP_AGENT, agent.clone());
     let id = HeaderValue::from_str(&webhook_event.id);
-    headers.insert(WEBHOOK_ID, id.map_err(|_| SignError::Incomplete("the notice has no identifier".to_owned()))?);
+    let id = id.map_err(|_| SignError::Incomplete("the notice has no identifier".to_owned()))?;
+    headers.insert(WEBHOOK_ID, id.clone());
+    headers.insert(IDEMPOTENCY_KEY, id);
     headers.insert(WEBHOOK_TIMESTAMP, webhook_event.occurred_at.as_second().into());
     match dialect(webhook_message.release).seal() {
         Seal::Message => {
@@ -60,7 +64,7 @@ pub fn headers(
             let scheme = if url.scheme() == "https" { Scheme::Https } else { Scheme::Http };
             let (authority, path, query) = (url.authority(), url.path(), url.query());
             let line = RequestLine { method: "POST", scheme, authority, path, query };
-            let covered = [WEBHOOK_ID, WEBHOOK_TIMESTAMP];
+            let covered = [WEBHOOK_ID, IDEMPOTENCY_KEY, WEBHOOK_TIMESTAMP];
             sign_request(line, &mut headers, &webhook_message.body, &covered, key, now.into())?;
         }
         Seal::Body => {

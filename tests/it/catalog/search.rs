@@ -18,6 +18,18 @@ fn csr_01_a_search_needs_words_or_filters() {
 }
 
 #[test]
+fn a_star_finds_every_product() {
+    let gateway = Gateway::shared();
+    let page = |payload: Value| ids(&gateway.search(&payload));
+    let all = page(json!({ "filters": { "available": false }, "pagination": { "limit": 50 } }));
+    assert_eq!(page(json!({ "query": "*", "filters": { "available": false }, "pagination": { "limit": 50 } })), all);
+    let answer = gateway.search(&json!({ "query": " * ", "pagination": { "limit": 50 } }));
+    assert_eq!(answer["products"].as_array().expect("products").len(), 50);
+    assert_eq!(answer["pagination"]["total_count"], gateway.search(&everything())["pagination"]["total_count"]);
+    assert_eq!(answer.get("messages"), None, "nothing was left out of the query");
+}
+
+#[test]
 fn t_27_a_cursor_alone_is_no_query() {
     let gateway = Gateway::shared();
     let cursor = gateway.search(&everything())["pagination"]["cursor"].take();

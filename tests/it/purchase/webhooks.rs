@@ -128,7 +128,10 @@ impl Place {
         let message = Message { start: Start::Request(line), headers: &delivery.headers };
         let verified = signed.verify(&message, &delivery.body, &self.keys, crate::signatures::now());
         verified.unwrap_or_else(|refusal| panic!("{refusal}: {:?}", delivery.headers));
-        for name in ["webhook-id", "webhook-timestamp", "ucp-agent", "content-type", "content-digest"] {
+        assert_eq!(delivery.header("idempotency-key"), delivery.header("webhook-id"));
+        for name in
+            ["webhook-id", "idempotency-key", "webhook-timestamp", "ucp-agent", "content-type", "content-digest"]
+        {
             assert!(delivery.header("signature-input").contains(&format!("\"{name}\"")), "{name} is covered");
         }
     }

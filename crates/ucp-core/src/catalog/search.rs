@@ -50,6 +50,9 @@ pub struct Found {
     pub messages: Vec<Message>,
 }
 
+/// Query that every product matches.
+const EVERYTHING: &str = "*";
+
 /// Searches a catalog.
 ///
 /// # Errors
@@ -60,11 +63,12 @@ pub async fn search(
     request: &Request,
     buyer_signals: &BuyerSignals,
 ) -> Result<Found, Refusal> {
-    let text = request.query.as_deref().map(str::trim).filter(|query| !query.is_empty());
-    if text.is_none() && request.filters.is_empty() {
+    let stated = request.query.as_deref().map(str::trim).filter(|query| !query.is_empty());
+    if stated.is_none() && request.filters.is_empty() {
         return Err(Refusal::invalid("$", "A search needs words or filters.")
-            .accepting("a `query` that is not blank, or at least one filter in `filters`"));
+            .accepting("a `query` that is not blank, `*` for all products, or at least one filter in `filters`"));
     }
+    let text = stated.filter(|query| *query != EVERYTHING);
     let market = catalog.market();
     let presentation = market.presentation(&request.context);
     let (criteria, mut messages) = request.filters.criteria(&market, &request.context, &presentation);

@@ -34,7 +34,7 @@ use ucp_sqlite::{SqliteStore, StoreError};
 
 use crate::{
     clock,
-    config::{BackendKind, Settings, Upstream},
+    config::{BackendKind, Settings, Upstream, is_exposed},
 };
 
 /// Content of a data directory.
@@ -97,6 +97,13 @@ pub(crate) async fn open(
     match (data, &settings.upstream) {
         (DataDirectory::Embedded(shop), _) => embedded::open(shop, settings, base),
         (DataDirectory::Beside(_), Some(upstream)) => {
+            if is_exposed(&upstream.url) {
+                tracing::warn!(
+                    host = upstream.url.host_str(),
+                    "the shop is called without encryption: carts and the access token can be read on the way; \
+                     use an https address, or a network that only the gateway and the shop are in"
+                );
+            }
             let place = Place { settings, upstream, base, store, signing_key };
             match settings.sections.upstream.backend {
                 BackendKind::Shopify => shopify::open(&place).await,
@@ -146,6 +153,8 @@ fn reached(name: &str, place: &Place<'_>) -> ucp_net::Options {
     let limits =
         |total: Duration, usual: Limits| Limits { answer: usual.answer.min(total), idle: usual.idle.min(total), total };
     ucp_net::Options {
+        // The address is the operator's, who is warned at the start.
+        plain_http: true,
         roots: place.settings.extra_roots.clone(),
         timeouts: Timeouts {
             connect: upstream.connect_timeout_ms.time(),

@@ -1,14 +1,20 @@
 //! Backend for shops behind Shopify's Storefront GraphQL API: the shop's catalog, and a sales service that takes prices
 //! from the shop's cart. Buyers pay on a page of the shop.
 
-use std::{error::Error, sync::Arc};
+use std::{error::Error, fs, path::PathBuf, sync::Arc, time::Duration};
 
 use axum::{Router, response::IntoResponse as _, routing::get};
 use http::header;
 use ucp_net::coalescing::Capacity;
+use ucp_payment::Secret;
 use ucp_rest::publication::MAX_AGE;
 use ucp_service::signing::CurrentKey;
-use ucp_shopify::{Bot, Storefront, Token, bot::Signing, catalog::Options};
+use ucp_shopify::{
+    Bot, Storefront, Token,
+    bot::Signing,
+    catalog::Options,
+    client::{Client, NoToken},
+};
 use ucp_trust::signature::bot::{DIRECTORY_PATH, DIRECTORY_TYPE, directory};
 
 use super::{Opened, Place, chance, monotonic, reached};
@@ -17,14 +23,14 @@ use crate::{
     config::{self, TokenKind},
 };
 
+/// Interval at which the file of the access token is read again.
+const TOKEN_INTERVAL: Duration = Duration::from_secs(5);
+
 pub(super) async fn open(place: &Place<'_>) -> Result<Opened, Box<dyn Error>> {
     let Place { upstream, .. } = place;
     let section = &place.settings.sections.upstream;
-    let token = match (&upstream.token, section.token_kind) {
-        (None, _) => Token::None,
-        (Some(token), TokenKind::Private) => Token::private(token.reveal())?,
-        (Some(token), TokenKind::Public) => Token::public(token.reveal())?,
-    };
+    let kind = section.token_kind;
+    let token = upstream.token.as_ref().map_or(Ok(Token::None), |shown| token(shown, kind))?;
     let mut options = Options::new(reached("shopify", place), token, monotonic(), chance());
     options.version.clone_from(&upstream.api_version);
     options.bot = identity(place, &upstream.bot).map(Arc::new);
@@ -35,7 +41,56 @@ pub(super) async fn open(place: &Place<'_>) -> Result<Opened, Box<dyn Error>> {
         config::Bot::Own => keys(Arc::clone(place.signing_key)),
         config::Bot::Given(_) | config::Bot::Unknown => Router::new(),
     };
-    Ok(Opened { router, ..Opened::of_remote_carts(place, storefront, counters) })
+    let client = storefront.client().clone();
+    let mut opened = Opened { router, ..Opened::of_remote_carts(place, storefront, counters) };
+    if let (Some(file), Some(shown)) = (&upstream.token_file, &upstream.token) {
+        opened.tasks.spawn(follow_token(client, file.clone(), shown.clone(), kind));
+    }
+    Ok(opened)
+}
+
+/// Converts a secret to an access token.
+fn token(secret: &Secret, kind: TokenKind) -> Result<Token, NoToken> {
+    match kind {
+        TokenKind::Private => Token::private(secret.reveal()),
+        TokenKind::Public => Token::public(secret.reveal()),
+    }
+}
+
+/// Reads the file of the access token at intervals, and shows the shop the new token when it has changed. A file that
+/// cannot be read, or has no token in it, is logged once, and the token from before stays.
+async fn follow_token(client: Client, file: PathBuf, mut shown: Secret, kind: TokenKind) {
+    let mut complaint = None;
+    loop {
+        tokio::time::sleep(TOKEN_INTERVAL).await;
+        let path = file.clone();
+        // A file system can keep a read waiting.
+        let read = match tokio::task::spawn_blocking(move || fs::read_to_string(path)).await {
+            Ok(Ok(text)) => text.parse::<Secret>().map_err(|error| error.to_string()),
+            Ok(Err(error)) => Err(error.to_string()),
+            Err(error) => Err(error.to_string()),
+        };
+        let checked = read.and_then(|secret| match token(&secret, kind) {
+            Ok(token) => Ok((secret, token)),
+            Err(error) => Err(error.to_string()),
+        });
+        match checked {
+            Ok((secret, token)) => {
+                complaint = None;
+                if secret.reveal() != shown.reveal() {
+                    client.set_token(token);
+                    shown = secret;
+                    tracing::info!(file = %file.display(), "the shop is shown another access token from now on");
+                }
+            }
+            Err(problem) => {
+                if complaint.as_ref() != Some(&problem) {
+                    tracing::error!(file = %file.display(), problem, "the access token cannot be read; the one from before is used");
+                    complaint = Some(problem);
+                }
+            }
+        }
+    }
 }
 
 /// Returns the identity that the gateway states to the shop as a bot, if it is configured to state one.

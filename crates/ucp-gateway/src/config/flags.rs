@@ -63,7 +63,7 @@ pub(crate) struct UpstreamOptions {
     /// What the gateway stands in front of [default: embedded].
     #[arg(long, env = "UCP_GATEWAY_BACKEND", value_name = "WHICH")]
     pub(crate) backend: Option<BackendKind>,
-    /// Where the shop is that the gateway stands in front of: https, or http on this machine.
+    /// Where the shop is that the gateway stands in front of: https, or http in a network that nobody else is in.
     #[arg(long, env = "UCP_GATEWAY_UPSTREAM_URL", value_name = "URL")]
     pub(crate) upstream_url: Option<Url>,
     /// The file with the token that the gateway has to show there.

@@ -132,11 +132,11 @@ pub(crate) struct Upstream {
     /// "embedded" (nothing else in this section means anything then), "shopify" (Shopify's Storefront GraphQL API, or
     /// one that is compatible) or "ucp" (a shop that speaks UCP itself). (`--backend`, `UCP_GATEWAY_BACKEND`)
     pub(crate) backend: BackendKind,
-    /// Where it is: https, or http on this machine. (`--upstream-url`, `UCP_GATEWAY_UPSTREAM_URL`)
+    /// Where it is: https, or http in a network that nobody else is in. (`--upstream-url`, `UCP_GATEWAY_UPSTREAM_URL`)
     #[schemars(example = "https://shop.example.com")]
     pub(super) url: Option<WebUrl>,
-    /// A file with the token that the gateway has to show there. (`--upstream-token-file`,
-    /// `UCP_GATEWAY_UPSTREAM_TOKEN_FILE`)
+    /// A file with the token that the gateway has to show there. With "shopify" it is read again when it changes.
+    /// (`--upstream-token-file`, `UCP_GATEWAY_UPSTREAM_TOKEN_FILE`)
     #[serde(skip_serializing)]
     #[schemars(example = "/run/secrets/shop-token")]
     pub(super) token_file: Option<FilePath>,
@@ -219,9 +219,10 @@ pub(crate) struct Callers {
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub(crate) struct Profiles {
-    /// For development: whether profiles may lie on this machine, also over plain http. Needs loopback addresses to
-    /// listen on and as public address.
-    pub(super) loopback: bool,
+    /// Whether profiles may lie on this machine, also over plain http. The default is true under the policy
+    /// "development" where only this machine can reach the gateway, which it needs; otherwise it is false.
+    #[schemars(example = false)]
+    pub(super) loopback: Option<bool>,
     /// How long looking up and connecting to the host of a profile may take, in milliseconds.
     pub(crate) connect_timeout_ms: Milliseconds<2_000>,
     /// How long fetching a profile may take altogether, in milliseconds.

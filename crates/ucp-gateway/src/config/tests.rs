@@ -65,8 +65,8 @@ fn a_problem_with_flags_alone_names_no_file() {
     for (arguments, expected) in [
         (&["--backend", "shopify"][..], "`upstream.backend`: this needs `upstream.url`, or the flag --upstream-url"),
         (
-            &["--backend", "ucp", "--upstream-url", "http://shop.example.com"],
-            "`upstream.url`: expected an https address, or http on this machine",
+            &["--backend", "ucp", "--upstream-url", "ftp://shop.example.com"],
+            "`upstream.url`: expected an https or http address",
         ),
         (
             &["--upstream-url", "https://shop.example.com"],
@@ -242,6 +242,28 @@ fn limits_are_what_is_said_or_what_the_policy_implies() {
     assert_eq!(quotas.platforms, [Quota::new(1, 2), None, Quota::new(3, 4)]);
     let limits = RateLimits::new(&quotas);
     assert_eq!((0..9).filter(|_| limits.check(&Caller::Keyed(0)).is_ok()).count(), 2);
+}
+
+#[test]
+fn a_shop_in_a_network_of_its_own_is_asked_over_http() {
+    for url in ["http://shop:3000", "http://10.0.0.7:8080/", "http://shop.example.com"] {
+        let settings = resolve("", &["--backend", "ucp", "--upstream-url", url]).expect("settings");
+        assert!(is_exposed(&settings.upstream.expect("an upstream").url), "{url}");
+    }
+    for url in ["https://shop.example.com", "http://127.0.0.1:3000", "http://[::1]:3000", "http://localhost:3000"] {
+        let settings = resolve("", &["--backend", "ucp", "--upstream-url", url]).expect("settings");
+        assert!(!is_exposed(&settings.upstream.expect("an upstream").url), "{url}");
+    }
+}
+
+#[test]
+fn profiles_of_this_machine_are_admitted_where_only_this_machine_reaches_the_gateway() {
+    assert_eq!(resolve("", &[]).expect("settings").reach, Reach::Loopback);
+    assert_eq!(resolve("[profiles]\nloopback = false", &[]).expect("settings").reach, Reach::Public);
+    assert_eq!(resolve("[callers]\npolicy = \"require\"", &[]).expect("settings").reach, Reach::Public);
+    assert_eq!(resolve("", &["--listen", "0.0.0.0:80"]).expect("settings").reach, Reach::Public);
+    let open = resolve("[callers]\npolicy = \"development\"", &["--listen", "0.0.0.0:80"]).expect("settings");
+    assert_eq!(open.reach, Reach::Public, "others reach it");
 }
 
 #[test]

@@ -1,6 +1,10 @@
 //! The commerce API behind the gateway, where it is not the embedded shop that is served.
 
-use std::{fs, path::Path, time::SystemTime};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
 
 use clap::ValueEnum as _;
 use jiff::Timestamp;
@@ -21,8 +25,10 @@ use super::{
 pub(crate) struct Upstream {
     /// Where it is.
     pub(crate) url: Url,
-    /// What the gateway has to show there.
+    /// Token that the gateway shows there.
     pub(crate) token: Option<Secret>,
+    /// File with the token, which is read again when it changes.
+    pub(crate) token_file: Option<PathBuf>,
     /// The version of Shopify's API, or of one that is compatible.
     pub(crate) api_version: String,
     /// As which bot it is asked.
@@ -65,7 +71,7 @@ pub(super) fn resolve(
         return None;
     }
     let url = said.url.as_ref().map(|url| url.0.clone());
-    match url.as_ref().map(fit) {
+    match url.as_ref().map(is_http) {
         Some(Ok(())) => {}
         Some(Err(problem)) => document.unfit("upstream.url", problem),
         None => document.add("upstream.backend", "this needs `upstream.url`, or the flag --upstream-url"),
@@ -85,7 +91,8 @@ pub(super) fn resolve(
     }
     let is_shopify = said.backend == BackendKind::Shopify;
     let bot = if is_shopify { bot(said, public_url, document, now) } else { Bot::Unknown };
-    Some(Upstream { url: url?, token, api_version, bot, release })
+    let token_file = said.token_file.as_ref().map(|path| path.to_path_buf());
+    Some(Upstream { url: url?, token, token_file, api_version, bot, release })
 }
 
 /// Whether this is a version of the Storefront API: a year and a month.
@@ -94,18 +101,29 @@ fn is_api_version(text: &str) -> bool {
     text == "unstable" || text.split_once('-').is_some_and(|(year, month)| digits(year, 4) && digits(month, 2))
 }
 
-/// Whether credentials and carts may be sent there.
-fn fit(url: &Url) -> Result<(), &'static str> {
+/// Returns `true` if calls to an address leave this machine without encryption.
+pub(crate) fn is_exposed(url: &Url) -> bool {
     let local = match url.host() {
         Some(Host::Domain(name)) => name == "localhost",
         Some(Host::Ipv4(address)) => address.is_loopback(),
         Some(Host::Ipv6(address)) => address.is_loopback(),
-        None => return Err("this address has no host"),
+        None => false,
     };
-    match url.scheme() {
-        "https" => {}
-        "http" if local => {}
-        _ => return Err("expected an https address, or http on this machine"),
+    url.scheme() == "http" && !local
+}
+
+/// Checks that an address is https, or http on this machine.
+fn is_private(url: &Url) -> Result<(), &'static str> {
+    if is_exposed(url) { Err("expected an https address, or http on this machine") } else { is_http(url) }
+}
+
+/// Checks that an address is one of an HTTP server, without credentials.
+fn is_http(url: &Url) -> Result<(), &'static str> {
+    if !url.has_host() {
+        return Err("this address has no host");
+    }
+    if !matches!(url.scheme(), "https" | "http") {
+        return Err("expected an https or http address");
     }
     if url.username().is_empty() && url.password().is_none() {
         Ok(())
@@ -135,7 +153,7 @@ fn bot(said: &mut sections::Upstream, public_url: Option<&Url>, document: &mut D
     if !said.sign_as_bot {
         return Bot::Unknown;
     }
-    match public_url.map(fit) {
+    match public_url.map(is_private) {
         Some(Ok(())) => {}
         Some(Err(problem)) => document.add("server.public_url", format_args!("{problem}, for `upstream.sign_as_bot`")),
         None => {

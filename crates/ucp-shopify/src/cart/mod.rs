@@ -84,6 +84,9 @@ enum Came {
     Perhaps,
     /// The shop refused the request as a whole. The cart was read again.
     Rejected(Vec<Problem>),
+    /// The shop failed in a way that may pass, and it is unknown how much of the change was made. The cart was read
+    /// again. After this number of seconds a retry makes sense.
+    Failed(u32),
     /// The request was not sent. The cart is the one from before.
     Nowhere(Failure),
 }
@@ -116,10 +119,22 @@ fn check(request: &PriceRequest<'_>) -> Result<(), Refusal> {
 
 /// Returns the error for a change that may have been made and cannot be verified at the moment.
 fn unknown(failure: Failure) -> PortError {
-    let wait = Refusal::from(PortError::from(failure)).retry_after.unwrap_or(1);
+    let wait = wait(&failure);
     let content = "The shop did not say whether it made this change, and cannot be asked at the moment. Repeat the call \
                    with the same idempotency key, if it has one.";
     PortError::unavailable(content, wait)
+}
+
+/// Returns the error for a change that is not there as a whole because the shop failed. It is not recorded under the
+/// call's idempotency key, so that the same call can succeed later.
+fn failed(wait: u32) -> PortError {
+    let content = "The shop failed while it changed this cart, and not all of the change is there. Repeat the call.";
+    PortError::unavailable(content, wait)
+}
+
+/// Returns the number of seconds after which a retry makes sense.
+fn wait(failure: &Failure) -> u32 {
+    Refusal::from(PortError::from(failure)).retry_after.unwrap_or(1)
 }
 
 impl Storefront {
@@ -224,6 +239,7 @@ impl Storefront {
             self.client().ask::<Outcomes>(&document, &variables, CallKind::Write, &request.caller.buyer_signals).await;
         let came = match reply {
             Ok(reply) => match reply.data {
+                None if are_passing(&reply.errors) => Came::Failed(1),
                 None => Came::Rejected(reply.errors),
                 Some(mut outcomes) => {
                     let mut whole = reply.errors.is_empty();
@@ -238,7 +254,11 @@ impl Storefront {
                     if whole && last.is_some() {
                         return Ok(Changed { cart: last, came: Came::Through });
                     }
-                    if whole { Came::Through } else { Came::Perhaps }
+                    match whole {
+                        true => Came::Through,
+                        false if are_passing(&reply.errors) => Came::Failed(1),
+                        false => Came::Perhaps,
+                    }
                 }
             },
             Err(failure) if failure.reach() == Reach::Never => {
@@ -246,7 +266,7 @@ impl Storefront {
             }
             Err(failure) => {
                 tracing::warn!(%failure, "nobody knows how far a change of a cart came; it is looked at");
-                Came::Perhaps
+                Came::Failed(wait(&failure))
             }
         };
         Ok(Changed { cart: self.cart(request, &cart.id).await.map_err(unknown)?, came })
@@ -277,6 +297,8 @@ impl Storefront {
         let Changed { cart: Some(cart), came } = changed else { return Ok(None) };
         match came {
             Came::Nowhere(failure) => return Err(failure.into()),
+            Came::Failed(wait) if !wish.plan(&cart, known).changes.is_empty() => return Err(failed(wait)),
+            Came::Failed(_) => return Ok(Some(cart)),
             Came::Perhaps | Came::Rejected(_) => {
                 if !wish.plan(&cart, known).changes.is_empty() {
                     notes.broken();
@@ -291,9 +313,13 @@ impl Storefront {
         let Changed { cart: Some(cart), came } = self.change(request, cart, &plan, notes).await? else {
             return Ok(None);
         };
-        if !matches!(came, Came::Through) {
-            notes.broken();
-            return Ok(Some(cart));
+        match came {
+            Came::Through => {}
+            Came::Failed(wait) => return Err(failed(wait)),
+            _ => {
+                notes.broken();
+                return Ok(Some(cart));
+            }
         }
         self.deliver(request, cart, notes).await
     }
@@ -314,6 +340,10 @@ impl Storefront {
             && !matches!(came, Came::Through)
             && !cart.deliver(request).changes.is_empty()
         {
+            // A cart that was just made is not noted until there is an answer: after an error, nobody would find it.
+            if let (Came::Failed(wait), Some(_)) = (came, request.remote_cart) {
+                return Err(failed(wait));
+            }
             notes.broken();
         }
         Ok(cart)
@@ -367,6 +397,12 @@ impl Wish {
         }
         sent
     }
+}
+
+/// Returns `true` if errors say nothing that would be true of the same request later: they have no code, or that of a
+/// temporary failure.
+fn are_passing(errors: &[Problem]) -> bool {
+    !errors.is_empty() && !no_such_country(errors) && errors.iter().all(Problem::is_passing)
 }
 
 /// Returns `true` if the shop does not know a country code.

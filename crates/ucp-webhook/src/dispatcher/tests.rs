@@ -370,7 +370,8 @@ async fn t_32_the_signature_covers_who_what_and_when() {
     verify("/hook", &headers, &body).expect("holds");
     assert!(verify("/other", &headers, &body).is_err());
     assert!(verify("/hook", &headers, b"{}").is_err());
-    for name in ["webhook-id", "webhook-timestamp", "ucp-agent", "content-type"] {
+    assert_eq!(headers["idempotency-key"], headers["webhook-id"]);
+    for name in ["webhook-id", "idempotency-key", "webhook-timestamp", "ucp-agent", "content-type"] {
         let mut changed = headers.clone();
         changed.insert(name, HeaderValue::from_static("1"));
         assert!(verify("/hook", &changed, &body).is_err(), "{name}");

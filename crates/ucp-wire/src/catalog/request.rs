@@ -84,7 +84,7 @@ pub(crate) fn rename(object: &mut Map<String, Value>, old: &str, new: &str) {
     example = json!({ "query": "blue running shoes", "filters": { "price": { "max": 15000 } }, "pagination": { "limit": 3 } })
 )]
 pub(crate) struct SearchRequest {
-    /// The words to search for.
+    /// The words to search for; `*` finds all products.
     #[serde(default)]
     #[schemars(length(max = 4_096))]
     query: Option<String>,

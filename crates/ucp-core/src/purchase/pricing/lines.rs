@@ -131,7 +131,7 @@ impl<'a> Lines<'a> {
             let path = format!("$.line_items[{position}]");
             let stock = good.stock.map(|stock| left.entry(good.id.as_str()).or_insert(stock));
             if !good.available || stock.as_deref() == Some(&0) {
-                let content = format!("{} is out of stock.", good.title);
+                let content = format!("{} is out of stock; the totals count it as long as it is a line.", good.title);
                 messages.push(Message::error("out_of_stock", content, Severity::Recoverable).at(path));
             } else if let Some(stock) = stock {
                 if quantity > *stock {

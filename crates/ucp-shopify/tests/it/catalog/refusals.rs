@@ -98,6 +98,37 @@ async fn a_shop_that_does_not_want_the_gateway_is_left_alone() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_buyer_that_the_shop_rejects_is_no_reason_to_leave_the_shop_alone() {
+    let rejected =
+        |asked: &Asked| asked.headers.get("shopify-storefront-buyer-ip").is_some_and(|ip| ip == "203.0.113.9");
+    let stub = Stub::serve(move |asked| match (asked.operation.as_str(), rejected(asked)) {
+        ("Nodes", true) => Reply::Other(430, vec![], "Security Rejection".into()),
+        ("Nodes", _) => nodes(asked),
+        _ => Reply::Usual,
+    })
+    .await;
+    let token = Token::private("shpat_1").expect("a token");
+    let shop = Shop::with(&stub, token, "2026-04").await.expect("a shop");
+    let ask = async |buyer: &str, id: u64| {
+        let buyer_signals = BuyerSignals { ip: Some(buyer.parse::<IpAddr>().expect("an address")) };
+        let request = lookup::Request { ids: vec![product_id(id)], ..lookup::Request::default() };
+        lookup(&shop.storefront, &request, &buyer_signals).await
+    };
+    let refusal = ask("203.0.113.9", 1).await.expect_err("refused");
+    assert_eq!(refusal.code, Code::Unavailable);
+    assert_eq!(shop.storefront.client().upstream().circuit(), Circuit::Closed);
+    assert_eq!(ids(&ask("203.0.113.10", 1).await.expect("carried out").products), ["1"]);
+    // The one that was rejected is not asked for again until the time is over, not even by another product.
+    let asked = stub.asked("Nodes").len();
+    let refusal = ask("203.0.113.9", 2).await.expect_err("refused");
+    assert_eq!((refusal.code, refusal.retry_after), (Code::Unavailable, Some(300)));
+    assert_eq!(stub.asked("Nodes").len(), asked);
+    shop.forward(301);
+    ask("203.0.113.9", 2).await.expect_err("refused anew");
+    assert_eq!(stub.asked("Nodes").len(), asked + 1);
+}
+
+#[tokio::test(start_paused = true)]
 async fn answers_that_are_none_are_refused() {
     let html = || Reply::Other(200, vec![("content-type", "text/html")], "<html>Please wait</html>".into());
     let bad: [Box<dyn Fn() -> Reply + Send + Sync>; 10] = [
