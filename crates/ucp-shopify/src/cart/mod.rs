@@ -118,8 +118,8 @@ fn check(request: &PriceRequest<'_>) -> Result<(), Refusal> {
 }
 
 /// Returns the error for a change that may have been made and cannot be verified at the moment.
-fn unknown(failure: Failure) -> PortError {
-    let wait = wait(&failure);
+fn unknown(failure: &Failure) -> PortError {
+    let wait = wait(failure);
     let content = "The shop did not say whether it made this change, and cannot be asked at the moment. Repeat the call \
                    with the same idempotency key, if it has one.";
     PortError::unavailable(content, wait)
@@ -269,7 +269,7 @@ impl Storefront {
                 Came::Failed(wait(&failure))
             }
         };
-        Ok(Changed { cart: self.cart(request, &cart.id).await.map_err(unknown)?, came })
+        Ok(Changed { cart: self.cart(request, &cart.id).await.map_err(|failure| unknown(&failure))?, came })
     }
 
     /// Brings a cart to the wish: first its content, then its delivery, which depends on the content. `None` if the
