@@ -25,7 +25,7 @@ pub fn line(text: &str) -> Option<String> {
     (!line.is_empty()).then_some(line)
 }
 
-/// Returns `true` if a text, as most texts, is a clean line as it is: [`line`] would not change it.
+/// Returns `true` if a text, as most texts, is a clean line as it is: [`line`](fn@line) would not change it.
 fn is_line(text: &str) -> bool {
     let mut before = b' ';
     let plain = |byte: u8| {

@@ -4,7 +4,7 @@
 //! | :-- | :-- |
 //! | [`entry`] | what a commit writes, and how it is written |
 //!
-//! A commit is one job of the one [writer](crate::Writer): versions are compared, goods are taken and the answer is
+//! A commit is one job of the one [writer](crate::writer): versions are compared, goods are taken and the answer is
 //! kept inside of the same transaction, so that it does not matter how many threads and processes try at once. Nothing
 //! is held in memory: what is read was in the database when it was asked for, whoever wrote it.
 
