@@ -1,9 +1,9 @@
-//! The database file is looked at before SQLite opens it for good.
+//! Check of the database file before SQLite opens it.
 //!
 //! SQLite looks for the first page in the write-ahead log before it looks into the file. With a log beside it, a file
 //! that was overwritten is opened as if nothing had happened, and fails later at whichever page is asked for first; and
-//! a file that was emptied or taken away loses its log, because an empty database has none. Both are refused here, and
-//! whatever may be worth rescuing is left as it is.
+//! a file that was emptied or removed loses its log, because an empty database has none. Both are refused here, and the
+//! files are left unchanged.
 
 use std::{
     ffi::OsString,
@@ -20,7 +20,7 @@ use crate::StoreError;
 /// Checks that `path` is a database, or that there is none yet.
 ///
 /// # Errors
-/// [`StoreError::NoDatabase`] if it is something else. Whatever else may be wrong with it is for SQLite to say.
+/// [`StoreError::NoDatabase`] if it is something else. SQLite reports all other faults.
 pub(crate) fn check(path: &Path) -> Result<(), StoreError> {
     let refused = |what| Err(StoreError::NoDatabase { path: path.to_owned(), what });
     // In this order: a new file is a database before there is anything in its log.

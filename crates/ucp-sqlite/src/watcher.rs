@@ -1,4 +1,4 @@
-//! A background thread that looks for changes by itself, and at once when it is asked to.
+//! A background thread that looks for changes at intervals, and at once on request.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -11,10 +11,10 @@ use tokio::sync::oneshot;
 
 use crate::error::StoreError;
 
-/// How often it looks for changes.
+/// Interval between two looks.
 pub const WATCH: Duration = Duration::from_millis(250);
 
-/// The thread, as long as somebody holds this.
+/// Handle of the thread, which ends when the handle is dropped.
 #[derive(Debug)]
 pub struct Watcher {
     wishes: Arc<(Mutex<Wishes>, Condvar)>,
@@ -23,17 +23,17 @@ pub struct Watcher {
 
 #[derive(Debug, Default)]
 struct Wishes {
-    /// Who waits for the next look to be over.
+    /// Callers that wait for the end of the next look.
     waiting: Vec<oneshot::Sender<()>>,
     stop: bool,
 }
 
 impl Watcher {
-    /// Starts a thread of this name. `look` looks for changes, and learns whether somebody asked for it; a panic of one
-    /// look does not end the watch.
+    /// Starts a thread of this name. `look` looks for changes; its argument is `true` if the look was requested. A panic
+    /// of one look does not end the thread.
     ///
     /// # Errors
-    /// [`StoreError::Thread`] if there is no thread to be had.
+    /// [`StoreError::Thread`] if the thread cannot be started.
     pub fn start(name: &'static str, mut look: impl FnMut(bool) + Send + 'static) -> Result<Self, StoreError> {
         let wishes: Arc<(Mutex<Wishes>, Condvar)> = Arc::default();
         let theirs = Arc::clone(&wishes);
@@ -43,7 +43,7 @@ impl Watcher {
                     tracing::error!(name, "looking for changes failed");
                 }
                 for waiting in waiting {
-                    // Who has stopped waiting misses nothing.
+                    // The caller may have stopped waiting.
                     let _ = waiting.send(());
                 }
             }
@@ -52,7 +52,7 @@ impl Watcher {
         Ok(Self { wishes, thread: Some(thread) })
     }
 
-    /// Asks for a look now; what is returned tells when it is over.
+    /// Requests a look. The receiver completes when it is over.
     #[must_use]
     pub fn request(&self) -> oneshot::Receiver<()> {
         let (sender, receiver) = oneshot::channel();
@@ -62,7 +62,7 @@ impl Watcher {
     }
 }
 
-/// Waits until it is time to look; `None` when there is nothing to look for any more.
+/// Waits until the next look is due, and returns the callers that wait for it; `None` once the thread has to stop.
 fn next(wishes: &(Mutex<Wishes>, Condvar)) -> Option<Vec<oneshot::Sender<()>>> {
     let guard = wishes.0.lock().unwrap_or_else(PoisonError::into_inner);
     let idle = |wishes: &mut Wishes| wishes.waiting.is_empty() && !wishes.stop;

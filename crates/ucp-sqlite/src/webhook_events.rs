@@ -1,32 +1,33 @@
-//! Webhook events about orders in the database: queueing them, and which of an order is tried next.
+//! Webhook events in the database: queueing, and the choice of the next event of an order.
 
 use jiff::Timestamp;
 use ucp_core::order::outbox::WebhookMessage;
 
 use crate::{connection::ShopConnection, time::nanoseconds};
 
-/// A webhook event to queue.
+/// A webhook event to be queued.
 pub(crate) struct NewWebhookEvent<'a> {
-    /// A UUID.
+    /// Identifier, a UUID.
     pub(crate) id: &'a str,
+    /// Identifier of the order.
     pub(crate) order_id: &'a str,
-    /// The platform that is told.
+    /// Platform that receives the event.
     pub(crate) owner: &'a str,
-    /// The version of the order that it carries, from 1.
+    /// Version of the order in the event, from 1.
     pub(crate) order_version: i64,
-    /// When that happened which it tells of.
+    /// Time of the change that the event reports, UTC.
     pub(crate) at: Timestamp,
 }
 
-/// What a webhook event carries.
+/// Content of a webhook event.
 pub(crate) enum Message<'a> {
     /// The order, as JSON.
     Order(&'a str),
-    /// What somebody else has written about it.
+    /// A message that a remote shop has written.
     WebhookMessage(&'a WebhookMessage),
 }
 
-/// Queues a webhook event.
+/// Queues a webhook event, in the transaction that `db` is in.
 pub(crate) fn queue(
     db: ShopConnection<'_>,
     webhook_event: &NewWebhookEvent<'_>,
@@ -48,7 +49,7 @@ pub(crate) fn queue(
     advance(db, order_id)
 }
 
-/// Lets the first of the waiting webhook events of an order be tried, and no other.
+/// Makes the first of the waiting webhook events of an order due, and no other.
 pub(crate) fn advance(db: ShopConnection<'_>, order: &str) -> rusqlite::Result<()> {
     db.prepare_cached(
         "UPDATE outbox SET next_at = NULL \

@@ -1,8 +1,8 @@
-//! The one thread that writes.
+//! The writer thread.
 //!
 //! Writes queue up for it, and up to [`GROUP`] of them share one commit, because a commit costs a flush to disk and a
-//! write does not. Each write has its own savepoint: one that fails leaves nothing behind and disturbs no other. Nobody
-//! is told of success before the commit is on disk.
+//! write does not. Each write has its own savepoint: one that fails leaves nothing behind and does not affect the
+//! others. Success is reported once the commit is on disk.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -15,16 +15,16 @@ use tokio::sync::oneshot;
 
 use crate::error::{StoreError, WriteError};
 
-/// How many writes share a commit at most.
+/// Maximum number of writes per commit.
 const GROUP: usize = 128;
 
-/// Tells the caller of a write how it ended, once it is known whether the commit succeeded.
+/// Reports the result of a write to its caller, once it is known whether the commit succeeded.
 type Deliver = Box<dyn FnOnce(Result<(), WriteError>)>;
 
-/// A write: runs on a connection inside a transaction, or learns why it cannot.
+/// A write: runs on a connection inside a transaction, or gets the reason why it cannot.
 type Job = Box<dyn FnOnce(Result<&Connection, WriteError>) -> Deliver + Send>;
 
-/// Hands writes to the writing thread. Dropping it waits until everything queued is written.
+/// Handle of the writer thread. Dropping it waits until everything queued is written.
 #[derive(Debug)]
 pub(crate) struct Writer {
     jobs: Option<mpsc::Sender<Job>>,
@@ -48,7 +48,7 @@ impl Writer {
     /// Runs `job` inside a transaction, and returns once that is on disk.
     ///
     /// # Errors
-    /// What `job` or the commit failed with; nothing is written then.
+    /// [`WriteError`] of `job` or of the commit; then nothing of it is written.
     pub(crate) async fn call<T: Send + 'static>(
         &self,
         job: impl FnOnce(&Connection) -> Result<T, WriteError> + Send + 'static,
@@ -56,7 +56,7 @@ impl Writer {
         self.submit(job).await.unwrap_or(Err(WriteError::Stopped))
     }
 
-    /// The same for callers outside an async runtime.
+    /// As [`call`](Self::call), for callers outside an async runtime.
     ///
     /// # Errors
     /// As [`call`](Self::call).
@@ -74,11 +74,11 @@ impl Writer {
         let (sender, receiver) = oneshot::channel();
         let job: Job = Box::new(move |connection| {
             let result = connection.and_then(|connection| isolated(connection, job));
-            // A caller that has gone away misses only the news.
+            // The caller may have gone away.
             Box::new(move |committed| drop(sender.send(result.and_then(|value| committed.map(|()| value)))))
         });
         if let Some(jobs) = &self.jobs {
-            // A thread that is gone drops the job and with it the sender: the receiver reports `Stopped`.
+            // A thread that has ended drops the job and with it the sender: the receiver reports `Stopped`.
             drop(jobs.send(job));
         }
         receiver
@@ -94,7 +94,7 @@ impl Drop for Writer {
     }
 }
 
-/// Carries out a group of writes, in one transaction unless a failure ends it early.
+/// Runs a group of writes, in one transaction unless a failure ends it early.
 fn commit(connection: &mut Connection, group: Vec<Job>) {
     let mut jobs = group.into_iter();
     while jobs.len() > 0 {
@@ -110,8 +110,8 @@ fn commit(connection: &mut Connection, group: Vec<Job>) {
             }
         };
         let mut deliveries = Vec::with_capacity(jobs.len());
-        // Some failures, a full disk for one, take the whole transaction along with everything that was written in it.
-        // What came later would then be committed write by write, and reported as failed.
+        // Some failures, such as a full disk, roll back the whole transaction. Later writes would then be committed one
+        // by one, and reported as failed.
         while !transaction.is_autocommit()
             && let Some(job) = jobs.next()
         {
@@ -139,7 +139,7 @@ fn isolated<T>(
     let run = |sql| connection.prepare_cached(sql)?.execute(()).map(drop);
     run("SAVEPOINT job")?;
     let result = catch_unwind(AssertUnwindSafe(|| job(connection))).unwrap_or(Err(WriteError::Panicked));
-    // What cannot be undone on its own is undone together with all else.
+    // A savepoint that cannot be rolled back is rolled back with the whole transaction.
     if result.is_err() && run("ROLLBACK TO job").is_err() && !connection.is_autocommit() {
         run("ROLLBACK")?;
     }

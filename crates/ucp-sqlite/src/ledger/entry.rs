@@ -1,4 +1,4 @@
-//! What a commit writes, and how it is written.
+//! Rows of a commit.
 
 use std::collections::BTreeMap;
 
@@ -21,21 +21,21 @@ use crate::{
     webhook_events::{self, Message, NewWebhookEvent},
 };
 
-/// A change in the form in which it is written, so that the writer has nothing left to do but write.
+/// A change with its documents as JSON, so that the writer thread only writes.
 #[derive(Debug)]
 pub(super) struct Entry {
     cart: Option<Sheet<Cart>>,
     checkout: Option<Sheet<Checkout>>,
     order: Option<Sheet<Order>>,
-    /// The identifier of the notice about the order.
+    /// Identifier of the webhook event about the order.
     webhook_event: String,
-    /// By how much counts change, each variant once.
+    /// Change of the stock of each variant, in pieces.
     stock: BTreeMap<String, i64>,
     mandate: Option<Presented>,
     keep: Option<(Key, Kept)>,
 }
 
-/// A document, the version it was made of, and its JSON.
+/// A document, the version that it is based on, and its JSON.
 #[derive(Debug)]
 struct Sheet<T> {
     document: T,
@@ -77,15 +77,15 @@ impl Entry {
         !documents && stock.is_empty() && keep.is_none()
     }
 
-    /// Whether a platform is to be told about it.
+    /// Returns `true` if a webhook event is queued for a platform.
     pub(super) const fn tells(&self) -> bool {
         self.order.is_some()
     }
 
-    /// Writes everything into the transaction that `db` is in. An error means that the transaction must not be
-    /// committed, also where it only means that the change is out of date.
+    /// Writes everything in the transaction that `db` is in. After an error, also one that only means that the change is
+    /// based on an older version, the transaction must not be committed.
     pub(super) fn write(&self, db: ShopConnection<'_>) -> Result<Committed, WriteError> {
-        // A retry is recognised before anything else: what it was made of is out of date for sure.
+        // A retry is recognised first: the versions that it is based on are no longer the stored ones.
         if let Some((key, _)) = &self.keep
             && let Some(kept) = kept(db, key)?
         {
@@ -129,14 +129,14 @@ impl Entry {
     }
 }
 
-/// Removes the note of a cart at a shop behind another API.
+/// Removes the note of a cart at a remote shop.
 pub(super) fn unnote_remote_cart(db: ShopConnection<'_>, reference: &str) -> rusqlite::Result<()> {
     db.prepare_cached("DELETE FROM remote_carts WHERE shop = ? AND reference = ?")?
         .execute((db.shop(), reference))
         .map(drop)
 }
 
-/// The error of a statement that should have changed one row and did not.
+/// Returns an error unless a statement changed exactly one row.
 fn once(changed: usize) -> rusqlite::Result<()> {
     if changed == 1 { Ok(()) } else { Err(rusqlite::Error::StatementChangedRows(changed)) }
 }
@@ -205,7 +205,7 @@ fn write_mandate(db: ShopConnection<'_>, Presented { checkout_id, mandate }: &Pr
     .map(drop)
 }
 
-/// The answer under a key.
+/// Returns the answer recorded under a key.
 pub(super) fn kept(db: ShopConnection<'_>, key: &Key) -> rusqlite::Result<Option<Kept>> {
     db.prepare_cached(
         "SELECT identity, answer, at FROM kept WHERE shop = ? AND key = ? AND resource = ? AND operation = ? AND owner = ?",

@@ -2,11 +2,11 @@
 //!
 //! | module | holds |
 //! | :-- | :-- |
-//! | [`entry`] | what a commit writes, and how it is written |
+//! | [`entry`] | the rows of a commit |
 //!
-//! A commit is one job of the one [writer](crate::writer): versions are compared, goods are taken and the answer is
-//! kept inside of the same transaction, so that it does not matter how many threads and processes try at once. Nothing
-//! is held in memory: what is read was in the database when it was asked for, whoever wrote it.
+//! A commit is one job of the [writer](crate::writer) thread: versions are compared, the stock is changed and the answer
+//! is recorded in one transaction, so that any number of threads and processes can commit at once. Nothing is cached:
+//! each read sees the newest state of the database, whichever process wrote it.
 
 mod entry;
 
@@ -95,7 +95,7 @@ impl Ledger for SqliteStore {
 
     async fn commit(&self, change: Change, keep: Option<(Key, Kept)>) -> Result<Committed, PortError> {
         let entry = Entry::new(change, keep).map_err(|error| {
-            // What it is about is nobody's business.
+            // The error of serde can quote the document.
             PortError::internal().because(format!("a document cannot be written as JSON ({:?})", error.classify()))
         })?;
         if entry.is_empty() {
@@ -161,8 +161,8 @@ pub(crate) fn stored<T: DeserializeOwned>(row: &Row<'_>) -> rusqlite::Result<Sto
     Ok(Stored { document, version })
 }
 
-/// Whether a commit failed because of what others have committed: a row that is not there in this version, an
-/// identifier that is, or a count that would fall below zero.
+/// Returns `true` if a commit failed because of other commits: the row of this version does not exist, the identifier
+/// does, or a quantity would fall below zero.
 fn is_stale(error: &rusqlite::Error) -> bool {
     match error {
         rusqlite::Error::StatementChangedRows(_) => true,

@@ -1,12 +1,12 @@
-//! What platforms are still to be told: the [`Outbox`] of a [`SqliteStore`].
+//! The [`Outbox`] of a [`SqliteStore`].
 //!
-//! A webhook event is queued by the commit that stores the order, in its savepoint. Of the waiting ones of an order
-//! only the first has a time at which it is tried, which is what keeps them in order; [`advance`] moves that on.
-//! Nothing is held in memory.
+//! A webhook event is queued by the commit that stores the order, in its savepoint. Of the waiting events of an order
+//! only the first has a time of the next attempt, which keeps them in order; [`advance`] gives it to the next one.
+//! Nothing is cached.
 //!
-//! Looking for what is due is a read, and claiming it a write that looks once more: of two processes that found the
-//! same webhook event, one gets it. A claim is part of the row, so that whoever dies leaves nothing that somebody would
-//! have to tidy up.
+//! Due events are found by a read, and claimed by a write that checks them again: of two processes that found the same
+//! event, one gets it. A claim is part of the row and ends by itself, so that a process that dies leaves nothing to clean
+//! up.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -25,13 +25,13 @@ use crate::{
     webhook_events::advance,
 };
 
-/// The columns that [`webhook event`] reads.
+/// Columns that [`webhook_event`] reads.
 const COLUMNS: &str = "id, order_id, owner, order_version, occurred_at, state, attempts, next_at, problem";
 
 #[async_trait]
 impl Outbox for SqliteStore {
     async fn due(&self, now: Timestamp, wanted: Wanted<'_>) -> Result<Vec<Due>, PortError> {
-        // From one owner to the next through the index: how much waits for each does not matter.
+        // From one owner to the next through the index: the number of events that wait for each does not matter.
         const SQL: &str = "\
             WITH RECURSIVE owners (owner) AS ( \
                 SELECT min(owner) FROM outbox WHERE shop = ?5 AND next_at IS NOT NULL \
@@ -74,7 +74,7 @@ impl Outbox for SqliteStore {
                 Ok(ids.iter().filter_map(|id| one(id).transpose()).collect::<rusqlite::Result<Vec<_>>>()?)
             })
             .await?;
-        // Read here, because others wait for the thread that writes.
+        // Parsed here, not on the writer thread, which others wait for.
         Ok(claimed.into_iter().filter_map(Sheet::content).collect())
     }
 
@@ -124,7 +124,7 @@ impl Outbox for SqliteStore {
         let (id, now) = (id.to_owned(), nanoseconds(now));
         let known = self
             .write(move |db| {
-                // One that waits for its turn goes on waiting for it, and one that is claimed is being sent.
+                // An event that waits for an earlier one goes on waiting, and a claimed one is being sent.
                 let order: Option<String> = db
                     .prepare_cached(
                         "UPDATE outbox SET since = ?1, settled_at = NULL, \
@@ -142,7 +142,7 @@ impl Outbox for SqliteStore {
     }
 }
 
-/// Whether it was recorded.
+/// Records an attempt. Returns `true` if the claim still held.
 fn record(db: ShopConnection<'_>, id: &str, claimant: &str, attempted: &Attempted) -> Result<bool, WriteError> {
     let order: Option<String> = match attempted {
         Attempted::Again { at, problem } => db
@@ -176,13 +176,13 @@ fn webhook_event(row: &Row<'_>) -> rusqlite::Result<WebhookEvent> {
         occurred_at,
         state: state.ok_or_else(|| unreadable(5, "an unknown state"))?,
         attempts: u32::try_from(row.get::<_, i64>(6)?).unwrap_or(u32::MAX),
-        // One that has just become the first of its order is due at once, which is written as 0.
+        // An event that has just become the first of its order is due at once, which is stored as 0.
         next_at: row.get::<_, Option<i64>>(7)?.map(|at| timestamp(at).max(occurred_at)),
         problem: row.get(8)?,
     })
 }
 
-/// A row with all that it takes to send it.
+/// A row with everything that sending needs.
 struct Sheet {
     webhook_event: WebhookEvent,
     since: Timestamp,
@@ -208,7 +208,7 @@ impl Sheet {
         })
     }
 
-    /// What is in the row. One that cannot be read is claimed for nothing, and keeps back no other.
+    /// Returns the content of the row. A row that cannot be parsed is skipped, and holds no other back.
     fn content(self) -> Option<Content> {
         let Self { webhook_event, since, document, webhook_message } = self;
         let payload = match webhook_message {
@@ -218,7 +218,7 @@ impl Sheet {
         match payload {
             Ok(payload) => Some(Content { webhook_event, since, payload }),
             Err(error) => {
-                // What serde says may quote the document.
+                // The error of serde can quote the document.
                 tracing::error!(webhook.id = webhook_event.id, category = ?error.classify(), "an order in the outbox is unreadable");
                 None
             }

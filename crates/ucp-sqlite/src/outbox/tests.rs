@@ -1,4 +1,4 @@
-//! How long webhook events stay in the file.
+//! Retention of webhook events.
 
 use ucp_core::{
     port::store::Store as _,

@@ -21,7 +21,7 @@ use super::*;
 
 const DIRECTORY: &str = "UCP_STORE_TEST_DIRECTORY";
 
-/// How many there are in the beginning.
+/// Quantity in stock at the beginning.
 const STOCK: u64 = 1_000_000;
 
 fn directory() -> Option<PathBuf> {
@@ -51,7 +51,7 @@ fn purchase(number: usize) -> (Change, Option<(Key, Kept)>) {
     (change, Some((key(ALICE, &id, "k"), kept(&"answer ".repeat(500)))))
 }
 
-/// Whether a purchase is in the store: all of it, or nothing.
+/// Returns `true` if a purchase is in the store, and checks that it is there as a whole or not at all.
 async fn is_there(store: &SqliteStore, number: usize) -> bool {
     let id = number.to_string();
     let parts = [

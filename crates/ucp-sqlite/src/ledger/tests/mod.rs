@@ -1,4 +1,4 @@
-//! What the file of the ledger does beyond the rules of the port: age, full and broken disks, rates.
+//! Tests of the ledger beyond the rules of the port: age of rows, full and broken disks, rates.
 
 mod failures;
 mod pruning;
@@ -19,7 +19,7 @@ use ucp_testkit::store::fixtures::{
 
 use crate::{ShopConnection, SqliteStore, tests::count};
 
-/// The store of a directory, with so many of these variants where it is new.
+/// Opens the store of a directory. A new one has these quantities of variants.
 fn open(directory: &Path, stock: &[(&str, u64)]) -> SqliteStore {
     let store = SqliteStore::open_or_create(directory).expect("opens");
     count(&store, stock);
@@ -27,7 +27,7 @@ fn open(directory: &Path, stock: &[(&str, u64)]) -> SqliteStore {
 }
 
 impl SqliteStore {
-    /// How many rows a table has.
+    /// Returns the number of rows of a table.
     fn rows(&self, table: &str) -> i64 {
         let count =
             |db: ShopConnection<'_>| db.query_row(&format!("SELECT count(*) FROM {table}"), (), |row| row.get(0));

@@ -1,4 +1,4 @@
-//! How fast the store is: figures to look at, no judgement. Run with `--ignored --nocapture --release`.
+//! Rates of the store, printed and not judged. Run with `--ignored --nocapture --release`.
 
 use std::{fs::File, io::Write as _, time::Instant};
 
