@@ -1,8 +1,8 @@
-//! Reading a directory of merchants: JSON Lines, one [`Merchant`] a line.
+//! Import of a directory of merchants: JSON Lines, one [`Merchant`] per line.
 //!
-//! Each line stands alone. Whatever is wrong with one is reported with its line, the member and the reason, all faults
-//! of a line together, and the next line is read. [`Tolerance`] says whether a merchant is left out because of
-//! coordinates or hours that mean nothing, or comes without them.
+//! Each line is independent. Its faults are reported together, each with the line, the member and the reason, and the
+//! next line is read. [`Tolerance`] decides whether a merchant with invalid coordinates or hours is left out, or
+//! imported without them.
 //!
 //! A location states its opening hours in `hours` and `exception_hours`. OpenStreetMap's `opening_hours` is refused
 //! rather than ignored: a shop without hours would never be open.
@@ -10,7 +10,7 @@
 //! Descriptions come from strangers and end up in the hands of agents, so that only what a reader would see of them is
 //! kept: HTML and Markdown become plain text, and characters that hide or steer text are dropped.
 //!
-//! Nothing here writes: what becomes of the merchants is the caller's business.
+//! Nothing is stored here.
 
 use std::{
     collections::HashMap,
@@ -32,19 +32,19 @@ use ucp_core::{
 };
 use ucp_import::{BadRow, Counted, Verdict, html::to_text, is_web_address, jsonl};
 
-/// The member of a location in which OpenStreetMap keeps its hours.
+/// Member of a location with opening hours in the format of OpenStreetMap.
 const OPENING_HOURS: &str = "opening_hours";
 
-/// What to state instead of it.
+/// Members to state instead.
 const INSTEAD: &str = r#"is not read; state the week in `hours`, such as `[{"day": "monday", "opens": "09:00", "closes": "17:00"}]`, and dates that differ in `exception_hours`"#;
 
-/// What happens to a merchant with a location whose coordinates or hours mean nothing.
+/// Treatment of a merchant with a location whose coordinates or hours are invalid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tolerance {
     /// The merchant is left out.
     #[default]
     Strict,
-    /// The merchant comes without them: such a location is never near and never open.
+    /// The merchant is imported without them: such a location is never near and never open.
     Lenient,
 }
 
@@ -55,11 +55,11 @@ pub struct Row {
     pub line: u64,
     /// The merchant.
     pub merchant: Merchant,
-    /// What was left out of it and why. Empty unless read with [`Tolerance::Lenient`].
+    /// Members that were left out, each with the reason. Empty unless read with [`Tolerance::Lenient`].
     pub set_aside: Vec<BadRow>,
 }
 
-/// What a reader yields: a merchant, or why there is none on a line.
+/// Item of a reader: a merchant, or the reason why a line is left out.
 pub type Item = Result<Row, BadRow>;
 
 /// A file of merchants being read: an iterator over them.
@@ -74,10 +74,10 @@ pub struct Import {
 }
 
 impl Import {
-    /// Reads a file.
+    /// Opens a file.
     ///
     /// # Errors
-    /// When the file cannot be opened.
+    /// An error if the file cannot be opened.
     pub fn open(path: &Path, tolerance: Tolerance) -> io::Result<Self> {
         let file = File::open(path)?;
         let metadata = file.metadata()?;
@@ -86,7 +86,7 @@ impl Import {
         Ok(import)
     }
 
-    /// Reads from anything, such as standard input.
+    /// Reads from any source, such as standard input.
     pub fn read(reader: impl Read + Send + 'static, tolerance: Tolerance) -> Self {
         let bytes = Arc::new(AtomicU64::new(0));
         let counted = Counted { reader, bytes: Arc::clone(&bytes) };
@@ -102,25 +102,25 @@ impl Import {
         }
     }
 
-    /// How many bytes have been read so far.
+    /// Returns the number of bytes that have been read so far.
     #[must_use]
     pub fn bytes_read(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// A reader of [`bytes_read`](Self::bytes_read) that outlives the borrow of the iterator.
+    /// Returns a reader of [`bytes_read`](Self::bytes_read) that outlives the borrow of the iterator.
     #[must_use]
     pub fn progress(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.bytes)
     }
 
-    /// How many bytes there are, where that is known.
+    /// Returns the size of the source in bytes, if it is known.
     #[must_use]
     pub const fn bytes_total(&self) -> Option<u64> {
         self.total
     }
 
-    /// Takes the identifiers of a merchant, unless an earlier line has one of them.
+    /// Reserves the identifiers of a merchant, unless an earlier line has one of them.
     fn claim(&mut self, row: Row) -> Item {
         let Row { line, merchant, .. } = &row;
         let taken = |place: String, what: &str, id: &str, first: u64| {
@@ -169,7 +169,7 @@ impl Iterator for Import {
     }
 }
 
-/// The merchant that a document states.
+/// Parses the merchant of a document.
 fn merchant(line: u64, document: Value, tolerance: Tolerance) -> Item {
     let mut merchant: Merchant =
         jsonl::typed(document).map_err(|(path, reason)| BadRow::faulty(line, Some(path), reason))?;
@@ -200,7 +200,7 @@ fn merchant(line: u64, document: Value, tolerance: Tolerance) -> Item {
     }
 }
 
-/// Leaves of a merchant's texts what a reader sees.
+/// Reduces the texts of a merchant to what a reader sees.
 fn clean(merchant: &mut Merchant) {
     let texts = std::iter::once(&mut merchant.description)
         .chain(merchant.translations.values_mut().map(|translation| &mut translation.description));
@@ -238,7 +238,7 @@ fn visible(words: &mut String) {
     *words = text::clean(words);
 }
 
-/// Every address in a merchant that a client may open, with its place.
+/// Returns every URL of a merchant that a client may open, with its JSONPath.
 fn addresses(merchant: &Merchant) -> Vec<(String, &str)> {
     let own = merchant.url.iter().map(|url| ("$.url".to_owned(), url.as_str()));
     let media = merchant.media.iter().enumerate().map(|(at, media)| (format!("$.media[{at}].url"), media.url.as_str()));

@@ -1,14 +1,14 @@
-//! The directory of merchants beside a shop: in the same store, and found by an index in memory.
+//! The directory of merchants beside a shop: stored in the same file, searched with an index in memory.
 //!
 //! | module | holds |
 //! | :-- | :-- |
 //! | [`Directory`] | the merchants port: the index, documents, and the watch for changes |
-//! | [`import`] | reading a file of merchants |
-//! | [`geocode`] | where addresses are, offline or by asking a service |
+//! | [`import`] | import of a file of merchants |
+//! | [`geocode`] | coordinates of addresses, from tables or a service |
 //! | [`merchants`] | the tables of merchants: all that an import needs |
 //! | [`sample`] | the merchants of a sample shop |
 //!
-//! The database is the truth; index, documents and known addresses follow it, whoever changes it.
+//! Index, cached documents and known addresses follow the database, whichever process changes it.
 
 pub mod geocode;
 pub mod import;
@@ -42,10 +42,10 @@ use self::{
     workers::Workers,
 };
 
-/// How many times as much memory a merchant takes as its document has bytes, roughly.
+/// Approximate ratio of the memory of a merchant to the length of its document.
 const EXPANSION: u64 = 4;
 
-/// The usual length of a document in bytes.
+/// Usual length of a document, in bytes.
 const USUAL: u64 = 1_024;
 
 /// An open directory. Cloning it is cheap and yields the same directory.
@@ -68,12 +68,12 @@ impl std::fmt::Debug for Directory {
 }
 
 impl Directory {
-    /// Opens the directory in a store. Up to `cache_bytes` of merchants are kept in memory, roughly.
+    /// Opens the directory in a store, with a cache of about `cache_bytes` of merchants.
     ///
     /// Blocks until all merchants are read.
     ///
     /// # Errors
-    /// Why they cannot be.
+    /// [`StoreError`] if they cannot be read.
     pub fn open(store: &SqliteStore, policy: Policy, cache_bytes: u64) -> Result<Self, StoreError> {
         let connection = store.connect()?;
         let (shop, snapshot) = (store.shop().clone(), RwLock::new(Arc::new(Snapshot::empty())));
@@ -83,15 +83,14 @@ impl Directory {
         Ok(Self { inner, workers: Arc::new(workers), watcher: Arc::new(watcher) })
     }
 
-    /// Waits until the directory has looked at everything that is in the database now, instead of until it does so by
-    /// itself.
+    /// Has the directory follow the database now, instead of at the next look of the watcher.
     pub async fn refresh(&self) {
         // A watcher that has stopped refreshes nothing any more.
         drop(self.watcher.request().await);
     }
 
-    /// What a search finds, on a thread that may take its time. The documents of what was found are about to be asked
-    /// for: that they are read on the same way saves a second one.
+    /// Searches on a worker thread. The documents of the hits, which will be requested next, are read on the same
+    /// thread, which saves a second change of threads.
     async fn search<T: Send + 'static>(
         &self,
         query: &Query,
@@ -115,7 +114,7 @@ impl Directory {
             .await
     }
 
-    /// Reads from the database, on a thread that may take its time.
+    /// Reads from the database on a worker thread.
     async fn read<T: Send + 'static>(
         &self,
         from: impl FnOnce(&Snapshot, ShopConnection<'_>) -> rusqlite::Result<T> + Send + 'static,
@@ -130,7 +129,7 @@ impl Directory {
     }
 }
 
-/// Reads in a transaction, so that everything that is seen belongs together.
+/// Reads in a transaction, so that all statements see one snapshot.
 fn read<T>(
     connection: &mut Connection,
     shop: &ShopId,
@@ -186,7 +185,7 @@ impl Merchants for Directory {
     }
 }
 
-/// Knows the addresses of the directory's public locations.
+/// Resolves the addresses of the directory's public locations.
 #[async_trait]
 impl Geocoder for Directory {
     async fn resolve(&self, address: &PostalAddress) -> Result<Option<Resolved>, PortError> {
@@ -206,7 +205,7 @@ impl Inner {
         Arc::clone(&self.snapshot.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Reads the whole directory anew.
+    /// Reads the whole directory, and publishes it.
     fn load(&self, db: ShopConnection<'_>) -> rusqlite::Result<()> {
         let snapshot = Snapshot::read(db, self.cache_bytes)?;
         tracing::debug!(
@@ -219,21 +218,21 @@ impl Inner {
     }
 }
 
-/// What is derived from one state of the directory. Documents are read when they are asked for, and may be newer.
+/// Data derived from one state of the directory. Documents are read on demand, and may be newer.
 struct Snapshot {
     index: Index,
     known: Known,
     documents: Cache<String, Document, Weights>,
 }
 
-/// A merchant with the length of its text in the database.
+/// A merchant, and the length of its document in bytes.
 #[derive(Clone)]
 struct Document {
     merchant: Arc<Merchant>,
     length: u64,
 }
 
-/// Weighs documents by the memory they take, roughly.
+/// Weighter of documents by their approximate memory, in bytes.
 #[derive(Clone)]
 struct Weights;
 
@@ -266,7 +265,7 @@ impl Snapshot {
         self.documents.get(id).map(|document| document.merchant)
     }
 
-    /// A merchant from memory, or else from the database; it is in memory then.
+    /// Returns a merchant from the cache, or reads it into the cache.
     fn merchant(&self, db: ShopConnection<'_>, id: &str) -> rusqlite::Result<Option<Arc<Merchant>>> {
         if let Some(merchant) = self.remembered(id) {
             return Ok(Some(merchant));

@@ -6,10 +6,10 @@ use rusqlite::{OptionalExtension as _, types::Type};
 use ucp_core::merchant::record::{MAX_ID, Merchant};
 use ucp_sqlite::{Put, Rejected, ShopConnection, SqliteStore, WriteError};
 
-/// How many merchants one alias can name.
+/// Maximum number of merchants that one alias names.
 const MAX_OWNERS: i64 = 20;
 
-/// A merchant that is fit to be stored, in the form in which it is.
+/// A valid merchant, in the form in which it is stored.
 struct Prepared {
     merchant: Merchant,
     document: String,
@@ -35,13 +35,13 @@ fn prepare(merchants: Vec<Merchant>) -> Vec<Result<Prepared, Rejected>> {
 /// rejected as a whole and does not affect the others.
 ///
 /// # Errors
-/// Nothing was stored, because the database failed.
+/// [`WriteError`] if the database failed; then nothing was stored.
 pub fn put_blocking(store: &SqliteStore, merchants: Vec<Merchant>) -> Result<Vec<Result<Put, Rejected>>, WriteError> {
     let prepared = prepare(merchants);
     store.execute_blocking(move |db| write(db, prepared))
 }
 
-/// Stores merchants inside the transaction that `db` is in, as [`put_blocking`] does.
+/// Stores merchants in the transaction that `db` is in, as [`put_blocking`] does.
 pub(crate) fn put_within(
     db: ShopConnection<'_>,
     merchants: Vec<Merchant>,
@@ -49,8 +49,7 @@ pub(crate) fn put_within(
     write(db, prepare(merchants))
 }
 
-/// Stores merchants inside the transaction that `db` is in. Whether one is rejected is decided before anything of it is
-/// written.
+/// Stores merchants in the transaction that `db` is in. A merchant that is rejected leaves nothing behind.
 fn write(
     db: ShopConnection<'_>,
     prepared: Vec<Result<Prepared, Rejected>>,
@@ -112,7 +111,7 @@ fn put_one(db: ShopConnection<'_>, prepared: &Prepared, revision: i64) -> rusqli
     Ok(Ok(Put::Updated))
 }
 
-/// What a location is known by. The numbers are those in the table.
+/// Kind of a name of a location. The numbers are those in the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     Id = 0,
@@ -138,7 +137,7 @@ fn names(merchant: &Merchant) -> BTreeSet<Name<'_>> {
     names
 }
 
-/// An id of a location that belongs to another merchant.
+/// Returns the rejection of an id of a location that belongs to another merchant.
 fn conflict(
     db: ShopConnection<'_>,
     names: &BTreeSet<Name<'_>>,
@@ -158,13 +157,13 @@ fn conflict(
     Ok(None)
 }
 
-/// The revision of the last change to any merchant, 0 if there are none.
+/// Returns the revision of the last change to any merchant, 0 if there are no merchants.
 pub(crate) fn newest_revision(db: ShopConnection<'_>) -> rusqlite::Result<i64> {
     db.prepare_cached("SELECT coalesce(max(revision), 0) FROM merchants WHERE shop = ?")?
         .query_row([db.shop()], |row| row.get(0))
 }
 
-/// Hands every merchant to `take`, in the order in which they came.
+/// Passes every merchant to `take`, in the order in which they were created.
 pub(crate) fn for_each(db: ShopConnection<'_>, mut take: impl FnMut(&Merchant)) -> rusqlite::Result<()> {
     let mut statement = db.prepare("SELECT document FROM merchants WHERE shop = ? ORDER BY seq")?;
     let mut rows = statement.query([db.shop()])?;
@@ -174,7 +173,7 @@ pub(crate) fn for_each(db: ShopConnection<'_>, mut take: impl FnMut(&Merchant)) 
     Ok(())
 }
 
-/// The merchant of an id, with the length of its document.
+/// Returns the merchant with an id, and the length of its document in bytes.
 pub(crate) fn fetch(db: ShopConnection<'_>, id: &str) -> rusqlite::Result<Option<(Merchant, usize)>> {
     if id.len() > MAX_ID {
         return Ok(None);
@@ -187,7 +186,7 @@ pub(crate) fn fetch(db: ShopConnection<'_>, id: &str) -> rusqlite::Result<Option
         .optional()
 }
 
-/// The ids of the merchants that have a public location of this id or alias: an id wins over aliases.
+/// Returns the ids of the merchants that have a public location with this id or alias. An id takes precedence.
 pub(crate) fn owners(db: ShopConnection<'_>, location: &str) -> rusqlite::Result<Vec<String>> {
     if location.len() > MAX_ID {
         return Ok(Vec::new());

@@ -1,8 +1,8 @@
-//! The sample directory: who can be found before an operator has brought merchants.
+//! The sample directory: the merchants of a new shop for which none were imported.
 //!
-//! Everything about it is invented, and every address is below `example.com`. Between them the merchants have every
-//! peculiarity that a directory has to cope with: hours past midnight, split shifts and none at all, several branches,
-//! a kitchen that buyers may not know of, a location in a time zone that does not exist, places around the world and
+//! All data are invented, and every URL is below `example.com`. Together the merchants have every peculiarity that a
+//! directory has to handle: hours past midnight, split shifts and none at all, several branches,
+//! a kitchen that is not public, a location in a time zone that does not exist, places around the world and
 //! enough others to fill several pages. Night Owl Pizza is the merchant of the draft capability's examples.
 
 use ucp_core::merchant::record::Merchant;
@@ -16,25 +16,25 @@ use crate::{
 /// A file as an operator would import it.
 const MERCHANTS: &str = include_str!("../sample/merchants.jsonl");
 
-/// The merchants of the sample directory, always the same ones in the same order.
+/// Returns the merchants of the sample directory, always the same in the same order.
 ///
-/// Locations with hours that mean nothing come without them.
+/// Locations with invalid hours come without them.
 #[must_use]
 pub fn merchants() -> Vec<Merchant> {
     rows().map(|row| row.merchant).collect()
 }
 
-/// Puts the sample directory into the transaction of a new shop.
+/// Stores the sample directory in the transaction of a new shop.
 ///
 /// # Errors
-/// Nothing was stored, because the database failed.
+/// [`StoreError`] if the database failed; then nothing was stored.
 pub fn fill(db: ShopConnection<'_>) -> Result<(), StoreError> {
     let merchants = merchants();
     let ids: Vec<_> = merchants.iter().map(|merchant| merchant.id.clone()).collect();
     StoreError::unfit(ids.into_iter().zip(put_within(db, merchants)?))
 }
 
-/// The lines of the file. That each of them can be used is a matter of the tests.
+/// Returns the merchants of the file. A test checks that every line is valid.
 fn rows() -> impl Iterator<Item = Row> {
     Import::read(MERCHANTS.as_bytes(), Tolerance::Lenient).filter_map(Result::ok)
 }

@@ -1,4 +1,4 @@
-//! The background thread that notices changes to the directory, whoever makes them.
+//! Background thread that notices changes to the directory, whichever process makes them.
 
 use std::{error::Error, sync::Arc, time::Instant};
 
@@ -7,27 +7,27 @@ use ucp_sqlite::{ShopConnection, StoreError, WriteError, watcher::Watcher};
 
 use crate::{Inner, merchants};
 
-/// Reading the directory anew may take one of so many parts of the time, while somebody keeps changing it.
+/// Reciprocal of the share of time that reading the directory may take while it keeps changing.
 const SHARE: u32 = 4;
 
-/// Reads the directory, and starts the thread that reads it again when it changes.
+/// Reads the directory, and starts the thread that reads it again after changes.
 pub(super) fn watch(inner: Arc<Inner>, connection: Connection) -> Result<Watcher, StoreError> {
     let mut watch = Watch { inner, connection, seen: None, revision: None, rest_until: None, complaint: None };
     watch.refresh().map_err(WriteError::from)?;
     Watcher::start("directory-watcher", move |asked| watch.look(asked))
 }
 
-/// What the thread knows.
+/// State of the thread.
 struct Watch {
     inner: Arc<Inner>,
     connection: Connection,
-    /// What SQLite says about the state of the database; changes with every commit of anyone else.
+    /// SQLite's data version, which changes with every commit of another connection.
     seen: Option<i64>,
-    /// The last change to the directory that was read.
+    /// Revision of the directory that was read last.
     revision: Option<i64>,
-    /// When it may be read again without anybody asking for it.
+    /// Time until which it is read only on request.
     rest_until: Option<Instant>,
-    /// What was last logged, so that a lasting trouble is logged once.
+    /// Last problem that was logged, so that a lasting one is logged once.
     complaint: Option<String>,
 }
 

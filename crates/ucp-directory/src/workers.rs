@@ -1,7 +1,7 @@
-//! The threads on which a directory is searched and read.
+//! Worker threads that search and read the directory.
 //!
-//! There are as many as the machine has processors, each with a connection of its own to the database: neither threads
-//! nor what they keep in memory grow with the number of callers. Work is taken up in the order in which it came.
+//! There are as many as the machine has processors, at least two, each with a connection of its own: neither threads
+//! nor their memory grow with the number of callers. Jobs are run in the order of their arrival.
 
 use std::{
     num::NonZero,
@@ -15,15 +15,15 @@ use tokio::sync::oneshot;
 use ucp_core::port::PortError;
 use ucp_sqlite::{SqliteStore, StoreError, WriteError};
 
-/// How many kibibytes of the database each connection keeps in memory: the upper pages of its indexes. Whatever else is
-/// worth keeping is kept as a document.
+/// Page cache of each connection, in KiB: enough for the upper pages of the indexes. Documents have a cache of their
+/// own.
 const CACHE_KIB: i64 = 1_024;
 
-/// Whatever is to be done.
+/// A unit of work.
 type Job = Box<dyn FnOnce(&mut Connection) + Send>;
 
-/// The threads. Dropping this waits until they have done their work and closed their connections: the log of the
-/// database is put away by whoever closes the last one.
+/// Handle of the threads. Dropping it waits until they have finished and closed their connections: the last connection
+/// to close removes the write-ahead log.
 #[derive(Debug)]
 pub(super) struct Workers {
     jobs: Option<mpsc::Sender<Job>>,
@@ -33,7 +33,7 @@ pub(super) struct Workers {
 impl Workers {
     /// Starts the threads, and opens their connections.
     pub(super) fn start(store: &SqliteStore) -> Result<Self, StoreError> {
-        // Two at least, so that one long search does not hold up everybody.
+        // At least two, so that one long search does not delay all others.
         let count = thread::available_parallelism().map_or(1, NonZero::get).max(2);
         let (jobs, queue) = mpsc::channel::<Job>();
         let queue = Arc::new(Mutex::new(queue));
@@ -53,17 +53,17 @@ impl Workers {
         Ok(workers)
     }
 
-    /// Has a thread do something.
+    /// Runs a job on a worker thread.
     ///
     /// # Errors
-    /// What it reports, or [`InternalError`](ucp_core::Code::InternalError) where it panics.
+    /// The error of the job; [`InternalError`](ucp_core::Code::InternalError) if it panics.
     pub(super) async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Connection) -> Result<T, PortError> + Send + 'static,
     ) -> Result<T, PortError> {
         let (sender, done) = oneshot::channel();
         let job = move |connection: &mut Connection| {
-            // Nobody waits for it any more.
+            // The caller is gone.
             if sender.is_closed() {
                 return;
             }
@@ -82,13 +82,13 @@ impl Drop for Workers {
     fn drop(&mut self) {
         self.jobs.take();
         for thread in self.threads.drain(..) {
-            // What panicked was caught, and told to whoever asked.
+            // Panics of jobs were caught and reported.
             drop(thread.join());
         }
     }
 }
 
-/// The next job, once it is there; `None` when there will be none any more.
+/// Waits for the next job; `None` once no more can come.
 fn next(queue: &Mutex<mpsc::Receiver<Job>>) -> Option<Job> {
     queue.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
 }

@@ -1,11 +1,11 @@
-//! Reading a merchant's own catalog: JSON Lines of UCP products, and Shopify's product CSV export.
+//! Import of a merchant's catalog: JSON Lines of UCP products, and Shopify's product CSV export.
 //!
 //! An [`Import`] is an iterator over products. Each item is a whole product that passed [`Record::check`], with the
 //! line it starts on, or a [`BadRow`] that says where and why a product is left out. A product is never yielded in
 //! part: one bad row leaves out its whole product and nothing else. Memory stays bounded by the largest single product.
 //!
-//! Nothing here writes: what becomes of the products is the caller's business. Identifiers depend on the file's content
-//! alone, so that importing the same catalog again updates the same products.
+//! Nothing is stored here. Identifiers depend on the content of the file alone, so that importing the same catalog
+//! again updates the same products.
 
 pub mod jsonl;
 pub mod shopify;
@@ -26,10 +26,10 @@ use ucp_core::catalog::{market::Market, record::Record};
 pub use ucp_import::{BadRow, Verdict};
 use ucp_import::{Counted, is_web_address};
 
-/// How much of a file is looked at to recognise its format.
+/// Number of bytes at the start of a file that its format is recognised by.
 const SNIFFED: usize = 4096;
 
-/// What a file of products is written in.
+/// Format of a file of products.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Format {
     /// One UCP product a line, with the additions of [`Record`].
@@ -39,7 +39,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// Recognises a format by the end of the file's name, or else by its first bytes.
+    /// Recognises a format by the extension of the file name, or else by the first bytes.
     #[must_use]
     pub fn detect(file_name: Option<&str>, start: &[u8]) -> Option<Self> {
         let extension =
@@ -67,21 +67,21 @@ impl fmt::Display for Format {
     }
 }
 
-/// Why a file cannot be imported at all.
+/// Error of a file that cannot be imported at all.
 #[derive(Debug, thiserror::Error)]
 pub enum Unimportable {
     /// The file cannot be opened or read.
     #[error("the file cannot be read")]
     Io(#[from] io::Error),
-    /// Neither the name nor the first bytes tell the format.
+    /// The format is recognised neither by the name nor by the first bytes.
     #[error("the format is not recognised: it is neither JSON Lines (`.jsonl`) nor a Shopify product export (`.csv`)")]
     UnknownFormat,
-    /// A CSV file without columns that no product can do without.
+    /// A CSV file lacks required columns.
     #[error("not a Shopify product export: no column {missing}; the columns are {found}")]
     MissingColumns {
-        /// The columns that are missing, each with its names.
+        /// Missing columns, each with its accepted names.
         missing: String,
-        /// The columns that the file has.
+        /// Columns of the file.
         found: String,
     },
     /// The header of a CSV file cannot be read.
@@ -89,7 +89,7 @@ pub enum Unimportable {
     Header(String),
 }
 
-/// What the readers of the single formats yield: a product with the line it starts on, or why there is none.
+/// Item of the reader of a format: a product with its first line, or the reason why it is left out.
 pub type Item = Result<(u64, Record), BadRow>;
 
 /// A catalog being read: an iterator over its products.
@@ -103,10 +103,11 @@ pub struct Import {
 }
 
 impl Import {
-    /// Reads a file, in the format that it is recognised to have unless one is given.
+    /// Opens a file, in the given format or the one that is recognised.
     ///
     /// # Errors
-    /// When the file cannot be read, its format is not recognised or its header is not that of a product export.
+    /// An error if the file cannot be read, its format is not recognised, or its header is not that of a product
+    /// export.
     pub fn open(path: &Path, format: Option<Format>, market: &Market) -> Result<Self, Unimportable> {
         let file = File::open(path)?;
         let metadata = file.metadata()?;
@@ -115,10 +116,10 @@ impl Import {
         Ok(import)
     }
 
-    /// Reads from anything, such as standard input. `name` helps to recognise the format.
+    /// Reads from any source, such as standard input. The format can be recognised by `name`.
     ///
     /// # Errors
-    /// As for [`open`](Self::open).
+    /// As [`open`](Self::open).
     pub fn read(
         reader: impl Read + Send + 'static,
         name: Option<&str>,
@@ -137,25 +138,25 @@ impl Import {
         Ok(Self { rows, format, bytes, total: None, seen: HashMap::new(), ended: false })
     }
 
-    /// The format that is read.
+    /// Returns the format of the file.
     #[must_use]
     pub const fn format(&self) -> Format {
         self.format
     }
 
-    /// How many bytes have been read so far.
+    /// Returns the number of bytes that have been read so far.
     #[must_use]
     pub fn bytes_read(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// A reader of [`bytes_read`](Self::bytes_read) that outlives the borrow of the iterator.
+    /// Returns a reader of [`bytes_read`](Self::bytes_read) that outlives the borrow of the iterator.
     #[must_use]
     pub fn progress(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.bytes)
     }
 
-    /// How many bytes there are, where that is known.
+    /// Returns the size of the source in bytes, if it is known.
     #[must_use]
     pub const fn bytes_total(&self) -> Option<u64> {
         self.total
@@ -199,7 +200,7 @@ impl Iterator for Import {
     }
 }
 
-/// Every address in a record, with its place.
+/// Returns every URL of a record, with its JSONPath.
 fn addresses(record: &Record) -> impl Iterator<Item = (String, &str)> {
     let of_product = record.url.iter().map(|url| ("$.url".to_owned(), url.as_str()));
     let media = record
@@ -222,7 +223,7 @@ fn addresses(record: &Record) -> impl Iterator<Item = (String, &str)> {
     of_product.chain(media).chain(of_variants)
 }
 
-/// The last checks that a product of any format has to pass.
+/// Applies the checks that products of all formats have to pass.
 fn finish(record: Record, line: u64, market: &Market) -> Item {
     let record = record.check(market).map_err(|fault| BadRow::faulty(line, Some(fault.path), fault.reason))?;
     if let Some((place, _)) = addresses(&record).find(|(_, address)| !is_web_address(address)) {

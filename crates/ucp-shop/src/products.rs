@@ -1,7 +1,7 @@
-//! Products in the database: storing them, and finding them by identifier or position.
+//! Products in the database: storing, and lookup by identifier or position.
 //!
-//! A document says what the merchant stated; how many there are is kept [apart](stock), and changes without it. A
-//! variant of which there are none left is read as sold out.
+//! A document holds what the merchant stated. Quantities are stored [apart](stock) and change without it; a variant
+//! with the quantity 0 is read as sold out.
 
 use std::{
     collections::{BTreeSet, HashSet},
@@ -23,16 +23,16 @@ use ucp_sqlite::{
     stock,
 };
 
-/// The longest identifier that products may carry, in bytes. Longer ones name nothing, without a look.
+/// Maximum length of an identifier, in bytes. Longer ones are not looked up.
 pub(crate) const MAX_IDENTIFIER: usize = 1_024;
 
-/// How many products and variants one alias can name.
+/// Maximum number of products and variants that one alias names.
 pub(crate) const MAX_MATCHES: i64 = 20;
 
-/// What is said of variants that are sold out.
+/// Availability status of variants that are sold out.
 const OUT_OF_STOCK: &str = "out_of_stock";
 
-/// What kind of name an identifier is, in the order of precedence. The numbers are those in the table.
+/// Kind of an identifier, in the order of precedence. The numbers are those in the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     ProductId = 0,
@@ -43,7 +43,7 @@ enum Kind {
     Barcode = 5,
 }
 
-/// One name of a product or of the variant at a position.
+/// An identifier of a product, or of its variant at a position.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Name<'a> {
     value: &'a str,
@@ -67,18 +67,18 @@ fn names(record: &Record) -> BTreeSet<Name<'_>> {
     names
 }
 
-/// A product that is fit to be stored, in the form in which it is.
+/// A valid product, in the form in which it is stored.
 #[derive(Debug)]
 pub(crate) struct Prepared {
-    /// Without counts.
+    /// The product without quantities.
     record: Record,
     document: String,
-    /// How many there are of the variants that are counted.
+    /// Quantities of the variants that are counted.
     counts: Vec<(String, u64)>,
 }
 
 impl Prepared {
-    /// Checks a product against everything that does not depend on other products.
+    /// Checks a product, except for what depends on other products.
     pub(crate) fn new(record: Record, market: &Market) -> Result<Self, Rejected> {
         let mut record = record.check(market)?;
         let counts = counts(&mut record);
@@ -94,8 +94,8 @@ impl Prepared {
     }
 }
 
-/// Takes what is in stock out of a product. Whether a counted variant is sold out is from then on said by its count
-/// alone: one that is stated to be `out_of_stock` is not so for ever.
+/// Takes the quantities out of a product. From then on, only the quantity decides whether a counted variant is sold
+/// out: a variant that is stated to be `out_of_stock` becomes available with the next goods.
 fn counts(record: &mut Record) -> Vec<(String, u64)> {
     let counted = |variant: &mut VariantRecord| {
         let count = variant.inventory.take()?;
@@ -107,8 +107,7 @@ fn counts(record: &mut Record) -> Vec<(String, u64)> {
     record.variants.iter_mut().filter_map(counted).collect()
 }
 
-/// Stores products inside the transaction that `db` is in. Whether a product is rejected is decided before anything of
-/// it is written.
+/// Stores products in the transaction that `db` is in. A product that is rejected leaves nothing behind.
 pub(crate) fn put(
     db: ShopConnection<'_>,
     prepared: Vec<Result<Prepared, Rejected>>,
@@ -179,7 +178,7 @@ fn put_one(db: ShopConnection<'_>, prepared: &Prepared, revision: i64) -> rusqli
     Ok(Ok(Put::Updated))
 }
 
-/// Names that have to be unique, but belong to another product.
+/// Returns the rejection of identifiers that must be unique and belong to another product.
 fn conflict(
     db: ShopConnection<'_>,
     names: &BTreeSet<Name<'_>>,
@@ -212,16 +211,16 @@ fn conflict(
     Ok(None)
 }
 
-/// What an identifier names: where it is, in a form that takes no part of the product along.
+/// Position of what an identifier names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Found {
-    /// The product's place in the shop's order.
+    /// Position of the product in the shop's order.
     pub(crate) seq: i64,
-    /// The part of it.
+    /// The product itself, or one of its variants.
     pub(crate) target: Target,
 }
 
-/// What `value` names: an id wins over all else, aliases name everything that carries them.
+/// Returns what `value` names: an id takes precedence; an alias names everything that has it, up to [`MAX_MATCHES`].
 pub(crate) fn resolve(db: ShopConnection<'_>, value: &str) -> rusqlite::Result<Vec<Found>> {
     if value.len() > MAX_IDENTIFIER {
         return Ok(Vec::new());
@@ -252,11 +251,11 @@ fn found(row: &Row<'_>, alias: bool) -> rusqlite::Result<Found> {
     Ok(Found { seq: row.get(0)?, target })
 }
 
-/// Selects, beside the columns of `products`, the identifiers of the variants that are sold out, for [`parse`].
+/// Column expression over `products`: the identifiers of the variants that are sold out, for [`parse`].
 pub(crate) const SOLD_OUT: &str =
     "(SELECT json_group_array(variant) FROM stock WHERE product = products.seq AND quantity = 0)";
 
-/// The product at `seq`, with the length of its document.
+/// Returns the product at `seq`, and the length of its document in bytes.
 pub(crate) fn load(db: ShopConnection<'_>, seq: i64) -> rusqlite::Result<Option<(Record, usize)>> {
     db.prepare_cached(&format!("SELECT document, {SOLD_OUT} FROM products WHERE seq = ? AND shop = ?"))?
         .query_row((seq, db.shop()), |row| {
@@ -266,7 +265,7 @@ pub(crate) fn load(db: ShopConnection<'_>, seq: i64) -> rusqlite::Result<Option<
         .optional()
 }
 
-/// Reads a stored document. Of the variants in the JSON array `sold_out`, those that could otherwise be bought cannot.
+/// Parses a stored document. The variants in the JSON array `sold_out` become unavailable.
 pub(crate) fn parse(document: &str, sold_out: Option<&str>) -> rusqlite::Result<Record> {
     let mut record: Record = serde_json::from_str(document).map_err(unreadable)?;
     if let Some(sold_out) = sold_out.filter(|variants| *variants != "[]") {

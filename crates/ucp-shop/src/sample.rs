@@ -1,11 +1,11 @@
-//! Data sets: what the gateway sells before a merchant has brought a catalog.
+//! Sample data sets: the content of a new shop for which no catalog was imported.
 //!
-//! | name | what it is |
+//! | name | content |
 //! | :-- | :-- |
 //! | [`outfitters`] | a large shop in two languages and four currencies, with taxes, deliveries and discounts of all kinds |
 //! | [`flower_shop`] | six products, on the terms that the official conformance suite expects |
 //!
-//! Everything in them is invented, and always the same.
+//! All data are invented, and the same on every start.
 
 pub mod flower_shop;
 pub mod outfitters;
@@ -15,16 +15,16 @@ use crate::database::Opening;
 /// A data set.
 #[derive(Clone, Copy, Debug)]
 pub struct Sample {
-    /// What it is called on the command line.
+    /// Name on the command line.
     pub name: &'static str,
-    /// What it is, in a few words.
+    /// Short description.
     pub summary: &'static str,
-    /// Whether the sample directory of merchants goes with it.
+    /// `true` if the sample directory of merchants belongs to it.
     pub merchants: bool,
     opening: fn() -> Opening,
 }
 
-/// The data sets; the first one is what a shop starts with if nobody says otherwise.
+/// All data sets; the first one is the default.
 pub const SAMPLES: &[Sample] = &[
     Sample {
         name: "outfitters",
@@ -40,22 +40,21 @@ pub const SAMPLES: &[Sample] = &[
     },
 ];
 
-/// The data set of a name.
+/// Returns the data set of a name.
 #[must_use]
 pub fn named(name: &str) -> Option<&'static Sample> {
     SAMPLES.iter().find(|sample| sample.name == name)
 }
 
 impl Sample {
-    /// What a shop starts with that is filled with it.
+    /// Returns the content of a new shop.
     #[must_use]
     pub fn opening(&self) -> Opening {
         (self.opening)()
     }
 }
 
-/// Reads a file of a data set. Such files are part of the program; that each of them can be read is a matter of its
-/// tests.
+/// Parses a file of a data set. The files are part of the program, and a test parses each of them.
 fn recipe<T: for<'a> serde::Deserialize<'a>>(text: &str) -> T {
     serde_json::from_str(text).expect("a file of a data set")
 }

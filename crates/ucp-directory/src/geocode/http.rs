@@ -102,14 +102,14 @@ impl fmt::Debug for Options {
     }
 }
 
-/// Asks a geocoding service.
+/// A geocoding service.
 pub struct HttpGeocoder {
     endpoint: Url,
     deadline: Duration,
     freshness: Freshness,
     upstream: Upstream,
     answers: CoalescingCache<Option<Resolved>>,
-    /// Keyed with numbers that no other process knows, so that no key of an answer says whose address was looked up.
+    /// Hasher with random keys of this process, so that the key of an answer does not reveal the address.
     hasher: RandomState,
 }
 
@@ -120,10 +120,10 @@ impl fmt::Debug for HttpGeocoder {
 }
 
 impl HttpGeocoder {
-    /// Prepares to ask a service. Nothing is sent yet.
+    /// Creates a client of a service. Nothing is sent yet.
     ///
     /// # Errors
-    /// When the endpoint is not of an allowed form, or TLS cannot be set up.
+    /// [`SetupError`] if the endpoint is not of an allowed form, or TLS cannot be set up.
     pub fn new(options: Options) -> Result<Self, SetupError> {
         let Options { endpoint, plain_http, deadline, max_body, at_once, kept, freshness, roots } = options;
         let limits = Limits { answer: deadline, idle: deadline, total: deadline };
@@ -164,14 +164,14 @@ impl HttpGeocoder {
         }
     }
 
-    /// What the answer to a question is kept under. How it is written makes no difference.
+    /// Returns the cache key of a question, which ignores differences of spelling.
     fn key(&self, question: &[(&'static str, String)]) -> Key {
         let question: Vec<_> = question.iter().map(|(name, text)| (name, text.to_lowercase())).collect();
         Key::of([self.hasher.hash_one(question).to_le_bytes()])
     }
 }
 
-/// Only a list of places is an answer.
+/// Classifies answers: only a list of places is good.
 fn places(received: &Received) -> Verdict {
     match classifier::json(received) {
         Verdict::Good if received.status != StatusCode::OK => Verdict::Faulty,
@@ -196,7 +196,7 @@ impl Geocoder for HttpGeocoder {
     }
 }
 
-/// What is asked about an address; `None` where no country is known, or nothing in it.
+/// Returns the parameters of a search for an address; `None` if the country is unknown, or nothing else is known.
 fn question(address: &PostalAddress) -> Option<Vec<(&'static str, String)>> {
     let country = Place::of(address).country.filter(|country| country.len() == 2 && country.is_ascii())?;
     let part = |text: &Option<String>| {

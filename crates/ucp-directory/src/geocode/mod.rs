@@ -1,11 +1,11 @@
-//! Where addresses are.
+//! Coordinates of addresses.
 //!
 //! A [`Chain`] asks one source after the other, the most exact one first: the directory's own locations by their street
 //! ([`Known`]), then the middles of postal codes, then those of towns ([`PostalCodes`], [`Localities`]). A source that
-//! needs the network, such as an [`HttpGeocoder`], is one more link. What none of them knows stays unknown: a search is
-//! never widened instead.
+//! needs the network, such as an [`HttpGeocoder`], is one more link. An address that none of them knows is unknown: a
+//! search is never widened instead.
 //!
-//! Addresses are those of buyers. Nothing here logs or keeps one, and errors do not repeat any.
+//! Addresses are those of buyers: they are neither logged nor stored here, and errors do not contain them.
 
 pub mod http;
 pub mod table;
@@ -33,24 +33,23 @@ pub use self::{
     table::{Table, TableError},
 };
 
-/// How far apart two locations at one address may be, in metres, for the address to be a place.
+/// Maximum distance between locations with one address, in metres; farther apart, the address is ambiguous.
 const SAME_ADDRESS: f64 = 250.0;
 
-/// Sources that are asked in turn.
+/// Geocoders that are asked one after the other.
 #[derive(Clone, Default)]
 pub struct Chain {
     links: Vec<Arc<dyn Geocoder>>,
 }
 
 impl Chain {
-    /// Asks these sources in this order.
+    /// Creates a chain of these sources, in this order.
     #[must_use]
     pub fn new(links: Vec<Arc<dyn Geocoder>>) -> Self {
         Self { links }
     }
 
-    /// The chain that needs no network: known streets, postal codes, towns; and before the last two whatever `exact`
-    /// has to say, for instance a geocoder that is asked over the network.
+    /// Creates the usual chain: known streets, then `exact` (such as a geocoding service), postal codes, towns.
     #[must_use]
     pub fn usual(known: Arc<dyn Geocoder>, exact: Option<Arc<dyn Geocoder>>, table: &Arc<Table>) -> Self {
         let coarse: [Arc<dyn Geocoder>; 2] =
@@ -67,8 +66,8 @@ impl std::fmt::Debug for Chain {
 
 #[async_trait]
 impl Geocoder for Chain {
-    /// A source that fails is passed over. Only where no other one knows the address either is its failure reported:
-    /// asking again may help then.
+    /// A source that fails is skipped. Its failure is returned only if no other source knows the address: a retry may
+    /// succeed then.
     async fn resolve(&self, address: &PostalAddress) -> Result<Option<Resolved>, PortError> {
         let mut failed = None;
         for link in &self.links {
@@ -82,7 +81,7 @@ impl Geocoder for Chain {
     }
 }
 
-/// Knows the middles of postal codes.
+/// Geocoder of the centres of postal codes.
 #[derive(Clone, Debug)]
 pub struct PostalCodes(pub Arc<Table>);
 
@@ -94,7 +93,7 @@ impl Geocoder for PostalCodes {
     }
 }
 
-/// Knows the middles of towns. A country or a region alone is too coarse to measure from.
+/// Geocoder of the centres of towns. A country or a region alone is too coarse to measure from.
 #[derive(Clone, Debug)]
 pub struct Localities(pub Arc<Table>);
 
@@ -106,16 +105,16 @@ impl Geocoder for Localities {
     }
 }
 
-/// The streets at which public locations of a directory stand, under digests that need little memory.
+/// Geocoder of the street addresses of public locations, stored as digests that need little memory.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
     hasher: RandomState,
-    /// `None` where locations of one address lie apart, so that one of them is wrong.
+    /// Coordinates by digest; `None` for an address whose locations are apart, so that one of them is wrong.
     points: HashMap<u64, Option<Point>>,
 }
 
 impl Known {
-    /// Where an address is, if a location is known to stand there.
+    /// Returns the coordinates of an address, if a location has it.
     #[must_use]
     pub fn find(&self, address: &PostalAddress) -> Option<Resolved> {
         let point = keys(address).iter().find_map(|key| *self.points.get(&self.hasher.hash_one(key))?)?;
@@ -123,12 +122,12 @@ impl Known {
     }
 }
 
-/// Collects the addresses of locations.
+/// Builder of a [`Known`].
 #[derive(Debug, Default)]
 pub struct KnownBuilder(Known);
 
 impl KnownBuilder {
-    /// Adds a merchant's public locations that say exactly where they are.
+    /// Adds the public locations of a merchant that state both address and coordinates.
     pub fn add(&mut self, merchant: &Merchant) {
         for location in merchant.locations.iter().filter(|location| location.public) {
             let exact = |geo: &Geo| geo.precision.is_none_or(|precision| precision == Precision::Street);
@@ -144,7 +143,7 @@ impl KnownBuilder {
         }
     }
 
-    /// Everything that was added.
+    /// Returns the geocoder of all added addresses.
     #[must_use]
     pub fn finish(self) -> Known {
         self.0
@@ -158,7 +157,7 @@ impl Geocoder for Known {
     }
 }
 
-/// The names under which a street address is known: its street in a postal code, and in a town.
+/// Returns the digests of a street address: its street with the postal code, and with the town.
 fn keys(address: &PostalAddress) -> Vec<String> {
     let street = words(address.street_address.as_deref().unwrap_or_default()).join(" ");
     let Place { country: Some(country), region, locality, postal_code } = Place::of(address) else {

@@ -1,4 +1,4 @@
-//! Places by their names: a table of postal codes.
+//! A table of postal codes and towns with their coordinates.
 //!
 //! A table is a text file in the format of the postal code files of `GeoNames`, so that one of those can be used as it
 //! is: UTF-8, one place a line, twelve columns with tabs between them.
@@ -23,36 +23,36 @@ use std::{
 
 use ucp_core::merchant::{address::Place, geo::Point};
 
-/// The table that comes with the gateway: a dozen places of the sample directory, so that it can be tried out.
+/// Built-in table: a dozen places of the sample directory, for trying it out.
 const FIXTURE: &str = include_str!("fixture.tsv");
 
-/// The longest line that is read, in bytes.
+/// Maximum length of a line, in bytes.
 const LONGEST_LINE: u64 = 4 << 10;
 
-/// How far the rows of one name may lie from their middle, in metres.
+/// Maximum distance of the rows of one name from their centre, in metres.
 const SPREAD: f64 = 75_000.0;
 
-/// How many fractions of a degree are told apart: a centimetre or so.
+/// Units per degree: about a centimetre each.
 const UNITS: f64 = 1e7;
 
-/// Separates the parts of a key. No part holds it.
+/// Separator of the parts of a key, which contain no such character.
 const SEPARATOR: char = '\t';
 
-/// Why a table cannot be used.
+/// Error of a table that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum TableError {
     /// The file cannot be read.
     #[error("the table of postal codes cannot be read")]
     Io(#[from] io::Error),
-    /// A line is not what it should be.
+    /// A line is invalid.
     #[error("line {line} of the table of postal codes: {reason}")]
     Line {
         /// The line, counted from 1.
         line: u64,
-        /// What is wrong.
+        /// Description of the fault.
         reason: String,
     },
-    /// It has more than can be addressed.
+    /// The table has more entries than can be addressed.
     #[error("the table of postal codes is larger than 4 GiB")]
     TooLarge,
 }
@@ -60,9 +60,9 @@ pub enum TableError {
 /// Places by postal code, and by name and region.
 #[derive(Clone, Debug)]
 pub struct Table {
-    /// The keys of all entries, one after the other.
+    /// Keys of all entries, concatenated.
     keys: String,
-    /// In the order of their keys.
+    /// Entries, in the order of their keys.
     entries: Vec<Entry>,
 }
 
@@ -70,7 +70,7 @@ pub struct Table {
 struct Entry {
     start: u32,
     length: u16,
-    /// In fractions of a degree.
+    /// Coordinates, in units of which [`UNITS`] are a degree.
     latitude: i32,
     longitude: i32,
 }
@@ -87,7 +87,7 @@ impl Entry {
 }
 
 impl Table {
-    /// The table that comes with the gateway.
+    /// Returns the built-in table.
     #[must_use]
     pub fn fixture() -> Self {
         Self::read(FIXTURE.as_bytes()).unwrap_or_else(|error| {
@@ -103,7 +103,7 @@ impl Table {
     /// Reads a table.
     ///
     /// # Errors
-    /// The first line that is none of a table, or why it cannot be read.
+    /// An error for the first invalid line, or if the table cannot be read.
     pub fn read(mut reader: impl BufRead) -> Result<Self, TableError> {
         let mut table = Self { keys: String::new(), entries: Vec::new() };
         let mut regions = Regions::default();
@@ -132,19 +132,19 @@ impl Table {
         Ok(table)
     }
 
-    /// How many names it resolves.
+    /// Returns the number of names in the table.
     #[must_use]
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether it resolves nothing.
+    /// Returns `true` if the table is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// The middle of the area of a place's postal code.
+    /// Returns the centre of a postal code.
     #[must_use]
     pub fn postal_code(&self, place: &Place) -> Option<Point> {
         let (country, code) = (place.country.as_deref()?, place.postal_code.as_deref()?);
@@ -152,7 +152,7 @@ impl Table {
         whole.or_else(|| self.find(&postal_key(country, area_of(country, code)?)))
     }
 
-    /// The middle of a place's town, if its region is known too: many towns of a country share a name.
+    /// Returns the centre of a town, if the region is stated too: many towns of a country share a name.
     #[must_use]
     pub fn locality(&self, place: &Place) -> Option<Point> {
         let region = place.region.as_deref()?;
@@ -184,7 +184,7 @@ impl Table {
         Ok(())
     }
 
-    /// Puts the entries in order and those of one name together.
+    /// Sorts the entries, and merges those of one name.
     fn settle(&mut self) {
         let keys = std::mem::take(&mut self.keys);
         let mut entries = std::mem::take(&mut self.entries);
@@ -214,7 +214,7 @@ struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    /// The row on a line; `None` if its place has no coordinates.
+    /// Parses a line; `None` if its place has no coordinates.
     fn parse(line: &'a str) -> Result<Option<Self>, String> {
         let columns: Vec<_> = line.split('\t').map(str::trim).collect();
         let [country, code, place, name, short, _, _, _, _, latitude, longitude] = columns[..columns.len().min(11)]
@@ -245,13 +245,13 @@ impl<'a> Row<'a> {
     }
 }
 
-/// Degrees in the table's fractions.
+/// Converts degrees to the units of the table.
 #[expect(clippy::cast_possible_truncation, reason = "180 degrees fit")]
 fn units(degrees: f64) -> i32 {
     (degrees * UNITS).round() as i32
 }
 
-/// The middle of the places of a group, if they lie together.
+/// Returns the centre of a group of places; `None` if they are far apart.
 fn middle(group: &[Entry]) -> Option<(i32, i32)> {
     let first = group.first()?;
     if group.iter().all(|entry| (entry.latitude, entry.longitude) == (first.latitude, first.longitude)) {
@@ -271,7 +271,7 @@ fn middle(group: &[Entry]) -> Option<(i32, i32)> {
     together.then(|| (units(middle.latitude()), units(middle.longitude())))
 }
 
-/// The forms of regions in which places are compared. Working one out means looking through all regions of a country.
+/// Cache of the canonical forms of regions, each of which takes a search through all regions of a country.
 #[derive(Default)]
 struct Regions(HashMap<(String, String), Option<String>>);
 
@@ -282,7 +282,7 @@ impl Regions {
     }
 }
 
-/// The part of a postal code that names a whole area, where a country's full codes name single streets or houses.
+/// Returns the part of a postal code that names an area, for countries whose full codes name streets or houses.
 fn area_of<'a>(country: &str, code: &'a str) -> Option<&'a str> {
     let length = match country {
         "US" => 5,

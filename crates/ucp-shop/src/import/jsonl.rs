@@ -1,6 +1,6 @@
 //! JSON Lines of UCP products: the line format of [`Record`](ucp_core::catalog::record::Record).
 //!
-//! How lines are read, and what becomes of those that cannot be, is said in [`ucp_import::jsonl`].
+//! [`ucp_import::jsonl`] documents how lines are read, and how invalid ones are reported.
 
 use std::io::BufRead;
 

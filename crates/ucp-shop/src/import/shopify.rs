@@ -43,10 +43,10 @@ use self::{
 };
 use super::{Item, Unimportable, finish};
 
-/// How many rows a product may have: Shopify's 2,048 variants, and as many pictures.
+/// Maximum number of rows of a product: Shopify's 2,048 variants, and as many images.
 const MOST_ROWS: usize = 4096;
 
-/// Whether a line is the header of a product export.
+/// Returns `true` if a line is the header of a product export.
 pub(crate) fn recognises(header: &[u8]) -> bool {
     let header = String::from_utf8_lossy(header);
     let columns: Vec<_> = header.split(',').filter_map(|name| Column::of(name.trim_matches('"'))).collect();
@@ -60,7 +60,7 @@ pub struct Products<R> {
     market: Market,
     /// The first row of the next product.
     next: Option<Result<Row, BadRow>>,
-    /// The handles that were read, and on which line; rows of a product that stand apart are not put together.
+    /// Handles that were read, with their line: separate groups of rows with one handle are not merged.
     seen: HashMap<String, u64>,
 }
 
@@ -68,7 +68,7 @@ impl<R: Read> Products<R> {
     /// Reads the header of an export.
     ///
     /// # Errors
-    /// When the header cannot be read or lacks a column that no product can do without.
+    /// An error if the header cannot be read or lacks a required column.
     pub fn new(reader: R, market: Market) -> Result<Self, Unimportable> {
         Ok(Self { rows: Rows::new(reader)?, market, next: None, seen: HashMap::new() })
     }

@@ -1,17 +1,17 @@
-//! The search index: derived from the database, and never believed against it.
+//! The search index, which is derived from the database.
 //!
-//! The last commit says in its payload which database it was made from, how far it had read, and how documents were
-//! made. An index that is missing, unreadable, incomplete, of another database, of another make or from the future is
-//! thrown away and built anew; one that is merely behind reads on from where it was. Only
+//! The payload of the last commit states the database that it was made from, the last revision in it, and how documents
+//! were made. An index that is missing, unreadable, incomplete, of another database, made differently or newer than the
+//! database is deleted and rebuilt; one that is behind is brought up to date. Only
 //! [`maintain`](Index::maintain) writes, under the index's file lock; a process that finds the lock taken follows what
 //! the other one writes. The lock dies with its process.
 //!
 //! | module | holds |
 //! | :-- | :-- |
-//! | [`schema`] | what is indexed of a product |
-//! | [`text`] | from texts to terms |
+//! | [`schema`] | the fields of the index, and the document of a product |
+//! | [`text`] | conversion of texts to terms |
 //! | [`statistics`] | frozen statistics, so that scores do not shift between pages |
-//! | [`query`] | what a text asks for, and how well a product answers it |
+//! | [`query`] | parsed search texts, and the scores of products |
 //! | [`search`] | one page of results: filters, order, positions |
 
 mod query;
@@ -49,19 +49,19 @@ use crate::products;
 /// Name of the index in the data directory. Shops other than the default one append their identifier.
 const DIRECTORY: &str = "index";
 
-/// How many epochs of statistics are kept for callers who are paging.
+/// Number of epochs of statistics that are kept for callers who are paging.
 const KEPT_EPOCHS: usize = 3;
 
-/// How much each indexing thread collects before it writes a segment.
+/// Memory of each indexing thread before it writes a segment, in bytes.
 const BUDGET_PER_THREAD: usize = 48 << 20;
 
-/// From how many products on indexing is spread over threads.
+/// Number of products from which on several threads index.
 const MANY: i64 = 500;
 
-/// How long a shop that has doubled must have been quiet before the statistics are renewed.
+/// Time without changes after which the statistics of a shop that has doubled are renewed.
 const QUIET: Duration = Duration::from_secs(10);
 
-/// Why the index could not be brought up to date. The next attempt may succeed.
+/// Failure to bring the index up to date. The next attempt may succeed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum IndexError {
     /// Another process is writing the index.
@@ -90,22 +90,22 @@ impl From<TantivyError> for IndexError {
     }
 }
 
-/// What a commit says about itself.
+/// Payload of a commit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Payload {
-    /// The database it was made from.
+    /// Identity of the database that it was made from.
     identity: String,
-    /// How its documents were made.
+    /// [`Fields::fingerprint`] of its documents.
     fingerprint: String,
-    /// The last change to the database that is in it.
+    /// Revision of the last change that is in it.
     revision: i64,
-    /// The last product that is in it, in the shop's order.
+    /// Position of the last product in it.
     last: i64,
-    /// The statistics that it can be searched with, the newest first.
+    /// Epochs of the statistics that it can be searched with, newest first.
     epochs: Vec<u64>,
 }
 
-/// An index that can be read and is what it should be.
+/// An index that was opened and checked.
 struct Opened {
     index: tantivy::Index,
     reader: IndexReader,
@@ -113,7 +113,7 @@ struct Opened {
     statistics: Vec<Arc<Statistics>>,
 }
 
-/// What maintenance remembers from one time to the next.
+/// State that maintenance keeps from one run to the next.
 #[derive(Default)]
 struct Maintenance {
     opened: Option<Opened>,
@@ -137,7 +137,7 @@ impl std::fmt::Debug for Index {
 }
 
 impl Index {
-    /// The index of `shop` beside the database of `identity`. It can be searched once it was
+    /// Creates the index of `shop` beside the database of `identity`. It can be searched once it was
     /// [maintained](Self::maintain).
     pub(crate) fn new(data_dir: &Path, shop: &ShopId, identity: &str, market: &Market) -> Self {
         let name = if *shop == ShopId::default() { DIRECTORY.to_owned() } else { format!("{DIRECTORY}-{shop}") };
@@ -151,17 +151,17 @@ impl Index {
         }
     }
 
-    /// The index as of the last maintenance, if it is usable.
+    /// Returns the index as of the last maintenance, if it is usable.
     pub(crate) fn snapshot(&self) -> Option<Arc<Snapshot>> {
         self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// To be called after a failed search: the next maintenance looks for damage.
+    /// Has the next maintenance look for damage. To be called after a failed search.
     pub(crate) fn distrust(&self) {
         self.distrusted.store(true, Ordering::Relaxed);
     }
 
-    /// Brings the index up to date with the database behind `db`, or builds it if there is none to go on from.
+    /// Brings the index up to date with the database, or rebuilds it if that is not possible.
     pub(crate) fn maintain(&self, db: ShopConnection<'_>) -> Result<(), IndexError> {
         let mut maintenance = self.maintenance.lock().unwrap_or_else(PoisonError::into_inner);
         let result = self.maintain_with(&mut maintenance, db);
@@ -215,7 +215,7 @@ impl Index {
         Ok(())
     }
 
-    /// Lets searches use `opened`.
+    /// Publishes `opened` to searches.
     fn publish(&self, opened: Option<&Opened>) -> Result<(), IndexError> {
         let snapshot = opened
             .map(|opened| Snapshot::new(opened.reader.searcher(), Arc::clone(&self.fields), opened.statistics.clone()))
@@ -224,7 +224,7 @@ impl Index {
         Ok(())
     }
 
-    /// Opens what is on disk, or says why it is of no use.
+    /// Opens the index on disk, or returns the reason why it is unusable.
     fn open(&self) -> Result<Opened, String> {
         if !self.directory.join("meta.json").exists() {
             return Err("there is none".to_owned());
@@ -289,7 +289,7 @@ impl Index {
         Ok(Opened { index, reader, payload, statistics: vec![statistics] })
     }
 
-    /// Adds what has changed in the database since the last commit.
+    /// Adds the products that changed since the last commit.
     fn catch_up(&self, opened: Opened, db: ShopConnection<'_>, newest: i64) -> Result<Opened, IndexError> {
         let changed = revision::count_since(db, opened.payload.revision)?;
         let Some((mut writer, mut opened)) = self.lock(opened, changed)? else {
@@ -311,7 +311,7 @@ impl Index {
         Ok(opened)
     }
 
-    /// Counts terms anew. Callers who are paging go on with the older statistics.
+    /// Renews the statistics. Callers who are paging continue with the older ones.
     fn renew(&self, opened: Opened) -> Result<Opened, IndexError> {
         let Some((mut writer, mut opened)) = self.lock(opened, 0)? else {
             return Err(IndexError::Busy);
@@ -336,12 +336,13 @@ impl Index {
         Ok(opened)
     }
 
-    /// A writer of about so many products for `opened` as it is on disk now; `None` if another process has it.
+    /// Returns a writer of about this number of products for `opened` as it is on disk now; `None` if another process
+    /// is writing.
     fn lock(&self, opened: Opened, products: i64) -> Result<Option<(IndexWriter, Opened)>, IndexError> {
         let writer = match self.writer(&opened.index, products) {
             Ok(writer) => writer,
             Err(IndexError::Busy) => {
-                // The other one is doing what is to be done; take what it has done so far.
+                // The other process is doing the same work; what it has committed so far is used.
                 if let Ok(theirs) = self.open() {
                     self.publish(Some(&theirs))?;
                 }
@@ -441,7 +442,7 @@ impl Index {
         })
     }
 
-    /// Looks for damage that opening the index does not show.
+    /// Checks for damage that opening the index does not detect.
     pub(crate) fn verify(&self) {
         let maintenance = self.maintenance.lock().unwrap_or_else(PoisonError::into_inner);
         if maintenance.opened.as_ref().is_some_and(is_damaged) {
@@ -450,7 +451,7 @@ impl Index {
     }
 }
 
-/// Whether the statistics are of a shop of less than half the size.
+/// Returns `true` if the statistics are of a shop of less than half the size.
 fn has_doubled(opened: &Opened) -> bool {
     opened.statistics.first().is_some_and(|statistics| opened.reader.searcher().num_docs() > statistics.docs * 2)
 }
@@ -485,7 +486,7 @@ fn commit(writer: &mut IndexWriter, payload: &Payload) -> Result<(), IndexError>
     Ok(())
 }
 
-/// The last product in the shop's order.
+/// Returns the position of the last product.
 fn last(db: ShopConnection<'_>) -> rusqlite::Result<i64> {
     db.query_row("SELECT coalesce(max(seq), 0) FROM products WHERE shop = ?", [db.shop()], |row| row.get(0))
 }
@@ -498,7 +499,7 @@ fn parallelism() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get).min(4)
 }
 
-/// Removes everything but the lock files: a lock on a file that is gone excludes nobody.
+/// Removes everything but the lock files: a lock on a deleted file excludes no process.
 fn clear(directory: &Path) -> io::Result<()> {
     for entry in fs::read_dir(directory)? {
         let path = entry?.path();

@@ -1,7 +1,7 @@
-//! What the index knows of a product.
+//! Fields of the index, and the document of a product.
 //!
-//! Texts are indexed by stem, field by field, because a word in a title says more than one in a description. Filters
-//! are judged on columns, variant by variant: an *offer* is the price and availability of a variant in one currency,
+//! Texts are indexed by stem, field by field, because a word counts more in a title than in a description. Filters are
+//! evaluated on columns, variant by variant: an *offer* is the price and availability of a variant in one currency,
 //! packed into an integer. Where variants have categories of their own, each offer is also listed beside each category
 //! that it is under. A column for a currency has values only for products that are shown in it.
 
@@ -25,29 +25,29 @@ use ucp_import::html::to_text;
 
 use super::text::{Analysis, folded_words};
 
-/// Changes whenever documents or terms are made differently, so that older indexes are rebuilt.
+/// Version of documents and terms. A change of it has older indexes rebuilt.
 const VERSION: u32 = 1;
 
-/// The text fields, with how much a word in them counts.
+/// Text fields, with the weight of a word in them.
 pub(super) const TEXTS: [(&str, f32); 5] =
     [("title", 4.0), ("brand", 2.5), ("tags", 2.0), ("options", 1.5), ("description", 1.0)];
 
-/// The longest identifier that can be searched for as a whole.
+/// Maximum length of an identifier that can be searched for as a whole, in bytes.
 const LONGEST_CODE: usize = 256;
 
-/// How many words of a description count.
+/// Number of words of a description that are indexed.
 const LONGEST_TEXT: usize = 64 << 10;
 
-/// The fields of the index of one market.
+/// Fields of the index of one market.
 pub(super) struct Fields {
     pub(super) schema: Schema,
-    /// Names everything that decides how documents are made.
+    /// Everything that decides how documents are made, as text.
     pub(super) fingerprint: String,
-    /// The product's place in the shop's order.
+    /// Position of the product in the shop's order.
     pub(super) seq: Field,
     /// Stems, in the order of [`TEXTS`].
     pub(super) texts: [Field; TEXTS.len()],
-    /// Every word of these texts as it stands, for finding what a mistyped word meant.
+    /// Words of these texts without stemming, for the correction of mistyped words.
     pub(super) words: Field,
     /// Ids, handles, SKUs and barcodes, folded, each as one term.
     pub(super) codes: Field,
@@ -86,7 +86,7 @@ pub(super) fn pack(price: i64, available: bool) -> u64 {
     price.unsigned_abs() << 1 | u64::from(available)
 }
 
-/// What [`pack`] packed.
+/// Reverses [`pack`].
 pub(super) fn unpack(offer: u64) -> (i64, bool) {
     ((offer >> 1).cast_signed(), offer & 1 == 1)
 }
@@ -222,7 +222,7 @@ impl Fields {
     }
 }
 
-/// How a variant is offered in a currency that it is priced in.
+/// Offer of a variant in a currency that it is priced in.
 fn offer(variant: &VariantRecord, currency: Currency) -> u64 {
     let foreign = variant.prices.iter().find(|price| price.currency == currency);
     let price =
@@ -234,7 +234,7 @@ fn offer(variant: &VariantRecord, currency: Currency) -> u64 {
 #[derive(Default)]
 struct Texts<'a> {
     texts: Vec<(&'a str, Cow<'a, str>)>,
-    /// Whether it is a set of names, in which counting repetitions makes no sense.
+    /// `true` for a set of names, in which repetitions do not count.
     is_set: bool,
 }
 

@@ -1,7 +1,7 @@
-//! From texts to terms.
+//! Conversion of texts to terms.
 //!
 //! Texts and queries are folded and split in the same way, and reduced to stems in the languages of the market. A text
-//! knows its language and is stemmed in that one; a query does not, and is stemmed in all of them. Words of scripts
+//! is stemmed in its own language; a query, whose language is unknown, in all of them. Words of scripts
 //! that put no spaces between words become pairs of neighbouring characters.
 
 use tantivy::tokenizer::{Language, Stemmer, TextAnalyzer, TokenStream as _, WhitespaceTokenizer};
@@ -10,10 +10,10 @@ use ucp_core::{
     text::{fold, words},
 };
 
-/// Longer words are cut: nobody types them, and hostile texts are made of them.
+/// Maximum length of a word; longer ones, which only hostile texts have, are cut.
 const LONGEST_WORD: usize = 64;
 
-/// Words that say nothing about a product, folded: English and Spanish.
+/// Stop words, folded: English and Spanish.
 const STOP_WORDS: &[&str] = &[
     "a", "al", "an", "and", "are", "as", "at", "be", "by", "con", "como", "de", "del", "e", "el", "en", "es", "for",
     "from", "i", "in", "is", "it", "la", "las", "le", "lo", "los", "me", "mi", "my", "o", "of", "on", "or", "para",
@@ -21,14 +21,14 @@ const STOP_WORDS: &[&str] = &[
     "your",
 ];
 
-/// Whether a folded word is left out of queries that have others.
+/// Returns `true` if a folded word is left out of queries that have others.
 pub(super) fn is_stop_word(word: &str) -> bool {
     STOP_WORDS.contains(&word)
 }
 
-/// How the texts of one market become terms.
+/// Converter of the texts of one market to terms.
 pub(super) struct Analysis {
-    /// The languages of the market, its own first, with their stemmers.
+    /// Languages of the market, its default one first, with their stemmers.
     languages: Vec<(String, Option<TextAnalyzer>)>,
 }
 
