@@ -1,6 +1,6 @@
 //! Messages: what an answer tells the platform or the buyer beside its payload (UCP overview, *Error Handling*).
 //!
-//! A message is part of a successful exchange. What prevents the exchange itself is a [`Refusal`](crate::Refusal).
+//! A message is part of a successful exchange. A failure of the exchange itself is a [`Refusal`](crate::Refusal).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

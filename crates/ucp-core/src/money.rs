@@ -8,7 +8,7 @@ use std::{cmp::Ordering, fmt, str::FromStr};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
-/// The largest amount the gateway reads or writes: the largest integer every JSON reader keeps exact, 2^53 - 1.
+/// Maximum amount: the largest integer that every JSON parser keeps exact, 2^53 - 1.
 pub const MAX_AMOUNT: i64 = (1 << 53) - 1;
 
 /// An ISO 4217 currency code.
@@ -19,22 +19,22 @@ pub struct Currency {
     exponent: u8,
 }
 
-/// A text that is no ISO 4217 currency code.
+/// Error of a text that is not an ISO 4217 currency code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not an ISO 4217 currency code")]
 pub struct UnknownCurrency;
 
 impl Currency {
-    /// The US dollar.
+    /// US dollar.
     pub const USD: Self = Self { letters: *b"USD", exponent: 2 };
 
-    /// The three letters, upper case.
+    /// Returns the three letters, in upper case.
     #[must_use]
     pub fn as_str(&self) -> &str {
         std::str::from_utf8(&self.letters).unwrap_or_default()
     }
 
-    /// How many decimal digits the minor unit has: 2 for USD, 0 for JPY, 3 for KWD.
+    /// Returns the number of decimal digits of the minor unit: 2 for USD, 0 for JPY, 3 for KWD.
     #[must_use]
     pub const fn exponent(self) -> u32 {
         self.exponent as u32
@@ -112,7 +112,7 @@ impl Amount {
         if minor < 0 || minor > MAX_AMOUNT { None } else { Some(Self(minor)) }
     }
 
-    /// The number of minor units.
+    /// Returns the number of minor units.
     #[must_use]
     pub const fn minor(self) -> i64 {
         self.0
@@ -144,26 +144,26 @@ impl JsonSchema for Amount {
     }
 }
 
-/// What something costs: an amount in minor units, and in which currency.
+/// A price: an amount in minor units of a currency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Price {
-    /// The amount in minor units of `currency`; 0 is free.
+    /// Amount in minor units of `currency`; 0 is free.
     pub amount: Amount,
-    /// The ISO 4217 code.
+    /// ISO 4217 code.
     pub currency: Currency,
 }
 
-/// The lowest and the highest of a set of prices in one currency.
+/// Lowest and highest of several prices in one currency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PriceRange {
-    /// The lowest price.
+    /// Lowest price.
     pub min: Price,
-    /// The highest price.
+    /// Highest price.
     pub max: Price,
 }
 
 impl PriceRange {
-    /// The range that spans `prices`, which share a currency; `None` when there are none.
+    /// Returns the range of `prices`, which must be in one currency; `None` if there are none.
     pub fn spanning(prices: impl IntoIterator<Item = Price>) -> Option<Self> {
         prices.into_iter().fold(None, |range, price| {
             Some(match range {
@@ -177,14 +177,14 @@ impl PriceRange {
     }
 }
 
-/// How many units of one currency a unit of another is worth, as an exact decimal.
+/// Exchange rate: units of one currency per unit of another, as an exact decimal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
     digits: i128,
     scale: u32,
 }
 
-/// A text that is no rate.
+/// Error of a text that is not a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a rate is a positive decimal number with at most 12 digits on either side of the point, such as `1.0832`")]
 pub struct InvalidRate;

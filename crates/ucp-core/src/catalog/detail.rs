@@ -21,34 +21,34 @@ use crate::{
 /// Which product, and what the buyer chose so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Request {
-    /// A product id or a variant id (rule PRD-01).
+    /// Identifier of a product or a variant (rule PRD-01).
     pub id: String,
-    /// The choices so far, at most one per option.
+    /// Choices so far, at most one per option.
     pub selected: Vec<SelectedOption>,
     /// Names of options, the most important first: the last one is given up first.
     pub preferences: Vec<String>,
-    /// What variants have to be.
+    /// Filters on variants.
     pub filters: Filters,
-    /// The buyer's circumstances.
+    /// Hints about the buyer.
     pub context: Context,
 }
 
 /// A product in full.
 #[derive(Debug)]
 pub struct Detail {
-    /// The product.
+    /// Product.
     pub product: Arc<Product>,
-    /// The effective selection, in the order of the product's options.
+    /// Effective selection, in the order of the product's options.
     pub selected: Vec<SelectedOption>,
     /// For each option, for each of its values, what choosing it would lead to.
     pub signals: Vec<Vec<Signal>>,
-    /// The positions of the variants that match, the featured one first.
+    /// Positions of the variants that match, the featured one first.
     pub variants: Vec<usize>,
     /// Notes.
     pub messages: Vec<Message>,
 }
 
-/// How many variants of a product are asked for that does not hold all of its own.
+/// Number of variants that are requested of a product that does not contain all of its variants.
 const MOST_COMPLETED: usize = 20;
 
 /// Opens a product.
@@ -105,7 +105,7 @@ pub async fn detail(
     Ok(Outcome::Answer(Detail { product, selected, signals, variants, messages }))
 }
 
-/// Every combination of option values that there is.
+/// Returns all existing combinations of option values.
 fn cells(product: &Product) -> Vec<Cell<'_>> {
     match &product.combinations {
         Some(combinations) => {
@@ -115,7 +115,7 @@ fn cells(product: &Product) -> Vec<Cell<'_>> {
     }
 }
 
-/// The combinations of option values whose variants the product holds.
+/// Returns the combinations of option values whose variants the product contains.
 fn held(product: &Product) -> Vec<Cell<'_>> {
     product
         .variants
@@ -138,7 +138,7 @@ fn missing<'a>(product: &'a Product, selection: Option<&[Option<usize>]>) -> Opt
     (!missing.is_empty()).then(|| missing.into_iter().map(|cell| cell.values).collect())
 }
 
-/// The effective selection; `None` when the filters leave none of the variants that the product holds to show.
+/// Returns the effective selection; `None` if the filters exclude all variants that the product contains.
 fn configure(
     product: &Product,
     requested: Option<&str>,
@@ -163,7 +163,7 @@ fn position_of(product: &Product, id: &str) -> Option<usize> {
     product.variants.iter().position(|variant| variant.id == id)
 }
 
-/// The positions of the variants to show, the featured one first; none when the filters leave none.
+/// Returns the positions of the variants to show, the featured one first; none if the filters exclude all.
 fn variants(
     product: &Product,
     requested: Option<&str>,
@@ -216,7 +216,7 @@ impl Choice {
     }
 }
 
-/// The axis a name means: as written, in the shop's own language, or in other letter case.
+/// Returns the axis of a name: as written, in the default language, or in other letter case.
 fn axis_named(product: &Product, name: &str) -> Option<usize> {
     let folded = fold(name);
     let by = |same: &dyn Fn(&str) -> bool| {

@@ -6,15 +6,15 @@
 use super::{filter::Criteria, product::Product};
 use crate::text::{fold, words};
 
-/// How many words of a query are compared with labels.
+/// Maximum number of words of a query that are compared with labels.
 const MOST_WORDS: usize = 64;
 
-/// The words of a query, folded once per request.
+/// Words of a query, folded once per request.
 #[derive(Clone, Debug, Default)]
 pub struct Words(Vec<String>);
 
 impl Words {
-    /// The words of `query`.
+    /// Splits `query` into words.
     #[must_use]
     pub fn of(query: &str) -> Self {
         let mut words = words(query);
@@ -22,13 +22,13 @@ impl Words {
         Self(words)
     }
 
-    /// How many of the words occur in `text`.
+    /// Returns the number of words that occur in `text`.
     fn hits(&self, text: &str) -> usize {
         words(text).iter().filter(|word| self.0.contains(word)).count()
     }
 }
 
-/// The variant of `product` that stands for it, or `None` when none passes the filters.
+/// Returns the position of the variant that represents a product; `None` if no variant passes the filters.
 #[must_use]
 pub fn featured(product: &Product, criteria: &Criteria, wanted: &Words) -> Option<usize> {
     let admitted =
@@ -58,7 +58,7 @@ pub fn featured(product: &Product, criteria: &Criteria, wanted: &Words) -> Optio
     })
 }
 
-/// Whether a code consists of these letters and digits, whatever stands between them.
+/// Returns `true` if a code consists of these letters and digits, apart from other characters.
 fn spells(code: &str, letters: &str) -> bool {
     if code.is_ascii() {
         let own = code.bytes().filter(u8::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase());

@@ -14,36 +14,36 @@ use crate::{
     text::fold,
 };
 
-/// The filters of a request.
+/// Filters of a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Filters {
     /// Categories, any of which a product may be in; an empty list means any.
     pub categories: Option<Vec<String>>,
     /// Bounds for the price of a variant.
     pub price: Option<PriceFilter>,
-    /// Whether only variants that can be bought now count; `false` asks for nothing. An extension of this gateway.
+    /// `true` to match only variants that can be bought now; `false` does not filter. An extension of this gateway.
     pub available: Option<bool>,
-    /// The names of filters that this gateway does not know.
+    /// Names of filters that this gateway does not know.
     pub unknown: Vec<String>,
 }
 
 /// Bounds in minor units of `context.currency`, both inclusive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct PriceFilter {
-    /// The lowest price.
+    /// Lowest price.
     pub min: Option<Amount>,
-    /// The highest price.
+    /// Highest price.
     pub max: Option<Amount>,
 }
 
 impl Filters {
-    /// Whether the request states no filter at all, not even one that lets everything pass.
+    /// Returns `true` if the request states no filter at all, not even one that everything passes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// What the filters mean for a caller who is answered in `presentation`, with notes on what could not be applied.
+    /// Returns the criteria for a caller who is answered in `presentation`, and notes on filters that are not applied.
     #[must_use]
     pub fn criteria(
         &self,
@@ -120,30 +120,30 @@ fn bounds(
     Some(direct.into_iter().chain(converted).collect())
 }
 
-/// What a variant has to be to pass.
+/// Criteria that a variant must meet.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Criteria {
     /// Categories, any of which will do; empty means any.
     pub categories: Vec<CategoryPath>,
     /// Bounds by currency. A price in a currency without bounds does not pass. `None` means any price.
     pub bounds: Option<Vec<Bound>>,
-    /// Whether the variant must be buyable now.
+    /// `true` if the variant must be available now.
     pub available: bool,
 }
 
 /// Bounds for prices in one currency, both inclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Bound {
-    /// The currency of the prices.
+    /// Currency of the prices.
     pub currency: Currency,
-    /// The lowest price.
+    /// Lowest price.
     pub min: Amount,
-    /// The highest price, if there is one.
+    /// Highest price, if there is one.
     pub max: Option<Amount>,
 }
 
 impl Bound {
-    /// The bounds as plain minor units, for indexes.
+    /// Returns the bounds in minor units, for indexes.
     #[must_use]
     pub fn range(&self) -> std::ops::RangeInclusive<i64> {
         self.min.minor()..=self.max.map_or(MAX_AMOUNT, Amount::minor)
@@ -151,7 +151,7 @@ impl Bound {
 }
 
 impl Criteria {
-    /// Whether a variant of a product passes.
+    /// Returns `true` if a variant of a product meets the criteria.
     #[must_use]
     pub fn admit(&self, product: &Product, variant: &Variant) -> bool {
         (!self.available || variant.availability.available)
@@ -174,19 +174,19 @@ impl Criteria {
 pub struct CategoryPath(Vec<String>);
 
 impl CategoryPath {
-    /// The path that a category value spells.
+    /// Parses the path of a category value.
     #[must_use]
     pub fn new(value: &str) -> Self {
         Self(value.split('>').map(|segment| fold(segment.trim())).collect())
     }
 
-    /// The path of a product's category.
+    /// Returns the path of a product's category.
     #[must_use]
     pub fn of(category: &Category) -> Self {
         Self::new(&category.value)
     }
 
-    /// Whether `other` is this category or lies below it.
+    /// Returns `true` if `other` is this category or below it.
     #[must_use]
     pub fn contains(&self, other: &Self) -> bool {
         other.0.starts_with(&self.0)
@@ -197,7 +197,7 @@ impl CategoryPath {
         (1..=self.0.len()).map(|depth| self.0[..depth].join(">"))
     }
 
-    /// The whole path as one text, as [`ancestry`](Self::ancestry) spells it.
+    /// Returns the whole path as one text, as [`ancestry`](Self::ancestry) spells it.
     #[must_use]
     pub fn key(&self) -> String {
         self.0.join(">")

@@ -15,26 +15,26 @@ use crate::{
     purchase::caller::BuyerSignals,
 };
 
-/// How many identifiers one call may list, repetitions included (trap T-20).
+/// Maximum number of identifiers in one call, repetitions included (trap T-20).
 pub const MAX_LISTED_IDS: usize = 1_000;
 
-/// What to look up.
+/// Request of a lookup.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Request {
     /// Product ids, variant ids, SKUs, handles and barcodes, in any mixture.
     pub ids: Vec<String>,
-    /// What variants have to be.
+    /// Filters on variants.
     pub filters: Filters,
-    /// The buyer's circumstances.
+    /// Hints about the buyer.
     pub context: Context,
 }
 
-/// A product with the variants that an answer shows of it.
+/// A product with the variants that an answer shows.
 #[derive(Debug)]
 pub struct Listing {
-    /// The product.
+    /// Product.
     pub product: Arc<Product>,
-    /// The variants to show, the featured one first.
+    /// Variants to show, the featured one first.
     pub variants: Vec<ListedVariant>,
 }
 
@@ -47,16 +47,16 @@ pub struct ListedVariant {
     pub inputs: Vec<Input>,
 }
 
-/// How an identifier of the request led to a variant (rules LKP-03 and LKP-04).
+/// Match of an identifier of the request with a variant (rules LKP-03 and LKP-04).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Input {
-    /// The identifier as sent.
+    /// Identifier as sent.
     pub id: String,
-    /// Whether it names the variant itself or a product that the variant stands for.
+    /// Kind of the match: with the variant itself, or with a product that the variant represents.
     pub kind: MatchKind,
 }
 
-/// What an identifier names.
+/// Kind of a match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MatchKind {
     /// This very variant.
@@ -65,7 +65,7 @@ pub enum MatchKind {
     Featured,
 }
 
-/// What identifiers named.
+/// Answer of a lookup.
 #[derive(Debug)]
 pub struct Resolved {
     /// Each product once, in the order in which the request first names them.
@@ -74,7 +74,7 @@ pub struct Resolved {
     pub messages: Vec<Message>,
 }
 
-/// The refusal of a call that names more identifiers than are looked up at once (rule LKP-05).
+/// Returns the refusal of a call with more identifiers than are looked up at once (rule LKP-05).
 #[must_use]
 pub fn too_many(named: usize, most: usize) -> Refusal {
     Refusal::new(Code::RequestTooLarge, format!("The request names {named} identifiers."))

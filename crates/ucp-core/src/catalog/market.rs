@@ -10,57 +10,57 @@ use serde::{Deserialize, Serialize};
 use super::{Context, product::Link};
 use crate::money::{Currency, Rate};
 
-/// What a shop speaks and trades in.
+/// Market of a shop: its languages, currencies and pages.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Market {
-    /// The name of the shop.
+    /// Name of the shop.
     pub name: String,
-    /// The currency every product is priced in.
+    /// Default currency, in which every product is priced.
     pub currency: Currency,
     /// Other currencies that products may be priced in.
     #[serde(default)]
     pub currencies: Vec<Currency>,
-    /// The BCP 47 tag of the language every text is in.
+    /// BCP 47 tag of the default language, in which every text is stated.
     pub language: String,
     /// Other languages that texts may be in.
     #[serde(default)]
     pub languages: Vec<String>,
-    /// The currency buyers of a country (ISO 3166-1 alpha-2) are shown when they name none.
+    /// Currency shown to buyers of a country (ISO 3166-1 alpha-2) who request none.
     #[serde(default)]
     pub countries: BTreeMap<String, Currency>,
-    /// Whether what is shown follows the buyer's country: two countries with one currency may see different prices
+    /// `true` if what is shown depends on the buyer's country: two countries with one currency may see different prices
     /// then, and the country decides about the currency alone.
     #[serde(default)]
     pub by_country: bool,
-    /// How many units of a currency one unit of the shop's own currency is worth, for price filters in currencies that
+    /// Number of units of a currency per unit of the default currency, for price filters in currencies that
     /// a product is not priced in. Prices themselves are never converted.
     #[serde(default)]
     pub rates: BTreeMap<Currency, Rate>,
-    /// The shop's policies and other pages.
+    /// Policies and other pages of the shop.
     #[serde(default)]
     pub links: Vec<Link>,
 }
 
-/// The language and currency that one caller is answered in.
+/// Language and currency of the answer to one caller.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Presentation {
-    /// The shop's tag of the language.
+    /// Tag of the language, as stated by the shop.
     pub language: String,
-    /// The preferred currency. Products that are not priced in it are shown in the shop's own.
+    /// Preferred currency. Products that are not priced in it are shown in the default currency.
     pub currency: Currency,
-    /// The buyer's country (ISO 3166-1 alpha-2), where what is shown follows it and the shop knows it.
+    /// Country of the buyer (ISO 3166-1 alpha-2), if what is shown depends on it and the shop knows it.
     pub country: Option<String>,
 }
 
 impl Market {
-    /// The shop's own language and currency.
+    /// Returns the default language and currency.
     #[must_use]
     pub fn own(&self) -> Presentation {
         Presentation { language: self.language.clone(), currency: self.currency, country: None }
     }
 
-    /// What a caller with `context` is answered in.
+    /// Returns the presentation for a caller with `context`.
     #[must_use]
     pub fn presentation(&self, context: &Context) -> Presentation {
         let language = context.languages.iter().find_map(|tag| self.language_for(tag)).unwrap_or(&self.language);
@@ -75,13 +75,14 @@ impl Market {
         Presentation { language: language.to_owned(), currency, country }
     }
 
-    /// Whether products may be priced in `currency`.
+    /// Returns `true` if products may be priced in `currency`.
     #[must_use]
     pub fn trades_in(&self, currency: Currency) -> bool {
         currency == self.currency || self.currencies.contains(&currency)
     }
 
-    /// The shop's language for a tag: the same tag, or else one with the same primary language (RFC 4647 lookup).
+    /// Returns the shop's language for a tag: the same tag, or else one with the same primary language (RFC 4647
+    /// lookup).
     fn language_for(&self, tag: &str) -> Option<&str> {
         let own = || std::iter::once(&self.language).chain(&self.languages).map(String::as_str);
         let primary = |tag: &str| tag.split(['-', '_']).next().unwrap_or_default().to_ascii_lowercase();

@@ -1,8 +1,7 @@
-//! A product as one caller sees it: in one language and one currency.
+//! A product as it is shown to one caller: in one language and one currency.
 //!
-//! Made from a [`Record`](super::record::Record) by [`present`](super::record::Record::present). Every variant of a
-//! product is priced in the same currency and has one value on every option axis; these are invariants that the record
-//! checks before it is stored.
+//! [`Record::present`](super::record::Record::present) creates it. All variants are priced in the same currency and
+//! have one value on every option axis: the record is checked for these invariants before it is stored.
 
 use std::sync::OnceLock;
 
@@ -22,21 +21,21 @@ pub struct Description {
     /// Plain text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plain: Option<String>,
-    /// HTML from the merchant. Sanitise it before it is shown.
+    /// HTML as stated by the merchant; to be sanitised before it is shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub html: Option<String>,
-    /// Markdown from the merchant.
+    /// Markdown as stated by the merchant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub markdown: Option<String>,
 }
 
 impl Description {
-    /// A description of plain text only.
+    /// Returns a description of plain text only.
     pub fn plain(text: impl Into<String>) -> Self {
         Self { plain: Some(text.into()), ..Self::default() }
     }
 
-    /// Whether no format is present.
+    /// Returns `true` if no format is present.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.plain.is_none() && self.html.is_none() && self.markdown.is_none()
@@ -46,23 +45,23 @@ impl Description {
 /// A category of a taxonomy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Category {
-    /// The name or path in the taxonomy; what category filters are compared with.
+    /// Name or path in the taxonomy, which category filters are compared with.
     pub value: String,
-    /// Which taxonomy: `google_product_category`, `shopify`, `merchant` or another.
+    /// Taxonomy: `google_product_category`, `shopify`, `merchant` or another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub taxonomy: Option<String>,
 }
 
-/// A picture, film or model of a product.
+/// An image, video or 3D model of a product.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Media {
-    /// `image`, `video`, `model_3d` or another.
+    /// Type: `image`, `video`, `model_3d` or another.
     #[serde(rename = "type")]
     pub kind: String,
-    /// Where it is.
+    /// URL of the file.
     #[schemars(extend("format" = "uri"))]
     pub url: String,
-    /// What it shows, for those who cannot see it.
+    /// Alternative text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alt_text: Option<String>,
     /// Width in pixels.
@@ -75,20 +74,20 @@ pub struct Media {
     pub height: Option<u32>,
 }
 
-/// What buyers think of a product, in aggregate.
+/// Aggregate rating of a product or variant.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Rating {
-    /// The mean rating.
+    /// Mean rating.
     #[schemars(with = "f64", range(min = 0))]
     pub value: Number,
-    /// The lowest possible rating; 1 when absent.
+    /// Lowest possible rating; 1 if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<f64>", range(min = 0))]
     pub scale_min: Option<Number>,
-    /// The highest possible rating.
+    /// Highest possible rating.
     #[schemars(with = "f64", range(min = 1))]
     pub scale_max: Number,
-    /// How many ratings there are.
+    /// Number of ratings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
 }
@@ -96,20 +95,20 @@ pub struct Rating {
 /// An industry-standard code of a variant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Barcode {
-    /// The standard: `UPC`, `EAN`, `ISBN`, `GTIN`, `JAN` or another.
+    /// Standard: `UPC`, `EAN`, `ISBN`, `GTIN`, `JAN` or another.
     #[serde(rename = "type")]
     pub kind: String,
-    /// The code.
+    /// Code.
     pub value: String,
 }
 
-/// Whether a variant can be bought.
+/// Availability of a variant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Availability {
-    /// Whether it can be bought now.
+    /// `true` if the variant can be bought now.
     #[serde(default = "yes")]
     pub available: bool,
-    /// More about it: `in_stock`, `backorder`, `preorder`, `out_of_stock`, `discontinued` or another.
+    /// Status: `in_stock`, `backorder`, `preorder`, `out_of_stock`, `discontinued` or another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
 }
@@ -127,58 +126,58 @@ impl Default for Availability {
 /// A price for a standard quantity.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UnitPrice {
-    /// The price of the reference quantity.
+    /// Price of the reference quantity.
     #[serde(flatten)]
     pub price: Price,
-    /// How much the package holds.
+    /// Content of the package.
     pub measure: Measure,
-    /// The quantity the price is for.
+    /// Reference quantity.
     pub reference: Reference,
 }
 
-/// How much a package holds.
+/// Content of a package.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Measure {
-    /// The quantity.
+    /// Quantity.
     #[schemars(with = "f64")]
     pub value: Number,
-    /// The unit of measurement.
+    /// Unit of measurement.
     pub unit: String,
 }
 
-/// The quantity a unit price is for.
+/// Quantity that a unit price refers to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Reference {
-    /// The quantity.
+    /// Quantity.
     pub value: i64,
-    /// The unit of measurement.
+    /// Unit of measurement.
     pub unit: String,
 }
 
 /// A link to a page of the shop.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Link {
-    /// `privacy_policy`, `terms_of_service`, `refund_policy`, `shipping_policy`, `faq` or another.
+    /// Type: `privacy_policy`, `terms_of_service`, `refund_policy`, `shipping_policy`, `faq` or another.
     #[serde(rename = "type")]
     pub kind: String,
-    /// Where it is.
+    /// URL of the page.
     #[schemars(extend("format" = "uri"))]
     pub url: String,
-    /// A text to show for it.
+    /// Text to show for the link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
 }
 
-/// Who sells a variant.
+/// Seller of a variant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Seller {
-    /// The name shown to buyers.
+    /// Name shown to buyers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Policies and other pages.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<Link>,
-    /// Members that no rule speaks about.
+    /// Further members.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
@@ -186,135 +185,134 @@ pub struct Seller {
 /// A choice on one option axis.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SelectedOption {
-    /// The option, such as `Size`.
+    /// Name of the option, such as `Size`.
     pub name: String,
-    /// The identifier of the value, when the product states identifiers.
+    /// Identifier of the value, if the product states identifiers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// The value, such as `Large`.
+    /// Label of the value, such as `Large`.
     pub label: String,
 }
 
 /// An axis along which the variants of a product differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProductOption {
-    /// The name shown to this caller.
+    /// Name shown to this caller.
     pub name: String,
-    /// The name in the shop's own language, where it differs; callers may use it too.
+    /// Name in the shop's default language, if it differs; callers may use it too.
     pub canonical: Option<String>,
-    /// The values on the axis, at least one.
+    /// Values on the axis, at least one.
     pub values: Vec<OptionValue>,
 }
 
 /// A value on an option axis.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OptionValue {
-    /// The merchant's identifier for it, the same in every language.
+    /// Identifier stated by the merchant, the same in every language.
     pub id: Option<String>,
-    /// The label shown to this caller.
+    /// Label shown to this caller.
     pub label: String,
-    /// The label in the shop's own language, where it differs; callers may use it too.
+    /// Label in the shop's default language, if it differs; callers may use it too.
     pub canonical: Option<String>,
 }
 
-/// Something that can be bought: one combination of option values.
+/// A variant of a product: one combination of option values, which can be bought.
 #[derive(Clone, Debug)]
 pub struct Variant {
-    /// The identifier that carts and checkouts take.
+    /// Identifier, which carts and checkouts take.
     pub id: String,
-    /// The merchant's stock keeping unit.
+    /// Stock keeping unit of the merchant.
     pub sku: Option<String>,
     /// Industry-standard codes.
     pub barcodes: Vec<Barcode>,
-    /// A name for addresses.
+    /// Handle, a name for URLs.
     pub handle: Option<String>,
-    /// The name shown to this caller.
+    /// Title shown to this caller.
     pub title: String,
-    /// What it is.
+    /// Description.
     pub description: Description,
-    /// Its page in the shop.
+    /// URL of its page in the shop.
     pub url: Option<String>,
-    /// Categories beside those of the product.
+    /// Categories in addition to those of the product.
     pub categories: Vec<Category>,
-    /// What it costs.
+    /// Price.
     pub price: Price,
-    /// What it cost before a reduction.
+    /// Price before a reduction.
     pub list_price: Option<Price>,
-    /// What a standard quantity of it costs.
+    /// Price of a standard quantity.
     pub unit_price: Option<UnitPrice>,
-    /// Whether it can be bought.
+    /// Availability.
     pub availability: Availability,
-    /// What one of it weighs as it is shipped, in grams; 0 where unknown. Not shown to callers.
+    /// Shipping weight of one piece, in grams; 0 if unknown. Not shown to callers.
     pub weight_grams: u64,
-    /// Whether it reaches the buyer without being shipped or picked up. Not shown to callers.
+    /// `true` if it is delivered digitally. Not shown to callers.
     pub digital: bool,
-    /// For each option axis of the product, in order, the position of this variant's value.
+    /// Position of the variant's value on each option axis of the product, in the order of the axes.
     pub values: Vec<usize>,
-    /// Pictures of this variant.
+    /// Media of this variant.
     pub media: Vec<Media>,
-    /// What buyers think of this variant.
+    /// Rating of this variant.
     pub rating: Option<Rating>,
     /// Tags of this variant.
     pub tags: Vec<String>,
-    /// What the merchant keeps beside the standard model.
+    /// Data of the merchant beyond the standard model.
     pub metadata: Option<Map<String, Value>>,
-    /// Who sells it.
+    /// Seller.
     pub seller: Option<Seller>,
-    /// Members that no rule speaks about, carried as they came.
+    /// Further members, as stated by the merchant.
     pub extra: Map<String, Value>,
 }
 
-/// A combination of option values that there is.
+/// An existing combination of option values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Combination {
-    /// For each option axis of the product, in order, the position of the value.
+    /// Position of the value on each option axis of the product, in the order of the axes.
     pub values: Vec<usize>,
-    /// Whether it can be bought now.
+    /// `true` if it can be bought now.
     pub available: bool,
 }
 
-/// A product as one caller sees it.
+/// A product as it is shown to one caller.
 #[derive(Debug)]
 pub struct Product {
-    /// The identifier, stable across languages and currencies.
+    /// Identifier, the same in all languages and currencies.
     pub id: String,
-    /// A name for addresses.
+    /// Handle, a name for URLs.
     pub handle: Option<String>,
-    /// The name shown to this caller.
+    /// Title shown to this caller.
     pub title: String,
-    /// What it is.
+    /// Description.
     pub description: Description,
-    /// Its page in the shop.
+    /// URL of its page in the shop.
     pub url: Option<String>,
-    /// Where it stands in one or more taxonomies.
+    /// Categories in one or more taxonomies.
     pub categories: Vec<Category>,
-    /// What its variants cost, all of them (rule PRD-11).
+    /// Range of the prices of all variants (rule PRD-11).
     pub price_range: PriceRange,
-    /// What its reduced variants cost before, if any is reduced.
+    /// Range of the list prices of reduced variants, if any variant is reduced.
     pub list_price_range: Option<PriceRange>,
-    /// Pictures; the first one stands for the product.
+    /// Media; the first one represents the product.
     pub media: Vec<Media>,
-    /// The axes along which the variants differ; none for a product with one form.
+    /// Option axes, along which the variants differ; empty for a product with one variant only.
     pub options: Vec<ProductOption>,
-    /// What can be bought, at least one, in the merchant's order: everything, unless `combinations` says what else
-    /// there is.
+    /// Variants in the merchant's order, at least one. They are complete unless `combinations` is stated.
     pub variants: Vec<Variant>,
-    /// Every combination of option values that there is, each once, where `variants` does not hold all of them.
+    /// All existing combinations of option values, each once, if `variants` is not complete.
     pub combinations: Option<Vec<Combination>>,
-    /// What buyers think of it.
+    /// Rating.
     pub rating: Option<Rating>,
     /// Tags.
     pub tags: Vec<String>,
-    /// What the merchant keeps beside the standard model.
+    /// Data of the merchant beyond the standard model.
     pub metadata: Option<Map<String, Value>>,
-    /// Members that no rule speaks about, carried as they came.
+    /// Further members, as stated by the merchant.
     pub extra: Map<String, Value>,
-    /// The product as JSON, made when it is first asked for.
+    /// The product as JSON, created on first use.
     pub rendering: OnceLock<Rendering>,
 }
 
 impl Product {
-    /// The options of the variant at `position`, as `variants[].options` and `product.selected` show them.
+    /// Returns the options of the variant at `position`, as shown in `variants[].options` and `product.selected`.
     #[must_use]
     pub fn selection_of(&self, position: usize) -> Vec<SelectedOption> {
         self.options.iter().zip(&self.variants[position].values).map(|(axis, value)| axis.selected(*value)).collect()
@@ -322,7 +320,7 @@ impl Product {
 }
 
 impl ProductOption {
-    /// The value at `position` as a choice on this axis.
+    /// Returns the value at `position` as a choice on this axis.
     #[must_use]
     pub fn selected(&self, position: usize) -> SelectedOption {
         let value = &self.values[position];

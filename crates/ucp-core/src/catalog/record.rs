@@ -1,9 +1,9 @@
-//! A product as a merchant states it: every language and every currency in one document.
+//! A product as stated by a merchant: all languages and currencies in one document.
 //!
 //! The document is a UCP product (release 2026-04-08) with some additions: `translations` beside the texts, `prices`
-//! beside a variant's `price`, and what selling and shipping a variant depends on, which no caller is shown:
-//! `inventory`, `weight_grams`, `digital`. This is the line format of `ucp-gateway import` and the form in which the
-//! embedded shop keeps products. A record that passed [`Record::check`] presents without failing.
+//! beside a variant's `price`, and members for selling and shipping that are not shown to callers: `inventory`,
+//! `weight_grams`, `digital`. This is the line format of `ucp-gateway import`, and the form in which the embedded shop
+//! stores products. A record that passed [`Record::check`] can always be presented.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -22,145 +22,145 @@ use super::{
 };
 use crate::money::{Amount, Currency, Price, PriceRange};
 
-/// A product as a merchant states it.
+/// A product as stated by a merchant.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// The identifier, unique in the shop.
+    /// Identifier, unique in the shop.
     pub id: String,
-    /// A name for addresses, unique in the shop.
+    /// Handle, a name for URLs, unique in the shop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handle: Option<String>,
-    /// The name, in the shop's own language.
+    /// Title, in the shop's default language.
     pub title: String,
-    /// What it is, in the shop's own language.
+    /// Description, in the shop's default language.
     pub description: Description,
-    /// Its page in the shop.
+    /// URL of its page in the shop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// Where it stands in one or more taxonomies.
+    /// Categories in one or more taxonomies.
     #[serde(default, skip_serializing_if = "Vec::is_empty", alias = "category")]
     pub categories: Vec<Category>,
-    /// Pictures; the first one stands for the product.
+    /// Media; the first one represents the product.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub media: Vec<Media>,
-    /// The option axes. Where absent they follow from the variants.
+    /// Option axes; derived from the variants if absent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<OptionRecord>,
-    /// Everything that can be bought, at least one.
+    /// All variants, at least one.
     pub variants: Vec<VariantRecord>,
-    /// What buyers think of it.
+    /// Rating.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rating: Option<Rating>,
     /// Tags.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
-    /// What the merchant keeps beside the standard model.
+    /// Data of the merchant beyond the standard model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Map<String, Value>>,
-    /// The texts in other languages, by BCP 47 tag.
+    /// Texts in other languages, by BCP 47 tag.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub translations: BTreeMap<String, Translation>,
-    /// Members that no rule speaks about, carried as they came.
+    /// Further members, kept as stated.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
-/// An option axis as a merchant states it.
+/// An option axis as stated by a merchant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OptionRecord {
-    /// The name, such as `Size`.
+    /// Name, such as `Size`.
     pub name: String,
-    /// The values in the order they are shown.
+    /// Values in the order in which they are shown.
     pub values: Vec<ValueRecord>,
 }
 
-/// A value on an option axis as a merchant states it.
+/// A value on an option axis as stated by a merchant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ValueRecord {
-    /// The merchant's identifier for it.
+    /// Identifier stated by the merchant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// The label, such as `Large`.
+    /// Label, such as `Large`.
     pub label: String,
 }
 
-/// A variant as a merchant states it.
+/// A variant as stated by a merchant.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct VariantRecord {
-    /// The identifier, unique in the shop.
+    /// Identifier, unique in the shop.
     pub id: String,
-    /// The merchant's stock keeping unit.
+    /// Stock keeping unit of the merchant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sku: Option<String>,
     /// Industry-standard codes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub barcodes: Vec<Barcode>,
-    /// A name for addresses.
+    /// Handle, a name for URLs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handle: Option<String>,
-    /// The name. Where absent it is made of the option labels.
+    /// Title; composed of the option labels if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What it is. Where absent it is the title.
+    /// Description; the title if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<Description>,
-    /// Its page in the shop.
+    /// URL of its page in the shop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// Categories beside those of the product.
+    /// Categories in addition to those of the product.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub categories: Vec<Category>,
-    /// What it costs in the shop's own currency.
+    /// Price in the shop's default currency.
     pub price: Price,
-    /// What it cost before a reduction, in the shop's own currency.
+    /// Price before a reduction, in the shop's default currency.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub list_price: Option<Price>,
-    /// What it costs in other currencies.
+    /// Prices in other currencies.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub prices: Vec<PriceRecord>,
-    /// What a standard quantity of it costs, in the shop's own currency.
+    /// Price of a standard quantity, in the shop's default currency.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit_price: Option<UnitPrice>,
-    /// Whether it can be bought.
+    /// Availability.
     #[serde(default)]
     pub availability: Availability,
-    /// How many there are. Where absent they are not counted, and never run out.
+    /// Quantity in stock; if absent, the variant is not counted and never sold out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inventory: Option<u64>,
-    /// What one of it weighs as it is shipped, in grams.
+    /// Shipping weight of one piece, in grams.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weight_grams: Option<u64>,
-    /// Whether it reaches the buyer without being shipped or picked up.
+    /// `true` if it is delivered digitally.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub digital: bool,
-    /// Its value on every option axis.
+    /// Value on every option axis.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<SelectedOption>,
-    /// Pictures of this variant.
+    /// Media of this variant.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub media: Vec<Media>,
-    /// What buyers think of this variant.
+    /// Rating of this variant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rating: Option<Rating>,
     /// Tags of this variant.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
-    /// What the merchant keeps beside the standard model.
+    /// Data of the merchant beyond the standard model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Map<String, Value>>,
-    /// Who sells it.
+    /// Seller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seller: Option<Seller>,
-    /// Members that no rule speaks about, carried as they came.
+    /// Further members, kept as stated.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
-/// The largest quantity in stock, and the largest weight in grams, that a variant may state.
+/// Maximum quantity in stock, and maximum weight in grams, of a variant.
 pub const MAX_COUNT: u64 = 1_000_000_000_000;
 
 impl VariantRecord {
-    /// Checks what is said about the goods themselves. The error names the member.
+    /// Checks the members for selling and shipping. The error names the member.
     fn check_inventory(&self) -> Result<(), (&'static str, String)> {
         for (member, count) in [("inventory", self.inventory), ("weight_grams", self.weight_grams)] {
             if let Some(count) = count.filter(|count| *count > MAX_COUNT) {
@@ -187,39 +187,39 @@ impl VariantRecord {
     }
 }
 
-/// A price in a currency other than the shop's own.
+/// A price in a currency other than the shop's default one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PriceRecord {
-    /// What it costs, in minor units.
+    /// Price, in minor units.
     pub amount: Amount,
-    /// What it cost before a reduction, in minor units.
+    /// Price before a reduction, in minor units.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub list_amount: Option<Amount>,
-    /// The ISO 4217 code.
+    /// ISO 4217 code of the currency.
     pub currency: Currency,
 }
 
-/// The texts of a product in another language. What is absent stays in the shop's own.
+/// Texts of a product in another language. Absent texts are shown in the shop's default language.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Translation {
-    /// The name.
+    /// Title.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What it is.
+    /// Description.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<Description>,
-    /// Names of option axes and labels of option values, each by its form in the shop's own language.
+    /// Names of option axes and labels of option values, by their text in the shop's default language.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub terms: BTreeMap<String, String>,
 }
 
-/// Why a record cannot be stored.
+/// Error of a record that cannot be stored.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{path}: {reason}")]
 pub struct Unusable {
-    /// The member, as JSONPath.
+    /// JSONPath of the member.
     pub path: String,
-    /// What is wrong with it.
+    /// Description of the fault.
     pub reason: String,
 }
 
@@ -230,10 +230,10 @@ impl Unusable {
 }
 
 impl Record {
-    /// Completes what follows from the rest (option axes, titles) and checks what [`present`](Self::present) relies on.
+    /// Adds derived members (option axes, titles), and checks the invariants that [`present`](Self::present) relies on.
     ///
     /// # Errors
-    /// The first member that makes the record unusable.
+    /// [`Unusable`] for the first invalid member.
     pub fn check(mut self, market: &Market) -> Result<Self, Unusable> {
         for (path, text) in [("$.id", &self.id), ("$.title", &self.title)] {
             if text.trim().is_empty() {
@@ -287,7 +287,7 @@ impl Record {
         Ok(self)
     }
 
-    /// Derives the option axes from the variants where they are absent, and puts every variant's values in axis order.
+    /// Derives the option axes from the variants if they are absent, and sorts the values of every variant by axis.
     fn complete_options(&mut self) -> Result<(), Unusable> {
         if self.options.is_empty() {
             for choice in self.variants.iter().flat_map(|variant| &variant.options) {
@@ -347,7 +347,7 @@ impl Record {
         Ok(())
     }
 
-    /// The currencies in which every variant is priced; the shop's own first.
+    /// Returns the currencies in which every variant is priced; the shop's default one first.
     #[must_use]
     pub fn currencies(&self) -> Vec<Currency> {
         let own = self.variants.iter().map(|variant| variant.price.currency).take(1);
@@ -358,8 +358,8 @@ impl Record {
         own.chain(others.iter().map(|price| price.currency).filter(everywhere)).collect()
     }
 
-    /// The product in one language and one currency. A currency that not every variant is priced in gives way to the
-    /// shop's own, so that a product is always shown in a single currency.
+    /// Returns the product in one language and one currency. If not every variant is priced in the currency, the shop's
+    /// default one is used, so that a product is always shown in a single currency.
     #[must_use]
     pub fn present(&self, presentation: &Presentation) -> Product {
         let translation = self.translations.get(&presentation.language);

@@ -16,35 +16,35 @@ use crate::{
     purchase::caller::BuyerSignals,
 };
 
-/// How many products a page holds when the caller names no number (rule CSR-05).
+/// Default number of products per page (rule CSR-05).
 pub const DEFAULT_LIMIT: usize = 10;
 
-/// How many products a page holds at most; larger numbers are clamped silently (rule CSR-05).
+/// Maximum number of products per page; larger numbers are clamped silently (rule CSR-05).
 pub const MAX_LIMIT: usize = 50;
 
-/// What to search for.
+/// Request of a search.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Request {
-    /// The words to look for.
+    /// Words to search for.
     pub query: Option<String>,
-    /// The buyer's circumstances.
+    /// Hints about the buyer.
     pub context: Context,
-    /// What products have to be.
+    /// Filters on products.
     pub filters: Filters,
     /// Where the page starts: the cursor of an earlier answer.
     pub cursor: Option<String>,
-    /// How many products the caller wants at once, at least one.
+    /// Requested size of a page, at least 1.
     pub limit: Option<usize>,
 }
 
 /// A page of products.
 #[derive(Debug)]
 pub struct Found {
-    /// The products, the best match first, each with its featured variant.
+    /// Products, the best match first, each with its featured variant.
     pub products: Vec<Listing>,
-    /// The cursor of the next page, if there is one.
+    /// Cursor of the next page, if there is one.
     pub cursor: Option<String>,
-    /// How many products there are in all, if the backend knows.
+    /// Total number of products, if the backend knows it.
     pub total: Option<u64>,
     /// Notes.
     pub messages: Vec<Message>,
@@ -56,7 +56,8 @@ const EVERYTHING: &str = "*";
 /// Searches a catalog.
 ///
 /// # Errors
-/// A request without words and filters (rule CSR-01), a cursor of another query, or whatever the backend reports.
+/// A refusal of a request without words and filters (rule CSR-01), or of a cursor of another query; the error of the
+/// backend.
 pub async fn search(
     catalog: &dyn Catalog,
     cursors: &dyn Cursors,
@@ -95,7 +96,7 @@ pub async fn search(
     })
 }
 
-/// The criteria that somebody applies; says which nobody does.
+/// Returns the criteria that the shop can apply, and adds a message for those that it cannot.
 fn applied(criteria: Criteria, price_filter: Filtering, messages: &mut Vec<Message>) -> Criteria {
     if price_filter != Filtering::None || criteria.bounds.is_none() {
         return criteria;

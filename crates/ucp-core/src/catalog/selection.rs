@@ -4,26 +4,26 @@
 //! step. The engine turns what the buyer chose into the *effective selection* (what is left of the choice after
 //! relaxation), into a signal on every option value, and into the variants that match.
 //!
-//! Everything here is a pure function of positions in that matrix; names, labels and prices are somebody else's matter.
+//! Everything here is a pure function of positions in that matrix; it knows no names, labels and prices.
 
 /// One variant as a cell of the matrix: its value on every axis, and whether it can be bought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cell<'a> {
-    /// The position of the value on each axis.
+    /// Position of the value on each axis.
     pub values: &'a [usize],
-    /// Whether the variant can be bought.
+    /// `true` if the variant can be bought.
     pub available: bool,
 }
 
 /// For each axis, the chosen value, or `None` where anything goes.
 pub type Selection = Vec<Option<usize>>;
 
-/// What choosing a value would lead to, given the rest of the effective selection (rule PRD-08).
+/// Effect of choosing a value, given the rest of the effective selection (rule PRD-08).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Signal {
-    /// Whether some variant has this value.
+    /// `true` if a variant has this value.
     pub exists: bool,
-    /// Whether some such variant can be bought.
+    /// `true` if such a variant can be bought.
     pub available: bool,
 }
 
@@ -31,7 +31,7 @@ fn matches(cell: &Cell<'_>, selection: &[Option<usize>]) -> bool {
     cell.values.iter().zip(selection).all(|(value, chosen)| chosen.is_none_or(|chosen| chosen == *value))
 }
 
-/// The effective selection: `wanted`, less the axes that had to go until some variant matches.
+/// Returns the effective selection: `wanted` without the axes that had to be given up for a variant to match.
 ///
 /// Axes go in the order of `sacrifice`, the first one first. Being sold out is no reason to relax.
 #[must_use]
@@ -85,7 +85,7 @@ pub fn signals(axes: &[usize], cells: &[Cell<'_>], selection: &[Option<usize>]) 
     signals
 }
 
-/// The positions of the cells that match the selection, in stored order.
+/// Returns the positions of the cells that match the selection, in stored order.
 #[must_use]
 pub fn matching(cells: &[Cell<'_>], selection: &[Option<usize>]) -> Vec<usize> {
     cells.iter().enumerate().filter(|(_, cell)| matches(cell, selection)).map(|(position, _)| position).collect()

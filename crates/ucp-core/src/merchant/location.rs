@@ -1,7 +1,7 @@
-//! `search_locations` and `lookup_locations`: the places of a directory (UCP *Location Search* and *Location Lookup*).
+//! `search_locations` and `lookup_locations`: the locations of a directory (UCP *Location Search*, *Location Lookup*).
 //!
-//! Both judge by the same rules as the search for merchants, at an instant and around a point that the caller names.
-//! What a directory cannot judge is refused, never left out: an answer is never wider than what was asked for.
+//! Both apply the rules of the search for merchants, at an instant and around a point that the caller states. Filters
+//! that a directory cannot evaluate are refused, not ignored: an answer is never wider than the request.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -22,34 +22,34 @@ use super::{
 };
 use crate::{Refusal, catalog::cursor::Cursors, message::Message};
 
-/// How many different identifiers of one lookup are looked up.
+/// Maximum number of different identifiers in one lookup.
 pub const MAX_IDS: usize = 100;
 
-/// What a location has to be, as both operations take it.
+/// Filters on locations, shared by both operations.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Demands {
-    /// How near it has to be.
+    /// Area that the location is in.
     pub distance: Option<Distance>,
-    /// The member of `serves`, if there is one: whom the location has to serve.
+    /// Member of `serves`, if there is one: the buyer that the location has to serve.
     pub serves: Option<String>,
-    /// `filters.hours.open_at` as sent: an RFC 3339 instant at which it has to be open.
+    /// `filters.hours.open_at` as sent: an RFC 3339 instant at which the location is open.
     pub open_at: Option<String>,
-    /// `filters.amenities`: what it has to have, all of it.
+    /// `filters.amenities`: amenities, all of which the location has.
     pub amenities: Vec<String>,
-    /// The names of filters that this gateway does not know.
+    /// Names of filters that this gateway does not know.
     pub unknown: Vec<String>,
 }
 
 /// A circle on the ground as sent.
 ///
-/// Its centre can be where a buyer is: `Debug` shows it no more exactly than to a kilometre.
+/// Its centre can be the position of a buyer: `Debug` prints it to about a kilometre.
 #[derive(Clone, Copy, PartialEq)]
 pub struct Distance {
-    /// WGS 84 latitude of the centre in degrees.
+    /// WGS 84 latitude of the centre, in degrees.
     pub latitude: f64,
-    /// WGS 84 longitude of the centre in degrees.
+    /// WGS 84 longitude of the centre, in degrees.
     pub longitude: f64,
-    /// The radius in metres, rim included.
+    /// Radius in metres, inclusive.
     pub max: f64,
 }
 
@@ -59,42 +59,42 @@ impl fmt::Debug for Distance {
     }
 }
 
-/// What to search for.
+/// Request of a search.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SearchRequest {
-    /// The words to look for; none or blank finds every location.
+    /// Words to search for; absent or blank matches every location.
     pub query: Option<String>,
-    /// What locations have to be.
+    /// Filters on locations.
     pub demands: Demands,
-    /// The buyer's circumstances.
+    /// Hints about the buyer.
     pub context: Context,
-    /// Where the page starts: the cursor of an earlier answer.
+    /// Cursor of an earlier answer, after which the page begins.
     pub cursor: Option<String>,
-    /// How many locations the caller wants at once, at least one. It gets at most [`MAX_LIMIT`].
+    /// Requested size of a page, at least 1; at most [`MAX_LIMIT`] locations are returned.
     pub limit: Option<u64>,
 }
 
-/// What to look up.
+/// Request of a lookup.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LookupRequest {
-    /// Location ids and aliases, in any mixture.
+    /// Ids and aliases of locations.
     pub ids: Vec<String>,
-    /// What locations have to be.
+    /// Filters on locations.
     pub demands: Demands,
-    /// The buyer's circumstances.
+    /// Hints about the buyer.
     pub context: Context,
 }
 
 /// A location in an answer.
 #[derive(Clone, Debug)]
 pub struct Listed {
-    /// Whose it is.
+    /// Merchant of the location.
     pub merchant: Arc<Merchant>,
-    /// The position of the location in the merchant.
+    /// Position of the location in the merchant.
     pub place: usize,
-    /// The tag of the translation to show; `None` shows the merchant's own texts.
+    /// Tag of the translation to show; `None` for the original texts.
     pub translation: Option<String>,
-    /// Which identifiers of a lookup led to it; empty in a search.
+    /// Identifiers of a lookup that match it; empty in a search.
     pub inputs: Vec<String>,
 }
 
@@ -104,13 +104,13 @@ impl Listed {
         Self { merchant, place, translation, inputs: Vec::new() }
     }
 
-    /// The location.
+    /// Returns the location.
     #[must_use]
     pub fn location(&self) -> &Location {
         &self.merchant.locations[self.place]
     }
 
-    /// The name to show.
+    /// Returns the name to show.
     #[must_use]
     pub fn name(&self) -> &str {
         name_of(self.location(), self.translation.as_deref())
@@ -120,30 +120,30 @@ impl Listed {
 /// A page of locations.
 #[derive(Debug)]
 pub struct Found {
-    /// The locations, the best match first.
+    /// Locations, the best match first.
     pub locations: Vec<Listed>,
-    /// The cursor of the next page, if there is one.
+    /// Cursor of the next page, if there is one.
     pub cursor: Option<String>,
-    /// How many locations there are in all, if the directory knows.
+    /// Total number of locations, if the directory knows it.
     pub total: Option<u64>,
-    /// What is said beside.
+    /// Messages.
     pub messages: Vec<Message>,
 }
 
-/// What identifiers named.
+/// Answer of a lookup.
 #[derive(Debug)]
 pub struct Resolved {
-    /// Each location once, in the order in which the request first names them.
+    /// Locations, each once, in the order in which the request first names them.
     pub locations: Vec<Listed>,
-    /// What is said beside.
+    /// Messages.
     pub messages: Vec<Message>,
 }
 
 /// Searches the locations of a directory.
 ///
 /// # Errors
-/// Demands that the directory cannot judge or that mean nothing, a page size of 0, a cursor of another query, or
-/// whatever the directory reports.
+/// A refusal of filters that are invalid or that the directory cannot evaluate, of a page size of 0, or of a cursor of
+/// another query; the error of the directory.
 pub async fn search(
     merchants: &dyn Merchants,
     cursors: &dyn Cursors,
@@ -188,7 +188,7 @@ pub async fn search(
     }
     let documents: HashMap<&str, _> = ids.iter().copied().zip(merchants.fetch(&ids).await?).collect();
     let listed = page.hits.iter().filter_map(|hit| {
-        // One that is gone since it was found is not there to be shown.
+        // A merchant that was removed since it was found is not shown.
         let merchant = documents.get(hit.merchant.as_str())?.as_ref()?;
         let place = merchant.locations.iter().position(|location| location.public && location.id == hit.location)?;
         Some(Listed::new(Arc::clone(merchant), place, &request.context.languages))
@@ -205,8 +205,8 @@ pub async fn search(
 /// Looks locations up.
 ///
 /// # Errors
-/// Demands that the directory cannot judge or that mean nothing, no identifier at all, or whatever the directory
-/// reports.
+/// A refusal of filters that are invalid or that the directory cannot evaluate, or of a request without identifiers;
+/// the error of the directory.
 pub async fn lookup(merchants: &dyn Merchants, request: &LookupRequest, now: Timestamp) -> Result<Resolved, Refusal> {
     let criteria = request.demands.criteria(merchants.policy())?;
     if request.ids.is_empty() {
@@ -257,10 +257,10 @@ pub async fn lookup(merchants: &dyn Merchants, request: &LookupRequest, now: Tim
 }
 
 impl Demands {
-    /// What is demanded, if it is known and means something.
+    /// Converts the filters to criteria.
     ///
     /// # Errors
-    /// The first demand that does not, with its path.
+    /// A refusal of the first filter that is unknown or invalid, with its path.
     pub fn criteria(&self, policy: &Policy) -> Result<Criteria, Refusal> {
         known(&self.unknown, "`hours` and `amenities`")?;
         if self.serves.is_some() {
@@ -294,7 +294,7 @@ impl Distance {
     }
 }
 
-/// An RFC 3339 instant with `Z` or a numeric offset.
+/// Parses an RFC 3339 instant with `Z` or a numeric offset.
 fn instant(text: &str) -> Result<Timestamp, Refusal> {
     let refused = || {
         Refusal::invalid("$.filters.hours.open_at", "This must be an instant.")
@@ -319,14 +319,14 @@ fn instant(text: &str) -> Result<Timestamp, Refusal> {
     let offset = matches!(zone, b"Z" | b"z")
         || matches!(zone, [b'+' | b'-', b'0'..=b'1', b'0'..=b'9', b':', b'0'..=b'5', b'0'..=b'9'])
         || matches!(zone, [b'+' | b'-', b'2', b'0'..=b'3', b':', b'0'..=b'5', b'0'..=b'9']);
-    // The calendar ends in the last days of 9999, which is no time to go out.
+    // The calendar of the library ends in the last days of 9999.
     if !clock || fraction == 1 || !offset || text.starts_with("9999") {
         return Err(refused());
     }
     text.parse().map_err(|_| refused())
 }
 
-/// Which of these locations keep other hours on the day that it is there at this instant.
+/// Returns those of the locations that have exceptional hours on their local day of this instant.
 fn occasions(locations: &[Listed], instant: Timestamp) -> Vec<Message> {
     let note = |(place, listed): (usize, &Listed)| {
         let title = occasion(listed.location(), instant)?;

@@ -1,6 +1,6 @@
-//! What a directory is asked.
+//! Port of a directory of merchants.
 //!
-//! A directory finds and fetches; what is demanded of a location, and what an answer shows, is decided by the domain.
+//! A directory finds and fetches; the domain decides about criteria, and about the content of answers.
 //! The [`index`](super::index) answers [`Merchants::find`] and [`Merchants::find_locations`] for directories that fit
 //! into memory.
 
@@ -20,104 +20,105 @@ use crate::{catalog::filter::CategoryPath, port::PortError};
 /// A directory of merchants.
 #[async_trait]
 pub trait Merchants: Send + Sync {
-    /// What the operator of the directory decided.
+    /// Returns the policy of the operator.
     fn policy(&self) -> &Policy;
 
-    /// One page of the merchants that a query finds.
+    /// Returns one page of the merchants that match a query.
     ///
     /// # Errors
-    /// [`InvalidCursor`](crate::Code::InvalidCursor) when the position in `query` means nothing,
-    /// [`Unavailable`](crate::Code::Unavailable) or [`InternalError`](crate::Code::InternalError) when the directory
+    /// [`InvalidCursor`](crate::Code::InvalidCursor) if the position in `query` is invalid,
+    /// [`Unavailable`](crate::Code::Unavailable) or [`InternalError`](crate::Code::InternalError) if the directory
     /// fails.
     async fn find(&self, query: &Query) -> Result<Page<Hit>, PortError>;
 
-    /// One page of the locations that a query finds.
+    /// Returns one page of the locations that match a query.
     ///
     /// # Errors
     /// As [`find`](Self::find).
     async fn find_locations(&self, query: &Query) -> Result<Page<LocationHit>, PortError>;
 
-    /// The merchants of these ids, in their order; `None` for an id that names nothing.
+    /// Returns the merchants with these ids, in their order; `None` for an unknown id.
     ///
     /// Identifiers come from outside: they are compared, never interpreted.
     ///
     /// # Errors
-    /// [`Unavailable`](crate::Code::Unavailable) or [`InternalError`](crate::Code::InternalError) when the directory
+    /// [`Unavailable`](crate::Code::Unavailable) or [`InternalError`](crate::Code::InternalError) if the directory
     /// fails.
     async fn fetch(&self, ids: &[&str]) -> Result<Vec<Option<Arc<Merchant>>>, PortError>;
 
-    /// For each of `ids`, in their order, the merchants that have a location of this id or alias.
+    /// Returns the merchants that have a location with the id or alias, for each of `ids` in their order.
     ///
     /// # Errors
     /// As [`fetch`](Self::fetch).
     async fn fetch_by_location(&self, ids: &[&str]) -> Result<Vec<Vec<Arc<Merchant>>>, PortError>;
 }
 
-/// Whoever knows where addresses are.
+/// Geocoder of postal addresses.
 #[async_trait]
 pub trait Geocoder: Send + Sync {
-    /// Where an address is; `None` where that is unknown or only known too coarsely to measure from, such as a country.
+    /// Returns the coordinates of an address; `None` if they are unknown, or too coarse to measure from, such as those
+    /// of a country.
     ///
-    /// The address is a buyer's: it is never logged and never kept beyond the call.
+    /// The address is a buyer's: it must be neither logged nor stored.
     ///
     /// # Errors
-    /// [`Unavailable`](crate::Code::Unavailable) when whoever would know does not answer in time.
+    /// [`Unavailable`](crate::Code::Unavailable) if the geocoder does not answer in time.
     async fn resolve(&self, address: &PostalAddress) -> Result<Option<Resolved>, PortError>;
 }
 
-/// Where an address is.
+/// Coordinates of an address.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Resolved {
-    /// The point.
+    /// Coordinates.
     pub point: Point,
-    /// How exactly the point is the address.
+    /// Precision of the coordinates.
     pub precision: Precision,
 }
 
-/// What the operator of a directory decided.
+/// Policy of the operator of a directory.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Policy {
-    /// The largest radius in metres that may be asked for. Larger ones are refused, never reduced.
+    /// Maximum radius of a search, in metres. Larger ones are refused, not reduced.
     pub max_radius: Option<f64>,
-    /// Countries (`US`) and regions (`US-CA`), in ISO 3166 codes, whose buyers are shown no merchants.
+    /// Countries (`US`) and regions (`US-CA`), as ISO 3166 codes, whose buyers are shown no merchants.
     pub restricted_regions: Vec<String>,
 }
 
-/// What to find, and which page of it.
+/// A query, and the page of its results.
 #[derive(Clone, Debug, Default)]
 pub struct Query {
-    /// The words to look for; `None` finds everything.
+    /// Words to search for; `None` matches everything.
     pub text: Option<String>,
-    /// What one and the same location has to be, and its merchant.
+    /// Criteria that one location and its merchant must meet.
     pub criteria: Criteria,
-    /// What makes one of equals come first.
+    /// Preferences for the order of equal matches.
     pub preference: Preference,
-    /// How many make a page, at least one.
+    /// Size of a page, at least 1.
     pub limit: usize,
-    /// The position after which the page starts, as an earlier [`Page::next`] gave it for the same query.
+    /// Position after which the page begins, from an earlier [`Page::next`] of the same query.
     pub after: Option<Vec<u8>>,
 }
 
-/// What has to hold. Everything but the category has to hold of one and the same location.
+/// Criteria, all of which must be met; except for the category, by one and the same location.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Criteria {
-    /// The category the merchant is in, or above it.
+    /// Category of the merchant, or one above it.
     pub category: Option<CategoryPath>,
-    /// When the location is known to be open.
+    /// Time at which the location is known to be open.
     pub open_at: Option<Timestamp>,
-    /// The methods, any of which the location has; empty asks for nothing.
+    /// Fulfillment methods, one of which the location offers; empty for any.
     pub methods: Vec<Method>,
-    /// How near it is.
+    /// Area that the location is in.
     pub within: Option<Circle>,
-    /// Where its address is.
+    /// Requirements on the address of the location.
     pub place: Option<Place>,
-    /// What it has, all of it.
+    /// Amenities, all of which the location has.
     pub amenities: Vec<String>,
 }
 
 impl Criteria {
-    /// Whether a location of a merchant meets them all.
+    /// Returns `true` if a location of a merchant meets all criteria.
     #[must_use]
     pub fn admit(&self, merchant: &Merchant, location: &Location) -> bool {
         let category = || merchant.category.as_deref().map(CategoryPath::new);
@@ -132,7 +133,7 @@ impl Criteria {
             && self.open_at.is_none_or(open)
     }
 
-    /// Whether anything is demanded of a location, so that a merchant without one cannot match.
+    /// Returns `true` if there is a criterion for locations, so that a merchant without a location cannot match.
     #[must_use]
     pub fn concern_locations(&self) -> bool {
         self.open_at.is_some()
@@ -143,36 +144,36 @@ impl Criteria {
     }
 }
 
-/// Every point that is at most so far from a centre.
+/// The points within a distance of a centre.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Circle {
-    /// The centre.
+    /// Centre.
     pub center: Point,
-    /// The distance in metres along the ground, rim included.
+    /// Maximum geodesic distance, in metres, inclusive.
     pub max: f64,
 }
 
 impl Circle {
-    /// Every bit of it, for telling queries apart.
+    /// Returns all of its bits, for telling queries apart.
     pub(super) fn bits(self) -> [u64; 3] {
         [self.center.latitude(), self.center.longitude(), self.max].map(f64::to_bits)
     }
 
-    /// Whether a point lies in it.
+    /// Returns `true` if a point is in the circle.
     #[must_use]
     pub fn holds(self, point: Point) -> bool {
         self.center.distance(point) <= self.max
     }
 }
 
-/// What makes one of equals come first. It never decides what is found.
+/// Preferences for the order of equal matches. They never decide whether something matches.
 ///
-/// It tells of the buyer: `Debug` shows nothing of it.
+/// They are data of the buyer: `Debug` prints none of them.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Preference {
-    /// Roughly where the buyer is.
+    /// Approximate location of the buyer.
     pub place: Place,
-    /// What the buyer is after, in words.
+    /// Intent of the buyer, in words.
     pub intent: Option<String>,
 }
 
@@ -182,32 +183,32 @@ impl fmt::Debug for Preference {
     }
 }
 
-/// One page of what a query found, the best match first.
+/// One page of the matches of a query, the best match first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page<T> {
-    /// What was found.
+    /// Matches.
     pub hits: Vec<T>,
-    /// The position after which the next page starts, if there is one. Following positions neither repeats nor skips
-    /// anything, even if the directory changes in between.
+    /// Position after which the next page begins, if there is one. Following positions neither repeats nor skips
+    /// matches, even if the directory changes in between.
     pub next: Option<Vec<u8>>,
-    /// How many the query finds in all, if the directory knows.
+    /// Total number of matches, if it is known.
     pub total: Option<u64>,
 }
 
-/// A merchant that a query found.
+/// A merchant that matches a query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hit {
-    /// The id of the merchant.
+    /// Identifier of the merchant.
     pub merchant: String,
-    /// The ids of the locations that meet the criteria, the nearest first where there is something to measure from.
+    /// Identifiers of the locations that meet the criteria; the nearest first, if the query has a centre.
     pub locations: Vec<String>,
 }
 
-/// A location that a query found.
+/// A location that matches a query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LocationHit {
-    /// The id of the merchant.
+    /// Identifier of the merchant.
     pub merchant: String,
-    /// The id of the location.
+    /// Identifier of the location.
     pub location: String,
 }

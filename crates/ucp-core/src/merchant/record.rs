@@ -1,10 +1,9 @@
-//! A merchant as the operator of a directory states it.
+//! A merchant as stated by the operator of a directory.
 //!
-//! The document is the merchant of the draft capability with what it leaves out: per location the coordinates, time
-//! zone, opening hours, ways to hand goods over and amenities, in the shapes of UCP's *Location*; texts in other
-//! languages; and whether a location may be shown at all. This is the line format of `ucp-gateway import --merchants`
-//! and the form in which a directory keeps merchants. A merchant that passed [`Merchant::check`] holds nothing that an
-//! answer must not.
+//! The document is the merchant of the draft capability with additions: per location the coordinates, time zone,
+//! opening hours, fulfillment methods and amenities, in the shapes of UCP's *Location*; texts in other languages; and
+//! whether a location is public. This is the line format of `ucp-gateway import --merchants`, and the form in which a
+//! directory stores merchants. A merchant that passed [`Merchant::check`] contains nothing that an answer must not.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -25,151 +24,151 @@ use crate::catalog::product::{Description, Media};
 
 pub use crate::catalog::record::Unusable;
 
-/// How many bytes an identifier has at most.
+/// Maximum length of an identifier, in bytes.
 pub const MAX_ID: usize = 255;
 
-/// How many bytes a name has at most.
+/// Maximum length of a name, in bytes.
 pub const MAX_NAME: usize = 500;
 
 /// A merchant of a directory.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Merchant {
-    /// The identifier, unique in the directory.
+    /// Identifier, unique in the directory.
     pub id: String,
-    /// The name buyers know.
+    /// Name shown to buyers.
     pub name: String,
-    /// What the merchant offers.
+    /// Description of the merchant's offer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<Description>,
-    /// The merchant's own page.
+    /// URL of the merchant's page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// Where the merchant stands in a taxonomy, such as `Restaurants > Pizza`.
+    /// Categories in a taxonomy, such as `Restaurants > Pizza`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub category: Option<String>,
-    /// Pictures; the first one stands for the merchant.
+    /// Media; the first one represents the merchant.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub media: Vec<Media>,
     /// Tags.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
-    /// Where the merchant is.
+    /// Locations of the merchant.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub locations: Vec<Location>,
-    /// How goods are handed over at every location that does not say otherwise.
+    /// Fulfillment methods of every location that states none of its own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub methods: Vec<Method>,
-    /// Which destinations and methods one order may combine. It does not say which methods there are.
+    /// Destinations and methods that one order may combine; not a list of the methods offered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fulfillment_config: Option<FulfillmentConfig>,
-    /// What the merchant keeps beside the standard model.
+    /// Data of the merchant beyond the standard model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Map<String, Value>>,
-    /// The BCP 47 tag of the language the texts are in.
+    /// BCP 47 tag of the language of the texts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,
-    /// The texts in other languages, by BCP 47 tag.
+    /// Texts in other languages, by BCP 47 tag.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub translations: BTreeMap<String, Translation>,
-    /// Members that no rule speaks about, carried as they came.
+    /// Further members, kept as stated.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
-/// A place where a merchant can be found.
+/// A location of a merchant.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Location {
-    /// The identifier, unique in the directory.
+    /// Identifier, unique in the directory.
     pub id: String,
-    /// Other identifiers that lead to it. They may be shared.
+    /// Further identifiers, which several locations may share.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aliases: Vec<String>,
-    /// The name buyers know.
+    /// Name shown to buyers.
     pub name: String,
-    /// The name in other languages, by BCP 47 tag.
+    /// Name in other languages, by BCP 47 tag.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub names: BTreeMap<String, String>,
-    /// Its postal address.
+    /// Postal address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<PostalAddress>,
-    /// Where it is on the map.
+    /// Coordinates.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub geo: Option<Geo>,
-    /// The IANA time zone that its hours are in.
+    /// IANA time zone of the hours.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timezone: Option<String>,
-    /// The weekly hours; unknown where absent.
+    /// Weekly opening hours; unknown if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hours: Option<Vec<DailyHours>>,
-    /// What replaces the weekly hours on single dates.
+    /// Opening hours on single dates, in place of the weekly ones.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exception_hours: Vec<ExceptionHours>,
-    /// How goods are handed over here; where absent, as everywhere at this merchant.
+    /// Fulfillment methods of this location; those of the merchant if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub methods: Option<Vec<Method>>,
-    /// What it has, by reverse-domain name, such as `dev.ucp.amenity.wi_fi`.
+    /// Amenities, by reverse-domain name, such as `dev.ucp.amenity.wi_fi`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub amenities: BTreeMap<String, Amenity>,
-    /// Whether buyers may know of it. A kitchen without a counter is not public.
+    /// `true` if buyers may know of it. A kitchen without a counter is not public.
     #[serde(default = "yes", skip_serializing_if = "is_true")]
     pub public: bool,
-    /// Members that no rule speaks about, carried as they came.
+    /// Further members, kept as stated.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
-/// How goods reach the buyer.
+/// A fulfillment method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
-    /// The buyer comes for them.
+    /// The buyer picks the goods up.
     Pickup,
-    /// The location brings them.
+    /// The location delivers the goods.
     Delivery,
-    /// A carrier brings them.
+    /// A carrier delivers the goods.
     Shipping,
 }
 
-/// Coordinates and where they come from.
+/// Coordinates, and their source.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Geo {
-    /// WGS 84 latitude in degrees.
+    /// WGS 84 latitude, in degrees.
     pub latitude: f64,
-    /// WGS 84 longitude in degrees.
+    /// WGS 84 longitude, in degrees.
     pub longitude: f64,
-    /// Who says so.
+    /// Source of the coordinates.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// How exact they are.
+    /// Precision of the coordinates.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub precision: Option<Precision>,
 }
 
-/// How exactly coordinates name a place.
+/// Precision of coordinates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Precision {
-    /// The middle of a town.
+    /// Centre of a town.
     Locality,
-    /// The middle of the area of a postal code.
+    /// Centre of a postal code.
     PostalCode,
-    /// A street address.
+    /// Street address.
     Street,
 }
 
 /// A feature of a location.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Amenity {
-    /// What it is, for buyers.
+    /// Description for buyers.
     pub description: String,
-    /// Members that no rule speaks about, carried as they came.
+    /// Further members, kept as stated.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
 /// A postal address.
 ///
-/// Requests hold the addresses of buyers, so that no address is ever printed: `Debug` shows nothing of it.
+/// Requests contain addresses of buyers, so that no address is ever printed: `Debug` shows no member.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the members of the specification's postal address, which explain themselves")]
 pub struct PostalAddress {
@@ -193,7 +192,7 @@ pub struct PostalAddress {
     pub full_name: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phone_number: Option<String>,
-    /// Members that no rule speaks about, carried as they came.
+    /// Further members, kept as stated.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
@@ -204,50 +203,50 @@ impl fmt::Debug for PostalAddress {
     }
 }
 
-/// Which destinations and methods one order may combine.
+/// Destinations and methods that one order may combine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FulfillmentConfig {
-    /// By method, whether one order may have several destinations.
+    /// Support of several destinations per order, by method.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allows_multi_destination: Option<MultiDestination>,
-    /// The sets of methods that one order may combine.
+    /// Sets of methods that one order may combine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allows_method_combinations: Option<Vec<Vec<CombinedMethod>>>,
-    /// Members that no rule speaks about, carried as they came.
+    /// Further members, kept as stated.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
-/// By method, whether one order may have several destinations.
+/// Support of several destinations per order, by method.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MultiDestination {
-    /// Several addresses.
+    /// `true` if one order may be sent to several addresses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shipping: Option<bool>,
-    /// Several locations.
+    /// `true` if one order may be picked up at several locations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pickup: Option<bool>,
 }
 
-/// A method as the draft's schema knows it.
+/// A method in the terms of the draft's schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CombinedMethod {
-    /// To the buyer.
+    /// The goods are sent to the buyer.
     Shipping,
-    /// By the buyer.
+    /// The buyer picks the goods up.
     Pickup,
 }
 
-/// The texts of a merchant in another language. What is absent stays as it is.
+/// Texts of a merchant in another language. Absent texts are shown in the original language.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Translation {
-    /// The name.
+    /// Name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What the merchant offers.
+    /// Description of the merchant's offer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<Description>,
 }
@@ -262,20 +261,20 @@ const fn is_true(value: &bool) -> bool {
 }
 
 impl Merchant {
-    /// The merchant, if nothing at all is wrong with it.
+    /// Checks all members.
     ///
     /// # Errors
-    /// The first member that is wrong.
+    /// [`Unusable`] for the first invalid member.
     pub fn check(self) -> Result<Self, Unusable> {
         let (merchant, mut set_aside) = self.salvage()?;
         if set_aside.is_empty() { Ok(merchant) } else { Err(set_aside.swap_remove(0)) }
     }
 
-    /// The merchant without the coordinates and hours of locations that mean nothing, and why each was set aside. Such
-    /// a location can still be found by what is left of it, but never as near or as open.
+    /// Checks the merchant, and removes invalid coordinates and hours of locations; returns the reason for each of
+    /// them. Such a location can still be found by its other members, but is never near and never open.
     ///
     /// # Errors
-    /// The first member that makes the merchant as a whole unusable.
+    /// [`Unusable`] for the first member that makes the merchant as a whole unusable.
     pub fn salvage(mut self) -> Result<(Self, Vec<Unusable>), Unusable> {
         identifier("$.id", &self.id)?;
         name("$.name", &self.name)?;
@@ -319,7 +318,7 @@ impl Merchant {
         Ok((self, set_aside))
     }
 
-    /// How goods are handed over at a location of this merchant.
+    /// Returns the fulfillment methods of a location of this merchant.
     #[must_use]
     pub fn methods_at<'a>(&'a self, location: &'a Location) -> &'a [Method] {
         location.methods.as_deref().unwrap_or(&self.methods)
@@ -327,16 +326,16 @@ impl Merchant {
 }
 
 impl Location {
-    /// Where it is, if it says so and that can be.
+    /// Returns the coordinates of the location, if they are stated and valid.
     #[must_use]
     pub fn point(&self) -> Option<Point> {
         self.geo.as_ref().and_then(|geo| Point::new(geo.latitude, geo.longitude))
     }
 
-    /// Its schedule; `None` where it is unknown.
+    /// Returns the schedule of the location; `None` if it is unknown.
     ///
     /// # Errors
-    /// The first member from which no schedule can be made, with its path from the location.
+    /// [`Unusable`] for the first invalid member, with its path from the location.
     pub fn schedule(&self) -> Result<Option<Schedule>, Unusable> {
         if self.hours.is_none() && self.exception_hours.is_empty() {
             return Ok(None);
@@ -367,7 +366,7 @@ impl Location {
         Ok(())
     }
 
-    /// Takes away coordinates and hours that mean nothing, and says why.
+    /// Removes invalid coordinates and hours, and returns the reasons.
     fn set_aside(&mut self, at: &impl Fn(&str) -> String) -> Vec<Unusable> {
         let mut reasons = Vec::new();
         if self.geo.is_some() && self.point().is_none() {
@@ -410,7 +409,7 @@ fn name(path: &str, name: &str) -> Result<(), Unusable> {
     }
 }
 
-/// Gives a description its plain text, so that answers always have one.
+/// Adds plain text to a description without it, so that answers always have one.
 fn complete(path: &str, description: &mut Description) -> Result<(), Unusable> {
     if description.is_empty() {
         return Err(unusable(path, "needs a text in `plain`, `html` or `markdown`"));
@@ -431,7 +430,7 @@ fn address(path: &str, url: &str) -> Result<(), Unusable> {
     }
 }
 
-/// Whether this is a name such as `dev.ucp.amenity.wi_fi`.
+/// Returns `true` for a reverse-domain name such as `dev.ucp.amenity.wi_fi`.
 #[must_use]
 pub fn is_reverse_domain(name: &str) -> bool {
     let segment = |(place, segment): (usize, &str)| {

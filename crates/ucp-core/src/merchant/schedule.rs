@@ -1,8 +1,8 @@
-//! What opening hours mean at an instant (UCP *Operating Hours*).
+//! Evaluation of opening hours at an instant (UCP *Operating Hours*).
 //!
-//! An instant is turned into the local date and clock time first; everything else is judged on these labels. That makes
-//! the verdict total: labels that a clock skips belong to no instant, and labels that it shows twice are open or closed
-//! both times.
+//! An instant is converted to the local date and clock time first; all rules apply to these labels. Every instant has a
+//! result: labels that a clock skips belong to no instant, and labels that it shows twice are open or closed both
+//! times.
 //!
 //! An exception rules every date it covers from local midnight on: it replaces what the week says of that day and cuts
 //! off whatever runs into it from the day before. What runs out of it into the next day stands. Hours that are not
@@ -24,16 +24,16 @@ use super::{
 /// Minutes in a day, as labels on a clock.
 const DAY: u16 = 24 * 60;
 
-/// How many days ahead [`Schedule::next_change`] looks.
+/// Number of days that [`Schedule::next_change`] looks ahead.
 const HORIZON: usize = 400;
 
-/// The zones that come with the gateway: what a zone means does not depend on the machine.
+/// Built-in time zone database: results do not depend on that of the machine.
 static ZONES: LazyLock<TimeZoneDatabase> = LazyLock::new(TimeZoneDatabase::bundled);
 
-/// The time zone of an IANA name.
+/// Returns the time zone with an IANA name.
 ///
 /// # Errors
-/// A name that is none, at the path `timezone`.
+/// [`Unusable`] with the path `timezone` for an unknown name.
 pub fn zone(name: &str) -> Result<TimeZone, Unusable> {
     ZONES.get(name).ok().filter(|zone| zone.iana_name() == Some(name)).ok_or_else(|| Unusable {
         path: "timezone".to_owned(),
@@ -41,25 +41,25 @@ pub fn zone(name: &str) -> Result<TimeZone, Unusable> {
     })
 }
 
-/// An instant as the clocks and calendars of a time zone show it.
+/// The local date and time of an instant in a time zone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Local {
     date: Date,
-    /// Monday is 0.
+    /// Day of the week, 0 for Monday.
     day: u16,
-    /// Minutes on the clock, 0 to 1,439.
+    /// Minute of the day, 0 to 1,439.
     minute: u16,
 }
 
 impl Local {
-    /// What the clocks of `zone` show at `instant`.
+    /// Converts `instant` to the local time of `zone`.
     #[must_use]
     pub fn at(instant: Timestamp, zone: &TimeZone) -> Self {
         let shown = zone.to_datetime(instant);
         Self { date: shown.date(), day: day_of(shown.date()), minute: minute_of(shown.time()) }
     }
 
-    /// The local date.
+    /// Returns the local date.
     #[must_use]
     pub const fn date(&self) -> Date {
         self.date
@@ -74,7 +74,7 @@ fn minute_of(time: Time) -> u16 {
     u16::from(time.hour().unsigned_abs()) * 60 + u16::from(time.minute().unsigned_abs())
 }
 
-/// An interval of one day in minutes from its midnight. It ends in the next day where it runs past midnight.
+/// An interval in minutes from midnight of its day. It ends on the next day if it goes past midnight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Interval {
     opens: u16,
@@ -95,36 +95,36 @@ impl Interval {
         self.opens <= minute && minute < self.closes
     }
 
-    /// Whether it holds this minute of the day after.
+    /// Returns `true` if the interval contains this minute of the next day.
     const fn runs_into(self, minute: u16) -> bool {
         minute + DAY < self.closes
     }
 }
 
-/// What rules a range of dates instead of the week.
+/// Exceptional hours of a range of dates.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Exception {
     from: Date,
     through: Date,
-    /// Empty where the location is closed.
+    /// Opening hours; empty if the location is closed.
     intervals: Box<[Interval]>,
 }
 
 /// The hours of a location, without its time zone.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timetable {
-    /// Each with its day, Monday is 0, in that order. `None` where the week is not known.
+    /// Weekly hours, each with its day (0 for Monday), in this order; `None` if they are unknown.
     week: Option<Box<[(u8, Interval)]>>,
-    /// In the order of their dates, without overlaps.
+    /// Exceptions, in the order of their dates, without overlaps.
     exceptions: Box<[Exception]>,
 }
 
 impl Timetable {
-    /// What hours mean.
+    /// Creates the timetable of opening hours.
     ///
     /// # Errors
-    /// The first entry that means nothing: equal times, a range that ends before it begins, one time without the other,
-    /// or exceptions that contradict each other.
+    /// [`Unusable`] for the first invalid entry: equal times, a range that ends before it begins, one time without the
+    /// other, or exceptions that contradict each other.
     pub fn new(hours: Option<&[DailyHours]>, exceptions: &[ExceptionHours]) -> Result<Self, Unusable> {
         let unusable = |path: String, reason: &str| Unusable { path, reason: reason.to_owned() };
         let equal = "`opens` and `closes` must not be equal; a whole day is 00:00 to 23:59";
@@ -173,7 +173,7 @@ impl Timetable {
         Ok(Self { week, exceptions: exceptions.into() })
     }
 
-    /// Whether it is known to be open when clocks show this.
+    /// Returns `true` if it is known to be open at this local time.
     #[must_use]
     pub fn open(&self, local: &Local) -> bool {
         if let Some(exception) = self.exception_on(local.date) {
@@ -194,7 +194,7 @@ impl Timetable {
         self.exceptions[..after].last().filter(|exception| date <= exception.through)
     }
 
-    /// The clock times at which something may begin or end on `date`.
+    /// Returns the clock times at which an interval may begin or end on `date`.
     fn labels(&self, date: Date) -> impl Iterator<Item = u16> {
         let on = |date: Option<Date>| {
             let exception = date.and_then(|date| self.exception_on(date));
@@ -217,28 +217,27 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// What the hours of a location in the time zone of this name mean.
+    /// Creates the schedule of a location in a time zone.
     ///
     /// # Errors
-    /// The first member that means nothing, with its path from the location.
+    /// [`Unusable`] for the first invalid member, with its path from the location.
     pub fn new(zone_name: &str, hours: Option<&[DailyHours]>, exceptions: &[ExceptionHours]) -> Result<Self, Unusable> {
         Ok(Self { zone: zone(zone_name)?, timetable: Timetable::new(hours, exceptions)? })
     }
 
-    /// Whether the location is known to be open at this instant.
+    /// Returns `true` if the location is known to be open at this instant.
     #[must_use]
     pub fn open_at(&self, instant: Timestamp) -> bool {
         self.timetable.open(&self.local(instant))
     }
 
-    /// What the clocks and calendars of the location show at this instant.
+    /// Returns the local time of the location at this instant.
     #[must_use]
     pub fn local(&self, instant: Timestamp) -> Local {
         Local::at(instant, &self.zone)
     }
 
-    /// When the location next closes, if it is open, or opens, if it is not. `None` where neither happens within a
-    /// year.
+    /// Returns the next instant at which the location closes or opens; `None` if neither happens within a year.
     #[must_use]
     pub fn next_change(&self, instant: Timestamp) -> Option<Timestamp> {
         let open = self.open_at(instant);
@@ -255,8 +254,8 @@ impl Schedule {
         None
     }
 
-    /// Every instant of a local date at which the verdict may change: where clocks show a boundary, and where they
-    /// jump.
+    /// Returns the instants of a local date at which the result may change: boundaries of intervals, and jumps of the
+    /// clock.
     fn boundaries(&self, date: Date) -> Vec<Timestamp> {
         let shown = |minute: u16| {
             #[expect(clippy::cast_possible_truncation, reason = "hours and minutes of a day")]

@@ -1,7 +1,7 @@
 //! `search_merchants`: merchants by words, filters or both (draft *Merchant* capability).
 //!
-//! An address is turned into a point here, once per call. Where that fails nothing is found, and the answer says why: a
-//! search never becomes wider than it was meant.
+//! An address is geocoded here, once per call. If that fails, nothing is found, and the answer says why: a search never
+//! becomes wider than requested.
 
 use std::collections::HashSet;
 
@@ -22,42 +22,42 @@ use crate::{
     message::{Message, Severity},
 };
 
-/// What to search for.
+/// Request of a search.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Request {
-    /// The words to look for; blank finds every merchant.
+    /// Words to search for; blank matches every merchant.
     pub query: String,
-    /// The buyer's circumstances.
+    /// Hints about the buyer.
     pub context: Context,
-    /// What merchants have to be.
+    /// Filters on merchants.
     pub filters: Filters,
-    /// Where the page starts: the cursor of an earlier answer.
+    /// Cursor of an earlier answer, after which the page begins.
     pub cursor: Option<String>,
-    /// How many merchants the caller wants at once, 1 to [`MAX_LIMIT`].
+    /// Requested size of a page, 1 to [`MAX_LIMIT`].
     pub limit: Option<u64>,
 }
 
-/// The filters of a request. One and the same location has to pass all but the category.
+/// Filters of a request. One location has to pass all of them, except for the category.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Filters {
-    /// A category; what lies below it counts too.
+    /// Category; categories below it match too.
     pub category: Option<String>,
-    /// Whether only locations that are open now count; `false` asks for nothing.
+    /// `true` to match only locations that are open now; `false` does not filter.
     pub open_now: Option<bool>,
-    /// How goods have to be handed over.
+    /// Fulfillment method.
     pub fulfillment_method: Option<FulfillmentMethod>,
-    /// Where the merchant has to be.
+    /// Area or address of the location.
     pub location: Option<LocationFilter>,
-    /// The names of filters that this gateway does not know.
+    /// Names of filters that this gateway does not know.
     pub unknown: Vec<String>,
 }
 
-/// A method as the draft has it.
+/// A fulfillment method in the terms of the draft.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FulfillmentMethod {
-    /// To the buyer, by whomever.
+    /// The goods are sent to the buyer.
     Shipping,
-    /// By the buyer.
+    /// The buyer picks the goods up.
     Pickup,
 }
 
@@ -70,21 +70,21 @@ impl FulfillmentMethod {
     }
 }
 
-/// Where a merchant has to be: near an address, or at it.
+/// Location of a merchant: near an address, or at it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LocationFilter {
-    /// The address. Without a radius its country, region, town and postal code have to be the location's.
+    /// Address. Without a radius, its country, region, town and postal code have to be those of the location.
     pub address: Option<PostalAddress>,
-    /// How far from the address the location may be.
+    /// Maximum distance of the location from the address.
     pub radius: Option<Radius>,
 }
 
 /// A distance in the caller's unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Radius {
-    /// The number, at least 0.
+    /// Number, at least 0.
     pub value: f64,
-    /// Of what.
+    /// Unit.
     pub unit: Unit,
 }
 
@@ -98,7 +98,7 @@ pub enum Unit {
 }
 
 impl Radius {
-    /// The same in metres. What is a number in miles is one in metres too, if not a larger one than there are.
+    /// Converts the distance to metres. A finite distance stays finite: it is cut to the largest number.
     #[must_use]
     pub fn metres(self) -> f64 {
         let metres = self.value
@@ -113,13 +113,13 @@ impl Radius {
 /// A page of merchants.
 #[derive(Debug)]
 pub struct Found {
-    /// The merchants, the best match first.
+    /// Merchants, the best match first.
     pub merchants: Vec<Listing>,
-    /// The cursor of the next page, if there is one.
+    /// Cursor of the next page, if there is one.
     pub cursor: Option<String>,
-    /// How many merchants there are in all, if the directory knows.
+    /// Total number of merchants, if the directory knows it.
     pub total: Option<u64>,
-    /// What is said beside.
+    /// Messages.
     pub messages: Vec<Message>,
 }
 
@@ -132,8 +132,8 @@ impl Found {
 /// Searches a directory as of `now`, or as of the first page.
 ///
 /// # Errors
-/// Filters that are unknown or mean nothing, a page size out of bounds, a cursor of another query, or whatever the
-/// directory and the geocoder report.
+/// A refusal of filters that are unknown or invalid, of a page size out of range, or of a cursor of another query; the
+/// error of the directory or the geocoder.
 pub async fn search(
     merchants: &dyn Merchants,
     cursors: &dyn Cursors,
@@ -177,7 +177,7 @@ pub async fn search(
     let documents = merchants.fetch(&ids).await?;
     let mut listings = Vec::with_capacity(page.hits.len());
     for (hit, merchant) in page.hits.iter().zip(documents) {
-        // One that is gone since it was found is not there to be shown.
+        // A merchant that was removed since it was found is not shown.
         let Some(merchant) = merchant else { continue };
         let path = format!("$.merchants[{}]", listings.len());
         messages.extend(holiday(&merchant, Some(&hit.locations), turn.instant, path));
@@ -192,16 +192,17 @@ pub async fn search(
 }
 
 impl Filters {
-    /// Whether the filters are known and mean something.
+    /// Checks that the filters are known and valid.
     ///
     /// # Errors
-    /// The first that does not, with its path.
+    /// A refusal of the first filter that is not, with its path.
     pub fn check(&self, policy: &Policy) -> Result<(), Refusal> {
         self.criteria()?;
         self.around(policy).map(drop)
     }
 
-    /// What the filters demand, but for what takes a clock or a geocoder; `None` for an address that is nowhere.
+    /// Converts the filters to criteria, except for those that need a clock or a geocoder; `None` for an address that
+    /// does not exist.
     fn criteria(&self) -> Result<Option<Criteria>, Refusal> {
         known(&self.unknown, "`category`, `open_now`, `fulfillment_method` and `location`")?;
         let category = match self.category.as_deref() {
@@ -226,7 +227,7 @@ impl Filters {
                     ));
                 }
                 let place = Place::of(address);
-                // Marks and blanks name no place, and no place must not stand for every place.
+                // An address of blanks and punctuation names no place, and must not match every place.
                 if place.is_empty() {
                     return Ok(None);
                 }
@@ -237,7 +238,7 @@ impl Filters {
         Ok(Some(Criteria { category, methods, place, ..Criteria::default() }))
     }
 
-    /// The address and the radius around it, where there is one.
+    /// Returns the address and the radius around it, if there is a radius.
     fn around(&self, policy: &Policy) -> Result<Option<(&PostalAddress, Radius)>, Refusal> {
         let Some(LocationFilter { address, radius }) = &self.location else { return Ok(None) };
         match (address, radius) {
@@ -260,7 +261,7 @@ impl Filters {
     }
 }
 
-/// Refuses filters that this gateway does not know: leaving them out would find more than was asked for.
+/// Refuses filters that this gateway does not know: without them, the answer would be wider than the request.
 pub(super) fn known(unknown: &[String], known: &str) -> Result<(), Refusal> {
     let Some(name) = unknown.first() else { return Ok(()) };
     let name: String = name.chars().filter(|letter| !letter.is_control()).take(64).collect();
@@ -271,7 +272,7 @@ pub(super) fn known(unknown: &[String], known: &str) -> Result<(), Refusal> {
     .accepting(format!("the filters {known}")))
 }
 
-/// Refuses a radius that is none or larger than the operator allows.
+/// Refuses a radius that is invalid or larger than the operator allows.
 pub(super) fn within_bounds(policy: &Policy, metres: f64, path: &str) -> Result<(), Refusal> {
     if !(metres.is_finite() && metres >= 0.0) {
         return Err(Refusal::invalid(path, "The radius must be a distance.").accepting("a number that is at least 0"));
@@ -292,7 +293,7 @@ fn page_size(limit: Option<u64>) -> Result<usize, Refusal> {
     }
 }
 
-/// Why buyers in these circumstances are shown nothing, if they are not.
+/// Returns the message for buyers to whom the policy shows no merchants; `None` for all others.
 pub(super) fn restriction(policy: &Policy, context: &Context) -> Option<Message> {
     let Place { country, region, .. } = context.place();
     let country = country?;
@@ -333,7 +334,7 @@ fn approximated(precision: Precision) -> Message {
     )
 }
 
-/// A warning that one of these locations, or of all that are public, keeps other hours today.
+/// Returns a warning that one of these locations, or of all public ones, has exceptional hours today.
 pub(super) fn holiday(merchant: &Merchant, of: Option<&[String]>, instant: Timestamp, path: String) -> Option<Message> {
     let of: Option<HashSet<&str>> = of.map(|ids| ids.iter().map(String::as_str).collect());
     let concerns =
@@ -349,7 +350,7 @@ pub(super) fn holiday(merchant: &Merchant, of: Option<&[String]>, instant: Times
     })
 }
 
-/// Everything that decides about the results but for the instant, which the cursor carries itself.
+/// Returns everything that decides about the results, except for the instant, which is part of the cursor.
 fn bound(text: Option<&str>, filters: &Filters, criteria: &Criteria, context: &Context) -> String {
     let Filters { open_now, fulfillment_method, .. } = filters;
     format!(

@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 
 use super::{super::geo::Chord, ordinal, position::Position};
 
-/// How many candidates are collected before the hopeless ones are let go.
+/// Number of candidates that are collected before those that cannot be on the page are dropped.
 const MANY: usize = 2_048;
 
 /// Something that may be on the page.
@@ -41,9 +41,9 @@ pub(super) struct Best<'q> {
     /// Works the distance of a candidate out; `None` where there is nothing to measure from.
     measure: Option<&'q dyn Fn(u32) -> f64>,
     kept: Vec<Candidate>,
-    /// When to let the hopeless go next.
+    /// Number of candidates at which they are dropped next.
     full: usize,
-    /// How many there were in all, and how many of them after the position.
+    /// Number of candidates in all, and after the position.
     total: usize,
     later: usize,
 }

@@ -42,7 +42,7 @@ const IN_DESCRIPTION: u8 = 1;
 /// A number that stands for a text; 0 for none.
 type Symbol = u32;
 
-/// What decides about queries, of every merchant and public location of a directory.
+/// Index of all merchants and public locations of a directory.
 #[derive(Debug, Default)]
 pub struct Index {
     merchants: Vec<Entry>,
@@ -52,7 +52,7 @@ pub struct Index {
     sites_by_name: Vec<u32>,
     grid: Grid,
     merchant_terms: Terms,
-    /// What the names and towns of locations add to the terms of their merchants.
+    /// Terms of the names and towns of locations, in addition to those of their merchants.
     site_terms: Terms,
     categories: Vec<CategoryPath>,
     countries: Symbols,
@@ -270,13 +270,13 @@ impl IndexBuilder {
 }
 
 impl Index {
-    /// How many merchants there are.
+    /// Returns the number of merchants.
     #[must_use]
     pub fn merchants(&self) -> usize {
         self.merchants.len()
     }
 
-    /// How many public locations there are.
+    /// Returns the number of public locations.
     #[must_use]
     pub fn locations(&self) -> usize {
         self.sites.len()

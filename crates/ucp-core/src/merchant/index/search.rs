@@ -27,13 +27,13 @@ use crate::{
     },
 };
 
-/// What a query demands of a location, in the index's numbers.
+/// Criteria of a query, as numbers of the index.
 struct Demand<'a> {
     index: &'a Index,
     center: Option<Center>,
     open_at: Option<Opening>,
     methods: u8,
-    /// `None` where no location has one of them.
+    /// Amenities; `None` if no location has one of them.
     amenities: Option<Vec<Symbol>>,
     /// By country of the location, what its address has to say.
     place: Option<Vec<Option<Address>>>,
@@ -59,9 +59,9 @@ struct Center {
 /// An instant at which locations have to be open.
 struct Opening {
     instant: Timestamp,
-    /// What the clocks of each zone show then, as far as anyone asked.
+    /// Local time of each zone, computed on demand.
     clocks: RefCell<Vec<Option<Local>>>,
-    /// By schedule, whether it is open then, as far as anyone asked.
+    /// Result of each schedule, computed on demand.
     verdicts: Box<[Cell<Option<bool>>]>,
 }
 
@@ -98,7 +98,7 @@ impl<'a> Demand<'a> {
         }
     }
 
-    /// Whether a location has what is demanded, and the straight line to it; 0 where there is nothing to measure from.
+    /// Returns the straight line to a location if it meets the criteria; 0 if the query has no centre.
     fn admits(&self, site: &Site) -> Option<Chord> {
         if !self.suits(site) {
             return None;
@@ -122,12 +122,12 @@ impl<'a> Demand<'a> {
         admitted.then_some((chord, found))
     }
 
-    /// Whether nothing is demanded but a circle and opening hours.
+    /// Returns `true` if a circle and opening hours are the only criteria.
     fn is_plain(&self) -> bool {
         self.methods == 0 && self.place.is_none() && self.amenities.as_ref().is_some_and(Vec::is_empty)
     }
 
-    /// Whether a location has what does not depend on where the caller is, nor when.
+    /// Returns `true` if a location meets the criteria that depend on neither distance nor time.
     fn suits(&self, site: &Site) -> bool {
         (self.methods == 0 || self.methods & site.methods != 0)
             && self
@@ -139,7 +139,7 @@ impl<'a> Demand<'a> {
             })
     }
 
-    /// Whether a schedule, as an index from 1, is open when that is demanded.
+    /// Returns `true` if a schedule (an index from 1) is open at the requested time, or none is requested.
     fn is_open(&self, schedule: u32) -> bool {
         let Some(opening) = &self.open_at else { return true };
         let Some(own) = schedule.checked_sub(1) else { return false };
@@ -159,7 +159,7 @@ impl<'a> Demand<'a> {
         }
     }
 
-    /// How close a location is to where the buyer roughly is, from 0 to 3.
+    /// Returns the closeness of a location to the approximate position of the buyer, from 0 to 3.
     fn closeness(&self, site: &Site) -> u32 {
         match self.preferred.get(site.country as usize).copied().flatten() {
             Some(address) if address.country != 0 && address.country == site.country => {
@@ -190,9 +190,9 @@ impl Address {
     }
 }
 
-/// How well texts fit a query: words first, what the buyer is after last.
+/// Scores of texts: the words of the query first, the intent of the buyer last.
 struct Scores {
-    /// By merchant and by location; `None` where no words are sought.
+    /// Scores by merchant and by location; `None` if the query has no words.
     words: Option<(Vec<u16>, Vec<u16>)>,
     intent: Option<(Vec<u16>, Vec<u16>)>,
 }
@@ -230,14 +230,14 @@ impl Scores {
     }
 }
 
-/// Where closeness stands in the relevance: after the words, before the intent.
+/// Position of closeness in the relevance: after the words, before the intent.
 const CLOSENESS: u32 = 8;
 
 impl Index {
     /// One page of the merchants that a query finds.
     ///
     /// # Errors
-    /// [`InvalidCursor`](crate::Code::InvalidCursor) for a position that no index gave.
+    /// [`InvalidCursor`](crate::Code::InvalidCursor) for an invalid position.
     pub fn find(&self, query: &Query) -> Result<Page<Hit>, Refusal> {
         let after = after(query, &self.merchants_by_name, |own| {
             let entry = &self.merchants[own as usize];
@@ -316,7 +316,7 @@ impl Index {
     /// One page of the locations that a query finds.
     ///
     /// # Errors
-    /// [`InvalidCursor`](crate::Code::InvalidCursor) for a position that no index gave.
+    /// [`InvalidCursor`](crate::Code::InvalidCursor) for an invalid position.
     pub fn find_locations(&self, query: &Query) -> Result<Page<LocationHit>, Refusal> {
         let after = after(query, &self.sites_by_name, |own| {
             let site = &self.sites[own as usize];
@@ -366,7 +366,7 @@ impl Index {
         &self.sites[entry.first_site as usize..(entry.first_site + entry.sites) as usize]
     }
 
-    /// Which categories a query admits, by their numbers; `None` admits every merchant.
+    /// Returns the numbers of the categories that a query admits; `None` for all merchants.
     fn categories_in(&self, criteria: &Criteria) -> Option<Vec<bool>> {
         let sought = criteria.category.as_ref()?;
         Some(std::iter::once(false).chain(self.categories.iter().map(|own| sought.contains(own))).collect())
@@ -407,7 +407,7 @@ impl Index {
     }
 }
 
-/// Where the page of a query starts, among what is in the order of these names and ids.
+/// Returns the start of the page of a query among entries in the order of these names and ids.
 fn after<'a>(
     query: &Query,
     by_name: &[u32],

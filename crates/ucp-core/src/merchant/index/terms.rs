@@ -1,11 +1,11 @@
-//! Which texts hold a term, and how prominently.
+//! Inverted index: the texts that contain a term, with its weight.
 
 use std::collections::HashMap;
 
-/// How much of an entry is the weight.
+/// Number of bits of an entry that hold the weight.
 const WEIGHT_BITS: u32 = 3;
 
-/// How many different terms of one query count.
+/// Maximum number of different terms of one query.
 pub(super) const MAX_TERMS: usize = 64;
 
 /// Terms and where they occur. A place of occurrence and its weight share one number.
@@ -17,7 +17,7 @@ pub(super) struct Terms {
 }
 
 impl Terms {
-    /// Whether one of the terms occurs.
+    /// Returns `true` if one of the terms occurs.
     pub(super) fn any(&self, terms: &[String]) -> bool {
         terms.iter().take(MAX_TERMS).any(|term| self.stretches.contains_key(term.as_str()))
     }
