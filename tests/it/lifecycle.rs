@@ -413,12 +413,15 @@ mod starting {
     #[test]
     fn a_full_disk_during_the_first_fill_is_named_and_leaves_nothing_half_done() {
         let data = crate::harness::folder();
-        let gateway = binary().get_program().to_owned();
-        let mut command = Command::new("bash");
-        command.args(["-c", "trap '' XFSZ; ulimit -f 400; exec \"$0\" \"$@\""]).arg(gateway);
-        command.args(["serve", "--listen", "127.0.0.1:0", "--data-dir"]).arg(data.path());
-        let line = fails(&mut command);
-        assert!(line.contains("the write"), "{line}");
+        // While the tables are made, and while products are written into them.
+        for (kibibytes, what) in [(200, "to schema version"), (800, "the write")] {
+            let gateway = binary().get_program().to_owned();
+            let mut command = Command::new("bash");
+            command.args(["-c", &format!("trap '' XFSZ; ulimit -f {kibibytes}; exec \"$0\" \"$@\"")]).arg(gateway);
+            command.args(["serve", "--listen", "127.0.0.1:0", "--data-dir"]).arg(data.path());
+            let line = fails(&mut command);
+            assert!(line.contains(what), "{line}");
+        }
         let gateway = Gateway::on(data.path(), &[]);
         assert_eq!(gateway.search(&json!({ "filters": { "available": false } }))["pagination"]["total_count"], 174);
     }

@@ -95,13 +95,13 @@ const NAMES: [&str; 4] = [
 ];
 
 #[test]
-fn sec_03_no_policy_lets_a_caller_point_the_gateway_inside() {
+fn sec_03_without_the_switch_no_policy_lets_a_caller_point_the_gateway_inside() {
     let canary = Canary::start();
     std::thread::scope(|scope| {
         for policy in ["require", "lenient", "development"] {
             let canary = &canary;
             scope.spawn(move || {
-                let unlimited = Setup::new("[limits]\nanonymous = \"none\"\n");
+                let unlimited = Setup::new("[limits]\nanonymous = \"none\"\n[profiles]\nloopback = false\n");
                 let gateway = unlimited.arguments(&["--policy", policy]).start();
                 let port = canary.port().to_string();
                 for (url, rule) in INSIDE.iter().chain(&AROUND) {
@@ -119,7 +119,7 @@ fn sec_03_no_policy_lets_a_caller_point_the_gateway_inside() {
 #[test]
 fn agt_02_plain_http_user_info_and_ports_of_other_services_are_refused() {
     let canary = Canary::start();
-    let gateway = Gateway::shared();
+    let gateway = Setup::new("[profiles]\nloopback = false\n").start();
     let at = |url: &str| url.replace("PORT", &canary.port().to_string());
     for url in
         ["http://agent.example.com/p", "http://127.0.0.1:PORT/p", "ftp://agent.example.com/", "file:///etc/passwd"]
@@ -145,22 +145,28 @@ fn agt_02_plain_http_user_info_and_ports_of_other_services_are_refused() {
     canary.is_untouched();
 }
 
-/// The switch for development opens this machine, and nothing else.
+/// The switch for development opens this machine, and nothing else; under the policy for development, where only this
+/// machine reaches the gateway, it is on by default.
 #[test]
 fn sec_03_the_switch_for_development_opens_loopback_alone() {
-    let (host, gateway) = (Host::start(), requiring());
+    opens_loopback_alone(&requiring());
+    opens_loopback_alone(&Setup::new("").start());
+}
+
+fn opens_loopback_alone(gateway: &Gateway) {
+    let host = Host::start();
     let port = host.address().port();
     for (number, host_name) in ["127.0.0.1", "localhost", "2130706433", "0x7f.1", "127.1"].into_iter().enumerate() {
         host.profile(&format!("/{number}"), &profile_of(Release::NEWEST));
-        Ask::new(Transport::Rest, &format!("http://{host_name}:{port}/{number}")).answer(&gateway);
+        Ask::new(Transport::Rest, &format!("http://{host_name}:{port}/{number}")).answer(gateway);
     }
     for (url, rule) in AROUND {
-        refused_everywhere(&gateway, url, rule);
+        refused_everywhere(gateway, url, rule);
         // Plain http is for this machine only; which of the two rules is named does not matter.
-        refused_everywhere(&gateway, &url.replace("https:", "http:"), "The profile address");
+        refused_everywhere(gateway, &url.replace("https:", "http:"), "The profile address");
     }
-    refused_everywhere(&gateway, "http://agent.example.com/p", "not an https address");
-    refused_everywhere(&gateway, &format!("http://user@127.0.0.1:{port}/0"), "user information");
+    refused_everywhere(gateway, "http://agent.example.com/p", "not an https address");
+    refused_everywhere(gateway, &format!("http://user@127.0.0.1:{port}/0"), "user information");
 }
 
 #[test]
@@ -171,7 +177,8 @@ fn sec_03_registered_platforms_obey_the_same_rules() {
         ("https://localhost/p", "public Internet"),
         ("https://u:hunter2@agent.example.com/p", "user information"),
     ] {
-        let setup = Setup::new(&format!("[[platform]]\nname = \"One\"\nprofile = \"{url}\"\n"));
+        let platform = format!("[profiles]\nloopback = false\n[[platform]]\nname = \"One\"\nprofile = \"{url}\"\n");
+        let setup = Setup::new(&platform);
         let said = setup.run("check-config").expect_err("refused");
         assert!(said.contains("`platform[0].profile`") && said.contains(rule), "{said}");
         assert!(!said.contains("hunter2"), "{said}");

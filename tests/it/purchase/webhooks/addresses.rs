@@ -124,7 +124,9 @@ fn sec_03_in_public_not_even_this_machine_is_told() {
     let forbidden: Vec<_> = INSIDE.iter().chain(FORBIDDEN.iter().map(|(url, _)| url)).map(|url| at(url)).collect();
     // Profiles lie elsewhere, so that the operator knows them from files.
     let named = |number: usize| format!("https://agent.example.com/{number}");
-    let mut configuration = "[callers]\npolicy = \"development\"\n[limits]\nanonymous = \"none\"\n".to_owned();
+    let mut configuration =
+        "[callers]\npolicy = \"development\"\n[limits]\nanonymous = \"none\"\n[profiles]\nloopback = false\n"
+            .to_owned();
     for number in 0..forbidden.len() {
         let name = named(number);
         configuration +=
