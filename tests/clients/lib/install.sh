@@ -40,13 +40,14 @@ install_upstream() {
   cp "$to/package.json" "$to/installed.json"
 }
 
-# One virtual environment per lane, so that two releases of a package can be tested side by side.
+# One virtual environment per lane, so that two releases of a package can be tested side by side. After the name, options
+# of pip.
 install_venv() {
   local wanted=$here/requirements/$1.txt
   export VENV=$CLIENTS_DIR/venv/$1 PYTHONDONTWRITEBYTECODE=1
   cmp --silent "$wanted" "$VENV/installed.txt" && return
   python3 -m venv --clear "$VENV"
-  "$VENV/bin/pip" install --quiet --disable-pip-version-check --requirement "$wanted"
+  "$VENV/bin/pip" install --quiet --disable-pip-version-check "${@:2}" --requirement "$wanted"
   cp "$wanted" "$VENV/installed.txt"
 }
 

@@ -1,0 +1,229 @@
+"""Shops that speak UCP and that nobody here wrote, with a gateway in front: a platform of every release buys there on every
+transport, what the gateway asks is what the shop's release demands, and a shop's refusals are told as what they are."""
+
+import json
+import os
+import urllib.request
+import uuid
+from base64 import urlsafe_b64decode
+from contextlib import suppress
+
+import pytest
+from jwcrypto.jwk import JWK
+from jwcrypto.jws import JWS
+
+from lib import peers
+from lib.agent import Platform
+from lib.shop import RELEASES
+
+SAMPLES = ["2026-01-11", "2026-01-23"]
+# The shops that are there. `run` says which are not, and why.
+SHOPS = {
+    f"sample-{release}": (peers.sample, release)
+    for release in SAMPLES
+    if os.environ.get(f"UCP_SAMPLES_{release.replace('-', '_')}_DIR")
+} | {"ucpify": (peers.ucpify, "2026-01-11")}
+PLATFORMS = [(release, transport) for release in RELEASES for transport in ("rest", "mcp")]
+
+
+@pytest.fixture(scope="module", params=SHOPS)
+def peer(request):
+    opened, release = SHOPS[request.param]
+    with opened(release) as shop, peers.fronted(shop) as peer:
+        yield peer
+
+
+def official(test):
+    """Tests what the official sample servers can refuse; where none is there, nothing."""
+    names = [name for name in SHOPS if name.startswith("sample")]
+    return pytest.mark.parametrize("peer", names, indirect=True)(test) if names else None
+
+
+@pytest.fixture(params=PLATFORMS, ids=lambda each: "-".join(each))
+def platform(request, peer):
+    return Platform(peer.gateway, *request.param)
+
+
+@pytest.fixture
+def newest(peer):
+    return Platform(peer.gateway, RELEASES[-1], "rest")
+
+
+def total(checkout, kind="total"):
+    [amount] = [each["amount"] for each in checkout["totals"] if each["type"] == kind]
+    return amount
+
+
+def nulls(value, path="$"):
+    """Where a document has `null`, except for the two choices that may be open."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            if inner is None and name not in ("selected_destination_id", "selected_option_id"):
+                yield f"{path}.{name}"
+            yield from nulls(inner, f"{path}.{name}")
+    elif isinstance(value, list):
+        for position, inner in enumerate(value):
+            yield from nulls(inner, f"{path}[{position}]")
+
+
+def asked(peer, since=0):
+    """The calls of the shop's checkouts."""
+    return [call for call in peer.calls[since:] if "/checkout-sessions" in call.path]
+
+
+def test_a_purchase(peer, platform):
+    assert peer.handler in platform.handlers()
+    ready = platform.ready(peer.item)
+    assert total(ready, "subtotal") == peer.price
+    answer = platform.ask("complete_checkout", ready["id"], platform.paying(peer.handler, "success_token"))
+    completed = answer.document
+    assert (answer.status, completed.get("status")) == (200, "completed"), str(answer)
+    assert completed["order"]["id"] and completed["order"]["permalink_url"]
+    assert completed["ucp"]["version"] == platform.release
+    read = platform.ask("get_checkout", ready["id"])
+    assert (read.status, read.document.get("status")) == (200, "completed"), str(read)
+    there = peer.checkout(ready["id"])
+    assert (there["status"], there["order"]["id"]) == ("completed", completed["order"]["id"])
+    assert total(there) == total(completed)
+
+
+def test_a_checkout_that_is_given_up(peer, platform):
+    checkout = platform.begun(peer.item)
+    answer = platform.ask("cancel_checkout", checkout["id"])
+    assert (answer.status, answer.document.get("status")) == (200, "canceled"), str(answer)
+    assert peer.checkout(checkout["id"])["status"] == "canceled"
+
+
+def test_without_an_idempotency_key_where_none_is_needed(peer, newest):
+    answer = newest.ask("create_checkout", payload=newest.lines(peer.item), key="")
+    assert answer.status == 201, str(answer)
+
+
+def test_no_answer_has_null_where_the_release_has_none(peer, platform):
+    """Shops in Python write `null` for what is absent; no schema allows that."""
+    assert not list(nulls(platform.begun(peer.item)))
+
+
+def signed(call, keys):
+    """Whether the body of a call is signed with one of these keys (RFC 7797)."""
+    head, signature = call.header("Request-Signature").split("..")
+    jws = JWS(call.body)
+    jws.deserialize(json.dumps({"protected": head, "payload": call.body.decode(), "signature": signature}))
+    jws.verify(JWK(**keys[json.loads(urlsafe_b64decode(head + "=="))["kid"]]))
+    return True
+
+
+def test_what_the_shop_is_asked_is_valid_in_its_release(peer, platform):
+    """The gateway calls every operation once; the release's OpenAPI document says what has to be there."""
+    since = len(peer.calls)
+    # What was sent until something fails is looked at all the same.
+    with suppress(AssertionError):
+        ready = platform.ready(peer.item)
+        platform.ask("complete_checkout", ready["id"], platform.paying(peer.handler, "success_token"))
+        platform.ask("get_checkout", ready["id"])
+        platform.ask("cancel_checkout", platform.begun(peer.item)["id"])
+    calls = asked(peer, since)
+    assert calls
+    with urllib.request.urlopen(f"{peer.gateway}/upstream/{peer.release}/.well-known/ucp", timeout=30) as response:
+        keys = {key["kid"]: key for key in json.load(response)["signing_keys"]}
+    for call in calls:
+        assert f'/upstream/{peer.release}/.well-known/ucp"' in call.header("UCP-Agent"), str(call)
+        assert uuid.UUID(call.header("Request-Id")), str(call)
+        assert signed(call, keys), str(call)
+        if call.method == "GET":
+            continue
+        assert uuid.UUID(call.header("Idempotency-Key")), str(call)
+        body = call.json()
+        if call.path.endswith("/complete"):
+            assert isinstance(body["risk_signals"], dict), str(call)
+            if peer.release == "2026-01-11":
+                paid = body["payment_data"]
+                assert (paid["handler_id"], paid["brand"], paid["last_digits"]) == (peer.handler, "visa", "1111"), str(call)
+                assert "payment" not in body, str(call)
+            else:
+                [paid] = body["payment"]["instruments"]
+                assert (paid["handler_id"], paid["selected"]) == (peer.handler, True), str(call)
+                assert paid["display"] == {"brand": "visa", "last_digits": "1111"}, str(call)
+            assert paid["credential"] == {"type": "token", "token": "success_token"}, str(call)
+        elif not call.path.endswith("/cancel"):
+            assert body["currency"] == "USD", str(call)
+            assert peer.release != "2026-01-11" or isinstance(body["payment"], dict), str(call)
+            if call.method == "PUT":
+                assert body["id"] == call.path.rsplit("/", 1)[1], str(call)
+
+
+@official
+def test_a_declined_payment(peer, platform):
+    ready = platform.ready(peer.item)
+    answer = platform.ask("complete_checkout", ready["id"], platform.paying(peer.declining, "fail_token"))
+    assert "payment_failed" in answer.codes, str(answer)
+    assert answer.status < 500, str(answer)
+    # It stays open, and another card pays.
+    answer = platform.ask("complete_checkout", ready["id"], platform.paying(peer.handler, "success_token"))
+    assert answer.document.get("status") == "completed", str(answer)
+
+
+@official
+def test_more_than_there_is(peer, platform):
+    answer = platform.ask("create_checkout", payload=platform.lines(peer.item, quantity=100_000))
+    assert "out_of_stock" in answer.codes, str(answer)
+    assert answer.status < 500, str(answer)
+
+
+@official
+def test_what_the_shop_does_not_have(peer, platform):
+    """A shop that says 400 has found a mistake of the caller's: it is no outage."""
+    answer = platform.ask("create_checkout", payload=platform.lines("no_such_thing"))
+    assert answer.codes & {"invalid_request", "item_unavailable", "not_found"}, str(answer)
+    assert answer.status < 500, str(answer)
+    assert "no_such_thing" in answer.text.decode(), "the shop's own words"
+
+
+def test_a_checkout_without_a_delivery_cannot_be_completed(peer, platform):
+    checkout = platform.begun(peer.item)
+    answer = platform.ask("complete_checkout", checkout["id"], platform.paying(peer.handler, "success_token"))
+    assert answer.codes, str(answer)
+    assert not answer.codes & {"unavailable", "internal_error"}, str(answer)
+    assert answer.document.get("status") != "completed", str(answer)
+
+
+@official
+def test_what_is_over_stays_over(peer, platform):
+    """A conflict with the state of a checkout is none with an earlier use of an idempotency key."""
+    ready = platform.ready(peer.item)
+    paying = platform.paying(peer.handler, "success_token")
+    assert platform.ask("complete_checkout", ready["id"], paying).document.get("status") == "completed"
+    for operation, payload in [
+        ("update_checkout", platform.change(ready, peer.item)),
+        ("complete_checkout", paying),
+        ("cancel_checkout", None),
+    ]:
+        answer = platform.ask(operation, ready["id"], payload)
+        assert answer.codes & {"checkout_completed", "checkout_not_modifiable"}, (operation, str(answer))
+        assert "idempotency_conflict" not in answer.codes, (operation, str(answer))
+
+
+@official
+def test_one_key_for_two_things(peer, newest):
+    key = str(uuid.uuid4())
+    assert newest.ask("create_checkout", payload=newest.lines(peer.item), key=key).status == 201
+    answer = newest.ask("create_checkout", payload=newest.lines(peer.item, quantity=2), key=key)
+    assert (answer.status, answer.codes) == (409, {"idempotency_conflict"}), str(answer)
+
+
+@official
+def test_what_the_shop_has_forgotten(peer, newest):
+    """The gateway knows whose it is; the shop says 404."""
+    checkout = newest.begun(peer.item)
+    peer.forget(checkout["id"])
+    answer = newest.ask("get_checkout", checkout["id"])
+    assert (answer.status, answer.codes) == (200, {"not_found"}), str(answer)
+
+
+def test_payment_handlers_in_the_profile_are_what_the_shop_has(peer):
+    with urllib.request.urlopen(f"{peer.gateway}/ucp/{SAMPLES[0]}/.well-known/ucp", timeout=30) as response:
+        first = json.load(response)
+    for handler in first["payment"]["handlers"]:
+        # Required there as addresses: left out rather than empty.
+        for name in ("spec", "config_schema"):
+            assert handler.get(name) != "", handler
