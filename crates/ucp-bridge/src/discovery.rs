@@ -152,7 +152,7 @@ async fn fetch(
         .header(header::ACCEPT, HeaderValue::from_static("application/json"));
     let own = format!("{}{}", options.base, profile_path(wanted.unwrap_or(Release::NEWEST), None));
     introduce(&mut upstream_request.headers, &own, &Trace::default());
-    sign(&mut upstream_request, options);
+    sign(&mut upstream_request, wanted, options);
     let received = lines.to(url, options, clock, random)?.call(upstream_request).await?;
     if !received.status.is_success() {
         return Err(SetupError::Status(received.status.as_u16()));

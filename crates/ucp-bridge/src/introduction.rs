@@ -3,8 +3,13 @@
 use std::time::SystemTime;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
-use ucp_core::port::Trace;
-use ucp_trust::signature::{RequestLine, Scheme, sign_request};
+use ucp_core::{Release, port::Trace};
+use ucp_trust::signature::{
+    RequestLine, Scheme, SigningKey,
+    detached::{REQUEST_SIGNATURE, sign_detached},
+    sign_request,
+};
+use ucp_wire::{dialect, dialect::Seal};
 
 use super::Options;
 use ucp_net::UpstreamRequest;
@@ -29,9 +34,18 @@ pub(super) fn introduce(headers: &mut HeaderMap, profile: &str, trace: &Trace) {
     }
 }
 
-/// Signs a request, if there is a key.
-pub(super) fn sign(upstream_request: &mut UpstreamRequest, options: &Options) {
+/// Signs a request, if there is a key. A shop whose release signs bodies alone also gets that signature, which its
+/// release requires of every request; the body of a request without one is empty.
+pub(super) fn sign(upstream_request: &mut UpstreamRequest, release: Option<Release>, options: &Options) {
     let Some(key) = (options.key)() else { return };
+    if release.is_some_and(|release| dialect(release).seal() == Seal::Body) {
+        match detached(&upstream_request.body, &key) {
+            Some(signature) => {
+                upstream_request.headers.insert(REQUEST_SIGNATURE, signature);
+            }
+            None => tracing::error!("the body of a request to the shop could not be signed"),
+        }
+    }
     let url = upstream_request.url.clone();
     let scheme = if url.scheme() == "https" { Scheme::Https } else { Scheme::Http };
     let method = upstream_request.method.clone();
@@ -46,4 +60,8 @@ pub(super) fn sign(upstream_request: &mut UpstreamRequest, options: &Options) {
     if let Err(error) = sign_request(line, &mut upstream_request.headers, &upstream_request.body, &[], &key, now) {
         tracing::error!(%error, "a request to the shop could not be signed");
     }
+}
+
+fn detached(body: &[u8], key: &SigningKey) -> Option<HeaderValue> {
+    HeaderValue::from_str(&sign_detached(body, key).ok()?).ok()
 }

@@ -334,7 +334,7 @@ impl Peer {
         if let Some(token) = self.options.token.as_ref().and_then(Token::bearer) {
             upstream_request = upstream_request.secret(header::AUTHORIZATION, token);
         }
-        sign(&mut upstream_request, &self.options);
+        sign(&mut upstream_request, Some(known.release), &self.options);
         let received = known.line.call(upstream_request).await.map_err(Trouble::heard)?;
         self.check(&received).await?;
         Ok(received)
