@@ -288,6 +288,9 @@ impl Bridge {
         } else if operation.row().effect == Effect::Creating {
             // A shop that is called over MCP does not report if it created something.
             status = if self.0.peer.speaks(Transport::Mcp) { 201 } else { status };
+        } else if status == 201 {
+            // Only what creates something answers so; some shops also complete with it.
+            status = 200;
         }
         if !failure {
             let owner = Owner { platform: caller.owner.clone(), release, mandates };

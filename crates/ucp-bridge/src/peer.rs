@@ -19,7 +19,7 @@ use ucp_trust::{
     mandate::{MandateError, verify_authorization},
     signature::{Message, Signed, Start, Verified},
 };
-use ucp_wire::dialect;
+use ucp_wire::{dialect, dialect::Seal};
 use url::Url;
 
 use super::{
@@ -106,6 +106,9 @@ impl Peer {
             endpoint = %known.endpoint,
             "the shop speaks UCP"
         );
+        if dialect(known.release).seal() == Seal::Body && (options.key)().is_none() {
+            tracing::warn!("the shop's release requires signed requests, and this gateway has no key to sign with");
+        }
         Ok(Self {
             options,
             address,
@@ -200,6 +203,15 @@ impl Peer {
     pub(super) async fn ask(&self, question: &Question) -> Result<Told, Trouble> {
         self.refresh(TTL).await;
         let known = self.known();
+        // REST requires a key of every change. One of the gateway's own promises nothing about a second attempt, so that
+        // those who decide about one do not see it.
+        let keyed;
+        let question = if question.key.is_none() && question.operation.row().effect.writes() {
+            keyed = Question { key: Some(uuid::Uuid::new_v4().to_string()), ..question.clone() };
+            &keyed
+        } else {
+            question
+        };
         match known.transport {
             Transport::Rest => self.ask_rest(&known, question).await,
             Transport::Mcp => self.ask_mcp(&known, question).await,
