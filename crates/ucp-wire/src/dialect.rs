@@ -50,6 +50,18 @@ pub trait Dialect: fmt::Debug + Sync {
         request::normalize(operation, payload);
     }
 
+    /// Rewrites a normalized payload into the spelling of this release, where [`normalize`](Self::normalize) prefers a
+    /// later one.
+    fn respell(&self, _: Operation, _: &mut Map<String, Value>) {}
+
+    /// Adds members that the release requires of a payload, and that callers of other releases cannot know of.
+    fn supply(&self, _: Operation, _: &mut Map<String, Value>) {}
+
+    /// Returns `true` if the payload of an operation states a currency.
+    fn states_currency(&self, _: Operation) -> bool {
+        false
+    }
+
     /// Encodes an outcome without a resource. `_id` is the ID that was not found; `conflict` is `true` if the state of
     /// the resource no longer permits the operation.
     fn no_resource(

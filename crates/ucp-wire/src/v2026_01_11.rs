@@ -33,6 +33,9 @@ pub static V2026_01_11: PreCatalog = PreCatalog {
     direct,
     profile,
     upgrade: &UPGRADE,
+    // Payments are normalized to the form of the next release.
+    respell: request_down,
+    supply,
 };
 
 const RELEASE: Release = Release::V2026_01_11;
@@ -80,6 +83,22 @@ fn request_down(operation: Operation, payload: &mut Map<String, Value>) {
         }
         payload.insert("payment_data".to_owned(), instrument);
     }
+}
+
+/// Adds the payment, which the release requires of every checkout, and titles, which its sample server reads of every
+/// item and replaces by its own.
+fn supply(operation: Operation, payload: &mut Map<String, Value>) {
+    if !matches!(operation, Operation::CreateCheckout | Operation::UpdateCheckout) {
+        return;
+    }
+    payload.entry("payment").or_insert_with(|| json!({}));
+    each_object(payload, "line_items", |line| {
+        if let Some(item) = object(line, "item")
+            && let Some(id) = item.get("id").cloned()
+        {
+            item.entry("title").or_insert(id);
+        }
+    });
 }
 
 fn answer_up(operation: Operation, answer: &mut Map<String, Value>) {

@@ -28,6 +28,8 @@ pub static V2026_01_23: PreCatalog = PreCatalog {
     direct: |document| document,
     profile: |dialect, site| profile::profile(dialect, site, &["signing_keys"]),
     upgrade: &UPGRADE,
+    respell: |_, _| {},
+    supply: |_, _| {},
 };
 
 const RELEASE: Release = Release::V2026_01_23;

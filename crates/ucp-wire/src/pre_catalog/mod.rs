@@ -36,7 +36,7 @@ use crate::{
     schema::Shapes,
     site::Site,
     splice::object,
-    upgrade::Upgrade,
+    upgrade::{Rewrite, Upgrade},
 };
 
 /// A release before the catalog.
@@ -53,6 +53,10 @@ pub struct PreCatalog {
     pub(crate) direct: fn(String) -> String,
     pub(crate) profile: fn(&dyn Dialect, &Site<'_>) -> Value,
     pub(crate) upgrade: &'static Upgrade,
+    /// Rewrites a normalized payload into the spelling of the release.
+    pub(crate) respell: Rewrite,
+    /// Adds members that the release requires of a payload.
+    pub(crate) supply: Rewrite,
 }
 
 /// Schema files of both releases; definitions in earlier files overrule those in later ones.
@@ -180,6 +184,26 @@ impl Dialect for PreCatalog {
             Class::Browsing => {}
             Class::Purchase | Class::Order => modernize_payment(operation, members),
         }
+    }
+
+    fn respell(&self, operation: Operation, payload: &mut Map<String, Value>) {
+        (self.respell)(operation, payload);
+    }
+
+    fn supply(&self, operation: Operation, payload: &mut Map<String, Value>) {
+        // Optional in the schemas of both releases; their sample servers require an object.
+        if operation == Operation::CompleteCheckout {
+            let signals = payload.entry("risk_signals").or_insert_with(|| json!({}));
+            if !signals.is_object() {
+                *signals = json!({});
+            }
+        }
+        (self.supply)(operation, payload);
+    }
+
+    fn states_currency(&self, operation: Operation) -> bool {
+        // Required by the schema of 2026-01-11, and by the sample server of 2026-01-23.
+        matches!(operation, Operation::CreateCheckout | Operation::UpdateCheckout)
     }
 
     fn no_resource(

@@ -29,6 +29,9 @@ pub fn request(from: Release, to: Release, operation: Operation, id: Option<&str
     if let Value::Object(members) = &mut payload {
         upgrades(from, to).for_each(|upgrade| (upgrade.request.up)(operation, members));
         upgrades(to, from).rev().for_each(|upgrade| (upgrade.request.down)(operation, members));
+        if from == to {
+            dialect(to).respell(operation, members);
+        }
         // The payload may omit the ID that the transport names, or has to repeat it (trap T-12).
         if let Some(id) = id {
             members.shift_remove("id");
@@ -38,6 +41,17 @@ pub fn request(from: Release, to: Release, operation: Operation, id: Option<&str
         }
     }
     payload
+}
+
+/// Adds to a payload of a release what the release requires, and what callers of other releases cannot know of.
+pub fn supply(to: Release, operation: Operation, payload: &mut Value) {
+    // The payload of an operation that only some releases have one for.
+    if payload.is_null() && operation == Operation::CompleteCheckout {
+        *payload = Value::Object(Map::new());
+    }
+    if let Value::Object(members) = payload {
+        dialect(to).supply(operation, members);
+    }
 }
 
 /// Rewrites an answer of one release into another, except for the envelope.
