@@ -12,6 +12,7 @@
 //! | [`platform`] | the gateway's profiles as a platform |
 //! | `owners` | ownership of carts, checkouts and orders that the shop stores |
 //! | [`webhook`] | the shop's webhook events about orders |
+//! | `demands` | what the shop's release requires of a payload |
 //! | `discovery` | discovery of the shop by its profile |
 //! | `peer` | calls of the shop, and verification of its answers |
 //! | `introduction` | headers that identify the gateway, and signatures of requests |
@@ -30,6 +31,7 @@
 //!   completion is not repeated: its checkout is read instead.
 
 mod batch;
+mod demands;
 mod discovery;
 mod introduction;
 mod mandates;
@@ -254,7 +256,7 @@ impl Bridge {
         if signs {
             self.can_be_signed_for(release)?;
         }
-        let question = Question {
+        let mut question = Question {
             operation,
             payload: relay::request(release, self.0.release, operation, id.as_deref(), payload),
             id,
@@ -263,6 +265,7 @@ impl Bridge {
             mandates: mandates.then(|| self.introduce(caller)),
             trace,
         };
+        self.supply(&mut question).await;
         let told = match operation {
             Operation::LookupCatalog => self.look_up(&question).await,
             Operation::CompleteCheckout => self.complete(&question).await,
