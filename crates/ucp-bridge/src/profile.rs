@@ -74,7 +74,16 @@ impl Profile {
     /// [`ProfileError::Malformed`] if the profile cannot be read.
     pub fn read(bytes: &[u8]) -> Result<Self, ProfileError> {
         // A business states versions, capabilities and keys as platforms do.
-        let (read, notes) = PlatformProfile::read(bytes).map_err(|refusal| ProfileError::Malformed(refusal.content))?;
+        let (read, notes) = match PlatformProfile::read(bytes) {
+            Ok(read) => read,
+            Err(refusal) => {
+                let Some(wrapped) = serde_json::from_slice(bytes).ok().as_ref().and_then(wrapped) else {
+                    return Err(ProfileError::Malformed(refusal.content));
+                };
+                tracing::warn!("the profile of the shop has no `ucp`: the members at its root are read as those of it");
+                return Self::read(wrapped.to_string().as_bytes());
+            }
+        };
         for note in notes {
             tracing::debug!(note, "the profile of the shop is read leniently");
         }
@@ -154,6 +163,24 @@ impl Profile {
     }
 }
 
+/// Returns a profile whose members of `ucp` are at its root, as the sample server of 2026-01-23 publishes it, in the form
+/// that every release requires; `None` if there is a `ucp`, or no doubt that this is no profile.
+fn wrapped(document: &Value) -> Option<Value> {
+    let root = document.as_object().filter(|root| !root.contains_key("ucp"))?;
+    let profile =
+        root.get("version").is_some_and(Value::is_string) && root.get("services").is_some_and(Value::is_object);
+    if !profile {
+        return None;
+    }
+    let (beside, ucp): (Map<_, _>, Map<_, _>) = root
+        .iter()
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .partition(|(name, _)| matches!(name.as_str(), "keys" | "signing_keys" | "payment"));
+    let mut wrapped = Map::from_iter([("ucp".to_owned(), Value::Object(ucp))]);
+    wrapped.extend(beside);
+    Some(Value::Object(wrapped))
+}
+
 /// Reads the endpoints of a service: entries that name a transport, or (2026-01-11) one member per transport.
 fn endpoints(service: &Value) -> Vec<(Transport, Url)> {
     let url = |entry: &Value| Url::parse(entry["endpoint"].as_str()?).ok();
@@ -185,7 +212,8 @@ fn handlers(document: &Value) -> Vec<Declaration> {
         id: text(&entry["id"]),
         version: text(&entry["version"]),
         spec: text(&entry["spec"]),
-        schema: text(&entry["schema"]),
+        // The sample server of 2026-01-23 kept the name that the member had before.
+        schema: text(entry.get("schema").unwrap_or(&entry["config_schema"])),
         instruments: entry["available_instruments"]
             .as_array()
             .into_iter()
