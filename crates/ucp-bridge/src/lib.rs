@@ -284,7 +284,12 @@ impl Bridge {
         if release == self.0.release && body.written().is_some() {
             return Ok(ForwardedAnswer { body, sealed: false, status });
         }
-        let mut body = relay::answer(self.0.release, release, operation, body.into());
+        let mut body: Map<String, Value> = body.into();
+        // What the shop has signed stays as it is.
+        if !signs && operation.row().class != Class::Browsing {
+            relay::without_nulls(&mut body);
+        }
+        let mut body = relay::answer(self.0.release, release, operation, body);
         let failure = relay::is_failure(&body);
         if failure {
             status = if status == 409 || is_over(&body) { 409 } else { 200 };

@@ -8,6 +8,7 @@
 //! In between, `ucp.status` distinguishes an answer with a resource from one without, also in releases that have no
 //! such member: [`answer`] adds it, [`encode`] removes it.
 
+mod absent;
 mod envelope;
 mod prune;
 
@@ -17,6 +18,7 @@ use ucp_core::{Operation, Release};
 use crate::releases::{dialect, upgrades};
 
 pub use crate::envelope::is_failure;
+pub use absent::without_nulls;
 pub use envelope::{encode, webhook_event};
 
 /// Rewrites a payload of one release into another. `id` is the resource ID that the transport names.
