@@ -408,6 +408,12 @@ impl Bridge {
     /// Completes a checkout. If the result is unknown, the checkout is read instead.
     async fn complete(&self, question: &Question) -> Result<Told, Trouble> {
         let result = self.0.peer.ask(question).await;
+        if let Ok(told) = &result
+            && told.is_declined()
+            && question.mandates.is_none()
+        {
+            return Ok(self.declined(question, told).await);
+        }
         let Err(Trouble::Failure(failure)) = &result else { return result };
         if failure.reach() == Reach::Never {
             return result;
@@ -425,6 +431,21 @@ impl Bridge {
             .into()),
             _ => result,
         }
+    }
+}
+
+impl Bridge {
+    /// Returns the checkout whose payment was declined, which says so; or the answer itself if the checkout cannot be
+    /// read.
+    async fn declined(&self, question: &Question, told: &Told) -> Told {
+        let look = Question { operation: Operation::GetCheckout, payload: Value::Null, key: None, ..question.clone() };
+        let Ok(mut checkout) = self.0.peer.ask(&look).await else { return told.clone() };
+        if checkout.is_failure() || !checkout.body.contains_key("id") {
+            return told.clone();
+        }
+        let said = told.body.get("messages").and_then(Value::as_array).cloned().unwrap_or_default();
+        batch::elements(checkout.body.to_mut(), "messages").extend(said);
+        checkout
     }
 }
 

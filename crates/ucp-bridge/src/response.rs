@@ -9,7 +9,7 @@ use serde::{
 };
 use serde_json::{Map, Value, json};
 use ucp_core::{
-    Code, Refusal,
+    Code, Operation, Refusal,
     port::{Body, PortError},
 };
 use ucp_wire::relay;
@@ -38,6 +38,13 @@ impl Told {
     /// Returns `true` if the answer says why there is no result.
     pub(super) fn is_failure(&self) -> bool {
         self.body.written().is_none() && relay::is_failure(&self.body)
+    }
+
+    /// Returns `true` if the answer says nothing but that the payment was declined.
+    pub(super) fn is_declined(&self) -> bool {
+        let messages = self.body.get("messages").and_then(Value::as_array).filter(|messages| !messages.is_empty());
+        self.is_failure()
+            && messages.is_some_and(|messages| messages.iter().all(|message| message["code"] == "payment_failed"))
     }
 
     /// Returns the answer as it is cached: as a text, if it can be forwarded unchanged.
@@ -214,6 +221,59 @@ pub(super) fn told(status: StatusCode, document: Map<String, Value>) -> Result<T
     Err(refused(status, &Value::Object(document)))
 }
 
+/// Reads a refusal on REST that is an outcome of the business in the words of its own program: a code that the registry
+/// does not have, or no code at all. Returns `None` for everything else.
+pub(super) fn outcome(operation: Operation, received: &Received) -> Option<Told> {
+    let status = received.status.as_u16();
+    let stated: Value = match status {
+        400..=499 => serde_json::from_slice(&received.body).ok()?,
+        _ => return None,
+    };
+    let members = stated.as_object()?;
+    if members.contains_key("ucp") || members.contains_key("messages") {
+        return None;
+    }
+    let code = members.get("code").and_then(Value::as_str).map(str::to_ascii_lowercase).unwrap_or_default();
+    if known(&code).is_some() {
+        return None;
+    }
+    let said = code.as_str();
+    let content = text(&stated);
+    let (code, severity, status) = match (status, said) {
+        (402, _) => ("payment_failed", "recoverable", 200),
+        (400 | 403 | 409 | 422, _) if DECLINED.contains(&said) && operation == Operation::CompleteCheckout => {
+            ("payment_failed", "recoverable", 200)
+        }
+        (400 | 409 | 422, _) if SOLD_OUT.contains(&said) => ("out_of_stock", "recoverable", 200),
+        // A path that is not there has no word of the shop's own.
+        (404, _) if operation.takes_id() && (!said.is_empty() || members.contains_key("error")) => {
+            ("not_found", "unrecoverable", 200)
+        }
+        // Without a code it may be about the idempotency key.
+        (409, _) if !said.is_empty() && !said.contains("idempotency") => (said, "unrecoverable", 409),
+        _ => return None,
+    };
+    let content = content.unwrap_or_else(|| "The shop does not say more.".to_owned());
+    let message = json!({ "type": "error", "code": code, "content": content, "severity": severity });
+    let body =
+        Map::from_iter([("ucp".to_owned(), json!({ "status": "error" })), ("messages".to_owned(), json!([message]))]);
+    Some(Told { status, body: body.into() })
+}
+
+/// Codes of shops for a payment that was declined.
+const DECLINED: [&str; 7] = [
+    "card_declined",
+    "fraud_detected",
+    "insufficient_funds",
+    "payment_declined",
+    "payment_error",
+    "payment_failed",
+    "unknown_token",
+];
+
+/// Codes of shops for goods of which there are not enough.
+const SOLD_OUT: [&str; 3] = ["insufficient_stock", "out_of_stock", "sold_out"];
+
 /// Classifies an error of JSON-RPC as an answer or a refusal.
 pub(super) fn rpc_error(status: StatusCode, error: &Value) -> Result<Told, Trouble> {
     let data = &error["data"];
@@ -292,7 +352,15 @@ fn refused(status: StatusCode, stated: &Value) -> Trouble {
         Some(Code::InternalError | Code::RequestTimeout) => unusable(),
         Some(_) => own("it does not accept its profile, signature or credential"),
         None => match status.as_u16() {
-            400 | 422 if content.is_some() => Refusal::new(Code::InvalidRequest, content.unwrap_or_default()),
+            // What only the gateway states.
+            400 | 422 if blames_headers(stated) => {
+                tracing::error!(status = status.as_u16(), content, "the shop does not accept a header of the gateway");
+                Refusal::internal()
+            }
+            400 | 422 => Refusal::new(
+                Code::InvalidRequest,
+                content.unwrap_or_else(|| "The shop does not accept the request, and does not say why.".to_owned()),
+            ),
             409 => Refusal::new(
                 Code::IdempotencyConflict,
                 content.unwrap_or_else(|| Code::IdempotencyConflict.meaning().to_owned()),
@@ -317,6 +385,26 @@ fn known(code: &str) -> Option<Code> {
 
 /// Returns the shop's text about a refusal, without control characters, cut to [`MAX_CONTENT`].
 fn text(stated: &Value) -> Option<String> {
-    let content = stated["content"].as_str().or_else(|| stated["message"].as_str())?;
-    Some(content.chars().filter(|letter| !letter.is_control()).take(MAX_CONTENT).collect())
+    let content = ["content", "message", "detail", "error"].into_iter().find_map(|name| match &stated[name] {
+        Value::String(text) => Some(text.clone()),
+        Value::Array(faults) => Some(listed(faults)).filter(|text| !text.is_empty()),
+        _ => None,
+    })?;
+    Some(content.chars().filter(|character| !character.is_control()).take(MAX_CONTENT).collect())
+}
+
+/// Returns faults that a shop lists as FastAPI does, each with its place, as one text.
+fn listed(faults: &[Value]) -> String {
+    let fault = |fault: &Value| {
+        let place =
+            fault["loc"].as_array()?.iter().map(|step| step.as_str().map_or_else(|| step.to_string(), str::to_owned));
+        Some(format!("{}: {}", place.collect::<Vec<_>>().join("."), fault["msg"].as_str()?))
+    };
+    faults.iter().filter_map(fault).collect::<Vec<_>>().join("; ")
+}
+
+/// Returns `true` if a shop finds fault with nothing but headers.
+fn blames_headers(stated: &Value) -> bool {
+    let faults = stated["detail"].as_array().filter(|faults| !faults.is_empty());
+    faults.is_some_and(|faults| faults.iter().all(|fault| fault["loc"][0] == "header"))
 }
