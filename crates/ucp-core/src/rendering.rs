@@ -1,12 +1,25 @@
 //! Serialised forms of a product, kept beside it.
 //!
 //! Writing a product as JSON costs more than anything else a catalog answer does. A product that is asked for twice is
-//! therefore serialised once, in parts, and answers are spliced together from the parts. The parts are made by the wire
-//! crate, in the newest release; this module only keeps them and drops them with the product.
+//! therefore serialised once per release, in parts, and answers are spliced together from the parts. The parts are made
+//! by the wire crate; this module only keeps them and drops them with the product.
 
 use std::sync::OnceLock;
 
-/// The JSON texts from which any answer about one product can be put together.
+use crate::Release;
+
+/// The renderings of a product, one per release in which it was asked for.
+#[derive(Debug, Default)]
+pub struct Renderings([OnceLock<Box<Rendering>>; Release::COUNT]);
+
+impl Renderings {
+    /// The rendering in a release; made by `render` if this is the first time it is asked for.
+    pub fn of(&self, release: Release, render: impl FnOnce() -> Rendering) -> &Rendering {
+        self.0[release.ordinal()].get_or_init(|| Box::new(render()))
+    }
+}
+
+/// The JSON texts from which any answer about one product can be put together, in one release.
 #[derive(Debug)]
 pub struct Rendering {
     /// The members of the product object that do not depend on the call, without braces.

@@ -18,7 +18,6 @@ use axum::{
     Router,
     body::Body,
     extract::{MatchedPath, Path, State, rejection::PathRejection},
-    middleware::map_request,
     response::Response,
     routing::{MethodFilter, on},
 };
@@ -29,6 +28,7 @@ use http::{
     request::Parts,
 };
 use serde_json::{Map, Value};
+use tower::util::MapRequestLayer;
 use tower_http::{
     catch_panic::CatchPanicLayer,
     request_id::{PropagateRequestIdLayer, SetRequestIdLayer},
@@ -96,17 +96,20 @@ pub fn surrounded(router: Router) -> Router {
                 .accepting("the methods that the `Allow` header names");
             error::answer(release_of(&uri), &refusal)
         })
-        .layer(CatchPanicLayer::custom(|_| {
-            tracing::error!("a handler panicked");
-            error::answer(Endpoint::Root.release(), &Refusal::internal())
-        }))
-        .layer(TraceLayer::new_for_http().make_span_with(span).on_request(()).on_response(()).on_failure(()))
-        .layer(PropagateRequestIdLayer::new(header::REQUEST_ID))
-        .layer(SetRequestIdLayer::new(header::REQUEST_ID, RandomRequestId))
-        .layer(map_request(async |mut request: Request<Body>| {
-            header::retain_sane_request_id(request.headers_mut());
-            request
-        }))
+        // As one layer, the outermost first: every layer of a router costs each request a box and a clone.
+        .layer((
+            MapRequestLayer::new(|mut request: Request<Body>| {
+                header::retain_sane_request_id(request.headers_mut());
+                request
+            }),
+            SetRequestIdLayer::new(header::REQUEST_ID, RandomRequestId),
+            PropagateRequestIdLayer::new(header::REQUEST_ID),
+            TraceLayer::new_for_http().make_span_with(span).on_request(()).on_response(()).on_failure(()),
+            CatchPanicLayer::custom(|_| {
+                tracing::error!("a handler panicked");
+                error::answer(Endpoint::Root.release(), &Refusal::internal())
+            }),
+        ))
 }
 
 /// Creates the log span of a request: its ID, method and route. The route is logged as its pattern, because a real path

@@ -14,7 +14,6 @@ use crate::{
     encoded::Encoded,
     releases::upgrades,
     request, response,
-    splice::json,
 };
 
 /// Decodes a payload: rewrites older spellings, validates against the request schema, and converts to a domain request.
@@ -60,25 +59,26 @@ pub fn encode(dialect: &dyn Dialect, operation: Operation, outcome: &Outcome, ac
             return dialect.no_resource(operation, active, messages, continue_url.as_deref(), id.as_deref(), *conflict);
         }
     };
-    let newest = response::write(operation, answer, active);
     let document = if dialect.release() == Release::NEWEST {
-        newest
+        response::write(operation, answer, active)
     } else {
-        downgrade(dialect, operation, answer, active, &newest)
+        downgrade(dialect, operation, answer, active)
     };
     Encoded { document, status: response::status(operation, answer), rpc_error: None }
 }
 
-/// Rewrites an answer of the newest release into one of an older release.
-fn downgrade(dialect: &dyn Dialect, operation: Operation, answer: &Answer, active: &Active, newest: &str) -> String {
-    let mut body: Map<String, Value> =
-        serde_json::from_str(newest).unwrap_or_else(|error| unreachable!("answers are JSON objects: {error}"));
-    for upgrade in upgrades(dialect.release(), Release::NEWEST).rev() {
+/// Rewrites an answer of the newest release into one of an older release. Products are not rewritten again for every
+/// answer: their parts are kept in each release.
+fn downgrade(dialect: &dyn Dialect, operation: Operation, answer: &Answer, active: &Active) -> String {
+    let release = dialect.release();
+    let mut body: Map<String, Value> = serde_json::from_str(&response::without_products(operation, answer, active))
+        .unwrap_or_else(|error| unreachable!("answers are JSON objects: {error}"));
+    for upgrade in upgrades(release, Release::NEWEST).rev() {
         (upgrade.answer.down)(operation, &mut body);
         (upgrade.kept.answer)(answer, &mut body);
     }
     negotiated(dialect, operation, &mut body, active);
-    json(&body)
+    response::with_products(release, answer, body)
 }
 
 /// Sets the `ucp` member of an answer to the capabilities negotiated with the caller, keeping members that are not

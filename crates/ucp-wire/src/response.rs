@@ -1,10 +1,14 @@
 //! Answers of every operation, in the newest release.
 
+use serde_json::{Map, Value};
 use ucp_core::{Answer, Operation, Release, negotiation::Active, operation::Effect};
 
 use crate::{
-    catalog::response as catalog, envelope::Success, merchant::response as merchant, purchase::response as purchase,
-    splice::Document,
+    catalog::response as catalog,
+    envelope::Success,
+    merchant::response as merchant,
+    purchase::response as purchase,
+    splice::{Document, members},
 };
 
 /// Estimated length of an answer without its products, in bytes.
@@ -20,26 +24,46 @@ pub(crate) fn status(operation: Operation, answer: &Answer) -> u16 {
     if created && operation.row().effect == Effect::Creating { 201 } else { 200 }
 }
 
+/// Encodes an answer in the newest release, except for its products.
+pub(crate) fn without_products(operation: Operation, answer: &Answer, active: &Active) -> String {
+    match answer {
+        Answer::Products(_) | Answer::ProductsById(_) | Answer::Product(_) => {
+            let mut document = Document::with_capacity(ENVELOPE);
+            document.object(|root| {
+                root.name("ucp").value(&Success::new(Release::NEWEST, operation, active));
+                catalog::beside(root, answer);
+            });
+            document.finish()
+        }
+        _ => write(operation, answer, active),
+    }
+}
+
+/// Adds the products of an answer in a release to its other members, after its protocol metadata.
+pub(crate) fn with_products(release: Release, answer: &Answer, mut others: Map<String, Value>) -> String {
+    let mut document = Document::with_capacity(ENVELOPE + catalog::expected(release, answer));
+    document.object(|root| {
+        if let Some(ucp) = others.shift_remove("ucp") {
+            root.name("ucp").value(&ucp);
+        }
+        catalog::products(root, release, answer);
+        root.raw(&members(&others));
+    });
+    document.finish()
+}
+
 /// Encodes an answer in the newest release.
 pub(crate) fn write(operation: Operation, answer: &Answer, active: &Active) -> String {
-    let about_catalog = |expected: usize, fill: &dyn Fn(&mut Document)| {
-        let mut document = Document::with_capacity(ENVELOPE + expected);
-        document.object(|root| {
-            root.name("ucp").value(&Success::new(Release::NEWEST, operation, active));
-            fill(root);
-        });
-        document.finish()
-    };
     match answer {
-        Answer::Products(found) => about_catalog(catalog::expected_listings(&found.products), &|root| {
-            catalog::search(root, found);
-        }),
-        Answer::ProductsById(resolved) => about_catalog(catalog::expected_listings(&resolved.products), &|root| {
-            catalog::lookup(root, resolved);
-        }),
-        Answer::Product(detail) => about_catalog(catalog::expected_detail(detail), &|root| {
-            catalog::get_product(root, detail);
-        }),
+        Answer::Products(_) | Answer::ProductsById(_) | Answer::Product(_) => {
+            let mut document = Document::with_capacity(ENVELOPE + catalog::expected(Release::NEWEST, answer));
+            document.object(|root| {
+                root.name("ucp").value(&Success::new(Release::NEWEST, operation, active));
+                catalog::products(root, Release::NEWEST, answer);
+                catalog::beside(root, answer);
+            });
+            document.finish()
+        }
         Answer::Cart(view) => purchase::cart(operation, view, active),
         Answer::Checkout(view) => purchase::checkout(operation, view, active),
         Answer::Order(view) => purchase::order(operation, view, active),

@@ -48,7 +48,7 @@ static SHAPES: LazyLock<HashMap<Operation, Shapes>> =
 static UPGRADE: Upgrade = Upgrade {
     request: Way { up: request_up, down: request_down },
     answer: Way { up: answer_up, down: answer_down },
-    kept: Kept { request: keep_stated, answer: |_, _| {} },
+    kept: Kept { request: keep_stated, answer: |_, _| {}, variant: |_, _| {} },
 };
 
 /// Returns the `ucp` member of an answer, with a list of capabilities.

@@ -41,7 +41,7 @@ static SHAPES: LazyLock<HashMap<Operation, Shapes>> = LazyLock::new(|| schema::s
 static UPGRADE: Upgrade = Upgrade {
     request: Way { up: request_up, down: request_down },
     answer: Way { up: answer_up, down: answer_down },
-    kept: Kept { request: keep_stated, answer: |_, _| {} },
+    kept: Kept { request: keep_stated, answer: |_, _| {}, variant: |_, _| {} },
 };
 
 /// The types of totals in older releases.

@@ -8,7 +8,7 @@ use std::{collections::HashMap, sync::LazyLock};
 use serde_json::{Map, Value, json};
 use ucp_core::{
     Answer, Operation, Release, Request,
-    catalog::{lookup::Listing, product},
+    catalog::product,
     operation::{
         AP2_MANDATE, BUYER_CONSENT, CART, CATALOG_LOOKUP, CATALOG_SEARCH, CHECKOUT, DISCOUNT, FULFILLMENT, MERCHANT,
         ORDER,
@@ -82,7 +82,7 @@ impl Dialect for V2026_04_08 {
 static UPGRADE: Upgrade = Upgrade {
     request: Way { up: request_up, down: request_down },
     answer: Way { up: answer_up, down: answer_down },
-    kept: Kept { request: keep_stated, answer: keep_answered },
+    kept: Kept { request: keep_stated, answer: keep_answered, variant: keep_unit_price },
 };
 
 /// Types of destinations, by the type of the method.
@@ -135,7 +135,7 @@ fn keep_stated(payload: &Value, request: &mut Request) {
     }
 }
 
-/// Restores consent as stored, and unit prices as stated by merchants, which are not always whole steps of one unit.
+/// Restores consent as stored.
 fn keep_answered(answer: &Answer, body: &mut Map<String, Value>) {
     let buyer = match answer {
         Answer::Cart(view) => view.cart.draft.buyer.as_ref(),
@@ -147,26 +147,12 @@ fn keep_answered(answer: &Answer, body: &mut Map<String, Value>) {
     {
         *consent = json!(Answers::from(kept));
     }
-    let mut prices = unit_prices(answer).into_iter();
-    each_variant(body, |variant| {
-        if let Some(Some(price)) = prices.next() {
-            insert_before(variant, "unit_price", json!(price), &["availability"]);
-        }
-    });
 }
 
-/// Returns the unit prices of the variants in an answer, in their order.
-fn unit_prices(answer: &Answer) -> Vec<Option<&product::UnitPrice>> {
-    fn listed(listing: &Listing) -> impl Iterator<Item = Option<&product::UnitPrice>> {
-        listing.variants.iter().map(|listed| listing.product.variants[listed.position].unit_price.as_ref())
-    }
-    match answer {
-        Answer::Products(found) => found.products.iter().flat_map(listed).collect(),
-        Answer::ProductsById(resolved) => resolved.products.iter().flat_map(listed).collect(),
-        Answer::Product(detail) => {
-            detail.variants.iter().map(|position| detail.product.variants[*position].unit_price.as_ref()).collect()
-        }
-        _ => Vec::new(),
+/// Restores a unit price as stated by the merchant, which is not always in whole steps of one unit.
+fn keep_unit_price(variant: &product::Variant, members: &mut Map<String, Value>) {
+    if let Some(price) = &variant.unit_price {
+        insert_before(members, "unit_price", json!(price), &["availability"]);
     }
 }
 

@@ -3,15 +3,13 @@
 //! [`Record::present`](super::record::Record::present) creates it. All variants are priced in the same currency and
 //! have one value on every option axis: the record is checked for these invariants before it is stored.
 
-use std::sync::OnceLock;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value};
 
 use crate::{
     money::{Price, PriceRange},
-    rendering::Rendering,
+    rendering::Renderings,
 };
 
 /// A text in one or more formats; at least one is present.
@@ -308,7 +306,7 @@ pub struct Product {
     /// Further members, as stated by the merchant.
     pub extra: Map<String, Value>,
     /// The product as JSON, created on first use.
-    pub rendering: OnceLock<Rendering>,
+    pub renderings: Renderings,
 }
 
 impl Product {

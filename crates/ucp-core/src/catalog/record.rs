@@ -5,10 +5,7 @@
 //! `weight_grams`, `digital`. This is the line format of `ucp-gateway import`, and the form in which the embedded shop
 //! stores products. A record that passed [`Record::check`] can always be presented.
 
-use std::{
-    collections::{BTreeMap, HashMap, HashSet},
-    sync::OnceLock,
-};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -20,7 +17,10 @@ use super::{
         SelectedOption, Seller, UnitPrice, Variant,
     },
 };
-use crate::money::{Amount, Currency, Price, PriceRange};
+use crate::{
+    money::{Amount, Currency, Price, PriceRange},
+    rendering::Renderings,
+};
 
 /// A product as stated by a merchant.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -468,7 +468,7 @@ impl Record {
             tags: self.tags.clone(),
             metadata: self.metadata.clone(),
             extra: self.extra.clone(),
-            rendering: OnceLock::new(),
+            renderings: Renderings::default(),
         }
     }
 }

@@ -4,10 +4,7 @@
 //! name or without a variant. The same holds for a variant without an identifier of its own, without a price in the
 //! product's currency, or without a value on each option.
 
-use std::{
-    collections::{HashMap, HashSet},
-    sync::OnceLock,
-};
+use std::collections::{HashMap, HashSet};
 
 use serde_json::Map;
 use ucp_core::{
@@ -15,6 +12,7 @@ use ucp_core::{
         Availability, Barcode, Category, Combination, Description, Media, OptionValue, Product, ProductOption, Variant,
     },
     money::{Currency, Price, PriceRange},
+    rendering::Renderings,
 };
 use url::Url;
 
@@ -118,7 +116,7 @@ pub(super) fn with_variants(product: &Product, more: impl IntoIterator<Item = Va
         tags: product.tags.clone(),
         metadata: product.metadata.clone(),
         extra: product.extra.clone(),
-        rendering: OnceLock::new(),
+        renderings: Renderings::default(),
     }
 }
 
@@ -236,7 +234,7 @@ impl Builder<'_> {
                 .and_then(text::line)
                 .map(|vendor| Map::from_iter([("vendor".to_owned(), vendor.into())])),
             extra: Map::new(),
-            rendering: OnceLock::new(),
+            renderings: Renderings::default(),
         };
         Ok(Built { product, unknown })
     }

@@ -1,11 +1,12 @@
 //! Encoding of answers about the catalog. [`shape`](super::shape) holds the schemas of the result.
 
+use serde::Serialize;
 use ucp_core::{
+    Answer, Release,
     catalog::{
         detail::Detail,
-        lookup::{Input, ListedVariant, Listing, MatchKind, Resolved},
-        product,
-        search::Found,
+        lookup::{Input, ListedVariant, Listing, MatchKind},
+        product::{self, SelectedOption},
         selection::Signal,
     },
     message::Message,
@@ -13,90 +14,123 @@ use ucp_core::{
 };
 
 use super::{
+    older,
     shape::{
         DetailOption, DetailOptionValue, InputCorrelation, OptionValue, Pagination, ProductMembers, ProductOption,
         VariantMembers,
     },
     unit_price::UnitPrice,
 };
-use crate::splice::{Document, json, members};
+use crate::splice::Document;
 
 /// Estimated length of a variant, in bytes.
 const VARIANT: usize = 1_024;
 
-/// Adds the members of an answer to `search_catalog`.
-pub(crate) fn search(root: &mut Document, found: &Found) {
-    listings(root, &found.products);
-    root.name("pagination").value(&Pagination {
-        cursor: found.cursor.as_deref(),
-        has_next_page: found.cursor.is_some(),
-        total_count: found.total,
-    });
-    notes(root, &found.messages);
+/// Members of a product in a listing that depend on its options.
+#[derive(Serialize)]
+struct Listed<'a> {
+    options: Vec<ProductOption<'a>>,
 }
 
-/// Adds the members of an answer to `lookup_catalog`.
-pub(crate) fn lookup(root: &mut Document, resolved: &Resolved) {
-    listings(root, &resolved.products);
-    notes(root, &resolved.messages);
+/// Members of a product that depend on a selection.
+#[derive(Serialize)]
+struct Chosen<'a> {
+    options: Vec<DetailOption<'a>>,
+    selected: &'a [SelectedOption],
 }
 
-/// Adds the members of an answer to `get_product`.
-pub(crate) fn get_product(root: &mut Document, detail: &Detail) {
+/// Members of a variant that depend on what was looked up.
+#[derive(Serialize)]
+struct FoundBy<'a> {
+    inputs: Vec<InputCorrelation<'a>>,
+}
+
+/// Adds the products of an answer in a release; nothing if the answer is about something else.
+pub(crate) fn products(root: &mut Document, release: Release, answer: &Answer) {
+    match answer {
+        Answer::Products(found) => listings(root, release, &found.products),
+        Answer::ProductsById(resolved) => listings(root, release, &resolved.products),
+        Answer::Product(detail) => product(root, release, detail),
+        _ => {}
+    }
+}
+
+/// Adds the members beside the products of an answer.
+pub(crate) fn beside(root: &mut Document, answer: &Answer) {
+    match answer {
+        Answer::Products(found) => {
+            root.name("pagination").value(&Pagination {
+                cursor: found.cursor.as_deref(),
+                has_next_page: found.cursor.is_some(),
+                total_count: found.total,
+            });
+            notes(root, &found.messages);
+        }
+        Answer::ProductsById(resolved) => notes(root, &resolved.messages),
+        Answer::Product(detail) => notes(root, &detail.messages),
+        _ => {}
+    }
+}
+
+/// Estimates the length of the products of an answer in bytes, rather too large than too small.
+pub(crate) fn expected(release: Release, answer: &Answer) -> usize {
+    let listed = |listing: &Listing| {
+        let rendering = rendering(&listing.product, release);
+        rendering.members.len() + rendering.options.len() + listing.variants.len() * VARIANT
+    };
+    match answer {
+        Answer::Products(found) => found.products.iter().map(listed).sum(),
+        Answer::ProductsById(resolved) => resolved.products.iter().map(listed).sum(),
+        Answer::Product(detail) => {
+            let product = &*detail.product;
+            let rendering = rendering(product, release);
+            // Signals are longer than the values they are added to.
+            let variant = detail
+                .variants
+                .first()
+                .map_or(0, |position| variant_members(product, release, rendering, *position).len() + VARIANT / 16);
+            rendering.members.len() + 4 * rendering.options.len() + detail.variants.len() * variant
+        }
+        _ => 0,
+    }
+}
+
+fn product(root: &mut Document, release: Release, detail: &Detail) {
     let product = &*detail.product;
-    let rendering = rendering(product);
+    let rendering = rendering(product, release);
     root.name("product").object(|object| {
         object.raw(&rendering.members);
         if !product.options.is_empty() {
             let options: Vec<_> =
                 product.options.iter().zip(&detail.signals).map(|(axis, signals)| signalled(axis, signals)).collect();
-            object.name("options").value(&options);
-            object.name("selected").value(&detail.selected);
+            let chosen = Chosen { options, selected: &detail.selected };
+            object.raw(&older::product(release, &chosen));
         }
         object.name("variants").array(|variants| {
             for position in &detail.variants {
-                variants.object(|object| object.raw(variant_members(product, rendering, *position)));
+                variants.object(|object| object.raw(variant_members(product, release, rendering, *position)));
             }
         });
     });
-    notes(root, &detail.messages);
 }
 
-/// Estimates the length of a list of products in bytes, rather too large than too small.
-pub(crate) fn expected_listings(listings: &[Listing]) -> usize {
-    let listed = |listing: &Listing| {
-        let rendering = rendering(&listing.product);
-        rendering.members.len() + rendering.options.len() + listing.variants.len() * VARIANT
-    };
-    listings.iter().map(listed).sum()
+fn listings(root: &mut Document, release: Release, listings: &[Listing]) {
+    root.name("products").array(|products| listings.iter().for_each(|listing| listed(products, release, listing)));
 }
 
-/// Estimates the length of a product in full in bytes, rather too large than too small.
-pub(crate) fn expected_detail(detail: &Detail) -> usize {
-    let rendering = rendering(&detail.product);
-    // Signals are longer than the values they are added to.
-    let variant = detail
-        .variants
-        .first()
-        .map_or(0, |position| variant_members(&detail.product, rendering, *position).len() + VARIANT / 16);
-    rendering.members.len() + 4 * rendering.options.len() + detail.variants.len() * variant
-}
-
-fn listings(root: &mut Document, listings: &[Listing]) {
-    root.name("products").array(|products| listings.iter().for_each(|listing| listed(products, listing)));
-}
-
-fn listed(products: &mut Document, listing: &Listing) {
-    let rendering = rendering(&listing.product);
+fn listed(products: &mut Document, release: Release, listing: &Listing) {
+    let product = &*listing.product;
+    let rendering = rendering(product, release);
     products.object(|object| {
         object.raw(&rendering.members);
         object.raw(&rendering.options);
         object.name("variants").array(|variants| {
             for ListedVariant { position, inputs } in &listing.variants {
                 variants.object(|object| {
-                    object.raw(variant_members(&listing.product, rendering, *position));
+                    object.raw(variant_members(product, release, rendering, *position));
                     if !inputs.is_empty() {
-                        object.name("inputs").value(&inputs.iter().map(correlation).collect::<Vec<_>>());
+                        let found = FoundBy { inputs: inputs.iter().map(correlation).collect() };
+                        object.raw(&older::found_by(release, &found));
                     }
                 });
             }
@@ -128,19 +162,24 @@ fn signalled<'a>(axis: &'a product::ProductOption, signals: &[Signal]) -> Detail
     DetailOption { name: &axis.name, values: axis.values.iter().zip(signals).map(value).collect() }
 }
 
-fn rendering(product: &product::Product) -> &Rendering {
-    product.rendering.get_or_init(|| {
+fn rendering(product: &product::Product, release: Release) -> &Rendering {
+    product.renderings.of(release, || {
         let options = if product.options.is_empty() {
             Box::default()
         } else {
-            format!("\"options\":{}", json(&options(product))).into()
+            older::product(release, &Listed { options: options(product) })
         };
-        Rendering::new(members(&product_members(product)), options, product.variants.len())
+        Rendering::new(older::product(release, &product_members(product)), options, product.variants.len())
     })
 }
 
-fn variant_members<'a>(product: &product::Product, rendering: &'a Rendering, position: usize) -> &'a str {
-    rendering.variant(position, || members(&variant(product, position)))
+fn variant_members<'a>(
+    product: &product::Product,
+    release: Release,
+    rendering: &'a Rendering,
+    position: usize,
+) -> &'a str {
+    rendering.variant(position, || older::variant(release, &product.variants[position], &variant(product, position)))
 }
 
 fn options(product: &product::Product) -> Vec<ProductOption<'_>> {

@@ -9,7 +9,7 @@ mod relay;
 mod sample;
 mod upgrade;
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use ucp_core::call::CatalogRequest;
 
 use serde_json::{Map, Value, json};
@@ -29,6 +29,7 @@ use ucp_core::{
     message::{Message, Severity},
     money::{Amount, Currency, Price, PriceRange},
     negotiation::{Active, Declaration},
+    rendering::Renderings,
 };
 
 use crate::{
@@ -100,7 +101,7 @@ fn product() -> Arc<Product> {
         tags: Vec::new(),
         metadata: None,
         extra: extra("category"),
-        rendering: OnceLock::new(),
+        renderings: Renderings::default(),
     })
 }
 

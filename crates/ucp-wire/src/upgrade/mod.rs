@@ -3,7 +3,7 @@
 mod walk;
 
 use serde_json::{Map, Value};
-use ucp_core::{Answer, Operation, Request};
+use ucp_core::{Answer, Operation, Request, catalog::product::Variant};
 
 pub(crate) use walk::{each_destination, each_object, each_option, each_product, each_variant, insert_before, object};
 
@@ -37,4 +37,6 @@ pub struct Kept {
     pub request: fn(&Value, &mut Request),
     /// Restores data in a document of the release from the domain's answer.
     pub answer: fn(&Answer, &mut Map<String, Value>),
+    /// Restores data in a variant of a product.
+    pub variant: fn(&Variant, &mut Map<String, Value>),
 }
