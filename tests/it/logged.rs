@@ -27,7 +27,7 @@ fn fails(shopper: &Shopper<'_>, operation: &str, payload: &Value, status: u16, t
     if transport != Transport::Rest {
         assert_eq!(response.json()["error"]["data"]["request_id"], id, "{response:?}");
     }
-    let request = format!("request{{id=\"{id}\" ");
+    let request = format!("request{{id={id} ");
     eventually(&format!("a line with {request} and {texts:?}"), PATIENCE, || {
         let has = |line: &str| line.contains(&request) && texts.iter().all(|text| line.contains(text));
         gateway.stderr().lines().any(has).then_some(())

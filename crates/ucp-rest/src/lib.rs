@@ -117,7 +117,8 @@ pub fn surrounded(router: Router) -> Router {
 fn span(request: &Request<Body>) -> Span {
     let id = header::request_id(request.extensions()).and_then(|id| id.to_str().ok());
     let route = request.extensions().get().map(MatchedPath::as_str);
-    tracing::error_span!("request", id, method = request.method().as_str(), route)
+    // Displayed: none of them needs quotes, and escaping them would cost more than all the rest of the span.
+    tracing::error_span!("request", id = id.map(display), method = %request.method(), route = route.map(display))
 }
 
 /// Returns the release whose prefix a path starts with, else the newest.

@@ -26,46 +26,52 @@ pub(crate) fn product(release: Release, stated: &impl Serialize) -> Box<str> {
 
 /// Serializes the members of a variant that are the same in every answer, without braces.
 pub(crate) fn variant(release: Release, of: &product::Variant, stated: &impl Serialize) -> Box<str> {
-    rewritten(release, stated, |upgrade, variant| (upgrade.kept.variant)(of, variant))
-}
-
-/// Serializes the members of a variant that say by which inputs it was found, without braces.
-pub(crate) fn found_by(release: Release, stated: &impl Serialize) -> Box<str> {
-    rewritten(release, stated, |_, _| {})
-}
-
-fn rewritten(release: Release, stated: &impl Serialize, keep: impl Fn(&Upgrade, &mut Map<String, Value>)) -> Box<str> {
     if release == Release::NEWEST {
         return members(stated);
     }
-    let mut variant = object(stated);
+    let mut variants = vec![Value::Object(object(stated))];
     for upgrade in upgrades(release, Release::NEWEST).rev() {
-        let product = inside(upgrade, holding("variants", variant));
-        variant = only(product.into_iter().next());
-        keep(upgrade, &mut variant);
+        variants = inside_variants(upgrade, variants);
+        if let Some(Value::Object(variant)) = variants.first_mut() {
+            (upgrade.kept.variant)(of, variant);
+        }
     }
-    members(&variant)
+    variants.first().map(members).unwrap_or_default()
+}
+
+/// Serializes the members of variants that say by which inputs they were found, without braces.
+pub(crate) fn found_by<S: Serialize>(release: Release, stated: impl Iterator<Item = S>) -> Vec<Box<str>> {
+    if release == Release::NEWEST {
+        return stated.map(|variant| members(&variant)).collect();
+    }
+    let mut variants: Vec<_> = stated.map(|variant| Value::Object(object(&variant))).collect();
+    if !variants.is_empty() {
+        for upgrade in upgrades(release, Release::NEWEST).rev() {
+            variants = inside_variants(upgrade, variants);
+        }
+    }
+    variants.iter().map(members).collect()
 }
 
 /// Rewrites a product by one upgrade, as the only one of an answer.
 fn inside(upgrade: &Upgrade, product: Map<String, Value>) -> Map<String, Value> {
-    let mut answer = holding("products", product);
+    let mut answer = Map::from_iter([("products".to_owned(), Value::Array(vec![Value::Object(product)]))]);
     (upgrade.answer.down)(Operation::SearchCatalog, &mut answer);
-    only(answer.into_iter().next())
-}
-
-/// Returns an object whose only member is an array of this object alone.
-fn holding(name: &str, element: Map<String, Value>) -> Map<String, Value> {
-    Map::from_iter([(name.to_owned(), Value::Array(vec![Value::Object(element)]))])
-}
-
-/// Returns the only object of an array.
-fn only(member: Option<(String, Value)>) -> Map<String, Value> {
-    match member {
-        Some((_, Value::Array(elements))) => match elements.into_iter().next() {
-            Some(Value::Object(members)) => members,
-            _ => Map::new(),
-        },
+    match only(answer).into_iter().next() {
+        Some(Value::Object(product)) => product,
         _ => Map::new(),
+    }
+}
+
+/// Rewrites variants by one upgrade, as those of the only product of an answer.
+fn inside_variants(upgrade: &Upgrade, variants: Vec<Value>) -> Vec<Value> {
+    only(inside(upgrade, Map::from_iter([("variants".to_owned(), Value::Array(variants))])))
+}
+
+/// Returns the elements of the only member of an object.
+fn only(members: Map<String, Value>) -> Vec<Value> {
+    match members.into_iter().next() {
+        Some((_, Value::Array(elements))) => elements,
+        _ => Vec::new(),
     }
 }

@@ -115,10 +115,16 @@ fn product(root: &mut Document, release: Release, detail: &Detail) {
 }
 
 fn listings(root: &mut Document, release: Release, listings: &[Listing]) {
-    root.name("products").array(|products| listings.iter().for_each(|listing| listed(products, release, listing)));
+    let looked_up = listings.iter().flat_map(|listing| &listing.variants).filter(|listed| !listed.inputs.is_empty());
+    let found = looked_up.map(|listed| FoundBy { inputs: listed.inputs.iter().map(correlation).collect() });
+    let mut found = older::found_by(release, found).into_iter();
+    root.name("products").array(|products| {
+        listings.iter().for_each(|listing| listed(products, release, listing, &mut found));
+    });
 }
 
-fn listed(products: &mut Document, release: Release, listing: &Listing) {
+/// Adds a product. `found` yields the members of those of its variants that were looked up.
+fn listed(products: &mut Document, release: Release, listing: &Listing, found: &mut impl Iterator<Item = Box<str>>) {
     let product = &*listing.product;
     let rendering = rendering(product, release);
     products.object(|object| {
@@ -129,8 +135,7 @@ fn listed(products: &mut Document, release: Release, listing: &Listing) {
                 variants.object(|object| {
                     object.raw(variant_members(product, release, rendering, *position));
                     if !inputs.is_empty() {
-                        let found = FoundBy { inputs: inputs.iter().map(correlation).collect() };
-                        object.raw(&older::found_by(release, &found));
+                        object.raw(&found.next().unwrap_or_default());
                     }
                 });
             }
