@@ -260,6 +260,62 @@ mod coming_back {
         }
     }
 
+    /// Runs a command about the store, and gives its exit code and what it prints.
+    fn store(command: &[&str], data: &Path) -> (Option<i32>, String) {
+        let output = binary().arg("store").args(command).arg("--data-dir").arg(data).ends();
+        let said = [output.stdout, output.stderr].concat();
+        (output.status.code(), String::from_utf8(said).expect("text"))
+    }
+
+    #[test]
+    fn a_backup_that_was_made_while_serving_is_restored_elsewhere() {
+        let (data, other) = (sample_shop(), crate::harness::folder());
+        let gateway = Gateway::on(data.path(), &[]);
+        let cart = |gateway: &Gateway, payload: &Value| {
+            call(gateway, "POST", "/carts", payload)["id"].as_str().expect("an identifier").to_owned()
+        };
+        let payload = json!({ "line_items": [{ "item": { "id": "var_abc123_red_10" }, "quantity": 1 }] });
+        let before = cart(&gateway, &payload);
+        let file = other.path().join("backup.db");
+        let file = file.to_str().expect("a path");
+        let (code, said) = store(&["backup", file], data.path());
+        assert_eq!(code, Some(0), "{said}");
+        let after = cart(&gateway, &payload);
+        assert_eq!(store(&["check"], data.path()), (Some(0), format!("{} has no faults.\n", data.path().display())));
+
+        let restored = other.path().join("shop");
+        for (code, says) in [(0, "A gateway can be started on it."), (1, "shop.db exists already")] {
+            let done = store(&["restore", file], &restored);
+            assert!(done.0 == Some(code) && done.1.contains(says), "{done:?}");
+        }
+        let second = Gateway::on(&restored, &[]);
+        assert_eq!(count(&second), count(&gateway));
+        let read = |id: &str| call(&second, "GET", &format!("/carts/{id}"), &Value::Null);
+        assert_eq!(read(&before)["id"], before);
+        assert_eq!(read(&after)["messages"][0]["code"], "not_found");
+        assert_eq!(store(&["check"], &restored).0, Some(0));
+    }
+
+    #[test]
+    fn a_check_names_an_index_of_other_products() {
+        let (one, two) = (sample_shop(), crate::harness::folder());
+        crate::harness::copy(one.path(), two.path());
+        // From here on the databases differ, and neither index can tell by the revision whose it is.
+        for (data, ids) in [(one.path(), &["prod_x"][..]), (two.path(), &["prod_x", "prod_y"])] {
+            let file = data.join("goods.jsonl");
+            let lines: Vec<_> =
+                ids.iter().map(|id| product(id).to_string().replace("var_new", &format!("var_{id}"))).collect();
+            fs::write(&file, lines.join("\n")).expect("a file");
+            assert!(binary().arg("import").arg(&file).arg("--data-dir").arg(data).ends().status.success());
+            assert_eq!(store(&["check"], data).0, Some(0), "the index catches up");
+        }
+        fs::remove_dir_all(two.path().join("index")).expect("removed");
+        crate::harness::copy(&one.path().join("index"), &two.path().join("index"));
+        let (code, said) = store(&["check"], two.path());
+        assert!(code == Some(1) && said.starts_with("the search index has "), "{said}");
+        assert!(said.ends_with("store restore FILE\n"), "{said}");
+    }
+
     #[test]
     fn two_gateways_serve_one_directory() {
         let data = sample_shop();
@@ -331,7 +387,7 @@ mod starting {
     }
 
     /// Every command that opens the store.
-    fn commands(data: &Path) -> [Command; 9] {
+    fn commands(data: &Path) -> [Command; 11] {
         let of = |arguments: &[&str]| {
             let mut command = binary();
             command.args(arguments).arg("--data-dir").arg(data);
@@ -351,6 +407,8 @@ mod starting {
             of(&["orders", "ship", "ord_1"]),
             of(&["webhooks", "list"]),
             of(&["webhooks", "resend", "all"]),
+            of(&["store", "backup", &path(&data.join("backup.db"))]),
+            of(&["store", "check"]),
         ]
     }
 

@@ -393,7 +393,7 @@ fn text(stated: &Value) -> Option<String> {
     Some(content.chars().filter(|character| !character.is_control()).take(MAX_CONTENT).collect())
 }
 
-/// Returns faults that a shop lists as FastAPI does, each with its place, as one text.
+/// Returns faults that a shop lists as `FastAPI` does, each with its place, as one text.
 fn listed(faults: &[Value]) -> String {
     let fault = |fault: &Value| {
         let place =

@@ -6,7 +6,8 @@ use clap::{Parser, Subcommand};
 use crate::{
     command::{
         explain::ExplainOptions, import::ImportOptions, keys::OwnKeysCommand, mcp::McpOptions, orders::OrdersCommand,
-        sign::SignOptions, spec::SpecOptions, terms::TermsOptions, verify::VerifyOptions, webhooks::WebhooksCommand,
+        sign::SignOptions, spec::SpecOptions, store::StoreCommand, terms::TermsOptions, verify::VerifyOptions,
+        webhooks::WebhooksCommand,
     },
     config::ServeOptions,
 };
@@ -45,6 +46,9 @@ pub(crate) enum Command {
     /// Show and resend the webhook events that platforms get about their orders.
     #[command(subcommand)]
     Webhooks(WebhooksCommand),
+    /// Back up the data directory, check it, or restore it.
+    #[command(subcommand)]
+    Store(StoreCommand),
     /// Sign an HTTP message in a file.
     Sign(SignOptions),
     /// Verify the signatures of an HTTP message in a file, and show the differences.

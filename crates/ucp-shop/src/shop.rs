@@ -117,6 +117,24 @@ impl Shop {
         drop(self.watcher.request().await);
     }
 
+    /// Compares the search index with the products, and describes the difference. Waits for no other process that is
+    /// writing either of them.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the database cannot be read.
+    pub fn index_fault(&self) -> Result<Option<String>, StoreError> {
+        let store = self.inner.database.store();
+        let stored = store.snapshot(|db| revision::count_since(db, 0));
+        let stored = stored.map_err(|source| StoreError::Open { path: store.path().to_owned(), source })?;
+        Ok(match self.inner.index.snapshot() {
+            None => Some("the search index cannot be used; it is made anew when a gateway is started".to_owned()),
+            Some(index) if i64::try_from(index.products()) != Ok(stored) => {
+                Some(format!("the search index has {} products, the database has {stored}", index.products()))
+            }
+            Some(_) => None,
+        })
+    }
+
     /// Returns the database, for work on other tables.
     #[must_use]
     pub fn database(&self) -> &Arc<Database> {

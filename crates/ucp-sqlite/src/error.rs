@@ -50,6 +50,17 @@ pub enum StoreError {
         /// The newest version that this gateway knows.
         supported: i64,
     },
+    /// No copy of the database could be made before its schema is changed; the database is unchanged.
+    #[error(
+        "the database {} has an older schema, and was left as it was because no copy of it could be made first",
+        path.display()
+    )]
+    NotCopied {
+        /// The database file.
+        path: PathBuf,
+        /// The cause.
+        source: Box<BackupError>,
+    },
     /// A schema migration failed; the database is unchanged.
     #[error("cannot bring the database {} to schema version {version}; it was left as it was", path.display())]
     Migration {
@@ -102,6 +113,47 @@ impl StoreError {
         let rejected = outcomes.into_iter().find_map(|(id, outcome)| Some((id, outcome.err()?.reason)));
         rejected.map_or(Ok(()), |(id, reason)| Err(Self::Unfit { id, reason }))
     }
+}
+
+/// Failure to copy a database or to put a copy back.
+#[derive(Debug, thiserror::Error)]
+pub enum BackupError {
+    /// The file to write exists.
+    #[error("{} exists already; the name of a backup must be new", .0.display())]
+    Exists(PathBuf),
+    /// The data directory to restore into holds a database.
+    #[error(
+        "{} exists already: stop the gateway, move the file and those beside it (`-wal`, `-shm`) away, and restore again",
+        .0.display()
+    )]
+    Occupied(PathBuf),
+    /// The file to restore has faults.
+    #[error("{} is damaged and was not restored: {fault}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// The first fault.
+        fault: String,
+    },
+    /// A file could not be read or written.
+    #[error("cannot write {}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
+    /// The database could not be read, or the copy not be written.
+    #[error("cannot copy the database to {}", path.display())]
+    Copy {
+        /// The file that was to be written.
+        path: PathBuf,
+        /// The cause.
+        source: rusqlite::Error,
+    },
+    /// The file to restore cannot be opened.
+    #[error(transparent)]
+    Store(#[from] StoreError),
 }
 
 /// Failure of a write. Nothing of it is in the database.

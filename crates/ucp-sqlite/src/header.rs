@@ -64,7 +64,7 @@ fn page_size(path: &Path) -> rusqlite::Result<u64> {
 }
 
 /// The file beside another one that has a longer name.
-fn beside(path: &Path, suffix: &str) -> PathBuf {
+pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(suffix);
     name.into()

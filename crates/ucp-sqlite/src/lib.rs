@@ -11,6 +11,7 @@
 //! | [`stock`], [`revision`] | quantities of variants, and revisions of products |
 //! | `port` | the rest of the store port: queries of operators, forwarded webhook messages, removal of expired rows |
 //! | `migrations` | the schema, and the upgrade of older files |
+//! | `backup` | copies of the file: made, checked, put back |
 //! | `header` | the check of a file before SQLite opens it |
 //! | [`watcher`] | a thread that notices writes of other processes |
 //! | `error`, `time` | errors, and times as they are stored |
@@ -19,6 +20,7 @@
 //! `ucp-directory` read and write them, through [`SqliteStore::snapshot`], [`SqliteStore::execute`] and
 //! [`SqliteStore::transaction`].
 
+mod backup;
 mod connection;
 mod error;
 mod header;
@@ -36,7 +38,7 @@ mod webhook_events;
 mod writer;
 
 pub use connection::ShopConnection;
-pub use error::{Put, Rejected, StoreError, WriteError};
+pub use error::{BackupError, Put, Rejected, StoreError, WriteError};
 pub use store::SqliteStore;
 
 #[cfg(test)]

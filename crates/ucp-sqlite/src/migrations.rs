@@ -29,6 +29,33 @@ pub(crate) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), St
     migrate_with(connection, path, MIGRATIONS)
 }
 
+/// Returns the schema version of a database with rows, if [`migrate`] would change it.
+///
+/// # Errors
+/// [`StoreError::Newer`] if a newer gateway wrote it.
+pub(crate) fn outdated(connection: &Connection, path: &Path) -> Result<Option<i64>, StoreError> {
+    let supported = i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX);
+    let found = version(connection).map_err(|source| StoreError::Open { path: path.to_owned(), source })?;
+    if found > supported || found < 0 {
+        return Err(StoreError::Newer { path: path.to_owned(), found, supported });
+    }
+    let has_rows = || -> rusqlite::Result<bool> {
+        let mut tables = connection.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'")?;
+        for table in tables.query_map((), |row| row.get::<_, String>(0))? {
+            if connection.prepare(&format!("SELECT 1 FROM \"{}\" LIMIT 1", table?))?.exists(())? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    };
+    let outdated = (1..supported).contains(&found);
+    // A gateway that was killed while it made a new database leaves tables without rows.
+    match outdated && has_rows().map_err(|source| StoreError::Open { path: path.to_owned(), source })? {
+        true => Ok(Some(found)),
+        false => Ok(None),
+    }
+}
+
 fn migrate_with(connection: &mut Connection, path: &Path, migrations: &[&str]) -> Result<(), StoreError> {
     let open = |source| StoreError::Open { path: path.to_owned(), source };
     let supported = i64::try_from(migrations.len()).unwrap_or(i64::MAX);
@@ -73,6 +100,29 @@ mod tests {
         let rows: i64 = connection.query_row("SELECT count(*) FROM a", (), |row| row.get(0)).expect("rows");
         assert_eq!((rows, version(&connection).expect("version")), (1, 2));
         migrate(&mut Connection::open_in_memory().expect("database"), path).expect("the real ones");
+    }
+
+    #[test]
+    fn a_database_with_rows_is_copied_before_it_is_brought_up_to_date() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join(crate::store::FILE);
+        let copy = directory.path().join("shop.db.version-11");
+        let older = || {
+            let mut connection = Connection::open(&path).expect("database");
+            migrate_with(&mut connection, &path, &MIGRATIONS[..11]).expect("version 11");
+            connection
+        };
+        drop(older());
+        drop(crate::SqliteStore::open(directory.path()).expect("opens"));
+        assert!(!copy.exists(), "there was nothing in it");
+
+        std::fs::remove_file(&path).expect("removed");
+        older().execute("INSERT INTO shop VALUES (1, 'x', '{}', '{}')", ()).expect("a row");
+        drop(crate::SqliteStore::open(directory.path()).expect("opens"));
+        assert_eq!(version(&Connection::open(&path).expect("database")).expect("version"), 12);
+        let copied = Connection::open(&copy).expect("database");
+        let shops: i64 = copied.query_row("SELECT count(*) FROM shop", (), |row| row.get(0)).expect("rows");
+        assert_eq!((version(&copied).expect("version"), shops), (11, 1));
     }
 
     #[test]

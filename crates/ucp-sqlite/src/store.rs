@@ -12,19 +12,20 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rusqlite::{Connection, ErrorCode, OptionalExtension as _, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, OptionalExtension as _, TransactionBehavior, config::DbConfig};
 use tokio::sync::Notify;
 use ucp_core::{ShopId, catalog::cursor::CursorSecret, port::PortError};
 
 use crate::{
+    backup,
     connection::ShopConnection,
-    error::{StoreError, WriteError},
+    error::{BackupError, StoreError, WriteError},
     header, migrations,
     writer::Writer,
 };
 
 /// Name of the database file in the data directory.
-const FILE: &str = "shop.db";
+pub(crate) const FILE: &str = "shop.db";
 
 /// Busy timeout: longest wait of a statement for other processes.
 const BUSY: Duration = Duration::from_secs(30);
@@ -93,6 +94,11 @@ impl SqliteStore {
         let (connection, cursor_secret) = patiently(|| {
             let open = |source| StoreError::Open { path: path.clone(), source };
             let mut connection = connect(&path).map_err(open)?;
+            if let Some(version) = migrations::outdated(&connection, &path)? {
+                let copy = backup::before_migration(&connection, &path, version)
+                    .map_err(|source| StoreError::NotCopied { path: path.clone(), source: Box::new(source) })?;
+                tracing::warn!(copy = %copy.display(), version, "the database is brought to a newer schema; a copy was made before");
+            }
             migrations::migrate(&mut connection, &path)?;
             let key = cursor_secret(ShopConnection::new(&connection, &shop), open)?;
             Ok((connection, key))
@@ -119,6 +125,56 @@ impl SqliteStore {
         let connection = connect(self.path()).map_err(open)?;
         let cursor_secret = cursor_secret(ShopConnection::new(&connection, &shop), open)?;
         Ok(Self(Arc::new(Inner { file: Arc::clone(&self.0.file), shop, cursor_secret, queued: Notify::new() })))
+    }
+
+    /// Writes a consistent copy of all shops in the database to `to`, and returns its size in bytes. Gateways serve
+    /// meanwhile. The copy has its name only once it is whole and on disk. Blocks.
+    ///
+    /// # Errors
+    /// [`BackupError::Exists`] if there is a file of this name; others if the copy cannot be written.
+    pub fn back_up(&self, to: &Path) -> Result<u64, BackupError> {
+        let open = |source| StoreError::Open { path: self.path().to_owned(), source };
+        backup::copy(&connect(self.path()).map_err(open)?, to, |_| Ok(()))
+    }
+
+    /// Checks the database as SQLite does: pages, indexes and references between rows. Returns the faults, at most a
+    /// hundred. Blocks, for as long as it takes to read the whole file.
+    ///
+    /// # Errors
+    /// The error of SQLite if the database cannot be read to its end.
+    pub fn faults(&self) -> rusqlite::Result<Vec<String>> {
+        let connection = Connection::open(self.path())?;
+        let mut faults = backup::damage(&connection)?;
+        faults.extend(backup::contradictions(&connection)?);
+        faults.truncate(backup::FAULTS as usize);
+        Ok(faults)
+    }
+
+    /// Puts a copy into a data directory that holds no database. The copy itself stays as it is. Blocks.
+    ///
+    /// # Errors
+    /// [`BackupError::Occupied`] if there is a database already; [`BackupError::Damaged`] and [`StoreError::Newer`] if
+    /// this gateway cannot use the copy; others if the files cannot be read or written.
+    pub fn restore(from: &Path, data_dir: &Path) -> Result<(), BackupError> {
+        let to = data_dir.join(FILE);
+        for occupied in [&to, &header::beside(&to, "-wal"), &header::beside(&to, "-journal")] {
+            if occupied.exists() {
+                return Err(BackupError::Occupied(occupied.clone()));
+            }
+        }
+        header::check(from)?;
+        let open = |source| StoreError::Open { path: from.to_owned(), source };
+        let copied = Connection::open_with_flags(from, rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(open)?;
+        migrations::outdated(&copied, from)?;
+        if let Some(fault) = backup::damage(&copied).map_err(open)?.into_iter().next() {
+            return Err(BackupError::Damaged { path: from.to_owned(), fault });
+        }
+        fs::create_dir_all(data_dir).map_err(|source| StoreError::Directory { path: data_dir.to_owned(), source })?;
+        backup::copy(&copied, &to, |restored| {
+            // A search index that is still there knows what came after the copy.
+            restored.execute("UPDATE shop SET identity = lower(hex(randomblob(16)))", ()).map(drop)
+        })
+        .map(drop)
     }
 
     /// Returns the path of the database file.
@@ -279,8 +335,16 @@ fn patiently<T>(open: impl Fn() -> Result<T, StoreError>) -> Result<T, StoreErro
     }
 }
 
-fn connect(path: &Path) -> rusqlite::Result<Connection> {
+/// Opens a connection whose statements are planned once. By default SQLite plans a statement anew whenever a value is
+/// bound that it looked at in planning, which costs several times what running the statement does.
+fn open(path: &Path) -> rusqlite::Result<Connection> {
     let connection = Connection::open(path)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    Ok(connection)
+}
+
+pub(crate) fn connect(path: &Path) -> rusqlite::Result<Connection> {
+    let connection = open(path)?;
     connection.busy_timeout(BUSY)?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "synchronous", "FULL")?;
@@ -335,7 +399,7 @@ impl Readers {
     }
 
     fn open(&self) -> rusqlite::Result<Connection> {
-        let connection = Connection::open(&self.path)?;
+        let connection = open(&self.path)?;
         connection.busy_timeout(self.patience)?;
         connection.pragma_update(None, "query_only", true)?;
         connection.pragma_update(None, "cache_size", -8_192)?;

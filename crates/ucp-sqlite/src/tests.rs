@@ -1,5 +1,7 @@
 //! The rules of the store port, on files.
 
+mod backups;
+
 use std::sync::Arc;
 
 use tempfile::TempDir;

@@ -12,6 +12,7 @@ pub(crate) mod orders;
 pub(crate) mod serve;
 pub(crate) mod sign;
 pub(crate) mod spec;
+pub(crate) mod store;
 pub(crate) mod terms;
 pub(crate) mod verify;
 pub(crate) mod webhooks;

@@ -103,6 +103,11 @@ impl Snapshot {
         Ok(Self { searcher, fields, statistics, columns })
     }
 
+    /// Number of products.
+    pub(crate) fn products(&self) -> u64 {
+        self.searcher.num_docs()
+    }
+
     /// The page that `query` asks for.
     pub(crate) fn search(&self, query: &Query) -> Result<Hits, SearchError> {
         let after = query.after.as_deref().map(Position::read).transpose()?;

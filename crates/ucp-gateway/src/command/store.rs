@@ -1,0 +1,76 @@
+//! `store`: backs up the data directory, checks it, and restores it. A gateway can serve from it meanwhile.
+
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use clap::{Args, Subcommand};
+use ucp_shop::{Options, Shop};
+use ucp_sqlite::{SqliteStore, StoreError};
+
+use super::Done;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum StoreCommand {
+    /// Write a consistent copy of the database to a new file, while gateways serve from it.
+    Backup(CopyOptions),
+    /// Check the database and the search index, and show the faults; exit code 1 if there are any.
+    Check(DataDir),
+    /// Put a backup into a data directory that holds no database.
+    Restore(CopyOptions),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CopyOptions {
+    /// The file of the backup.
+    file: PathBuf,
+    #[command(flatten)]
+    data: DataDir,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DataDir {
+    /// The directory that holds the shop.
+    #[arg(long, env = "UCP_GATEWAY_DATA_DIR", default_value = "./data", value_name = "DIRECTORY")]
+    data_dir: PathBuf,
+}
+
+pub(crate) fn run(command: &StoreCommand) -> Done {
+    match command {
+        StoreCommand::Backup(CopyOptions { file, data }) => {
+            let bytes = SqliteStore::open(&data.data_dir)?.back_up(file)?;
+            println!("{} holds the database as it was just now, {bytes} bytes.", file.display());
+            println!("Keys, the configuration and files that it names are not in it; the search index is made anew.");
+        }
+        StoreCommand::Check(DataDir { data_dir }) => return check(data_dir),
+        StoreCommand::Restore(CopyOptions { file, data }) => {
+            SqliteStore::restore(file, &data.data_dir)?;
+            println!(
+                "{} holds what was in {}. A gateway can be started on it.",
+                data.data_dir.display(),
+                file.display()
+            );
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn check(data_dir: &Path) -> Done {
+    let mut faults = SqliteStore::open(data_dir)?.faults().map_err(|error| format!("the check broke off: {error}"))?;
+    // A gateway in front of a remote shop has no products.
+    match Shop::open(&Options::new(data_dir)) {
+        Ok(shop) => faults.extend(shop.index_fault()?),
+        Err(StoreError::Missing { .. }) => {}
+        Err(error) => return Err(error.into()),
+    }
+    for fault in &faults {
+        println!("{fault}");
+    }
+    if faults.is_empty() {
+        println!("{} has no faults.", data_dir.display());
+        return Ok(ExitCode::SUCCESS);
+    }
+    println!("Faults: {}. Restore a backup into an empty directory: ucp-gateway store restore FILE", faults.len());
+    Ok(ExitCode::FAILURE)
+}
