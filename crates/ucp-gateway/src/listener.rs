@@ -4,6 +4,8 @@
 //! of connections is limited, and a shutdown lets running requests finish. `axum::serve` is not used because it sets no
 //! timers: a client that sends half a header would hold its connection forever.
 
+mod connection;
+
 use std::{future::Future, io, sync::Arc, time::Duration};
 
 use axum::{Router, body::Body};
@@ -17,11 +19,10 @@ use tokio_io_timeout::TimeoutStream;
 use tower::ServiceExt as _;
 use ucp_service::ingress::Peer;
 
+use self::connection::{Activity, Answer, MAX_HEAD, Transport};
+
 /// Maximum time until a request header is complete, and maximum idle time of a connection between requests.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(15);
-
-/// Maximum size of a request header in bytes.
-const MAX_HEAD: usize = 64 * 1024;
 
 /// Maximum time for which a client may accept no data of a response.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
@@ -68,11 +69,15 @@ pub(crate) async fn serve(
         let mut stream = TimeoutStream::new(stream);
         stream.set_write_timeout(Some(WRITE_TIMEOUT));
         let route = route.clone();
+        let activity = Activity::default();
+        let transport = Transport { stream: Box::pin(stream), activity: activity.clone(), refusal: Default::default() };
         let service = service_fn(move |mut request: Request<Incoming>| {
+            let answering = activity.begin();
             request.extensions_mut().insert(Peer(address.ip()));
-            route(&request).oneshot(request.map(Body::new))
+            let answer = route(&request).oneshot(request.map(Body::new));
+            async move { answer.await.map(|answer| answer.map(|body| Answer { body, _answering: answering })) }
         });
-        let connection = graceful.watch(http.serve_connection(TokioIo::new(Box::pin(stream)), service));
+        let connection = graceful.watch(http.serve_connection(TokioIo::new(transport), service));
         tokio::spawn(async move {
             if let Err(error) = connection.await {
                 tracing::debug!(%error, "a connection ended");

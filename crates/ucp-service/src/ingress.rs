@@ -9,7 +9,12 @@
 
 use std::{fmt, net::IpAddr, sync::Arc, time::SystemTime};
 
-use http::{HeaderMap, HeaderValue, header::HOST, request::Parts};
+use http::{
+    HeaderMap, HeaderValue, Uri,
+    header::{HOST, ORIGIN},
+    request::Parts,
+    uri::Authority,
+};
 use ucp_core::{Code, Refusal, operation::Effect};
 use ucp_trust::{
     address::ProfileUrl,
@@ -38,9 +43,33 @@ impl Hosts {
     /// Returns `true` if an authority (`host[:port]`) names this gateway.
     #[must_use]
     pub fn contain(&self, authority: &str) -> bool {
-        let Ok(authority) = authority.parse::<http::uri::Authority>() else { return false };
+        let Ok(authority) = authority.parse::<Authority>() else { return false };
         let host = authority.host();
         ["localhost", "127.0.0.1", "[::1]"].contains(&host) || self.0.iter().any(|own| own.eq_ignore_ascii_case(host))
+    }
+
+    /// Checks that a request does not come from a page of another site, nor from one that reached the gateway under a
+    /// name of its own (DNS rebinding), by its `Host`, its target and its `Origin`. Programs send no `Origin`.
+    ///
+    /// # Errors
+    /// [`Code::OriginForbidden`] if one of them names another host than the gateway, or none names a host.
+    pub fn admit_page(&self, headers: &HeaderMap, target: &Uri) -> Result<(), Refusal> {
+        let own = |value: &HeaderValue| value.to_str().is_ok_and(|host| self.contain(host));
+        let of_page = |value: &HeaderValue| {
+            let host = value.to_str().ok().and_then(|origin| origin.split_once("://")).map(|(_, host)| host);
+            host.is_some_and(|host| self.contain(host))
+        };
+        let authority = target.authority().map(Authority::as_str);
+        let named = headers.contains_key(HOST) || authority.is_some();
+        if !named || !headers.get_all(HOST).iter().all(own) || !authority.is_none_or(|host| self.contain(host)) {
+            return Err(Refusal::new(Code::OriginForbidden, "The `Host` of the request is not one of this gateway.")
+                .accepting("the host name of the gateway's public URL, or a loopback name"));
+        }
+        if !headers.get_all(ORIGIN).iter().all(of_page) {
+            return Err(Refusal::new(Code::OriginForbidden, "Pages of this `Origin` may not call this gateway.")
+                .accepting("no `Origin`, or that of the gateway itself"));
+        }
+        Ok(())
     }
 }
 
@@ -254,3 +283,34 @@ impl Ingress {
 
 /// `WWW-Authenticate` challenge of responses with status 401, which HTTP requires (RFC 9110, 11.6.1).
 pub const CHALLENGE: HeaderValue = HeaderValue::from_static("Bearer realm=\"ucp-gateway\"");
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderName;
+
+    use super::*;
+
+    #[test]
+    fn foreign_pages_are_refused_and_programs_are_not() {
+        let hosts = Hosts(vec!["shop.example".into()]);
+        let admits_at = |target: &'static str, pairs: &[(HeaderName, &'static str)]| {
+            let headers = pairs.iter().map(|(name, value)| (name.clone(), HeaderValue::from_static(value))).collect();
+            hosts.admit_page(&headers, &Uri::from_static(target)).is_ok()
+        };
+        let admits = |pairs: &[(HeaderName, &'static str)]| admits_at("/mcp", pairs);
+        assert!(admits(&[(HOST, "localhost:8080")]));
+        assert!(admits(&[(HOST, "127.0.0.1")]));
+        assert!(admits(&[(HOST, "[::1]:8080")]));
+        assert!(admits(&[(HOST, "Shop.Example")]));
+        assert!(admits(&[(HOST, "shop.example"), (ORIGIN, "https://shop.example")]));
+        assert!(admits(&[(HOST, "localhost:8080"), (ORIGIN, "http://localhost:3000")]));
+        assert!(!admits(&[(HOST, "evil.example")]));
+        assert!(!admits(&[(HOST, "localhost.evil.example")]));
+        assert!(!admits(&[(HOST, "127.0.0.1@evil.example")]));
+        assert!(!admits(&[(HOST, "localhost"), (ORIGIN, "https://evil.example")]));
+        assert!(!admits(&[(HOST, "localhost"), (ORIGIN, "null")]));
+        assert!(!admits(&[]));
+        assert!(admits_at("http://shop.example/mcp", &[]));
+        assert!(!admits_at("http://evil.example/mcp", &[(HOST, "shop.example")]));
+    }
+}

@@ -175,7 +175,7 @@ impl PlatformEndpoint {
             }
         };
         let charge = self.limits.charge_signature(client)?;
-        let body = body::read(body).await?;
+        let body = body::read(&parts.headers, body).await?;
         let _place = self.places.try_acquire(Tier::Keyed)?;
         let path = format!("{}{ORDERS_PATH}", self.base.path().trim_end_matches('/'));
         let scheme = if self.base.scheme() == "https" { Scheme::Https } else { Scheme::Http };
