@@ -142,12 +142,13 @@ async fn respond(mount: &Mount, head: &Parts, body: Body) -> Result<(Form, Answe
     };
     header::require_json(headers)?;
     let form = form(headers)?;
-    let bytes = body::read(headers, body).await?;
+    let mut held = mount.ingress.hold(head);
+    let bytes = body::read(headers, body, &mut held).await?;
     // A refusal repeats the ID of the message: clients wait for an answer with that ID.
     let unheard = |refusal: Refusal| Unheard { id: message::id(&bytes), ..refusal.into() };
     // Before anything is parsed: the signature covers the bytes. The in-flight permit is held until the answer is
     // there.
-    let admission = mount.ingress.admit(entry.map_err(unheard)?, head, &bytes).await.map_err(unheard)?;
+    let admission = mount.ingress.admit(entry.map_err(unheard)?, head, &bytes, held).await.map_err(unheard)?;
     let text = |name: &str| headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
     let mirror = Mirror { version: text("mcp-protocol-version"), method: text("mcp-method"), name: text("mcp-name") };
     let caller = Caller {

@@ -184,9 +184,10 @@ async fn read(
     if row.payload.is_some() {
         header::require_json(&head.headers)?;
     }
-    let bytes = body::read(&head.headers, body).await?;
+    let mut held = route.ingress.hold(head);
+    let bytes = body::read(&head.headers, body, &mut held).await?;
     // Before anything is parsed: the signature covers the bytes.
-    let admission = route.ingress.admit(entry, head, &bytes).await?;
+    let admission = route.ingress.admit(entry, head, &bytes, held).await?;
     let payload = match row.payload {
         Some(_) => json::parse(&bytes, json::Limits::REQUEST)?,
         // Members of the flat request cannot be sent here: REST requests of the operation have no body.

@@ -20,7 +20,7 @@ use ucp_trust::{
     address::ProfileUrl,
     api_key::ApiKeys,
     client::{ClientAddress, TrustedProxies},
-    limit::{Caller, InFlight, RateLimits, Tier},
+    limit::{BodyLimit, Caller, HeldBody, InFlight, RateLimits, Share, Tier},
     signature::{Message, RequestLine, Scheme, Signed, Start, sign_response},
 };
 
@@ -101,6 +101,8 @@ pub struct Rules {
     pub limits: RateLimits,
     /// Limit of requests in flight.
     pub in_flight: InFlight,
+    /// Limit of the memory of request bodies.
+    pub bodies: BodyLimit,
     /// `true` if signatures are verified.
     pub verifies: bool,
     /// Responses that are signed.
@@ -172,6 +174,17 @@ impl Ingress {
         Ok(Entry { client, principal, signed: signed? })
     }
 
+    /// Begins to hold the body of a request, which counts for the platform of its API key, else for the client address:
+    /// a signature is verified only once there is a body.
+    pub fn hold(&self, head: &Parts) -> HeldBody {
+        let rules = &self.0.rules;
+        let share = match rules.api_keys.identify(&head.headers) {
+            Ok(Some(index)) => Share::Keyed(*index),
+            _ => Share::Network(self.client(head).bucket()),
+        };
+        rules.bodies.hold(share)
+    }
+
     /// Admits a browser that opens a buyer page. It has no credentials and shares the limits of anonymous callers.
     ///
     /// # Errors
@@ -189,12 +202,19 @@ impl Ingress {
         ClientAddress::of(peer, &head.headers, &self.0.rules.trusted_proxies)
     }
 
-    /// Verifies the signature over a request, if it has one, and takes an in-flight permit.
+    /// Verifies the signature over a request, if it has one, and takes an in-flight permit. The admission holds the room
+    /// `held` of the body.
     ///
     /// # Errors
     /// The refusal of a signature that does not hold, [`Code::Forbidden`] if the API key belongs to another platform
     /// than the signature, [`Code::RateLimited`], or [`Code::Unavailable`] if too many requests are in flight.
-    pub async fn admit(&self, entry: Entry, head: &Parts, body: &[u8]) -> Result<Admission, Refusal> {
+    pub async fn admit(
+        &self,
+        entry: Entry,
+        head: &Parts,
+        body: &[u8],
+        held: HeldBody,
+    ) -> Result<Admission, Refusal> {
         let Entry { client, mut principal, signed } = entry;
         let rules = &self.0.rules;
         if let Some(signed) = signed {
@@ -222,7 +242,7 @@ impl Ingress {
             Principal::Signed(_) => Tier::Signed,
             Principal::Keyed(_) | Principal::Local => Tier::Keyed,
         };
-        Ok(Admission::new(principal, rules.in_flight.try_acquire(tier)?))
+        Ok(Admission::new(principal, rules.in_flight.try_acquire(tier)?).holding(held))
     }
 
     /// Returns the profile whose key signed a request (rule SIG-07), or `None` if the profile cannot be fetched and the

@@ -99,6 +99,9 @@ pub(crate) struct Server {
     /// by default.
     #[schemars(extend("x-without" = "no limit"))]
     pub(crate) max_in_flight: Option<Number<1, 1_000_000, 512>>,
+    /// How many megabytes of request bodies are held at once; one caller may take a quarter of them, and is answered 429
+    /// beyond that.
+    pub(crate) bodies_mb: Number<4, 65_536, 64>,
     /// The proxies whose X-Forwarded-For or Forwarded is believed: networks such as 10.0.0.0/8, or addresses.
     pub(super) trusted_proxies: Vec<String>,
     /// The HTTP status of JSON-RPC errors: "fitting" (200 for clients that name a version of MCP) or "matching".
