@@ -17,6 +17,7 @@ use crate::{
     harness::{
         Ends as _, Gateway, REST_HEADERS, Verdict, binary, elements, eventually, repository, sample_shop, texts,
     },
+    setup::Configured,
     wire::{self, Connection},
 };
 
@@ -92,9 +93,55 @@ mod slow_clients {
         drop(stalled);
     }
 
+    /// A request that is under way keeps its place, and an idle connection makes room.
     #[test]
-    fn beyond_the_cap_clients_wait_for_a_place() {
+    fn beyond_the_cap_idle_connections_make_room() {
         let gateway = Gateway::with(&["--max-connections", "2"]);
+        let hold = || {
+            let mut connection = gateway.connect();
+            connection.write(&product_call());
+            assert_eq!(connection.read().expect("an answer").status, 200);
+            connection
+        };
+        let (mut first, mut second) = (hold(), hold());
+        let mut third = gateway.connect();
+        third.write(&product_call());
+        assert_eq!(third.read().expect("an answer").status, 200, "an idle connection has made room");
+        assert!(first.read().is_none(), "the oldest one is closed");
+        second.write(&product_call());
+        assert_eq!(second.read().expect("an answer").status, 200, "the others are not");
+    }
+
+    /// Connections that are idle, send slowly, or take no answers, from one address and more of them than there are
+    /// places: nobody has to wait until their time is over.
+    #[test]
+    fn connections_of_one_address_keep_nobody_out() {
+        let gateway = Gateway::with(&["--max-connections", "64"]);
+        let call = product_call();
+        let half_body = &call[..call.len() - 1];
+        let half_header = &b"POST /mcp HTTP/1.1\r\nHost:"[..];
+        let large = wire::request("GET", "/openapi.json", &[], b"").repeat(200);
+        for sent in [&b""[..], half_header, half_body, &large] {
+            let held: Vec<_> = (0..200)
+                .map(|_| {
+                    let mut connection = gateway.connect();
+                    connection.write(sent);
+                    connection
+                })
+                .collect();
+            let start = Instant::now();
+            for _ in 0..20 {
+                assert_eq!(gateway.raw(&call).expect("an answer").status, 200);
+            }
+            println!("{} bytes on each: {:?}", sent.len(), start.elapsed());
+            drop(held);
+        }
+    }
+
+    /// Connections of a trusted proxy carry the requests of many clients.
+    #[test]
+    fn connections_of_a_trusted_proxy_are_not_closed_for_others() {
+        let gateway = Configured::start("[server]\nmax_connections = 2\ntrusted_proxies = [\"127.0.0.1\"]\n");
         let mut held: Vec<_> = (0..2)
             .map(|_| {
                 let mut connection = gateway.connect();
@@ -108,6 +155,23 @@ mod slow_clients {
         assert!(waiting.is_silent_for(Duration::from_millis(300)), "no third connection is served");
         held.pop();
         assert_eq!(waiting.read().expect("an answer").status, 200, "a place has come free");
+    }
+
+    /// Without descriptors, connections can be neither accepted nor opened to others.
+    #[test]
+    fn at_the_limit_of_descriptors_the_gateway_still_serves() {
+        let data = sample_shop();
+        let mut command = Command::new("bash");
+        command.args(["-c", "ulimit -n 128; exec \"$0\" \"$@\""]).arg(binary().get_program());
+        command.args(["serve", "--listen", "127.0.0.1:0", "--data-dir"]).arg(data.path());
+        let gateway = Gateway::spawn(&command, None);
+        let held: Vec<_> = (0..400).map(|_| gateway.connect()).collect();
+        for _ in 0..20 {
+            assert_eq!(gateway.raw(&product_call()).expect("an answer").status, 200);
+        }
+        assert_eq!(gateway.stderr().lines().count(), 1, "{}", gateway.stderr());
+        assert!(gateway.stderr().contains("file descriptors run short"), "{}", gateway.stderr());
+        drop(held);
     }
 }
 

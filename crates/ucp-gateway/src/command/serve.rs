@@ -1,12 +1,13 @@
 //! `serve`: serves the shop over HTTP.
 
-use std::{io::Write, net::SocketAddr, process::ExitCode, sync::Arc};
+use std::{io::Write, net::SocketAddr, process::ExitCode, sync::Arc, time::Duration};
 
 use tokio::{
     net::TcpListener,
     signal::unix::{SignalKind, signal},
 };
 use ucp_core::ShopId;
+use ucp_trust::client::TrustedProxies;
 use url::Url;
 
 use super::Done;
@@ -16,10 +17,13 @@ use crate::{
     backend::DataDirectory,
     clock,
     config::{self, Bot, Policy, ServeOptions, Settings, Signed},
-    listener,
+    listener::{self, Limits},
     shop::{Shop, open_keyring},
     shops::Shops,
 };
+
+/// Time that running requests have to finish after a shutdown.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Maximum number of connections to the admin endpoint.
 const ADMIN_CONNECTIONS: usize = 32;
@@ -62,7 +66,12 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
                 let router = admin::router(Arc::clone(&shop.store), shop.counters.clone(), token.clone());
                 let route = move |_: &_| router.clone();
                 // Ends with the process without a shutdown of its own: each step is one transaction.
-                tokio::spawn(listener::serve(listener, route, ADMIN_CONNECTIONS, std::future::pending()));
+                let limits = Limits {
+                    connections: ADMIN_CONNECTIONS,
+                    trusted_proxies: TrustedProxies::default(),
+                    drain: Duration::ZERO,
+                };
+                tokio::spawn(listener::serve(listener, route, limits, std::future::pending()));
                 Some(address)
             }
             None => None,
@@ -75,7 +84,12 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
         drop(welcome(std::io::stdout().lock(), &shop.name, &settings, &base(&public_url), admin_address));
         drop(shop);
         let route = move |request: &_| shops.of(request).map(|shop| shop.router.clone()).unwrap_or_default();
-        listener::serve(listener, route, server.max_connections.count(), shutdown).await;
+        let limits = Limits {
+            connections: server.max_connections.count(),
+            trusted_proxies: settings.trusted_proxies.clone(),
+            drain: DRAIN_TIMEOUT,
+        };
+        listener::serve(listener, route, limits, shutdown).await;
         Ok(ExitCode::SUCCESS)
     })
 }

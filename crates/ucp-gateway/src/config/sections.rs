@@ -93,7 +93,8 @@ pub(crate) struct Server {
     /// The pages of the shop, where a buyer can go on when a platform cannot be served.
     #[schemars(example = "https://www.example.com/", extend("x-without" = "none"))]
     pub(crate) storefront: Option<WebUrl>,
-    /// How many connections are served at once; others wait. (`--max-connections`, `UCP_GATEWAY_MAX_CONNECTIONS`)
+    /// How many connections are served at once. Idle ones make room for new ones, which wait if there are none.
+    /// (`--max-connections`, `UCP_GATEWAY_MAX_CONNECTIONS`)
     pub(crate) max_connections: Number<1, 1_000_000, 1_024>,
     /// How many requests run at once; others are turned away with 503. Under the policy `development` there is no limit
     /// by default.

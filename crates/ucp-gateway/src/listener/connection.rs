@@ -1,4 +1,4 @@
-//! The byte stream of a connection, with a body for the errors that `hyper` answers by itself.
+//! A connection: what is happening on it, and its byte stream, with a body for the errors that `hyper` answers by itself.
 //!
 //! `hyper` refuses what is not HTTP with a status and nothing else. It is the only one that writes while no request is
 //! being answered, so everything written then is such a refusal: its head is completed, and a body is added.
@@ -7,15 +7,15 @@ use std::{
     io::{self, IoSlice},
     pin::Pin,
     sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
     },
     task::{Context, Poll, ready},
 };
 
 use axum::body::{Body, Bytes};
 use http::Request;
-use hyper::body::{Body as HttpBody, Frame, SizeHint};
+use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tower_http::request_id::MakeRequestId as _;
 use ucp_core::{Code, Refusal, Release};
@@ -25,33 +25,63 @@ use ucp_wire::dialect;
 /// Maximum size of a request header in bytes.
 pub(super) const MAX_HEAD: usize = 64 * 1024;
 
+/// State of a connection: whether and how far a request is being answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub(super) enum Phase {
+    /// No request has arrived since the last answer.
+    Idle,
+    /// The body of a request is arriving.
+    Receiving,
+    /// The client is taking the answer.
+    Writing,
+    /// A request is being carried out.
+    Running,
+}
+
 /// Activity of a connection. Clones share one state.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Activity(Arc<State>);
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct State {
-    /// Number of requests that were received and whose answers are not complete.
-    requests: AtomicUsize,
+    phase: Mutex<Phase>,
     /// `true` from the receipt of a request until its answer is flushed.
     answering: AtomicBool,
 }
 
+impl Default for Activity {
+    fn default() -> Self {
+        Self(Arc::new(State { phase: Mutex::new(Phase::Idle), answering: AtomicBool::new(false) }))
+    }
+}
+
 impl Activity {
-    /// Counts a request until its guard is dropped.
+    /// Takes note of a request, which is answered when the guard is dropped.
     pub(super) fn begin(&self) -> Answering {
-        self.0.requests.fetch_add(1, Ordering::AcqRel);
         self.0.answering.store(true, Ordering::Release);
+        *self.locked() = Phase::Running;
         Answering(self.clone())
     }
 
-    /// Returns `true` if no request is being answered.
-    pub(super) fn is_idle(&self) -> bool {
-        self.0.requests.load(Ordering::Acquire) == 0
+    /// Returns the state of the connection.
+    pub(super) fn phase(&self) -> Phase {
+        *self.locked()
+    }
+
+    fn locked(&self) -> MutexGuard<'_, Phase> {
+        self.0.phase.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change(&self, from: Phase, to: Phase) {
+        let mut phase = self.locked();
+        if *phase == from {
+            *phase = to;
+        }
     }
 
     fn flushed(&self) {
-        if self.is_idle() {
+        if self.phase() == Phase::Idle {
             self.0.answering.store(false, Ordering::Release);
         }
     }
@@ -63,15 +93,65 @@ pub(super) struct Answering(Activity);
 
 impl Drop for Answering {
     fn drop(&mut self) {
-        self.0.0.requests.fetch_sub(1, Ordering::AcqRel);
+        *self.0.locked() = Phase::Idle;
     }
 }
 
-/// Body of an answer, which counts as being answered until the last of it is handed over.
+/// Body of a request. Its connection is [`Phase::Receiving`] until it has arrived or nobody waits for it.
+#[derive(Debug)]
+pub(super) struct Receiving {
+    body: Incoming,
+    activity: Activity,
+}
+
+impl Receiving {
+    pub(super) fn new(body: Incoming, activity: Activity) -> Self {
+        if !body.is_end_stream() {
+            activity.change(Phase::Running, Phase::Receiving);
+        }
+        Self { body, activity }
+    }
+}
+
+impl Drop for Receiving {
+    fn drop(&mut self) {
+        self.activity.change(Phase::Receiving, Phase::Running);
+    }
+}
+
+impl HttpBody for Receiving {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<hyper::Result<Frame<Bytes>>>> {
+        let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
+        if frame.is_none() || self.body.is_end_stream() {
+            self.activity.change(Phase::Receiving, Phase::Running);
+        }
+        Poll::Ready(frame)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// Body of an answer, which is being answered until the last of it is handed over.
 #[derive(Debug)]
 pub(super) struct Answer {
-    pub(super) body: Body,
-    pub(super) _answering: Answering,
+    body: Body,
+    _answering: Answering,
+}
+
+impl Answer {
+    pub(super) fn new(body: Body, answering: Answering) -> Self {
+        *answering.0.locked() = Phase::Writing;
+        Self { body, _answering: answering }
+    }
 }
 
 impl HttpBody for Answer {
@@ -94,10 +174,16 @@ impl HttpBody for Answer {
 /// The byte stream of a connection.
 #[derive(Debug)]
 pub(super) struct Transport<S> {
-    pub(super) stream: S,
-    pub(super) activity: Activity,
+    stream: S,
+    activity: Activity,
     /// Refusal of `hyper`, completed, of which not everything is written yet.
-    pub(super) refusal: Bytes,
+    refusal: Bytes,
+}
+
+impl<S> Transport<S> {
+    pub(super) fn new(stream: S, activity: Activity) -> Self {
+        Self { stream, activity, refusal: Bytes::new() }
+    }
 }
 
 impl<S: AsyncWrite + Unpin> Transport<S> {
