@@ -10,6 +10,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
+use ucp_core::Release;
 use ucp_testkit::{leash::Leashed, wait::PATIENCE};
 
 use crate::{
@@ -17,7 +18,8 @@ use crate::{
     harness::{
         Ends as _, Gateway, REST_HEADERS, Verdict, binary, elements, eventually, repository, sample_shop, texts,
     },
-    setup::Configured,
+    platforms::host::{Host, Page, profile_of},
+    setup::{Configured, REQUIRE},
     wire::{self, Connection},
 };
 
@@ -219,6 +221,44 @@ mod stopping {
         gateway.signal("TERM");
         assert_eq!(gateway.wait().code(), Some(0));
         assert!(!gateway.stderr().contains(UNFINISHED), "{}", gateway.stderr());
+    }
+
+    /// A purchase may take 25 seconds.
+    #[test]
+    fn a_request_that_takes_long_is_finished() {
+        let (host, held) = (Host::start(), Page::Held(Box::new(Page::json(&profile_of(Release::NEWEST)))));
+        for (path, drain, finishes) in [("/cut", "[server]\ndrain_timeout_ms = 100\n", false), ("/long", "", true)] {
+            let mut gateway = Configured::start(&[REQUIRE, drain].concat());
+            let mut running = gateway.connect();
+            let agent = format!("profile=\"{}\"", host.put(path, held.clone()));
+            let headers = [("Content-Type", "application/json"), ("UCP-Agent", &*agent)];
+            running.write(&wire::request("POST", "/catalog/product", &headers, b"{\"id\":\"prod_abc123\"}"));
+            host.wait_for_visit(path);
+            gateway.signal("TERM");
+            if finishes {
+                // Longer than the gateway once waited.
+                thread::sleep(Duration::from_secs(12));
+                host.release();
+                assert_eq!(running.read().expect("the answer").json()["product"]["id"], "prod_abc123");
+            }
+            assert_eq!(gateway.wait().code(), Some(0));
+            assert_eq!(gateway.stderr().contains(UNFINISHED), !finishes, "{}", gateway.stderr());
+        }
+    }
+
+    #[test]
+    fn a_hangup_changes_nothing() {
+        let mut gateway = Gateway::start();
+        for _ in 0..3 {
+            gateway.signal("HUP");
+            gateway.search(&json!({ "query": "runner" }));
+        }
+        let (mut running, tail) = begin(&gateway);
+        gateway.signal("TERM");
+        gateway.signal("HUP");
+        running.write(&tail);
+        assert_eq!(running.read().expect("the answer").json()["product"]["id"], "prod_abc123");
+        assert_eq!(gateway.wait().code(), Some(0));
     }
 
     /// A client that never finishes its request delays the end, but does not prevent it.

@@ -22,9 +22,6 @@ use crate::{
     shops::Shops,
 };
 
-/// Time that running requests have to finish after a shutdown.
-const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
-
 /// Maximum number of connections to the admin endpoint.
 const ADMIN_CONNECTIONS: usize = 32;
 
@@ -33,6 +30,7 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
     let server = &settings.sections.server;
     let listen = server.listen.0;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(async { ignore_hangups() })?;
     // Before the shop is opened, so that no sample shop is created if the address cannot be bound.
     let listener = runtime
         .block_on(TcpListener::bind(listen))
@@ -87,7 +85,7 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
         let limits = Limits {
             connections: server.max_connections.count(),
             trusted_proxies: settings.trusted_proxies.clone(),
-            drain: DRAIN_TIMEOUT,
+            drain: settings.drain,
         };
         listener::serve(listener, route, limits, shutdown).await;
         Ok(ExitCode::SUCCESS)
@@ -144,6 +142,18 @@ fn callers(policy: Policy) -> &'static str {
         Policy::Lenient => "may browse without a profile that can be fetched (policy lenient)",
         Policy::Development => "are taken at their word: no profile has to be fetched (policy development)",
     }
+}
+
+/// Ignores SIGHUP, which would end the process when the terminal that started it is closed. Nothing has to be read
+/// again: keys are reloaded by themselves, and the configuration holds until the end of the process.
+fn ignore_hangups() -> std::io::Result<()> {
+    let mut hangup = signal(SignalKind::hangup())?;
+    tokio::spawn(async move {
+        while hangup.recv().await.is_some() {
+            tracing::info!("SIGHUP has no effect; restart the gateway for a changed configuration");
+        }
+    });
+    Ok(())
 }
 
 /// Installs the signal handlers, and returns a future that completes on SIGTERM or SIGINT.

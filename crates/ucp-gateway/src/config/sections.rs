@@ -96,6 +96,10 @@ pub(crate) struct Server {
     /// How many connections are served at once. Idle ones make room for new ones, which wait if there are none.
     /// (`--max-connections`, `UCP_GATEWAY_MAX_CONNECTIONS`)
     pub(crate) max_connections: Number<1, 1_000_000, 1_024>,
+    /// How long requests that are under way may go on after SIGTERM, in milliseconds; by default as long as one may take:
+    /// 10 seconds to arrive, the time to fetch a profile, and the time to complete a purchase or to pay.
+    #[schemars(example = 40_000)]
+    pub(crate) drain_timeout_ms: Option<Number<0, 600_000>>,
     /// How many requests run at once; others are turned away with 503. Under the policy `development` there is no limit
     /// by default.
     #[schemars(extend("x-without" = "no limit"))]
