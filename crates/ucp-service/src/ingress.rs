@@ -219,7 +219,7 @@ impl Ingress {
         let rules = &self.0.rules;
         if let Some(signed) = signed {
             let charge = rules.limits.charge_signature(client)?;
-            let signer = self.signer_of(&signed, head, body).await?;
+            let signer = self.signer_of(&signed, head, body, held.share()).await?;
             charge.refund();
             let caller = match &signer {
                 Some(profile) => rules
@@ -247,7 +247,13 @@ impl Ingress {
 
     /// Returns the profile whose key signed a request (rule SIG-07), or `None` if the profile cannot be fetched and the
     /// policy tolerates that.
-    async fn signer_of(&self, signed: &Signed, head: &Parts, body: &[u8]) -> Result<Option<ProfileUrl>, Refusal> {
+    async fn signer_of(
+        &self,
+        signed: &Signed,
+        head: &Parts,
+        body: &[u8],
+        share: &Share,
+    ) -> Result<Option<ProfileUrl>, Refusal> {
         let Inner { rules, platforms } = &*self.0;
         let authority = head.headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
         if !rules.hosts.contain(authority) {
@@ -270,7 +276,8 @@ impl Ingress {
         // Only the header counts, not the body: the signature covers the header (trap T-08).
         let stated: Vec<_> = header::profile(&head.headers)?.into_iter().collect();
         let profile = agent::profile(&stated, platforms.reach())?;
-        let known = match platforms.directory().get(&profile).await {
+        let directory = platforms.directory().charged_to(Some(share));
+        let known = match directory.get(&profile).await {
             Ok(known) => known,
             Err(refusal) if platforms.overlooks(&refusal) => return Ok(None),
             Err(refusal) => return Err(refusal),
@@ -279,7 +286,7 @@ impl Ingress {
         let Err(refusal) = signed.verify(&message, body, &known.profile.keys, now) else { return Ok(Some(profile)) };
         // The key may be newer than the cached profile (rule AGT-06).
         let Some(kid) = signed.unknown_key(&known.profile.keys) else { return Err(refusal) };
-        let known = platforms.directory().refresh_for_key(&profile, kid).await?;
+        let known = directory.refresh_for_key(&profile, kid).await?;
         signed.verify(&message, body, &known.profile.keys, now).map(|_| Some(profile))
     }
 

@@ -114,6 +114,12 @@ pub struct HeldBody {
 }
 
 impl HeldBody {
+    /// Returns the share that the body is counted to.
+    #[must_use]
+    pub const fn share(&self) -> &Share {
+        &self.share
+    }
+
     /// Takes room for `bytes` more.
     ///
     /// # Errors
