@@ -10,6 +10,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
+use ucp_core::Release;
 use ucp_testkit::{leash::Leashed, wait::PATIENCE};
 
 use crate::{
@@ -17,6 +18,8 @@ use crate::{
     harness::{
         Ends as _, Gateway, REST_HEADERS, Verdict, binary, elements, eventually, repository, sample_shop, texts,
     },
+    platforms::host::{Host, Page, profile_of},
+    setup::{Configured, REQUIRE},
     wire::{self, Connection},
 };
 
@@ -92,9 +95,55 @@ mod slow_clients {
         drop(stalled);
     }
 
+    /// A request that is under way keeps its place, and an idle connection makes room.
     #[test]
-    fn beyond_the_cap_clients_wait_for_a_place() {
+    fn beyond_the_cap_idle_connections_make_room() {
         let gateway = Gateway::with(&["--max-connections", "2"]);
+        let hold = || {
+            let mut connection = gateway.connect();
+            connection.write(&product_call());
+            assert_eq!(connection.read().expect("an answer").status, 200);
+            connection
+        };
+        let (mut first, mut second) = (hold(), hold());
+        let mut third = gateway.connect();
+        third.write(&product_call());
+        assert_eq!(third.read().expect("an answer").status, 200, "an idle connection has made room");
+        assert!(first.read().is_none(), "the oldest one is closed");
+        second.write(&product_call());
+        assert_eq!(second.read().expect("an answer").status, 200, "the others are not");
+    }
+
+    /// Connections that are idle, send slowly, or take no answers, from one address and more of them than there are
+    /// places: nobody has to wait until their time is over.
+    #[test]
+    fn connections_of_one_address_keep_nobody_out() {
+        let gateway = Gateway::with(&["--max-connections", "64"]);
+        let call = product_call();
+        let half_body = &call[..call.len() - 1];
+        let half_header = &b"POST /mcp HTTP/1.1\r\nHost:"[..];
+        let large = wire::request("GET", "/openapi.json", &[], b"").repeat(200);
+        for sent in [&b""[..], half_header, half_body, &large] {
+            let held: Vec<_> = (0..200)
+                .map(|_| {
+                    let mut connection = gateway.connect();
+                    connection.write(sent);
+                    connection
+                })
+                .collect();
+            let start = Instant::now();
+            for _ in 0..20 {
+                assert_eq!(gateway.raw(&call).expect("an answer").status, 200);
+            }
+            println!("{} bytes on each: {:?}", sent.len(), start.elapsed());
+            drop(held);
+        }
+    }
+
+    /// Connections of a trusted proxy carry the requests of many clients.
+    #[test]
+    fn connections_of_a_trusted_proxy_are_not_closed_for_others() {
+        let gateway = Configured::start("[server]\nmax_connections = 2\ntrusted_proxies = [\"127.0.0.1\"]\n");
         let mut held: Vec<_> = (0..2)
             .map(|_| {
                 let mut connection = gateway.connect();
@@ -108,6 +157,23 @@ mod slow_clients {
         assert!(waiting.is_silent_for(Duration::from_millis(300)), "no third connection is served");
         held.pop();
         assert_eq!(waiting.read().expect("an answer").status, 200, "a place has come free");
+    }
+
+    /// Without descriptors, connections can be neither accepted nor opened to others.
+    #[test]
+    fn at_the_limit_of_descriptors_the_gateway_still_serves() {
+        let data = sample_shop();
+        let mut command = Command::new("bash");
+        command.args(["-c", "ulimit -n 128; exec \"$0\" \"$@\""]).arg(binary().get_program());
+        command.args(["serve", "--listen", "127.0.0.1:0", "--data-dir"]).arg(data.path());
+        let gateway = Gateway::spawn(&command, None);
+        let held: Vec<_> = (0..400).map(|_| gateway.connect()).collect();
+        for _ in 0..20 {
+            assert_eq!(gateway.raw(&product_call()).expect("an answer").status, 200);
+        }
+        assert_eq!(gateway.stderr().lines().count(), 1, "{}", gateway.stderr());
+        assert!(gateway.stderr().contains("file descriptors run short"), "{}", gateway.stderr());
+        drop(held);
     }
 }
 
@@ -155,6 +221,44 @@ mod stopping {
         gateway.signal("TERM");
         assert_eq!(gateway.wait().code(), Some(0));
         assert!(!gateway.stderr().contains(UNFINISHED), "{}", gateway.stderr());
+    }
+
+    /// A purchase may take 25 seconds.
+    #[test]
+    fn a_request_that_takes_long_is_finished() {
+        let (host, held) = (Host::start(), Page::Held(Box::new(Page::json(&profile_of(Release::NEWEST)))));
+        for (path, drain, finishes) in [("/cut", "[server]\ndrain_timeout_ms = 100\n", false), ("/long", "", true)] {
+            let mut gateway = Configured::start(&[REQUIRE, drain].concat());
+            let mut running = gateway.connect();
+            let agent = format!("profile=\"{}\"", host.put(path, held.clone()));
+            let headers = [("Content-Type", "application/json"), ("UCP-Agent", &*agent)];
+            running.write(&wire::request("POST", "/catalog/product", &headers, b"{\"id\":\"prod_abc123\"}"));
+            host.wait_for_visit(path);
+            gateway.signal("TERM");
+            if finishes {
+                // Longer than the gateway once waited.
+                thread::sleep(Duration::from_secs(12));
+                host.release();
+                assert_eq!(running.read().expect("the answer").json()["product"]["id"], "prod_abc123");
+            }
+            assert_eq!(gateway.wait().code(), Some(0));
+            assert_eq!(gateway.stderr().contains(UNFINISHED), !finishes, "{}", gateway.stderr());
+        }
+    }
+
+    #[test]
+    fn a_hangup_changes_nothing() {
+        let mut gateway = Gateway::start();
+        for _ in 0..3 {
+            gateway.signal("HUP");
+            gateway.search(&json!({ "query": "runner" }));
+        }
+        let (mut running, tail) = begin(&gateway);
+        gateway.signal("TERM");
+        gateway.signal("HUP");
+        running.write(&tail);
+        assert_eq!(running.read().expect("the answer").json()["product"]["id"], "prod_abc123");
+        assert_eq!(gateway.wait().code(), Some(0));
     }
 
     /// A client that never finishes its request delays the end, but does not prevent it.

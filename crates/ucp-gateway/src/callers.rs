@@ -17,7 +17,7 @@ use ucp_service::{
 use ucp_trust::{
     directory::{Directory, DirectoryOptions},
     fetch::{FetchOptions, Fetcher},
-    limit::{InFlight, Quota, RateLimits},
+    limit::{BodyLimit, InFlight, Quota, RateLimits},
     profile::PlatformProfile,
     signature::{RequestLine, sign_request},
 };
@@ -127,7 +127,7 @@ pub(crate) fn register(
 }
 
 /// Returns the rules by which requests are admitted.
-pub(crate) fn rules(settings: &Settings, public_url: &Url, signing_key: &Arc<CurrentKey>) -> Rules {
+pub(crate) fn rules(settings: &Settings, public_url: &Url, signing_key: &Arc<CurrentKey>, bodies: BodyLimit) -> Rules {
     Rules {
         hosts: Hosts(public_url.host_str().map(str::to_owned).into_iter().collect()),
         scheme: scheme(public_url),
@@ -136,6 +136,7 @@ pub(crate) fn rules(settings: &Settings, public_url: &Url, signing_key: &Arc<Cur
         api_keys: settings.api_keys(),
         limits: RateLimits::new(&settings.quotas()),
         in_flight: InFlight::new(settings.sections.server.max_in_flight.map_or(usize::MAX, Number::count)),
+        bodies,
         verifies: access(settings).verifies(),
         signed_answers: match settings.sections.signatures.responses {
             Signed::Completing => SignedAnswers::Concluding,

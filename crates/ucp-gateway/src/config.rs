@@ -37,11 +37,12 @@ use std::{
     fmt, fs,
     net::{IpAddr, SocketAddr},
     path::Path,
-    time::SystemTime,
+    time::{Duration, SystemTime},
 };
 
 use ipnet::IpNet;
 use ucp_net::outbound::{Certificate, certificates};
+use ucp_service::body;
 use ucp_trust::{address::Reach, api_key::ApiKeys, client::TrustedProxies, limit::Quotas};
 use url::{Host, Url};
 
@@ -59,7 +60,11 @@ pub(crate) use self::{
     sections::Data,
     upstream::{Bot, Upstream, is_exposed},
 };
-use self::{document::Document, sections::Sections, value::Limit};
+use self::{
+    document::Document,
+    sections::Sections,
+    value::{Limit, Number},
+};
 
 /// Complete and checked configuration of the gateway.
 #[derive(Debug)]
@@ -72,6 +77,8 @@ pub(crate) struct Settings {
     pub(crate) reach: Reach,
     /// Proxies whose forwarding headers are trusted.
     pub(crate) trusted_proxies: TrustedProxies,
+    /// Time that requests in flight have to finish after a shutdown.
+    pub(crate) drain: Duration,
     /// Certificate authorities to trust besides those of the system.
     pub(crate) extra_roots: Vec<Certificate>,
     /// Admin API, if it is enabled.
@@ -143,6 +150,10 @@ impl Settings {
             let problem = format_args!("this is more than all of a fetch may take, {timeout:?}");
             document.add("profiles.connect_timeout_ms", problem);
         }
+        let paying = payment.iter().map(|payment| payment.deadline_ms.time());
+        let concluding = paying.fold(upstream.complete_timeout_ms.time(), Duration::max);
+        let longest = body::DEADLINE + timeout + concluding;
+        let drain = server.drain_timeout_ms.get_or_insert_with(|| Number::of_time(longest)).time();
         let extra_roots = extra_roots(profiles.extra_roots.iter().map(|path| &**path), &mut document);
         let platforms = platform::resolve(platform, reach, keyed, &mut document);
         let payments = payment::resolve(payment, development, private, &mut document);
@@ -155,6 +166,7 @@ impl Settings {
             policy,
             reach,
             trusted_proxies: trusted_proxies(&mut server.trusted_proxies, &mut document),
+            drain,
             extra_roots,
             admin: admin::resolve(server, &mut document),
             upstream,

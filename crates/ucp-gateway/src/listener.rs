@@ -3,8 +3,19 @@
 //! A header must arrive in time, an idle connection is closed, a client that stops reading is disconnected, the number
 //! of connections is limited, and a shutdown lets running requests finish. `axum::serve` is not used because it sets no
 //! timers: a client that sends half a header would hold its connection forever.
+//!
+//! When places or file descriptors run short, connections on which the gateway is not at work are closed for new ones
+//! ([`connections`]).
 
-use std::{future::Future, io, sync::Arc, time::Duration};
+mod connection;
+mod connections;
+
+use std::{
+    future::Future,
+    io,
+    net::IpAddr,
+    time::{Duration, Instant},
+};
 
 use axum::{Router, body::Body};
 use hyper::{Request, body::Incoming, server::conn::http1, service::service_fn};
@@ -12,77 +23,165 @@ use hyper_util::{
     rt::{TokioIo, TokioTimer},
     server::graceful::GracefulShutdown,
 };
-use tokio::{net::TcpListener, sync::Semaphore};
+use tokio::net::TcpListener;
 use tokio_io_timeout::TimeoutStream;
 use tower::ServiceExt as _;
 use ucp_service::ingress::Peer;
+use ucp_trust::client::{ClientAddress, TrustedProxies};
+
+use self::{
+    connection::{Answer, MAX_HEAD, Receiving, Transport},
+    connections::Connections,
+};
 
 /// Maximum time until a request header is complete, and maximum idle time of a connection between requests.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Maximum size of a request header in bytes.
-const MAX_HEAD: usize = 64 * 1024;
-
 /// Maximum time for which a client may accept no data of a response.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Time that running requests have to finish after a shutdown.
-const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// Pause after a failed accept, for example because file descriptors ran out.
+/// Pause after a failed accept, and between attempts to find a place for a new connection.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// Serves `listener` until `shutdown` completes, then waits up to [`DRAIN_TIMEOUT`] for running requests. `route`
-/// returns the router that answers a request. At most `max_connections` connections are open at a time.
+/// Number of connections that are closed when file descriptors run out, so that calls can open files and connections.
+const SPARE: usize = 32;
+
+/// Time between two warnings about the same shortage, and time for which a shortage of descriptors lowers the number of
+/// connections.
+const SHORTAGE: Duration = Duration::from_mins(1);
+
+/// Limits of a listener.
+#[derive(Clone, Debug)]
+pub(crate) struct Limits {
+    /// Maximum number of open connections.
+    pub(crate) connections: usize,
+    /// Proxies whose connections are never closed for others.
+    pub(crate) trusted_proxies: TrustedProxies,
+    /// Time that running requests have to finish after a shutdown.
+    pub(crate) drain: Duration,
+}
+
+/// Serves `listener` until `shutdown` completes, then waits for running requests. `route` returns the router that
+/// answers a request.
 pub(crate) async fn serve(
     listener: TcpListener,
     route: impl Fn(&Request<Incoming>) -> Router + Clone + Send + 'static,
-    max_connections: usize,
+    limits: Limits,
     shutdown: impl Future<Output = ()>,
 ) {
-    let permits = Arc::new(Semaphore::new(max_connections));
+    let connections = Connections::default();
     let graceful = GracefulShutdown::new();
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT).max_buf_size(MAX_HEAD);
+    let mut descriptors = Descriptors::default();
     tokio::pin!(shutdown);
     loop {
-        // Acquired before accepting: clients beyond the limit wait in the kernel's queue.
-        let permit = tokio::select! {
-            permit = Arc::clone(&permits).acquire_owned() => permit,
-            () = &mut shutdown => break,
-        };
         let (stream, address) = tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok(accepted) => accepted,
                 Err(error) => {
-                    report(&error);
+                    if is_exhausted(&error) {
+                        descriptors.ran_out(&connections, &error);
+                    } else {
+                        report(&error);
+                    }
                     tokio::time::sleep(ACCEPT_PAUSE).await;
                     continue;
                 }
             },
             () = &mut shutdown => break,
         };
+        let client = ClientAddress::new(address.ip());
+        let share = (!limits.trusted_proxies.trusts(client.ip())).then(|| client.bucket());
+        let most = limits.connections.min(descriptors.connections());
+        // Clients behind this one wait in the kernel's queue.
+        tokio::select! {
+            () = make_room(&connections, most, share) => {}
+            () = &mut shutdown => break,
+        }
+        let open = connections.open(share);
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "a connection keeps its delay");
         }
         let mut stream = TimeoutStream::new(stream);
         stream.set_write_timeout(Some(WRITE_TIMEOUT));
+        let activity = open.activity().clone();
+        let transport = Transport::new(Box::pin(stream), activity.clone());
         let route = route.clone();
         let service = service_fn(move |mut request: Request<Incoming>| {
+            let answering = activity.begin();
             request.extensions_mut().insert(Peer(address.ip()));
-            route(&request).oneshot(request.map(Body::new))
+            let router = route(&request);
+            let answer = router.oneshot(request.map(|body| Body::new(Receiving::new(body, activity.clone()))));
+            async move { answer.await.map(|answer| answer.map(|body| Answer::new(body, answering))) }
         });
-        let connection = graceful.watch(http.serve_connection(TokioIo::new(Box::pin(stream)), service));
+        let connection = graceful.watch(http.serve_connection(TokioIo::new(transport), service));
         tokio::spawn(async move {
-            if let Err(error) = connection.await {
-                tracing::debug!(%error, "a connection ended");
+            tokio::select! {
+                ended = connection => if let Err(error) = ended {
+                    tracing::debug!(%error, "a connection ended");
+                },
+                () = open.closed() => tracing::debug!("a connection was closed for others"),
             }
-            drop(permit);
         });
     }
     drop(listener);
-    if tokio::time::timeout(DRAIN_TIMEOUT, graceful.shutdown()).await.is_err() {
+    // Those that have sent nothing yet, or half a header, would be waited for.
+    connections.close_idle();
+    if tokio::time::timeout(limits.drain, graceful.shutdown()).await.is_err() {
         tracing::warn!("some requests did not finish before the shutdown");
+    }
+}
+
+/// Waits until fewer than `most` connections are open, and closes those on which the gateway is not at work for that.
+async fn make_room(connections: &Connections, most: usize, share: Option<IpAddr>) {
+    loop {
+        let ended = connections.ended();
+        if connections.len() < most {
+            return;
+        }
+        connections.close_one(share);
+        // After a while, requests may have been answered and their connections be idle.
+        let _ = tokio::time::timeout(ACCEPT_PAUSE, ended).await;
+    }
+}
+
+/// Returns `true` if the process or the system has no file descriptor left (`EMFILE`, `ENFILE`).
+fn is_exhausted(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(24 | 23))
+}
+
+/// Number of connections for which there are file descriptors.
+#[derive(Debug, Default)]
+struct Descriptors(Option<Shortage>);
+
+#[derive(Debug)]
+struct Shortage {
+    connections: usize,
+    since: Instant,
+}
+
+impl Descriptors {
+    fn connections(&self) -> usize {
+        let shortage = self.0.as_ref().filter(|shortage| shortage.since.elapsed() < SHORTAGE);
+        shortage.map_or(usize::MAX, |shortage| shortage.connections)
+    }
+
+    /// Closes some connections, and keeps their descriptors free for [`SHORTAGE`].
+    fn ran_out(&mut self, connections: &Connections, error: &io::Error) {
+        let fewer = connections.len().min(self.connections()).saturating_sub(SPARE).max(1);
+        let told = self.0.as_ref().is_some_and(|shortage| shortage.since.elapsed() < SHORTAGE);
+        let since = match &self.0 {
+            Some(shortage) if told => shortage.since,
+            _ => Instant::now(),
+        };
+        if !told {
+            tracing::warn!(%error, connections = fewer, "file descriptors run short; idle connections are closed");
+        }
+        for _ in fewer..connections.len() {
+            connections.close_one(None);
+        }
+        self.0 = Some(Shortage { connections: fewer, since });
     }
 }
 

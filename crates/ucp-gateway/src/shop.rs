@@ -42,6 +42,7 @@ use ucp_trust::{
     fetch::{Fetch, FetchError, Fetched},
     jwk::PublicKey,
     keyring::{Keyring, KeyringError},
+    limit::BodyLimit,
 };
 use url::Url;
 
@@ -101,8 +102,9 @@ impl Shop {
         let store: Arc<dyn Store> = Arc::new(data.sqlite().clone());
         let signing_key = Arc::new(CurrentKey::default());
         use_keys(&signing_key, &keyring);
+        let bodies = BodyLimit::new(settings.sections.server.bodies_mb.count() << 20);
         let Opened { name, shop, handlers, sales, pages, bridge, counters, router: own, mut tasks } =
-            backend::open(data, &store, settings, &base, &signing_key).await?;
+            backend::open(data, &store, settings, &base, &signing_key, &bodies).await?;
         let offering = merchants::beside(shop.offering(), &settings.directory);
         let (operations, names) = (&offering.operations, merchants::names(&settings.directory));
         let home = settings.sections.server.storefront.as_ref().map(|url| url.0.to_string());
@@ -112,7 +114,7 @@ impl Shop {
         let directory = callers::directory(&business, fetcher, &settings.sections.profiles);
         callers::register(&directory, &settings.platforms)?;
         let platforms = Platforms::new(business, callers::policy(settings), settings.reach, directory);
-        let ingress = Ingress::new(callers::rules(settings, public_url, &signing_key), platforms.clone());
+        let ingress = Ingress::new(callers::rules(settings, public_url, &signing_key, bodies), platforms.clone());
         let directory = merchants::open(data.sqlite(), &settings.directory)?;
         let handler = CallHandler::new(
             Backend { shop, directory, cursors: cursors(data.sqlite()) },

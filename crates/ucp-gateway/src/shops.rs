@@ -72,7 +72,8 @@ mod tests {
     }
 
     async fn call(shop: &Shop, method: &str, path: &str, key: &str, body: Body) -> (StatusCode, Value) {
-        let request = Request::builder().method(method).uri(path).header("Content-Type", "application/json");
+        let request = Request::builder().method(method).uri(path).header("Host", "localhost");
+        let request = request.header("Content-Type", "application/json");
         let request = request.header("UCP-Agent", PLATFORM).header("Idempotency-Key", key).body(body);
         let answer = shop.router.clone().oneshot(request.expect("a request"));
         let answer = within("an answer", ucp_testkit::PATIENCE, answer).await.unwrap_or_else(|never| match never {});

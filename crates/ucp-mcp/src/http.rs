@@ -1,23 +1,18 @@
 //! The HTTP endpoint: one JSON-RPC message per POST, one answer.
 //!
-//! A browser page of another site, or one that reaches this server under a name of its own (DNS rebinding), is refused
-//! by its `Origin` or `Host`. Programs send no `Origin`. Answers are plain JSON; a caller that accepts only an event
-//! stream gets the same message as its single event.
+//! Answers are plain JSON; a caller that accepts only an event stream gets the same message as its single event.
 
 use std::{panic::AssertUnwindSafe, sync::Arc};
 
 use axum::{Router, body::Body, extract::State, response::Response, routing::post};
 use futures_util::FutureExt as _;
 use http::{
-    HeaderMap, HeaderName, HeaderValue, Request, StatusCode, Uri,
-    header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, HOST, ORIGIN, RETRY_AFTER, WWW_AUTHENTICATE},
+    HeaderMap, HeaderValue, Request, StatusCode,
+    header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE},
     request::Parts,
 };
 use ucp_core::{Code, Refusal};
-use ucp_service::{
-    Ingress, body, header,
-    ingress::{CHALLENGE, Hosts},
-};
+use ucp_service::{Ingress, body, header, ingress::CHALLENGE};
 use ucp_wire::refusal::http_status;
 
 use crate::{
@@ -139,7 +134,7 @@ impl From<Refusal> for Unheard {
 
 async fn respond(mount: &Mount, head: &Parts, body: Body) -> Result<(Form, Answer), Unheard> {
     let (headers, request_id) = (&head.headers, header::request_id(&head.extensions));
-    admit_page(mount.ingress.hosts(), headers, &head.uri)?;
+    mount.ingress.hosts().admit_page(headers, &head.uri)?;
     let entry = match mount.ingress.enter(head) {
         // The body of a request over the rate limit is not read.
         Err(refusal) if refusal.code == Code::RateLimited => return Err(Unheard::unread(refusal)),
@@ -147,12 +142,13 @@ async fn respond(mount: &Mount, head: &Parts, body: Body) -> Result<(Form, Answe
     };
     header::require_json(headers)?;
     let form = form(headers)?;
-    let bytes = body::read(body).await?;
+    let mut held = mount.ingress.hold(head);
+    let bytes = body::read(headers, body, &mut held).await?;
     // A refusal repeats the ID of the message: clients wait for an answer with that ID.
     let unheard = |refusal: Refusal| Unheard { id: message::id(&bytes), ..refusal.into() };
     // Before anything is parsed: the signature covers the bytes. The in-flight permit is held until the answer is
     // there.
-    let admission = mount.ingress.admit(entry.map_err(unheard)?, head, &bytes).await.map_err(unheard)?;
+    let admission = mount.ingress.admit(entry.map_err(unheard)?, head, &bytes, held).await.map_err(unheard)?;
     let text = |name: &str| headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
     let mirror = Mirror { version: text("mcp-protocol-version"), method: text("mcp-method"), name: text("mcp-name") };
     let caller = Caller {
@@ -165,23 +161,6 @@ async fn respond(mount: &Mount, head: &Parts, body: Body) -> Result<(Form, Answe
         trace: header::trace(headers, request_id),
     };
     Ok((form, mount.server.answer(&bytes, Some(&mirror), &caller).await))
-}
-
-/// Refuses requests that may come from a foreign web page, by their `Host` and `Origin`.
-fn admit_page(hosts: &Hosts, headers: &HeaderMap, uri: &Uri) -> Result<(), Refusal> {
-    let text = |name: HeaderName| headers.get(name).map(|value| value.to_str().unwrap_or("\u{0}"));
-    // A request may name its host in the URI.
-    let host = text(HOST).or(uri.authority().map(http::uri::Authority::as_str));
-    if !host.is_some_and(|host| hosts.contain(host)) {
-        return Err(Refusal::new(Code::OriginForbidden, "The `Host` of the request is not one of this gateway.")
-            .accepting("the host name of the gateway's public URL, or a loopback name"));
-    }
-    match text(ORIGIN).map(|origin| origin.split_once("://").map(|(_, host)| host)) {
-        None => Ok(()),
-        Some(Some(host)) if hosts.contain(host) => Ok(()),
-        Some(_) => Err(Refusal::new(Code::OriginForbidden, "Pages of this `Origin` may not call this gateway.")
-            .accepting("no `Origin`, or that of the gateway itself")),
-    }
 }
 
 /// Returns the form to answer in: an event stream only if `Accept` excludes JSON. A missing `Accept` accepts
@@ -213,29 +192,12 @@ fn form(headers: &HeaderMap) -> Result<Form, Refusal> {
 
 #[cfg(test)]
 mod tests {
+    use http::HeaderName;
+
     use super::*;
 
     fn headers(pairs: &[(HeaderName, &str)]) -> HeaderMap {
         pairs.iter().map(|(name, value)| (name.clone(), HeaderValue::from_str(value).expect("a value"))).collect()
-    }
-
-    #[test]
-    fn foreign_pages_are_refused_and_programs_are_not() {
-        let hosts = Hosts(vec!["shop.example".into()]);
-        let admits =
-            |pairs: &[(HeaderName, &str)]| admit_page(&hosts, &headers(pairs), &Uri::from_static("/mcp")).is_ok();
-        assert!(admits(&[(HOST, "localhost:8080")]));
-        assert!(admits(&[(HOST, "127.0.0.1")]));
-        assert!(admits(&[(HOST, "[::1]:8080")]));
-        assert!(admits(&[(HOST, "Shop.Example")]));
-        assert!(admits(&[(HOST, "shop.example"), (ORIGIN, "https://shop.example")]));
-        assert!(admits(&[(HOST, "localhost:8080"), (ORIGIN, "http://localhost:3000")]));
-        assert!(!admits(&[(HOST, "evil.example")]));
-        assert!(!admits(&[(HOST, "localhost.evil.example")]));
-        assert!(!admits(&[(HOST, "127.0.0.1@evil.example")]));
-        assert!(!admits(&[(HOST, "localhost"), (ORIGIN, "https://evil.example")]));
-        assert!(!admits(&[(HOST, "localhost"), (ORIGIN, "null")]));
-        assert!(!admits(&[]));
     }
 
     #[test]

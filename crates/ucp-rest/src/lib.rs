@@ -18,6 +18,7 @@ use axum::{
     Router,
     body::Body,
     extract::{MatchedPath, Path, State, rejection::PathRejection},
+    middleware::{Next, from_fn},
     response::Response,
     routing::{MethodFilter, on},
 };
@@ -79,8 +80,8 @@ pub fn router(
     router
 }
 
-/// Adds what all routes of a gateway share: errors for unknown paths and methods, a request ID in every response and
-/// log line, and an internal error if a handler panics.
+/// Adds what all routes of a gateway share: errors for unknown paths and methods and for requests without one host, a
+/// request ID in every response and log line, and an internal error if a handler panics.
 pub fn surrounded(router: Router) -> Router {
     router
         .fallback(async |uri: Uri| {
@@ -108,6 +109,10 @@ pub fn surrounded(router: Router) -> Router {
             CatchPanicLayer::custom(|_| {
                 tracing::error!("a handler panicked");
                 error::answer(Endpoint::Root.release(), &Refusal::internal())
+            }),
+            from_fn(async |request: Request<Body>, next: Next| match header::require_host(&request) {
+                Ok(()) => next.run(request).await,
+                Err(refusal) => error::answer(release_of(request.uri()), &refusal),
             }),
         ))
 }
@@ -173,6 +178,7 @@ async fn read(
     body: Body,
 ) -> Result<Call, Refusal> {
     let row = route.operation.row();
+    route.ingress.hosts().admit_page(&head.headers, &head.uri)?;
     let entry = route.ingress.enter(head)?;
     let id = if route.operation.takes_id() {
         let Path(id) = id.map_err(|_| Refusal::invalid("$.id", "The identifier in the path must be UTF-8."))?;
@@ -183,9 +189,10 @@ async fn read(
     if row.payload.is_some() {
         header::require_json(&head.headers)?;
     }
-    let bytes = body::read(body).await?;
+    let mut held = route.ingress.hold(head);
+    let bytes = body::read(&head.headers, body, &mut held).await?;
     // Before anything is parsed: the signature covers the bytes.
-    let admission = route.ingress.admit(entry, head, &bytes).await?;
+    let admission = route.ingress.admit(entry, head, &bytes, held).await?;
     let payload = match row.payload {
         Some(_) => json::parse(&bytes, json::Limits::REQUEST)?,
         // Members of the flat request cannot be sent here: REST requests of the operation have no body.
@@ -219,7 +226,11 @@ mod tests {
         let panics = get(async || -> &'static str { panic!("a secret of the shop") });
         let router = surrounded(Router::new().route("/panics", panics));
         for path in ["/panics", "/nowhere"] {
-            let request = Request::get(path).header("request-id", "r-1").body(Body::empty()).expect("a request");
+            let request = Request::get(path)
+                .header("host", "localhost")
+                .header("request-id", "r-1")
+                .body(Body::empty())
+                .expect("a request");
             let response = router.clone().oneshot(request).await.expect("an answer");
             assert_eq!(response.headers()[header::REQUEST_ID], "r-1");
             let expected = if path == "/panics" { Code::InternalError } else { Code::UnknownPath };

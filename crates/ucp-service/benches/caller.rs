@@ -39,7 +39,7 @@ use ucp_trust::{
     directory::{Directory, DirectoryOptions},
     fetch::{Fetch, FetchError, Fetched},
     jwk::Algorithm,
-    limit::{InFlight, Quota, Quotas, RateLimits},
+    limit::{BodyLimit, InFlight, Quota, Quotas, RateLimits},
     profile::PlatformProfile,
     signature::{RequestLine, Scheme, Signed, SigningKey, sign_request, sign_response},
 };
@@ -153,6 +153,7 @@ fn ingress(platforms: &Platforms, key: Arc<SigningKey>) -> Ingress {
         api_keys: ApiKeys::new([]),
         limits: RateLimits::new(&quotas),
         in_flight: InFlight::new(512),
+        bodies: BodyLimit::new(64 << 20),
         verifies: true,
         signed_answers: SignedAnswers::Concluding,
         signing_key,
@@ -236,7 +237,7 @@ fn entering(criterion: &mut Criterion) {
     let ingress = ingress(&platforms(&runtime, &key, Policy::Require), Arc::clone(&key));
     let pass = |head: &Parts| {
         let entry = ingress.enter(head)?;
-        ingress.admit(entry, head, BODY).now_or_never().expect("the platform is known")
+        ingress.admit(entry, head, BODY, ingress.hold(head)).now_or_never().expect("the platform is known")
     };
     let (plain, _) = request(1, None);
     let (signed, base) = request(1, Some(&key));

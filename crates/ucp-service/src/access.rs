@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use ucp_core::{Code, Refusal, operation::Class};
-use ucp_trust::{address::ProfileUrl, limit::Permit};
+use ucp_trust::{
+    address::ProfileUrl,
+    limit::{HeldBody, Permit, Share},
+};
 
 /// The authenticated identity of a caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -126,20 +129,33 @@ pub struct Admission {
     /// The authenticated caller.
     pub principal: Principal,
     _permit: Option<Arc<Permit>>,
+    body: Option<Arc<HeldBody>>,
 }
 
 impl Admission {
     /// Creates the admission of a caller that holds a permit of the in-flight limit.
     #[must_use]
     pub fn new(principal: Principal, permit: Permit) -> Self {
-        Self { principal, _permit: Some(Arc::new(permit)) }
+        Self { principal, _permit: Some(Arc::new(permit)), body: None }
+    }
+
+    /// Returns the share that the request is counted to; `None` for callers such as the parent process.
+    #[must_use]
+    pub fn share(&self) -> Option<&Share> {
+        self.body.as_ref().map(|body| body.share())
+    }
+
+    /// Returns the same admission, which also holds the room of the request's body.
+    #[must_use]
+    pub fn holding(self, body: HeldBody) -> Self {
+        Self { body: Some(Arc::new(body)), ..self }
     }
 }
 
 impl From<Principal> for Admission {
     /// Creates an admission that does not count towards the in-flight limit, for callers such as the parent process.
     fn from(principal: Principal) -> Self {
-        Self { principal, _permit: None }
+        Self { principal, _permit: None, body: None }
     }
 }
 

@@ -1,10 +1,14 @@
-//! Request bodies, read within limits of size and time.
+//! Request bodies, read within limits of size, time and memory.
 
-use std::time::Duration;
+use std::{pin::pin, time::Duration};
 
-use bytes::Bytes;
-use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use bytes::{Bytes, BytesMut};
+use http::HeaderMap;
+use http_body_util::BodyExt as _;
 use ucp_core::{Code, Refusal};
+use ucp_trust::limit::HeldBody;
+
+use crate::header::require_uncoded;
 
 /// Maximum size of a request body, in bytes.
 pub const MAX_BYTES: usize = 1024 * 1024;
@@ -12,24 +16,56 @@ pub const MAX_BYTES: usize = 1024 * 1024;
 /// Timeout for receiving a whole body.
 pub const DEADLINE: Duration = Duration::from_secs(10);
 
-/// Reads a body to its end.
+/// Minimum room that is taken for a body at once, in bytes.
+const STEP: usize = 4 * 1024;
+
+/// Reads the body of a request with these headers to its end. Room for it is taken from `held` as it arrives.
 ///
 /// # Errors
 /// [`Code::BodyTooLarge`] if the body exceeds [`MAX_BYTES`], [`Code::RequestTimeout`] if it does not arrive within
-/// [`DEADLINE`], [`Code::MalformedJson`] if the connection breaks off.
-pub async fn read<B>(body: B) -> Result<Bytes, Refusal>
+/// [`DEADLINE`], [`Code::MalformedJson`] if the connection breaks off, [`Code::UnsupportedMediaType`] or
+/// [`Code::InvalidRequest`] if it has or claims a content coding, [`Code::RateLimited`] or [`Code::Unavailable`] if there
+/// is no room for it.
+pub async fn read<B>(headers: &HeaderMap, body: B, held: &mut HeldBody) -> Result<Bytes, Refusal>
 where
     B: http_body::Body<Data = Bytes>,
-    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
-    match tokio::time::timeout(DEADLINE, Limited::new(body, MAX_BYTES).collect()).await {
-        Ok(Ok(collected)) => Ok(collected.to_bytes()),
-        Ok(Err(error)) if error.downcast_ref::<LengthLimitError>().is_some() => {
-            Err(Refusal::new(Code::BodyTooLarge, "The body is too large.")
-                .accepting(format!("at most {MAX_BYTES} bytes")))
+    let bytes = tokio::select! {
+        read = tokio::time::timeout(DEADLINE, collect(body, held)) => read.unwrap_or_else(|_| {
+            Err(Refusal::new(Code::RequestTimeout, "The body did not arrive in time.")
+                .accepting(format!("a body that arrives within {} seconds", DEADLINE.as_secs())))
+        })?,
+        refusal = held.dropped() => return Err(refusal),
+    };
+    held.arrived()?;
+    require_uncoded(headers, &bytes)?;
+    Ok(bytes)
+}
+
+/// Copies a body into memory of its own: what arrives in small pieces would hold far more than its length.
+async fn collect<B>(body: B, held: &HeldBody) -> Result<Bytes, Refusal>
+where
+    B: http_body::Body<Data = Bytes>,
+{
+    let mut body = pin!(body);
+    let stated = body.size_hint().exact().and_then(|length| usize::try_from(length).ok()).unwrap_or(MAX_BYTES);
+    let too_large =
+        || Refusal::new(Code::BodyTooLarge, "The body is too large.").accepting(format!("at most {MAX_BYTES} bytes"));
+    let (mut bytes, mut room) = (BytesMut::new(), 0);
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|_| Refusal::new(Code::MalformedJson, "The body broke off before its end."))?;
+        let Ok(data) = frame.into_data() else { continue };
+        let length = bytes.len() + data.len();
+        if length > MAX_BYTES {
+            return Err(too_large());
         }
-        Ok(Err(_)) => Err(Refusal::new(Code::MalformedJson, "The body broke off before its end.")),
-        Err(_) => Err(Refusal::new(Code::RequestTimeout, "The body did not arrive in time.")
-            .accepting(format!("a body that arrives within {} seconds", DEADLINE.as_secs()))),
+        if length > room {
+            let more = length.next_power_of_two().max(STEP).min(stated.max(length)) - room;
+            held.grow(more)?;
+            room += more;
+            bytes.reserve(room - bytes.len());
+        }
+        bytes.extend_from_slice(&data);
     }
+    Ok(bytes.freeze())
 }

@@ -1,8 +1,9 @@
 //! HTTP headers that both bindings read.
 
 use http::{
-    Extensions, HeaderMap, HeaderName, HeaderValue, Request,
-    header::{ACCEPT_LANGUAGE, CONTENT_TYPE},
+    Extensions, HeaderMap, HeaderName, HeaderValue, Request, Version,
+    header::{ACCEPT_LANGUAGE, CONTENT_ENCODING, CONTENT_TYPE, HOST},
+    uri::Authority,
 };
 use tower_http::request_id::{MakeRequestId, RequestId};
 use ucp_core::{Code, Refusal, port::Trace};
@@ -178,6 +179,44 @@ pub fn require_json(headers: &HeaderMap) -> Result<(), Refusal> {
     }
     Err(Refusal::new(Code::UnsupportedMediaType, "The body is not declared as JSON.")
         .accepting("`Content-Type: application/json`, in UTF-8"))
+}
+
+/// Checks that a request names one host in its headers, as RFC 9112, 3.2 requires since HTTP/1.1.
+///
+/// # Errors
+/// [`Code::InvalidRequest`] if it names none or several, or one that is not `host[:port]`.
+pub fn require_host<B>(request: &Request<B>) -> Result<(), Refusal> {
+    let mut hosts = request.headers().get_all(HOST).iter();
+    let valid = match (hosts.next(), hosts.next()) {
+        // A target without an authority has an empty one.
+        (Some(host), None) => host.is_empty() || Authority::try_from(host.as_bytes()).is_ok(),
+        (None, _) => request.version() <= Version::HTTP_10,
+        (Some(_), Some(_)) => false,
+    };
+    if valid {
+        return Ok(());
+    }
+    Err(Refusal::new(Code::InvalidRequest, "The request must have one `Host` header.").accepting("`Host: host[:port]`"))
+}
+
+/// Checks that a body is sent as it is (RFC 9110, 8.4): the gateway undoes no content coding.
+///
+/// # Errors
+/// [`Code::UnsupportedMediaType`] if the body has a content coding; [`Code::InvalidRequest`] if `Content-Encoding` names
+/// one and the body is plain JSON.
+pub(crate) fn require_uncoded(headers: &HeaderMap, body: &[u8]) -> Result<(), Refusal> {
+    let codings = headers.get_all(CONTENT_ENCODING).iter().flat_map(|line| line.as_bytes().split(|byte| *byte == b','));
+    let mut codings = codings.map(<[u8]>::trim_ascii).filter(|coding| !coding.is_empty());
+    if body.is_empty() || codings.all(|coding| coding.eq_ignore_ascii_case(b"identity")) {
+        return Ok(());
+    }
+    let is_json = str::from_utf8(body).is_ok_and(|text| text.trim_ascii_start().starts_with(['{', '[']));
+    let refusal = if is_json {
+        Refusal::new(Code::InvalidRequest, "The body does not have the coding that `Content-Encoding` names.")
+    } else {
+        Refusal::new(Code::UnsupportedMediaType, "The body has a content coding, which the gateway does not undo.")
+    };
+    Err(refusal.accepting("a body without a content coding, and no `Content-Encoding` or `identity`"))
 }
 
 #[cfg(test)]

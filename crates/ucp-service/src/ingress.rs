@@ -9,13 +9,18 @@
 
 use std::{fmt, net::IpAddr, sync::Arc, time::SystemTime};
 
-use http::{HeaderMap, HeaderValue, header::HOST, request::Parts};
+use http::{
+    HeaderMap, HeaderValue, Uri,
+    header::{HOST, ORIGIN},
+    request::Parts,
+    uri::Authority,
+};
 use ucp_core::{Code, Refusal, operation::Effect};
 use ucp_trust::{
     address::ProfileUrl,
     api_key::ApiKeys,
     client::{ClientAddress, TrustedProxies},
-    limit::{Caller, InFlight, RateLimits, Tier},
+    limit::{BodyLimit, Caller, HeldBody, InFlight, RateLimits, Share, Tier},
     signature::{Message, RequestLine, Scheme, Signed, Start, sign_response},
 };
 
@@ -38,9 +43,33 @@ impl Hosts {
     /// Returns `true` if an authority (`host[:port]`) names this gateway.
     #[must_use]
     pub fn contain(&self, authority: &str) -> bool {
-        let Ok(authority) = authority.parse::<http::uri::Authority>() else { return false };
+        let Ok(authority) = authority.parse::<Authority>() else { return false };
         let host = authority.host();
         ["localhost", "127.0.0.1", "[::1]"].contains(&host) || self.0.iter().any(|own| own.eq_ignore_ascii_case(host))
+    }
+
+    /// Checks that a request does not come from a page of another site, nor from one that reached the gateway under a
+    /// name of its own (DNS rebinding), by its `Host`, its target and its `Origin`. Programs send no `Origin`.
+    ///
+    /// # Errors
+    /// [`Code::OriginForbidden`] if one of them names another host than the gateway, or none names a host.
+    pub fn admit_page(&self, headers: &HeaderMap, target: &Uri) -> Result<(), Refusal> {
+        let own = |value: &HeaderValue| value.to_str().is_ok_and(|host| self.contain(host));
+        let of_page = |value: &HeaderValue| {
+            let host = value.to_str().ok().and_then(|origin| origin.split_once("://")).map(|(_, host)| host);
+            host.is_some_and(|host| self.contain(host))
+        };
+        let authority = target.authority().map(Authority::as_str);
+        let named = headers.contains_key(HOST) || authority.is_some();
+        if !named || !headers.get_all(HOST).iter().all(own) || !authority.is_none_or(|host| self.contain(host)) {
+            return Err(Refusal::new(Code::OriginForbidden, "The `Host` of the request is not one of this gateway.")
+                .accepting("the host name of the gateway's public URL, or a loopback name"));
+        }
+        if !headers.get_all(ORIGIN).iter().all(of_page) {
+            return Err(Refusal::new(Code::OriginForbidden, "Pages of this `Origin` may not call this gateway.")
+                .accepting("no `Origin`, or that of the gateway itself"));
+        }
+        Ok(())
     }
 }
 
@@ -72,6 +101,8 @@ pub struct Rules {
     pub limits: RateLimits,
     /// Limit of requests in flight.
     pub in_flight: InFlight,
+    /// Limit of the memory of request bodies.
+    pub bodies: BodyLimit,
     /// `true` if signatures are verified.
     pub verifies: bool,
     /// Responses that are signed.
@@ -143,6 +174,17 @@ impl Ingress {
         Ok(Entry { client, principal, signed: signed? })
     }
 
+    /// Begins to hold the body of a request, which counts for the platform of its API key, else for the client address:
+    /// a signature is verified only once there is a body.
+    pub fn hold(&self, head: &Parts) -> HeldBody {
+        let rules = &self.0.rules;
+        let share = match rules.api_keys.identify(&head.headers) {
+            Ok(Some(index)) => Share::Keyed(*index),
+            _ => Share::Network(self.client(head).bucket()),
+        };
+        rules.bodies.hold(share)
+    }
+
     /// Admits a browser that opens a buyer page. It has no credentials and shares the limits of anonymous callers.
     ///
     /// # Errors
@@ -160,17 +202,18 @@ impl Ingress {
         ClientAddress::of(peer, &head.headers, &self.0.rules.trusted_proxies)
     }
 
-    /// Verifies the signature over a request, if it has one, and takes an in-flight permit.
+    /// Verifies the signature over a request, if it has one, and takes an in-flight permit. The admission holds the room
+    /// `held` of the body.
     ///
     /// # Errors
     /// The refusal of a signature that does not hold, [`Code::Forbidden`] if the API key belongs to another platform
     /// than the signature, [`Code::RateLimited`], or [`Code::Unavailable`] if too many requests are in flight.
-    pub async fn admit(&self, entry: Entry, head: &Parts, body: &[u8]) -> Result<Admission, Refusal> {
+    pub async fn admit(&self, entry: Entry, head: &Parts, body: &[u8], held: HeldBody) -> Result<Admission, Refusal> {
         let Entry { client, mut principal, signed } = entry;
         let rules = &self.0.rules;
         if let Some(signed) = signed {
             let charge = rules.limits.charge_signature(client)?;
-            let signer = self.signer_of(&signed, head, body).await?;
+            let signer = self.signer_of(&signed, head, body, held.share()).await?;
             charge.refund();
             let caller = match &signer {
                 Some(profile) => rules
@@ -193,12 +236,18 @@ impl Ingress {
             Principal::Signed(_) => Tier::Signed,
             Principal::Keyed(_) | Principal::Local => Tier::Keyed,
         };
-        Ok(Admission::new(principal, rules.in_flight.try_acquire(tier)?))
+        Ok(Admission::new(principal, rules.in_flight.try_acquire(tier)?).holding(held))
     }
 
     /// Returns the profile whose key signed a request (rule SIG-07), or `None` if the profile cannot be fetched and the
     /// policy tolerates that.
-    async fn signer_of(&self, signed: &Signed, head: &Parts, body: &[u8]) -> Result<Option<ProfileUrl>, Refusal> {
+    async fn signer_of(
+        &self,
+        signed: &Signed,
+        head: &Parts,
+        body: &[u8],
+        share: &Share,
+    ) -> Result<Option<ProfileUrl>, Refusal> {
         let Inner { rules, platforms } = &*self.0;
         let authority = head.headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
         if !rules.hosts.contain(authority) {
@@ -221,7 +270,8 @@ impl Ingress {
         // Only the header counts, not the body: the signature covers the header (trap T-08).
         let stated: Vec<_> = header::profile(&head.headers)?.into_iter().collect();
         let profile = agent::profile(&stated, platforms.reach())?;
-        let known = match platforms.directory().get(&profile).await {
+        let directory = platforms.directory().charged_to(Some(share));
+        let known = match directory.get(&profile).await {
             Ok(known) => known,
             Err(refusal) if platforms.overlooks(&refusal) => return Ok(None),
             Err(refusal) => return Err(refusal),
@@ -230,7 +280,7 @@ impl Ingress {
         let Err(refusal) = signed.verify(&message, body, &known.profile.keys, now) else { return Ok(Some(profile)) };
         // The key may be newer than the cached profile (rule AGT-06).
         let Some(kid) = signed.unknown_key(&known.profile.keys) else { return Err(refusal) };
-        let known = platforms.directory().refresh_for_key(&profile, kid).await?;
+        let known = directory.refresh_for_key(&profile, kid).await?;
         signed.verify(&message, body, &known.profile.keys, now).map(|_| Some(profile))
     }
 
@@ -254,3 +304,34 @@ impl Ingress {
 
 /// `WWW-Authenticate` challenge of responses with status 401, which HTTP requires (RFC 9110, 11.6.1).
 pub const CHALLENGE: HeaderValue = HeaderValue::from_static("Bearer realm=\"ucp-gateway\"");
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderName;
+
+    use super::*;
+
+    #[test]
+    fn foreign_pages_are_refused_and_programs_are_not() {
+        let hosts = Hosts(vec!["shop.example".into()]);
+        let admits_at = |target: &'static str, pairs: &[(HeaderName, &'static str)]| {
+            let headers = pairs.iter().map(|(name, value)| (name.clone(), HeaderValue::from_static(value))).collect();
+            hosts.admit_page(&headers, &Uri::from_static(target)).is_ok()
+        };
+        let admits = |pairs: &[(HeaderName, &'static str)]| admits_at("/mcp", pairs);
+        assert!(admits(&[(HOST, "localhost:8080")]));
+        assert!(admits(&[(HOST, "127.0.0.1")]));
+        assert!(admits(&[(HOST, "[::1]:8080")]));
+        assert!(admits(&[(HOST, "Shop.Example")]));
+        assert!(admits(&[(HOST, "shop.example"), (ORIGIN, "https://shop.example")]));
+        assert!(admits(&[(HOST, "localhost:8080"), (ORIGIN, "http://localhost:3000")]));
+        assert!(!admits(&[(HOST, "evil.example")]));
+        assert!(!admits(&[(HOST, "localhost.evil.example")]));
+        assert!(!admits(&[(HOST, "127.0.0.1@evil.example")]));
+        assert!(!admits(&[(HOST, "localhost"), (ORIGIN, "https://evil.example")]));
+        assert!(!admits(&[(HOST, "localhost"), (ORIGIN, "null")]));
+        assert!(!admits(&[]));
+        assert!(admits_at("http://shop.example/mcp", &[]));
+        assert!(!admits_at("http://evil.example/mcp", &[(HOST, "shop.example")]));
+    }
+}

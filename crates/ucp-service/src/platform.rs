@@ -21,6 +21,7 @@ use ucp_core::{
 use ucp_trust::{
     address::{ProfileUrl, Reach},
     directory::{Directory, Known},
+    limit::Share,
     profile::PlatformProfile,
 };
 use ucp_wire::{dialect, dialect::offered, encoded::Encoded, offer::Offer};
@@ -269,7 +270,7 @@ impl Platforms {
         if call.admission.principal == Principal::Local {
             return Ok(self.opaque(call, profile, None));
         }
-        let refusal = match self.look_up(&profile).await {
+        let refusal = match self.look_up(&profile, call.admission.share()).await {
             Ok(known) => return self.served(call, &known),
             Err(refusal) => refusal,
         };
@@ -296,10 +297,15 @@ impl Platforms {
 
     /// Looks a profile up. Where the policy tolerates unreachable profiles, a recent failure is returned at once
     /// instead of being retried.
-    async fn look_up(&self, profile: &ProfileUrl) -> Result<Arc<Known<NegotiatedProfile>>, Refusal> {
+    async fn look_up(
+        &self,
+        profile: &ProfileUrl,
+        share: Option<&Share>,
+    ) -> Result<Arc<Known<NegotiatedProfile>>, Refusal> {
+        let directory = self.0.directory.charged_to(share);
         match self.0.policy {
-            Policy::Require => self.0.directory.get(profile).await,
-            Policy::Lenient | Policy::Development => self.0.directory.get_or_last_failure(profile).await,
+            Policy::Require => directory.get(profile).await,
+            Policy::Lenient | Policy::Development => directory.get_or_last_failure(profile).await,
         }
     }
 

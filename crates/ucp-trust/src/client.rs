@@ -38,7 +38,9 @@ impl TrustedProxies {
         &self.0
     }
 
-    fn trusts(&self, address: IpAddr) -> bool {
+    /// Returns `true` if the machine with this address is trusted.
+    #[must_use]
+    pub fn trusts(&self, address: IpAddr) -> bool {
         self.0.iter().any(|network| network.contains(&address))
     }
 }

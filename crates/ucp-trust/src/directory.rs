@@ -11,6 +11,8 @@
 //! - Platforms that are not registered share a budget of fetches per second, of concurrent fetches, and of bytes that
 //!   are kept. If it has no fetch left, callers are asked to come back (`unavailable`, with `Retry-After`), which UCP
 //!   calls asynchronous discovery; if it has no bytes left, entries are evicted.
+//! - Of this budget one caller uses its share only ([`Directory::charged_to`]): what it proves to be counts, not the
+//!   platforms that it names.
 //! - Platforms that the operator registered are not subject to these limits: callers of [`Directory::get`] never wait
 //!   for them, they are never evicted, and their fetches do not count against the budget.
 
@@ -26,12 +28,13 @@ use ucp_core::{Code, Refusal, operation::Usable};
 use ucp_net::in_flight::{self, InFlight, Pending};
 
 use self::{
-    budget::Budget,
+    budget::{Budget, Shares, Taken},
     memory::{Failure, Table, table, whole_seconds},
 };
 use crate::{
     address::ProfileUrl,
     fetch::{Fetch, Fetched},
+    limit::Share,
     profile::PlatformProfile,
 };
 
@@ -106,11 +109,13 @@ impl Weigh for () {
 /// Directory of known platforms and the values derived from their profiles. Cheap to clone; clones share all state.
 pub struct Directory<V> {
     inner: Arc<Inner<V>>,
+    /// Caller that causes fetches.
+    share: Option<Share>,
 }
 
 impl<V> Clone for Directory<V> {
     fn clone(&self) -> Self {
-        Self { inner: Arc::clone(&self.inner) }
+        Self { inner: Arc::clone(&self.inner), share: self.share.clone() }
     }
 }
 
@@ -131,6 +136,8 @@ struct Inner<V> {
     fetches: InFlight<ProfileUrl, Outcome<V>>,
     /// Budget of fetches for platforms that are not registered.
     budget: Mutex<Budget>,
+    /// Parts of the budget that single callers may use.
+    shares: Shares,
 }
 
 impl<V: Weigh + Send + Sync + 'static> Directory<V> {
@@ -142,7 +149,9 @@ impl<V: Weigh + Send + Sync + 'static> Directory<V> {
         derive: impl Fn(&PlatformProfile) -> V + Send + Sync + 'static,
     ) -> Self {
         let budget = Budget::new(options.fetches_per_second, options.fetch_burst, Instant::now());
+        let shares = Shares::new(&options);
         let inner = Inner {
+            shares,
             known: table(options.capacity),
             failures: table(LEDGER),
             forced: table(LEDGER),
@@ -153,7 +162,13 @@ impl<V: Weigh + Send + Sync + 'static> Directory<V> {
             derive: Box::new(derive),
             options,
         };
-        Self { inner: Arc::new(inner) }
+        Self { inner: Arc::new(inner), share: None }
+    }
+
+    /// Returns the same directory for a caller: fetches that it causes count for its share of the budget too.
+    #[must_use]
+    pub fn charged_to(&self, share: Option<&Share>) -> Self {
+        Self { share: share.cloned(), ..self.clone() }
     }
 
     /// Registers a platform with a profile that the operator supplies. It never expires and is never fetched.
@@ -203,18 +218,18 @@ impl<V: Weigh + Send + Sync + 'static> Directory<V> {
             (None, _) if inner.is_followed(url) => Err(inner.not_yet(url)),
             (Some(known), Usable::WhileRevalidating) => {
                 // If no fetch can be started, the known profile is still served.
-                let _ = inner.fetch(&mut inner.fetches.table(), url, false);
+                let _ = inner.fetch(&mut inner.fetches.table(), url, false, self.share.as_ref());
                 Ok(known)
             }
             (Some(known), Usable::OnError) => {
-                let fetch = inner.fetch(&mut inner.fetches.table(), url, false);
+                let fetch = inner.fetch(&mut inner.fetches.table(), url, false, self.share.as_ref());
                 match fetch {
                     Ok(fetch) => outcome(fetch).await.or(Ok(known)),
                     Err(_) => Ok(known),
                 }
             }
             (_, Usable::Expired) | (None, _) => {
-                let fetch = inner.fetch(&mut inner.fetches.table(), url, false)?;
+                let fetch = inner.fetch(&mut inner.fetches.table(), url, false, self.share.as_ref())?;
                 outcome(fetch).await
             }
         }
@@ -233,7 +248,7 @@ impl<V: Weigh + Send + Sync + 'static> Directory<V> {
             let now = Instant::now();
             if failure.until <= now {
                 // The outcome is for later callers.
-                let _ = inner.fetch(&mut inner.fetches.table(), url, false);
+                let _ = inner.fetch(&mut inner.fetches.table(), url, false, self.share.as_ref());
             }
             return Err(failure.refusal(now));
         }
@@ -253,7 +268,7 @@ impl<V: Weigh + Send + Sync + 'static> Directory<V> {
         if known.profile.key(kid).is_some() || known.fetched_at >= asked_at || !fetchable {
             return Ok(known);
         }
-        match self.inner.force(url) {
+        match self.inner.force(url, self.share.as_ref()) {
             Some(fetch) => outcome(fetch).await.or(Ok(known)),
             None => Ok(known),
         }
@@ -304,6 +319,7 @@ impl<V: Weigh + Send + Sync + 'static> Inner<V> {
         fetches: &mut Fetches<'_, V>,
         url: &ProfileUrl,
         again: bool,
+        share: Option<&Share>,
     ) -> Result<Pending<Outcome<V>>, Refusal> {
         if let Some(fetch) = fetches.get(url) {
             return Ok(fetch);
@@ -317,24 +333,37 @@ impl<V: Weigh + Send + Sync + 'static> Inner<V> {
         if let Some(failure) = self.failures.get(url.as_str()).filter(|failure| failure.until > now) {
             return Err(failure.refusal(now));
         }
-        if !self.is_followed(url) {
-            self.admit(fetches, url, now)?;
-        }
+        let taken = if self.is_followed(url) { None } else { self.admit(fetches, url, now, share)? };
         let (call, pending) = fetches.begin(url);
         let (inner, url) = (Arc::clone(self), url.clone());
-        call.spawn(|| async move { inner.visit(&url).await });
+        call.spawn(|| async move {
+            let outcome = inner.visit(&url).await;
+            drop(taken);
+            outcome
+        });
         Ok(pending)
     }
 
-    /// Takes one fetch for a platform that is not registered from the budget; fails if the limits leave no room for it.
-    fn admit(&self, fetches: &Fetches<'_, V>, url: &ProfileUrl, now: Instant) -> Result<(), Refusal> {
+    /// Takes one fetch for a platform that is not registered from the budget, and from the part of it that the caller may
+    /// use; fails if the limits leave no room for it.
+    fn admit(
+        &self,
+        fetches: &Fetches<'_, V>,
+        url: &ProfileUrl,
+        now: Instant,
+        share: Option<&Share>,
+    ) -> Result<Option<Taken>, Refusal> {
         let strangers = fetches.keys().filter(|other| !self.is_followed(other));
         let to_origin = strangers.clone().filter(|other| other.origin() == url.origin()).count();
         let room = strangers.count() < self.options.concurrent_fetches
             && to_origin < self.options.concurrent_fetches_per_origin;
-        let mut budget = self.budget.lock().unwrap_or_else(PoisonError::into_inner);
-        let wait = if room { budget.take(now) } else { Err(Duration::ZERO) };
-        wait.map_err(|wait| {
+        let taken =
+            if room { share.map(|share| self.shares.take(share, now)).transpose() } else { Err(Duration::ZERO) };
+        let taken = taken.and_then(|taken| {
+            self.budget.lock().unwrap_or_else(PoisonError::into_inner).take(now)?;
+            Ok(taken)
+        });
+        taken.map_err(|wait| {
             Refusal::unavailable(
                 "The gateway does not know this platform yet, and fetches as many profiles as it may at the moment.",
                 whole_seconds(wait),
@@ -343,7 +372,7 @@ impl<V: Weigh + Send + Sync + 'static> Inner<V> {
     }
 
     /// Starts or joins a fetch although the profile is fresh; returns `None` if that is not allowed now.
-    fn force(self: &Arc<Self>, url: &ProfileUrl) -> Option<Pending<Outcome<V>>> {
+    fn force(self: &Arc<Self>, url: &ProfileUrl, share: Option<&Share>) -> Option<Pending<Outcome<V>>> {
         let mut fetches = self.fetches.table();
         if let Some(fetch) = fetches.get(url) {
             return Some(fetch);
@@ -352,7 +381,7 @@ impl<V: Weigh + Send + Sync + 'static> Inner<V> {
         if self.forced.get(url.origin()).is_some_and(|at| now < at + self.options.min_ttl) {
             return None;
         }
-        let fetch = self.fetch(&mut fetches, url, true).ok()?;
+        let fetch = self.fetch(&mut fetches, url, true, share).ok()?;
         self.forced.insert(url.origin().into(), now);
         Some(fetch)
     }
@@ -438,7 +467,7 @@ async fn follow<V: Weigh + Send + Sync + 'static>(
     let mut told = Some(told);
     loop {
         let Some(inner) = directory.upgrade().filter(|inner| inner.is_followed(&url)) else { return };
-        let fetch = inner.fetch(&mut inner.fetches.table(), &url, true);
+        let fetch = inner.fetch(&mut inner.fetches.table(), &url, true, None);
         let outcome = match fetch {
             Ok(fetch) => outcome(fetch).await,
             Err(refusal) => Err(refusal),

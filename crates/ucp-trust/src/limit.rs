@@ -5,11 +5,13 @@
 //! Buckets of callers that are not registered are kept in bounded memory: if there are too many, those that were not
 //! used for long are evicted, and the caller of an evicted bucket starts with a full one.
 
+mod body;
 mod in_flight;
 
 use std::{
     fmt,
     hash::{BuildHasher as _, Hash, RandomState},
+    net::IpAddr,
     num::NonZeroU32,
     sync::Arc,
 };
@@ -24,7 +26,10 @@ use governor::{
 use quick_cache::sync::Cache;
 use ucp_core::refusal::{Code, Refusal};
 
-pub use self::in_flight::{InFlight, Permit};
+pub use self::{
+    body::{BodyLimit, HeldBody},
+    in_flight::{InFlight, Permit},
+};
 use crate::client::ClientAddress;
 
 /// Maximum number of buckets of callers that are not registered, per tier.
@@ -62,6 +67,15 @@ impl Caller<'_> {
             Self::Keyed(_) => Tier::Keyed,
         }
     }
+}
+
+/// Holder of a share of something that all callers have in common: what a caller proves to be, never what it claims.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Share {
+    /// The registered platform at this index of [`Quotas::platforms`].
+    Keyed(usize),
+    /// The network address of a caller without identity, as [`ClientAddress::bucket`] has it.
+    Network(IpAddr),
 }
 
 /// Number of requests that one caller may send.

@@ -5,7 +5,12 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use crate::{harness::Gateway, platforms::host::Page, setup::Refused};
+use crate::{
+    harness::{Gateway, REST_HEADERS},
+    platforms::host::Page,
+    setup::Refused,
+    wire,
+};
 
 const ONE: &str = "https://one.example.com/profile.json";
 const OTHER: &str = "https://other.example.com/profile.json";
@@ -269,4 +274,46 @@ fn strangers_are_turned_away_before_platforms_that_are_known() {
         }
         host.release();
     });
+}
+
+/// Bodies that are held: each as long as it may be, but for its last byte.
+fn hold_bodies(gateway: &Gateway, count: usize, headers: &[(&str, &str)]) -> Vec<wire::Connection> {
+    let body = vec![b' '; 1024 * 1024];
+    let call = wire::request("POST", "/catalog/search", &[REST_HEADERS, headers].concat(), &body);
+    let held = (0..count).map(|_| {
+        let mut connection = gateway.connect();
+        // What is refused before it is sent whole ends with its connection.
+        connection.write(&call[..call.len() - 1]);
+        connection
+    });
+    held.collect()
+}
+
+/// Of what one address sends, only its quarter is held, and everybody else is served meanwhile.
+#[test]
+fn bodies_of_one_address_take_a_share_of_the_memory() {
+    let gateway = Configured::start("[server]\nbodies_mb = 8\ntrusted_proxies = [\"127.0.0.1\"]\n");
+    let from = |client: &'static str| [("X-Forwarded-For", client)];
+    let mut held = hold_bodies(&gateway, 6, &from("198.51.100.1"));
+    let refused: Vec<_> = held.iter_mut().filter_map(|connection| connection.read()).collect();
+    let of = |status| refused.iter().filter(|response| response.status == status).count();
+    assert!(of(429) >= 1, "what is beyond the share is refused: {refused:?}");
+    assert_eq!(of(429) + of(408), refused.len(), "the others run into their time: {refused:?}");
+    let limited = refused.iter().find(|response| response.status == 429).expect("a refusal");
+    assert_eq!(limited.json()["code"], "rate_limited");
+    assert_eq!(limited.header("retry-after"), Some("1"), "{limited:?}");
+    Ask::new(Transport::Tool, ONE).header("X-Forwarded-For", "198.51.100.1").answer(&gateway);
+}
+
+/// When everything is held, whoever holds most makes room for whoever holds little.
+#[test]
+fn slow_bodies_of_many_addresses_keep_nobody_out() {
+    let gateway = Configured::start("[server]\nbodies_mb = 4\ntrusted_proxies = [\"127.0.0.1\"]\n");
+    let addresses = ["198.51.100.1", "198.51.100.2", "198.51.100.3", "198.51.100.4", "198.51.100.5"];
+    let held: Vec<_> =
+        addresses.into_iter().map(|client| hold_bodies(&gateway, 1, &[("X-Forwarded-For", client)])).collect();
+    for transport in Transport::ALL {
+        Ask::new(transport, ONE).header("X-Forwarded-For", "203.0.113.9").answer(&gateway);
+    }
+    drop(held);
 }

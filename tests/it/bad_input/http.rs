@@ -86,31 +86,153 @@ fn wrong_methods_are_answered_with_the_right_ones() {
     }
 }
 
-/// What HTTP itself forbids is refused before a path is known: no body, and the connection ends.
+/// What HTTP itself forbids is refused before a path is known: in the protocol's words, and the connection ends.
 #[test]
-fn broken_http_is_refused_without_a_word() {
+fn broken_http_is_refused_in_the_words_of_the_protocol() {
     let gateway = Gateway::shared();
     let head = |rest: &str| format!("POST /catalog/search HTTP/1.1\r\nHost: localhost\r\n{rest}\r\n").into_bytes();
     let many: String = (0..500).map(|number| format!("X-{number}: a\r\n")).collect();
-    for (bytes, status) in [
-        (head(&many), 431),
-        (head(&format!("X-Long: {}\r\n", "a".repeat(MIB))), 431),
-        (format!("GET /{} HTTP/1.1\r\nHost: localhost\r\n\r\n", "a".repeat(100_000)).into_bytes(), 414),
-        (head("Content-Length: abc\r\n"), 400),
-        (head("Content-Length: -1\r\n"), 400),
-        (head("Content-Length: 5\r\nContent-Length: 6\r\n"), 400),
-        (head("No colon here\r\n"), 400),
-        (head("Na me: x\r\n"), 400),
-        (b"garbage\r\n\r\n".to_vec(), 400),
-        (b"GET / HTTP/9.9\r\n\r\n".to_vec(), 400),
-        (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 a TLS hello\r\n\r\n".to_vec(), 400),
+    for (bytes, status, code) in [
+        (head(&many), 431, "request_too_large"),
+        (head(&format!("X-Long: {}\r\n", "a".repeat(MIB))), 431, "request_too_large"),
+        (
+            format!("GET /{} HTTP/1.1\r\nHost: localhost\r\n\r\n", "a".repeat(100_000)).into_bytes(),
+            414,
+            "request_too_large",
+        ),
+        (head("Content-Length: abc\r\n"), 400, "invalid_request"),
+        (head("Content-Length: -1\r\n"), 400, "invalid_request"),
+        (head("Content-Length: 5\r\nContent-Length: 6\r\n"), 400, "invalid_request"),
+        (head("Transfer-Encoding: chunked, gzip\r\n"), 400, "invalid_request"),
+        (head("No colon here\r\n"), 400, "invalid_request"),
+        (head("Na me: x\r\n"), 400, "invalid_request"),
+        (b"garbage\r\n\r\n".to_vec(), 400, "invalid_request"),
+        (b"GET / HTTP/9.9\r\n\r\n".to_vec(), 400, "invalid_request"),
+        (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 a TLS hello\r\n\r\n".to_vec(), 400, "invalid_request"),
     ] {
         let shown = String::from_utf8_lossy(&bytes[..bytes.len().min(80)]).into_owned();
+        // As the first request of a connection, and behind another one.
+        for earlier in [0, 1] {
+            let mut connection = gateway.connect();
+            for _ in 0..earlier {
+                connection.write(&wire::request("GET", "/.well-known/ucp", &[], b""));
+                assert_eq!(connection.read().expect("an answer").status, 200);
+            }
+            connection.write(&bytes);
+            let response = connection.read().unwrap_or_else(|| panic!("an answer to {shown}"));
+            assert_eq!(response.status, status, "{shown}");
+            assert_eq!(response.header("request-id").map(str::len), Some(36), "{shown}");
+            assert_eq!(response.json()["code"], code, "{shown}");
+            assert!(connection.read().is_none(), "the connection ends after {shown}");
+        }
+    }
+}
+
+/// A page of another site that a buyer has open, or one that reaches the gateway under a name of its own, gets as far
+/// over REST as over MCP.
+#[test]
+fn pages_of_other_sites_make_no_checkouts() {
+    let gateway = Gateway::behind("https://shop.example.com");
+    let body = json!({ "line_items": [{ "item": { "id": "var_abc123_red_10" }, "quantity": 1 }] }).to_string();
+    for (host, origin, admitted) in [
+        ("shop.example.com", None, true),
+        ("shop.example.com", Some("https://shop.example.com"), true),
+        ("localhost:8080", Some("http://localhost:3000"), true),
+        ("shop.example.com", Some("https://evil.example"), false),
+        ("shop.example.com", Some("null"), false),
+        ("shop.example.com", Some("https://shop.example.com.evil.example"), false),
+        ("evil.example", None, false),
+        ("localhost.evil.example", None, false),
+    ] {
+        let mut headers = vec![("Host", host)];
+        headers.extend(origin.map(|origin| ("Origin", origin)));
+        headers.extend(REST_HEADERS);
+        for path in ["/checkout-sessions", "/ucp/2026-01-11/checkout-sessions"] {
+            let response = gateway.raw(&wire::request("POST", path, &headers, body.as_bytes())).expect("an answer");
+            assert_eq!(response.status != 403, admitted, "{host} {origin:?} {path}: {response:?}");
+            if !admitted && path.starts_with("/checkout") {
+                assert_eq!(response.json()["code"], "origin_forbidden", "{host} {origin:?}");
+            }
+        }
+        let read = gateway.raw(&wire::request("GET", "/.well-known/ucp", &headers, b"")).expect("an answer");
+        assert_eq!(read.status, 200, "what describes the gateway is open to all: {host} {origin:?}");
+    }
+    let two = [&[("Origin", "https://shop.example.com"), ("Origin", "https://evil.example")], REST_HEADERS].concat();
+    let response = gateway.raw(&wire::request("POST", "/checkout-sessions", &two, body.as_bytes())).expect("an answer");
+    assert_eq!((response.status, &response.json()["code"]), (403, &json!("origin_forbidden")));
+}
+
+/// RFC 9112, section 3.2.
+#[test]
+fn a_request_names_one_host() {
+    let gateway = Gateway::shared();
+    for path in ["/.well-known/ucp", "/orders/none", "/mcp", "/nowhere"] {
+        for hosts in ["", "Host: localhost\r\nHost: localhost\r\n", "Host: a b\r\n", "Host: [\r\n"] {
+            let method = if path == "/mcp" { "POST" } else { "GET" };
+            let request = format!("{method} {path} HTTP/1.1\r\n{hosts}Content-Length: 0\r\n\r\n");
+            let response = gateway.raw(request.as_bytes()).expect("an answer");
+            assert_eq!(
+                (response.status, &response.json()["code"]),
+                (400, &json!("invalid_request")),
+                "{path} {hosts:?}"
+            );
+            assert!(response.header("request-id").is_some(), "{path} {hosts:?}");
+        }
+    }
+    // HTTP/1.0 had no such rule, and the host of a target in absolute form is checked like any other.
+    let old = gateway.raw(b"GET /.well-known/ucp HTTP/1.0\r\n\r\n").expect("an answer");
+    assert_eq!(old.status, 200);
+    let target = "GET http://evil.example/orders/none HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    assert_eq!(gateway.raw(target.as_bytes()).expect("an answer").status, 403);
+}
+
+#[test]
+fn bodies_are_sent_as_they_are() {
+    let gateway = Gateway::shared();
+    let call = b"{\"id\":\"prod_abc123\"}";
+    // The first bytes of a gzip member, of zlib, of zstd, and something that is no text at all.
+    let coded: [&[u8]; 4] = [b"\x1f\x8b\x08\0\0", b"\x78\x9c\xab\x56", b"\x28\xb5\x2f\xfd\x04", b"{\xff\xfe}"];
+    let send = |path, coding: &[&str], body: &[u8]| {
+        let codings: Vec<_> = coding.iter().map(|coding| ("Content-Encoding", *coding)).collect();
+        gateway.send("POST", path, &[REST_HEADERS, &codings].concat(), body)
+    };
+    for path in ["/catalog/product", "/mcp"] {
+        let read = |response: &wire::Response| {
+            if path == "/mcp" { Verdict::of_rpc(response, true) } else { Verdict::of_rest(response) }
+        };
+        for coding in [&["gzip"][..], &["br"], &["zstd"], &["x-unknown"], &["identity, gzip"], &["identity", "GZIP"]] {
+            for body in coded {
+                let refusal = read(&send(path, coding, body)).refusal().clone();
+                assert_eq!((refusal.status, &*refusal.code), (415, "unsupported_media_type"), "{path} {coding:?}");
+            }
+            let refusal = read(&send(path, coding, call)).refusal().clone();
+            assert_eq!((refusal.status, &*refusal.code), (400, "invalid_request"), "{path} {coding:?}");
+        }
+    }
+    for coding in [&["identity"][..], &["Identity, identity"], &[""]] {
+        assert_eq!(send("/catalog/product", coding, call).status, 200, "{coding:?}");
+    }
+}
+
+/// RFC 9112, section 6.3: the chunks count, and nothing else is read from the connection.
+#[test]
+fn where_two_lengths_meet_the_chunks_count_and_the_connection_ends() {
+    let gateway = Gateway::shared();
+    let (body, agent) = ("{\"id\":\"prod_abc123\"}", REST_HEADERS[1].1);
+    for lengths in
+        ["Content-Length: 3\r\nTransfer-Encoding: chunked", "Transfer-Encoding: chunked\r\nContent-Length: 3"]
+    {
+        let request = format!(
+            "POST /catalog/product HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+             UCP-Agent: {agent}\r\n{lengths}\r\n\r\n{:x}\r\n{body}\r\n0\r\n\r\n\
+             GET /.well-known/ucp HTTP/1.1\r\nHost: localhost\r\n\r\n",
+            body.len()
+        );
         let mut connection = gateway.connect();
-        connection.write(&bytes);
-        let response = connection.read().unwrap_or_else(|| panic!("an answer to {shown}"));
-        assert_eq!((response.status, response.body.as_str()), (status, ""), "{shown}");
-        assert!(connection.read().is_none(), "the connection ends after {shown}");
+        connection.write(request.as_bytes());
+        let answers = connection.read_to_end();
+        assert_eq!(answers.len(), 1, "{lengths}: {answers:?}");
+        assert_eq!(answers[0].json()["product"]["id"], "prod_abc123", "{lengths}");
     }
 }
 

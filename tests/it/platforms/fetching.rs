@@ -357,6 +357,25 @@ fn agt_08_ten_thousand_unknown_addresses_cost_a_few_fetches() {
     assert_eq!(place.host.visits("/known"), 1);
 }
 
+/// Whoever names fresh profiles all the time uses up what one caller may cause, and nobody else's.
+#[test]
+fn agt_08_one_address_uses_its_share_of_discovery() {
+    let configuration = REQUIRE.replace("per_second = 1000, burst = 1000", "per_second = 1, burst = 20");
+    let place = Place::start(&[&configuration, "[server]\ntrusted_proxies = [\"127.0.0.1\"]\n"].concat());
+    place.host.put_everywhere(Page::json(&profile_of(Release::NEWEST)));
+    let ask = |number: usize, client: &str| {
+        let ask = Ask::new(Transport::ALL[number % 3], &place.host.url(&format!("/{client}/{number}")));
+        ask.header("X-Forwarded-For", client).send(&place.gateway).status
+    };
+    let start = Instant::now();
+    let fetched = (0..200).filter(|number| ask(*number, "198.51.100.1") == 200).count();
+    let allowed = 5 + 1 + usize::try_from(start.elapsed().as_secs()).expect("a short time");
+    assert!((1..=allowed).contains(&fetched), "{fetched} fetches instead of {allowed}");
+    for number in 0..3 {
+        assert_eq!(ask(number, "203.0.113.9"), 200, "others have their own");
+    }
+}
+
 /// One host that answers nobody keeps only its own platforms waiting.
 #[test]
 fn agt_08_a_slow_host_does_not_keep_the_platforms_of_others_waiting() {

@@ -6,6 +6,7 @@ use crate::harness::eventually;
 const MISMATCH: (u16, &str) = (400, "digest_mismatch");
 const INVALID: (u16, &str) = (401, "signature_invalid");
 const MISSING: (u16, &str) = (401, "signature_missing");
+const FOREIGN: (u16, &str) = (403, "origin_forbidden");
 const NOT_FOUND: (u16, &str) = (401, "key_not_found");
 
 #[test]
@@ -93,7 +94,7 @@ fn sig_04_whatever_is_altered_after_signing_is_found_out() {
             .then_some(())
             .expect("a refusal");
         let elsewhere = Draft::new(&gateway, Transport::Rest, &url).with("Host", "elsewhere.example").signed(&own);
-        elsewhere.is_refused(&gateway, INVALID, "signed for another host");
+        elsewhere.is_refused(&gateway, FOREIGN, "not one of this gateway");
     }
 }
 
@@ -125,7 +126,7 @@ fn sig_04_the_authority_is_that_of_the_public_address() {
     for host in ["other.example.com", "shop.example.com.evil.example", "evil-shop.example.com"] {
         let draft = Draft::new(&gateway, Transport::Rest, url).with("Host", host);
         let refused = draft.signed_over(Scheme::Https, &key, now());
-        refused.is_refused(&gateway, INVALID, "signed for another host");
+        refused.is_refused(&gateway, FOREIGN, "not one of this gateway");
     }
 }
 

@@ -31,6 +31,7 @@ use ucp_net::{
 use ucp_service::signing::CurrentKey;
 use ucp_shop::Shop;
 use ucp_sqlite::{SqliteStore, StoreError};
+use ucp_trust::limit::BodyLimit;
 
 use crate::{
     clock,
@@ -93,6 +94,7 @@ pub(crate) async fn open(
     settings: &Settings,
     base: &str,
     signing_key: &Arc<CurrentKey>,
+    bodies: &BodyLimit,
 ) -> Result<Opened, Box<dyn Error>> {
     match (data, &settings.upstream) {
         (DataDirectory::Embedded(shop), _) => embedded::open(shop, settings, base),
@@ -104,7 +106,7 @@ pub(crate) async fn open(
                      use an https address, or a network that only the gateway and the shop are in"
                 );
             }
-            let place = Place { settings, upstream, base, store, signing_key };
+            let place = Place { settings, upstream, base, store, signing_key, bodies };
             match settings.sections.upstream.backend {
                 BackendKind::Shopify => shopify::open(&place).await,
                 BackendKind::Ucp => ucp::open(&place).await,
@@ -196,4 +198,6 @@ struct Place<'a> {
     store: &'a Arc<dyn Store>,
     /// Key that the gateway signs with.
     signing_key: &'a Arc<CurrentKey>,
+    /// Limit of the memory of request bodies.
+    bodies: &'a BodyLimit,
 }

@@ -31,7 +31,7 @@ use ucp_service::{body, ingress::Peer, signing::CurrentKey};
 use ucp_trust::{
     client::{ClientAddress, TrustedProxies},
     jwk::PublicKey,
-    limit::{Caller, InFlight, Quotas, RateLimits, Tier},
+    limit::{BodyLimit, Caller, InFlight, Quotas, RateLimits, Share, Tier},
     signature::{RequestLine, Scheme},
 };
 use ucp_wire::{dialect::Occasion, relay, releases::dialect};
@@ -83,6 +83,7 @@ pub(super) async fn open(place: &Place<'_>) -> Result<Opened, Box<dyn Error>> {
         trusted_proxies: place.settings.trusted_proxies.clone(),
         limits: RateLimits::new(&Quotas { signed: None, platforms: Vec::new(), ..quotas }),
         places: InFlight::new(NOTICES),
+        bodies: place.bodies.clone(),
     });
     let (watched, mut tasks) = (bridge.clone(), JoinSet::new());
     tasks.spawn(async move {
@@ -125,6 +126,7 @@ struct PlatformEndpoint {
     /// Events that the shop has signed are not charged.
     limits: RateLimits,
     places: InFlight,
+    bodies: BodyLimit,
 }
 
 fn router(endpoint: &Arc<PlatformEndpoint>) -> Router {
@@ -175,7 +177,8 @@ impl PlatformEndpoint {
             }
         };
         let charge = self.limits.charge_signature(client)?;
-        let body = body::read(body).await?;
+        let mut held = self.bodies.hold(Share::Network(client.bucket()));
+        let body = body::read(&parts.headers, body, &mut held).await?;
         let _place = self.places.try_acquire(Tier::Keyed)?;
         let path = format!("{}{ORDERS_PATH}", self.base.path().trim_end_matches('/'));
         let scheme = if self.base.scheme() == "https" { Scheme::Https } else { Scheme::Http };

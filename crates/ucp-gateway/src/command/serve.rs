@@ -1,12 +1,13 @@
 //! `serve`: serves the shop over HTTP.
 
-use std::{io::Write, net::SocketAddr, process::ExitCode, sync::Arc};
+use std::{io::Write, net::SocketAddr, process::ExitCode, sync::Arc, time::Duration};
 
 use tokio::{
     net::TcpListener,
     signal::unix::{SignalKind, signal},
 };
 use ucp_core::ShopId;
+use ucp_trust::client::TrustedProxies;
 use url::Url;
 
 use super::Done;
@@ -16,7 +17,7 @@ use crate::{
     backend::DataDirectory,
     clock,
     config::{self, Bot, Policy, ServeOptions, Settings, Signed},
-    listener,
+    listener::{self, Limits},
     shop::{Shop, open_keyring},
     shops::Shops,
 };
@@ -29,6 +30,7 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
     let server = &settings.sections.server;
     let listen = server.listen.0;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(async { ignore_hangups() })?;
     // Before the shop is opened, so that no sample shop is created if the address cannot be bound.
     let listener = runtime
         .block_on(TcpListener::bind(listen))
@@ -62,7 +64,12 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
                 let router = admin::router(Arc::clone(&shop.store), shop.counters.clone(), token.clone());
                 let route = move |_: &_| router.clone();
                 // Ends with the process without a shutdown of its own: each step is one transaction.
-                tokio::spawn(listener::serve(listener, route, ADMIN_CONNECTIONS, std::future::pending()));
+                let limits = Limits {
+                    connections: ADMIN_CONNECTIONS,
+                    trusted_proxies: TrustedProxies::default(),
+                    drain: Duration::ZERO,
+                };
+                tokio::spawn(listener::serve(listener, route, limits, std::future::pending()));
                 Some(address)
             }
             None => None,
@@ -75,7 +82,12 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
         drop(welcome(std::io::stdout().lock(), &shop.name, &settings, &base(&public_url), admin_address));
         drop(shop);
         let route = move |request: &_| shops.of(request).map(|shop| shop.router.clone()).unwrap_or_default();
-        listener::serve(listener, route, server.max_connections.count(), shutdown).await;
+        let limits = Limits {
+            connections: server.max_connections.count(),
+            trusted_proxies: settings.trusted_proxies.clone(),
+            drain: settings.drain,
+        };
+        listener::serve(listener, route, limits, shutdown).await;
         Ok(ExitCode::SUCCESS)
     })
 }
@@ -130,6 +142,18 @@ fn callers(policy: Policy) -> &'static str {
         Policy::Lenient => "may browse without a profile that can be fetched (policy lenient)",
         Policy::Development => "are taken at their word: no profile has to be fetched (policy development)",
     }
+}
+
+/// Ignores SIGHUP, which would end the process when the terminal that started it is closed. Nothing has to be read
+/// again: keys are reloaded by themselves, and the configuration holds until the end of the process.
+fn ignore_hangups() -> std::io::Result<()> {
+    let mut hangup = signal(SignalKind::hangup())?;
+    tokio::spawn(async move {
+        while hangup.recv().await.is_some() {
+            tracing::info!("SIGHUP has no effect; restart the gateway for a changed configuration");
+        }
+    });
+    Ok(())
 }
 
 /// Installs the signal handlers, and returns a future that completes on SIGTERM or SIGINT.

@@ -93,12 +93,20 @@ pub(crate) struct Server {
     /// The pages of the shop, where a buyer can go on when a platform cannot be served.
     #[schemars(example = "https://www.example.com/", extend("x-without" = "none"))]
     pub(crate) storefront: Option<WebUrl>,
-    /// How many connections are served at once; others wait. (`--max-connections`, `UCP_GATEWAY_MAX_CONNECTIONS`)
+    /// How many connections are served at once. Idle ones make room for new ones, which wait if there are none.
+    /// (`--max-connections`, `UCP_GATEWAY_MAX_CONNECTIONS`)
     pub(crate) max_connections: Number<1, 1_000_000, 1_024>,
+    /// How long requests that are under way may go on after SIGTERM, in milliseconds; by default as long as one may take:
+    /// 10 seconds to arrive, the time to fetch a profile, and the time to complete a purchase or to pay.
+    #[schemars(example = 40_000)]
+    pub(crate) drain_timeout_ms: Option<Number<0, 600_000>>,
     /// How many requests run at once; others are turned away with 503. Under the policy `development` there is no limit
     /// by default.
     #[schemars(extend("x-without" = "no limit"))]
     pub(crate) max_in_flight: Option<Number<1, 1_000_000, 512>>,
+    /// How many megabytes of request bodies are held at once; one caller may take a quarter of them, and is answered 429
+    /// beyond that.
+    pub(crate) bodies_mb: Number<4, 65_536, 64>,
     /// The proxies whose X-Forwarded-For or Forwarded is believed: networks such as 10.0.0.0/8, or addresses.
     pub(super) trusted_proxies: Vec<String>,
     /// The HTTP status of JSON-RPC errors: "fitting" (200 for clients that name a version of MCP) or "matching".

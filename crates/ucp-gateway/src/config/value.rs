@@ -46,6 +46,11 @@ impl<const LEAST: u32, const MOST: u32, const USUAL: u32> Number<LEAST, MOST, US
         u64::from(self.0) << 20
     }
 
+    /// As many milliseconds as a time has, within the limits.
+    pub(super) fn of_time(time: Duration) -> Self {
+        Self(u32::try_from(time.as_millis()).unwrap_or(MOST).clamp(LEAST, MOST))
+    }
+
     /// So many milliseconds.
     pub(crate) fn time(self) -> Duration {
         Duration::from_millis(self.0.into())

@@ -1,0 +1,243 @@
+//! Limit on the memory of request bodies, shared by all callers.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use tokio::sync::Notify;
+use ucp_core::refusal::{Code, Refusal};
+
+use super::Share;
+
+/// Part of the limit that one share may hold: one in so many.
+const PARTS: usize = 4;
+
+/// Limit on the bytes of request bodies that are held at a time. Cheap to clone; clones share the limit.
+///
+/// A body counts as far as it has arrived, until its call has ended. One share may hold a quarter of the limit. Once
+/// everything is held, the share that holds most loses the body that has been arriving for longest.
+#[derive(Clone, Debug)]
+pub struct BodyLimit {
+    ledger: Arc<Mutex<Ledger>>,
+    most: usize,
+}
+
+#[derive(Debug, Default)]
+struct Ledger {
+    held: usize,
+    shares: HashMap<Share, usize>,
+    /// Bodies that are still arriving, in the order in which they began.
+    arriving: BTreeMap<u64, Arriving>,
+    next: u64,
+}
+
+#[derive(Debug)]
+struct Arriving {
+    share: Share,
+    bytes: usize,
+    dropped: Arc<Notify>,
+}
+
+impl Ledger {
+    fn count(&mut self, share: &Share, bytes: usize) {
+        self.held += bytes;
+        *self.shares.entry(share.clone()).or_default() += bytes;
+    }
+
+    fn release(&mut self, share: &Share, bytes: usize) {
+        self.held -= bytes;
+        if let Some(held) = self.shares.get_mut(share) {
+            *held -= bytes;
+            if *held == 0 {
+                self.shares.remove(share);
+            }
+        }
+    }
+
+    /// Drops the body that has been arriving for longest of those of the share that holds most, unless `asking` holds
+    /// as much. Returns `false` if there is none.
+    fn make_room(&mut self, asking: &Share) -> bool {
+        let own = self.shares.get(asking).copied().unwrap_or_default();
+        let arriving = self.arriving.iter().filter(|(_, body)| body.bytes > 0);
+        let held = |share: &Share| self.shares.get(share).copied().unwrap_or_default();
+        let oldest = arriving.map(|(id, body)| (held(&body.share), std::cmp::Reverse(*id))).max();
+        let Some((_, std::cmp::Reverse(id))) = oldest.filter(|(held, _)| *held > own) else { return false };
+        if let Some(body) = self.arriving.remove(&id) {
+            self.release(&body.share, body.bytes);
+            body.dropped.notify_one();
+        }
+        true
+    }
+}
+
+impl BodyLimit {
+    /// Creates a limit of `most` bytes.
+    #[must_use]
+    pub fn new(most: usize) -> Self {
+        Self { ledger: Arc::default(), most }
+    }
+
+    /// Begins to hold a body of a share, of which nothing has arrived yet.
+    pub fn hold(&self, share: Share) -> HeldBody {
+        let dropped = Arc::new(Notify::new());
+        let mut ledger = self.ledger();
+        let id = ledger.next;
+        ledger.next += 1;
+        let arriving = Arriving { share: share.clone(), bytes: 0, dropped: Arc::clone(&dropped) };
+        ledger.arriving.insert(id, arriving);
+        drop(ledger);
+        HeldBody { limit: self.clone(), share, id, bytes: 0, dropped }
+    }
+
+    /// Returns the number of bytes that are held.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        self.ledger().held
+    }
+
+    fn ledger(&self) -> MutexGuard<'_, Ledger> {
+        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A request body that is held; dropping it gives its room back.
+#[derive(Debug)]
+#[must_use = "the room is given back when this is dropped"]
+pub struct HeldBody {
+    limit: BodyLimit,
+    share: Share,
+    id: u64,
+    /// Bytes that count once the body has arrived; until then the ledger has the number.
+    bytes: usize,
+    dropped: Arc<Notify>,
+}
+
+impl HeldBody {
+    /// Returns the share that the body is counted to.
+    #[must_use]
+    pub const fn share(&self) -> &Share {
+        &self.share
+    }
+
+    /// Takes room for `bytes` more.
+    ///
+    /// # Errors
+    /// [`Code::RateLimited`] if the share holds its part of the limit, [`Code::Unavailable`] if everything is held by
+    /// others who hold less, or the body was dropped for them.
+    pub fn grow(&self, bytes: usize) -> Result<(), Refusal> {
+        let most = self.limit.most;
+        let mut ledger = self.limit.ledger();
+        let own = ledger.shares.get(&self.share).copied().unwrap_or_default();
+        if own + bytes > most / PARTS {
+            let accepted = format!("at most {} bytes of request bodies at a time from one caller", most / PARTS);
+            let refusal = Refusal::new(Code::RateLimited, "Too much of what this caller sends is under way at once.");
+            return Err(Refusal { retry_after: Some(1), ..refusal.accepting(accepted) });
+        }
+        while ledger.held + bytes > most {
+            if !ledger.make_room(&self.share) {
+                return Err(full());
+            }
+        }
+        let Some(body) = ledger.arriving.get_mut(&self.id) else { return Err(full()) };
+        body.bytes += bytes;
+        ledger.count(&self.share, bytes);
+        Ok(())
+    }
+
+    /// Completes once the body is dropped, so that others have room, and returns the refusal for its caller.
+    pub async fn dropped(&self) -> Refusal {
+        self.dropped.notified().await;
+        full()
+    }
+
+    /// Holds the body, which has arrived, until its call ends: it is not dropped any more.
+    ///
+    /// # Errors
+    /// [`Code::Unavailable`] if it was dropped before.
+    pub fn arrived(&mut self) -> Result<(), Refusal> {
+        let body = self.limit.ledger().arriving.remove(&self.id);
+        self.bytes = body.ok_or_else(full)?.bytes;
+        Ok(())
+    }
+}
+
+impl Drop for HeldBody {
+    fn drop(&mut self) {
+        let mut ledger = self.limit.ledger();
+        let arriving = ledger.arriving.remove(&self.id).map_or(0, |body| body.bytes);
+        ledger.release(&self.share, self.bytes + arriving);
+    }
+}
+
+fn full() -> Refusal {
+    Refusal::unavailable("The gateway is busy with as much as it can receive at once.", 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::IpAddr;
+
+    use super::*;
+
+    fn network(last: u8) -> Share {
+        Share::Network(IpAddr::from([192, 0, 2, last]))
+    }
+
+    fn code(grown: Result<(), Refusal>) -> Option<(Code, Option<u32>)> {
+        grown.err().map(|refusal| (refusal.code, refusal.retry_after))
+    }
+
+    #[test]
+    fn one_caller_holds_a_quarter_and_gives_it_back() {
+        let limit = BodyLimit::new(100);
+        let (mut first, second) = (limit.hold(network(1)), limit.hold(network(1)));
+        assert_eq!(code(first.grow(20)), None);
+        assert_eq!(code(first.arrived()), None);
+        assert_eq!(code(second.grow(6)), Some((Code::RateLimited, Some(1))), "20 of 25 are taken");
+        assert_eq!(code(limit.hold(network(2)).grow(25)), None, "others have their own");
+        assert_eq!(limit.held(), 20);
+        drop(first);
+        assert_eq!(code(second.grow(25)), None);
+        drop(second);
+        assert_eq!((limit.held(), limit.ledger().shares.len(), limit.ledger().arriving.len()), (0, 0, 0));
+    }
+
+    #[tokio::test]
+    async fn the_slowest_body_of_whoever_holds_most_makes_room() {
+        let limit = BodyLimit::new(100);
+        let hold = |last, bytes| {
+            let body = limit.hold(network(last));
+            assert_eq!(code(body.grow(bytes)), None);
+            body
+        };
+        let (other, slowest, later) = (hold(1, 25), hold(2, 5), hold(2, 20));
+        let (mut arrived, last) = (hold(3, 25), hold(4, 24));
+        assert_eq!(code(arrived.arrived()), None);
+        drop(other);
+        let small = hold(5, 24);
+        let newcomer = limit.hold(network(6));
+        assert_eq!(code(newcomer.grow(5)), None, "room is made");
+        assert_eq!(slowest.dropped().await.code, Code::Unavailable);
+        assert_eq!(code(slowest.grow(1)), Some((Code::Unavailable, Some(1))));
+        assert!(limit.held() <= 100);
+        drop((slowest, later, arrived, last, small, newcomer));
+        assert_eq!((limit.held(), limit.ledger().shares.len()), (0, 0));
+    }
+
+    #[test]
+    fn whoever_holds_most_makes_no_room_for_itself() {
+        let limit = BodyLimit::new(100);
+        let bodies: Vec<_> = (0..4).map(|last| (limit.hold(network(last)), last)).collect();
+        for (body, _) in &bodies {
+            assert_eq!(code(body.grow(24)), None);
+        }
+        assert_eq!(code(bodies[0].0.grow(1)), None);
+        assert_eq!(code(limit.hold(network(0)).grow(1)), Some((Code::RateLimited, Some(1))));
+        let mut small = limit.hold(network(9));
+        assert_eq!(code(small.grow(3)), None);
+        assert_eq!(code(small.arrived()), None);
+        assert_eq!(code(bodies[1].0.grow(1)), None, "the one with more makes room");
+        assert_eq!(code(bodies[0].0.grow(1)), Some((Code::Unavailable, Some(1))), "it was dropped");
+    }
+}
