@@ -53,7 +53,7 @@ async fn a_panic_in_a_binding_is_an_answer_of_its_protocol_and_a_line_of_the_log
         assert_eq!((&body["code"], &body["retryable"]), (&json!("internal_error"), &json!(true)), "{path}");
         assert!(!body.to_string().contains("secret"), "{body}");
         let text = log.text();
-        let line = text.lines().find(|line| line.contains(&format!("id=\"{id}\"")) && line.contains("panicked"));
+        let line = text.lines().find(|line| line.contains(&format!("id={id}")) && line.contains("panicked"));
         assert!(line.is_some_and(|line| line.contains("ERROR")), "{path}: {text}");
     }
 }
