@@ -13,12 +13,13 @@
 //! | [`strangers`] | identifiers that are not of this shop, and words that nobody means well |
 //!
 //! Three are about one backend alone: [`bot`] about how it says to the shop which bot is asking, [`orphans`] about carts
-//! there that no document names, [`token`] about another access token.
+//! there that no document names, [`token`] about another access token. [`down`] is about a start while a shop is down.
 
 mod bot;
 mod browsing;
 mod buying;
 mod choosing;
+mod down;
 mod orphans;
 mod strangers;
 mod subjects;

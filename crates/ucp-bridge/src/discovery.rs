@@ -5,6 +5,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use bytes::Bytes;
 use http::{HeaderValue, Method, header};
 use serde_json::Value;
 use tokio::time::Instant;
@@ -37,7 +38,10 @@ pub(super) struct Known {
     pub(super) transport: Transport,
     pub(super) endpoint: Url,
     pub(super) line: Upstream,
-    pub(super) since: Instant,
+    /// The profile as the shop sent it.
+    pub(super) document: Bytes,
+    /// Time of the fetch; `None` if the profile is the [last one known](Options::last) from an earlier process.
+    pub(super) since: Option<Instant>,
 }
 
 impl Known {
@@ -123,21 +127,51 @@ pub(super) async fn discover(
     random: &Random,
 ) -> Result<Known, SetupError> {
     let since = clock();
-    let mut profile = fetch(address, wanted, lines, options, clock, random).await?;
+    let mut document = fetch(address, wanted, lines, options, clock, random).await?;
+    let mut profile = Profile::read(&document)?;
     let newest = profile.newest();
     if let Some(leaf) = profile.choose(wanted)? {
         let leaf = Url::parse(leaf)
             .map_err(|error| ProfileError::Malformed(format!("{leaf:?} must be an address: {error}")))?;
-        profile = fetch(&leaf, wanted, lines, options, clock, random).await?;
+        document = fetch(&leaf, wanted, lines, options, clock, random).await?;
+        profile = Profile::read(&document)?;
         if profile.choose(wanted)?.is_some() {
             return Err(ProfileError::Malformed("a profile of an older release is about another one".to_owned()).into());
         }
     }
+    let line = |endpoint: &Url| lines.to(endpoint, options, clock, random);
+    known((document, profile), newest, Some(since), options.transport, line)
+}
+
+/// Reads a profile that the shop sent to an earlier process.
+pub(super) fn recall(
+    document: Bytes,
+    lines: &Lines,
+    options: &Options,
+    clock: &Clock,
+    random: &Random,
+) -> Result<Known, SetupError> {
+    let profile = Profile::read(&document)?;
+    let newest = profile.newest();
+    if profile.choose(options.release)?.is_some() {
+        return Err(ProfileError::Malformed("it is about another release".to_owned()).into());
+    }
+    let line = |endpoint: &Url| lines.to(endpoint, options, clock, random);
+    known((document, profile), newest, None, options.transport, line)
+}
+
+fn known(
+    (document, profile): (Bytes, Profile),
+    newest: Option<Release>,
+    since: Option<Instant>,
+    transport: Option<Transport>,
+    line: impl FnOnce(&Url) -> Result<Upstream, SetupError>,
+) -> Result<Known, SetupError> {
     let release = profile.release.ok_or_else(|| ProfileError::Malformed("it has no known release".to_owned()))?;
-    let (transport, endpoint) = profile.endpoint(options.transport)?;
+    let (transport, endpoint) = profile.endpoint(transport)?;
     let endpoint = endpoint.clone();
-    let line = lines.to(&endpoint, options, clock, random)?;
-    Ok(Known { profile, release, newest, transport, endpoint, line, since })
+    let line = line(&endpoint)?;
+    Ok(Known { profile, release, newest, transport, endpoint, line, document, since })
 }
 
 async fn fetch(
@@ -147,7 +181,7 @@ async fn fetch(
     options: &Options,
     clock: &Clock,
     random: &Random,
-) -> Result<Profile, SetupError> {
+) -> Result<Bytes, SetupError> {
     let mut upstream_request = UpstreamRequest::new(CallKind::Read, Method::GET, url.clone())
         .header(header::ACCEPT, HeaderValue::from_static("application/json"));
     let own = format!("{}{}", options.base, profile_path(wanted.unwrap_or(Release::NEWEST), None));
@@ -157,5 +191,5 @@ async fn fetch(
     if !received.status.is_success() {
         return Err(SetupError::Status(received.status.as_u16()));
     }
-    Ok(Profile::read(&received.body)?)
+    Ok(received.body)
 }

@@ -52,6 +52,7 @@ use std::{
 };
 
 use async_trait::async_trait;
+use bytes::Bytes;
 use futures_util::future::join_all;
 use http::HeaderValue;
 use jiff::Timestamp;
@@ -134,6 +135,8 @@ pub struct Options {
     pub ledger: Arc<dyn Ledger>,
     /// Store of owners.
     pub owners: Arc<dyn Owners>,
+    /// Profile that the shop sent to an earlier process, for a shop that is down; see [`Bridge::document`].
+    pub last: Option<Bytes>,
 }
 
 /// Reason why no bridge to a shop can be opened.
@@ -151,6 +154,18 @@ pub enum SetupError {
     /// The profile cannot be used.
     #[error("The profile of the upstream {0}.")]
     Profile(#[from] ProfileError),
+}
+
+impl SetupError {
+    /// Returns `true` if the shop is down or busy, so that it may be opened later without a change of the options.
+    #[must_use]
+    pub fn is_passing(&self) -> bool {
+        match self {
+            Self::Unreachable(failure) => failure.is_passing(),
+            Self::Status(status) => matches!(status, 408 | 429 | 500..),
+            Self::Address(_) | Self::Profile(_) => false,
+        }
+    }
 }
 
 /// Bridge to a shop. Clones share its state.
@@ -177,10 +192,12 @@ impl fmt::Debug for Bridge {
 }
 
 impl Bridge {
-    /// Opens a bridge to the shop, whose profile is fetched.
+    /// Opens a bridge to the shop, whose profile is fetched. If the shop is down, the [last known](Options::last)
+    /// profile is used.
     ///
     /// # Errors
-    /// [`SetupError`] if the profile cannot be fetched, or names no release or transport that both sides speak.
+    /// [`SetupError`] if the profile cannot be fetched and none is known, or names no release or transport that both
+    /// sides speak.
     pub async fn open(options: Options, clock: Clock, random: Random) -> Result<Self, SetupError> {
         let options = Arc::new(options);
         let peer = Peer::find(Arc::clone(&options), Arc::clone(&clock), random).await?;
@@ -206,6 +223,13 @@ impl Bridge {
     #[must_use]
     pub fn counters(&self) -> Arc<Counters> {
         Arc::clone(self.0.peer.line().counters())
+    }
+
+    /// Returns the shop's profile as the shop sent it; `None` if it has not sent one since the bridge was opened.
+    #[must_use]
+    pub fn document(&self) -> Option<Bytes> {
+        let known = self.0.peer.known();
+        known.since.map(|_| known.document.clone())
     }
 
     /// Returns the release in which the shop is called.

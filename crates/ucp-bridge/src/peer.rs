@@ -24,7 +24,7 @@ use url::Url;
 
 use super::{
     Options, SetupError, Token,
-    discovery::{Known, Lines, discover, profile_address},
+    discovery::{Known, Lines, discover, profile_address, recall},
     introduction::{introduce, sign},
     mcp::{self, Sessions},
     platform::profile_path,
@@ -95,15 +95,23 @@ impl fmt::Debug for Peer {
 }
 
 impl Peer {
-    /// Discovers the shop.
+    /// Discovers the shop. If it is down, the [last known](Options::last) profile is used, if there is one.
     pub(super) async fn find(options: Arc<Options>, clock: Clock, random: Random) -> Result<Self, SetupError> {
         let address = profile_address(&options.call.address);
         let lines = Lines::default();
-        let known = Arc::new(discover(&address, options.release, &lines, &options, &clock, &random).await?);
+        let known = match (discover(&address, options.release, &lines, &options, &clock, &random).await, &options.last)
+        {
+            (Err(error), Some(last)) if error.is_passing() => {
+                recall(last.clone(), &lines, &options, &clock, &random).map_err(|_| error)?
+            }
+            (discovered, _) => discovered?,
+        };
+        let known = Arc::new(known);
         tracing::info!(
             release = %known.release,
             transport = known.transport.as_str(),
             endpoint = %known.endpoint,
+            known = if known.since.is_some() { "from its profile" } else { "from its profile of an earlier start" },
             "the shop speaks UCP"
         );
         if dialect(known.release).seal() == Seal::Body && (options.key)().is_none() {
@@ -147,7 +155,7 @@ impl Peer {
 
     /// Fetches the profile again if it is older than `age`. If that fails, the earlier profile stays in use.
     pub(super) async fn refresh(&self, age: Duration) {
-        let is_old = || (self.clock)().saturating_duration_since(self.known().since) >= age;
+        let is_old = || self.known().since.is_none_or(|since| (self.clock)().saturating_duration_since(since) >= age);
         if !is_old() {
             return;
         }

@@ -20,12 +20,12 @@ use ucp_core::{
     json::{Limits, parse},
     port::{PortError, store::Store},
 };
-use ucp_net::Counters;
 use ucp_payment::Secret;
 
 use crate::{
     clock,
     orders::{self, Details, NotTaken, Step},
+    shops::Shops,
 };
 
 /// Maximum number of orders or webhook events in a list.
@@ -75,8 +75,8 @@ impl From<NotTaken> for Failure {
 }
 
 /// Builds the routes, which are protected by the token.
-pub(crate) fn router(store: Arc<dyn Store>, counters: Option<Arc<Counters>>, token: Secret) -> Router {
-    let upstream = async move || match &counters {
+pub(crate) fn router(store: Arc<dyn Store>, shops: Shops, token: Secret) -> Router {
+    let upstream = async move |request: Request| match shops.of(&request).and_then(|shop| shop.counters.clone()) {
         Some(counters) => Ok(Document(json!(counters.snapshot()))),
         None => Err(Failure(StatusCode::NOT_FOUND, "the shop is the embedded one, and has no upstream".to_owned())),
     };

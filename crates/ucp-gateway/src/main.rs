@@ -14,6 +14,7 @@ mod config;
 mod directory;
 mod docs;
 mod listener;
+mod opening;
 mod orders;
 mod shop;
 mod shops;

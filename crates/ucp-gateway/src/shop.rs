@@ -16,7 +16,7 @@ use serde_json::Value;
 use tokio::task::JoinSet;
 use ucp_bridge::{Bridge, platform};
 use ucp_core::{
-    Release,
+    Refusal, Release,
     catalog::cursor::Cursors,
     negotiation::Names,
     operation::{AP2_MANDATE, Offering},
@@ -83,28 +83,33 @@ pub(crate) struct Shop {
     pub(crate) store: Arc<dyn Store>,
     /// Counters of the calls to a remote shop; `None` for the embedded shop.
     pub(crate) counters: Option<Arc<Counters>>,
+    /// `true` unless the shop was down when it was opened.
+    pub(crate) ready: bool,
     _tasks: JoinSet<()>,
 }
 
 impl Shop {
-    /// Opens the shop whose public URL is `public_url`, and starts its background tasks.
+    /// Opens the shop whose public URL is `public_url`, and starts its background tasks. A remote shop that is down is
+    /// opened with what it stated last, unless `live` is `true`.
     ///
     /// # Errors
-    /// An error if the backend cannot be opened, the store cannot be read, a pinned profile is malformed, or the
+    /// [`Down`](backend::Down) if a remote shop is down, and another error if the backend cannot be opened, the store cannot be read, a pinned profile is malformed, or the
     /// clients for profiles and webhooks cannot be built.
     pub(crate) async fn open(
         data: &DataDirectory,
         settings: &Settings,
         public_url: &Url,
         keyring: Keyring,
+        live: bool,
     ) -> Result<Self, Box<dyn Error>> {
         let base = base(public_url);
         let store: Arc<dyn Store> = Arc::new(data.sqlite().clone());
         let signing_key = Arc::new(CurrentKey::default());
         use_keys(&signing_key, &keyring);
         let bodies = BodyLimit::new(settings.sections.server.bodies_mb.count() << 20);
-        let Opened { name, shop, handlers, sales, pages, bridge, counters, router: own, mut tasks } =
-            backend::open(data, &store, settings, &base, &signing_key, &bodies).await?;
+        let opened = backend::open(data, &store, settings, &base, &signing_key, &bodies, live).await?;
+        let ready = opened.statement.as_ref().is_none_or(|statement| statement().is_some());
+        let Opened { name, shop, handlers, sales, pages, bridge, counters, router: own, mut tasks, .. } = opened;
         let offering = merchants::beside(shop.offering(), &settings.directory);
         let (operations, names) = (&offering.operations, merchants::names(&settings.directory));
         let home = settings.sections.server.storefront.as_ref().map(|url| url.0.to_string());
@@ -129,7 +134,7 @@ impl Shop {
         let keys = keyring.published(clock::now());
         let mut router = docs::router().merge(own);
         let mut publications = Vec::new();
-        for endpoint in std::iter::once(Endpoint::Root).chain(Release::ALL.iter().copied().map(Endpoint::Of)) {
+        for endpoint in endpoints() {
             let publication = Publication::new(endpoint, &offering, &names, &base, &keys, &handlers);
             let server = Server::new(handler.clone(), endpoint, operations, publication.openrpc().bytes(), false);
             let prefix = prefix(endpoint);
@@ -156,8 +161,32 @@ impl Shop {
         tasks.spawn(dispatcher.run());
         let upkeep = Upkeep { keyring, signing_key, publications, sales, store: Arc::clone(&store) };
         tasks.spawn(upkeep.run());
-        Ok(Self { name, router, store, counters, _tasks: tasks })
+        Ok(Self { name, router, store, counters, ready, _tasks: tasks })
     }
+
+    /// Returns the place of a remote shop that is down and of which nothing is known. Every call is refused; it may be
+    /// repeated after the time in seconds that `pause` returns.
+    pub(crate) fn absent(
+        name: String,
+        data: &DataDirectory,
+        pause: impl Fn() -> u32 + Clone + Send + Sync + 'static,
+    ) -> Self {
+        let content =
+            "The shop cannot be reached at the moment. The gateway tries again, and serves it as soon as it answers.";
+        let refusal = move || Refusal::unavailable(content, pause());
+        let mut router = Router::new();
+        for endpoint in endpoints() {
+            router = router.merge(ucp_mcp::http::refusing(endpoint.release(), refusal.clone(), &prefix(endpoint)));
+        }
+        let router = ucp_rest::refusing(router, refusal);
+        let store = Arc::new(data.sqlite().clone());
+        Self { name, router, store, counters: None, ready: false, _tasks: JoinSet::new() }
+    }
+}
+
+/// Returns the endpoints of a shop: the root, and that of each release.
+fn endpoints() -> impl Iterator<Item = Endpoint> {
+    std::iter::once(Endpoint::Root).chain(Release::ALL.iter().copied().map(Endpoint::Of))
 }
 
 /// Periodic tasks of a shop.

@@ -68,7 +68,7 @@ mod tests {
             keyring.generate(Algorithm::Es256, clock::now()).expect("a-key");
         }
         let public_url = Url::parse(&format!("https://{name}.example")).expect("an address");
-        Arc::new(Shop::open(&data, &settings, &public_url, keyring).await.expect("a shop"))
+        Arc::new(Shop::open(&data, &settings, &public_url, keyring, false).await.expect("a shop"))
     }
 
     async fn call(shop: &Shop, method: &str, path: &str, key: &str, body: Body) -> (StatusCode, Value) {

@@ -4,15 +4,21 @@
 
 use std::{panic::AssertUnwindSafe, sync::Arc};
 
-use axum::{Router, body::Body, extract::State, response::Response, routing::post};
+use axum::{
+    Router,
+    body::Body,
+    extract::State,
+    response::{IntoResponse as _, Response},
+    routing::post,
+};
 use futures_util::FutureExt as _;
 use http::{
     HeaderMap, HeaderValue, Request, StatusCode,
     header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE},
     request::Parts,
 };
-use ucp_core::{Code, Refusal};
-use ucp_service::{Ingress, body, header, ingress::CHALLENGE};
+use ucp_core::{Code, Refusal, Release};
+use ucp_service::{Fault, Ingress, body, header, ingress::CHALLENGE};
 use ucp_wire::refusal::http_status;
 
 use crate::{
@@ -51,6 +57,21 @@ pub fn router(server: Server, ingress: Ingress, error_status: ErrorStatus, prefi
     Router::new().route(&format!("{prefix}/mcp"), post(handle)).with_state(Arc::new(mount))
 }
 
+/// Builds the route of an endpoint that refuses every message unread, for a gateway whose shop is not there.
+pub fn refusing(
+    release: Release,
+    refusal: impl Fn() -> Refusal + Clone + Send + Sync + 'static,
+    prefix: &str,
+) -> Router {
+    let refuse = async move |request: Request<Body>| {
+        let request_id = header::request_id(request.extensions()).and_then(|id| id.to_str().ok());
+        let answer = Answer::refused(None, &Fault { refusal: refusal(), release }, request_id);
+        let (status, headers, body) = encode(answer, form(request.headers()).unwrap_or(Form::Json));
+        (status, headers, body).into_response()
+    };
+    Router::new().route(&format!("{prefix}/mcp"), post(refuse))
+}
+
 /// Media type of a response body.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
@@ -74,19 +95,29 @@ async fn handle(State(mount): State<Arc<Mount>>, request: Request<Body>) -> Resp
         let answer = Answer::refused(id.as_ref(), &fault, request_id);
         (form, Answer { status_is_final: unread, ..answer })
     });
-    let unauthorized = answer.status == StatusCode::UNAUTHORIZED.as_u16();
     // A refused `Origin` concerns the browser, not the MCP library.
     let is_for_library = !answer.status_is_final && answer.status != http_status(Code::OriginForbidden);
+    let effect = answer.effect;
+    let unauthorized = answer.status == StatusCode::UNAUTHORIZED.as_u16();
     if is_mcp_library && is_for_library && answer.text.is_some() {
         answer.status = StatusCode::OK.as_u16();
     }
-    let Answer { status, retry_after, text, effect, .. } = answer;
+    let (status, mut headers, body) = encode(answer, form);
+    if unauthorized {
+        headers.insert(WWW_AUTHENTICATE, CHALLENGE);
+    }
+    mount.ingress.sign(&head.headers, effect, status.as_u16(), &mut headers, body.as_bytes());
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = status;
+    *response.headers_mut() = headers;
+    response
+}
+
+/// Encodes an answer as the parts of an HTTP response.
+fn encode(Answer { status, retry_after, text, .. }: Answer, form: Form) -> (StatusCode, HeaderMap, String) {
     let mut headers = HeaderMap::from_iter([(CACHE_CONTROL, HeaderValue::from_static("no-store"))]);
     if let Some(seconds) = retry_after {
         headers.insert(RETRY_AFTER, seconds.into());
-    }
-    if unauthorized {
-        headers.insert(WWW_AUTHENTICATE, CHALLENGE);
     }
     let body = match (text, form) {
         (None, _) => String::new(),
@@ -99,11 +130,7 @@ async fn handle(State(mount): State<Arc<Mount>>, request: Request<Body>) -> Resp
             format!("event: message\ndata: {text}\n\n")
         }
     };
-    mount.ingress.sign(&head.headers, effect, status, &mut headers, body.as_bytes());
-    let mut response = Response::new(Body::from(body));
-    *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    *response.headers_mut() = headers;
-    response
+    (StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), headers, body)
 }
 
 /// Returns `true` if the request names a supported version of MCP.

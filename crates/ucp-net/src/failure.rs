@@ -183,6 +183,19 @@ impl Failure {
         }
     }
 
+    /// Returns `true` if the upstream is down or busy, so that the same call may succeed later without a change of the
+    /// configuration.
+    #[must_use]
+    pub fn is_passing(&self) -> bool {
+        match self {
+            Self::Saturated | Self::Limited { .. } | Self::Open { .. } | Self::Expired { .. } | Self::TooSlow => true,
+            Self::Answered(answered) => {
+                matches!(answered.unfit, Unfit::Throttled | Unfit::Transient | Unfit::Faulty)
+            }
+            other => other.passing(),
+        }
+    }
+
     pub(super) fn blame(&self) -> Blame {
         match self {
             Self::Unsendable(_)

@@ -80,10 +80,9 @@ pub fn router(
     router
 }
 
-/// Adds what all routes of a gateway share: errors for unknown paths and methods and for requests without one host, a
-/// request ID in every response and log line, and an internal error if a handler panics.
+/// Adds what all routes of a gateway share: errors for unknown paths and methods, and the layers around all routes.
 pub fn surrounded(router: Router) -> Router {
-    router
+    let router = router
         .fallback(async |uri: Uri| {
             let releases: Vec<_> = Release::ALL.iter().map(|release| documents::release_path(*release)).collect();
             let refusal = Refusal::new(Code::UnknownPath, "There is nothing under this path.").accepting(format!(
@@ -96,25 +95,38 @@ pub fn surrounded(router: Router) -> Router {
             let refusal = Refusal::new(Code::MethodNotAllowed, "This path does not take this HTTP method.")
                 .accepting("the methods that the `Allow` header names");
             error::answer(release_of(&uri), &refusal)
-        })
-        // As one layer, the outermost first: every layer of a router costs each request a box and a clone.
-        .layer((
-            MapRequestLayer::new(|mut request: Request<Body>| {
-                header::retain_sane_request_id(request.headers_mut());
-                request
-            }),
-            SetRequestIdLayer::new(header::REQUEST_ID, RandomRequestId),
-            PropagateRequestIdLayer::new(header::REQUEST_ID),
-            TraceLayer::new_for_http().make_span_with(span).on_request(()).on_response(()).on_failure(()),
-            CatchPanicLayer::custom(|_| {
-                tracing::error!("a handler panicked");
-                error::answer(Endpoint::Root.release(), &Refusal::internal())
-            }),
-            from_fn(async |request: Request<Body>, next: Next| match header::require_host(&request) {
-                Ok(()) => next.run(request).await,
-                Err(refusal) => error::answer(release_of(request.uri()), &refusal),
-            }),
-        ))
+        });
+    layered(router)
+}
+
+/// Refuses what no route of `router` takes with `refusal`, for a gateway whose shop is not there, and adds the layers
+/// around all routes.
+pub fn refusing(router: Router, refusal: impl Fn() -> Refusal + Clone + Send + Sync + 'static) -> Router {
+    let refuse = async move |uri: Uri| error::answer(release_of(&uri), &refusal());
+    layered(router.fallback(refuse.clone()).method_not_allowed_fallback(refuse))
+}
+
+/// Adds the layers around all routes: an error for requests without one host, a request ID in every response and log
+/// line, and an internal error if a handler panics.
+fn layered(router: Router) -> Router {
+    // As one layer, the outermost first: every layer of a router costs each request a box and a clone.
+    router.layer((
+        MapRequestLayer::new(|mut request: Request<Body>| {
+            header::retain_sane_request_id(request.headers_mut());
+            request
+        }),
+        SetRequestIdLayer::new(header::REQUEST_ID, RandomRequestId),
+        PropagateRequestIdLayer::new(header::REQUEST_ID),
+        TraceLayer::new_for_http().make_span_with(span).on_request(()).on_response(()).on_failure(()),
+        CatchPanicLayer::custom(|_| {
+            tracing::error!("a handler panicked");
+            error::answer(Endpoint::Root.release(), &Refusal::internal())
+        }),
+        from_fn(async |request: Request<Body>, next: Next| match header::require_host(&request) {
+            Ok(()) => next.run(request).await,
+            Err(refusal) => error::answer(release_of(request.uri()), &refusal),
+        }),
+    ))
 }
 
 /// Creates the log span of a request: its ID, method and route. The route is logged as its pattern, because a real path

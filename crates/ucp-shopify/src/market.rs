@@ -10,6 +10,7 @@ use std::{
     time::Duration,
 };
 
+use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use tokio::{runtime::Handle, time::Instant};
 use ucp_core::{
@@ -56,6 +57,8 @@ pub struct Standing {
     codes: BTreeMap<String, String>,
     /// Types of products: the path that filters are compared with, and the merchant's spelling.
     types: Vec<(CategoryPath, String)>,
+    /// The answers of the shop that this was read from, as JSON; `None` if an earlier process got them.
+    document: Option<Bytes>,
 }
 
 impl Standing {
@@ -63,6 +66,12 @@ impl Standing {
     #[must_use]
     pub fn in_context(&self, presentation: &Presentation) -> InContext {
         InContext { country: presentation.country.clone(), language: self.codes.get(&presentation.language).cloned() }
+    }
+
+    /// Returns the shop's own statement that this was read from; `None` if an earlier process got it.
+    #[must_use]
+    pub fn document(&self) -> Option<&Bytes> {
+        self.document.as_ref()
     }
 
     /// Returns the types of products in a category, as the merchant spells them.
@@ -88,7 +97,8 @@ pub(super) struct Current {
 
 impl Current {
     pub(super) fn new(standing: Standing, now: Instant) -> Self {
-        Self { known: RwLock::new((Arc::new(standing), now + FRESH)) }
+        let due = if standing.document.is_some() { now + FRESH } else { now };
+        Self { known: RwLock::new((Arc::new(standing), due)) }
     }
 
     /// Returns the current standing.
@@ -144,14 +154,22 @@ pub(super) async fn read(client: &Client) -> Result<Standing, Failure> {
         Err(_) => Types::default(),
     };
     let host = client.endpoint().host_str().unwrap_or_default();
-    standing(answer, types, host).ok_or_else(|| {
+    let stated = Stated { answer, types };
+    let document = serde_json::to_vec(&stated).ok().map(Bytes::from);
+    let standing = standing(stated, host).ok_or_else(|| {
         tracing::error!("the shop does not say in which country and currency it sells");
         Failure::Unreadable(Unreadable::Unexpected)
-    })
+    })?;
+    Ok(Standing { document, ..standing })
 }
 
-fn standing(answer: Answer, types: Types, host: &str) -> Option<Standing> {
-    let Answer { shop, localization } = answer;
+/// Reads the standing from the [document](Standing::document) of an earlier one; `None` if it is none.
+pub(super) fn recall(document: &[u8], client: &Client) -> Option<Standing> {
+    standing(serde_json::from_slice(document).ok()?, client.endpoint().host_str().unwrap_or_default())
+}
+
+fn standing(stated: Stated, host: &str) -> Option<Standing> {
+    let Stated { answer: Answer { shop, localization }, types } = stated;
     let localization = localization?;
     let shop = shop.unwrap_or_default();
     let home = localization.country?;
@@ -211,7 +229,7 @@ fn standing(answer: Answer, types: Types, host: &str) -> Option<Standing> {
     };
     let types = types.product_types.edges.into_iter().flatten().filter_map(|edge| edge.node);
     let types = types.filter(|own| !own.trim().is_empty()).map(|own| (CategoryPath::new(&own), own)).collect();
-    Some(Standing { market: Arc::new(market), home: home.iso_code, codes, types })
+    Some(Standing { market: Arc::new(market), home: home.iso_code, codes, types, document: None })
 }
 
 /// Returns the BCP 47 tags of a language of the API, the usual one first.
@@ -232,13 +250,20 @@ fn tags(code: &str) -> Vec<String> {
     std::iter::once(usual).chain(others.iter().map(|tag| (*tag).to_owned())).collect()
 }
 
-#[derive(Debug, Deserialize)]
+/// Answers of a shop from which its standing is read.
+#[derive(Debug, Deserialize, Serialize)]
+struct Stated {
+    answer: Answer,
+    types: Types,
+}
+
+#[derive(Debug, Deserialize, Serialize)]
 struct Answer {
     shop: Option<Shop>,
     localization: Option<Localization>,
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Shop {
     name: Option<String>,
@@ -248,13 +273,13 @@ struct Shop {
     shipping_policy: Option<Policy>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, Serialize)]
 struct Policy {
     title: Option<String>,
     url: Option<String>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Localization {
     #[serde(default)]
@@ -265,7 +290,7 @@ struct Localization {
     language: Option<Language>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Country {
     iso_code: String,
@@ -278,13 +303,13 @@ impl Country {
     }
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Coded {
     iso_code: String,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Language {
     iso_code: String,
@@ -301,20 +326,20 @@ impl Language {
     }
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Types {
     #[serde(default)]
     product_types: Edges,
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, Serialize)]
 struct Edges {
     #[serde(default)]
     edges: Vec<Option<Edge>>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, Serialize)]
 struct Edge {
     node: Option<String>,
 }
@@ -350,7 +375,8 @@ mod tests {
         });
         let types = json!({ "productTypes": { "edges": [{ "node": "Zapatillas Niño" }, { "node": "Shoes > Running" }, { "node": "" }, null] } });
         let types = serde_json::from_value(types).expect("types");
-        standing(serde_json::from_value(answer).expect("an answer"), types, "shop.example").expect("a standing")
+        let stated = Stated { answer: serde_json::from_value(answer).expect("an answer"), types };
+        standing(stated, "shop.example").expect("a standing")
     }
 
     fn presented(
@@ -437,7 +463,7 @@ mod tests {
         ] {
             let answer =
                 serde_json::from_value(json!({ "shop": null, "localization": localization })).expect("an answer");
-            assert!(standing(answer, Types::default(), "shop.example").is_none());
+            assert!(standing(Stated { answer, types: Types::default() }, "shop.example").is_none());
         }
     }
 }

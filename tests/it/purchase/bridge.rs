@@ -297,13 +297,6 @@ fn a_shop_that_is_gone_is_said_to_be() {
     );
     assert_eq!(refused.status, 503, "{refused:?}");
     assert_eq!(refused.json()["code"], "unavailable");
-    // And without it there is nothing to begin with.
-    let address = ring.shop.address.to_string();
-    let error = Setup::new(LOOPBACK)
-        .arguments(&["--backend", "ucp", "--upstream-url", &format!("http://{address}")])
-        .run("serve")
-        .expect_err("no shop");
-    assert!(error.contains("The profile of the upstream cannot be fetched"), "{error}");
 }
 
 #[test]

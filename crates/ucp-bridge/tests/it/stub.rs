@@ -335,6 +335,7 @@ pub(crate) fn options(stub: &Stub, transport: Transport) -> Options {
         now: Arc::new(now),
         ledger: Arc::new(Untouched),
         owners: Arc::new(Memory::default()),
+        last: None,
     }
 }
 

@@ -36,6 +36,7 @@ pub(super) fn open(shop: &Shop, settings: &Settings, base: &str) -> Result<Opene
         pages: true,
         bridge: None,
         counters: None,
+        statement: None,
         router: Router::new(),
         tasks: JoinSet::new(),
     })

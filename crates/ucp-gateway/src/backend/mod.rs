@@ -5,17 +5,20 @@
 //! | [`embedded`] | the shop in the data directory |
 //! | [`shopify`] | a shop behind Shopify's Storefront GraphQL API |
 //! | [`ucp`] | a shop that speaks UCP itself |
+//! | `last_known` | what a remote shop stated last about itself, for a start while it is down |
 //!
 //! A backend is one module here and one line in [`open`]; its capabilities follow from its ports. Every backend has a
 //! data directory, which keeps the answers to idempotency keys, orders, and the queue of webhook events.
 
 pub(crate) mod embedded;
+mod last_known;
 mod shopify;
 mod ucp;
 
 use std::{error::Error, sync::Arc, time::Duration};
 
 use axum::Router;
+use bytes::Bytes;
 use tokio::task::JoinSet;
 use ucp_bridge::Bridge;
 use ucp_core::{
@@ -33,6 +36,7 @@ use ucp_shop::Shop;
 use ucp_sqlite::{SqliteStore, StoreError};
 use ucp_trust::limit::BodyLimit;
 
+use self::last_known::LastKnown;
 use crate::{
     clock,
     config::{BackendKind, Settings, Upstream, is_exposed},
@@ -81,13 +85,33 @@ pub(crate) struct Opened {
     pub(crate) bridge: Option<Bridge>,
     /// Counters of the calls to a remote shop; `None` for the embedded shop.
     pub(crate) counters: Option<Arc<Counters>>,
+    /// What a remote shop states about itself; `None` for the embedded shop.
+    pub(crate) statement: Option<Statement>,
     /// Additional HTTP routes besides the operations.
     pub(crate) router: Router,
     /// Background tasks of the backend, which end with the shop.
     pub(crate) tasks: JoinSet<()>,
 }
 
-/// Opens the configured backend. A remote shop is called for its market or its UCP profile.
+/// Returns what a remote shop has stated about itself since it was opened, in a form from which the shop can be opened
+/// again; `None` if it was opened while it was down.
+pub(crate) type Statement = Arc<dyn Fn() -> Option<Bytes> + Send + Sync>;
+
+/// Failure to open a remote shop that is down or busy.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub(crate) struct Down(Box<dyn Error + Send + Sync>);
+
+/// Returns the failure to open a remote shop, as one that may pass if `passing` is `true`.
+fn down(passing: bool, error: impl Error + Send + Sync + 'static) -> Box<dyn Error> {
+    if passing { Box::new(Down(Box::new(error))) } else { Box::new(error) }
+}
+
+/// Opens the configured backend. A remote shop is called for its market or its UCP profile; if it is down, what it stated
+/// last is used, unless `live` is `true`.
+///
+/// # Errors
+/// [`Down`] if the shop may be opened later; another error if the configuration must be changed first.
 pub(crate) async fn open(
     data: &DataDirectory,
     store: &Arc<dyn Store>,
@@ -95,6 +119,7 @@ pub(crate) async fn open(
     base: &str,
     signing_key: &Arc<CurrentKey>,
     bodies: &BodyLimit,
+    live: bool,
 ) -> Result<Opened, Box<dyn Error>> {
     match (data, &settings.upstream) {
         (DataDirectory::Embedded(shop), _) => embedded::open(shop, settings, base),
@@ -106,23 +131,48 @@ pub(crate) async fn open(
                      use an https address, or a network that only the gateway and the shop are in"
                 );
             }
-            let place = Place { settings, upstream, base, store, signing_key, bodies };
-            match settings.sections.upstream.backend {
+            let kind = settings.sections.upstream.backend;
+            let last_known = LastKnown::new(&settings.sections.data, kind, upstream);
+            let last = if live { None } else { last_known.read() };
+            let place = Place { settings, upstream, base, store, signing_key, bodies, last };
+            let mut opened = match kind {
                 BackendKind::Shopify => shopify::open(&place).await,
                 BackendKind::Ucp => ucp::open(&place).await,
                 BackendKind::Embedded => Err(NO_SHOP.into()),
+            }?;
+            if let Some(statement) = opened.statement.clone() {
+                opened.tasks.spawn(keep(statement, last_known));
             }
+            Ok(opened)
         }
         (DataDirectory::Beside(_), None) => Err(NO_SHOP.into()),
     }
 }
+
+/// Keeps what the shop states about itself, whenever that has changed.
+async fn keep(statement: Statement, last_known: LastKnown) {
+    loop {
+        if let Some(document) = statement() {
+            last_known.keep(&document);
+        }
+        tokio::time::sleep(KEEP_INTERVAL).await;
+    }
+}
+
+/// Interval at which a changed statement of a remote shop is kept.
+const KEEP_INTERVAL: Duration = Duration::from_secs(60);
 
 const NO_SHOP: &str = "there is no shop to serve";
 
 impl Opened {
     /// Combines the catalog of a remote shop with a sales service that has the shop price the carts. Buyers pay on a
     /// page of the shop.
-    fn of_remote_carts<S: Catalog + RemoteCart + 'static>(place: &Place<'_>, shop: S, counters: Arc<Counters>) -> Self {
+    fn of_remote_carts<S: Catalog + RemoteCart + 'static>(
+        place: &Place<'_>,
+        shop: S,
+        counters: Arc<Counters>,
+        statement: Statement,
+    ) -> Self {
         let shop = Arc::new(shop);
         let sales = SalesService {
             catalog: Arc::clone(&shop) as _,
@@ -142,6 +192,7 @@ impl Opened {
             pages: false,
             bridge: None,
             counters: Some(counters),
+            statement: Some(statement),
             router: Router::new(),
             tasks: JoinSet::new(),
         }
@@ -200,4 +251,6 @@ struct Place<'a> {
     signing_key: &'a Arc<CurrentKey>,
     /// Limit of the memory of request bodies.
     bodies: &'a BodyLimit,
+    /// What the shop stated last about itself, if it may be opened while it is down.
+    last: Option<Bytes>,
 }

@@ -17,7 +17,7 @@ use ucp_shopify::{
 };
 use ucp_trust::signature::bot::{DIRECTORY_PATH, DIRECTORY_TYPE, directory};
 
-use super::{Opened, Place, chance, monotonic, reached};
+use super::{Opened, Place, chance, down, monotonic, reached};
 use crate::{
     clock,
     config::{self, TokenKind},
@@ -35,14 +35,16 @@ pub(super) async fn open(place: &Place<'_>) -> Result<Opened, Box<dyn Error>> {
     options.version.clone_from(&upstream.api_version);
     options.bot = identity(place, &upstream.bot).map(Arc::new);
     options.capacity = Capacity { bytes: section.cache_mb.bytes(), ..options.capacity };
-    let storefront = Storefront::connect(options).await?;
-    let counters = Arc::clone(storefront.counters());
+    options.last.clone_from(&place.last);
+    let storefront = Storefront::connect(options).await.map_err(|error| down(error.is_passing(), error))?;
+    let (counters, stated) = (Arc::clone(storefront.counters()), storefront.clone());
+    let statement = Arc::new(move || stated.standing().document().cloned());
     let router = match upstream.bot {
         config::Bot::Own => keys(Arc::clone(place.signing_key)),
         config::Bot::Given(_) | config::Bot::Unknown => Router::new(),
     };
     let client = storefront.client().clone();
-    let mut opened = Opened { router, ..Opened::of_remote_carts(place, storefront, counters) };
+    let mut opened = Opened { router, ..Opened::of_remote_carts(place, storefront, counters, statement) };
     if let (Some(file), Some(shown)) = (&upstream.token_file, &upstream.token) {
         opened.tasks.spawn(follow_token(client, file.clone(), shown.clone(), kind));
     }

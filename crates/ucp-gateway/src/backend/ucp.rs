@@ -37,7 +37,7 @@ use ucp_trust::{
 use ucp_wire::{dialect::Occasion, relay, releases::dialect};
 use url::Url;
 
-use super::{Opened, Place, chance, monotonic, reached};
+use super::{Opened, Place, chance, down, monotonic, reached};
 use crate::{
     clock,
     config::{Transport as Wanted, value::Number},
@@ -71,8 +71,10 @@ pub(super) async fn open(place: &Place<'_>) -> Result<Opened, Box<dyn Error>> {
         now: Arc::new(clock::timestamp),
         ledger: Arc::clone(place.store) as _,
         owners: Arc::clone(place.store) as _,
+        last: place.last.clone(),
     };
-    let bridge = Bridge::open(options, monotonic(), chance()).await?;
+    let opened = Bridge::open(options, monotonic(), chance()).await;
+    let bridge = opened.map_err(|error| down(error.is_passing(), error))?;
     let handlers = bridge.payment_handlers();
     let quotas = place.settings.quotas();
     let endpoint = Arc::new(PlatformEndpoint {
@@ -85,7 +87,7 @@ pub(super) async fn open(place: &Place<'_>) -> Result<Opened, Box<dyn Error>> {
         places: InFlight::new(NOTICES),
         bodies: place.bodies.clone(),
     });
-    let (watched, mut tasks) = (bridge.clone(), JoinSet::new());
+    let (watched, stated, mut tasks) = (bridge.clone(), bridge.clone(), JoinSet::new());
     tasks.spawn(async move {
         loop {
             tokio::time::sleep(LOOK_AFTER).await;
@@ -99,6 +101,7 @@ pub(super) async fn open(place: &Place<'_>) -> Result<Opened, Box<dyn Error>> {
         sales: None,
         pages: false,
         counters: Some(bridge.counters()),
+        statement: Some(Arc::new(move || stated.document())),
         bridge: Some(bridge),
         router: router(&endpoint),
         tasks,

@@ -6,7 +6,6 @@ use tokio::{
     net::TcpListener,
     signal::unix::{SignalKind, signal},
 };
-use ucp_core::ShopId;
 use ucp_trust::client::TrustedProxies;
 use url::Url;
 
@@ -18,6 +17,7 @@ use crate::{
     clock,
     config::{self, Bot, Policy, ServeOptions, Settings, Signed},
     listener::{self, Limits},
+    opening::Opening,
     shop::{Shop, open_keyring},
     shops::Shops,
 };
@@ -26,7 +26,7 @@ use crate::{
 const ADMIN_CONNECTIONS: usize = 32;
 
 pub(crate) fn run(options: &ServeOptions) -> Done {
-    let settings = Settings::resolve(options, clock::now())?;
+    let settings = Arc::new(Settings::resolve(options, clock::now())?);
     let server = &settings.sections.server;
     let listen = server.listen.0;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
@@ -54,14 +54,16 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
         if settings.policy == Policy::Development && !listen.ip().to_canonical().is_loopback() {
             tracing::warn!("callers from other machines are taken at their word (policy development)");
         }
-        let shop = Arc::new(Shop::open(&data, &settings, &public_url, keyring).await?);
+        let shops = Shops::default();
+        let opening = Opening { data, settings: Arc::clone(&settings), public_url: public_url.clone() };
+        let shop = opening.begin(keyring, &shops).await?;
         let admin_address = match &settings.admin {
             Some(config::Admin { listen, token }) => {
                 let listener = TcpListener::bind(listen).await.map_err(|error| {
                     format!("cannot listen on {listen}: {error}; choose another address as `server.admin_listen`")
                 })?;
                 let address = listener.local_addr()?;
-                let router = admin::router(Arc::clone(&shop.store), shop.counters.clone(), token.clone());
+                let router = admin::router(Arc::clone(&shop.store), shops.clone(), token.clone());
                 let route = move |_: &_| router.clone();
                 // Ends with the process without a shutdown of its own: each step is one transaction.
                 let limits = Limits {
@@ -74,12 +76,10 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
             }
             None => None,
         };
-        let shops = Shops::default();
-        shops.put(ShopId::default(), Arc::clone(&shop));
         // Before the welcome: a process that waits for it may send a signal at once.
         let shutdown = shutdown()?;
         // A closed standard output is not an error.
-        drop(welcome(std::io::stdout().lock(), &shop.name, &settings, &base(&public_url), admin_address));
+        drop(welcome(std::io::stdout().lock(), &shop, &settings, &base(&public_url), admin_address));
         drop(shop);
         let route = move |request: &_| shops.of(request).map(|shop| shop.router.clone()).unwrap_or_default();
         let limits = Limits {
@@ -106,12 +106,16 @@ fn reachable(address: SocketAddr) -> Result<Url, url::ParseError> {
 /// Writes the addresses of the gateway, the policy, and an example call for the person who started it.
 fn welcome(
     mut to: impl Write,
-    name: &str,
+    shop: &Shop,
     settings: &Settings,
     base: &str,
     admin: Option<SocketAddr>,
 ) -> std::io::Result<()> {
-    writeln!(to, "ucp-gateway {} serves {name}", env!("CARGO_PKG_VERSION"))?;
+    let (version, name) = (env!("CARGO_PKG_VERSION"), &shop.name);
+    writeln!(to, "ucp-gateway {version} serves {name}")?;
+    if !shop.ready {
+        writeln!(to, "  NOT READY: the shop is down; it is tried again until it answers")?;
+    }
     writeln!(to, "  profile  {base}/.well-known/ucp")?;
     writeln!(to, "  REST     {base}")?;
     writeln!(to, "  MCP      {base}/mcp")?;

@@ -28,6 +28,7 @@ use std::{
 };
 
 use async_trait::async_trait;
+use bytes::Bytes;
 use serde::{Serialize, de::DeserializeOwned};
 use ucp_core::{
     catalog::{
@@ -66,6 +67,8 @@ pub struct Options {
     pub clock: Clock,
     /// Source of random numbers, for the pauses between attempts.
     pub random: Random,
+    /// What the shop stated about itself to an earlier process, for a shop that is down; see [`Standing::document`].
+    pub last: Option<Bytes>,
 }
 
 impl Options {
@@ -73,7 +76,7 @@ impl Options {
     #[must_use]
     pub fn new(upstream: ucp_net::Options, token: Token, clock: Clock, random: Random) -> Self {
         let (version, capacity) = (client::VERSION.to_owned(), Capacity::default());
-        Self { upstream, version, token, bot: None, capacity, clock, random }
+        Self { upstream, version, token, bot: None, capacity, clock, random, last: None }
     }
 }
 
@@ -102,6 +105,14 @@ pub enum SetupError {
     Market(#[source] Failure),
 }
 
+impl SetupError {
+    /// Returns `true` if the shop is down or busy, so that it may be connected later without a change of the options.
+    #[must_use]
+    pub fn is_passing(&self) -> bool {
+        matches!(self, Self::Market(failure) if failure.is_passing())
+    }
+}
+
 /// A shop behind the Storefront API. Clones share its state.
 #[derive(Clone)]
 pub struct Storefront(Arc<Inner>);
@@ -125,19 +136,23 @@ impl fmt::Debug for Storefront {
 }
 
 impl Storefront {
-    /// Connects to a shop and reads its countries, currencies and languages.
+    /// Connects to a shop and reads its countries, currencies and languages. If the shop is down, what it
+    /// [stated last](Options::last) is used.
     ///
     /// # Errors
-    /// [`SetupError`] if the options are not usable, or the shop cannot be read.
+    /// [`SetupError`] if the options are not usable, or the shop cannot be read and has stated nothing before.
     pub async fn connect(options: Options) -> Result<Self, SetupError> {
-        let Options { upstream, version, token, bot, capacity, clock, random } = options;
+        let Options { upstream, version, token, bot, capacity, clock, random, last } = options;
         let digits = |part: &str, length| part.len() == length && part.bytes().all(|byte| byte.is_ascii_digit());
         if !version.split_once('-').is_some_and(|(year, month)| digits(year, 4) && digits(month, 2)) {
             return Err(SetupError::Version(version));
         }
         let tags = AtomicBool::new(token.is_some());
         let client = Client::new(&upstream, &version, token, bot, Arc::clone(&clock), random)?;
-        let standing = market::read(&client).await.map_err(SetupError::Market)?;
+        let standing = match market::read(&client).await.map_err(SetupError::Market) {
+            Err(error) if error.is_passing() => last.and_then(|last| market::recall(&last, &client)).ok_or(error)?,
+            read => read?,
+        };
         let market = Arc::new(Current::new(standing, clock()));
         let part = |part: u64| Capacity { bytes: capacity.bytes / 4 * part, fills: capacity.fills };
         let counters = || Arc::clone(client.counters());

@@ -1,0 +1,64 @@
+//! What a remote shop stated last about itself, kept in the data directory: the gateway starts with it while the shop is
+//! down.
+
+use std::{fs, io, io::Write as _, os::unix::fs::OpenOptionsExt as _, path::PathBuf};
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+use crate::config::{BackendKind, Data, Upstream};
+
+/// File in the data directory.
+const FILE: &str = "upstream.json";
+
+/// Content of the file.
+#[derive(Debug, PartialEq, Eq, Deserialize, Serialize)]
+struct Kept {
+    backend: BackendKind,
+    /// Address of the shop.
+    address: String,
+    /// The statement, in the form of the backend.
+    document: String,
+}
+
+/// The last statement of one shop.
+#[derive(Debug)]
+pub(super) struct LastKnown {
+    file: PathBuf,
+    backend: BackendKind,
+    address: String,
+}
+
+impl LastKnown {
+    pub(super) fn new(data: &Data, backend: BackendKind, upstream: &Upstream) -> Self {
+        Self { file: data.dir.join(FILE), backend, address: upstream.url.to_string() }
+    }
+
+    /// Reads the last statement; `None` if there is none of this shop.
+    pub(super) fn read(&self) -> Option<Bytes> {
+        let kept: Kept = serde_json::from_slice(&fs::read(&self.file).ok()?).ok()?;
+        (kept.backend == self.backend && kept.address == self.address).then(|| kept.document.into())
+    }
+
+    /// Keeps a statement, unless it is the last one already. A failure is logged: without the file only a start while
+    /// the shop is down differs.
+    pub(super) fn keep(&self, document: &Bytes) {
+        if self.read().as_ref() == Some(document) {
+            return;
+        }
+        if let Err(error) = self.write(document) {
+            tracing::warn!(%error, file = %self.file.display(), "what the shop states about itself cannot be kept");
+        }
+    }
+
+    /// Replaces the file as a whole.
+    fn write(&self, document: &[u8]) -> io::Result<()> {
+        let document = String::from_utf8_lossy(document).into_owned();
+        let kept = Kept { backend: self.backend, address: self.address.clone(), document };
+        let partial = self.file.with_extension("json.partial");
+        let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&partial)?;
+        file.write_all(&serde_json::to_vec(&kept)?)?;
+        file.sync_all()?;
+        fs::rename(&partial, &self.file)
+    }
+}
