@@ -8,12 +8,12 @@ use std::{
 use serde_json::{Value, json};
 use ucp_core::{Operation, Release};
 use ucp_wire::{
-    documents::{DEFAULT_PUBLIC_URL, documents, pretty},
+    documents::{DEFAULT_PUBLIC_URL, documents, pretty, release_path},
     openapi,
     refusal::http_status,
 };
 
-use crate::harness::{Ends as _, Gateway, binary, elements, official, repository, rpc, texts};
+use crate::harness::{Ends as _, Gateway, RPC_HEADERS, binary, elements, official, repository, rpc, texts};
 
 const REWRITE: &str = "run `cargo run -p ucp-gateway -- spec --write`";
 
@@ -239,7 +239,9 @@ fn tools_say_the_same_as_the_schemas() {
     let (gateway, generated) = (Gateway::shared(), generated());
     let list = rpc("tools/list", &json!({}));
     for release in crate::official::RELEASES {
-        let tools = gateway.rpc_of(*release, &list).json()["result"]["tools"].take();
+        let path = format!("{}/mcp?schemas=full", release_path(*release));
+        let listed = gateway.send("POST", &path, RPC_HEADERS, list.to_string().as_bytes());
+        let tools = listed.json()["result"]["tools"].take();
         let there = |operation: &&Operation| ucp_wire::dialect(*release).shapes(**operation).is_some();
         assert_eq!(texts(&tools, "name").len(), Operation::ALL.iter().filter(there).count());
         for tool in elements(&tools) {

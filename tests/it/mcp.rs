@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use ucp_core::{Operation, Release};
+use ucp_wire::documents::release_path;
 
 use crate::{
     harness::{BROWSING, Gateway, PROFILE, RPC_HEADERS, Verdict, elements, meta, rpc, texts},
@@ -460,7 +461,91 @@ mod tools {
     }
 
     fn list() -> Vec<Value> {
-        elements(&Gateway::shared().result("tools/list", &json!({}))["tools"]).to_vec()
+        listed(&Gateway::shared(), "/mcp")
+    }
+
+    /// The tools of an endpoint.
+    fn listed(gateway: &Gateway, path: &str) -> Vec<Value> {
+        let list = rpc("tools/list", &json!({})).to_string();
+        elements(&gateway.send("POST", path, RPC_HEADERS, list.as_bytes()).json()["result"]["tools"]).to_vec()
+    }
+
+    /// Every path of an endpoint, with the release in which it lists tools.
+    fn endpoints() -> Vec<(Release, String)> {
+        let leaf = |release: &Release| (*release, format!("{}/mcp", release_path(*release)));
+        [(Release::NEWEST, "/mcp".to_owned())].into_iter().chain(Release::ALL.iter().map(leaf)).collect()
+    }
+
+    /// What a model reads with every conversation.
+    #[test]
+    fn lists_of_tools_are_short() {
+        let gateway = Gateway::shared();
+        for (_, path) in endpoints() {
+            let listed = gateway.send("POST", &path, RPC_HEADERS, rpc("tools/list", &json!({})).to_string().as_bytes());
+            assert!(listed.body.len() <= 32_000, "{path}: {} bytes", listed.body.len());
+            for tool in elements(&listed.json()["result"]["tools"]) {
+                for (name, parameter) in tool["inputSchema"]["properties"].as_object().expect("parameters") {
+                    let is_described = parameter["description"].as_str().is_some_and(|text| !text.contains('\n'));
+                    assert!(is_described, "{path} {}: {name}: {parameter}", tool["name"]);
+                }
+            }
+        }
+    }
+
+    /// An outline is for reading: it refuses nothing that the whole schema accepts.
+    #[test]
+    fn an_outline_accepts_what_the_schema_accepts() {
+        let gateway = Gateway::shared();
+        let mut accepted = 0;
+        for (release, path) in endpoints() {
+            let outlines = listed(&gateway, &path);
+            let full = listed(&gateway, &format!("{path}?schemas=full"));
+            assert_eq!(outlines.len(), full.len());
+            for (outline, full) in outlines.iter().zip(&full) {
+                let (outline, full_input) = (&outline["inputSchema"], &full["inputSchema"]);
+                assert_eq!(outline["required"], full_input["required"], "{path}");
+                let names = |schema: &Value| -> Vec<String> {
+                    schema["properties"].as_object().expect("members").keys().cloned().collect()
+                };
+                assert_eq!(names(outline), names(full_input), "{path}");
+                let schema = jsonschema::validator_for(outline).expect("a schema");
+                let operation = full["name"].as_str().and_then(Operation::named).expect("an operation");
+                let Some(payload) = operation.row().payload.filter(|_| !operation.row().flat) else { continue };
+                for example in elements(&full_input["properties"][payload]["examples"]) {
+                    let mut meta = meta();
+                    meta["idempotency-key"] = json!("0190b6f2-4d1e-7c3a-9c55-1f2e3d4c5b6a");
+                    let mut arguments = json!({ "meta": meta, payload: example });
+                    if operation.takes_id() {
+                        arguments["id"] = json!("an-id");
+                    }
+                    assert!(schema.is_valid(&arguments), "{release} {}: {arguments}", full["name"]);
+                    accepted += 1;
+                }
+            }
+        }
+        assert!(accepted >= 20, "{accepted} examples");
+    }
+
+    #[test]
+    fn a_client_chooses_its_tools() {
+        let gateway = Gateway::shared();
+        let names = |query: &str| -> Vec<String> {
+            let tools = listed(&gateway, &format!("/mcp?{query}"));
+            texts(&json!(tools), "name").into_iter().map(str::to_owned).collect()
+        };
+        assert_eq!(names("tools=catalog"), ["search_catalog", "lookup_catalog", "get_product"]);
+        assert_eq!(names("tools=order,catalog&other=1").len(), 4);
+        assert_eq!(names("").len(), Operation::ALL.len());
+        // What is not among them cannot be called.
+        let arguments = json!({ "meta": meta(), "checkout": { "line_items": [] } });
+        let message = rpc("tools/call", &json!({ "name": "create_checkout", "arguments": arguments }));
+        let refused = gateway.send("POST", "/mcp?tools=catalog", RPC_HEADERS, message.to_string().as_bytes());
+        let refused = Verdict::of_rpc(&refused, true);
+        assert_eq!(refused.refusal().code, "unknown_tool", "{refused:?}");
+        let refused = gateway.send("POST", "/mcp?tools=everything", RPC_HEADERS, message.to_string().as_bytes());
+        let refused = Verdict::of_rpc(&refused, true);
+        assert_eq!(refused.refusal().code, "invalid_request", "{refused:?}");
+        assert!(refused.refusal().accepted.as_ref().is_some_and(|accepted| accepted.contains("catalog, cart")));
     }
 
     #[test]
@@ -514,9 +599,9 @@ mod tools {
     #[test]
     fn output_schemas_are_objects_that_every_outcome_conforms_to() {
         let gateway = Gateway::shared();
-        let listed = gateway.rpc_of(Release::NEWEST, &rpc("tools/list", &json!({}))).json();
+        let listed = listed(&gateway, &format!("{}/mcp?schemas=full", release_path(Release::NEWEST)));
         let browsing = |tool: &&Value| BROWSING.iter().any(|operation| tool["name"] == operation.row().name);
-        for tool in elements(&listed["result"]["tools"]).iter().filter(browsing) {
+        for tool in listed.iter().filter(browsing) {
             let output = &tool["outputSchema"];
             assert_eq!((&output["type"], elements(&output["oneOf"]).len()), (&json!("object"), 2));
             let schema = jsonschema::validator_for(output).expect("a schema");

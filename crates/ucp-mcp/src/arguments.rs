@@ -8,6 +8,8 @@ use serde_json::{Map, Value};
 use ucp_core::{Code, Operation, Refusal, operation::Row, port::Trace};
 use ucp_service::{Call, Endpoint, access::Admission, agent::Stated};
 
+use crate::toolset::Toolset;
+
 /// Data of a call from its transport rather than its arguments.
 #[derive(Clone, Debug)]
 pub struct Caller {
@@ -19,6 +21,8 @@ pub struct Caller {
     pub idempotency_keys: Vec<Stated>,
     /// Language tags from the transport, in order of preference.
     pub languages: Vec<String>,
+    /// The tools that the caller has chosen.
+    pub toolset: Toolset,
     /// The authenticated caller and its in-flight permit.
     pub admission: Admission,
     /// ID of the request, on transports that have one.
@@ -181,6 +185,7 @@ mod tests {
             default_profile: None,
             idempotency_keys: vec![],
             languages: vec![],
+            toolset: Toolset::default(),
             admission: Principal::Anonymous.into(),
             request_id: None,
             trace: Trace::default(),

@@ -26,6 +26,7 @@ use crate::{
     era::{HANDSHAKE_VERSIONS, MODERN_VERSION, Mirror},
     message,
     server::{Answer, Server},
+    toolset::Toolset,
 };
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
@@ -183,6 +184,7 @@ async fn respond(mount: &Mount, head: &Parts, body: Body) -> Result<(Form, Answe
         default_profile: None,
         idempotency_keys: header::idempotency_keys(headers),
         languages: header::languages(headers),
+        toolset: Toolset::of(head.uri.query()).map_err(unheard)?,
         admission,
         request_id: request_id.and_then(|id| id.to_str().ok()).map(str::to_owned),
         trace: header::trace(headers, request_id),

@@ -12,6 +12,7 @@
 //! | [`message`] | JSON-RPC messages |
 //! | [`era`] | the MCP generation of a message, and the rules of that generation |
 //! | [`arguments`] | conversion of arguments to a [`Call`](ucp_service::Call) |
+//! | [`toolset`] | tools and detail that a client chooses by the query |
 //! | [`server`] | methods and their answers, independent of the transport |
 //! | [`http`] | the HTTP endpoint |
 //! | [`stdio`] | standard input and output, for desktop agents |
@@ -22,5 +23,6 @@ pub mod http;
 pub mod message;
 pub mod server;
 pub mod stdio;
+pub mod toolset;
 
 pub use server::Server;

@@ -8,13 +8,15 @@ use ucp_service::{Call, CallHandler, Endpoint, Fault, Reply};
 use ucp_wire::{
     dialect,
     encoded::{Encoded, RpcError},
-    openrpc, splice,
+    openrpc::{self, Detail},
+    splice,
 };
 
 use crate::{
     arguments::{Caller, direct_call, tool_call},
     era::{Era, HANDSHAKE_VERSIONS, MODERN_VERSION, Mirror, Violation, classify, negotiated},
     message::{self, Message, Request, Unreadable},
+    toolset::Toolset,
 };
 
 /// Cache lifetime of the tool list, in milliseconds.
@@ -28,11 +30,14 @@ struct Inner {
     endpoint: Endpoint,
     operations: Arc<[Operation]>,
     handler: CallHandler,
-    /// The members of the answer to `tools/list`, as JSON without braces.
-    tools: Box<str>,
+    /// The tools as JSON, in outline and in full.
+    tools: [Vec<Tool>; 2],
     /// The OpenRPC document, as JSON.
     openrpc: Box<str>,
 }
+
+/// A tool as JSON, and the operation that it calls.
+type Tool = (Operation, Box<str>);
 
 impl fmt::Debug for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -105,15 +110,18 @@ impl Server {
         openrpc: &[u8],
         anonymous: bool,
     ) -> Self {
-        // Output schemas are listed only where the release is certain. At the root it is the one that the caller's
+        // Schemas of answers are listed only where the release is certain. At the root it is the one that the caller's
         // profile names; a child process has one caller, whose profile is not read.
-        let promising = anonymous || endpoint != Endpoint::Root;
-        let tools = openrpc::tools(dialect(endpoint.release()), operations, anonymous, promising);
+        let full = if anonymous || endpoint != Endpoint::Root { Detail::Both } else { Detail::Requests };
+        let tools = [Detail::Outline, full].map(|detail| {
+            let tools = openrpc::tools(dialect(endpoint.release()), operations, anonymous, detail).into_iter();
+            tools.map(|(operation, tool)| (operation, tool.to_string().into())).collect()
+        });
         Self(Arc::new(Inner {
             endpoint,
             operations: operations.into(),
             handler,
-            tools: splice::members(&json!({ "tools": tools })),
+            tools,
             openrpc: String::from_utf8_lossy(openrpc).into(),
         }))
     }
@@ -155,9 +163,7 @@ impl Server {
     async fn dispatch(&self, era: Era, method: &str, params: Value, caller: &Caller) -> Result<Outcome, Fault> {
         let result = match (era, method) {
             (_, "tools/call") => return self.call_tool(era, params, caller).await,
-            (_, "tools/list") => {
-                finished(era, true, None, self.0.tools.len() + 1_024, |result| result.raw(&self.0.tools))
-            }
+            (_, "tools/list") => self.list(era, &caller.toolset),
             (Era::Handshake, "initialize") => self.initialize(&params),
             (Era::Handshake, "ping") => "{}".to_owned(),
             (Era::Modern, "server/discover") => finished(era, true, None, 1_024, |result| {
@@ -168,10 +174,10 @@ impl Server {
             }),
             (_, "rpc.discover") => self.0.openrpc.clone().into(),
             (_, name) => {
-                let Some(operation) = self.operation(name) else {
+                let Some(operation) = self.operation(name, &caller.toolset) else {
                     let accepted = format!(
                         "initialize, ping, tools/list, tools/call, server/discover, rpc.discover, {}",
-                        self.names()
+                        self.names(&caller.toolset)
                     );
                     let refusal = Refusal::new(Code::UnknownMethod, "There is no such method.");
                     return Err(self.fault(refusal.at("$.method").accepting(accepted)));
@@ -184,6 +190,17 @@ impl Server {
         Ok(Outcome::result(result))
     }
 
+    /// Builds the list of the chosen tools.
+    fn list(&self, era: Era, toolset: &Toolset) -> String {
+        let [outlines, full] = &self.0.tools;
+        let tools = if toolset.full { full } else { outlines };
+        let chosen = || tools.iter().filter(|(operation, _)| toolset.has(*operation));
+        let length = chosen().map(|(_, tool)| tool.len() + 1).sum::<usize>();
+        finished(era, true, None, length + 1_024, |result| {
+            result.name("tools").array(|list| chosen().for_each(|(_, tool)| list.raw(tool)));
+        })
+    }
+
     async fn call_tool(&self, era: Era, mut params: Value, caller: &Caller) -> Result<Outcome, Fault> {
         let arguments = match params.get_mut("arguments").map(Value::take) {
             Some(Value::Object(arguments)) => arguments,
@@ -192,9 +209,10 @@ impl Server {
                 return Err(self.fault(Refusal::invalid("$.params.arguments", "The arguments must be an object.")));
             }
         };
-        let Some(operation) = params.get("name").and_then(Value::as_str).and_then(|name| self.operation(name)) else {
+        let name = params.get("name").and_then(Value::as_str);
+        let Some(operation) = name.and_then(|name| self.operation(name, &caller.toolset)) else {
             let refusal = Refusal::new(Code::UnknownTool, "There is no such tool.");
-            return Err(self.fault(refusal.at("$.params.name").accepting(self.names())));
+            return Err(self.fault(refusal.at("$.params.name").accepting(self.names(&caller.toolset))));
         };
         let call = tool_call(operation, self.0.endpoint, arguments, params.get("_meta"), caller)
             .map_err(|refusal| self.fault(refusal))?;
@@ -227,13 +245,14 @@ impl Server {
     }
 
     /// Returns the operation of a name, if it can be called here.
-    fn operation(&self, name: &str) -> Option<Operation> {
-        Operation::named(name).filter(|operation| self.callable().any(|callable| callable == *operation))
+    fn operation(&self, name: &str, toolset: &Toolset) -> Option<Operation> {
+        Operation::named(name).filter(|operation| self.callable(toolset).any(|callable| callable == *operation))
     }
 
-    fn callable(&self) -> impl Iterator<Item = Operation> {
+    fn callable(&self, toolset: &Toolset) -> impl Iterator<Item = Operation> {
         let dialect = dialect(self.release());
-        self.0.operations.iter().copied().filter(|operation| dialect.shapes(*operation).is_some())
+        let callable = |operation: &Operation| toolset.has(*operation) && dialect.shapes(*operation).is_some();
+        self.0.operations.iter().copied().filter(callable)
     }
 
     /// Creates a fault in the release of the endpoint.
@@ -253,8 +272,8 @@ impl Server {
         .to_string()
     }
 
-    fn names(&self) -> String {
-        self.callable().map(|operation| operation.row().name).collect::<Vec<_>>().join(", ")
+    fn names(&self, toolset: &Toolset) -> String {
+        self.callable(toolset).map(|operation| operation.row().name).collect::<Vec<_>>().join(", ")
     }
 }
 

@@ -9,17 +9,20 @@ use ucp_service::{access::Principal, agent::Stated, body};
 use crate::{
     arguments::Caller,
     server::{Answer, Server},
+    toolset::Toolset,
 };
 
 /// Answers messages line by line until the input ends.
 ///
-/// `platform` is the profile URL to assume if a message states none, that of the program that started the gateway.
+/// `platform` is the profile URL to assume if a message states none, that of the program that started the gateway;
+/// `toolset` are the tools that it has chosen.
 ///
 /// # Errors
 /// [`io::Error`] if reading or writing fails.
 pub async fn serve(
     server: &Server,
     platform: &str,
+    toolset: Toolset,
     input: impl AsyncRead + Unpin,
     mut output: impl AsyncWrite + Unpin,
 ) -> io::Result<()> {
@@ -28,6 +31,7 @@ pub async fn serve(
         default_profile: Some(Stated { place: "the command line", text: platform.to_owned() }),
         idempotency_keys: Vec::new(),
         languages: Vec::new(),
+        toolset,
         admission: Principal::Local.into(),
         request_id: None,
         trace: Trace::default(),

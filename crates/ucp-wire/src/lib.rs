@@ -19,6 +19,7 @@
 //! | [`relay`] | rewriting documents of a shop that speaks UCP itself, between releases |
 //! | [`refusal`] | the shape of a protocol failure |
 //! | [`schema`] | JSON Schemas of requests and answers, and validation against them |
+//! | `outline` | outlines of requests, for lists of tools |
 //! | [`documents`] | the set of generated documents |
 //! | [`profile`], [`openapi`], [`openrpc`] | the generated documents |
 
@@ -32,6 +33,7 @@ mod merchant;
 pub mod offer;
 pub mod openapi;
 pub mod openrpc;
+mod outline;
 pub mod pre_catalog;
 pub mod profile;
 mod purchase;

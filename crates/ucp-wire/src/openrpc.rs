@@ -13,6 +13,7 @@ use ucp_core::{
 
 use crate::{
     dialect::{Dialect, publishes},
+    outline::outline,
     schema::{self, Direction},
 };
 
@@ -137,14 +138,29 @@ fn annotations(row: &Row) -> Value {
     annotations
 }
 
+/// Detail of a list of tools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// An outline of each request, in which members of more than a few words are one line of text.
+    Outline,
+    /// The whole schema of each request.
+    Requests,
+    /// The whole schemas of each request and answer; not for callers that are answered in different releases.
+    Both,
+}
+
 /// Builds the MCP tools for those of `operations` that can be called in the release of `dialect`, in the order of the
 /// table.
 ///
 /// Input schemas contain no references, because clients show and use parts of them separately. `anonymous` makes the
-/// platform profile optional, for a transport that knows the platform. `promising` adds output schemas; it must be
-/// `false` where callers are answered in different releases.
+/// platform profile optional, for a transport that knows the platform.
 #[must_use]
-pub fn tools(dialect: &dyn Dialect, operations: &[Operation], anonymous: bool, promising: bool) -> Vec<Value> {
+pub fn tools(
+    dialect: &dyn Dialect,
+    operations: &[Operation],
+    anonymous: bool,
+    detail: Detail,
+) -> Vec<(Operation, Value)> {
     operations
         .iter()
         .filter_map(|operation| {
@@ -160,18 +176,29 @@ pub fn tools(dialect: &dyn Dialect, operations: &[Operation], anonymous: bool, p
             if anonymous {
                 schema::without_platform(&mut meta);
             }
+            if detail == Detail::Outline {
+                schema::outline_meta(&mut meta, row.effect);
+            }
             properties.insert("meta".to_owned(), meta);
             if operation.takes_id() {
                 required.push("id");
-                properties.insert("id".to_owned(), json!({ "type": "string" }));
+                let description = format!("ID of the {}", row.resource.noun());
+                properties.insert("id".to_owned(), json!({ "type": "string", "description": description }));
             }
             let request = shapes.request(&mut schema::inlining_generator(Direction::Request));
+            let request = request.map(|request| {
+                let mut request = schema::standing_alone(request);
+                if detail == Detail::Outline {
+                    outline(&mut request);
+                }
+                request
+            });
             let mut flat = Value::Null;
             match (row.payload, request) {
-                (_, Some(request)) if row.flat => flat = schema::standing_alone(request),
+                (_, Some(request)) if row.flat => flat = request,
                 (Some(payload), Some(request)) => {
                     required.push(payload);
-                    properties.insert(payload.to_owned(), schema::standing_alone(request));
+                    properties.insert(payload.to_owned(), request);
                 }
                 _ => {}
             }
@@ -181,14 +208,17 @@ pub fn tools(dialect: &dyn Dialect, operations: &[Operation], anonymous: bool, p
                 "name": row.name,
                 "title": row.title,
                 "description": row.description,
-                "inputSchema": { "$schema": schema::DRAFT, "type": "object", "properties": properties, "required": required },
+                "inputSchema": { "type": "object", "properties": properties, "required": required },
                 "annotations": annotations(row),
             });
-            if promising {
+            if detail != Detail::Outline {
+                tool["inputSchema"]["$schema"] = schema::DRAFT.into();
+            }
+            if detail == Detail::Both {
                 let mut generator = schema::generator(Direction::Response);
                 tool["outputSchema"] = schema::bundle(&mut generator, |generator| shapes.response(generator));
             }
-            Some(tool)
+            Some((*operation, tool))
         })
         .collect()
 }

@@ -432,6 +432,20 @@ pub fn meta(effect: Effect) -> Value {
     meta
 }
 
+/// Shortens `meta` for an operation with this effect.
+pub fn outline_meta(meta: &mut Value, effect: Effect) {
+    meta["description"] = "Who is calling".into();
+    meta["properties"]["ucp-agent"]["properties"]["profile"] =
+        json!({ "type": "string", "description": "https address of the platform's UCP profile" });
+    meta["properties"]["idempotency-key"] =
+        json!({ "type": "string", "description": "makes a retry of this call safe" });
+    if effect == Effect::Safe
+        && let Some(members) = meta["properties"].as_object_mut()
+    {
+        members.shift_remove("idempotency-key");
+    }
+}
+
 /// Makes the platform profile optional in `meta`, for a transport that knows the platform.
 pub fn without_platform(meta: &mut Value) {
     if let Some(required) = meta["required"].as_array_mut() {

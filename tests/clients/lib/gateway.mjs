@@ -12,7 +12,8 @@ export const url = process.env.UCP_GATEWAY_URL;
 export const mcpUrl = new URL('/mcp', url);
 /** Where one release is spoken, whoever calls. */
 export const leafUrl = (release) => `${url}/ucp/${release}`;
-export const mcpUrlOf = (release) => new URL(`${leafUrl(release)}/mcp`);
+/** With whole schemas, so that SDKs check every answer. */
+export const mcpUrlOf = (release) => new URL(`${leafUrl(release)}/mcp?schemas=full`);
 
 /** Who the lanes say they are: UCP asks every caller for the address of its profile. */
 export const meta = { 'ucp-agent': { profile: 'https://platform.example/profiles/lane.json' } };
@@ -20,7 +21,7 @@ export const meta = { 'ucp-agent': { profile: 'https://platform.example/profiles
 /** How a desktop agent starts the gateway; a data directory has one writer, so each server gets its own. */
 export function stdioServer(name) {
   const data = join(process.env.LANE_DIR, `stdio-${name}`);
-  return { command: process.env.UCP_GATEWAY_BIN, args: ['mcp', '--stdio', '--data-dir', data], stderr: 'inherit' };
+  return { command: process.env.UCP_GATEWAY_BIN, args: ['mcp', '--stdio', '--query', 'schemas=full', '--data-dir', data], stderr: 'inherit' };
 }
 
 /** Runs a program of an npm package under the Node that runs this lane. */

@@ -68,6 +68,8 @@ policy = "require"
 
 [profiles]
 loopback = true
+# All platforms share one address here, and so one share of the fetches.
+fetches = { per_second = 1000, burst = 1000 }
 """
 
 

@@ -15,6 +15,8 @@ policy = "require"
 
 [profiles]
 loopback = true
+# All platforms share one address here, and so one share of the fetches.
+fetches = { per_second = 1000, burst = 1000 }
 `;
 
 export async function startHost() {

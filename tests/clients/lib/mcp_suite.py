@@ -205,5 +205,5 @@ def suite(connections, leaves, *, error, schema, structured):
 
 
 def leaf(release):
-    """Where one release is spoken, whoever calls."""
-    return f"{URL}/ucp/{release}/mcp"
+    """Where one release is spoken, whoever calls; with whole schemas, so that the SDK checks every answer."""
+    return f"{URL}/ucp/{release}/mcp?schemas=full"

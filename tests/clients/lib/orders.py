@@ -24,6 +24,8 @@ policy = "development"
 
 [profiles]
 loopback = true
+# All platforms share one address here, and so one share of the fetches.
+fetches = { per_second = 1000, burst = 1000 }
 """
 # Two lines, so that one of them can go.
 GOODS = [

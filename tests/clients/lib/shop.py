@@ -23,7 +23,7 @@ META = {"ucp-agent": {"profile": PROFILE}}
 def stdio_command(name):
     """How a desktop agent starts the gateway; a data directory has one writer, so each server gets its own."""
     data = os.path.join(os.environ["LANE_DIR"], f"stdio-{name}")
-    return os.environ["UCP_GATEWAY_BIN"], ["mcp", "--stdio", "--data-dir", data]
+    return os.environ["UCP_GATEWAY_BIN"], ["mcp", "--stdio", "--query", "schemas=full", "--data-dir", data]
 
 
 def fetch(path, body=None):

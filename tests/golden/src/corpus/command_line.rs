@@ -59,7 +59,7 @@ pub(crate) fn play(stage: &mut Stage<'_>) -> Done {
         &["serve", "--backend", "ucp"],
         &["serve", "--backend", "shopify"],
         &["serve", "--mcp-error-status", "x"],
-        &["serve", "--backend", "ucp", "--upstream-url", "http://shop.example.com"],
+        &["serve", "--backend", "ucp", "--upstream-url", "ftp://shop.example.com"],
         &["serve", "--config", "missing.toml"],
         &["serve", "--upstream-url", "https://a.example"],
         &["serve", "--cache-mb", "many"],
