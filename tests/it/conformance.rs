@@ -9,7 +9,7 @@ use std::{
     },
 };
 
-use conformance_shim::Options;
+use conformance_shim::{Options, Release};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 use ucp_testkit::server::Answer;
@@ -42,17 +42,24 @@ impl Stage {
 
     /// The same with a configuration of the capability that says where orders are heard of.
     fn hearing(config: &Value, secret: Option<&str>) -> Self {
+        Self::speaking(Release::V2026_01_11, config, secret)
+    }
+
+    /// The same in a release.
+    fn speaking(release: Release, config: &Value, secret: Option<&str>) -> Self {
         let host = Host::start();
-        let order = json!({ "name": "dev.ucp.shopping.order", "version": "2026-01-11", "config": config });
-        let profile = host
-            .put("/profile.json", Page::json(&json!({ "ucp": { "version": "2026-01-11", "capabilities": [order] } })));
+        let order = json!({ "name": "dev.ucp.shopping.order", "version": release.date(), "config": config });
+        let capabilities =
+            if release == Release::V2026_01_11 { json!([order]) } else { json!({ "dev.ucp.shopping.order": [order] }) };
+        let profile = json!({ "ucp": { "version": release.date(), "capabilities": capabilities } });
+        let profile = host.put("/profile.json", Page::json(&profile));
         let configuration = std::fs::read_to_string(repository().join("tests/conformance/gateway.toml"));
         let data = flower_shop();
         keys(&["generate"], data.path());
         let gateway = Setup::new(&configuration.expect("a configuration"))
             .variable("UCP_GATEWAY_ADMIN_TOKEN", ADMIN_TOKEN)
             .start_on(data);
-        let shim = shim(&gateway, secret);
+        let shim = shim(&gateway, release, secret);
         Self { gateway, shim, agent: format!("profile=\"{profile}\""), _host: host }
     }
 
@@ -116,10 +123,11 @@ impl Runs for Stage {
 }
 
 /// Starts a shim in front of a gateway. It ends with the process.
-fn shim(gateway: &Gateway, secret: Option<&str>) -> SocketAddr {
+fn shim(gateway: &Gateway, release: Release, secret: Option<&str>) -> SocketAddr {
     static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().expect("a runtime"));
     let admin = gateway.welcome.iter().find_map(|line| line.trim_start().strip_prefix("admin")).expect("an address");
     let options = Options {
+        release,
         gateway: format!("http://{}", gateway.address).parse().expect("an address"),
         admin: admin.trim().parse().expect("an address"),
         admin_token: ADMIN_TOKEN.to_owned(),
@@ -196,6 +204,61 @@ fn the_root_presents_the_first_release_with_what_the_suite_looks_for() {
     let mut handlers = named(&profile["payment"]["handlers"], "id");
     handlers.sort();
     assert_eq!(handlers, ["google_pay", "mock_payment_handler", "shop_pay"]);
+}
+
+#[test]
+fn later_releases_are_spoken_as_their_state_of_the_suite_does() {
+    for release in [Release::V2026_01_23, Release::V2026_04_08] {
+        let receiver = Receiver::start([]);
+        let stage = Stage::speaking(release, &json!({ "webhook_url": receiver.url() }), Some(SECRET));
+        let newest = release == Release::V2026_04_08;
+        let profile = stage.done("GET", "/.well-known/ucp", &Value::Null);
+        let [service] = elements(&profile["ucp"]["services"]["dev.ucp.shopping"]) else { panic!("{profile}") };
+        assert_eq!(
+            (&service["transport"], &service["endpoint"]),
+            (&json!("rest"), &json!(format!("http://{}", stage.shim)))
+        );
+        assert_eq!(profile.get("version").is_some(), !newest, "{profile}");
+
+        let none = json!({ "line_items": [{ "item": { "id": "gardenias" }, "quantity": 1 }] });
+        let missing = stage.send("POST", CHECKOUTS, &none, &[]);
+        assert_eq!(missing.json().get("detail").is_some(), !newest, "{missing:?}");
+        assert_eq!(missing.status < 300, newest, "{missing:?}");
+
+        // Identifiers are those of the sample server.
+        let mut stated = wanted(json!({ "fulfillment": sent("US") }));
+        let begun = stage.done("POST", CHECKOUTS, &stated);
+        assert_eq!(begun["payment"]["instruments"], json!([]), "{begun}");
+        let method = &mut stated["fulfillment"]["methods"][0];
+        method["line_item_ids"] = json!(["item_123"]);
+        method["groups"] = json!([{ "id": "group_1", "selected_option_id": "exp-ship-us" }]);
+        method["destinations"][0]["id"] = json!("");
+        method.as_object_mut().expect("an object").remove("selected_destination_id");
+        let updated = stage.done("PUT", &path(&begun), &stated);
+        let group = &updated["fulfillment"]["methods"][0]["groups"][0];
+        assert_eq!(group["selected_option_id"], "exp-ship-us", "{updated}");
+        assert_ne!(updated["fulfillment"]["methods"][0]["destinations"][0]["id"], "");
+
+        let number = json!({ "type": "card", "card_number_type": "fpan", "number": "4242424242424242", "cvc": "123" });
+        let instrument =
+            json!({ "id": "i", "handler_id": "mock_payment_handler", "type": "card", "credential": number });
+        let paid = stage.done("POST", &complete(&begun), &json!({ "payment": { "instruments": [instrument] } }));
+        let order_path = format!("/orders/{}", paid["order"]["id"].as_str().expect("an order"));
+        let mut order = stage.done("GET", &order_path, &Value::Null);
+        assert_eq!(order["checkout_id"], begun["id"]);
+        order["adjustments"] = json!([{
+            "id": "adj_suite", "type": "refund", "occurred_at": "2026-01-03T03:04:05Z", "status": "pending", "amount": 500,
+        }]);
+        let changed = stage.done("PUT", &order_path, &order);
+        assert_eq!(changed["adjustments"][0]["amount"], 500, "{changed}");
+        let told = &receiver.after(1)[0];
+        let event = told.headers.get("x-event-type").and_then(|event| event.to_str().ok());
+        assert_eq!(event, newest.then_some("order_placed"));
+        let body = told.json();
+        let shown = if newest { &body } else { &body["order"] };
+        assert_eq!((&body["checkout_id"], &shown["id"]), (&begun["id"], &order["id"]), "{body}");
+        assert_eq!(stage.send("GET", "/orders/ord_x", &Value::Null, &[]).status, if newest { 200 } else { 404 });
+    }
 }
 
 #[test]

@@ -113,6 +113,7 @@ pub fn draft(lines: &[(&str, u64)]) -> Draft {
         id: None,
         item: (*item).into(),
         quantity: *quantity,
+        other_unit: None,
         parent_id: None,
     };
     Draft {

@@ -13,7 +13,7 @@ use crate::{
     offer::Offer,
     pre_catalog::{self, PreCatalog, SCHEMAS},
     profile,
-    purchase::{consent::is_reverse_domain, request::draft},
+    purchase::{consent::is_earlier_reverse_domain, request::draft},
     schema::{self, Shapes},
     upgrade::{Kept, Upgrade, Way, each_object, each_product, each_variant, insert_before, object},
 };
@@ -59,7 +59,7 @@ fn request_up(_: Operation, payload: &mut Map<String, Value>) {
     payload.shift_remove("cart_id");
     // Observations of the platform. Signals have reverse-domain names; others cannot be expressed.
     if let Some(Value::Object(mut observed)) = payload.shift_remove("risk_signals") {
-        observed.retain(|name, _| is_reverse_domain(name));
+        observed.retain(|name, _| is_earlier_reverse_domain(name));
         if !observed.is_empty() {
             payload.entry("signals").or_insert(Value::Object(observed));
         }

@@ -22,12 +22,12 @@ use crate::{
     offer::{MANDATE_FORMATS, Offer},
     profile,
     purchase::{
-        consent::{Answers, AnswersRequest, Decisions, DecisionsRequest},
+        consent::{Answers, AnswersRequest, Decisions, DecisionsRequest, is_earlier_reverse_domain},
         request::draft,
     },
     schema::{self, Shapes},
     site::Site,
-    upgrade::{Kept, Upgrade, Way, each_destination, each_option, each_variant, insert_before, object},
+    upgrade::{Kept, Upgrade, Way, each_destination, each_object, each_option, each_variant, insert_before, object},
 };
 
 /// Release 2026-04-08.
@@ -90,6 +90,16 @@ const ADDRESS: &str = "shipping_address";
 const PLACE: &str = "business_location";
 
 fn request_up(_: Operation, payload: &mut Map<String, Value>) {
+    // Members that mean nothing in this release.
+    each_object(payload, "line_items", |line| {
+        if let Some(item) = object(line, "item") {
+            item.shift_remove("quantity_unit");
+        }
+    });
+    let context = object(payload, "context");
+    if let Some(claims) = context.and_then(|context| context.get_mut("eligibility")).and_then(Value::as_array_mut) {
+        claims.retain(|claim| claim.as_str().is_none_or(is_earlier_reverse_domain));
+    }
     consent_up(payload);
     type_destinations(payload);
 }
@@ -127,9 +137,12 @@ fn answer_down(_: Operation, answer: &mut Map<String, Value>) {
     each_variant(answer, |variant| rewrite(variant, "unit_price", |stated| older(&stated)));
 }
 
-/// Restores consent as sent, including purposes that the next release has no names for.
+/// Restores consent as sent, including purposes that the next release has no names for. An update is applied as far as
+/// it can be.
 fn keep_stated(payload: &Value, request: &mut Request) {
-    let Some(Draft { buyer: Some(buyer), .. }) = draft(request) else { return };
+    let Some(Draft { buyer, all_or_nothing, .. }) = draft(request) else { return };
+    *all_or_nothing = false;
+    let Some(buyer) = buyer else { return };
     if let Some(stated) = payload["buyer"].get("consent") {
         buyer.consent = serde_json::from_value::<AnswersRequest>(stated.clone()).ok().map(Into::into);
     }

@@ -25,6 +25,7 @@ use crate::{
         request as purchase,
         shape::{Cart, Checkout, Order},
     },
+    request,
     schema::Shapes,
     site::Site,
     upgrade::Upgrade,
@@ -55,12 +56,22 @@ const OFFERS: &[Offer] = &[
     Offer::root(CART, VERSION, "specification/shopping/cart", "schemas/shopping/cart.json"),
     Offer::root(CHECKOUT, VERSION, "specification/shopping/checkout", "schemas/shopping/checkout.json"),
     Offer::root(ORDER, VERSION, "specification/shopping/order", "schemas/shopping/order.json"),
-    Offer::root(FULFILLMENT, VERSION, "specification/fulfillment", "schemas/shopping/fulfillment.json")
-        .extending(&[CHECKOUT]),
-    Offer::root(DISCOUNT, VERSION, "specification/discount", "schemas/shopping/discount.json")
+    Offer::root(
+        FULFILLMENT,
+        VERSION,
+        "specification/shopping/extensions/fulfillment",
+        "schemas/shopping/fulfillment.json",
+    )
+    .extending(&[CHECKOUT]),
+    Offer::root(DISCOUNT, VERSION, "specification/shopping/extensions/discount", "schemas/shopping/discount.json")
         .extending(&[CART, CHECKOUT]),
-    Offer::root(BUYER_CONSENT, VERSION, "specification/buyer-consent", "schemas/shopping/buyer_consent.json")
-        .extending(&[CART, CHECKOUT]),
+    Offer::root(
+        BUYER_CONSENT,
+        VERSION,
+        "specification/shopping/extensions/buyer-consent",
+        "schemas/shopping/buyer_consent.json",
+    )
+    .extending(&[CART, CHECKOUT]),
     Offer::root(
         PAYMENT_AP2_MANDATE,
         VERSION,
@@ -132,6 +143,19 @@ impl Dialect for V2026_08_25 {
 
     fn upgrade(&self) -> Option<&'static Upgrade> {
         None
+    }
+
+    /// A submission has exactly one instrument in this release (rule CHK-17): none of several is taken for chosen.
+    fn normalize(&self, operation: Operation, payload: &mut Value) {
+        request::normalize(operation, payload);
+        if operation == Operation::CompleteCheckout
+            && let Some(several) = payload.pointer_mut("/payment/instruments").and_then(Value::as_array_mut)
+            && several.len() > 1
+        {
+            for instrument in several.iter_mut().filter_map(Value::as_object_mut) {
+                instrument.shift_remove("selected");
+            }
+        }
     }
 
     fn profile(&self, site: &Site<'_>) -> Value {

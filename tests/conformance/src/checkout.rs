@@ -8,18 +8,54 @@ use serde_json::{Value, json};
 use crate::refusal::Refusal;
 
 /// Pays with the token that always pays instead of a card number, which the gateway's sandbox does not take.
-pub(crate) fn take_card(payment: &mut Value) {
-    if let Some(credential) = payment.pointer_mut("/payment_data/credential")
-        && credential["type"] == "card"
-    {
-        *credential = json!({ "type": "token", "token": "success_token" });
+pub(crate) fn take_card(request: &mut Value) {
+    let token = |instrument: &mut Value| {
+        if instrument["credential"]["type"] == "card" {
+            instrument["credential"] = json!({ "type": "token", "token": "success_token" });
+        }
+    };
+    request.get_mut("payment_data").into_iter().for_each(token);
+    let instruments = request.pointer_mut("/payment/instruments").and_then(Value::as_array_mut);
+    instruments.into_iter().flatten().for_each(token);
+}
+
+/// Leaves out identifiers of destinations that are empty, which the sample server takes for none.
+pub(crate) fn leave_out_empty(request: &mut Value) {
+    let methods = request.pointer_mut("/fulfillment/methods").and_then(Value::as_array_mut);
+    let destinations = methods.into_iter().flatten().filter_map(|method| method.get_mut("destinations"));
+    for destination in destinations.filter_map(Value::as_array_mut).flatten().filter_map(Value::as_object_mut) {
+        if destination.get("id").is_some_and(|id| id == "") {
+            destination.remove("id");
+        }
     }
 }
 
-/// Keeps the buyer of `before` in an update that names none. By the protocol an update replaces everything.
-pub(crate) fn keep_buyer(update: &mut Value, before: &Value) {
-    if let (Some(update), Some(buyer)) = (update.as_object_mut(), before.get("buyer")) {
-        update.entry("buyer").or_insert_with(|| buyer.clone());
+/// Leaves identifiers out of an update that only the sample server's checkouts have: of lines and of groups.
+pub(crate) fn leave_out_unknown(update: &mut Value, before: &Value) {
+    let ids = |list: &Value| -> Vec<Value> { entries(list).map(|entry| entry["id"].clone()).collect() };
+    let lines = [ids(&before["line_items"]), ids(&update["line_items"])].concat();
+    let groups: Vec<_> = entries(&before["fulfillment"]["methods"]).flat_map(|method| ids(&method["groups"])).collect();
+    let methods = update.pointer_mut("/fulfillment/methods").and_then(Value::as_array_mut);
+    for method in methods.into_iter().flatten().filter_map(Value::as_object_mut) {
+        if method.get("line_item_ids").is_some_and(|named| entries(named).any(|id| !lines.contains(id))) {
+            method.remove("line_item_ids");
+        }
+        let named = method.get_mut("groups").and_then(Value::as_array_mut);
+        for group in named.into_iter().flatten().filter_map(Value::as_object_mut) {
+            if group.get("id").is_some_and(|id| !groups.contains(id)) {
+                group.remove("id");
+            }
+        }
+    }
+}
+
+/// Keeps `members` of `before` in an update that does not name them. By the protocol an update replaces everything.
+pub(crate) fn keep(members: &[&str], update: &mut Value, before: &Value) {
+    let Some(update) = update.as_object_mut() else { return };
+    for member in members {
+        if let Some(kept) = before.get(member) {
+            update.entry(*member).or_insert_with(|| kept.clone());
+        }
     }
 }
 
@@ -51,12 +87,19 @@ pub(crate) fn incomplete(document: &Value) -> Option<Refusal> {
     Some(Refusal::new(StatusCode::BAD_REQUEST, detail))
 }
 
-/// An answer with what the suite looks for: the list of instruments, also an empty one, or the reason as `detail`.
+/// An answer with what the suite looks for: the lists of instruments and destinations of a checkout, also empty ones, or
+/// the reason as `detail`.
 pub(crate) fn completed(mut document: Value, status: StatusCode) -> Value {
     if !status.is_success() {
         document["detail"] = document["messages"][0]["content"].clone();
-    } else if let Some(payment) = document.get_mut("payment").and_then(Value::as_object_mut) {
-        payment.entry("instruments").or_insert_with(|| json!([]));
+    } else if document.get("line_items").is_some() {
+        if document.pointer("/payment/instruments").is_none() {
+            document["payment"]["instruments"] = json!([]);
+        }
+        let methods = document.pointer_mut("/fulfillment/methods").and_then(Value::as_array_mut);
+        for method in methods.into_iter().flatten().filter_map(Value::as_object_mut) {
+            method.entry("destinations").or_insert_with(|| json!([]));
+        }
     }
     document
 }
@@ -93,7 +136,11 @@ impl Addresses {
 }
 
 fn messages(document: &Value) -> impl Iterator<Item = &Value> {
-    document["messages"].as_array().into_iter().flatten()
+    entries(&document["messages"])
+}
+
+fn entries(list: &Value) -> impl Iterator<Item = &Value> {
+    list.as_array().into_iter().flatten()
 }
 
 fn text<'a>(message: &'a Value, member: &str) -> &'a str {
@@ -141,9 +188,57 @@ mod tests {
         let conflict = completed(message("checkout_completed", ""), StatusCode::CONFLICT);
         assert_eq!(conflict["detail"], "Why.");
         assert_eq!(completed(message("free_shipping", ""), StatusCode::OK).get("detail"), None);
-        for payment in [json!({ "handlers": [] }), json!({ "handlers": [], "instruments": [{ "id": "i" }] })] {
+        for payment in [json!(null), json!({ "handlers": [] }), json!({ "instruments": [{ "id": "i" }] })] {
             let listed = payment.get("instruments").cloned().unwrap_or(json!([]));
-            assert_eq!(completed(json!({ "payment": payment }), StatusCode::OK)["payment"]["instruments"], listed);
+            let checkout = completed(json!({ "line_items": [], "payment": payment }), StatusCode::OK);
+            assert_eq!(checkout["payment"]["instruments"], listed);
+        }
+        let bare = json!({ "line_items": [], "fulfillment": { "methods": [{ "id": "shipping_1" }] } });
+        assert_eq!(completed(bare, StatusCode::OK)["fulfillment"]["methods"][0]["destinations"], json!([]));
+    }
+
+    #[test]
+    fn identifiers_of_the_checkout_are_kept_and_others_left_out() {
+        let groups = |id: &str| json!([{ "id": id, "selected_option_id": "std-ship" }]);
+        let of = |lines: Value, group: &str| {
+            json!({
+                "line_items": [{ "id": "li_2" }],
+                "fulfillment": { "methods": [{ "id": "m", "line_item_ids": lines, "groups": groups(group) }] },
+            })
+        };
+        let before = json!({
+            "line_items": [{ "id": "li_1" }],
+            "fulfillment": { "methods": [{ "id": "m", "groups": groups("g") }] },
+        });
+        let mut known = of(json!(["li_1", "li_2"]), "g");
+        leave_out_unknown(&mut known, &before);
+        assert_eq!(known, of(json!(["li_1", "li_2"]), "g"));
+        let mut unknown = of(json!(["li_1", "item_123"]), "group_1");
+        leave_out_unknown(&mut unknown, &before);
+        assert_eq!(
+            unknown["fulfillment"]["methods"],
+            json!([{ "id": "m", "groups": [{ "selected_option_id": "std-ship" }] }])
+        );
+        let method = |destinations: Value| json!({ "fulfillment": { "methods": [{ "destinations": destinations }] } });
+        let mut empty = method(json!([{ "id": "", "address_country": "US" }, { "id": "home" }]));
+        leave_out_empty(&mut empty);
+        assert_eq!(empty, method(json!([{ "address_country": "US" }, { "id": "home" }])));
+        for mut odd in [json!(null), json!({ "fulfillment": [1] }), json!({ "fulfillment": { "methods": [1] } })] {
+            leave_out_unknown(&mut odd, &json!(null));
+            leave_out_empty(&mut odd);
+        }
+    }
+
+    #[test]
+    fn card_numbers_become_the_token_that_pays() {
+        let card = json!({ "type": "card", "number": "4242424242424242" });
+        let token = json!({ "type": "token", "token": "fail_token" });
+        for (credential, paid) in [(card, "success_token"), (token, "fail_token")] {
+            let instrument = json!({ "credential": credential });
+            let mut request = json!({ "payment_data": instrument, "payment": { "instruments": [instrument] } });
+            take_card(&mut request);
+            assert_eq!(request["payment_data"]["credential"]["token"], paid);
+            assert_eq!(request["payment"]["instruments"][0], request["payment_data"]);
         }
     }
 }

@@ -8,10 +8,7 @@ use reqwest::Client;
 use serde_json::Value;
 use url::Url;
 
-use crate::refusal::Refusal;
-
-/// The release that the suite speaks.
-pub(crate) const RELEASE: &str = "2026-01-11";
+use crate::{refusal::Refusal, release::Release};
 
 /// The longest time that any request may take.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(30);
@@ -79,9 +76,9 @@ pub(crate) struct Gateway {
 }
 
 impl Gateway {
-    pub(crate) fn new(client: Client, url: &Url, admin: &Url, admin_token: String) -> Self {
+    pub(crate) fn new(client: Client, release: Release, url: &Url, admin: &Url, admin_token: String) -> Self {
         let base = |url: &Url| url.as_str().trim_end_matches('/').to_owned();
-        Self { client, release: format!("{}/ucp/{RELEASE}", base(url)), admin: base(admin), admin_token }
+        Self { client, release: format!("{}/ucp/{}", base(url), release.date()), admin: base(admin), admin_token }
     }
 
     /// Sends a request, and reads the JSON answer.

@@ -1,8 +1,8 @@
 //! A reverse proxy through which a gateway passes the official conformance suite of the Universal Commerce Protocol.
 //!
-//! The suite speaks release 2026-01-11 at the root and expects the statuses, texts and shortcuts of its own sample
-//! server. The shim translates them into calls of the gateway's endpoint of that release and of its admin endpoint, and
-//! depends on none of the gateway's crates.
+//! The suite speaks one release at the root and expects the statuses, texts and shortcuts of its own sample server. The
+//! shim translates them into calls of the gateway's endpoint of that release and of its admin endpoint, and depends on
+//! none of the gateway's crates.
 //!
 //! | module | holds |
 //! | :-- | :-- |
@@ -10,6 +10,7 @@
 //! | `order` | orders as webhooks bring them, and the steps that a changed order asks for |
 //! | `platform` | the caller behind `UCP-Agent`, its profile and its webhook |
 //! | `gateway` | calls of the gateway |
+//! | `release` | the releases, and what differs between the suite's states for them |
 //! | `refusal` | errors as the sample server words them |
 
 mod checkout;
@@ -17,6 +18,7 @@ mod gateway;
 mod order;
 mod platform;
 mod refusal;
+mod release;
 
 use std::{
     io,
@@ -43,11 +45,15 @@ use self::{
     refusal::{Refusal, answer},
 };
 
+pub use self::release::Release;
+
 const CHECKOUTS: &str = "/checkout-sessions";
 
 /// Settings of a shim.
 #[derive(Clone, Debug)]
 pub struct Options {
+    /// The release that the suite speaks.
+    pub release: Release,
     /// The public address of the gateway.
     pub gateway: Url,
     /// The address of its admin endpoint.
@@ -59,6 +65,7 @@ pub struct Options {
 }
 
 struct Shim {
+    release: Release,
     url: String,
     gateway: Gateway,
     platforms: Platforms,
@@ -77,8 +84,9 @@ pub async fn serve(listener: TcpListener, options: Options) -> io::Result<()> {
     let url = format!("http://{}", listener.local_addr()?);
     let client = reqwest::Client::builder().no_proxy().timeout(gateway::TIMEOUT).build().map_err(io::Error::other)?;
     let shim = Shim {
-        gateway: Gateway::new(client.clone(), &options.gateway, &options.admin, options.admin_token),
-        platforms: Platforms::new(client, url.clone()),
+        release: options.release,
+        gateway: Gateway::new(client.clone(), options.release, &options.gateway, &options.admin, options.admin_token),
+        platforms: Platforms::new(client, options.release, url.clone()),
         orders: Orders::default(),
         addresses: Mutex::default(),
         simulation_secret: options.simulation_secret.filter(|secret| !secret.is_empty()),
@@ -98,28 +106,29 @@ pub async fn serve(listener: TcpListener, options: Options) -> io::Result<()> {
 
 /// The gateway's profile of the release, with the shim as its REST endpoint.
 async fn profile(State(shim): State<Arc<Shim>>) -> Answer {
-    let (status, mut document) = shim.gateway.get("/.well-known/ucp").await?;
-    document["ucp"]["services"]["dev.ucp.shopping"]["rest"]["endpoint"] = shim.url.as_str().into();
-    Ok(answer(status, &document))
+    let (status, document) = shim.gateway.get("/.well-known/ucp").await?;
+    Ok(answer(status, &shim.release.present(document, &shim.url)))
 }
 
 /// Hands a call about a checkout on, and tells what became of it as the sample server would.
 async fn checkout(State(shim): State<Arc<Shim>>, method: Method, uri: Uri, headers: HeaderMap, body: Bytes) -> Answer {
-    let caller = Caller::read(&headers)?;
+    let caller = shim.caller(&headers)?;
     let mut request = Request::new(&method, uri.path(), &shim.platforms.agent(&caller), &headers, body);
     let completes = uri.path().ends_with("/complete");
     let before = if method == Method::PUT { Some(shim.gateway.call(&request.read()).await?.1) } else { None };
     let mut stated = request.document();
     checkout::take_card(&mut stated);
+    checkout::leave_out_empty(&mut stated);
     if let Some(before) = &before {
-        checkout::keep_buyer(&mut stated, before);
+        checkout::keep(shim.release.kept(), &mut stated, before);
+        checkout::leave_out_unknown(&mut stated, before);
     }
     shim.addresses().offer(&mut stated);
     request.replace(&stated);
     let (status, document) = shim.gateway.call(&request).await?;
     let refusal = if completes && status.is_success() {
         checkout::incomplete(&document)
-    } else if before.is_some() || uri.path() == CHECKOUTS {
+    } else if (before.is_some() || uri.path() == CHECKOUTS) && !shim.release.accepts_outcomes() {
         checkout::unavailable(&document)
     } else {
         None
@@ -138,14 +147,21 @@ async fn checkout(State(shim): State<Arc<Shim>>, method: Method, uri: Uri, heade
     Ok(answer(status, &checkout::completed(document, status)))
 }
 
-/// The newest version of an order.
-async fn order(State(shim): State<Arc<Shim>>, Path(id): Path<String>, headers: HeaderMap) -> Answer {
-    Ok(answer(StatusCode::OK, &shim.orders.get(&Caller::read(&headers)?, &id)?))
+/// The newest version of an order: the gateway's, where the release has orders.
+async fn order(State(shim): State<Arc<Shim>>, uri: Uri, Path(id): Path<String>, headers: HeaderMap) -> Answer {
+    let caller = shim.caller(&headers)?;
+    if !shim.release.has_orders() {
+        return Ok(answer(StatusCode::OK, &shim.orders.get(&caller, &id)?));
+    }
+    let agent = shim.platforms.agent(&caller);
+    let request = Request::new(&Method::GET, uri.path(), &agent, &headers, Bytes::new());
+    let (status, document) = shim.gateway.call(&request).await?;
+    Ok(answer(status, &document))
 }
 
 /// Takes the steps that a changed order asks for. Events and adjustments are only ever added.
 async fn change(State(shim): State<Arc<Shim>>, Path(id): Path<String>, headers: HeaderMap, body: Bytes) -> Answer {
-    let caller = Caller::read(&headers)?;
+    let caller = shim.caller(&headers)?;
     shim.orders.get(&caller, &id)?;
     let stated: StatedOrder = serde_json::from_slice(&body).map_err(Refusal::unprocessable)?;
     for (entry, step) in stated.steps()? {
@@ -154,7 +170,7 @@ async fn change(State(shim): State<Arc<Shim>>, Path(id): Path<String>, headers: 
             shim.orders.note(&caller, &id, entry);
         }
     }
-    Ok(answer(StatusCode::OK, &shim.orders.get(&caller, &id)?))
+    Ok(answer(StatusCode::OK, &order::with_amounts(shim.orders.get(&caller, &id)?)))
 }
 
 /// Ships what is left of an order, for callers with the secret.
@@ -163,7 +179,7 @@ async fn ship(State(shim): State<Arc<Shim>>, Path(id): Path<String>, headers: He
     if shim.simulation_secret.as_deref().is_none_or(|secret| presented != Some(secret.as_bytes())) {
         return Err(Refusal::new(StatusCode::FORBIDDEN, "`Simulation-Secret` must be the secret of this shim."));
     }
-    shim.step(&Caller::read(&headers)?, &id, &Step::ship_all()).await?;
+    shim.step(&shim.caller(&headers)?, &id, &Step::ship_all()).await?;
     Ok(answer(StatusCode::OK, &json!({ "status": "shipped" })))
 }
 
@@ -173,17 +189,21 @@ async fn platform_profile(State(shim): State<Arc<Shim>>, RawQuery(query): RawQue
 }
 
 /// Takes a webhook of the gateway and tells the caller, once.
-async fn webhook(State(shim): State<Arc<Shim>>, RawQuery(query): RawQuery, body: Bytes) -> Answer {
+async fn webhook(State(shim): State<Arc<Shim>>, RawQuery(query): RawQuery, headers: HeaderMap, body: Bytes) -> Answer {
     let caller = Caller::of_query(query.as_deref());
     let order: Value = serde_json::from_slice(&body).map_err(Refusal::unprocessable)?;
-    if let Some(event) = shim.orders.put(&caller, &order) {
-        let body = json!({ "event_type": event, "checkout_id": order["checkout_id"], "order": order });
-        shim.platforms.tell(&caller, &body).await;
+    let id = headers.get("webhook-id").and_then(|id| id.to_str().ok()).unwrap_or_default();
+    if let Some(event) = shim.orders.put(&caller, id, &order) {
+        shim.platforms.tell(&caller, event, &order).await;
     }
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
 impl Shim {
+    fn caller(&self, headers: &HeaderMap) -> Result<Caller, Refusal> {
+        Caller::read(self.release, headers)
+    }
+
     fn addresses(&self) -> std::sync::MutexGuard<'_, Addresses> {
         self.addresses.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,5 +1,4 @@
-//! Orders, which release 2026-01-11 does not serve over REST: as the gateway's webhooks bring them, and as callers
-//! change them.
+//! Orders as the gateway's webhooks bring them, and as callers change them. The first two releases do not serve orders.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -21,6 +20,8 @@ const PATIENCE: Duration = Duration::from_secs(20);
 struct Known {
     /// The order after each change, the newest last.
     versions: Vec<Value>,
+    /// The identifiers of the webhooks that brought them.
+    webhooks: BTreeSet<String>,
     /// The callers' identifiers of events and adjustments that were taken over.
     taken: BTreeSet<String>,
 }
@@ -60,14 +61,15 @@ impl Orders {
         }
     }
 
-    /// Puts a version of an order that a webhook brought. Returns the name of the event, where the suite has one.
-    pub(crate) fn put(&self, caller: &Caller, order: &Value) -> Option<&'static str> {
+    /// Puts a version of an order that the webhook of an identifier brought. Returns the name of the event, where the
+    /// suite has one.
+    pub(crate) fn put(&self, caller: &Caller, webhook: &str, order: &Value) -> Option<&'static str> {
         let id = order["id"].as_str()?.to_owned();
         let mut event = None;
         self.0.send_modify(|orders| {
-            let versions = &mut orders.entry((caller.clone(), id)).or_default().versions;
+            let Known { versions, webhooks, .. } = orders.entry((caller.clone(), id)).or_default();
             // A webhook may arrive more than once.
-            if versions.iter().any(|known| known["event_id"] == order["event_id"]) {
+            if !webhooks.insert(webhook.to_owned()) {
                 return;
             }
             let last = |order: &Value| order["fulfillment"]["events"].as_array().and_then(|all| all.last().cloned());
@@ -101,6 +103,18 @@ impl Orders {
             }
         });
     }
+}
+
+/// Returns an order whose adjustments have an `amount` without sign, which the suite looks for in all releases.
+pub(crate) fn with_amounts(mut order: Value) -> Value {
+    for adjustment in order.get_mut("adjustments").and_then(Value::as_array_mut).into_iter().flatten() {
+        let totals = adjustment["totals"].as_array().into_iter().flatten();
+        let total = totals.filter(|total| total["type"] == "total").find_map(|total| total["amount"].as_i64());
+        if let Some(amount) = total {
+            adjustment["amount"] = amount.unsigned_abs().into();
+        }
+    }
+    order
 }
 
 /// A step of the admin endpoint.

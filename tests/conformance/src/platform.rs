@@ -4,21 +4,19 @@
 //! platform whose profile the shim serves: it declares everything but mandates, which the suite sends without meaning
 //! one.
 
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderValue};
 use reqwest::Client;
-use serde_json::{Value, json};
+use serde_json::Value;
 use sfv::{BareItem, Dictionary, ListEntry, Parser};
 use url::{Url, form_urlencoded};
 
-use crate::{gateway::RELEASE, refusal::Refusal};
+use crate::{refusal::Refusal, release::Release};
 
 /// The path of the profiles that the gateway fetches.
 pub(crate) const PROFILE: &str = "/platforms/profile";
 
 /// The path that the gateway sends webhooks to.
 pub(crate) const WEBHOOK: &str = "/platforms/orders";
-
-const ORDER: &str = "dev.ucp.shopping.order";
 
 /// A caller: the profile that it names, whatever that is.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,15 +26,16 @@ impl Caller {
     /// The caller of a request; the empty one where `UCP-Agent` cannot be read.
     ///
     /// # Errors
-    /// When it speaks another release.
-    pub(crate) fn read(headers: &HeaderMap) -> Result<Self, Refusal> {
+    /// When it speaks another release than `release`.
+    pub(crate) fn read(release: Release, headers: &HeaderMap) -> Result<Self, Refusal> {
         let agent = headers.get("ucp-agent").map_or(&[][..], HeaderValue::as_bytes);
         let members: Dictionary = Parser::new(agent).parse().unwrap_or_default();
         let Some(ListEntry::Item(item)) = members.get("profile") else { return Ok(Self(String::new())) };
         if let Some(BareItem::String(version)) = item.params.get("version")
-            && version.as_str() != RELEASE
+            && version.as_str() != release.date()
         {
-            return Err(Refusal::new(StatusCode::BAD_REQUEST, format!("Only release {RELEASE} is served here.")));
+            let detail = format!("Only release {} is served here.", release.date());
+            return Err(Refusal::new(release.refusal_of_others(), detail));
         }
         Ok(Self(item.bare_item.as_string().map(|profile| profile.as_str().to_owned()).unwrap_or_default()))
     }
@@ -55,13 +54,14 @@ impl Caller {
 /// What callers are to the gateway.
 pub(crate) struct Platforms {
     client: Client,
+    release: Release,
     /// The address of the shim.
     url: String,
 }
 
 impl Platforms {
-    pub(crate) fn new(client: Client, url: String) -> Self {
-        Self { client, url }
+    pub(crate) fn new(client: Client, release: Release, url: String) -> Self {
+        Self { client, release, url }
     }
 
     /// The `UCP-Agent` of a caller towards the gateway.
@@ -72,29 +72,24 @@ impl Platforms {
 
     /// The profile of a caller towards the gateway.
     pub(crate) fn profile(&self, caller: &Caller) -> Value {
-        let declared = ["checkout", "fulfillment", "discount", "buyer_consent"]
-            .map(|name| json!({ "name": format!("dev.ucp.shopping.{name}"), "version": RELEASE }));
-        let webhook = format!("{}{WEBHOOK}?{}", self.url, caller.query());
-        let order = json!({ "name": ORDER, "version": RELEASE, "config": { "webhook_url": webhook } });
-        let capabilities: Vec<_> = declared.into_iter().chain([order]).collect();
-        json!({ "ucp": { "version": RELEASE, "capabilities": capabilities } })
+        self.release.platform(&format!("{}{WEBHOOK}?{}", self.url, caller.query()))
     }
 
-    /// Posts an event to the webhook of a caller's own profile. It is tried once: the suite is not there for longer.
-    pub(crate) async fn tell(&self, caller: &Caller, event: &Value) {
+    /// Posts an event of an order to the webhook of a caller's own profile. It is tried once: the suite is not there for
+    /// longer.
+    pub(crate) async fn tell(&self, caller: &Caller, event: &'static str, order: &Value) {
         if Url::parse(&caller.0).is_ok()
-            && let Err(error) = self.post(caller, event).await
+            && let Err(error) = self.post(caller, event, order).await
         {
             eprintln!("{}: {error}", caller.0);
         }
     }
 
-    async fn post(&self, caller: &Caller, event: &Value) -> reqwest::Result<()> {
+    async fn post(&self, caller: &Caller, event: &'static str, order: &Value) -> reqwest::Result<()> {
         let profile: Value = self.client.get(&caller.0).send().await?.json().await?;
-        let capabilities = profile["ucp"]["capabilities"].as_array();
-        let order = capabilities.into_iter().flatten().find(|capability| capability["name"] == ORDER);
-        if let Some(webhook) = order.and_then(|order| order["config"]["webhook_url"].as_str()) {
-            self.client.post(webhook).json(event).send().await?.error_for_status()?;
+        if let Some(webhook) = self.release.webhook_of(&profile) {
+            let (headers, body) = self.release.tell(event, order);
+            self.client.post(webhook).headers(headers).json(&body).send().await?.error_for_status()?;
         }
         Ok(())
     }
@@ -102,15 +97,15 @@ impl Platforms {
 
 #[cfg(test)]
 mod tests {
+    use http::StatusCode;
+
     use super::*;
 
     #[test]
     fn callers_may_name_their_release_and_a_profile_that_is_no_address() {
         let read = |agent: &'static str| {
-            Caller::read(&HeaderMap::from_iter([(
-                http::HeaderName::from_static("ucp-agent"),
-                HeaderValue::from_static(agent),
-            )]))
+            let name = http::HeaderName::from_static("ucp-agent");
+            Caller::read(Release::V2026_01_11, &HeaderMap::from_iter([(name, HeaderValue::from_static(agent))]))
         };
         for (agent, caller) in [
             (r#"profile="http://localhost:8285/p?a=b&c""#, "http://localhost:8285/p?a=b&c"),

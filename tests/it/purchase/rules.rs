@@ -109,6 +109,126 @@ fn an_update_replaces_everything() {
     }
 }
 
+/// FUL-06: a new checkout has no methods and groups to name, so identifiers of such mean nothing; in an update they have to
+/// be known.
+#[test]
+fn identifiers_of_groups_mean_nothing_in_a_new_checkout() {
+    let shop = flowers();
+    for (release, transport) in ways() {
+        let shopper = Shopper::new(&shop, release, transport);
+        let mut wanted = ready(&[("bouquet_roses", 1)]);
+        let method = &mut wanted["fulfillment"]["methods"][0];
+        method["id"] = json!("method_1");
+        method["groups"] = json!([{ "id": "group_1", "selected_option_id": "exp-ship-us" }]);
+        let checkout = shopper.create(&wanted);
+        let group = &checkout["fulfillment"]["methods"][0]["groups"][0];
+        assert_eq!(group["selected_option_id"], "exp-ship-us", "{release} {transport:?}: {checkout}");
+        assert_ne!(group["id"], "group_1");
+        let completed = shopper.complete(&checkout, "success_token");
+        assert_eq!(completed["status"], "completed", "{release} {transport:?}: {completed}");
+        let other = shopper.create(&wanted);
+        let (code, _, refused) = shopper.call("update_checkout", Some(id(&other)), &wanted).refusal();
+        assert_eq!(code, "invalid_request", "{release} {transport:?}: {refused}");
+        assert_eq!(refused["path"], "$.fulfillment.methods[0].groups[0].id", "{release} {transport:?}: {refused}");
+    }
+}
+
+/// CHK-16: a quantity in another unit than the shop's is never taken for one in the shop's. Units are of the newest release.
+#[test]
+fn quantities_in_other_units_have_no_effect() {
+    let shop = flowers();
+    for (release, transport) in modern() {
+        let shopper = Shopper::new(&shop, release, transport);
+        let in_unit = |item: &str, quantity: u64, unit: Value| json!({ "item": { "id": item, "quantity_unit": unit }, "quantity": quantity });
+        let kilos = || json!({ "unit": "KGM", "scale": 3, "display_text": "kg" });
+        let quantities = |document: &Value| -> Vec<(String, u64)> {
+            let line = |line: &Value| (id(&line["item"]).to_owned(), line["quantity"].as_u64().expect("a quantity"));
+            elements(&document["line_items"]).iter().map(line).collect()
+        };
+        let of = |entries: &[(&str, u64)]| entries.iter().map(|(id, n)| ((*id).to_owned(), *n)).collect::<Vec<_>>();
+        let heard = release == Release::NEWEST;
+        for (create, update) in [("create_checkout", "update_checkout"), ("create_cart", "update_cart")] {
+            let mixed = json!({ "line_items": [
+                in_unit("bouquet_roses", 2, json!({ "unit": "C62" })), in_unit("pot_ceramic", 275, kilos()),
+            ] });
+            let made = shopper.call(create, None, &mixed).document();
+            let expected =
+                if heard { of(&[("bouquet_roses", 2)]) } else { of(&[("bouquet_roses", 2), ("pot_ceramic", 275)]) };
+            assert_eq!(quantities(&made), expected, "{release} {transport:?} {create}: {made}");
+            assert_eq!(shopper_codes(&made).contains(&"quantity_unit_mismatch".to_owned()), heard, "{made}");
+            let line = |unit| json!({ "line_items": [in_unit("bouquet_roses", 30, unit)] });
+            let kept = shopper.call(update, Some(id(&made)), &line(kilos())).document();
+            assert_eq!(quantities(&kept), of(&[("bouquet_roses", if heard { 2 } else { 30 })]), "{kept}");
+            let mended = shopper.call(update, Some(id(&made)), &line(json!({ "unit": "C62", "scale": 0 }))).document();
+            assert_eq!(quantities(&mended), of(&[("bouquet_roses", 30)]), "{mended}");
+            assert!(!shopper_codes(&mended).contains(&"quantity_unit_mismatch".to_owned()), "{mended}");
+            let nothing = shopper.call(create, None, &line(kilos()));
+            assert_eq!(
+                nothing.errors().contains(&"quantity_unit_mismatch".to_owned()),
+                heard,
+                "{:?}",
+                nothing.response
+            );
+        }
+    }
+}
+
+/// FUL-08: an unknown destination is not replaced by another one.
+#[test]
+fn an_update_with_an_unknown_destination_changes_nothing() {
+    let shop = flowers();
+    for (release, transport) in ways() {
+        let shopper = Shopper::new(&shop, release, transport);
+        let checkout = shopper.create(&ready(&[("bouquet_roses", 1)]));
+        let mut wanted = ready(&[("bouquet_roses", 3)]);
+        wanted["fulfillment"]["methods"][0] = json!({
+            "id": checkout["fulfillment"]["methods"][0]["id"], "type": "shipping", "selected_destination_id": "dest_unknown",
+        });
+        let updated = shopper.update(&checkout, &wanted);
+        let error = "destination_unknown $.fulfillment.methods[0].selected_destination_id".to_owned();
+        assert_eq!(said_at(&updated, "error"), [error], "{release} {transport:?}: {updated}");
+        let whole = release == Release::NEWEST;
+        assert_eq!(
+            updated["line_items"][0]["quantity"],
+            if whole { 1 } else { 3 },
+            "{release} {transport:?}: {updated}"
+        );
+        let seen = shopper.call("get_checkout", Some(id(&checkout)), &json!({})).document();
+        if whole {
+            assert_eq!(seen, checkout, "{transport:?}");
+            assert_eq!((&updated["status"], &updated["fulfillment"]), (&checkout["status"], &checkout["fulfillment"]));
+        } else {
+            assert_eq!(seen["line_items"][0]["quantity"], 3, "{release} {transport:?}: {seen}");
+        }
+    }
+}
+
+/// CHK-17: the newest release knows no choice among several instruments.
+#[test]
+fn several_instruments_are_refused_where_one_is_submitted() {
+    let shop = flowers();
+    for (release, transport) in ways().filter(|(release, _)| *release > Release::V2026_01_11) {
+        let shopper = Shopper::new(&shop, release, transport);
+        let checkout = shopper.create(&ready(&[("bouquet_roses", 1)]));
+        let mut payment = shopper.paying("success_token");
+        let instruments = payment["payment"]["instruments"].as_array_mut().expect("a list");
+        let mut other = instruments[0].clone();
+        other["id"] = json!("instrument_2");
+        other["selected"] = json!(false);
+        instruments.push(other);
+        let completed = shopper.call("complete_checkout", Some(id(&checkout)), &payment).document();
+        let (status, codes) = match release {
+            Release::NEWEST => ("incomplete", vec!["payment_failed".to_owned()]),
+            _ => ("completed", vec![]),
+        };
+        assert_eq!(
+            (&completed["status"], shopper_codes(&completed)),
+            (&json!(status), codes),
+            "{release}: {completed}"
+        );
+    }
+}
+
 /// What only the shop may say is not taken from anybody.
 #[test]
 fn members_of_the_shop_in_requests_mean_nothing() {

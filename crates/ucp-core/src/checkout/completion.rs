@@ -271,7 +271,7 @@ impl SalesService {
             let content = if selected.is_empty() {
                 "There is no payment instrument to pay with."
             } else {
-                "A purchase is paid with one instrument here; say which with `selected`."
+                "A purchase is paid with one instrument here; submit exactly one."
             };
             return Err(failed(content).at("$.payment.instruments"));
         };

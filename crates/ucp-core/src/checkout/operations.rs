@@ -49,6 +49,7 @@ impl SalesService {
                 id: Some(line.id.clone()),
                 item: line.item.id.clone(),
                 quantity: line.quantity,
+                other_unit: None,
                 parent_id: line.parent_id.clone(),
             });
             // The cart takes precedence over the request (rule CRT-04), and its codes go with it (rule CRT-07).
@@ -110,7 +111,8 @@ impl SalesService {
         }))
     }
 
-    /// Replaces the contents of a checkout (rule CHK-06).
+    /// Replaces the contents of a checkout (rule CHK-06), or nothing, if a destination was chosen that the shop does not
+    /// know (rule FUL-08).
     ///
     /// # Errors
     /// Errors of the ports, and [`InvalidRequest`](crate::Code::InvalidRequest) for a draft that cannot be priced.
@@ -123,6 +125,8 @@ impl SalesService {
             return Ok(self.closed(checkout, "be changed"));
         }
         something(&request.draft, "at least one line item")?;
+        // A shop behind another API has applied what it could by the time that it answers.
+        let before = (request.draft.all_or_nothing && self.remote_carts.is_none()).then(|| checkout.clone());
         checkout.mandated |= caller.has(AP2_MANDATE);
         let mut draft = Self::negotiated(request.draft, Purpose::Checkout, caller);
         if !caller.has(FULFILLMENT) {
@@ -132,6 +136,13 @@ impl SalesService {
         self.restate(caller, &mut checkout, draft).await?;
         if !checkout.status().is_open() {
             return Ok(self.found_over(checkout, version, "be changed"));
+        }
+        let unknown =
+            |message: &Message| matches!(message, Message::Error { code, .. } if code == "destination_unknown");
+        if let Some(before) = before.filter(|_| checkout.messages.iter().any(unknown)) {
+            let mut view = self.view_checkout(before, false);
+            view.messages.extend(checkout.messages.into_iter().filter(unknown));
+            return Ok(Decision::unchanged(Outcome::Answer(Answer::Checkout(view))));
         }
         Ok(self.changed_checkout(checkout, version))
     }

@@ -39,6 +39,10 @@ pub struct Draft {
     /// Referral and campaign parameters as received. They never influence an answer (rule CSR-13).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attribution: Option<Map<String, Value>>,
+    /// `true` if an update that chooses a destination which the shop does not know must change nothing; `false` if the
+    /// rest of it applies.
+    #[serde(skip)]
+    pub all_or_nothing: bool,
 }
 
 /// A line item as a platform states it.
@@ -51,6 +55,10 @@ pub struct LineDraft {
     pub item: String,
     /// Quantity, at least 1.
     pub quantity: u64,
+    /// Unit in which the platform asserts that the quantity is counted, for messages; `None` if it is pieces, or not
+    /// said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub other_unit: Option<String>,
     /// Identifier of the line that this one belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_id: Option<String>,
@@ -143,7 +151,7 @@ pub struct DestinationDraft {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct GroupDraft {
-    /// Identifier of the group; `None` for the first group of the method.
+    /// Identifier of an existing group, on update; `None` for the first group of the method.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// Identifier of the chosen option.

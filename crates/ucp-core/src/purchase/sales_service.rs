@@ -6,7 +6,7 @@
 //! exceptions: completing a checkout stores its payment attempt before it pays, and a cart made at a shop behind
 //! another API is recorded at once.
 
-use std::{collections::HashMap, fmt, sync::Arc};
+use std::{borrow::Cow, collections::HashMap, fmt, sync::Arc};
 
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
@@ -135,6 +135,23 @@ impl SalesService {
         previous: &Previous,
         remote_cart: Option<&RemoteCartRef>,
     ) -> Result<Option<PriceQuote>, Refusal> {
+        let (draft, mismatches) = in_pieces(draft, previous);
+        let priced = self.price_pieces(purpose, &draft, caller, previous, remote_cart).await?;
+        Ok(priced.map(|mut priced| {
+            priced.quote.messages.extend(mismatches);
+            priced
+        }))
+    }
+
+    /// Prices a draft whose quantities are counted in pieces.
+    async fn price_pieces(
+        &self,
+        purpose: Purpose,
+        draft: &Draft,
+        caller: &Caller,
+        previous: &Previous,
+        remote_cart: Option<&RemoteCartRef>,
+    ) -> Result<Option<PriceQuote>, Refusal> {
         if let Some(shop) = &self.remote_carts {
             let priced = shop.sync(PriceRequest { purpose, draft, caller, previous, remote_cart }).await?;
             if let Some(made) = priced.as_ref().and_then(|priced| priced.remote_cart.as_ref())
@@ -248,6 +265,31 @@ impl SalesService {
     }
 }
 
+/// Returns a draft without the effect of lines whose quantity is counted in another unit than pieces, the only unit that
+/// anything is sold in here: such a line stays as it was, or is left out if it is new. Adds an error message for each.
+fn in_pieces<'a>(draft: &'a Draft, previous: &Previous) -> (Cow<'a, Draft>, Vec<Message>) {
+    if draft.line_items.iter().all(|line| line.other_unit.is_none()) {
+        return (Cow::Borrowed(draft), Vec::new());
+    }
+    let mut messages = Vec::new();
+    let mut settled = draft.clone();
+    settled.line_items.retain_mut(|line| {
+        let Some(unit) = &line.other_unit else { return true };
+        let content =
+            format!("`{}` is sold by the piece, not by `{unit}`; state how many pieces, in the unit `C62`.", line.item);
+        messages.push(Message::error("quantity_unit_mismatch", content, Severity::Recoverable).at("$.line_items"));
+        let before = match &line.id {
+            Some(id) => previous.line_items.iter().find(|before| before.id == *id),
+            None => previous.line_items.iter().find(|before| before.item.id == line.item),
+        };
+        let Some(before) = before else { return false };
+        line.item.clone_from(&before.item.id);
+        line.quantity = before.quantity;
+        true
+    });
+    (Cow::Owned(settled), messages)
+}
+
 #[async_trait]
 impl Commerce for SalesService {
     fn capabilities(&self) -> SalesCapabilities {
@@ -304,7 +346,8 @@ pub(crate) fn nothing_to_buy(mut messages: Vec<Message>) -> Outcome {
             Message::Error { path, .. } | Message::Warning { path, .. } | Message::Info { path, .. } => *path = None,
         }
     }
-    messages.retain(|message| matches!(message, Message::Error { code, .. } if code == "item_unavailable" || code == "out_of_stock" || code == "quantity_invalid"));
+    const REASONS: [&str; 4] = ["item_unavailable", "out_of_stock", "quantity_invalid", "quantity_unit_mismatch"];
+    messages.retain(|message| matches!(message, Message::Error { code, .. } if REASONS.contains(&code.as_str())));
     if messages.is_empty() {
         messages.push(Message::error("item_unavailable", "There is nothing to buy.", Severity::Recoverable));
     }

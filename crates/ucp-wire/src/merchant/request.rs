@@ -18,16 +18,16 @@ use ucp_core::{
     purchase::buyer,
 };
 
-use crate::catalog::request::{self as catalog, ContextRequest, Signals};
+use crate::{
+    catalog::request::{self as catalog, ContextRequest, Signals},
+    purchase::consent::REVERSE_DOMAIN,
+};
 
 /// Pattern of a category without blank parts: each part has a character that is neither `>` nor Unicode white space.
 const CATEGORY: &str = concat!(
     r"^[^>]*[^>\u0009-\u000d\u0020\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000][^>]*",
     r"(>[^>]*[^>\u0009-\u000d\u0020\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000][^>]*)*$"
 );
-
-/// Pattern of a reverse-domain name.
-const AMENITY: &str = r"^[a-z](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9_-]*[a-z0-9_])?)+$";
 
 /// Pattern of an RFC 3339 instant before the year 9999, with valid days of months and leap years.
 const INSTANT: &str = concat!(
@@ -273,7 +273,7 @@ struct LocationFilter {
     #[serde(default)]
     #[schemars(
         length(max = 100),
-        extend("items" = json!({ "type": "string", "pattern": AMENITY, "x-left-to-domain": ["pattern"] }))
+        extend("items" = json!({ "type": "string", "pattern": REVERSE_DOMAIN, "x-left-to-domain": ["pattern"] }))
     )]
     amenities: Option<Vec<String>>,
     #[serde(flatten)]

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use ucp_core::{
     catalog::product::Link,
+    merchant::record::is_reverse_domain,
     purchase::buyer::{Consent, Purpose},
 };
 
@@ -22,11 +23,12 @@ const PREFERENCES: &str = "dev.ucp.consent.preferences";
 const MARKETING: &str = "dev.ucp.consent.marketing";
 const SALE_OF_DATA: &str = "dev.ucp.consent.sale_or_sharing";
 
-/// Pattern of a reverse-domain name.
-pub(crate) const REVERSE_DOMAIN: &str = r"^[a-z][a-z0-9]*(?:\.[a-z][a-z0-9_]*)+$";
+/// Pattern of a reverse-domain name, as [`is_reverse_domain`] has it.
+pub(crate) const REVERSE_DOMAIN: &str = r"^[a-z](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9_-]*[a-z0-9_])?)+$";
 
-/// Returns `true` if a name matches [`REVERSE_DOMAIN`].
-pub(crate) fn is_reverse_domain(name: &str) -> bool {
+/// Returns `true` for a reverse-domain name by the pattern of releases before 2026-08-25: without hyphens, and without
+/// labels that begin with a digit.
+pub(crate) fn is_earlier_reverse_domain(name: &str) -> bool {
     let mut labels = name.split('.');
     let begins = |label: &str| label.starts_with(|first: char| first.is_ascii_lowercase());
     let word = |label: &str, extra: Option<char>| {

@@ -15,6 +15,7 @@ use ucp_core::{
     Operation, Refusal, Request,
     call::SaleRequest,
     checkout,
+    merchant::record::is_reverse_domain,
     purchase::{
         buyer::Buyer,
         draft::{Circumstances, DestinationDraft, Draft, FulfillmentDraft, GroupDraft, LineDraft, MethodDraft},
@@ -24,11 +25,7 @@ use ucp_core::{
     },
 };
 
-use super::{
-    address::AddressRequest,
-    consent::{DecisionsRequest, is_reverse_domain},
-    payment::PaymentRequest,
-};
+use super::{address::AddressRequest, consent::DecisionsRequest, payment::PaymentRequest};
 use crate::catalog::request::{self as catalog, ContextRequest, Signals};
 
 /// Contents of a cart.
@@ -195,6 +192,28 @@ struct ItemRequest {
     /// ID of a variant.
     #[schemars(length(max = 1_024))]
     id: String,
+    /// Unit that the platform asserts `quantity` to be counted in. Everything here is sold by the piece; a line that
+    /// asserts another unit has no effect and is answered with `quantity_unit_mismatch`.
+    #[serde(default)]
+    quantity_unit: Option<QuantityUnitRequest>,
+}
+
+/// A unit of quantities.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct QuantityUnitRequest {
+    /// Code of the unit, such as `C62` for pieces or `KGM` for kilograms (UN/CEFACT Recommendation 20).
+    #[schemars(length(max = 255))]
+    unit: String,
+    /// Decimal places: a quantity counts steps of 10^-scale units. 0 if absent.
+    #[serde(default)]
+    #[schemars(with = "Option<u8>", range(max = 15))]
+    scale: Option<Number>,
+}
+
+impl QuantityUnitRequest {
+    fn is_piece(&self) -> bool {
+        self.unit == "C62" && self.scale.as_ref().is_none_or(|scale| ucp_core::json::integer(scale) == Some(0))
+    }
 }
 
 fn quantity<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
@@ -298,7 +317,7 @@ struct FulfillmentMethodRequest {
 /// The option chosen for a group.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct FulfillmentGroupRequest {
-    /// ID of the group; the first group of the method if absent.
+    /// ID of the group, on update; the first group of the method if absent.
     #[serde(default)]
     #[schemars(length(max = 1_024))]
     id: Option<String>,
@@ -359,6 +378,7 @@ impl Stated {
     fn draft(self, context: Option<Map<String, Value>>, languages: &[String]) -> Draft {
         let line = |line: LineItemRequest| LineDraft {
             id: line.id,
+            other_unit: line.item.quantity_unit.filter(|unit| !unit.is_piece()).map(|unit| unit.unit),
             item: line.item.id,
             quantity: line.quantity,
             parent_id: line.parent_id,
@@ -397,6 +417,7 @@ impl Stated {
                 .map(|tender| tender.instrument)
                 .collect(),
             attribution: self.attribution.map(|AttributionRequest(parameters)| parameters),
+            all_or_nothing: true,
         }
     }
 }
@@ -440,13 +461,17 @@ pub(crate) fn checkout(payload: Value, languages: &[String]) -> Result<Draft, Re
     Ok(parsed::<Stated>(payload)?.draft(context, languages))
 }
 
-/// Converts the payload of a new checkout: line items, or the contents of a cart.
+/// Converts the payload of a new checkout: line items, or the contents of a cart. Identifiers of groups are ignored,
+/// because the shop has assigned none yet.
 ///
 /// # Errors
 /// A value that the schema accepts and the wire type does not.
 pub(crate) fn create_checkout(payload: Value, languages: &[String]) -> Result<checkout::Create, Refusal> {
     let cart_id = payload.get("cart_id").and_then(Value::as_str).map(str::to_owned);
-    Ok(checkout::Create { draft: checkout(payload, languages)?, cart_id })
+    let mut draft = checkout(payload, languages)?;
+    let methods = draft.fulfillment.iter_mut().flat_map(|fulfillment| &mut fulfillment.methods);
+    methods.flat_map(|method| &mut method.groups).for_each(|group| group.id = None);
+    Ok(checkout::Create { draft, cart_id })
 }
 
 /// Returns the draft of a request that has one.

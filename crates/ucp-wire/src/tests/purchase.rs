@@ -110,13 +110,15 @@ fn a_cart_waives_lines_and_a_choice_can_be_null() {
         assert!(create.draft.line_items.is_empty());
         assert!(draft(dialect, Operation::CreateCheckout, json!({ "buyer": {} })).is_err());
     }
-    for dialect in dialects() {
+    // A new checkout has no groups that could be named.
+    let operations = [(Operation::CreateCheckout, None), (Operation::UpdateCheckout, Some("g"))];
+    for (dialect, (operation, known)) in dialects().flat_map(|dialect| operations.map(|each| (dialect, each))) {
         let payload = json!({ "line_items": lines(), "fulfillment": { "methods": [{
             "type": "pickup", "selected_destination_id": null,
             "destinations": [{ "id": "s", "type": "business_location", "name": "Store", "address": { "postal_code": "1" } }],
             "groups": [{ "id": "g", "selected_option_id": null }, { "selected_option_id": "o" }],
         }] } });
-        let draft = draft(dialect, Operation::CreateCheckout, payload).expect("a draft");
+        let draft = draft(dialect, operation, payload).expect("a draft");
         let method = &draft.fulfillment.expect("a wish").methods[0];
         assert_eq!((method.selected_destination_id.as_ref(), method.line_item_ids.as_ref()), (None, None));
         assert_eq!(method.destinations[0].name.as_deref(), Some("Store"));
@@ -124,6 +126,7 @@ fn a_cart_waives_lines_and_a_choice_can_be_null() {
         assert!(method.destinations[0].address.extra.is_empty());
         assert_eq!((method.groups[0].selected_option_id.as_ref(), method.groups[1].id.as_ref()), (None, None));
         assert_eq!(method.groups[1].selected_option_id.as_deref(), Some("o"));
+        assert_eq!(method.groups[0].id.as_deref(), known);
     }
 }
 
@@ -132,16 +135,19 @@ fn circumstances_are_read_and_kept_as_they_came() {
     for dialect in modern() {
         let context = json!({
             "country": "US", "address_region": "IL", "postal_code": "62701", "language": "fr", "currency": "EUR",
-            "eligibility": ["com.example.member", "com.example.member", "Not a name", 5], "x": { "y": 1 },
+            "eligibility": ["com.example.member", "com.example.member", "Not a name", 5, "com.1-shop.gold"], "x": { "y": 1 },
         });
+        // Hyphens and labels that begin with a digit came with the newest release.
+        let newest = dialect.release() == Release::NEWEST;
+        let claims = if newest { vec!["com.example.member", "com.1-shop.gold"] } else { vec!["com.example.member"] };
         let draft = draft(dialect, Operation::CreateCart, json!({ "line_items": lines(), "context": context }));
         let Draft { context, context_stated, .. } = draft.expect("a draft");
         assert_eq!(context.country.as_deref(), Some("US"));
         assert_eq!(context.region.as_deref(), Some("IL"));
         assert_eq!(context.languages, ["fr", "de"]);
-        assert_eq!(context.eligibility, ["com.example.member"]);
+        assert_eq!(context.eligibility, claims);
         let stated = Value::Object(context_stated.expect("stated"));
-        assert_eq!((&stated["x"]["y"], &stated["eligibility"]), (&json!(1), &json!(["com.example.member"])));
+        assert_eq!((&stated["x"]["y"], &stated["eligibility"]), (&json!(1), &json!(claims)));
         assert_eq!(stated["address_country"], "US");
     }
 }
@@ -255,6 +261,7 @@ fn consent_survives_the_way_through_the_domain() {
             "segments": { "dev.ucp.consent.marketing.sms": { "granted": false, "source": "business", "description": "Texts" } },
         },
         "com.example.purpose.loyalty": { "granted": false, "source": "business", "description": "Points" },
+        "com.1-shop.purpose": { "granted": true, "source": "business", "description": "More" },
     });
     let newest = dialect(Release::V2026_08_25);
     let payload = json!({ "line_items": lines(), "buyer": { "consent": stated } });

@@ -303,6 +303,7 @@ fn lines_keep_their_names_even_in_another_cart() {
         id: id.map(str::to_owned),
         item: item.into(),
         quantity: 1,
+        other_unit: None,
         parent_id: None,
     };
     let mut asked = Asked::of(Purpose::Cart, &[]);

@@ -109,6 +109,7 @@ fn goods(lines: &[((u32, u32), u64)]) -> Draft {
         id: None,
         item: variant(*number, *position),
         quantity: *quantity,
+        other_unit: None,
         parent_id: None,
     };
     let mut draft = ucp_testkit::shop::draft(&[]);

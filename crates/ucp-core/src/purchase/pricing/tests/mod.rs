@@ -71,7 +71,7 @@ pub(crate) fn facts(goods: Vec<Option<Good>>) -> Facts {
 }
 
 pub(crate) fn line(item: &str, quantity: u64) -> LineDraft {
-    LineDraft { id: None, item: item.to_owned(), quantity, parent_id: None }
+    LineDraft { id: None, item: item.to_owned(), quantity, other_unit: None, parent_id: None }
 }
 
 /// A draft of these goods, one line each, and the facts about them.
