@@ -35,6 +35,7 @@ pub enum ContentType {
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Message {
     /// Something that keeps the operation from its goal.
+    #[schemars(title = "MessageError")]
     Error {
         /// A stable code that programs can act on.
         code: String,
@@ -50,6 +51,7 @@ pub enum Message {
         content_type: Option<ContentType>,
     },
     /// Something the buyer has to be shown.
+    #[schemars(title = "MessageWarning")]
     Warning {
         /// A stable code that programs can act on.
         code: String,
@@ -63,6 +65,7 @@ pub enum Message {
         content_type: Option<ContentType>,
     },
     /// Something worth knowing.
+    #[schemars(title = "MessageInfo")]
     Info {
         /// A stable code that programs can act on.
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -22,9 +22,11 @@
 //! | `outline` | outlines of requests, for lists of tools |
 //! | [`documents`] | the set of generated documents |
 //! | [`profile`], [`openapi`], [`openrpc`] | the generated documents |
+//! | `components` | the component schemas of OpenAPI documents, for generators of clients |
 
 mod catalog;
 pub mod codec;
+mod components;
 pub mod dialect;
 pub mod documents;
 pub mod encoded;

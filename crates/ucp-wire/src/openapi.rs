@@ -5,24 +5,30 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use ucp_core::{
     Code, Operation,
     operation::{Class, Effect, Method},
 };
 use utoipa::openapi::{
-    ContentBuilder, HttpMethod, InfoBuilder, License, OpenApiBuilder, PathItem, Paths, Ref, Required, ResponseBuilder,
-    ServerBuilder,
+    Components, ComponentsBuilder, ContentBuilder, HttpMethod, InfoBuilder, LicenseBuilder, OpenApiBuilder, PathItem,
+    Paths, Ref, Required, ResponseBuilder, ServerBuilder,
+    external_docs::ExternalDocsBuilder,
     header::HeaderBuilder,
     path::{OperationBuilder, ParameterBuilder, ParameterIn},
     request_body::RequestBodyBuilder,
     schema::{AnyOfBuilder, ObjectBuilder, Schema, Type},
+    security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme},
+    tag::{Tag, TagBuilder},
 };
 
 use crate::{
+    components::components,
     dialect::{Dialect, publishes},
+    offer::Offer,
     refusal::http_status,
     schema::{self, Direction},
+    site::published_at,
 };
 
 /// Codes that no operation returns on REST: they concern paths or the MCP endpoint.
@@ -46,13 +52,13 @@ pub fn failures() -> impl Iterator<Item = Code> {
 pub fn document(dialect: &dyn Dialect, operations: &[Operation], endpoint: &str) -> Value {
     let mut requests = schema::generator(Direction::Request);
     let mut responses = schema::generator(Direction::Response);
-    let mut components = serde_json::Map::new();
+    let mut definitions = serde_json::Map::new();
     let mut paths = Paths::new();
     for operation in operations {
         let Some(shapes) = dialect.shapes(*operation).filter(|_| publishes(dialect, *operation)) else { continue };
         let row = operation.row();
         let answer = format!("{}Answer", pascal(row.name));
-        components.insert(answer.clone(), shapes.response(&mut responses).to_value());
+        definitions.insert(answer.clone(), shapes.response(&mut responses).to_value());
         let mut described = OperationBuilder::new()
             .operation_id(Some(row.name))
             .summary(Some(row.title))
@@ -112,11 +118,11 @@ pub fn document(dialect: &dyn Dialect, operations: &[Operation], endpoint: &str)
         }
     }
     dialect.failure(&mut responses);
-    components.extend(requests.take_definitions(true));
-    components.extend(responses.take_definitions(true));
+    definitions.extend(requests.take_definitions(true));
+    definitions.extend(responses.take_definitions(true));
 
     let served = if dialect.errs_without_resource() {
-        "Where there is nothing to return, the answer is `ErrorResponse`, with the status of the case; what an answer cannot \
+        "Where there is nothing to return, the answer is `UcpErrorResponse`, with the status of the case; what an answer cannot \
          say is an `Error`."
     } else {
         "Business outcomes are answers with status 200, or 409 where a checkout is past what was asked; what an answer \
@@ -132,34 +138,86 @@ pub fn document(dialect: &dyn Dialect, operations: &[Operation], endpoint: &str)
                 .title("ucp-gateway: UCP over REST")
                 .description(Some(description))
                 .version(dialect.release().date())
-                .license(Some(License::new("Apache-2.0")))
+                .license(Some(LicenseBuilder::new().name("Apache License 2.0").identifier(Some("Apache-2.0")).build()))
                 .build(),
         )
         .servers(Some([ServerBuilder::new().url(endpoint).build()]))
+        .tags(Some(tags(dialect, operations)))
         .paths(paths)
+        .components(Some(security_schemes()))
+        .security(Some(security()))
         .build();
     let mut document = serde_json::to_value(&api).unwrap_or_else(|error| unreachable!("OpenAPI serialises: {error}"));
-    document["components"] = json!({ "schemas": components });
-    relocate(&mut document);
+    document["components"]["schemas"] = components(definitions).into();
     document
 }
 
-/// Rewrites references from `#/$defs/` to `#/components/schemas/`, the place of definitions in OpenAPI.
-pub(crate) fn relocate(value: &mut Value) {
-    match value {
-        Value::Object(members) => {
-            for (name, member) in members {
-                match member {
-                    Value::String(reference) if name == "$ref" => {
-                        *reference = reference.replacen("#/$defs/", "#/components/schemas/", 1);
-                    }
-                    other => relocate(other),
-                }
-            }
-        }
-        Value::Array(elements) => elements.iter_mut().for_each(relocate),
-        _ => {}
-    }
+/// Returns the capabilities of the published operations, each with the page of its specification.
+fn tags(dialect: &dyn Dialect, operations: &[Operation]) -> Vec<Tag> {
+    let tagged = |offer: &&Offer| {
+        operations.iter().any(|operation| publishes(dialect, *operation) && operation.row().capability == offer.name)
+    };
+    let offers = dialect.offers().iter().filter(|offer| offer.published).filter(tagged);
+    let tag = |offer: &Offer| {
+        let specification = ExternalDocsBuilder::new()
+            .url(published_at(dialect.release(), offer.spec))
+            .description(Some("Specification"))
+            .build();
+        TagBuilder::new()
+            .name(offer.name)
+            .description(Some(format!("Operations of the capability `{}`.", offer.name)))
+            .external_docs(Some(specification))
+            .build()
+    };
+    offers.map(tag).collect()
+}
+
+/// Names of the security schemes.
+const API_KEY: &str = "ApiKey";
+const BEARER: &str = "Bearer";
+const SIGNATURE: &str = "Signature";
+const SIGNATURE_INPUT: &str = "SignatureInput";
+
+/// Returns the ways in which a platform can authenticate itself.
+fn security_schemes() -> Components {
+    let header =
+        |name, description| SecurityScheme::ApiKey(ApiKey::Header(ApiKeyValue::with_description(name, description)));
+    let bearer = HttpBuilder::new()
+        .scheme(HttpAuthScheme::Bearer)
+        .description(Some("The API key of the platform, as in `X-API-Key`."))
+        .build();
+    ComponentsBuilder::new()
+        .security_scheme(API_KEY, header("X-API-Key", "An API key that the business gave to the platform."))
+        .security_scheme(BEARER, SecurityScheme::Http(bearer))
+        .security_scheme(
+            SIGNATURE_INPUT,
+            header(
+                "Signature-Input",
+                "The parts of the request that `Signature` covers (RFC 9421, section 4.1): `@method`, `@authority`, `@path`, \
+                 `@query` if there is one, `ucp-agent`, `idempotency-key` if there is one, and, of a request with a body, \
+                 `content-digest` (RFC 9530) and `content-type`. `keyid` names a key of the platform's profile.",
+            ),
+        )
+        .security_scheme(
+            SIGNATURE,
+            header(
+                "Signature",
+                "An HTTP message signature (RFC 9421, section 4.2) with the platform's key, by ES256 or ES384.",
+            ),
+        )
+        .build()
+}
+
+/// Returns the alternatives of authentication. The first one is none: whether a platform has to authenticate itself for an
+/// operation is up to the business.
+fn security() -> [SecurityRequirement; 4] {
+    let none = || [] as [&str; 0];
+    [
+        SecurityRequirement::default(),
+        SecurityRequirement::new(API_KEY, none()),
+        SecurityRequirement::new(BEARER, none()),
+        SecurityRequirement::new(SIGNATURE_INPUT, none()).add(SIGNATURE, none()),
+    ]
 }
 
 fn component(name: &str) -> Ref {

@@ -84,8 +84,26 @@ pub fn document(dialect: &dyn Dialect, operations: &[Operation], endpoint: &str)
         "components": { "schemas": components },
     });
     document["x-error-data"] = error.to_value();
-    super::openapi::relocate(&mut document);
+    relocate(&mut document);
     document
+}
+
+/// Rewrites references from `#/$defs/` to `#/components/schemas/`, the place of definitions in OpenRPC.
+fn relocate(value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            for (name, member) in members {
+                match member {
+                    Value::String(reference) if name == "$ref" => {
+                        *reference = reference.replacen("#/$defs/", "#/components/schemas/", 1);
+                    }
+                    other => relocate(other),
+                }
+            }
+        }
+        Value::Array(elements) => elements.iter_mut().for_each(relocate),
+        _ => {}
+    }
 }
 
 /// Returns the members of a request as separate parameters.

@@ -66,7 +66,7 @@ impl Shape {
 }
 
 /// Prefix of references to definitions.
-const DEFINITIONS: &str = "#/$defs/";
+pub(crate) const DEFINITIONS: &str = "#/$defs/";
 
 /// Returns the name of the definition that a schema refers to.
 fn referred(schema: &Map<String, Value>) -> Option<&str> {
@@ -290,7 +290,8 @@ fn leave_to_domain(schema: &mut Schema) {
     transform_subschemas(&mut leave_to_domain, schema);
 }
 
-/// Adapts a derived schema to the wire: removes `null` for absent members, and formats other than `uri`.
+/// Adapts a derived schema to the wire: removes `null` for absent members, and formats other than `uri`; makes
+/// enumerations of choices between constants.
 pub(crate) fn tidy(schema: &mut Schema) {
     if let Some(object) = schema.as_object_mut() {
         if object.get("format").and_then(Value::as_str).is_some_and(|format| format != "uri") {
@@ -313,12 +314,37 @@ pub(crate) fn tidy(schema: &mut Schema) {
                 }
             }
         }
+        if let Some(Value::Array(values)) = object.get_mut("enum") {
+            values.retain(|value| !value.is_null());
+        }
+        enumerate(object);
         if object.get("default").is_some_and(Value::is_null) {
             object.shift_remove("default");
         }
         object.shift_remove(LEFT_TO_DOMAIN);
     }
     transform_subschemas(&mut tidy, schema);
+}
+
+/// Rewrites a choice between described strings as an enumeration, whose description has those of the values.
+fn enumerate(schema: &mut Map<String, Value>) {
+    let Some(choices) = schema.get("oneOf").and_then(Value::as_array) else { return };
+    let Some(values) = choices.iter().map(|choice| choice["const"].as_str()).collect::<Option<Vec<_>>>() else {
+        return;
+    };
+    let mut description: Vec<_> =
+        schema.get("description").and_then(Value::as_str).into_iter().map(str::to_owned).collect();
+    let described = choices
+        .iter()
+        .zip(&values)
+        .filter_map(|(choice, value)| Some(format!("- `{value}`: {}", choice["description"].as_str()?)));
+    description.push(described.collect::<Vec<_>>().join("\n"));
+    let enumeration = json!({ "type": "string", "enum": values, "description": description.join("\n\n") });
+    schema.shift_remove("oneOf");
+    schema.shift_remove("description");
+    if let Value::Object(enumeration) = enumeration {
+        schema.extend(enumeration);
+    }
 }
 
 /// Compiles a self-contained schema of this crate.

@@ -60,3 +60,11 @@ install_chromium() {
   fi
   export CHROMIUM
 }
+
+# A compiler, and the annotations that generated clients carry.
+install_java() {
+  command -v javac >/dev/null && [[ -f /usr/share/java/geronimo-annotation-1.3-spec.jar ]] && return
+  apt-get update
+  DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends default-jdk-headless \
+    libgeronimo-annotation-1.3-spec-java
+}

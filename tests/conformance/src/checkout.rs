@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use crate::refusal::Refusal;
+use crate::{refusal::Refusal, release::Release};
 
 /// Pays with the token that always pays instead of a card number, which the gateway's sandbox does not take.
 pub(crate) fn take_card(request: &mut Value) {
@@ -87,9 +87,10 @@ pub(crate) fn incomplete(document: &Value) -> Option<Refusal> {
     Some(Refusal::new(StatusCode::BAD_REQUEST, detail))
 }
 
-/// An answer with what the suite looks for: the lists of instruments and destinations of a checkout, also empty ones, or
+/// An answer with what the suite looks for: the list of instruments of a checkout, also an empty one, and so those of
+/// destinations if the `release` wants them, or
 /// the reason as `detail`.
-pub(crate) fn completed(mut document: Value, status: StatusCode) -> Value {
+pub(crate) fn completed(release: Release, mut document: Value, status: StatusCode) -> Value {
     if !status.is_success() {
         document["detail"] = document["messages"][0]["content"].clone();
     } else if document.get("line_items").is_some() {
@@ -97,7 +98,8 @@ pub(crate) fn completed(mut document: Value, status: StatusCode) -> Value {
             document["payment"]["instruments"] = json!([]);
         }
         let methods = document.pointer_mut("/fulfillment/methods").and_then(Value::as_array_mut);
-        for method in methods.into_iter().flatten().filter_map(Value::as_object_mut) {
+        let methods = methods.into_iter().flatten().filter(|_| release.lists_destinations());
+        for method in methods.filter_map(Value::as_object_mut) {
             method.entry("destinations").or_insert_with(|| json!([]));
         }
     }
@@ -185,16 +187,20 @@ mod tests {
             let refused = refuse(&message(code, path)).map(|refusal| (refusal.status.as_u16(), refusal.detail));
             assert_eq!(refused, expected.map(|(status, detail)| (status, detail.to_owned())), "{code}");
         }
-        let conflict = completed(message("checkout_completed", ""), StatusCode::CONFLICT);
+        let conflict = completed(Release::V2026_04_08, message("checkout_completed", ""), StatusCode::CONFLICT);
         assert_eq!(conflict["detail"], "Why.");
-        assert_eq!(completed(message("free_shipping", ""), StatusCode::OK).get("detail"), None);
+        assert_eq!(completed(Release::V2026_04_08, message("free_shipping", ""), StatusCode::OK).get("detail"), None);
         for payment in [json!(null), json!({ "handlers": [] }), json!({ "instruments": [{ "id": "i" }] })] {
             let listed = payment.get("instruments").cloned().unwrap_or(json!([]));
-            let checkout = completed(json!({ "line_items": [], "payment": payment }), StatusCode::OK);
+            let checkout =
+                completed(Release::V2026_01_11, json!({ "line_items": [], "payment": payment }), StatusCode::OK);
             assert_eq!(checkout["payment"]["instruments"], listed);
         }
         let bare = json!({ "line_items": [], "fulfillment": { "methods": [{ "id": "shipping_1" }] } });
-        assert_eq!(completed(bare, StatusCode::OK)["fulfillment"]["methods"][0]["destinations"], json!([]));
+        for (release, listed) in [(Release::V2026_01_23, json!(null)), (Release::V2026_04_08, json!([]))] {
+            let checkout = completed(release, bare.clone(), StatusCode::OK);
+            assert_eq!(checkout["fulfillment"]["methods"][0]["destinations"], listed);
+        }
     }
 
     #[test]

@@ -144,7 +144,7 @@ async fn checkout(State(shim): State<Arc<Shim>>, method: Method, uri: Uri, heade
         shim.orders.wait(&caller, id, 1).await?;
     }
     shim.addresses().remember(&stated, &document);
-    Ok(answer(status, &checkout::completed(document, status)))
+    Ok(answer(status, &checkout::completed(shim.release, document, status)))
 }
 
 /// The newest version of an order: the gateway's, where the release has orders.

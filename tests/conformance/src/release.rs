@@ -103,6 +103,11 @@ impl Release {
         self == Self::V2026_04_08
     }
 
+    /// Returns `true` if the suite wants lists of destinations that are empty.
+    pub(crate) fn lists_destinations(self) -> bool {
+        self == Self::V2026_04_08
+    }
+
     /// Returns the status with which the suite wants other releases refused.
     pub(crate) fn refusal_of_others(self) -> StatusCode {
         if self == Self::V2026_04_08 { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::BAD_REQUEST }

@@ -78,7 +78,7 @@ pub(crate) fn rename(object: &mut Map<String, Value>, old: &str, new: &str) {
 #[schemars(
     rename = "SearchRequest",
     extend("anyOf" = [
-        { "properties": { "query": { "pattern": "\\S" } }, "required": ["query"] },
+        { "properties": { "query": { "type": "string", "pattern": "\\S" } }, "required": ["query"] },
         { "properties": { "filters": { "minProperties": 1 } }, "required": ["filters"] },
     ]),
     example = json!({ "query": "blue running shoes", "filters": { "price": { "max": 15000 } }, "pagination": { "limit": 3 } })

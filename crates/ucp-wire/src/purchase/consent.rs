@@ -111,7 +111,7 @@ impl<'a> From<&'a Consent> for Answers<'a> {
 
 /// Consent of the buyer by purpose, as stated by platforms since 2026-08-25.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[schemars(rename = "ConsentRequest", extend("propertyNames" = { "pattern": REVERSE_DOMAIN }))]
+#[schemars(rename = "ConsentRequest", extend("propertyNames" = { "type": "string", "pattern": REVERSE_DOMAIN }))]
 #[serde(transparent)]
 pub(crate) struct DecisionsRequest(#[schemars(with = "BTreeMap<String, DecisionRequest>")] BTreeMap<String, Purpose>);
 
@@ -142,7 +142,7 @@ struct DecisionRequest {
     links: Option<Vec<Link>>,
     /// Decisions about parts of the purpose.
     #[serde(default)]
-    #[schemars(extend("propertyNames" = { "pattern": REVERSE_DOMAIN }))]
+    #[schemars(extend("propertyNames" = { "type": "string", "pattern": REVERSE_DOMAIN }))]
     segments: Option<BTreeMap<String, SegmentRequest>>,
 }
 

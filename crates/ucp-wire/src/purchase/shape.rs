@@ -274,6 +274,7 @@ pub(crate) struct FulfillmentMethod<'a> {
 #[serde(untagged)]
 pub(crate) enum FulfillmentDestination<'a> {
     /// A location of the shop.
+    #[schemars(title = "BusinessLocation")]
     Place {
         /// Type of the destination.
         #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
@@ -287,6 +288,7 @@ pub(crate) enum FulfillmentDestination<'a> {
         address: &'a PostalAddress,
     },
     /// A shipping address.
+    #[schemars(title = "ShippingAddress")]
     Address {
         /// Type of the destination.
         #[serde(rename = "type", skip_serializing_if = "Option::is_none")]

@@ -3,6 +3,7 @@
 mod mandate;
 mod merchant;
 mod official;
+mod openapi;
 mod orders;
 mod purchase;
 mod relay;
