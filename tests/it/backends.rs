@@ -12,14 +12,16 @@
 //! | [`buying`] | carts and checkouts: contents, amounts, retries, ownership, how purchases end |
 //! | [`strangers`] | identifiers that are not of this shop, and words that nobody means well |
 //!
-//! Three are about one backend alone: [`bot`] about how it says to the shop which bot is asking, [`orphans`] about carts
-//! there that no document names, [`token`] about another access token. [`down`] is about a start while a shop is down.
+//! Four are about one backend alone: [`bot`] about how it says to the shop which bot is asking, [`notices`] about orders
+//! that buyers place there, [`orphans`] about carts there that no document names, [`token`] about another access token.
+//! [`down`] is about a start while a shop is down.
 
 mod bot;
 mod browsing;
 mod buying;
 mod choosing;
 mod down;
+mod notices;
 mod orphans;
 mod strangers;
 mod subjects;

@@ -94,9 +94,14 @@ impl Setup {
 
     /// Starts it on this data directory.
     pub(crate) fn start_on(self, data: TempDir) -> Configured {
+        Configured { gateway: self.start_at(data.path()), data, _files: self.files }
+    }
+
+    /// Starts it on a data directory that outlives it.
+    pub(crate) fn start_at(&self, data: &Path) -> Gateway {
         let mut command = self.command("serve");
-        command.args(["--listen", "127.0.0.1:0", "--data-dir"]).arg(data.path());
-        Configured { gateway: Gateway::spawn(&command, None), data, _files: self.files }
+        command.args(["--listen", "127.0.0.1:0", "--data-dir"]).arg(data);
+        Gateway::spawn(&command, None)
     }
 }
 

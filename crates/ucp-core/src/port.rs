@@ -9,6 +9,7 @@ mod body;
 mod catalog;
 mod commerce;
 mod error;
+mod order_inbox;
 pub mod owners;
 pub mod store;
 mod ucp_upstream;
@@ -19,5 +20,6 @@ pub use self::{
     catalog::{Catalog, CatalogCapabilities, Filtering, MAX_IDS, Match, Named, Page, Query, Target},
     commerce::{Commerce, Completion, Decision, SalesCapabilities},
     error::PortError,
+    order_inbox::{Notice, OrderInbox, PlacedLine, PlacedOrder},
     ucp_upstream::{ForwardedAnswer, ForwardedCall, Trace, UcpUpstream},
 };

@@ -10,6 +10,7 @@
 //! | [`market`] | countries, currencies and languages of the shop |
 //! | [`encoded`] | decoder of the existing combinations of option values |
 //! | [`money`] | conversion of decimal amounts to integers |
+//! | [`orders`] | notices of the shop about its orders |
 //! | [`text`] | cleaning of texts and addresses that come from a merchant |
 //!
 //! Everything that comes from the shop is untrusted: texts lose their markup and invisible characters, addresses that
@@ -24,10 +25,12 @@ pub mod documents;
 pub mod encoded;
 pub mod market;
 pub mod money;
+pub mod orders;
 pub mod text;
 
 pub use self::{
     bot::Bot,
     catalog::{SetupError, Storefront},
     client::{Client, Token},
+    orders::OrderNotices,
 };

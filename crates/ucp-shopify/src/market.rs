@@ -1,8 +1,8 @@
 //! Countries, currencies and languages of a shop, and its name and policies.
 //!
-//! The Storefront API shows a country's prices in that country's currency; a currency alone cannot be requested. All of
-//! this is read when the gateway starts, and renewed in the background on the first use after an hour; if that fails,
-//! the earlier values stay.
+//! The Storefront API shows a country's prices in that country's currency; a currency alone cannot be requested, so that
+//! one of its countries is requested instead. All of this is read when the gateway starts, and renewed in the background
+//! on the first use after an hour; if that fails, the earlier values stay.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -419,7 +419,8 @@ mod tests {
         };
         expect(presented(&standing, Some("de"), "en", None), Some("DE"), "EUR");
         expect(presented(&standing, Some("DE"), "en", Some("JPY")), Some("DE"), "EUR");
-        expect(presented(&standing, None, "en", Some("EUR")), None, "USD");
+        expect(presented(&standing, None, "en", Some("EUR")), Some("DE"), "EUR");
+        expect(presented(&standing, None, "en", Some("USD")), None, "USD");
         expect(presented(&standing, Some("BR"), "en", None), None, "USD");
         let home = |country: Option<&str>| {
             let context = Context { country: country.map(str::to_owned), ..Context::default() };

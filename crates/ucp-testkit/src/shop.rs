@@ -51,6 +51,7 @@ impl Shop {
             ledger: Arc::clone(&ledger) as Arc<dyn Ledger>,
             terms: Arc::new(terms),
             remote_carts: None,
+            order_inbox: None,
             handlers: Arc::new([Arc::clone(&handler) as Arc<dyn Handler>]),
             pages: "https://shop.example".into(),
             clock: clock.port(),

@@ -274,8 +274,11 @@ impl WebhookDispatcher {
         let webhook_message = match payload {
             Payload::WebhookMessage(webhook_message) => webhook_message.clone(),
             Payload::Order(order) => {
-                let view =
-                    View { permalink_url: (self.permalink)(&order.token), order: order.clone(), messages: Vec::new() };
+                let view = View {
+                    permalink_url: order.permalink(|token| (self.permalink)(token)),
+                    order: order.clone(),
+                    messages: Vec::new(),
+                };
                 let webhook_message = message::write(webhook_event, view, &recipient);
                 // Later attempts send the same bytes, whatever the outcome of this one.
                 if !self.outbox.keep(&webhook_event.id, &self.claimant, &webhook_message).await? {

@@ -87,9 +87,8 @@ pub(crate) fn incomplete(document: &Value) -> Option<Refusal> {
     Some(Refusal::new(StatusCode::BAD_REQUEST, detail))
 }
 
-/// An answer with what the suite looks for: the list of instruments of a checkout, also an empty one, and so those of
-/// destinations if the `release` wants them, or
-/// the reason as `detail`.
+/// An answer with what the suite looks for: the lists of instruments and destinations of a checkout, also where there are
+/// none, or the reason as `detail`.
 pub(crate) fn completed(release: Release, mut document: Value, status: StatusCode) -> Value {
     if !status.is_success() {
         document["detail"] = document["messages"][0]["content"].clone();
@@ -98,9 +97,10 @@ pub(crate) fn completed(release: Release, mut document: Value, status: StatusCod
             document["payment"]["instruments"] = json!([]);
         }
         let methods = document.pointer_mut("/fulfillment/methods").and_then(Value::as_array_mut);
-        let methods = methods.into_iter().flatten().filter(|_| release.lists_destinations());
-        for method in methods.filter_map(Value::as_object_mut) {
-            method.entry("destinations").or_insert_with(|| json!([]));
+        for method in methods.into_iter().flatten().filter_map(Value::as_object_mut) {
+            if let (Some(none), None) = (release.no_destinations(), method.get("destinations")) {
+                method.insert("destinations".to_owned(), none);
+            }
         }
     }
     document
@@ -197,9 +197,13 @@ mod tests {
             assert_eq!(checkout["payment"]["instruments"], listed);
         }
         let bare = json!({ "line_items": [], "fulfillment": { "methods": [{ "id": "shipping_1" }] } });
-        for (release, listed) in [(Release::V2026_01_23, json!(null)), (Release::V2026_04_08, json!([]))] {
+        for release in Release::ALL {
             let checkout = completed(release, bare.clone(), StatusCode::OK);
-            assert_eq!(checkout["fulfillment"]["methods"][0]["destinations"], listed);
+            assert_eq!(
+                checkout["fulfillment"]["methods"][0].get("destinations").cloned(),
+                release.no_destinations(),
+                "{release:?}"
+            );
         }
     }
 

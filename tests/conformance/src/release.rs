@@ -103,9 +103,13 @@ impl Release {
         self == Self::V2026_04_08
     }
 
-    /// Returns `true` if the suite wants lists of destinations that are empty.
-    pub(crate) fn lists_destinations(self) -> bool {
-        self == Self::V2026_04_08
+    /// Returns what the suite wants of the destinations of a method that has none; `None` if it wants no such member.
+    pub(crate) fn no_destinations(self) -> Option<Value> {
+        match self {
+            Self::V2026_01_11 => None,
+            Self::V2026_01_23 => Some(Value::Null),
+            Self::V2026_04_08 => Some(json!([])),
+        }
     }
 
     /// Returns the status with which the suite wants other releases refused.

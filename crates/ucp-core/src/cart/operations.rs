@@ -12,6 +12,7 @@ use crate::{
         ledger::{Change, Stored},
         quote::{Previous, Purpose},
         remote_cart::{PriceQuote, PriceRequest},
+        remote_cart_ref::RemoteCartRef,
         sales_service::{SalesService, no_cart, not_found, nothing_to_buy},
     },
 };
@@ -23,8 +24,8 @@ impl SalesService {
     /// Errors of the ports, and [`InvalidRequest`](crate::Code::InvalidRequest) for a draft that cannot be priced.
     pub async fn create_cart(&self, caller: &Caller, request: Create) -> Result<Decision, Refusal> {
         let draft = Self::negotiated(request.draft, Purpose::Cart, caller);
-        let priced =
-            self.price(Purpose::Cart, &draft, caller, &Previous::default(), None).await?.ok_or_else(no_cart)?;
+        let previous = Previous::default();
+        let priced = self.price(estimate(&draft, caller, &previous, None)).await?.ok_or_else(no_cart)?;
         if !priced.purchasable {
             return Ok(Decision::unchanged(nothing_to_buy(priced.quote.messages)));
         }
@@ -65,9 +66,9 @@ impl SalesService {
         };
         let draft = Self::negotiated(request.draft, Purpose::Cart, caller);
         let previous = cart.previous();
-        let Some(priced) = self.price(Purpose::Cart, &draft, caller, &previous, cart.remote_cart.as_ref()).await?
-        else {
-            return Ok(Decision::unchanged(not_found("cart", &request.id)));
+        let request = estimate(&draft, caller, &previous, cart.remote_cart.as_ref());
+        let Some(priced) = self.price(request).await? else {
+            return Ok(Decision::unchanged(not_found("cart", &cart.id)));
         };
         let priced = self.priced_cart(draft, priced);
         let cart = Cart {
@@ -112,13 +113,7 @@ impl SalesService {
     async fn looked_at(&self, caller: &Caller, cart: Cart) -> Result<Option<Cart>, Refusal> {
         let Some(shop) = &self.remote_carts else { return Ok(Some(cart)) };
         let previous = cart.previous();
-        let request = PriceRequest {
-            purpose: Purpose::Cart,
-            draft: &cart.draft,
-            caller,
-            previous: &previous,
-            remote_cart: cart.remote_cart.as_ref(),
-        };
+        let request = estimate(&cart.draft, caller, &previous, cart.remote_cart.as_ref());
         let Some(priced) = shop.fetch(request).await? else { return Ok(None) };
         Ok(Some(Cart {
             id: cart.id,
@@ -167,6 +162,16 @@ impl SalesService {
         let change = Change { cart: Some(Stored { document: cart.clone(), version }), ..Change::default() };
         Decision { outcome: Outcome::Answer(Answer::Cart(self.view_cart(cart, version == 0))), change }
     }
+}
+
+/// Returns the request for the estimated price of a cart.
+const fn estimate<'a>(
+    draft: &'a Draft,
+    caller: &'a Caller,
+    previous: &'a Previous,
+    remote_cart: Option<&'a RemoteCartRef>,
+) -> PriceRequest<'a> {
+    PriceRequest { purpose: Purpose::Cart, draft, caller, previous, remote_cart, reference: None }
 }
 
 impl Cart {

@@ -89,11 +89,10 @@ fn bounds(
             }
         },
     };
-    let direct = market.trades_in(denomination).then(|| Bound {
-        currency: denomination,
-        min: price.min.unwrap_or(Amount::ZERO),
-        max: price.max,
-    });
+    // Where the country decides about the currency, everything is priced in the currency shown.
+    let priced = if market.by_country { denomination == presentation.currency } else { market.trades_in(denomination) };
+    let direct =
+        priced.then(|| Bound { currency: denomination, min: price.min.unwrap_or(Amount::ZERO), max: price.max });
     let converted = (denomination != own).then(|| market.rates.get(&denomination)).flatten().map(|rate| Bound {
         currency: own,
         min: price.min.map_or(Amount::ZERO, |min| rate.divide(min, denomination, own, Rounding::Up)),
@@ -101,13 +100,16 @@ fn bounds(
     });
     match (&direct, &converted) {
         (None, None) => {
-            notes.push(Message::info(
-                "price_filter_ignored",
-                format!("This shop has neither prices nor an exchange rate in {denomination}, so that the price filter could not be applied."),
-            ));
+            let content = if market.by_country {
+                let shown = presentation.currency;
+                format!("Prices are in {shown} for this buyer, so that the price filter in {denomination} was not applied. State it in {shown}, or state a country that has prices in {denomination}.")
+            } else {
+                format!("This shop has neither prices nor an exchange rate in {denomination}, so that the price filter could not be applied.")
+            };
+            notes.push(Message::info("price_filter_ignored", content));
             return None;
         }
-        (Some(_), None) if denomination != own => notes.push(Message::info(
+        (Some(_), None) if denomination != own && !market.by_country => notes.push(Message::info(
             "price_filter_not_converted",
             format!("This shop has no exchange rate for {denomination}: products without a price in {denomination} were left out."),
         )),
@@ -246,6 +248,38 @@ mod tests {
         );
         assert_eq!(resolve(Some("CHF")), (None, vec!["price_filter_ignored".into()]));
         assert_eq!(resolve(Some("gold")), (None, vec!["price_filter_ignored".into()]));
+    }
+
+    #[test]
+    fn where_the_country_decides_about_the_currency_a_price_filter_applies_to_what_is_shown_or_not_at_all() {
+        let market = crate::catalog::market::Market {
+            by_country: true,
+            countries: [("US", "USD"), ("JP", "JPY")]
+                .map(|(country, code)| (country.into(), code.parse().expect("a currency")))
+                .into(),
+            rates: std::collections::BTreeMap::new(),
+            ..market()
+        };
+        let filters = Filters { price: Some(PriceFilter { min: None, max: Amount::new(2_000) }), ..Filters::default() };
+        let applied = |country: Option<&str>, currency: Option<&str>| {
+            let [country, currency] = [country, currency].map(|text| text.map(str::to_owned));
+            let context = Context { country, currency, ..Context::default() };
+            let (criteria, notes) = filters.criteria(&market, &context, &market.presentation(&context));
+            let bounds = criteria.bounds.map(|bounds| bounds.iter().map(|bound| bound.currency.to_string()).collect());
+            let codes = notes.into_iter().map(|note| match note {
+                Message::Info { code, .. } => code.expect("a code"),
+                other => panic!("{other:?}"),
+            });
+            (bounds, codes.collect::<Vec<_>>())
+        };
+        let to = |currency: &str| Some(vec![currency.to_owned()]);
+        assert_eq!(applied(None, None), (to("USD"), vec![]));
+        assert_eq!(applied(None, Some("JPY")), (to("JPY"), vec![]));
+        assert_eq!(applied(Some("JP"), Some("JPY")), (to("JPY"), vec![]));
+        let ignored = || vec!["price_filter_ignored".to_owned()];
+        assert_eq!(applied(Some("US"), Some("JPY")), (None, ignored()));
+        assert_eq!(applied(Some("JP"), Some("USD")), (None, ignored()));
+        assert_eq!(applied(None, Some("EUR")), (None, ignored()), "no country has it");
     }
 
     #[test]

@@ -66,6 +66,7 @@ impl Market {
         let language = context.languages.iter().find_map(|tag| self.language_for(tag)).unwrap_or(&self.language);
         let country = context.country.as_ref().map(|country| country.to_ascii_uppercase());
         let there = country.and_then(|country| self.countries.get_key_value(&country));
+        let there = there.or_else(|| self.country_with(context.currency.as_deref()?.parse().ok()?));
         let wanted = match &context.currency {
             Some(code) if !self.by_country => code.parse().ok(),
             _ => there.map(|(_, currency)| *currency),
@@ -79,6 +80,18 @@ impl Market {
     #[must_use]
     pub fn trades_in(&self, currency: Currency) -> bool {
         currency == self.currency || self.currencies.contains(&currency)
+    }
+
+    /// Returns a country whose buyers are shown another currency than the default one, with that currency; `None` if a
+    /// currency can be chosen without a country. Of several countries it is the one that the currency is named after,
+    /// as the first two letters of an ISO 4217 code say, and otherwise the first by its code.
+    fn country_with(&self, currency: Currency) -> Option<(&String, &Currency)> {
+        if !self.by_country || currency == self.currency {
+            return None;
+        }
+        let mut countries = self.countries.iter().filter(|(_, own)| **own == currency);
+        let first = countries.clone().next();
+        countries.find(|(country, _)| currency.as_str().starts_with(country.as_str())).or(first)
     }
 
     /// Returns the shop's language for a tag: the same tag, or else one with the same primary language (RFC 4647
@@ -112,6 +125,34 @@ pub(crate) mod tests {
         };
         let presentation = market().presentation(&context);
         (presentation.language, presentation.currency.to_string())
+    }
+
+    #[test]
+    fn a_currency_without_a_country_chooses_a_country_where_the_country_decides() {
+        let market = Market {
+            by_country: true,
+            currencies: ["EUR", "JPY", "CHF"].map(|code| code.parse().expect("a currency")).to_vec(),
+            countries: [("US", "USD"), ("PR", "USD"), ("AT", "EUR"), ("DE", "EUR"), ("CH", "CHF"), ("AA", "CHF")]
+                .map(|(country, code)| (country.to_owned(), code.parse().expect("a currency")))
+                .into(),
+            ..market()
+        };
+        let presented = |country: Option<&str>, currency: Option<&str>| {
+            let [country, currency] = [country, currency].map(|text| text.map(str::to_owned));
+            let shown = market.presentation(&Context { country, currency, ..Context::default() });
+            (shown.country.unwrap_or_default(), shown.currency.to_string())
+        };
+        let expect = |got: (String, String), country: &str, currency: &str| {
+            assert_eq!(got, (country.to_owned(), currency.to_owned()));
+        };
+        expect(presented(None, Some("EUR")), "AT", "EUR");
+        expect(presented(None, Some("chf")), "CH", "CHF");
+        expect(presented(Some("BR"), Some("EUR")), "AT", "EUR");
+        expect(presented(Some("US"), Some("EUR")), "US", "USD");
+        expect(presented(None, Some("USD")), "", "USD");
+        // A currency that no country has, and one that is none.
+        expect(presented(None, Some("JPY")), "", "USD");
+        expect(presented(None, Some("gold")), "", "USD");
     }
 
     #[test]

@@ -318,7 +318,7 @@ impl SalesService {
         let attempt = checkout.state.attempt()?.clone();
         let id = self.unguessable("ord_");
         let label = format!("#{}", id[id.len() - 8..].to_uppercase());
-        let confirmation = Confirmation { id, label, token: self.unguessable("") };
+        let confirmation = Confirmation { id, label, token: self.unguessable(""), permalink_url: None };
         checkout.state = checkout.state.conclude(confirmation.clone()).ok()?;
         checkout.messages.retain(|message| !matches!(message, Message::Error { .. }));
         let order = Order {
@@ -340,6 +340,7 @@ impl SalesService {
                 reference,
                 mandate: checkout.evidence.clone(),
             },
+            remote: None,
             placed_at: self.now(),
         };
         let mut decision = self.changed_checkout(checkout, version);

@@ -263,7 +263,7 @@ impl SalesService {
         Desktop {
             delivery: self.deliverable(&checkout),
             payment: self.payment(&checkout),
-            permalink_url: checkout.state.order().map(|order| self.permalink(&order.token)),
+            permalink_url: checkout.state.order().map(|order| order.permalink(|token| self.permalink(token))),
             version,
             checkout,
         }

@@ -6,10 +6,12 @@
 //! | `operations` | create, get, update and cancel |
 //! | `completion` | payment, and reconciliation of payment attempts |
 //! | [`handoff`] | steps that the buyer takes on the shop's page |
+//! | [`placing`] | orders that buyers place on pages of a shop behind another API |
 
 mod completion;
 pub mod handoff;
 mod operations;
+pub mod placing;
 pub mod status;
 
 use std::sync::Arc;

@@ -7,7 +7,7 @@ use crate::{
     Answer, Code, Outcome, Refusal,
     message::{Message, Severity},
     operation::{AP2_MANDATE, ById, CART, FULFILLMENT},
-    port::Decision,
+    port::{Decision, PlacedOrder},
     purchase::{
         approval::Approved,
         caller::Caller,
@@ -66,7 +66,16 @@ impl SalesService {
         let draft = Self::negotiated(draft, Purpose::Checkout, caller);
         // A shop behind another API creates a cart of its own for the checkout, so that later changes of this cart do
         // not affect the purchase, and the other way round.
-        let priced = self.price(Purpose::Checkout, &draft, caller, &previous, None).await?.ok_or_else(no_cart)?;
+        let token = self.unguessable("");
+        let request = PriceRequest {
+            purpose: Purpose::Checkout,
+            draft: &draft,
+            caller,
+            previous: &previous,
+            remote_cart: None,
+            reference: Some(&token),
+        };
+        let priced = self.price(request).await?.ok_or_else(no_cart)?;
         if !priced.purchasable {
             return Ok(Decision::unchanged(nothing_to_buy(priced.quote.messages)));
         }
@@ -74,7 +83,7 @@ impl SalesService {
         let mut checkout = Checkout {
             id: self.unguessable("chk_"),
             owner: caller.owner.clone(),
-            token: self.unguessable(""),
+            token,
             cart_id,
             state: State::Incomplete,
             draft: Draft::default(),
@@ -131,7 +140,7 @@ impl SalesService {
         let mut draft = Self::negotiated(request.draft, Purpose::Checkout, caller);
         if !caller.has(FULFILLMENT) {
             // A platform without the extension must not undo the buyer's choice on the page.
-            draft.fulfillment = checkout.draft.fulfillment.take();
+            draft.fulfillment.clone_from(&checkout.draft.fulfillment);
         }
         self.restate(caller, &mut checkout, draft).await?;
         if !checkout.status().is_open() {
@@ -169,8 +178,8 @@ impl SalesService {
         }
     }
 
-    /// Brings an open checkout up to date with the shop behind another API. A checkout that the shop no longer has was
-    /// bought or discarded there, and is canceled.
+    /// Brings an open checkout up to date with the shop behind another API. One whose cart the shop no longer has may
+    /// have been bought there: the shop is asked for its order.
     async fn looked_at_checkout(&self, caller: &Caller, mut checkout: Checkout) -> Result<Checkout, Refusal> {
         let Some(shop) = self.remote_carts.as_ref().filter(|_| checkout.status().is_open()) else {
             return Ok(checkout);
@@ -182,6 +191,7 @@ impl SalesService {
             caller,
             previous: &previous,
             remote_cart: checkout.remote_cart.as_ref(),
+            reference: Some(&checkout.token),
         };
         match shop.fetch(request).await? {
             Some(priced) => {
@@ -189,19 +199,42 @@ impl SalesService {
                 self.reprice(&mut checkout, draft, priced).map_err(|illegal| unreachable_transition(&illegal))?;
                 checkout.expires_at = expires_at;
             }
-            None => conclude(&mut checkout).map_err(|illegal| unreachable_transition(&illegal))?,
+            None => {
+                if let Some(placed) = self.reported_order(&checkout).await? {
+                    self.place(&placed).await?;
+                    if let Some(stored) = self.ledger.checkout(&checkout.owner, &checkout.id).await? {
+                        return Ok(stored.document);
+                    }
+                }
+                self.lose_cart(&mut checkout).map_err(|illegal| unreachable_transition(&illegal))?;
+            }
         }
         Ok(checkout)
     }
 
-    /// Replaces the draft of an open checkout and prices it anew. A checkout that the shop behind another API no longer
-    /// has is canceled: another one in its place could be paid a second time.
+    /// Returns the order that the buyer placed at the shop, if the shop can be asked for it.
+    async fn reported_order(&self, checkout: &Checkout) -> Result<Option<PlacedOrder>, Refusal> {
+        match &self.order_inbox {
+            Some(inbox) => Ok(inbox.order(&checkout.token).await?),
+            None => Ok(None),
+        }
+    }
+
+    /// Replaces the draft of an open checkout and prices it anew. A checkout whose cart the shop behind another API no
+    /// longer has stays as it is: another cart in its place could be paid a second time.
     pub(crate) async fn restate(&self, caller: &Caller, checkout: &mut Checkout, draft: Draft) -> Result<(), Refusal> {
         let previous = checkout.previous();
-        let priced = self.price(Purpose::Checkout, &draft, caller, &previous, checkout.remote_cart.as_ref()).await?;
-        let restated = match priced {
+        let request = PriceRequest {
+            purpose: Purpose::Checkout,
+            draft: &draft,
+            caller,
+            previous: &previous,
+            remote_cart: checkout.remote_cart.as_ref(),
+            reference: Some(&checkout.token),
+        };
+        let restated = match self.price(request).await? {
             Some(priced) => self.reprice(checkout, draft, priced),
-            None => conclude(checkout),
+            None => self.lose_cart(checkout),
         };
         restated.map_err(|illegal| unreachable_transition(&illegal))
     }
@@ -281,7 +314,7 @@ impl SalesService {
         let open_ended = !checkout.status().is_terminal();
         View {
             continue_url: self.continue_url(&checkout.token, checkout.remote_cart.as_ref()).filter(|_| open_ended),
-            permalink_url: checkout.state.order().map(|order| self.permalink(&order.token)),
+            permalink_url: checkout.state.order().map(|order| order.permalink(|token| self.permalink(token))),
             handlers: self.declarations(),
             links: self.links(),
             created,
@@ -332,13 +365,4 @@ fn something(draft: &Draft, accepted: &str) -> Result<(), Refusal> {
 pub(crate) fn unreachable_transition(illegal: &Illegal) -> Refusal {
     debug_assert!(false, "{illegal}");
     Refusal::new(Code::InternalError, "The checkout changed while it was being worked on.")
-}
-
-/// Cancels a checkout that a shop behind another API no longer has.
-fn conclude(checkout: &mut Checkout) -> Result<(), Illegal> {
-    checkout.state = checkout.state.cancel()?;
-    let content = "The shop no longer has this checkout: the buyer has concluded it on the shop's own page, or it was given \
-                   up there.";
-    checkout.messages = vec![Message::info("concluded_elsewhere", content)];
-    Ok(())
 }

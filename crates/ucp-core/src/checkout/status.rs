@@ -11,6 +11,7 @@
 //! | `complete_in_progress` | [`conclude`](State::conclude) | completed |
 //! | `complete_in_progress` | [`reopen`](State::reopen) | an open state |
 //! | any open state | [`cancel`](State::cancel) | canceled |
+//! | any open state, canceled | [`place`](State::place) | completed |
 
 use serde::{Deserialize, Serialize};
 
@@ -33,7 +34,8 @@ pub enum Status {
     CompleteInProgress,
     /// The order is placed. The checkout never changes again.
     Completed,
-    /// The checkout was canceled or has expired. It never changes again.
+    /// The checkout was canceled or has expired. It never changes again, unless a shop behind another API reports that
+    /// the buyer has paid there.
     Canceled,
 }
 
@@ -205,6 +207,20 @@ impl State {
     /// [`Illegal`] unless the checkout is open: a payment in progress has to be settled first (rule CHK-05).
     pub fn cancel(&self) -> Result<Self, Illegal> {
         if self.status().is_open() { Ok(Self::Canceled) } else { Err(self.illegal("be canceled")) }
+    }
+
+    /// Completes the checkout with an order that the buyer placed on a page of a shop behind another API. The order is a
+    /// fact: it also completes a checkout that was canceled or has expired while the buyer was paying.
+    ///
+    /// # Errors
+    /// [`Illegal`] if a payment is in progress here, or the checkout is completed.
+    pub fn place(&self, order: Confirmation) -> Result<Self, Illegal> {
+        match self {
+            Self::CompleteInProgress { .. } | Self::Completed { .. } => {
+                Err(self.illegal("become an order of the shop"))
+            }
+            _ => Ok(Self::Completed { order }),
+        }
     }
 
     fn illegal(&self, transition: &'static str) -> Illegal {

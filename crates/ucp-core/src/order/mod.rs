@@ -32,6 +32,16 @@ pub struct Confirmation {
     pub label: String,
     /// Token that opens the page of the order.
     pub token: String,
+    /// URL of the page of the order at a shop behind another API.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub permalink_url: Option<String>,
+}
+
+impl Confirmation {
+    /// Returns the URL of the page of the order: the shop's, or else the gateway's own for the token.
+    pub fn permalink(&self, own: impl FnOnce(&str) -> String) -> String {
+        self.permalink_url.clone().unwrap_or_else(|| own(&self.token))
+    }
 }
 
 /// An order as stored.
@@ -64,11 +74,30 @@ pub struct Order {
     pub attribution: Option<Map<String, Value>>,
     /// Payment of the order.
     pub payment: Payment,
+    /// The order at a shop behind another API, if it was placed there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remote: Option<RemoteOrder>,
     /// Time of the purchase, UTC.
     pub placed_at: Timestamp,
 }
 
+/// An order at a shop behind another API.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RemoteOrder {
+    /// Identifier of the order at the shop.
+    pub reference: String,
+    /// URL of the shop's page about the order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub permalink_url: Option<String>,
+}
+
 impl Order {
+    /// Returns the URL of the page of the order: the shop's, or else the gateway's own for the token.
+    pub fn permalink(&self, own: impl FnOnce(&str) -> String) -> String {
+        let remote = self.remote.as_ref().and_then(|remote| remote.permalink_url.clone());
+        remote.unwrap_or_else(|| own(&self.token))
+    }
+
     /// Returns the time of the last event or adjustment, or of the purchase if there is none.
     #[must_use]
     pub fn changed_at(&self) -> Timestamp {
@@ -78,8 +107,8 @@ impl Order {
     }
 }
 
-/// Payment of an order.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Payment of an order. All of it is empty if the order was paid at a shop behind another API.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Payment {
     /// Identifier of the payment handler.
     pub handler_id: String,

@@ -19,7 +19,7 @@ impl SalesService {
     pub async fn get_order(&self, caller: &Caller, request: ById) -> Result<Decision, Refusal> {
         Ok(Decision::unchanged(match self.ledger.order(&caller.owner, &request.id).await? {
             Some(stored) => Outcome::Answer(Answer::Order(View {
-                permalink_url: self.permalink(&stored.document.token),
+                permalink_url: stored.document.permalink(|token| self.permalink(token)),
                 order: Box::new(stored.document),
                 messages: Vec::new(),
             })),

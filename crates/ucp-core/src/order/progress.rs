@@ -254,6 +254,7 @@ mod tests {
             adjustments: Vec::new(),
             attribution: None,
             payment: Payment { handler_id: "h".into(), attempt_id: "a".into(), reference: "r".into(), mandate: None },
+            remote: None,
             placed_at: Timestamp::UNIX_EPOCH,
         }
     }

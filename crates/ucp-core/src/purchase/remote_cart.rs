@@ -27,7 +27,7 @@ pub trait RemoteCart: Send + Sync {
     /// of the quote.
     ///
     /// Returns `None` if the shop no longer has the cart of a checkout: the buyer has paid there, or the shop discarded
-    /// it. The checkout is over then and never gets another cart, which could be paid a second time.
+    /// it. The checkout never gets another cart, which could be paid a second time.
     ///
     /// # Errors
     /// [`Unavailable`](crate::Code::Unavailable) if the state of the shop's cart is unknown.
@@ -59,6 +59,8 @@ pub struct PriceRequest<'a> {
     pub previous: &'a Previous,
     /// Cart that the shop already holds for the draft.
     pub remote_cart: Option<&'a RemoteCartRef>,
+    /// Unguessable reference that the shop is to state with an order of this cart; `None` if the cart is no purchase.
+    pub reference: Option<&'a str>,
 }
 
 /// Price of a draft, and the state of the goods.

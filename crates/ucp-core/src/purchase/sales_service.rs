@@ -31,7 +31,7 @@ use crate::{
     },
     message::{Message, Severity},
     operation::{BUYER_CONSENT, DISCOUNT, FULFILLMENT},
-    port::{Catalog, Commerce, Decision, Match, Named, SalesCapabilities, Target},
+    port::{Catalog, Commerce, Decision, Match, Named, OrderInbox, SalesCapabilities, Target},
 };
 
 /// Age from which a cart at the shop counts as an orphan if no document names it: longer than any call takes.
@@ -50,6 +50,8 @@ pub struct SalesService {
     pub handlers: Arc<[Arc<dyn Handler>]>,
     /// Carts of a shop behind another API, which prices drafts in place of the shop's own terms.
     pub remote_carts: Option<Arc<dyn RemoteCart>>,
+    /// Orders that buyers place on pages of that shop, if it tells about them.
+    pub order_inbox: Option<Arc<dyn OrderInbox>>,
     /// Base URL of the pages for buyers: absolute, without trailing slash.
     pub pages: String,
     /// Source of the current time, UTC.
@@ -122,21 +124,14 @@ impl SalesService {
         draft
     }
 
-    /// Prices a draft. Returns `None` if a shop behind another API has concluded the purchase.
+    /// Prices a draft. Returns `None` if a shop behind another API no longer has the cart.
     ///
     /// With a shop behind another API this writes: it brings the shop's cart to the draft. A new cart is recorded until
     /// a document that names it is committed; a cart that no document comes to name is
     /// [abandoned](Self::abandon_orphans).
-    pub(crate) async fn price(
-        &self,
-        purpose: Purpose,
-        draft: &Draft,
-        caller: &Caller,
-        previous: &Previous,
-        remote_cart: Option<&RemoteCartRef>,
-    ) -> Result<Option<PriceQuote>, Refusal> {
-        let (draft, mismatches) = in_pieces(draft, previous);
-        let priced = self.price_pieces(purpose, &draft, caller, previous, remote_cart).await?;
+    pub(crate) async fn price(&self, request: PriceRequest<'_>) -> Result<Option<PriceQuote>, Refusal> {
+        let (draft, mismatches) = in_pieces(request.draft, request.previous);
+        let priced = self.price_pieces(PriceRequest { draft: &draft, ..request }).await?;
         Ok(priced.map(|mut priced| {
             priced.quote.messages.extend(mismatches);
             priced
@@ -144,16 +139,10 @@ impl SalesService {
     }
 
     /// Prices a draft whose quantities are counted in pieces.
-    async fn price_pieces(
-        &self,
-        purpose: Purpose,
-        draft: &Draft,
-        caller: &Caller,
-        previous: &Previous,
-        remote_cart: Option<&RemoteCartRef>,
-    ) -> Result<Option<PriceQuote>, Refusal> {
+    async fn price_pieces(&self, request: PriceRequest<'_>) -> Result<Option<PriceQuote>, Refusal> {
+        let PriceRequest { purpose, draft, caller, previous, remote_cart, .. } = request;
         if let Some(shop) = &self.remote_carts {
-            let priced = shop.sync(PriceRequest { purpose, draft, caller, previous, remote_cart }).await?;
+            let priced = shop.sync(request).await?;
             if let Some(made) = priced.as_ref().and_then(|priced| priced.remote_cart.as_ref())
                 && remote_cart.is_none_or(|before| before.reference != made.reference)
             {
@@ -293,7 +282,9 @@ fn in_pieces<'a>(draft: &'a Draft, previous: &Previous) -> (Cow<'a, Draft>, Vec<
 #[async_trait]
 impl Commerce for SalesService {
     fn capabilities(&self) -> SalesCapabilities {
-        self.remote_carts.as_ref().map_or(SalesCapabilities::ALL, |shop| shop.capabilities())
+        let Some(shop) = &self.remote_carts else { return SalesCapabilities::ALL };
+        let own = shop.capabilities();
+        SalesCapabilities { orders: own.orders || self.order_inbox.is_some(), ..own }
     }
 
     fn ledger(&self) -> &dyn Ledger {

@@ -54,6 +54,7 @@ pub(crate) fn sales(shop: &Shop, handlers: Handlers, base: &str) -> SalesService
         ledger: Arc::new(shop.database().store().clone()),
         terms: shop.database().terms(),
         remote_carts: None,
+        order_inbox: None,
         handlers,
         pages: base.to_owned(),
         clock: Arc::new(clock::timestamp),

@@ -7,10 +7,13 @@
 //! | [`ucp`] | a shop that speaks UCP itself |
 //! | `last_known` | what a remote shop stated last about itself, for a start while it is down |
 //!
+//! `inbox` is the endpoint for notices of a shop about orders that were placed on its pages.
+//!
 //! A backend is one module here and one line in [`open`]; its capabilities follow from its ports. Every backend has a
 //! data directory, which keeps the answers to idempotency keys, orders, and the queue of webhook events.
 
 pub(crate) mod embedded;
+mod inbox;
 mod last_known;
 mod shopify;
 mod ucp;
@@ -22,7 +25,7 @@ use bytes::Bytes;
 use tokio::task::JoinSet;
 use ucp_bridge::Bridge;
 use ucp_core::{
-    port::{self, Catalog, store::Store},
+    port::{self, Catalog, OrderInbox, store::Store},
     purchase::{payment::Declaration, remote_cart::RemoteCart, sales_service::SalesService, terms::Terms},
 };
 use ucp_net::{
@@ -166,10 +169,11 @@ const NO_SHOP: &str = "there is no shop to serve";
 
 impl Opened {
     /// Combines the catalog of a remote shop with a sales service that has the shop price the carts. Buyers pay on a
-    /// page of the shop.
+    /// page of the shop; `order_inbox` is how the gateway hears of their orders.
     fn of_remote_carts<S: Catalog + RemoteCart + 'static>(
         place: &Place<'_>,
         shop: S,
+        order_inbox: Option<Arc<dyn OrderInbox>>,
         counters: Arc<Counters>,
         statement: Statement,
     ) -> Self {
@@ -180,10 +184,12 @@ impl Opened {
             terms: Arc::new(Terms::default()),
             handlers: Arc::new([]),
             remote_carts: Some(Arc::clone(&shop) as _),
+            order_inbox: order_inbox.clone(),
             pages: place.base.to_owned(),
             clock: Arc::new(clock::timestamp),
             random: Arc::new(|| uuid::Uuid::new_v4().into_bytes()),
         };
+        let notices = order_inbox.map(|inbox| inbox::router(inbox, sales.clone(), place));
         Self {
             name: shop.market().name.clone(),
             shop: port::Shop::Facts { catalog: shop, sales: Arc::new(sales.clone()) },
@@ -193,7 +199,7 @@ impl Opened {
             bridge: None,
             counters: Some(counters),
             statement: Some(statement),
-            router: Router::new(),
+            router: notices.unwrap_or_default(),
             tasks: JoinSet::new(),
         }
     }

@@ -5,12 +5,13 @@ use std::{error::Error, fs, path::PathBuf, sync::Arc, time::Duration};
 
 use axum::{Router, response::IntoResponse as _, routing::get};
 use http::header;
+use ucp_core::port::OrderInbox;
 use ucp_net::coalescing::Capacity;
 use ucp_payment::Secret;
 use ucp_rest::publication::MAX_AGE;
 use ucp_service::signing::CurrentKey;
 use ucp_shopify::{
-    Bot, Storefront, Token,
+    Bot, OrderNotices, Storefront, Token,
     bot::Signing,
     catalog::Options,
     client::{Client, NoToken},
@@ -44,7 +45,16 @@ pub(super) async fn open(place: &Place<'_>) -> Result<Opened, Box<dyn Error>> {
         config::Bot::Given(_) | config::Bot::Unknown => Router::new(),
     };
     let client = storefront.client().clone();
-    let mut opened = Opened { router, ..Opened::of_remote_carts(place, storefront, counters, statement) };
+    let secret = upstream.webhook_secret.as_ref();
+    if secret.is_none() {
+        tracing::warn!(
+            "the shop tells nothing about orders: checkouts that buyers pay on its pages are `canceled` when they expire; \
+             register a webhook, and name the file with its secret in `upstream.webhook_secret_file`"
+        );
+    }
+    let order_inbox = secret.map(|secret| Arc::new(OrderNotices::new(secret.reveal())) as Arc<dyn OrderInbox>);
+    let mut opened = Opened::of_remote_carts(place, storefront, order_inbox, counters, statement);
+    opened.router = opened.router.merge(router);
     if let (Some(file), Some(shown)) = (&upstream.token_file, &upstream.token) {
         opened.tasks.spawn(follow_token(client, file.clone(), shown.clone(), kind));
     }

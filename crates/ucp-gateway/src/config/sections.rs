@@ -171,6 +171,13 @@ pub(crate) struct Upstream {
     /// With "shopify", instead of that: whether the gateway signs what it asks, as a bot, with its own key.
     #[schemars(extend("x-only" = "shopify"))]
     pub(crate) sign_as_bot: bool,
+    /// With "shopify": a file with the secret of the webhook `orders/create`, which the shop sends to `/upstream/orders`
+    /// of the gateway. Without it a checkout that its buyer pays on the shop's page is never completed.
+    #[serde(skip_serializing)]
+    #[schemars(example = "/run/secrets/shop-webhooks", extend("x-only" = "shopify"))]
+    pub(super) webhook_secret_file: Option<FilePath>,
+    #[serde(skip_deserializing)]
+    pub(super) webhook_secret: Remark,
     /// With "ucp": whether it is asked over "rest" or "mcp"; by default MCP where its profile has both.
     #[schemars(example = Transport::Mcp, extend("x-only" = "ucp", "x-without" = "what its profile has"))]
     pub(crate) transport: Option<Transport>,

@@ -29,6 +29,8 @@ pub(crate) struct Upstream {
     pub(crate) token: Option<Secret>,
     /// File with the token, which is read again when it changes.
     pub(crate) token_file: Option<PathBuf>,
+    /// Secret with which the shop signs its notices about orders.
+    pub(crate) webhook_secret: Option<Secret>,
     /// The version of Shopify's API, or of one that is compatible.
     pub(crate) api_version: String,
     /// As which bot it is asked.
@@ -81,6 +83,8 @@ pub(super) fn resolve(
     }
     let token = document.secret("upstream.token", said.token_file.as_deref(), said.token_env.as_deref());
     said.token = Some(if token.is_some() { "set" } else { "none" }.to_owned());
+    let webhook_secret = document.secret("upstream.webhook_secret", said.webhook_secret_file.as_deref(), None);
+    said.webhook_secret = Some(if webhook_secret.is_some() { "set" } else { "none" }.to_owned());
     let backend = said.backend.to_possible_value();
     let other = |only: &str| backend.as_ref().is_none_or(|backend| backend.get_name() != only);
     for (key, only) in schema::only("upstream").filter(|(_, only)| other(only)) {
@@ -92,7 +96,7 @@ pub(super) fn resolve(
     let is_shopify = said.backend == BackendKind::Shopify;
     let bot = if is_shopify { bot(said, public_url, document, now) } else { Bot::Unknown };
     let token_file = said.token_file.as_ref().map(|path| path.to_path_buf());
-    Some(Upstream { url: url?, token, token_file, api_version, bot, release })
+    Some(Upstream { url: url?, token, token_file, webhook_secret, api_version, bot, release })
 }
 
 /// Whether this is a version of the Storefront API: a year and a month.

@@ -16,7 +16,7 @@
 
 mod delivery;
 mod messages;
-mod plan;
+pub(crate) mod plan;
 mod quote;
 mod shape;
 

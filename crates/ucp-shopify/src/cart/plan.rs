@@ -122,7 +122,7 @@ pub(super) struct Target<'a> {
 impl Wish {
     /// Creates the wish for a request. `country` is the one that prices are shown for.
     pub(super) fn of(request: &PriceRequest<'_>, country: Option<&str>) -> Self {
-        let PriceRequest { purpose, draft, caller, previous, .. } = *request;
+        let PriceRequest { purpose, draft, caller, previous, reference, .. } = *request;
         let (own, foreign): (Vec<_>, Vec<_>) = draft.line_items.iter().partition(|line| is_id(&line.item, VARIANT));
         let line = |line: &ucp_core::purchase::draft::LineDraft| WishedLine {
             id: line.id.clone(),
@@ -149,7 +149,7 @@ impl Wish {
                 country_code: of_goal.or_else(|| country.map(str::to_owned)),
             },
             goal,
-            attributes: attributes(draft),
+            attributes: attributes(draft, reference),
         }
     }
 
@@ -378,15 +378,22 @@ fn folded<T: AsRef<str>>(codes: &[T]) -> BTreeSet<String> {
 /// First character of attributes that are not shown to buyers.
 const HIDDEN: char = '_';
 
-/// Returns the referral parameters of a draft as attributes that are not shown to buyers.
-fn attributes(draft: &Draft) -> Vec<Attribute> {
-    let parameters = draft.attribution.iter().flatten();
-    let texts = parameters.filter_map(|(name, value)| match value {
+/// Name of the attribute by which an order is recognized as that of a checkout: an order states the attributes of its
+/// cart.
+pub(crate) const REFERENCE: &str = "_ucp_checkout";
+
+/// Returns the referral parameters of a draft, and the reference of its checkout, as attributes that are not shown to
+/// buyers.
+fn attributes(draft: &Draft, reference: Option<&str>) -> Vec<Attribute> {
+    let texts = draft.attribution.iter().flatten().filter_map(|(name, value)| match value {
         Value::String(text) => Some((name, text.clone())),
         Value::Number(number) => Some((name, number.to_string())),
         Value::Bool(_) | Value::Null | Value::Array(_) | Value::Object(_) => None,
     });
-    texts.map(|(name, value)| Attribute { key: format!("{HIDDEN}{name}"), value: Some(value) }).collect()
+    let stated = texts.map(|(name, value)| Attribute { key: format!("{HIDDEN}{name}"), value: Some(value) });
+    let reference =
+        reference.map(|reference| Attribute { key: REFERENCE.to_owned(), value: Some(reference.to_owned()) });
+    stated.filter(|attribute| attribute.key != REFERENCE).chain(reference).collect()
 }
 
 #[cfg(test)]

@@ -370,7 +370,7 @@ fn listed(query: &Query, standing: &Standing) -> String {
 }
 
 /// Quotes a text so that the query language takes it literally.
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 

@@ -4,6 +4,7 @@
 //! | :-- | :-- |
 //! | `find` | search and browsing: filters of the API, filters applied here, pages |
 //! | `resolve` | lookup by identifier, one product in full, further variants of a product |
+//! | `codes` | SKUs and barcodes |
 //! | `build` | conversion of a product to the domain's |
 //! | `shape` | types of the answers |
 //! | `lenient` | values that are read as absent if they are not of the promised type |
@@ -13,6 +14,7 @@
 //! depends on the buyer: the IP address sent with a request only states on whose behalf it is made.
 
 pub(super) mod build;
+mod codes;
 mod find;
 mod lenient;
 mod resolve;
@@ -126,6 +128,7 @@ struct Inner {
     pages: CoalescingCache<Arc<find::Listing>>,
     nodes: CoalescingCache<Arc<resolve::Slice>>,
     variants: CoalescingCache<Arc<resolve::More>>,
+    codes: CoalescingCache<Arc<codes::Coded>>,
     locks: ResourceLocks,
 }
 
@@ -154,12 +157,13 @@ impl Storefront {
             read => read?,
         };
         let market = Arc::new(Current::new(standing, clock()));
-        let part = |part: u64| Capacity { bytes: capacity.bytes / 4 * part, fills: capacity.fills };
+        let part = |part: u64| Capacity { bytes: capacity.bytes / 8 * part, fills: capacity.fills };
         let counters = || Arc::clone(client.counters());
         Ok(Self(Arc::new(Inner {
-            pages: CoalescingCache::new(part(1), |listing| listing.weight, Arc::clone(&clock), counters()),
-            nodes: CoalescingCache::new(part(2), |slice| slice.weight, Arc::clone(&clock), counters()),
+            pages: CoalescingCache::new(part(2), |listing| listing.weight, Arc::clone(&clock), counters()),
+            nodes: CoalescingCache::new(part(4), |slice| slice.weight, Arc::clone(&clock), counters()),
             variants: CoalescingCache::new(part(1), |more| more.weight, Arc::clone(&clock), counters()),
+            codes: CoalescingCache::new(part(1), |coded| coded.weight, Arc::clone(&clock), counters()),
             client,
             market,
             clock,

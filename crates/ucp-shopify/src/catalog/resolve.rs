@@ -1,7 +1,8 @@
 //! Lookup by identifier, one product in full, and further variants of a product.
 //!
 //! Identifiers are looked up in slices, concurrently. If a slice fails, the others remain valid: its identifiers are
-//! unchecked, which is different from naming nothing.
+//! unchecked, which is different from naming nothing. A number is looked up as that of a product and of a variant; what
+//! names nothing is looked up as a SKU and as a barcode.
 
 use std::{
     borrow::Cow,
@@ -25,6 +26,7 @@ use ucp_core::{
 use super::{
     Storefront, Variables,
     build::{self, Built, PRODUCT, VARIANT, is_id},
+    codes::{Bearers, is_code},
     find::stale,
     freshness,
     lenient::Lenient,
@@ -86,6 +88,53 @@ struct Depth {
     freshness: Freshness,
 }
 
+/// Results of a lookup.
+#[derive(Default)]
+struct Lookup {
+    /// Result for each identifier and handle.
+    known: HashMap<String, Known>,
+    /// Identifiers whose results are stale because the shop failed.
+    old: HashSet<String>,
+    /// Age of the oldest stale result.
+    age: Duration,
+    /// `true` if the shop answered about any of them.
+    answered: bool,
+    /// Last failure.
+    failed: Option<Failure>,
+}
+
+impl Lookup {
+    /// Returns `true` if a text is neither an identifier nor a handle nor the number of an identifier, as far as the
+    /// shop said.
+    fn is_unknown(&self, id: &str) -> bool {
+        let numbered = numbered(id);
+        let keys = std::iter::once(id).chain(numbered.iter().map(String::as_str));
+        keys.filter_map(|key| self.known.get(key)).all(|known| matches!(known, Known::Nothing))
+    }
+
+    /// Returns what an identifier of the request names.
+    fn named(&self, id: &str, bearers: Option<&Bearers>, products: &HashMap<String, Arc<Product>>) -> Named {
+        let numbered = numbered(id);
+        let own = std::iter::once(id).chain(numbered.iter().map(String::as_str)).map(|key| (key, false));
+        let coded = bearers.into_iter().flat_map(|bearers| &bearers.variants).map(|key| (key.as_str(), true));
+        let (mut matches, mut unchecked, mut old) = (Vec::new(), bearers.is_some_and(|own| own.unchecked), false);
+        for (key, is_alias) in own.chain(coded) {
+            let Some(known) = self.known.get(key) else { continue };
+            unchecked |= matches!(known, Known::Unchecked);
+            old |= self.old.contains(key);
+            matches.extend(target(known, products).map(|found| match found.target {
+                Target::Variant(place) if is_alias => Match { target: Target::VariantAlias(place), ..found },
+                _ => found,
+            }));
+        }
+        match (matches.is_empty(), unchecked) {
+            (true, true) => Named::Unchecked,
+            _ if old => Named::Stale(matches, stale(self.age)),
+            _ => Named::Found(matches),
+        }
+    }
+}
+
 impl Storefront {
     pub(super) async fn look_up(
         &self,
@@ -94,13 +143,47 @@ impl Storefront {
         buyer_signals: BuyerSignals,
     ) -> Result<Vec<Named>, PortError> {
         let context = self.standing().in_context(presentation);
-        let of = |asked: Asked| {
-            let mut own: Vec<_> = ids.iter().copied().filter(|id| kind(id) == Some(asked)).collect();
-            own.sort_unstable();
-            own.dedup();
-            own
-        };
-        let (gids, handles) = (of(Asked::Ids), of(Asked::Handles));
+        let mut found = Lookup::default();
+        let (mut gids, mut handles) = (Vec::new(), Vec::new());
+        for id in ids {
+            match kind(id) {
+                Some(Asked::Ids) => gids.push((*id).to_owned()),
+                Some(Asked::Handles) => {
+                    handles.push((*id).to_owned());
+                    gids.extend(numbered(id));
+                }
+                None => {}
+            }
+        }
+        self.read_known(gids, handles, &context, buyer_signals, &mut found).await;
+        // What names nothing else may be a SKU or a barcode.
+        let codes: HashSet<&str> = ids.iter().copied().filter(|id| is_code(id) && found.is_unknown(id)).collect();
+        let mut codes: Vec<_> = codes.into_iter().collect();
+        codes.sort_unstable();
+        let bearers = self.bearers(&codes, &context, buyer_signals).await;
+        let coded = bearers.values().flat_map(|bearers| &bearers.variants);
+        let coded = coded.filter(|id| !found.known.contains_key(*id) && is_id(id, VARIANT)).cloned().collect();
+        self.read_known(coded, Vec::new(), &context, buyer_signals, &mut found).await;
+        if let Some(failure) = found.failed.take_if(|_| !found.answered) {
+            return Err(failure.into());
+        }
+        let products = merged(found.known.values());
+        Ok(ids.iter().map(|id| found.named(id, bearers.get(id), &products)).collect())
+    }
+
+    /// Looks identifiers and handles up in slices, concurrently.
+    async fn read_known(
+        &self,
+        mut gids: Vec<String>,
+        mut handles: Vec<String>,
+        context: &InContext,
+        buyer_signals: BuyerSignals,
+        found: &mut Lookup,
+    ) {
+        for ids in [&mut gids, &mut handles] {
+            ids.sort_unstable();
+            ids.dedup();
+        }
         let slices = gids.chunks(MOST_PRODUCTS).map(|slice| (Asked::Ids, slice));
         let slices: Vec<_> = slices.chain(handles.chunks(MOST_PRODUCTS).map(|slice| (Asked::Handles, slice))).collect();
         let answers = join_all(slices.iter().map(|(asked, slice)| {
@@ -109,46 +192,25 @@ impl Storefront {
                 media: LISTED_MEDIA,
                 freshness: freshness(Operation::LookupCatalog),
             };
-            self.slice(*asked, slice, depth, &context, buyer_signals)
+            self.slice(*asked, slice, depth, context, buyer_signals)
         }))
         .await;
-
-        let mut known: HashMap<&str, Known> = HashMap::new();
-        let mut failures = Vec::new();
-        // Identifiers whose results are stale because the shop failed, and the age of the oldest result.
-        let mut old: HashSet<&str> = HashSet::new();
-        let mut age = Duration::ZERO;
         for ((_, slice), answer) in slices.iter().zip(answers) {
             match answer {
                 Ok(served) => {
+                    found.answered = true;
                     if served.stale == Some(Staleness::Failed) {
-                        old.extend(*slice);
-                        age = age.max(served.age);
+                        found.old.extend(slice.iter().cloned());
+                        found.age = found.age.max(served.age);
                     }
-                    known.extend(slice.iter().copied().zip(served.value.named.iter().cloned()));
+                    found.known.extend(slice.iter().cloned().zip(served.value.named.iter().cloned()));
                 }
                 Err(failure) => {
-                    known.extend(slice.iter().map(|id| (*id, Known::Unchecked)));
-                    failures.push(failure);
+                    found.known.extend(slice.iter().map(|id| (id.clone(), Known::Unchecked)));
+                    found.failed = Some(failure);
                 }
             }
         }
-        if let Some(failure) = failures.pop()
-            && failures.len() + 1 == slices.len()
-        {
-            return Err(failure.into());
-        }
-        let products = merged(known.values());
-        let of_old = |id: &str, named: Named| match named {
-            Named::Found(matches) if old.contains(id) => Named::Stale(matches, stale(age)),
-            named => named,
-        };
-        Ok(ids
-            .iter()
-            .map(|id| {
-                known.get(id).map_or_else(|| Named::Found(Vec::new()), |known| of_old(id, named(known, &products)))
-            })
-            .collect())
     }
 
     pub(super) async fn show(
@@ -163,18 +225,17 @@ impl Storefront {
         let context = self.standing().in_context(presentation);
         let freshness = freshness(Operation::GetProduct);
         let depth = Depth { variants: OPENED_VARIANTS, media: OPENED_MEDIA, freshness };
-        let served = self.slice(Asked::Ids, &[id], depth, &context, buyer_signals).await?;
+        let served = self.slice(Asked::Ids, &[id.to_owned()], depth, &context, buyer_signals).await?;
         let mut known = served.value.named.first().cloned().unwrap_or(Known::Nothing);
         if let Known::Product(product, _, unknown) | Known::Variant(product, _, unknown) = &mut known
             && *unknown
         {
             *product = self.all_variants(product, &context, buyer_signals, freshness).await?;
         }
-        let products = merged([&known]);
-        match named(&known, &products) {
-            Named::Found(matches) | Named::Stale(matches, _) => Ok(matches),
-            Named::Unchecked => Err(Failure::Unreadable(ucp_net::Unreadable::Unexpected).into()),
+        if matches!(known, Known::Unchecked) {
+            return Err(Failure::Unreadable(ucp_net::Unreadable::Unexpected).into());
         }
+        Ok(target(&known, &merged([&known])).into_iter().collect())
     }
 
     pub(super) async fn add_variants(
@@ -202,17 +263,16 @@ impl Storefront {
     async fn slice(
         &self,
         asked: Asked,
-        ids: &[&str],
+        ids: &[String],
         depth: Depth,
         context: &InContext,
         buyer_signals: BuyerSignals,
     ) -> Result<Served<Arc<Slice>>, Failure> {
         let name = if asked == Asked::Ids { documents::NODES.name } else { "handles" };
         let depths = [depth.variants, depth.media].map(|depth| depth.to_string());
-        let key = self.key(name, context, depths.iter().map(String::as_str).chain(ids.iter().copied()));
+        let key = self.key(name, context, depths.iter().chain(ids).map(String::as_str));
         let fill = || {
-            let ids: Vec<String> = ids.iter().map(|id| (*id).to_owned()).collect();
-            let (shop, context) = (self.clone(), context.clone());
+            let (shop, context, ids) = (self.clone(), context.clone(), ids.to_vec());
             async move { shop.read_slice(asked, &ids, depth, &context, buyer_signals).await }
         };
         self.0.nodes.get(&key, depth.freshness, fill).await
@@ -469,10 +529,10 @@ fn merged<'a>(known: impl IntoIterator<Item = &'a Known>) -> HashMap<String, Arc
     products
 }
 
-fn named(known: &Known, products: &HashMap<String, Arc<Product>>) -> Named {
+/// Returns the part of a product that a result names; `None` if it names nothing.
+fn target(known: &Known, products: &HashMap<String, Arc<Product>>) -> Option<Match> {
     let (product, target, variant) = match known {
-        Known::Nothing => return Named::Found(Vec::new()),
-        Known::Unchecked => return Named::Unchecked,
+        Known::Nothing | Known::Unchecked => return None,
         Known::Product(product, target, _) => (product, Some(*target), None),
         Known::Variant(product, id, _) => (product, None, Some(id)),
     };
@@ -481,5 +541,11 @@ fn named(known: &Known, products: &HashMap<String, Arc<Product>>) -> Named {
         None => target,
         Some(id) => product.variants.iter().position(|variant| variant.id == *id).map(Target::Variant),
     };
-    Named::Found(target.map(|target| Match { product: Arc::clone(product), target }).into_iter().collect())
+    target.map(|target| Match { product: Arc::clone(product), target })
+}
+
+/// Returns the identifiers of the product and the variant with a number.
+fn numbered(id: &str) -> Vec<String> {
+    let ids = [PRODUCT, VARIANT].map(|of| (of, format!("gid://shopify/{of}/{id}")));
+    ids.into_iter().filter(|(of, id)| is_id(id, of)).map(|(_, id)| id).collect()
 }

@@ -63,6 +63,38 @@ pub(super) struct Placed {
     pub(super) product: Card,
 }
 
+/// Products by the codes of their variants.
+#[derive(Debug, Deserialize)]
+pub(super) struct Codes {
+    pub(super) products: CodedProducts,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct CodedProducts {
+    pub(super) page_info: PageInfo,
+    pub(super) nodes: Vec<CodedProduct>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct CodedProduct {
+    pub(super) variants: CodedVariants,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct CodedVariants {
+    pub(super) page_info: PageInfo,
+    pub(super) nodes: Vec<CodedVariant>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct CodedVariant {
+    pub(super) id: String,
+    pub(super) sku: Lenient<String>,
+    pub(super) barcode: Lenient<String>,
+}
+
 /// Further variants of a product.
 #[derive(Debug, Deserialize)]
 pub(super) struct More {

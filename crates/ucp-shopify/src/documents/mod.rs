@@ -37,6 +37,13 @@ pub const OPENED_VARIANTS: usize = 100;
 /// Maximum number of combinations of options in one query.
 pub const MOST_COMBINATIONS: usize = 20;
 
+/// Maximum number of products in one query for SKUs or barcodes. One more than codes, so that a code that several
+/// products share does not hide another one.
+pub const MOST_CODED_PRODUCTS: usize = MOST_CODES + 1;
+
+/// Maximum number of SKUs or barcodes in one query.
+pub const MOST_CODES: usize = 8;
+
 /// Cost of a variant.
 const VARIANT: usize = 7;
 
@@ -103,6 +110,8 @@ documents! {
     BROWSE = "browse" with ["card", "variant"];
     /// Products and variants by their identifiers.
     NODES = "nodes" with ["card", "variant"];
+    /// Products by the SKUs or barcodes of their variants.
+    CODES = "codes" with [];
     /// A further page of the variants of a product.
     VARIANTS = "variants" with ["variant"];
     /// Name, policies, countries and languages of the shop.

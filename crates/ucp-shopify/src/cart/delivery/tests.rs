@@ -41,6 +41,7 @@ fn travels(cart: &Cart, multi_group: bool, method: Option<MethodDraft>) -> Optio
         caller: &caller,
         previous: &previous,
         remote_cart: None,
+        reference: None,
     };
     cart.deliver(&request).variables.remove("delivery")
 }

@@ -41,7 +41,14 @@ fn cart(lines: &[(&str, &str, u64)]) -> Cart {
 fn wish(draft: &Draft) -> Wish {
     let (caller, previous) = (platform("https://platform.example/profile", &[]), Previous::default());
     Wish::of(
-        &PriceRequest { purpose: Purpose::Cart, draft, caller: &caller, previous: &previous, remote_cart: None },
+        &PriceRequest {
+            purpose: Purpose::Cart,
+            draft,
+            caller: &caller,
+            previous: &previous,
+            remote_cart: None,
+            reference: None,
+        },
         None,
     )
 }

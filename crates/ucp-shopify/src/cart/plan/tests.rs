@@ -375,7 +375,7 @@ fn nothing_of_a_plan_can_be_read_in_a_log() {
 
 /// Returns the wish for a draft, given the previous answer.
 fn inquired(purpose: Purpose, caller: &Caller, draft: &Draft, previous: &Previous) -> Wish {
-    Wish::of(&PriceRequest { purpose, draft, caller, previous, remote_cart: None }, Some("DE"))
+    Wish::of(&PriceRequest { purpose, draft, caller, previous, remote_cart: None, reference: None }, Some("DE"))
 }
 
 fn street(text: &str) -> PostalAddress {

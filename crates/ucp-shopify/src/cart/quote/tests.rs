@@ -82,7 +82,7 @@ impl Asked {
 
     fn request(&self) -> PriceRequest<'_> {
         let Self { purpose, draft, caller, previous, remote_cart } = self;
-        PriceRequest { purpose: *purpose, draft, caller, previous, remote_cart: remote_cart.as_ref() }
+        PriceRequest { purpose: *purpose, draft, caller, previous, remote_cart: remote_cart.as_ref(), reference: None }
     }
 
     fn read(&self, cart: &Value, notes: Notes) -> Result<PriceQuote, Failure> {

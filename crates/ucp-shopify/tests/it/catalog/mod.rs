@@ -4,6 +4,7 @@
 //! The clock of tokio is paused.
 
 mod bot;
+mod codes;
 mod goods;
 mod paging;
 mod refusals;

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use ucp_core::{
     Code,
     catalog::{
+        Context,
         filter::{Filters, PriceFilter},
         search,
     },
@@ -94,6 +95,47 @@ async fn the_api_filters_what_it_can() {
         r#"(product_type:"A \"quoted\\type" OR product_type:"hats\" or tag:x")"#
     );
     assert_eq!(filters(categories(&["aa-1"]), "US", None).await["query"], "");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_price_filter_in_a_currency_without_a_country_is_one_of_a_country_that_has_it() {
+    let stub = Stub::serve(|asked| match asked.operation.as_str() {
+        "Search" => {
+            let mut node = simple(1, "15.0");
+            let country = asked.variables["country"].as_str();
+            let currency = if country == Some("DE") { "EUR" } else { "USD" };
+            for price in [
+                "/featured/price",
+                "/variants/nodes/0/price",
+                "/priceRange/minVariantPrice",
+                "/priceRange/maxVariantPrice",
+            ] {
+                node.pointer_mut(price).expect("a price")["currencyCode"] = json!(currency);
+            }
+            Reply::Data(page(vec![node], false))
+        }
+        _ => Reply::Usual,
+    })
+    .await;
+    let shop = Shop::behind(&stub).await;
+    let found = async |country: Option<&str>, currency: &str| {
+        let context =
+            Context { country: country.map(str::to_owned), currency: Some(currency.to_owned()), ..Context::default() };
+        let request = search::Request { filters: price(1_000, 2_000), context, ..words("x") };
+        let found = shop.search(&request).await.expect("carried out");
+        let prices: Vec<_> =
+            found.products.iter().map(|listing| listing.product.variants[0].price.currency.to_string()).collect();
+        (prices, found.messages.len())
+    };
+    assert_eq!(found(None, "EUR").await, (vec!["EUR".to_owned()], 0));
+    let asked = stub.asked("Search");
+    assert_eq!(
+        (&asked[0].variables["country"], &asked[0].variables["filters"][0]["price"]["min"]),
+        (&json!("DE"), &json!(10.0))
+    );
+    // A country that has another one decides, and a currency that no country has is told about.
+    assert_eq!(found(Some("US"), "EUR").await, (vec!["USD".to_owned()], 1));
+    assert_eq!(found(None, "CHF").await, (vec!["USD".to_owned()], 1));
 }
 
 #[tokio::test(start_paused = true)]

@@ -97,8 +97,20 @@ fn usual(operation: &str) -> Value {
         "Types" => {
             json!({ "data": { "productTypes": { "edges": [{ "node": "Zapatos Niño" }, { "node": "A \"quoted\\type" }] } } })
         }
+        "Codes" => json!({ "data": codes(&[], false) }),
         other => panic!("nobody answers {other}"),
     }
+}
+
+/// Products, each with the codes of its variants: number, SKU and barcode.
+pub(crate) fn codes(products: &[&[(u64, &str, &str)]], more: bool) -> Value {
+    let variant = |(number, sku, barcode): &(u64, &str, &str)| json!({ "id": variant_id(*number), "sku": sku, "barcode": barcode });
+    let product = |variants: &&[(u64, &str, &str)]| {
+        let nodes: Vec<_> = variants.iter().map(variant).collect();
+        json!({ "variants": { "pageInfo": { "hasNextPage": false }, "nodes": nodes } })
+    };
+    let nodes: Vec<_> = products.iter().map(product).collect();
+    json!({ "products": { "pageInfo": { "hasNextPage": more }, "nodes": nodes } })
 }
 
 /// The id of a product.

@@ -1,0 +1,268 @@
+//! Notices of the shop about its orders: webhooks of the topic `orders/create`.
+//!
+//! A webhook is the shop's if `X-Shopify-Hmac-Sha256` is the HMAC-SHA256 of its body under the secret of the app or shop
+//! that registered it. Header fields are not covered. An order states the attributes of its cart; the one that the
+//! gateway set is the reference of the checkout. The amounts are those in the buyer's currency.
+
+use std::fmt;
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use jiff::Timestamp;
+use serde::Deserialize;
+use sha2::Sha256;
+use ucp_core::{
+    Code, Refusal,
+    money::{Amount, Currency},
+    port::{Notice, OrderInbox, PlacedLine, PlacedOrder},
+    purchase::{
+        line_item::{Item, MAX_QUANTITY},
+        totals::{Total, TotalKind, Totals},
+    },
+};
+
+use crate::{
+    cart::plan::REFERENCE,
+    catalog::build::VARIANT,
+    money::{self, NoMoney},
+    text,
+};
+
+const HMAC: &str = "x-shopify-hmac-sha256";
+const TOPIC: &str = "x-shopify-topic";
+
+/// Topic of the webhooks that report new orders.
+const ORDERS_CREATE: &str = "orders/create";
+
+/// Maximum number of lines of an order that are read.
+const MOST_LINES: usize = 1_000;
+
+/// Webhooks of one shop about its orders. `Debug` does not print the secret.
+#[derive(Clone)]
+pub struct OrderNotices {
+    secret: Vec<u8>,
+}
+
+impl fmt::Debug for OrderNotices {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OrderNotices").finish_non_exhaustive()
+    }
+}
+
+impl OrderNotices {
+    /// Creates the inbox of webhooks that are signed with a secret.
+    #[must_use]
+    pub fn new(secret: &str) -> Self {
+        Self { secret: secret.as_bytes().to_vec() }
+    }
+
+    /// Verifies that a body is the shop's, in a time that does not depend on where the HMACs differ.
+    fn verify(&self, notice: &Notice<'_>) -> Result<(), Refusal> {
+        let stated = notice.header(HMAC).ok_or_else(|| {
+            Refusal::new(Code::SignatureMissing, "A notice about an order must be signed by the shop.")
+                .accepting("`X-Shopify-Hmac-Sha256` with the HMAC-SHA256 of the body, in base64")
+        })?;
+        let mut mac = Hmac::<Sha256>::new_from_slice(&self.secret)
+            .unwrap_or_else(|_| unreachable!("HMAC takes keys of any length"));
+        mac.update(notice.body);
+        let stated = STANDARD.decode(stated).unwrap_or_default();
+        mac.verify_slice(&stated).map_err(|_| {
+            Refusal::new(
+                Code::SignatureInvalid,
+                "`X-Shopify-Hmac-Sha256` is not the HMAC of this body under the secret.",
+            )
+            .accepting("the HMAC-SHA256 under the secret in `upstream.webhook_secret_file`, in base64")
+        })
+    }
+}
+
+impl OrderInbox for OrderNotices {
+    fn open(&self, notice: &Notice<'_>) -> Result<Option<PlacedOrder>, Refusal> {
+        self.verify(notice)?;
+        if notice.header(TOPIC).is_some_and(|topic| topic != ORDERS_CREATE) {
+            return Ok(None);
+        }
+        let unreadable = |problem: &str| {
+            Refusal::invalid("$", format!("The body must be an order: {problem}."))
+                .accepting("an order as the topic `orders/create` sends it")
+        };
+        let order: OrderPayload = serde_json::from_slice(notice.body)
+            .map_err(|error| unreadable(&format!("column {} of line {}", error.column(), error.line())))?;
+        let stated = order.note_attributes.iter().find(|attribute| attribute.name == REFERENCE);
+        let Some(reference) = stated.and_then(|attribute| attribute.value.as_str()) else { return Ok(None) };
+        let placed = order.placed(reference).map_err(|error| unreadable(&error.to_string()))?;
+        Ok(Some(placed))
+    }
+}
+
+/// Order of a webhook.
+#[derive(Deserialize)]
+struct OrderPayload {
+    id: u64,
+    name: String,
+    created_at: Timestamp,
+    #[serde(default)]
+    order_status_url: Option<String>,
+    #[serde(default)]
+    note_attributes: Vec<NoteAttribute>,
+    #[serde(default)]
+    taxes_included: bool,
+    total_price_set: PriceSet,
+    #[serde(default)]
+    total_tax_set: Option<PriceSet>,
+    #[serde(default)]
+    total_discounts_set: Option<PriceSet>,
+    #[serde(default)]
+    total_shipping_price_set: Option<PriceSet>,
+    line_items: Vec<LinePayload>,
+}
+
+#[derive(Deserialize)]
+struct NoteAttribute {
+    name: String,
+    /// A text; apps may have stated other types.
+    #[serde(default)]
+    value: serde_json::Value,
+}
+
+#[derive(Deserialize)]
+struct LinePayload {
+    id: u64,
+    #[serde(default)]
+    variant_id: Option<u64>,
+    #[serde(default)]
+    name: Option<String>,
+    title: String,
+    quantity: u64,
+    price_set: PriceSet,
+    #[serde(default)]
+    total_discount_set: Option<PriceSet>,
+    #[serde(default)]
+    requires_shipping: bool,
+}
+
+/// An amount in the currencies of the shop and of the buyer.
+#[derive(Deserialize)]
+struct PriceSet {
+    presentment_money: PresentmentMoney,
+}
+
+#[derive(Deserialize)]
+struct PresentmentMoney {
+    amount: String,
+    currency_code: String,
+}
+
+/// Reason why an order cannot be read. The texts complete "the body must be an order: …".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+enum NoOrder {
+    #[error("an amount {0}")]
+    Money(#[from] NoMoney),
+    #[error("all amounts must be in one currency")]
+    Currencies,
+    #[error("it must have 1 to {MOST_LINES} lines, each of 1 to {MAX_QUANTITY} pieces")]
+    Lines,
+}
+
+impl OrderPayload {
+    fn placed(&self, reference: &str) -> Result<PlacedOrder, NoOrder> {
+        let currency = self.total_price_set.currency()?;
+        let bought = self.line_items.iter().filter(|line| line.quantity > 0);
+        let line_items = bought.map(|line| line.placed(currency)).collect::<Result<Vec<_>, _>>()?;
+        if !(1..=MOST_LINES).contains(&line_items.len()) {
+            return Err(NoOrder::Lines);
+        }
+        let totals = self.totals(&line_items, currency)?;
+        Ok(PlacedOrder {
+            reference: reference.to_owned(),
+            id: format!("gid://shopify/Order/{}", self.id),
+            label: text::line(&self.name).unwrap_or_else(|| format!("#{}", self.id)),
+            permalink_url: self.order_status_url.as_deref().and_then(text::address),
+            currency,
+            line_items,
+            totals,
+            placed_at: self.created_at,
+        })
+    }
+
+    /// Returns the totals: the shop's own total, with what its parts do not explain as an entry of its own.
+    fn totals(&self, lines: &[PlacedLine], currency: Currency) -> Result<Vec<Total>, NoOrder> {
+        let part = |set: &Option<PriceSet>| set.as_ref().map_or(Ok(0), |set| set.minor(currency));
+        let too_large = |_| NoOrder::Money(NoMoney::Range);
+        let of_lines = |kind| lines.iter().flat_map(|line| &line.totals).filter(move |total| total.kind == kind);
+        let sum = |kind| of_lines(kind).map(|total| i128::from(total.amount)).sum::<i128>();
+        let mut totals = Totals::of(sum(TotalKind::Subtotal)).map_err(too_large)?;
+        let of_items = sum(TotalKind::ItemsDiscount);
+        totals.push(TotalKind::ItemsDiscount, None, of_items).map_err(too_large)?;
+        // The discounts of the order include those of its lines.
+        let whole = (part(&self.total_discounts_set)? + of_items).clamp(0, totals.sum().max(0));
+        totals.push(TotalKind::Discount, None, -whole).map_err(too_large)?;
+        let charges = [
+            (TotalKind::Fulfillment, "Shipping", part(&self.total_shipping_price_set)?),
+            (TotalKind::Tax, "Tax", if self.taxes_included { 0 } else { part(&self.total_tax_set)? }),
+        ];
+        for (kind, text, amount) in charges.into_iter().filter(|(.., amount)| *amount > 0) {
+            totals.push(kind, Some(text.to_owned()), amount).map_err(too_large)?;
+        }
+        let difference = self.total_price_set.minor(currency)? - totals.sum();
+        let kind = if difference > 0 { TotalKind::Fee } else { TotalKind::Discount };
+        if difference != 0 {
+            totals.push(kind, Some("Adjustment by the shop".to_owned()), difference).map_err(too_large)?;
+        }
+        totals.finish().map_err(too_large)
+    }
+}
+
+impl LinePayload {
+    fn placed(&self, currency: Currency) -> Result<PlacedLine, NoOrder> {
+        if self.quantity > MAX_QUANTITY {
+            return Err(NoOrder::Lines);
+        }
+        let too_large = |_| NoOrder::Money(NoMoney::Range);
+        let price = self.price_set.minor(currency)?;
+        let subtotal = price * i128::from(self.quantity);
+        let discount = self.total_discount_set.as_ref().map_or(Ok(0), |set| set.minor(currency))?;
+        let mut totals = Totals::of(subtotal).map_err(too_large)?;
+        totals.push(TotalKind::ItemsDiscount, None, -discount.clamp(0, subtotal)).map_err(too_large)?;
+        // Lines that a merchant writes by hand are of no variant.
+        let id = self.variant_id.map_or_else(
+            || format!("gid://shopify/LineItem/{}", self.id),
+            |variant| format!("gid://shopify/{VARIANT}/{variant}"),
+        );
+        Ok(PlacedLine {
+            item: Item {
+                id,
+                title: self
+                    .name
+                    .as_deref()
+                    .and_then(text::line)
+                    .or_else(|| text::line(&self.title))
+                    .unwrap_or_default(),
+                price: i64::try_from(price).ok().and_then(Amount::new).ok_or(NoMoney::Range)?,
+                image_url: None,
+                needs_fulfillment: self.requires_shipping,
+                weight_grams: 0,
+            },
+            quantity: self.quantity,
+            totals: totals.finish().map_err(too_large)?,
+        })
+    }
+}
+
+impl PriceSet {
+    fn currency(&self) -> Result<Currency, NoOrder> {
+        self.presentment_money.currency_code.parse().map_err(|_| NoMoney::Currency.into())
+    }
+
+    /// Returns the amount in minor units of the order's currency.
+    fn minor(&self, currency: Currency) -> Result<i128, NoOrder> {
+        if self.currency()? != currency {
+            return Err(NoOrder::Currencies);
+        }
+        let units = money::minor(&self.presentment_money.amount, currency)?.units;
+        if units < 0 { Err(NoMoney::Range.into()) } else { Ok(units) }
+    }
+}
+
+#[cfg(test)]
+mod tests;
