@@ -143,13 +143,17 @@ class Go:
 
 
 class Java:
-    """`openapi-generator`, for Java. The libraries that its clients need are among its own, but for annotations."""
+    """`openapi-generator`, for Java. The libraries that its clients need are among its own, but for annotations.
+
+    Without `containerDefaultToNull` a client sends an empty list for each one that is not set, such as a method of delivery
+    for no lines.
+    """
 
     libraries = f"{JAR}:/usr/share/java/geronimo-annotation-1.3-spec.jar"
 
     def __init__(self, release):
         self.folder = work("java", release)
-        openapi_generator("java", release, self.folder, "--additional-properties=library=native,openApiNullable=false")
+        openapi_generator("java", release, self.folder, "--additional-properties=library=native,openApiNullable=false,containerDefaultToNull=true")
         self.classes = self.folder / "classes"
         self.compile(*(self.folder / "src/main").rglob("*.java"))
 
