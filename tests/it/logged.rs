@@ -6,6 +6,7 @@ use ucp_testkit::{PATIENCE, eventually};
 
 use crate::{
     harness::folder,
+    platforms::host::{Host, Page},
     purchase::shopper::{Flowers, Shopper, lines, new_key},
     setup::{Setup, Transport},
 };
@@ -76,5 +77,55 @@ fn a_shop_that_is_down_is_logged_under_the_identifier_of_the_call() {
         let payload = json!({ "query": "roses" });
         let why = "no connection to the upstream could be made";
         assert_eq!(fails(&shopper, "search_catalog", &payload, 503, &["WARN", why]), own);
+    }
+}
+
+#[test]
+fn a_refusal_of_the_shop_is_one_line_under_the_identifier_of_the_call() {
+    let host = Host::start();
+    let (release, checkout) = (Release::NEWEST, "dev.ucp.shopping.checkout");
+    let service = json!({ "version": release.date(), "transport": "rest", "endpoint": host.url("/shop") });
+    host.profile(
+        "/.well-known/ucp",
+        &json!({ "ucp": {
+            "version": release.date(), "services": { "dev.ucp.shopping": [service] }, "payment_handlers": {},
+            "capabilities": { checkout: [{ "version": release.date() }] },
+        } }),
+    );
+    let front = Setup::new("[profiles]\nloopback = true\n")
+        .arguments(&["--backend", "ucp", "--upstream-url", &host.url("")])
+        .start_on(folder());
+    let faulty =
+        json!({ "ucp": { "version": release.date(), "status": "success" }, "id": "k1", "currency": "dollars" });
+    for (n, (stated, status, text)) in [
+        (json!({ "detail": "None left.", "code": "OUT_OF_STOCK" }), 400, "code=\"OUT_OF_STOCK\""),
+        (json!({ "detail": "Declined." }), 402, "content=\"Declined.\""),
+        (json!({ "detail": "Name a quantity." }), 422, "content=\"Name a quantity.\""),
+        (faulty, 201, "path=\"$.currency\""),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let json = vec!["Content-Type: application/json".to_owned()];
+        host.put("/shop/checkout-sessions", Page::Answer(status, json, stated.to_string().into()));
+        let id = format!("call-{n}");
+        let shopper = Shopper::new(&front, release, Transport::Rest).header("Request-Id", &id);
+        let payload = json!({ "line_items": lines(&[("a", 1)]) });
+        let (method, path, headers, body) = shopper.request(None, "create_checkout", None, &payload);
+        let headers: Vec<_> = headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        front.send(method, &path, &headers, &body);
+        let request = format!("request{{id={id} ");
+        let lines = || -> Vec<String> {
+            let log = front.stderr();
+            let about = |line: &&str| {
+                line.contains(&request) && (line.contains("answer of the shop") || line.contains("the shop refuses"))
+            };
+            log.lines().filter(about).map(str::to_owned).collect()
+        };
+        eventually(&format!("a line with {request}"), PATIENCE, || (!lines().is_empty()).then_some(()));
+        let lines = lines();
+        assert_eq!(lines.len(), 1, "{lines:?}");
+        assert!(lines[0].contains(text), "{lines:?}");
+        assert!(status == 201 || lines[0].contains(&format!("status={status}")), "{lines:?}");
     }
 }

@@ -143,6 +143,40 @@ pub(crate) fn check(operation: &str, answer: &Value) {
     }
 }
 
+/// The official shapes of what a platform sends, each of which a payload has to have.
+pub(crate) fn request_shapes(release: Release, operation: Operation) -> Vec<(&'static str, Option<&'static str>)> {
+    let named = if release < Release::V2026_04_08 { "checkout" } else { "dev.ucp.shopping.checkout" };
+    match operation {
+        Operation::SearchCatalog => vec![("shopping/catalog_search.json", Some("search_request"))],
+        Operation::LookupCatalog => vec![("shopping/catalog_lookup.json", Some("lookup_request"))],
+        Operation::GetProduct => vec![("shopping/catalog_lookup.json", Some("get_product_request"))],
+        Operation::CompleteCheckout if release == Release::V2026_01_11 => vec![("shopping/payment_data.json", None)],
+        _ if operation.row().capability == CART_CAPABILITY => vec![("shopping/cart.json", None)],
+        _ => vec![("shopping/checkout.json", None), ("shopping/fulfillment.json", Some(named))],
+    }
+}
+
+/// Holds a payload against the official schemas of a release, where they are at hand. Returns the first fault.
+pub(crate) fn request_fault(release: Release, operation: Operation, payload: &Value) -> Option<String> {
+    type Schemas = BTreeMap<(Release, &'static str), Arc<Vec<Validator>>>;
+    static SCHEMAS: Mutex<Schemas> = Mutex::new(BTreeMap::new());
+    let folder = official(release)?;
+    let name = operation.row().name;
+    let made = || {
+        let view = name.split('_').next().expect("a verb");
+        let shapes = request_shapes(release, operation).into_iter();
+        Arc::new(shapes.map(|(file, shape)| request_schema(&folder, file, shape, view)).collect())
+    };
+    let schemas = {
+        let mut schemas = SCHEMAS.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(schemas.entry((release, name)).or_insert_with(made))
+    };
+    schemas.iter().find_map(|schema| {
+        let error = schema.validate(payload).err()?;
+        Some(format!("{name} in {release}: {error} at {}: {payload:.2000}", error.instance_path()))
+    })
+}
+
 /// The circumstances that answers are asked for in.
 fn contexts() -> Vec<Value> {
     vec![

@@ -94,13 +94,19 @@ impl Setup {
 
     /// Starts it on this data directory.
     pub(crate) fn start_on(self, data: TempDir) -> Configured {
-        Configured { gateway: self.start_at(data.path()), data, _files: self.files }
+        self.start_at("127.0.0.1:0", data)
     }
 
-    /// Starts it on a data directory that outlives it.
-    pub(crate) fn start_at(&self, data: &Path) -> Gateway {
+    /// Starts it on this data directory, at this address.
+    pub(crate) fn start_at(self, listen: &str, data: TempDir) -> Configured {
+        let gateway = self.spawn(listen, data.path());
+        Configured { gateway, data, _files: self.files }
+    }
+
+    /// Starts it on a data directory that outlives it, at this address.
+    pub(crate) fn spawn(&self, listen: &str, data: &Path) -> Gateway {
         let mut command = self.command("serve");
-        command.args(["--listen", "127.0.0.1:0", "--data-dir"]).arg(data);
+        command.args(["--listen", listen, "--data-dir"]).arg(data);
         Gateway::spawn(&command, None)
     }
 }

@@ -1,8 +1,11 @@
 //! What the release of a shop requires of a payload, and callers of other releases do not state.
 
-use serde_json::Value;
-use ucp_core::{Operation, operation::Effect};
-use ucp_wire::{dialect, relay};
+use serde_json::{Map, Value};
+use ucp_core::Operation;
+use ucp_wire::{
+    dialect,
+    relay::{self, methods},
+};
 
 use super::{Bridge, peer::Question};
 
@@ -10,18 +13,23 @@ use super::{Bridge, peer::Question};
 const CURRENCY: &str = "USD";
 
 impl Bridge {
-    /// Adds what the shop's release requires. A checkout that exists keeps its currency, for which the shop is asked.
+    /// Adds what the shop's release requires. Of a checkout that exists the shop is asked for the currency, the lines and
+    /// the methods of delivery, if the payload lacks them.
     pub(super) async fn supply(&self, question: &mut Question) {
         let (release, operation) = (self.0.release, question.operation);
         relay::supply(release, operation, &mut question.payload);
-        if !dialect(release).states_currency(operation) || question.payload["currency"].is_string() {
+        let priced = dialect(release).states_currency(operation) && !question.payload["currency"].is_string();
+        let updates = operation == Operation::UpdateCheckout;
+        let delivered = updates && methods::lack_members(release, &question.payload);
+        let before = if updates && (priced || delivered) { self.checkout_of(question).await } else { None };
+        if let Some(before) = before.as_ref().filter(|_| delivered) {
+            methods::supply_members(release, &mut question.payload, before);
+        }
+        if !priced {
             return;
         }
-        let currency = match operation.row().effect {
-            Effect::Replacing => self.currency_of(question).await,
-            _ => None,
-        };
-        let currency = currency
+        let currency = before
+            .and_then(|before| Some(before.get("currency")?.as_str()?.to_owned()))
             .or_else(|| question.payload["context"]["currency"].as_str().map(str::to_owned))
             .unwrap_or_else(|| CURRENCY.to_owned());
         if let Some(members) = question.payload.as_object_mut() {
@@ -29,10 +37,9 @@ impl Bridge {
         }
     }
 
-    /// Returns the currency of the checkout that a call is about.
-    async fn currency_of(&self, question: &Question) -> Option<String> {
+    /// Returns the checkout that a call is about; `None` if the shop does not show it.
+    async fn checkout_of(&self, question: &Question) -> Option<Map<String, Value>> {
         let look = Question { operation: Operation::GetCheckout, payload: Value::Null, key: None, ..question.clone() };
-        let told = self.0.peer.ask(&look).await.ok()?;
-        told.body.get("currency").and_then(Value::as_str).map(str::to_owned)
+        self.ask(&look).await.ok().map(|told| told.body.into())
     }
 }

@@ -19,6 +19,7 @@
 //! | `mcp` | the MCP transport: tools, sessions, streams of events |
 //! | `response` | classification of answers and refusals |
 //! | `mandates` | checkouts signed by the shop, and keys for mandates |
+//! | `validation` | validation of answers before they are forwarded |
 //! | `batch` | lookups that are too large for one call of the shop |
 //!
 //! Guarantees:
@@ -27,8 +28,9 @@
 //! - What the shop has signed for a buyer's mandate is forwarded unchanged, to callers of its own release alone, and
 //!   only if the signature is valid under the keys that the gateway publishes for the shop.
 //! - Carts, checkouts and orders are never answered from the cache.
-//! - A change whose result is unknown is repeated only under the same idempotency key, or if it replaces a resource; a
-//!   completion is not repeated: its checkout is read instead.
+//! - A change whose result is unknown is repeated once, and only if the shop's release has an idempotency key for it, or
+//!   if it replaces a resource; a completion is not repeated: its checkout is read instead.
+//! - An answer with a fault is not forwarded, however the shop came to it.
 
 mod batch;
 mod demands;
@@ -41,6 +43,7 @@ mod peer;
 pub mod platform;
 pub mod profile;
 mod response;
+mod validation;
 pub mod webhook;
 
 use std::{
@@ -62,7 +65,7 @@ use sha2::{Digest as _, Sha256};
 use ucp_core::{
     Code, Operation, Refusal, Release,
     catalog::lookup,
-    operation::{AP2_MANDATE, Class, Effect, Offering, Resource},
+    operation::{AP2_MANDATE, Class, Effect, Offering, Resource, SHOPPING},
     port::{
         ForwardedAnswer, ForwardedCall, MAX_IDS, UcpUpstream, Written,
         owners::{Owner, Owners},
@@ -70,7 +73,8 @@ use ucp_core::{
     purchase::{caller::Caller, ledger::Ledger, payment::Declaration},
 };
 use ucp_trust::signature::SigningKey;
-use ucp_wire::relay;
+use ucp_wire::{dialect, relay};
+use url::Origin;
 
 use self::{
     batch::LEAST,
@@ -123,6 +127,8 @@ pub struct Options {
     pub token: Option<Token>,
     /// Maximum number of identifiers in one lookup at the shop; found by trying if `None`.
     pub most_ids: Option<usize>,
+    /// Origins of the shop to which answers may send buyers, besides those of its profile and its endpoint.
+    pub origins: Vec<Origin>,
     /// Limits of the cache of answers.
     pub cache: Capacity,
     /// Address of the gateway, without trailing slash.
@@ -154,6 +160,16 @@ pub enum SetupError {
     /// The profile cannot be used.
     #[error("The profile of the upstream {0}.")]
     Profile(#[from] ProfileError),
+    /// The profile declares no operation.
+    #[error(
+        "The upstream offers nothing to call in release {release}: its profile declares none of the capabilities {known}."
+    )]
+    Nothing {
+        /// Release in which the shop would be called.
+        release: Release,
+        /// Capabilities that the gateway knows in this release.
+        known: String,
+    },
 }
 
 impl SetupError {
@@ -163,7 +179,7 @@ impl SetupError {
         match self {
             Self::Unreachable(failure) => failure.is_passing(),
             Self::Status(status) => matches!(status, 408 | 429 | 500..),
-            Self::Address(_) | Self::Profile(_) => false,
+            Self::Address(_) | Self::Profile(_) | Self::Nothing { .. } => false,
         }
     }
 }
@@ -196,12 +212,15 @@ impl Bridge {
     /// profile is used.
     ///
     /// # Errors
-    /// [`SetupError`] if the profile cannot be fetched and none is known, or names no release or transport that both
-    /// sides speak.
+    /// [`SetupError`] if the profile cannot be fetched and none is known, names no release or transport that both sides
+    /// speak, or declares no operation.
     pub async fn open(options: Options, clock: Clock, random: Random) -> Result<Self, SetupError> {
         let options = Arc::new(options);
         let peer = Peer::find(Arc::clone(&options), Arc::clone(&clock), random).await?;
         let known = peer.known();
+        if known.profile.offering.operations.is_empty() {
+            return Err(SetupError::Nothing { release: known.release, known: capabilities(known.release) });
+        }
         let counters = Arc::clone(peer.line().counters());
         let weigh = |result: &Arc<Result<Told, Trouble>>| match &**result {
             Ok(told) => told.body.written().map_or_else(|| weight(&told.body), Written::bytes),
@@ -295,7 +314,7 @@ impl Bridge {
             Operation::CompleteCheckout => self.complete(&question).await,
             _ if operation.row().class == Class::Browsing => self.read(&question).await,
             _ if operation.row().effect.writes() => self.change(&question).await,
-            _ => self.0.peer.ask(&question).await,
+            _ => self.ask(&question).await,
         };
         if let Err(Trouble::Gone(_)) = &told {
             // The shop's profile may no longer declare the operation.
@@ -308,12 +327,7 @@ impl Bridge {
         if release == self.0.release && body.written().is_some() {
             return Ok(ForwardedAnswer { body, sealed: false, status });
         }
-        let mut body: Map<String, Value> = body.into();
-        // What the shop has signed stays as it is.
-        if !signs && operation.row().class != Class::Browsing {
-            relay::without_nulls(&mut body);
-        }
-        let mut body = relay::answer(self.0.release, release, operation, body);
+        let mut body = relay::answer(self.0.release, release, operation, body.into());
         let failure = relay::is_failure(&body);
         if failure {
             status = if status == 409 || is_over(&body) { 409 } else { 200 };
@@ -353,7 +367,7 @@ impl Bridge {
     /// Reads something; identical reads share one answer, unless they depend on the buyer.
     async fn read(&self, question: &Question) -> Result<Told, Trouble> {
         let freshness = question.operation.row().freshness.filter(|_| is_anybodys(&question.payload));
-        let Some(freshness) = freshness else { return self.0.peer.ask(question).await };
+        let Some(freshness) = freshness else { return self.ask(question).await };
         let languages = question.languages.join(",");
         let key = Key::of([
             self.0.release.date(),
@@ -364,7 +378,7 @@ impl Bridge {
         let fill = || {
             let (bridge, question) = (self.clone(), question.clone());
             async move {
-                match bridge.0.peer.ask(&question).await {
+                match bridge.ask(&question).await {
                     Ok(told) if told.is_failure() => Ok(Filled::Missing(Arc::new(Ok(told)))),
                     Ok(told) => Ok(Filled::Found(Arc::new(Ok(told.written_down())))),
                     Err(Trouble::Failure(failure)) => Err(failure),
@@ -419,19 +433,20 @@ impl Bridge {
     /// Makes a change. If it is unknown whether the change was made, it is requested once more, if that cannot make it
     /// twice.
     async fn change(&self, question: &Question) -> Result<Told, Trouble> {
-        let result = self.0.peer.ask(question).await;
+        let result = self.ask(question).await;
         let Err(Trouble::Failure(failure)) = &result else { return result };
-        let repeatable = question.key.is_some() || question.operation.row().effect == Effect::Replacing;
+        let once = question.key.is_some() && self.0.peer.honors_key(question.operation);
+        let repeatable = once || question.operation.row().effect == Effect::Replacing;
         if failure.reach() == Reach::Never || !repeatable {
             return result;
         }
         tracing::info!(operation = question.operation.row().name, "a change of unknown end is asked for again");
-        self.0.peer.ask(question).await
+        self.ask(question).await
     }
 
     /// Completes a checkout. If the result is unknown, the checkout is read instead.
     async fn complete(&self, question: &Question) -> Result<Told, Trouble> {
-        let result = self.0.peer.ask(question).await;
+        let result = self.ask(question).await;
         if let Ok(told) = &result
             && told.is_declined()
             && question.mandates.is_none()
@@ -443,7 +458,7 @@ impl Bridge {
             return result;
         }
         let look = Question { operation: Operation::GetCheckout, payload: Value::Null, key: None, ..question.clone() };
-        match self.0.peer.ask(&look).await {
+        match self.ask(&look).await {
             Ok(told) if told.body.get("status").is_some_and(|status| status == "completed" || status == "complete_in_progress") => {
                 Ok(told)
             }
@@ -463,7 +478,7 @@ impl Bridge {
     /// read.
     async fn declined(&self, question: &Question, told: &Told) -> Told {
         let look = Question { operation: Operation::GetCheckout, payload: Value::Null, key: None, ..question.clone() };
-        let Ok(mut checkout) = self.0.peer.ask(&look).await else { return told.clone() };
+        let Ok(mut checkout) = self.ask(&look).await else { return told.clone() };
         if checkout.is_failure() || !checkout.body.contains_key("id") {
             return told.clone();
         }
@@ -494,6 +509,16 @@ impl UcpUpstream for Bridge {
     async fn forward(&self, caller: &Caller, call: ForwardedCall) -> Result<ForwardedAnswer, Refusal> {
         self.relayed(caller, call).await
     }
+}
+
+/// Returns the capabilities with operations in a release, each once, separated by commas.
+fn capabilities(release: Release) -> String {
+    let callable =
+        |operation: &&Operation| operation.row().service == SHOPPING && dialect(release).shapes(**operation).is_some();
+    let mut names: Vec<_> =
+        Operation::ALL.iter().filter(callable).map(|operation| operation.row().capability).collect();
+    names.dedup();
+    names.join(", ")
 }
 
 /// Returns an idempotency key in a form that every transport takes. A UUID is kept; any other key is replaced by a UUID

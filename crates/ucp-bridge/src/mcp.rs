@@ -14,6 +14,7 @@ use std::{
 
 use http::{HeaderName, HeaderValue, StatusCode};
 use serde_json::{Map, Value, json};
+use ucp_core::Operation;
 
 use super::response::{self, Told, Trouble};
 use ucp_net::{Ending, Failure, Received, Unreadable};
@@ -124,7 +125,7 @@ pub(super) fn wants_session(received: &Received) -> bool {
 ///
 /// # Errors
 /// [`Trouble`] if the shop refuses the call, or its answer cannot be read.
-pub(super) fn read(number: u64, received: &Received) -> Result<Told, Trouble> {
+pub(super) fn read(operation: Operation, number: u64, received: &Received) -> Result<Told, Trouble> {
     let message = match message(number, received) {
         Ok(message) => message,
         Err(failure) if received.status.is_success() => return Err(failure.into()),
@@ -132,7 +133,7 @@ pub(super) fn read(number: u64, received: &Received) -> Result<Told, Trouble> {
         Err(_) => return response::rest(received),
     };
     if message["error"].is_object() {
-        return response::rpc_error(received.status, &message["error"]);
+        return response::rpc_error(operation, received.status, &message["error"]);
     }
     let result = &message["result"];
     let document = match &result["structuredContent"] {
@@ -268,12 +269,16 @@ mod tests {
     fn the_answer_is_found_among_the_events() {
         let stream = ": hello\r\nevent: message\r\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\"}\r\n\r\n\
                       data: {\"jsonrpc\":\"2.0\",\"id\":7,\ndata: \"result\":{\"structuredContent\":{\"ucp\":{},\"id\":\"c\"}}}\n\n";
-        let told = read(7, &received("text/event-stream; charset=utf-8", 200, stream)).expect("an answer");
+        let told = read(Operation::SearchCatalog, 7, &received("text/event-stream; charset=utf-8", 200, stream))
+            .expect("an answer");
         assert_eq!(told.body["id"], "c");
-        assert!(read(8, &received("text/event-stream", 200, stream)).is_err(), "the answer to another call");
+        assert!(
+            read(Operation::SearchCatalog, 8, &received("text/event-stream", 200, stream)).is_err(),
+            "the answer to another call"
+        );
         // The end of the event is missing.
         let cut = stream.trim_end().to_owned();
-        assert!(read(7, &received("text/event-stream", 200, cut)).is_err());
+        assert!(read(Operation::SearchCatalog, 7, &received("text/event-stream", 200, cut)).is_err());
     }
 
     #[test]
@@ -286,11 +291,13 @@ mod tests {
         ];
         let stream: String = events.iter().map(|event| format!("\u{feff}data:{event}\r\r")).collect();
         // A byte order mark within the stream is part of a field name, which is then unknown.
-        assert!(read(7, &received("text/event-stream", 200, stream.clone())).is_err());
+        assert!(read(Operation::SearchCatalog, 7, &received("text/event-stream", 200, stream.clone())).is_err());
         let stream = stream.replace('\u{feff}', "");
-        let told = read(7, &received("text/event-stream", 200, format!("\u{feff}{stream}"))).expect("an answer");
+        let told = read(Operation::SearchCatalog, 7, &received("text/event-stream", 200, format!("\u{feff}{stream}")))
+            .expect("an answer");
         assert_eq!(told.body["id"], "c");
-        let told = read(7, &received("application/json", 200, json!([answer]).to_string())).expect("an answer");
+        let told = read(Operation::SearchCatalog, 7, &received("application/json", 200, json!([answer]).to_string()))
+            .expect("an answer");
         assert_eq!(told.body["id"], "c");
     }
 
@@ -303,17 +310,21 @@ mod tests {
             document.clone(),
         ] {
             let message = json!({ "jsonrpc": "2.0", "id": 1, "result": result });
-            let told = read(1, &received("application/json", 200, message.to_string())).expect("an answer");
+            let told = read(Operation::SearchCatalog, 1, &received("application/json", 200, message.to_string()))
+                .expect("an answer");
             assert_eq!(Value::Object(told.body.into()), document);
         }
         let nothing = json!({ "jsonrpc": "2.0", "id": 1, "result": { "content": [{ "type": "text", "text": "Oops" }], "isError": true } });
-        assert!(matches!(read(1, &received("application/json", 200, nothing.to_string())), Err(Trouble::Failure(_))));
+        assert!(matches!(
+            read(Operation::SearchCatalog, 1, &received("application/json", 200, nothing.to_string())),
+            Err(Trouble::Failure(_))
+        ));
     }
 
     proptest! {
         #[test]
         fn no_stream_upsets_it(text in "(data:|event:|id:|\\{|\\}|\"|\n|\r|:| |[a-z0-9])*") {
-            let _ = read(1, &received("text/event-stream", 200, text));
+            let _ = read(Operation::SearchCatalog, 1, &received("text/event-stream", 200, text));
         }
 
         #[test]

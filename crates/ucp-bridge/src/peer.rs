@@ -17,7 +17,7 @@ use ucp_core::{
 };
 use ucp_trust::{
     mandate::{MandateError, verify_authorization},
-    signature::{Message, Signed, Start, Verified},
+    signature::{Message, Signed, Start, Verified, detached::Detached},
 };
 use ucp_wire::{dialect, dialect::Seal};
 use url::Url;
@@ -140,6 +140,14 @@ impl Peer {
         self.known().transport == transport
     }
 
+    /// Returns `true` if the shop's release has it carry out an operation once per idempotency key. On REST every release
+    /// does; over MCP, the first release defines a key for nothing but completing and canceling.
+    pub(super) fn honors_key(&self, operation: Operation) -> bool {
+        let concludes = matches!(operation.row().effect, Effect::Concluding | Effect::Canceling);
+        let known = self.known();
+        concludes || known.transport == Transport::Rest || !dialect(known.release).has_methods()
+    }
+
     /// Returns the upstream of the shop's endpoint.
     pub(super) fn line(&self) -> Upstream {
         self.known().line.clone()
@@ -249,7 +257,7 @@ impl Peer {
         }
         upstream_request = upstream_request.header(header::ACCEPT, HeaderValue::from_static("application/json"));
         let received = self.send(known, upstream_request, question).await?;
-        if let Some(told) = response::outcome(question.operation, &received) {
+        if let Some(told) = response::rest_outcome(question.operation, &received) {
             return Ok(told);
         }
         if row.class == Class::Browsing { response::browsed(&received) } else { response::rest(&received) }
@@ -293,7 +301,7 @@ impl Peer {
                     continue;
                 }
             }
-            return mcp::read(number, &received);
+            return mcp::read(question.operation, number, &received);
         }
     }
 
@@ -386,6 +394,15 @@ impl Peer {
             known = self.renewed(&known).await;
         }
         signed.verify(message, body, &known.profile.keys, SystemTime::from((self.options.now)()))
+    }
+
+    /// Verifies a body that the shop has signed, like [`verify`](Self::verify).
+    pub(super) async fn verify_body(&self, detached: &Detached, body: &[u8]) -> Result<(), Refusal> {
+        let mut known = self.known();
+        if detached.unknown_key(&known.profile.keys).is_some() {
+            known = self.renewed(&known).await;
+        }
+        detached.verify(body, &known.profile.keys)
     }
 
     /// Verifies the shop's signature of a checkout (rule AP2-02) with the keys that it publishes, which are those that

@@ -223,12 +223,14 @@ pub(super) fn told(status: StatusCode, document: Map<String, Value>) -> Result<T
 
 /// Reads a refusal on REST that is an outcome of the business in the words of its own program: a code that the registry
 /// does not have, or no code at all. Returns `None` for everything else.
-pub(super) fn outcome(operation: Operation, received: &Received) -> Option<Told> {
-    let status = received.status.as_u16();
-    let stated: Value = match status {
-        400..=499 => serde_json::from_slice(&received.body).ok()?,
-        _ => return None,
-    };
+pub(super) fn rest_outcome(operation: Operation, received: &Received) -> Option<Told> {
+    if !received.status.is_client_error() {
+        return None;
+    }
+    outcome(operation, received.status, &serde_json::from_slice(&received.body).ok()?)
+}
+
+fn outcome(operation: Operation, status: StatusCode, stated: &Value) -> Option<Told> {
     let members = stated.as_object()?;
     if members.contains_key("ucp") || members.contains_key("messages") {
         return None;
@@ -237,27 +239,40 @@ pub(super) fn outcome(operation: Operation, received: &Received) -> Option<Told>
     if known(&code).is_some() {
         return None;
     }
-    let said = code.as_str();
-    let content = text(&stated);
-    let (code, severity, status) = match (status, said) {
+    let (said, content) = (code.as_str(), text(stated));
+    // A conflict without a code is about the state of what exists, unless it speaks of the idempotency key.
+    let of_key = |text: &str| text.to_ascii_lowercase().contains("idempotency");
+    let of_state = if said.is_empty() { operation.takes_id() && content.is_some() } else { !of_key(said) };
+    let (code, severity, answered) = match (status.as_u16(), said) {
         (402, _) => ("payment_failed", "recoverable", 200),
         (400 | 403 | 409 | 422, _) if DECLINED.contains(&said) && operation == Operation::CompleteCheckout => {
             ("payment_failed", "recoverable", 200)
         }
         (400 | 409 | 422, _) if SOLD_OUT.contains(&said) => ("out_of_stock", "recoverable", 200),
         // A path that is not there has no word of the shop's own.
-        (404, _) if operation.takes_id() && (!said.is_empty() || members.contains_key("error")) => {
+        (404 | 410, _) if operation.takes_id() && (!said.is_empty() || members.contains_key("error")) => {
             ("not_found", "unrecoverable", 200)
         }
-        // Without a code it may be about the idempotency key.
-        (409, _) if !said.is_empty() && !said.contains("idempotency") => (said, "unrecoverable", 409),
+        (409, _) if of_state && !content.as_deref().is_some_and(of_key) => {
+            (if said.is_empty() { "conflict" } else { said }, "unrecoverable", 409)
+        }
         _ => return None,
     };
+    report(status, stated, None);
     let content = content.unwrap_or_else(|| "The shop does not say more.".to_owned());
     let message = json!({ "type": "error", "code": code, "content": content, "severity": severity });
     let body =
         Map::from_iter([("ucp".to_owned(), json!({ "status": "error" })), ("messages".to_owned(), json!([message]))]);
-    Some(Told { status, body: body.into() })
+    Some(Told { status: answered, body: body.into() })
+}
+
+/// Logs a refusal of the shop; `fault` is what only the gateway's operator can mend.
+fn report(status: StatusCode, stated: &Value, fault: Option<&str>) {
+    let (status, code, content) = (status.as_u16(), stated["code"].as_str(), text(stated));
+    match fault {
+        Some(fault) => tracing::error!(status, code, content, "the shop refuses the gateway: {fault}"),
+        None => tracing::warn!(status, code, content, "the shop refuses a call"),
+    }
 }
 
 /// Codes of shops for a payment that was declined.
@@ -275,7 +290,7 @@ const DECLINED: [&str; 7] = [
 const SOLD_OUT: [&str; 3] = ["insufficient_stock", "out_of_stock", "sold_out"];
 
 /// Classifies an error of JSON-RPC as an answer or a refusal.
-pub(super) fn rpc_error(status: StatusCode, error: &Value) -> Result<Told, Trouble> {
+pub(super) fn rpc_error(operation: Operation, status: StatusCode, error: &Value) -> Result<Told, Trouble> {
     let data = &error["data"];
     // The founding releases report business outcomes as errors.
     if let Some(errors) = data["errors"].as_array().filter(|_| data["code"].is_null()) {
@@ -301,33 +316,34 @@ pub(super) fn rpc_error(status: StatusCode, error: &Value) -> Result<Told, Troub
         Some(-32602) if data["code"].is_null() && names_tool(error) => StatusCode::NOT_FOUND,
         Some(-32602) => StatusCode::BAD_REQUEST,
         Some(-32603) => StatusCode::INTERNAL_SERVER_ERROR,
+        // The status says nothing, the code of the shop's program does.
+        _ if status.is_success() && data["code"].is_string() => StatusCode::UNPROCESSABLE_ENTITY,
         _ => status,
     };
     let mut stated = data.as_object().cloned().unwrap_or_default();
     if !stated.contains_key("content") {
         stated.insert("content".to_owned(), error["message"].clone());
     }
-    Err(refused(status, &Value::Object(stated)))
+    let stated = Value::Object(stated);
+    outcome(operation, status, &stated).ok_or_else(|| refused(status, &stated))
 }
 
 fn names_tool(error: &Value) -> bool {
     error["message"].as_str().is_some_and(|message| message.to_ascii_lowercase().contains("tool"))
 }
 
-/// Converts a refusal of the shop to that for the caller. What is the gateway's fault is logged and not blamed on the
+/// Converts a refusal of the shop to that for the caller, and logs it. What is the gateway's fault is not blamed on the
 /// caller.
 fn refused(status: StatusCode, stated: &Value) -> Trouble {
-    let code = stated["code"].as_str();
     let content = text(stated);
-    let own = |reason: &str| {
-        tracing::error!(status = status.as_u16(), code, content, "the shop refuses the gateway: {reason}");
+    let own = || {
         Refusal::unavailable(
             "The shop does not serve this gateway at the moment; its operator has to look into it.",
             30,
         )
     };
-    let gone = || Trouble::Gone(own("it does not have the operation"));
-    let refusal = match code.and_then(known) {
+    let gone = || (Trouble::Gone(own()), Some("it does not have the operation"));
+    let (trouble, fault) = match stated["code"].as_str().and_then(known) {
         Some(
             code @ (Code::InvalidRequest
             | Code::InvalidCursor
@@ -339,39 +355,39 @@ fn refused(status: StatusCode, stated: &Value) -> Trouble {
         ) => {
             let wait = stated["retry_after"].as_u64().map(|wait| wait.clamp(1, MAX_RETRY_AFTER));
             let wait = wait.and_then(|wait| u32::try_from(wait).ok()).or_else(|| code.retryable().then_some(1));
-            Refusal {
+            let refusal = Refusal {
                 path: stated["path"].as_str().map(str::to_owned),
                 accepted: stated["accepted"].as_str().map(str::to_owned),
                 continue_url: stated["continue_url"].as_str().map(str::to_owned),
                 retry_after: wait,
                 ..Refusal::new(code, content.unwrap_or_else(|| code.meaning().to_owned()))
-            }
+            };
+            (refusal.into(), None)
         }
-        Some(Code::UnknownMethod | Code::UnknownTool | Code::UnknownPath | Code::MethodNotAllowed) => return gone(),
-        Some(Code::VersionUnsupported) => own("it does not speak the release"),
-        Some(Code::InternalError | Code::RequestTimeout) => unusable(),
-        Some(_) => own("it does not accept its profile, signature or credential"),
+        Some(Code::UnknownMethod | Code::UnknownTool | Code::UnknownPath | Code::MethodNotAllowed) => gone(),
+        Some(Code::VersionUnsupported) => (own().into(), Some("it does not speak the release")),
+        Some(Code::InternalError | Code::RequestTimeout) => (unusable().into(), None),
+        Some(_) => (own().into(), Some("it does not accept its profile, signature or credential")),
         None => match status.as_u16() {
-            // What only the gateway states.
-            400 | 422 if blames_headers(stated) => {
-                tracing::error!(status = status.as_u16(), content, "the shop does not accept a header of the gateway");
-                Refusal::internal()
+            401 | 403 => (own().into(), Some("it does not accept its credential")),
+            404 | 405 => gone(),
+            409 => {
+                let content = content.unwrap_or_else(|| Code::IdempotencyConflict.meaning().to_owned());
+                (Refusal::new(Code::IdempotencyConflict, content).into(), None)
             }
-            400 | 422 => Refusal::new(
-                Code::InvalidRequest,
-                content.unwrap_or_else(|| "The shop does not accept the request, and does not say why.".to_owned()),
-            ),
-            409 => Refusal::new(
-                Code::IdempotencyConflict,
-                content.unwrap_or_else(|| Code::IdempotencyConflict.meaning().to_owned()),
-            ),
-            401 | 403 => own("it does not accept its credential"),
-            404 | 405 => return gone(),
-            413 => Refusal::new(Code::BodyTooLarge, "The shop does not read bodies of this size."),
-            _ => unusable(),
+            413 => (Refusal::new(Code::BodyTooLarge, "The shop does not read bodies of this size.").into(), None),
+            // What only the gateway states.
+            406 | 411 | 415 => (Refusal::internal().into(), Some("it does not accept the form of a request")),
+            400..500 if blames_headers(stated) => (Refusal::internal().into(), Some("it does not accept a header")),
+            400..500 => {
+                let silent = || "The shop does not accept the request, and does not say why.".to_owned();
+                (Refusal::new(Code::InvalidRequest, content.unwrap_or_else(silent)).into(), None)
+            }
+            _ => (unusable().into(), None),
         },
     };
-    Trouble::Refusal(refusal)
+    report(status, stated, fault);
+    trouble
 }
 
 /// Returns the refusal for an unusable response of the shop.

@@ -1,7 +1,8 @@
 //! Webhook events of the shop about orders (UCP *Order Event Webhook*).
 //!
 //! The shop sends them to the address in the gateway's profile. An event is accepted if it is signed with a key of the
-//! shop, and forwarded to the platform that placed the order.
+//! shop, and forwarded to the platform that placed the order. Shops of the first releases sign the body alone, in
+//! `Request-Signature`, and state the identifier of the event in it.
 
 use std::time::{Duration, SystemTime};
 
@@ -12,8 +13,8 @@ use ucp_core::{
     Code, Operation, Refusal,
     port::owners::{Kind, Owned, Owner},
 };
-use ucp_trust::signature::{Component, Message, RequestLine, Signed, Start};
-use ucp_wire::relay;
+use ucp_trust::signature::{Component, Message, RequestLine, Signed, Start, detached::Detached};
+use ucp_wire::{dialect, dialect::Seal, relay};
 
 use super::{Bridge, digest_id, owners::LONGER, portable};
 
@@ -26,11 +27,14 @@ const FRESH: Duration = Duration::from_secs(300);
 /// Maximum length of an event's identifier, in bytes.
 const MAX_ID: usize = 255;
 
+/// Members that the first releases add to the order: the identifier and the time of the event.
+const EVENT: [&str; 2] = ["event_id", "created_time"];
+
 /// Webhook event of the shop, for the platform that placed the order.
 #[derive(Debug)]
 pub struct ShopWebhook {
-    /// Identifier of the event, a UUID: derived from the shop's identifier if the signature covers that and the
-    /// timestamp, and otherwise from the body. A repeated event has the same one.
+    /// Identifier of the event, a UUID: derived from the shop's identifier if the signature covers that (and the
+    /// timestamp, if both are headers), and otherwise from the body. A repeated event has the same one.
     pub id: String,
     /// Owner of the order, which receives the event.
     pub owner: Owner,
@@ -42,9 +46,15 @@ pub struct ShopWebhook {
 
 /// Headers of an event, by which many invalid events are refused before their bodies are read.
 #[derive(Debug)]
-pub struct Head {
-    signed: Signed,
-    id: String,
+pub struct Head(Signature);
+
+/// Signature of an event.
+#[derive(Debug)]
+enum Signature {
+    /// HTTP Message Signature, of an event with this identifier.
+    Message(Signed, String),
+    /// Detached signature over the body.
+    Body(Detached),
 }
 
 /// An event whose signature is valid.
@@ -59,15 +69,21 @@ impl Bridge {
     /// # Errors
     /// [`SignatureMissing`](Code::SignatureMissing) or [`SignatureInvalid`](Code::SignatureInvalid) if there is no
     /// signature that can be read; [`InvalidRequest`](Code::InvalidRequest) if the event has no identifier, or its
-    /// timestamp is not within five minutes.
+    /// timestamp is not within five minutes. Both are in the body where the signature covers nothing else.
     pub fn heard(&self, headers: &HeaderMap) -> Result<Head, Refusal> {
         let missing = || Refusal::new(Code::SignatureMissing, "A notice about an order has to be signed by the shop.");
-        let signed = Signed::read(headers)?.ok_or_else(missing)?;
+        let Some(signed) = Signed::read(headers)? else {
+            let detached = match dialect(self.0.release).seal() {
+                Seal::Body => Detached::read(headers)?,
+                Seal::Message => None,
+            };
+            return Ok(Head(Signature::Body(detached.ok_or_else(missing)?)));
+        };
         let text = |name: &HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
         let id = text(&WEBHOOK_ID).filter(|id| (1..=MAX_ID).contains(&id.len()));
         let id = id.ok_or_else(|| Refusal::new(Code::InvalidRequest, "The notice has no usable `Webhook-Id`."))?;
         self.is_fresh(text(&WEBHOOK_TIMESTAMP))?;
-        Ok(Head { signed, id: id.to_owned() })
+        Ok(Head(Signature::Message(signed, id.to_owned())))
     }
 
     /// Verifies the signature of an event. `line` is the request as the shop sent it, which the signature covers. A key
@@ -83,7 +99,13 @@ impl Bridge {
         headers: &HeaderMap,
         body: &Bytes,
     ) -> Result<Proven, Refusal> {
-        let Head { signed, id } = head;
+        let (signed, id) = match head.0 {
+            Signature::Message(signed, id) => (signed, id),
+            Signature::Body(detached) => {
+                self.0.peer.verify_body(&detached, body).await?;
+                return Ok(Proven { id: event_id(body).map_or_else(|| digest_id(body), |id| portable("", &id)) });
+            }
+        };
         let message = Message { start: Start::Request(line), headers };
         let verified = self.0.peer.verify(&signed, &message, body).await?;
         let covers = |name: HeaderName| {
@@ -102,11 +124,20 @@ impl Bridge {
     /// Reads an event.
     ///
     /// # Errors
-    /// [`InvalidRequest`](Code::InvalidRequest) if the body is not an order, or the order belongs to no platform here.
+    /// [`InvalidRequest`](Code::InvalidRequest) if the body is not an order, the order has a fault for which it would not
+    /// be forwarded as an answer either, or it belongs to no platform here.
     pub async fn told(&self, proven: Proven, body: &Bytes) -> Result<ShopWebhook, Refusal> {
         let unreadable =
             || Refusal::invalid("$", "The body must be an order.").accepting("a whole order with its `id`");
-        let order: Map<String, Value> = serde_json::from_slice(body).map_err(|_| unreadable())?;
+        let mut order: Map<String, Value> = serde_json::from_slice(body).map_err(|_| unreadable())?;
+        if let Err(fault) = self.validate_order(&order) {
+            return Err(Refusal::invalid(fault.path(), format!("The order is faulty: {fault}.")));
+        }
+        relay::without_nulls(&mut order);
+        if dialect(self.0.release).seal() == Seal::Body {
+            // Of the event, not of the order.
+            EVENT.iter().for_each(|name| drop(order.shift_remove(*name)));
+        }
         let name = |member: &str| order.get(member).and_then(Value::as_str);
         let number = name("id").ok_or_else(unreadable)?.to_owned();
         let (owners, now) = (&self.0.options.owners, (self.0.options.now)());
@@ -141,4 +172,11 @@ impl Bridge {
         Err(Refusal::new(Code::InvalidRequest, "The notice is too old, or states no time.")
             .accepting("a `Webhook-Timestamp` that is no more than 5 minutes away"))
     }
+}
+
+/// Returns the identifier that the body of an event states.
+fn event_id(body: &[u8]) -> Option<String> {
+    let order: Map<String, Value> = serde_json::from_slice(body).ok()?;
+    let id = order.get(EVENT[0])?.as_str()?;
+    (1..=MAX_ID).contains(&id.len()).then(|| id.to_owned())
 }

@@ -62,6 +62,11 @@ pub trait Dialect: fmt::Debug + Sync {
         false
     }
 
+    /// Returns `true` if updates identify each method of delivery.
+    fn identifies_methods(&self) -> bool {
+        false
+    }
+
     /// Encodes an outcome without a resource. `_id` is the ID that was not found; `conflict` is `true` if the state of
     /// the resource no longer permits the operation.
     fn no_resource(
@@ -95,6 +100,11 @@ pub trait Dialect: fmt::Debug + Sync {
     /// Returns `true` if this release lets servers offer operations as JSON-RPC methods instead of tools.
     fn has_methods(&self) -> bool {
         false
+    }
+
+    /// Returns `true` if discounts in totals are negative amounts; otherwise all amounts in totals are positive.
+    fn signs_totals(&self) -> bool {
+        true
     }
 
     /// Returns `true` if the payload of an operation repeats the resource ID that the transport names.

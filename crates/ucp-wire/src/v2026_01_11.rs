@@ -148,12 +148,14 @@ fn listed(named: Map<String, Value>) -> Vec<Value> {
         for entry in entries {
             let Value::Object(mut handler) = entry else { continue };
             insert_before(&mut handler, "name", name.as_str().into(), &["version"]);
-            let schema = handler.shift_remove("schema").unwrap_or_default();
+            let schema = handler.shift_remove("schema");
             let card = || Value::from(published_at(RELEASE, "schemas/shopping/types/card_payment_instrument.json"));
             let kinds = handler.shift_remove("available_instruments").unwrap_or_default();
-            let of = |kind: &Value| if kind["type"] == "card" { card() } else { schema.clone() };
-            let schemas: Value = kinds.as_array().into_iter().flatten().map(of).collect();
-            insert_before(&mut handler, "config_schema", schema, &["config"]);
+            let of = |kind: &Value| if kind["type"] == "card" { Some(card()) } else { schema.clone() };
+            let schemas: Value = kinds.as_array().into_iter().flatten().filter_map(of).collect();
+            if let Some(schema) = schema {
+                insert_before(&mut handler, "config_schema", schema, &["config"]);
+            }
             if !handler.contains_key("instrument_schemas") {
                 insert_before(&mut handler, "instrument_schemas", schemas, &["config"]);
             }
@@ -229,15 +231,11 @@ fn direct(document: String) -> String {
     let mut handlers = Map::new();
     for handler in answer["payment"]["handlers"].as_array().into_iter().flatten() {
         let Some(name) = handler["name"].as_str() else { continue };
-        let entry = json!({
-            "id": handler["id"],
-            "version": handler["version"],
-            "spec": handler["spec"],
-            "schema": handler["config_schema"],
-            "config": handler["config"],
-        });
+        let members =
+            [("id", "id"), ("version", "version"), ("spec", "spec"), ("schema", "config_schema"), ("config", "config")];
+        let stated = members.iter().filter_map(|(new, old)| Some(((*new).to_owned(), handler.get(old)?.clone())));
         if let Some(entries) = handlers.entry(name).or_insert_with(|| json!([])).as_array_mut() {
-            entries.push(entry);
+            entries.push(Value::Object(stated.collect()));
         }
     }
     answer["ucp"]["capabilities"] = Value::Object(capabilities);

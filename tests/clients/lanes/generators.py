@@ -184,7 +184,8 @@ def test_a_client_buys(client, release):
         "known": ["prod_abc123", told["known"][1]],
         "subtotal": told["subtotal"],
         "statuses": ["incomplete", "ready_for_complete", "completed"],
-        "destination": "Eugene",
+        # 2026-04-08 does not require the type that tells destinations apart, and Java takes the first alternative.
+        "destination": None if (client, release) == (Java, "2026-04-08") else "Eugene",
         "bought": True,
         "missing": ["error", "not_found"],
         "refused": [400, "invalid_cursor"],

@@ -265,5 +265,5 @@ fn started(stub: &Stub, hears: bool, data: &tempfile::TempDir) -> Gateway {
     let secret = data.path().join("webhooks");
     std::fs::write(&secret, format!("{SECRET}\n")).expect("a file");
     let more = if hears { format!("webhook_secret_file = \"{}\"\n", secret.display()) } else { String::new() };
-    Setup::new(&configuration(stub, &more)).start_at(data.path())
+    Setup::new(&configuration(stub, &more)).spawn("127.0.0.1:0", data.path())
 }

@@ -25,6 +25,9 @@ const UPSTREAM: &str = "
     complete_timeout_ms = 60000
 ";
 
+/// Where the sample shop has its terms.
+const PAGES: &str = "origins = [\"https://business.example.com\"]\n";
+
 /// The sample shop.
 const SAMPLE: Goods = Goods {
     word: "cotton",
@@ -57,7 +60,7 @@ pub(super) const ADMIN_TOKEN: &str = "admin-token-of-the-test-shop";
 /// A gateway with more configuration in front of another one.
 pub(super) fn in_front_of_ucp(transport: &str, more: &str) -> Subject {
     let shop = Configured::start(CONFIGURATION);
-    let gateway = Setup::new(&format!("{CONFIGURATION}{UPSTREAM}transport = \"{transport}\"\n{more}"))
+    let gateway = Setup::new(&format!("{CONFIGURATION}{UPSTREAM}transport = \"{transport}\"\n{PAGES}{more}"))
         .file("token", ADMIN_TOKEN)
         .arguments(&["--backend", "ucp", "--upstream-url", &format!("http://{}", shop.address)])
         .start_on(crate::harness::folder());

@@ -4,15 +4,18 @@
 //! The shop itself can be asked about what was made through the other gateway, by whoever names the other gateway's
 //! profile: what both say has to be the same, but for the envelope.
 
+mod answers;
 mod chain;
 mod founding;
 mod mandates;
 mod notices;
+mod recorder;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use ucp_core::Release;
 
+use self::recorder::Recorder;
 use super::shopper::{Shopper, address, id, lines, new_key, ready, shipping, total};
 use crate::{
     harness::Gateway,
@@ -24,11 +27,15 @@ use crate::{
 /// The shop takes profiles of this machine, because the other gateway's is there.
 const LOOPBACK: &str = "[profiles]\nloopback = true\n";
 
-/// A shop, and a gateway in front of it.
+/// The site that the shop has its terms on.
+const TERMS: &str = "https://example.com";
+
+/// A shop, and a gateway in front of it, whose requests are recorded and held against the official schemas.
 struct Ring {
     shop: Configured,
     front: Configured,
     release: Release,
+    recorder: Recorder,
 }
 
 impl Ring {
@@ -39,9 +46,11 @@ impl Ring {
 
     /// The same on these directories.
     fn on(shop: TempDir, front: TempDir, upstream: Transport, path: &str, release: Release) -> Self {
-        let shop = Setup::new(LOOPBACK).arguments(&["--sample", "flower-shop"]).start_on(shop);
-        let front = in_front_of(&shop, path, upstream, "", front);
-        Self { shop, front, release }
+        let recorder = Recorder::start(release);
+        let setup = Setup::new(LOOPBACK).arguments(&["--sample", "flower-shop", "--public-url", &recorder.url()]);
+        let shop = setup.start_at(&recorder.behind(), shop);
+        let front = in_front_of(&[&recorder.url()], path, upstream, "", front);
+        Self { shop, front, release, recorder }
     }
 
     /// The profile of the gateway in front, as the shop sees it.
@@ -55,15 +64,16 @@ impl Ring {
     }
 }
 
-/// A gateway in front of another one, which it asks over `upstream`, at one of its endpoints; with more of a
-/// configuration.
-fn in_front_of(shop: &Gateway, path: &str, upstream: Transport, more: &str, data: TempDir) -> Configured {
+/// A gateway in front of the first of some shops, which it asks over `upstream`, at one of its endpoints; with more of a
+/// configuration. Buyers may be sent to all of them.
+fn in_front_of(shops: &[&str], path: &str, upstream: Transport, more: &str, data: TempDir) -> Configured {
     let transport = if upstream == Transport::Rest { "rest" } else { "mcp" };
     // On a machine that is busy an answer takes its time.
     let patient =
         "connect_timeout_ms = 20000\nread_timeout_ms = 30000\nwrite_timeout_ms = 30000\ncomplete_timeout_ms = 60000";
-    Setup::new(&format!("{LOOPBACK}{more}\n[upstream]\ntransport = \"{transport}\"\n{patient}\n"))
-        .arguments(&["--backend", "ucp", "--upstream-url", &format!("http://{}{path}", shop.address)])
+    let sites: Vec<_> = shops.iter().copied().chain([TERMS]).collect();
+    Setup::new(&format!("{LOOPBACK}{more}\n[upstream]\ntransport = \"{transport}\"\n{patient}\norigins = {sites:?}\n"))
+        .arguments(&["--backend", "ucp", "--upstream-url", &format!("{}{path}", shops[0])])
         .start_on(data)
 }
 
@@ -177,6 +187,12 @@ fn a_purchase_is_the_same_through_the_ring() {
         same(&order, "get_order");
         assert_eq!(total(&order, "total"), total(&done, "total"));
 
+        // A recorder that sees nothing would prove nothing.
+        for (operation, least) in
+            [("create_cart", 1), ("update_cart", 1), ("update_checkout", 1), ("complete_checkout", 2)]
+        {
+            assert!(ring.recorder.asked(operation) >= least, "{operation} over {upstream:?}");
+        }
         // What is over is over, in the words of the transport (T-21).
         let over = front.call("cancel_checkout", Some(id(&done)), &Value::Null);
         assert_eq!(over.status, if own == Transport::Rest { 409 } else { 200 });

@@ -26,12 +26,18 @@ fn terms(data: &TempDir, set: Option<&Value>) -> Result<String, String> {
     if output.status.success() { Ok(text(output.stdout)) } else { Err(text(output.stderr)) }
 }
 
-/// A shop of flowers with other terms.
-pub(super) fn shop(change: impl FnOnce(&mut Value)) -> (Gateway, TempDir) {
+/// A directory with a shop of flowers that has other terms.
+pub(super) fn directory(change: impl FnOnce(&mut Value)) -> TempDir {
     let data = harness::flower_shop();
     let mut present: Value = serde_json::from_str(&terms(&data, None).expect("the terms")).expect("JSON");
     change(&mut present);
     terms(&data, Some(&present)).expect("terms that make sense");
+    data
+}
+
+/// A shop of flowers with other terms.
+pub(super) fn shop(change: impl FnOnce(&mut Value)) -> (Gateway, TempDir) {
+    let data = directory(change);
     (flower_shop(data.path(), &[]), data)
 }
 

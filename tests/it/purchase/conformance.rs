@@ -9,7 +9,7 @@ use ucp_core::{Operation, Release, operation::Class};
 use super::shopper::{Flowers, Shopper, address, id, lines, shipping};
 use crate::{
     harness::{elements, official, repository},
-    official::request_schema,
+    official::{request_schema, request_shapes},
     setup::Transport,
 };
 
@@ -38,14 +38,7 @@ fn examples_of_requests_conform_to_the_view_of_their_operation() {
         for (operation, view) in callable(release) {
             let shown = examples(release, operation);
             assert!(!shown.is_empty(), "{release} {operation} shows no example");
-            let named = if release < Release::V2026_04_08 { "checkout" } else { "dev.ucp.shopping.checkout" };
-            let files: Vec<(&str, Option<&str>)> = if operation.ends_with("cart") {
-                vec![("shopping/cart.json", None)]
-            } else if view == "complete" && release == Release::V2026_01_11 {
-                vec![("shopping/payment_data.json", None)]
-            } else {
-                vec![("shopping/checkout.json", None), ("shopping/fulfillment.json", Some(named))]
-            };
+            let files = request_shapes(release, Operation::named(operation).expect("an operation"));
             for (file, shape) in files {
                 let schema = request_schema(&folder, file, shape, view);
                 for example in &shown {

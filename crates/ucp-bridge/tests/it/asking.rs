@@ -252,7 +252,10 @@ async fn look_ups_are_split_and_put_together_again() {
         }
         let products: Vec<_> = ids
             .iter()
-            .map(|id| json!({ "id": format!("p-{id}"), "variants": [{ "id": id, "inputs": [{ "id": id }] }] }))
+            .map(|id| {
+                let price = json!({ "amount": 100, "currency": "USD" });
+                json!({ "id": format!("p-{id}"), "variants": [{ "id": id, "price": price, "inputs": [{ "id": id }] }] })
+            })
             .collect();
         Act::json(200, &json!({ "ucp": ucp(NEWEST), "products": products }))
     });

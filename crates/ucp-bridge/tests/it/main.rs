@@ -3,7 +3,10 @@
 //! The clock of tokio is paused: a shop that does not answer costs no time, and one that does is never late.
 
 mod asking;
+mod faults;
+mod first_releases;
 mod hostile;
 mod mandates;
+mod refusals;
 mod stub;
 mod webhooks;

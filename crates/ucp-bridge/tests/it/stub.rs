@@ -329,6 +329,7 @@ pub(crate) fn options(stub: &Stub, transport: Transport) -> Options {
         release: None,
         token: None,
         most_ids: None,
+        origins: vec![Url::parse("https://shop.example").expect("an address").origin()],
         cache: Capacity::default(),
         base: "https://gateway.example".to_owned(),
         key: Arc::new(|| None),

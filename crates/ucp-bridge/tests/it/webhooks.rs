@@ -11,8 +11,12 @@ use ucp_core::{
     operation::Offering,
     port::owners::{Kind, Owner},
 };
-use ucp_testkit::wait;
-use ucp_trust::signature::{RequestLine, Scheme, SigningKey, sign_request};
+use ucp_testkit::{log::Log, wait};
+use ucp_trust::signature::{
+    RequestLine, Scheme, SigningKey,
+    detached::{REQUEST_SIGNATURE, sign_detached},
+    sign_request,
+};
 
 use super::stub::{Ahead, Stub, key, now, opened, options};
 
@@ -176,4 +180,46 @@ async fn what_is_told_twice_has_the_same_name_and_strangers_cannot_give_it_anoth
     let mut renamed = moved.clone();
     renamed.insert("webhook-id", HeaderValue::from_static("5f0d5f3a-9d2c-4e69-8f0b-0a4a0f1c2d3f"));
     assert_eq!(told(&bridge, &renamed, &order).await.expect_err("refused").code, Code::SignatureInvalid);
+}
+
+#[tokio::test(start_paused = true)]
+async fn shops_of_the_first_releases_sign_the_body_alone() {
+    let ((shop, public), (stranger, _)) = (key(), key());
+    for release in Release::ALL.iter().copied() {
+        let stub = Stub::offering(release, &Offering::everything(), std::slice::from_ref(&public)).await;
+        let options = options(&stub, Transport::Rest);
+        let owner = Owner { platform: "https://agent.example/profile".into(), release: RELEASE, mandates: false };
+        options.owners.claim(Kind::Order, "o1", &owner, now()).await.expect("claimed");
+        let bridge = opened(options).await.expect("a bridge");
+        let order =
+            json!({ "id": "o1", "checkout_id": "k1", "event_id": "evt_1", "created_time": "2020-01-01T00:00:00Z" });
+        let signed = |key: &SigningKey, body: &Value| {
+            let signature = sign_detached(body.to_string().as_bytes(), key).expect("signed");
+            HeaderMap::from_iter([(REQUEST_SIGNATURE, HeaderValue::from_str(&signature).expect("a value"))])
+        };
+        let sound = told(&bridge, &signed(&shop, &order), &order).await;
+        if release > Release::V2026_01_23 {
+            assert_eq!(sound.expect_err("later releases sign the message").code, Code::SignatureMissing);
+            continue;
+        }
+        let webhook_event = sound.expect("a notice");
+        assert_eq!((webhook_event.order.as_str(), &webhook_event.owner), ("o1", &owner));
+        assert_eq!(webhook_event.body.keys().collect::<Vec<_>>(), ["id", "checkout_id"], "without those of the event");
+        let again = told(&bridge, &signed(&shop, &order), &order).await.expect("a notice");
+        assert_eq!(again.id, webhook_event.id, "told once more");
+        let mut next = order.clone();
+        next["event_id"] = json!("evt_2");
+        assert_ne!(told(&bridge, &signed(&shop, &next), &next).await.expect("a notice").id, webhook_event.id);
+        // Neither a stranger nor another body.
+        let refused = |result: Result<ShopWebhook, Refusal>| result.expect_err("refused").code;
+        assert_eq!(refused(told(&bridge, &signed(&stranger, &order), &order).await), Code::KeyNotFound);
+        assert_eq!(refused(told(&bridge, &signed(&shop, &order), &next).await), Code::SignatureInvalid);
+        // Nor an order that would not be an answer.
+        let mut faulty = order.clone();
+        faulty["permalink_url"] = json!("https://evil.example/o1");
+        let (log, _guard) = Log::of_this_thread();
+        let refused = told(&bridge, &signed(&shop, &faulty), &faulty).await.expect_err("faulty");
+        assert!(log.text().contains("a faulty notice of the shop") && log.text().contains("$.permalink_url"));
+        assert_eq!((refused.code, refused.path.as_deref()), (Code::InvalidRequest, Some("$.permalink_url")));
+    }
 }

@@ -84,9 +84,9 @@ pub struct Declaration {
     pub id: String,
     /// Version of the handler's specification, a date.
     pub version: String,
-    /// URL of the specification.
+    /// URL of the specification; empty if it states none.
     pub spec: String,
-    /// URL of the schema of the handler's configuration.
+    /// URL of the schema of the handler's configuration; empty if it states none.
     pub schema: String,
     /// Types of instruments that the handler accepts, such as `card`; at least one.
     pub instruments: Vec<String>,

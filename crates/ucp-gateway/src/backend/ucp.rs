@@ -65,6 +65,7 @@ pub(super) async fn open(place: &Place<'_>) -> Result<Opened, Box<dyn Error>> {
         release: upstream.release,
         token: upstream.token.as_ref().map(|token| Token::new(token.reveal())),
         most_ids: section.max_lookup_ids.map(Number::count),
+        origins: section.origins.iter().map(|url| url.0.origin()).collect(),
         cache: Capacity { bytes: section.cache_mb.bytes(), ..Capacity::default() },
         base: place.base.to_owned(),
         key: Arc::new(move || signing_key.get()),

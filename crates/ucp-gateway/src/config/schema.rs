@@ -82,7 +82,8 @@ pub(crate) fn example() -> String {
 /// Writes a documentation as comment.
 fn comment(text: &mut String, documentation: &Value, more: &str) {
     let mut line = "#".to_owned();
-    let documentation = documentation.as_str().unwrap_or_default();
+    // The values of a choice are listed at the end; the text before names them.
+    let documentation = documentation.as_str().unwrap_or_default().split("\n\n- `").next().unwrap_or_default();
     for word in documentation.split_whitespace().chain(more.split_whitespace()) {
         if line.len() + 1 + word.len() > WIDTH {
             let _ = writeln!(text, "{line}");

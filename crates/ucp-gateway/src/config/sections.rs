@@ -178,7 +178,7 @@ pub(crate) struct Upstream {
     pub(super) webhook_secret_file: Option<FilePath>,
     #[serde(skip_deserializing)]
     pub(super) webhook_secret: Remark,
-    /// With "ucp": whether it is asked over "rest" or "mcp"; by default MCP where its profile has both.
+    /// With "ucp": whether it is asked over "rest" or "mcp"; by default REST where its profile has both.
     #[schemars(example = Transport::Mcp, extend("x-only" = "ucp", "x-without" = "what its profile has"))]
     pub(crate) transport: Option<Transport>,
     /// With "ucp": the release in which it is asked; by default the newest that both sides speak.
@@ -191,6 +191,10 @@ pub(crate) struct Upstream {
     /// usual.
     #[schemars(example = 10, extend("x-only" = "ucp", "x-without" = "what is usual for such an API"))]
     pub(crate) max_lookup_ids: Option<Number<1, 250>>,
+    /// With "ucp": further addresses (scheme, host and port) of the shop's site to which its answers may send buyers,
+    /// besides those of its profile and its endpoint. An answer with a `continue_url` or link elsewhere is refused.
+    #[schemars(example = &["https://checkout.example.com"], extend("x-only" = "ucp"))]
+    pub(crate) origins: Vec<WebUrl>,
     /// How long connecting may take, in milliseconds.
     pub(crate) connect_timeout_ms: Milliseconds<500>,
     /// How long a read may take, in milliseconds.

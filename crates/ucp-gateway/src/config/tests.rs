@@ -257,6 +257,20 @@ fn a_shop_in_a_network_of_its_own_is_asked_over_http() {
 }
 
 #[test]
+fn further_origins_of_a_shop_are_origins_and_nothing_else() {
+    let with = |origin: &str| {
+        let text = format!("[upstream]\norigins = [\"https://www.shop.example.com\", \"{origin}\"]\n");
+        resolve(&text, &["--backend", "ucp", "--upstream-url", "https://api.shop.example.com"])
+    };
+    let settings = with("http://shop:3000").expect("settings");
+    assert_eq!(settings.sections.upstream.origins.len(), 2);
+    for wrong in ["https://shop.example.com/pages", "https://shop.example.com?a", "ftp://shop.example.com", "shop"] {
+        let error = with(wrong).expect_err(wrong).to_string();
+        assert!(error.contains("origins"), "{wrong}: {error}");
+    }
+}
+
+#[test]
 fn profiles_of_this_machine_are_admitted_where_only_this_machine_reaches_the_gateway() {
     assert_eq!(resolve("", &[]).expect("settings").reach, Reach::Loopback);
     assert_eq!(resolve("[profiles]\nloopback = false", &[]).expect("settings").reach, Reach::Public);
@@ -554,9 +568,13 @@ fn the_example_states_the_defaults() {
     all = all.replace("/run/secrets/shop-signature", "run/signature");
     // Two kinds of upstreams share a section, and the embedded shop has none.
     all = all.replace("backend = \"embedded\"", "backend = \"shopify\"");
-    for other in
-        ["token_env = \"SHOP_TOKEN\"\n", "transport = \"mcp\"\n", "release = \"2026-08-25\"\n", "max_lookup_ids = 10\n"]
-    {
+    for other in [
+        "token_env = \"SHOP_TOKEN\"\n",
+        "transport = \"mcp\"\n",
+        "release = \"2026-08-25\"\n",
+        "max_lookup_ids = 10\n",
+        "origins = []\n",
+    ] {
         assert!(all.contains(other), "{other}");
         all = all.replace(other, "");
     }

@@ -18,6 +18,7 @@ use super::{
     document::Document,
     schema,
     sections::{self, API_VERSION},
+    value::WebUrl,
 };
 
 /// A commerce API behind the gateway.
@@ -65,6 +66,9 @@ pub(super) fn resolve(
     if said.release.is_some() && release.is_none() {
         let known: Vec<_> = Release::ALL.iter().map(|release| release.date()).collect();
         document.unfit("upstream.release", format_args!("expected a release: {}", known.join(", ")));
+    }
+    if said.origins.iter().any(|WebUrl(url)| url.path() != "/" || url.query().is_some() || url.fragment().is_some()) {
+        document.unfit("upstream.origins", "expected addresses of scheme, host and port alone");
     }
     if said.is_embedded() {
         if said.url.is_some() {

@@ -242,6 +242,14 @@ impl Dialect for PreCatalog {
         operation == Operation::UpdateCheckout
     }
 
+    fn signs_totals(&self) -> bool {
+        false
+    }
+
+    fn identifies_methods(&self) -> bool {
+        true
+    }
+
     fn webhook_event(&self, document: String, occasion: &Occasion<'_>) -> String {
         webhook_event::webhook_event(&document, occasion)
     }

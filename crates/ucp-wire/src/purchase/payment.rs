@@ -163,9 +163,11 @@ pub(crate) struct PaymentHandler<'a> {
     /// Version of its specification, a date.
     version: &'a str,
     /// URL of its specification.
+    #[serde(skip_serializing_if = "str::is_empty")]
     #[schemars(extend("format" = "uri"))]
     spec: &'a str,
     /// URL of the schema of its configuration.
+    #[serde(skip_serializing_if = "str::is_empty")]
     #[schemars(extend("format" = "uri"))]
     schema: &'a str,
     /// Types of instruments that it accepts.

@@ -10,6 +10,7 @@
 
 mod absent;
 mod envelope;
+pub mod methods;
 mod prune;
 
 use serde_json::{Map, Value};
@@ -18,7 +19,7 @@ use ucp_core::{Operation, Release};
 use crate::releases::{dialect, upgrades};
 
 pub use crate::envelope::is_failure;
-pub use absent::without_nulls;
+pub use absent::{find_null, without_nulls};
 pub use envelope::{encode, webhook_event};
 
 /// Rewrites a payload of one release into another. `id` is the resource ID that the transport names.
@@ -52,6 +53,10 @@ pub fn supply(to: Release, operation: Operation, payload: &mut Value) {
         *payload = Value::Object(Map::new());
     }
     if let Value::Object(members) = payload {
+        // Required beside a cart as well, whose lines count instead (trap T-14).
+        if operation == Operation::CreateCheckout && members.contains_key("cart_id") {
+            members.entry("line_items").or_insert_with(|| Value::Array(Vec::new()));
+        }
         dialect(to).supply(operation, members);
     }
 }

@@ -5,11 +5,13 @@ use serde_json::{Map, Value, json};
 use ucp_core::{
     Operation, Outcome, Release,
     message::{Message, Severity},
-    negotiation::Active,
+    negotiation::{Active, Names},
+    operation::Offering,
     port::ForwardedAnswer,
+    purchase::payment::Declaration,
 };
 
-use super::{active, answer, encoded};
+use super::{active, answer, encoded, sample};
 use crate::{
     codec::{encode, read},
     dialect::offered,
@@ -17,6 +19,7 @@ use crate::{
     offer::Offer,
     relay,
     releases::dialect,
+    site::Site,
 };
 
 /// The operations that a shop elsewhere can be asked.
@@ -324,5 +327,28 @@ proptest! {
         let request = json!({ "line_items": [{ "x": unknown }], "x": unknown });
         let written = relay::request(from, to, Operation::CreateCheckout, None, request.clone());
         prop_assert_eq!(written, request);
+    }
+}
+
+#[test]
+fn a_payment_handler_without_addresses_has_none_that_are_empty() {
+    let handler = Declaration { spec: String::new(), schema: String::new(), ..sample::handler() };
+    for release in Release::ALL.iter().copied() {
+        let profile = dialect(release).profile(&Site {
+            endpoint: "https://shop.example/ucp",
+            offering: &Offering::everything(),
+            names: &Names::default(),
+            keys: &[],
+            handlers: std::slice::from_ref(&handler),
+            supported_versions: &[],
+        });
+        let stated = match &profile["payment"]["handlers"] {
+            Value::Array(listed) => &listed[0],
+            _ => &profile["ucp"]["payment_handlers"]["com.example.sandbox"][0],
+        };
+        assert_eq!(stated["id"], "sandbox", "{release}");
+        for name in ["spec", "schema", "config_schema"] {
+            assert_eq!(stated.get(name), None, "{release}: {stated}");
+        }
     }
 }

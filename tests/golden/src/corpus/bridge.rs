@@ -53,14 +53,24 @@ fn ring(stage: &mut Stage<'_>, transport: &str, path: &str, release: Option<&str
     let release = release.map(|release| format!("release = \"{release}\"\n")).unwrap_or_default();
     let configuration = format!(
         "{}\n[upstream]\ntransport = \"{transport}\"\n{release}connect_timeout_ms = 20000\nread_timeout_ms = 30000\n\
-         write_timeout_ms = 30000\ncomplete_timeout_ms = 60000\n",
-        open("development")
+         write_timeout_ms = 30000\ncomplete_timeout_ms = 60000\n{}",
+        open("development"),
+        pages(stage)?
     );
     let url = format!("http://{}{path}", shop.address);
     let setup = Setup::new(&configuration).signing().bare().arguments(&["--backend", "ucp", "--upstream-url", &url]);
     let front = stage.start(&setup)?;
     stage.note(&format!("welcome{path}/{transport}"), &front.welcome.join("\n"));
     Ok((shop, front))
+}
+
+/// Where the shop has its terms, for binaries that take no address elsewhere unless they are told of it.
+fn pages(stage: &mut Stage<'_>) -> Done<&'static str> {
+    let origins = "origins = [\"https://example.com\"]\n";
+    let file = stage.file("pages.toml", &format!("[upstream]\n{origins}"))?.display().to_string();
+    let shop = ["--backend", "ucp", "--upstream-url", "http://127.0.0.1:9"];
+    let checked = stage.run_quietly(&[&["check-config", "--config", &file][..], &shop].concat(), b"")?;
+    Ok(if checked.status.success() { origins } else { "" })
 }
 
 fn profiles(stage: &mut Stage<'_>, front: &Gateway, label: &str) {

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use ucp_core::Release;
 
-use super::{LOOPBACK, WAYS, directory, in_front_of, payload};
+use super::{LOOPBACK, Recorder, WAYS, directory, in_front_of, payload};
 use crate::{
     purchase::shopper::{Said, Shopper, id, lines, new_key, ready},
     setup::{Configured, Setup, Transport},
@@ -16,17 +16,22 @@ struct Chain {
     middle: Configured,
     front: Configured,
     own: Transport,
+    /// Between the middle and the shop.
+    _recorder: Recorder,
 }
 
 impl Chain {
     /// A chain whose callers come over `own`, whose first gateway asks over `between`, and whose second asks over `own`
     /// again.
     fn of(between: Transport, own: Transport, shop: &str) -> Self {
-        let shop =
-            Setup::new(&format!("{LOOPBACK}{shop}")).arguments(&["--sample", "flower-shop"]).start_on(directory());
-        let middle = in_front_of(&shop, "", own, "", directory());
-        let front = in_front_of(&middle, "", between, "", directory());
-        Self { shop, middle, front, own }
+        let recorder = Recorder::start(Release::NEWEST);
+        let setup = Setup::new(&format!("{LOOPBACK}{shop}"));
+        let setup = setup.arguments(&["--sample", "flower-shop", "--public-url", &recorder.url()]);
+        let shop = setup.start_at(&recorder.behind(), directory());
+        let middle = in_front_of(&[&recorder.url()], "", own, "", directory());
+        let sites = [format!("http://{}", middle.address), recorder.url()];
+        let front = in_front_of(&sites.each_ref().map(String::as_str), "", between, "", directory());
+        Self { shop, middle, front, own, _recorder: recorder }
     }
 
     /// A caller of the first gateway.

@@ -7,6 +7,7 @@ use ucp_trust::{
     keyring::Keyring,
     signature::{Message, RequestLine, Scheme, Signed, SigningKey, Start, sign_request},
 };
+use ucp_wire::documents::release_path;
 
 use super::{Ring, in_front_of, signing};
 use crate::{
@@ -72,6 +73,21 @@ fn what_the_shop_tells_about_an_order_reaches_whoever_bought() {
     assert_eq!((forged.status, &forged.json()["code"]), (401, &json!("signature_missing")));
 }
 
+#[test]
+fn a_shop_of_the_first_releases_tells_it_under_a_signature_of_the_body() {
+    for shop in [Release::V2026_01_11, Release::V2026_01_23] {
+        let ring = Ring::on(signing(), signing(), Transport::Rest, &release_path(shop), shop);
+        let (host, receiver) = (Host::start(), Receiver::start([]));
+        let profile = told_at(&host, &receiver, Release::NEWEST);
+        let front = Shopper::new(&ring.front, Release::NEWEST, Transport::Rest).named(&profile);
+        let done = front.complete(&front.create(&ready(&[("pot_ceramic", 1)])), "success_token");
+        assert_eq!(done["status"], "completed", "{done}");
+        let told = receiver.after(1).remove(0).json();
+        assert_eq!((&told["id"], &told["checkout_id"]), (&done["order"]["id"], &done["id"]), "{shop}");
+        assert_eq!((told.get("event_id"), told.get("created_time")), (None, None), "they are of the event");
+    }
+}
+
 /// The profile of a platform that is told about its orders.
 fn told_at(host: &Host, receiver: &Receiver, release: Release) -> String {
     let order = "dev.ucp.shopping.order";
@@ -112,7 +128,7 @@ fn what_is_told_twice_is_handed_on_once_and_strangers_are_stopped() {
     let mut ring = Ring::on(signing(), signing(), Transport::Rest, "", Release::NEWEST);
     let limits =
         "[limits]\nunverified = { per_second = 1, burst = 3 }\nanonymous = { per_second = 1000, burst = 1000 }";
-    ring.front = in_front_of(&ring.shop, "", Transport::Rest, limits, signing());
+    ring.front = in_front_of(&[&ring.recorder.url()], "", Transport::Rest, limits, signing());
     let (host, receiver) = (Host::start(), Receiver::start([]));
     let profile = told_at(&host, &receiver, Release::NEWEST);
     let front = Shopper::new(&ring.front, Release::NEWEST, Transport::Rest).named(&profile);

@@ -84,7 +84,7 @@ public final class Purchase {
         told.put("subtotal", total(cart.getTotals(), Total.TypeEnum.SUBTOTAL));
         told.put("statuses", List.of(begun.getStatus().getValue(), ready.getStatus().getValue(), completed.getStatus().getValue()));
         var place = ready.getFulfillment().getMethods().get(0).getDestinations().get(0);
-        told.put("destination", place.getShippingAddress().getAddressLocality());
+        told.put("destination", place.getActualInstance() instanceof ShippingAddress address ? address.getAddressLocality() : null);
         told.put("bought", order.getCheckoutId().equals(begun.getId())
             && total(order.getTotals(), Total.TypeEnum.TOTAL) == total(ready.getTotals(), Total.TypeEnum.TOTAL));
         told.put("missing", List.of(missing.getUcp().getStatus().getValue(), missing.getMessages().get(0).getMessageError().getCode()));

@@ -1,0 +1,408 @@
+//! Validation of what the shop answers, before it is forwarded.
+//!
+//! Callers show and pay what the gateway tells them, so that a faulty answer fails instead: with its first fault, which
+//! is told to the caller and logged. In a list of products the faulty ones are left out and counted in the log.
+//!
+//! | members | what must hold |
+//! | :-- | :-- |
+//! | amounts | whole numbers of at most 2^53 − 1, below zero only where the shop's release has negative amounts |
+//! | totals | the `total` is the sum of the other entries, and an entry that of its `lines` (rule TOT-03) |
+//! | currencies | listed by ISO 4217 |
+//! | identifiers | of the resource that was asked for |
+//! | `continue_url`, `links`, links to orders | http or https, on an origin of the shop |
+//! | `null` | nowhere: optional members are left out ([`relay::without_nulls`]), required ones are a fault |
+//!
+//! Nothing else is validated: shops may omit members, and extensions are theirs.
+
+use serde_json::{Map, Value};
+use ucp_core::{
+    Operation, Refusal,
+    money::Currency,
+    operation::{Class, Effect},
+    port::owners::Kind,
+};
+use ucp_wire::{dialect, relay};
+use url::{Origin, Url};
+
+use super::{
+    Bridge,
+    peer::Question,
+    response::{Told, Trouble},
+};
+
+/// Greatest amount, in minor units: 2^53 − 1, beyond which JSON numbers are not exact everywhere.
+const MAX_AMOUNT: i64 = 9_007_199_254_740_991;
+
+/// Seconds after which a call that got a faulty answer may be repeated.
+const RETRY_AFTER: u32 = 60;
+
+/// Types of totals that a release with signed amounts states as negative amounts.
+const DISCOUNTS: [&str; 2] = ["discount", "items_discount"];
+
+/// Types of totals that are never negative.
+const CHARGES: [&str; 4] = ["subtotal", "fulfillment", "tax", "fee"];
+
+/// A fault of an answer.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`${path}` {must}")]
+pub(super) struct Fault {
+    /// Place in the answer, as JSONPath without the `$`.
+    path: String,
+    /// What must hold there; completes a sentence about the place.
+    must: String,
+}
+
+type Validity = Result<(), Fault>;
+
+impl Fault {
+    fn at(name: &str, must: impl Into<String>) -> Self {
+        Self { path: format!(".{name}"), must: must.into() }
+    }
+
+    /// Returns the place as JSONPath.
+    pub(super) fn path(&self) -> String {
+        format!("${}", self.path)
+    }
+
+    /// Returns the same fault, of a document that is a part of another one.
+    fn under(self, place: &str) -> Self {
+        Self { path: format!("{place}{}", self.path), ..self }
+    }
+}
+
+impl Bridge {
+    /// Calls the shop, and validates its answer.
+    ///
+    /// # Errors
+    /// [`Trouble`] if the shop refuses, or its answer cannot be forwarded.
+    pub(super) async fn ask(&self, question: &Question) -> Result<Told, Trouble> {
+        let result = self.0.peer.ask(question).await;
+        let rules = self.rules();
+        match result {
+            Ok(told) => rules.validated(question, told),
+            Err(Trouble::Refusal(refusal)) => Err(Trouble::Refusal(rules.on_site(refusal))),
+            failed => failed,
+        }
+    }
+
+    /// Validates an order that the shop tells about, and logs a fault.
+    ///
+    /// # Errors
+    /// The first [`Fault`].
+    pub(super) fn validate_order(&self, order: &Map<String, Value>) -> Result<(), Fault> {
+        self.rules().resource(Kind::Order, None, order).inspect_err(|fault| {
+            tracing::error!(path = fault.path(), must = fault.must, "a faulty notice of the shop is not forwarded");
+        })
+    }
+
+    fn rules(&self) -> Rules {
+        let known = self.0.peer.known();
+        let shops = [&self.0.options.call.address, &known.endpoint].map(Url::origin);
+        Rules {
+            signed: dialect(known.release).signs_totals(),
+            origins: shops.into_iter().chain(self.0.options.origins.iter().cloned()).collect(),
+        }
+    }
+}
+
+/// What must hold for the answers of a shop.
+struct Rules {
+    /// `true` if totals have signs: discounts are negative amounts.
+    signed: bool,
+    /// Origins that buyers may be sent to.
+    origins: Vec<Origin>,
+}
+
+impl Rules {
+    /// Returns an answer that can be forwarded, without members that are `null` because they are absent. What the shop has
+    /// signed stays as it is, and must have none.
+    fn validated(&self, question: &Question, told: Told) -> Result<Told, Trouble> {
+        let operation = question.operation;
+        if operation.row().class == Class::Browsing {
+            return self.browsed(operation, told);
+        }
+        let failure = told.is_failure();
+        let Told { status, body } = told;
+        let mut body = Map::from(body);
+        // An outcome without a resource may name none.
+        let nameless = failure || body.get("messages").is_some_and(Value::is_array);
+        let asked = question.id.as_deref().filter(|_| !nameless || body.contains_key("id"));
+        let validity = Kind::of(operation).map_or(Ok(()), |kind| self.resource(kind, asked, &body));
+        let signed = question.mandates.is_some() && Kind::of(operation) == Some(Kind::Checkout) && !failure;
+        let null = relay::find_null(&body).filter(|_| signed);
+        let null = null.map_or(Ok(()), |path| Err(Fault { path, must: "must not be null".to_owned() }));
+        validity.and(null).map_err(|fault| faulty(operation, &fault))?;
+        if !signed {
+            relay::without_nulls(&mut body);
+        }
+        Ok(Told { status, body: body.into() })
+    }
+
+    /// Validates products. A list keeps those without faults.
+    fn browsed(&self, operation: Operation, mut told: Told) -> Result<Told, Trouble> {
+        // The text of the answer stays as it is where nothing is left out.
+        let mut body = Map::from(told.body.clone());
+        self.link(&body, "continue_url").map_err(|fault| faulty(operation, &fault))?;
+        if let Some(product) = body.get("product") {
+            self.product(product).map_err(|fault| faulty(operation, &fault.under(".product")))?;
+        }
+        let mut faults = Vec::new();
+        let mut of = 0;
+        if let Some(Value::Array(products)) = body.get_mut("products") {
+            products.retain(|product| {
+                let fault = self.product(product).err().map(|fault| fault.under(&format!(".products[{of}]")));
+                of += 1;
+                let sound = fault.is_none();
+                faults.extend(fault);
+                sound
+            });
+        }
+        if let Some(first) = faults.first() {
+            let (operation, left_out) = (operation.row().name, faults.len());
+            tracing::warn!(operation, left_out, of, %first, "faulty products of the shop are left out");
+        }
+        if relay::without_nulls(&mut body) | !faults.is_empty() {
+            told.body = body.into();
+        }
+        Ok(told)
+    }
+
+    /// Returns a refusal without a `continue_url` that leads away from the shop.
+    fn on_site(&self, mut refusal: Refusal) -> Refusal {
+        let leads = |url: &String| self.leads_to_shop(url).is_ok();
+        if refusal.continue_url.as_ref().is_some_and(|url| !leads(url)) {
+            tracing::warn!("a refusal of the shop leads to another site, which is left out");
+            refusal.continue_url = None;
+        }
+        refusal
+    }
+
+    /// Validates a cart, checkout or order. `asked` is its identifier, if the call states one.
+    fn resource(&self, kind: Kind, asked: Option<&str>, body: &Map<String, Value>) -> Validity {
+        not_null(body, &["id", "status", "currency", "line_items", "totals", "links", "checkout_id", "permalink_url"])?;
+        if let Some(asked) = asked
+            && body.get("id").and_then(Value::as_str) != Some(asked)
+        {
+            return Err(Fault::at("id", format!("must be the {} that was asked for", kind.as_str())));
+        }
+        currency(body)?;
+        each(body, "line_items", |line| self.line(line))?;
+        self.totals(body)?;
+        self.sum(body)?;
+        within(body, "fulfillment", |fulfillment| self.fulfillment(fulfillment))?;
+        within(body, "discounts", |discounts| {
+            each(discounts, "applied", |discount| {
+                amount(discount, "amount", 0)?;
+                each(discount, "allocations", |allocation| amount(allocation, "amount", 0))
+            })
+        })?;
+        each(body, "adjustments", |adjustment| {
+            if adjustment.get("amount").is_some_and(|amount| !amount.is_null()) {
+                amount(adjustment, "amount", -MAX_AMOUNT)?;
+            }
+            // Money that is returned is negative, of whatever type.
+            each(adjustment, "totals", |entry| amount(entry, "amount", -MAX_AMOUNT))
+        })?;
+        self.link(body, "continue_url")?;
+        self.link(body, "permalink_url")?;
+        each(body, "links", |link| {
+            not_null(link, &["type", "url"])?;
+            self.link(link, "url")
+        })?;
+        within(body, "order", |order| {
+            not_null(order, &["id", "permalink_url"])?;
+            self.link(order, "permalink_url")
+        })
+    }
+
+    fn line(&self, line: &Map<String, Value>) -> Validity {
+        not_null(line, &["id", "item", "quantity", "totals"])?;
+        within(line, "item", |item| {
+            not_null(item, &["id", "title"])?;
+            amount(item, "price", 0)?;
+            within(item, "unit_price", |price| amount(price, "amount", 0))
+        })?;
+        self.totals(line)
+    }
+
+    fn fulfillment(&self, fulfillment: &Map<String, Value>) -> Validity {
+        each(fulfillment, "methods", |method| {
+            each(method, "groups", |group| each(group, "options", |option| self.totals(option)))
+        })
+    }
+
+    /// Validates each entry of `totals` by itself.
+    fn totals(&self, members: &Map<String, Value>) -> Validity {
+        each(members, "totals", |entry| {
+            not_null(entry, &["type"])?;
+            let kind = entry.get("type").and_then(Value::as_str).unwrap_or_default();
+            if self.signed && DISCOUNTS.contains(&kind) {
+                between(entry, "amount", -MAX_AMOUNT, 0)?;
+            } else if !self.signed || CHARGES.contains(&kind) {
+                amount(entry, "amount", 0)?;
+            } else {
+                amount(entry, "amount", -MAX_AMOUNT)?;
+            }
+            if !self.signed || !entry.get("lines").is_some_and(Value::is_array) {
+                return Ok(());
+            }
+            each(entry, "lines", |line| amount(line, "amount", -MAX_AMOUNT))?;
+            let lines = entry.get("lines").and_then(Value::as_array).into_iter().flatten();
+            let sum: i128 = lines.filter_map(|line| whole(&line["amount"])).map(i128::from).sum();
+            let stated = whole(&entry["amount"]).unwrap_or_default();
+            if sum == i128::from(stated) {
+                return Ok(());
+            }
+            Err(Fault::at("lines", format!("must add up to the amount of the entry, {stated}, and come to {sum}")))
+        })
+    }
+
+    /// Validates that the `total` is the sum of the other entries, if there are any. The first releases do not define if
+    /// taxes that prices include are stated, and if discounts on lines are a part of the subtotal.
+    fn sum(&self, body: &Map<String, Value>) -> Validity {
+        let entries = || {
+            let entries = body.get("totals").and_then(Value::as_array).into_iter().flatten();
+            entries.filter_map(|entry| Some((entry["type"].as_str()?, i128::from(whole(&entry["amount"])?))))
+        };
+        let of = |kind: &str| entries().filter(|entry| entry.0 == kind).map(|entry| entry.1).sum::<i128>();
+        let total = match &entries().filter(|entry| entry.0 == "total").collect::<Vec<_>>()[..] {
+            [] => return Ok(()),
+            [_] if entries().count() == 1 => return Ok(()),
+            [(_, total)] => *total,
+            _ => return Err(Fault::at("totals", "must have one entry of the type `total`")),
+        };
+        let sign = |kind: &str| if self.signed || !DISCOUNTS.contains(&kind) { 1 } else { -1 };
+        let sum: i128 = entries().filter(|entry| entry.0 != "total").map(|(kind, amount)| sign(kind) * amount).sum();
+        let open = |kind: &str| if self.signed { 0 } else { of(kind) };
+        let (taxes, lines) = (open("tax"), open("items_discount"));
+        if [sum, sum - taxes].into_iter().any(|sum| total == sum || total == sum + lines) {
+            return Ok(());
+        }
+        Err(Fault::at("totals", format!("must add up: the total is {total}, and the other entries come to {sum}")))
+    }
+
+    fn product(&self, product: &Value) -> Validity {
+        let product =
+            product.as_object().ok_or_else(|| Fault { path: String::new(), must: "must be an object".into() })?;
+        not_null(product, &["id", "title", "price_range", "variants"])?;
+        for range in ["price_range", "list_price_range"] {
+            within(product, range, |range| ["min", "max"].into_iter().try_for_each(|end| within(range, end, price)))?;
+        }
+        each(product, "variants", |variant| {
+            not_null(variant, &["id", "title"])?;
+            if !variant.get("price").is_some_and(Value::is_object) {
+                return Err(Fault::at("price", "must be an amount with a currency"));
+            }
+            ["price", "list_price", "unit_price"].into_iter().try_for_each(|name| within(variant, name, price))
+        })
+    }
+
+    /// Validates an address at which buyers go on.
+    fn link(&self, members: &Map<String, Value>, name: &str) -> Validity {
+        match members.get(name) {
+            None | Some(Value::Null) => Ok(()),
+            Some(stated) => {
+                let stated = stated.as_str().unwrap_or_default();
+                self.leads_to_shop(stated).map_err(|must| Fault::at(name, must))
+            }
+        }
+    }
+
+    fn leads_to_shop(&self, stated: &str) -> Result<(), String> {
+        let url = Url::parse(stated).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+        let origin = url.ok_or("must be an absolute http or https address")?.origin();
+        if self.origins.contains(&origin) {
+            return Ok(());
+        }
+        Err(format!("must be on the site of the shop, to which {} does not belong", origin.ascii_serialization()))
+    }
+}
+
+/// Returns the refusal of a call whose answer is faulty, and logs it.
+fn faulty(operation: Operation, fault: &Fault) -> Trouble {
+    tracing::error!(
+        operation = operation.row().name,
+        path = fault.path(),
+        must = fault.must,
+        "a faulty answer of the shop is not forwarded"
+    );
+    let content = if operation.row().effect == Effect::Safe {
+        format!(
+            "The shop's answer is faulty: {fault}. Repeating the call does not help until the shop has corrected that."
+        )
+    } else {
+        format!(
+            "The shop's answer is faulty: {fault}. The change may have been made all the same; repeat the call under the \
+             same idempotency key only, once the shop has corrected that."
+        )
+    };
+    Refusal::unavailable(content, RETRY_AFTER).into()
+}
+
+/// Validates that none of these members is `null`.
+fn not_null(members: &Map<String, Value>, names: &[&str]) -> Validity {
+    let null = names.iter().find(|name| members.get(**name).is_some_and(Value::is_null));
+    null.map_or(Ok(()), |name| Err(Fault::at(name, "must not be null")))
+}
+
+/// Validates the objects in an array, if there is one.
+fn each(members: &Map<String, Value>, name: &str, validate: impl Fn(&Map<String, Value>) -> Validity) -> Validity {
+    let elements = match members.get(name) {
+        None | Some(Value::Null) => return Ok(()),
+        Some(Value::Array(elements)) => elements,
+        Some(_) => return Err(Fault::at(name, "must be an array")),
+    };
+    elements.iter().enumerate().try_for_each(|(place, element)| {
+        let validity = match element {
+            Value::Object(element) => validate(element),
+            _ => Err(Fault { path: String::new(), must: "must be an object".to_owned() }),
+        };
+        validity.map_err(|fault| fault.under(&format!(".{name}[{place}]")))
+    })
+}
+
+/// Validates an object, if there is one.
+fn within(members: &Map<String, Value>, name: &str, validate: impl Fn(&Map<String, Value>) -> Validity) -> Validity {
+    match members.get(name) {
+        None | Some(Value::Null) => Ok(()),
+        Some(Value::Object(object)) => validate(object).map_err(|fault| fault.under(&format!(".{name}"))),
+        Some(_) => Err(Fault::at(name, "must be an object")),
+    }
+}
+
+/// Validates a price with its currency.
+fn price(price: &Map<String, Value>) -> Validity {
+    amount(price, "amount", 0)?;
+    not_null(price, &["currency"])?;
+    currency(price)
+}
+
+fn currency(members: &Map<String, Value>) -> Validity {
+    let Some(stated) = members.get("currency") else { return Ok(()) };
+    if stated.as_str().is_some_and(|code| code.parse::<Currency>().is_ok()) {
+        return Ok(());
+    }
+    Err(Fault::at("currency", "must be a currency of ISO 4217"))
+}
+
+fn amount(members: &Map<String, Value>, name: &str, least: i64) -> Validity {
+    between(members, name, least, MAX_AMOUNT)
+}
+
+fn between(members: &Map<String, Value>, name: &str, least: i64, most: i64) -> Validity {
+    if members.get(name).and_then(whole).is_some_and(|amount| (least..=most).contains(&amount)) {
+        return Ok(());
+    }
+    Err(Fault::at(name, format!("must be a whole number from {least} to {most}")))
+}
+
+/// Reads a whole number, which may be written as `1.0`.
+fn whole(value: &Value) -> Option<i64> {
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_precision_loss,
+        reason = "at most 2^53 - 1, without fraction"
+    )]
+    let exact = |number: f64| (number.fract() == 0.0 && number.abs() <= MAX_AMOUNT as f64).then_some(number as i64);
+    value.as_i64().or_else(|| value.as_f64().and_then(exact))
+}
