@@ -563,7 +563,9 @@ fn the_example_states_the_defaults() {
         // A secret comes from a file or from the environment.
         all = all.replace(&format!("/run/secrets/{secret}"), "run/psp").replace(other, "");
     }
-    all = all.replace("/run/secrets/admin-token", "run/psp").replace("/run/secrets/shop-token", "run/psp");
+    for secret in ["admin-token", "shop-token", "shop-webhooks"] {
+        all = all.replace(&format!("/run/secrets/{secret}"), "run/psp");
+    }
     case = case.with("run/signature", bot_signature(1));
     all = all.replace("/run/secrets/shop-signature", "run/signature");
     // Two kinds of upstreams share a section, and the embedded shop has none.
