@@ -23,5 +23,6 @@ ENV UCP_GATEWAY_LISTEN=0.0.0.0:8080 \
 VOLUME /data
 EXPOSE 8080
 STOPSIGNAL SIGTERM
+HEALTHCHECK --start-period=10s CMD ["/usr/local/bin/ucp-gateway", "healthcheck"]
 ENTRYPOINT ["/usr/local/bin/ucp-gateway"]
 CMD ["serve"]

@@ -43,6 +43,8 @@ pub(crate) fn binary() -> Command {
     for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("UCP_GATEWAY_")) {
         command.env_remove(name);
     }
+    // What tests look for in the log are warnings, as text; a line about each call is what `calls` is about.
+    command.env("UCP_GATEWAY_LOG_FORMAT", "pretty").env("UCP_GATEWAY_LOG_LEVEL", "warn");
     command.env("RUST_BACKTRACE", "1").stdin(Stdio::null());
     command
 }

@@ -165,14 +165,15 @@ mod slow_clients {
         let data = sample_shop();
         let mut command = Command::new("bash");
         command.args(["-c", "ulimit -n 128; exec \"$0\" \"$@\""]).arg(binary().get_program());
-        command.args(["serve", "--listen", "127.0.0.1:0", "--data-dir"]).arg(data.path());
+        command.args(["serve", "--listen", "127.0.0.1:0", "--log-level", "warn", "--data-dir"]).arg(data.path());
         let gateway = Gateway::spawn(&command, None);
         let held: Vec<_> = (0..400).map(|_| gateway.connect()).collect();
         for _ in 0..20 {
             assert_eq!(gateway.raw(&product_call()).expect("an answer").status, 200);
         }
-        assert_eq!(gateway.stderr().lines().count(), 1, "{}", gateway.stderr());
-        assert!(gateway.stderr().contains("file descriptors run short"), "{}", gateway.stderr());
+        // Once a minute, however often it happens; the directory of the keys may be told of as well.
+        assert_eq!(gateway.stderr().matches("file descriptors run short").count(), 1, "{}", gateway.stderr());
+        assert!(gateway.stderr().lines().count() <= 2, "{}", gateway.stderr());
         drop(held);
     }
 }

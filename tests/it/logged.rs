@@ -28,7 +28,7 @@ fn fails(shopper: &Shopper<'_>, operation: &str, payload: &Value, status: u16, t
     if transport != Transport::Rest {
         assert_eq!(response.json()["error"]["data"]["request_id"], id, "{response:?}");
     }
-    let request = format!("request{{id={id} ");
+    let request = format!("request{{request_id={id} ");
     eventually(&format!("a line with {request} and {texts:?}"), PATIENCE, || {
         let has = |line: &str| line.contains(&request) && texts.iter().all(|text| line.contains(text));
         gateway.stderr().lines().any(has).then_some(())
@@ -114,7 +114,7 @@ fn a_refusal_of_the_shop_is_one_line_under_the_identifier_of_the_call() {
         let (method, path, headers, body) = shopper.request(None, "create_checkout", None, &payload);
         let headers: Vec<_> = headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         front.send(method, &path, &headers, &body);
-        let request = format!("request{{id={id} ");
+        let request = format!("request{{request_id={id} ");
         let lines = || -> Vec<String> {
             let log = front.stderr();
             let about = |line: &&str| {

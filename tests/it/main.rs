@@ -14,6 +14,7 @@
 mod access;
 mod backends;
 mod bad_input;
+mod calls;
 mod catalog;
 mod circles;
 mod conformance;
@@ -26,6 +27,7 @@ mod founding;
 mod guide;
 mod handoff;
 mod harness;
+mod health;
 mod import;
 mod journey;
 mod lifecycle;

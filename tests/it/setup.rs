@@ -40,12 +40,13 @@ pub(crate) struct Setup {
     files: TempDir,
     arguments: Vec<String>,
     variables: Vec<(String, String)>,
+    without: Vec<String>,
 }
 
 impl Setup {
     /// One with this configuration file.
     pub(crate) fn new(configuration: &str) -> Self {
-        let setup = Self { files: folder(), arguments: vec![], variables: vec![] };
+        let setup = Self { files: folder(), arguments: vec![], variables: vec![], without: vec![] };
         setup.file("gateway.toml", configuration)
     }
 
@@ -67,10 +68,19 @@ impl Setup {
         self
     }
 
+    /// The same without a variable that the harness sets.
+    pub(crate) fn without(mut self, name: &str) -> Self {
+        self.without.push(name.to_owned());
+        self
+    }
+
     /// A command of the binary that reads the configuration.
     pub(crate) fn command(&self, name: &str) -> Command {
         let mut command = binary();
         command.arg(name).arg("--config").arg(self.files.path().join("gateway.toml")).args(&self.arguments);
+        for name in &self.without {
+            command.env_remove(name);
+        }
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         command
     }

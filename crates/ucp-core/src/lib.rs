@@ -19,6 +19,7 @@
 //! | [`json`] | strict reading of JSON from outside |
 //! | [`call`], [`outcome`] | what a call asks, and what comes of it |
 //! | [`port`] | what a backend is asked |
+//! | [`record`] | what is known about a call under way, for the log and the metrics |
 
 pub mod call;
 pub mod cart;
@@ -35,6 +36,7 @@ pub mod order;
 pub mod outcome;
 pub mod port;
 pub mod purchase;
+pub mod record;
 pub mod refusal;
 pub mod release;
 pub mod rendering;

@@ -1,7 +1,7 @@
 //! The admin endpoint: orders and their steps as on the command line, webhook events, and counters of the calls to a
 //! remote shop, over HTTP on a listener of its own.
 //!
-//! Every call must carry the admin token. Responses are never cached; errors state the problem.
+//! Every call must carry the admin token, or, without one, come from this machine and not from a page in a browser. Responses are never cached; errors state the problem.
 
 use std::{error::Error, sync::Arc};
 
@@ -21,9 +21,11 @@ use ucp_core::{
     port::{PortError, store::Store},
 };
 use ucp_payment::Secret;
+use ucp_service::ingress::{Hosts, Peer};
 
 use crate::{
     clock,
+    health::Health,
     orders::{self, Details, NotTaken, Step},
     shops::Shops,
 };
@@ -74,8 +76,8 @@ impl From<NotTaken> for Failure {
     }
 }
 
-/// Builds the routes, which are protected by the token.
-pub(crate) fn router(store: Arc<dyn Store>, shops: Shops, token: Secret) -> Router {
+/// Builds the routes, which are protected by the token, or open to this machine without one.
+pub(crate) fn router(store: Arc<dyn Store>, shops: Shops, health: Health, token: Option<Secret>) -> Router {
     let upstream = async move |request: Request| match shops.of(&request).and_then(|shop| shop.counters.clone()) {
         Some(counters) => Ok(Document(json!(counters.snapshot()))),
         None => Err(Failure(StatusCode::NOT_FOUND, "the shop is the embedded one, and has no upstream".to_owned())),
@@ -90,29 +92,53 @@ pub(crate) fn router(store: Arc<dyn Store>, shops: Shops, token: Secret) -> Rout
         .fallback(async || {
             Failure(
                 StatusCode::NOT_FOUND,
-                "there is nothing here; see `/orders`, `/webhooks` and `/upstream`".to_owned(),
+                "there is nothing here; see `/orders`, `/webhooks`, `/upstream`, `/livez` and `/readyz`".to_owned(),
             )
         })
         .with_state(store)
+        .merge(health.router(true))
         .layer(DefaultBodyLimit::max(MAX_BODY))
         .layer(middleware::from_fn_with_state(token, guard))
 }
 
-/// Admits requests that carry the token as bearer token. The time of the comparison reveals only the token's length.
-async fn guard(State(token): State<Secret>, request: Request, next: Next) -> Response {
+/// Admits requests that carry the token as bearer token, or, without one, direct ones of programs on this machine. The time
+/// of the comparison reveals only the token's length.
+async fn guard(State(token): State<Option<Secret>>, request: Request, next: Next) -> Response {
+    let Some(token) = token else {
+        if is_local(&request) {
+            return uncached(next.run(request).await);
+        }
+        let problem = "without an admin token, calls come directly from programs on this machine".to_owned();
+        return uncached(Failure(StatusCode::FORBIDDEN, problem).into_response());
+    };
     let presented = request.headers().get(header::AUTHORIZATION).map(HeaderValue::as_bytes);
     let presented = presented.and_then(|value| value.strip_prefix(b"Bearer "));
     let known = presented.is_some_and(|presented| bool::from(presented.ct_eq(token.reveal().as_bytes())));
-    let mut response = if known {
+    uncached(if known {
         next.run(request).await
     } else {
         let problem = "every call shows the admin token, as `Authorization: Bearer TOKEN`".to_owned();
         let mut response = Failure(StatusCode::UNAUTHORIZED, problem).into_response();
         response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         response
-    };
+    })
+}
+
+fn uncached(mut response: Response) -> Response {
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
+}
+
+/// Returns `true` for a request of a program on this machine: from a loopback address, to a loopback name, and neither
+/// forwarded by a proxy nor sent by a page of another site.
+fn is_local(request: &Request) -> bool {
+    const FORWARDED: [&str; 6] = ["forwarded", "origin", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip"];
+    let headers = request.headers();
+    let peer = request.extensions().get::<Peer>();
+    peer.is_some_and(|Peer(ip)| ip.to_canonical().is_loopback())
+        && Hosts::default().admit_page(headers, request.uri()).is_ok()
+        && !FORWARDED.iter().any(|name| headers.contains_key(*name))
+        && headers.get("sec-fetch-site").is_none_or(|site| site == "none" || site == "same-origin")
 }
 
 async fn list(State(store): State<Arc<dyn Store>>) -> Answer {

@@ -26,6 +26,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Serve the shop; the default without a command.
     Serve(ServeOptions),
+    /// Ask the gateway that this configuration is of whether it serves; exit code 1 if it does not.
+    Healthcheck(ServeOptions),
     /// Load products into the shop from a file, or merchants into the directory beside it; existing ones are updated.
     Import(ImportOptions),
     /// Show the terms on which the shop sells (taxes, fees, discounts, deliveries), or set them from a file.

@@ -52,7 +52,9 @@ pub(crate) use self::directory::Search;
 pub(crate) use self::directory::WITHOUT;
 pub(crate) use self::{
     admin::Admin,
-    choice::{Anonymous, BackendKind, Check, McpErrorStatus, Policy, Signed, TokenKind, Transport},
+    choice::{
+        Anonymous, BackendKind, Check, LogFormat, LogLevel, McpErrorStatus, Policy, Signed, TokenKind, Transport,
+    },
     directory::Directory,
     flags::{DataOptions, ServeOptions},
     payment::Payment,
@@ -168,7 +170,7 @@ impl Settings {
             trusted_proxies: trusted_proxies(&mut server.trusted_proxies, &mut document),
             drain,
             extra_roots,
-            admin: admin::resolve(server, &mut document),
+            admin: admin::resolve(server, development, &mut document),
             upstream,
             platforms,
             payments,

@@ -11,13 +11,14 @@ mod connection;
 mod connections;
 
 use std::{
+    convert::Infallible,
     future::Future,
     io,
     net::IpAddr,
     time::{Duration, Instant},
 };
 
-use axum::{Router, body::Body};
+use axum::{body::Body, response::Response};
 use hyper::{Request, body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
@@ -25,7 +26,6 @@ use hyper_util::{
 };
 use tokio::net::TcpListener;
 use tokio_io_timeout::TimeoutStream;
-use tower::ServiceExt as _;
 use ucp_service::ingress::Peer;
 use ucp_trust::client::{ClientAddress, TrustedProxies};
 
@@ -61,11 +61,10 @@ pub(crate) struct Limits {
     pub(crate) drain: Duration,
 }
 
-/// Serves `listener` until `shutdown` completes, then waits for running requests. `route` returns the router that
-/// answers a request.
-pub(crate) async fn serve(
+/// Serves `listener` until `shutdown` completes, then waits for running requests. `answer` answers a request.
+pub(crate) async fn serve<A: Future<Output = Response> + Send + 'static>(
     listener: TcpListener,
-    route: impl Fn(&Request<Incoming>) -> Router + Clone + Send + 'static,
+    answer: impl Fn(Request<Body>) -> A + Clone + Send + 'static,
     limits: Limits,
     shutdown: impl Future<Output = ()>,
 ) {
@@ -107,13 +106,12 @@ pub(crate) async fn serve(
         stream.set_write_timeout(Some(WRITE_TIMEOUT));
         let activity = open.activity().clone();
         let transport = Transport::new(Box::pin(stream), activity.clone());
-        let route = route.clone();
+        let answer = answer.clone();
         let service = service_fn(move |mut request: Request<Incoming>| {
             let answering = activity.begin();
             request.extensions_mut().insert(Peer(address.ip()));
-            let router = route(&request);
-            let answer = router.oneshot(request.map(|body| Body::new(Receiving::new(body, activity.clone()))));
-            async move { answer.await.map(|answer| answer.map(|body| Answer::new(body, answering))) }
+            let answer = answer(request.map(|body| Body::new(Receiving::new(body, activity.clone()))));
+            async move { Ok::<_, Infallible>(answer.await.map(|body| Answer::new(body, answering))) }
         });
         let connection = graceful.watch(http.serve_connection(TokioIo::new(transport), service));
         tokio::spawn(async move {

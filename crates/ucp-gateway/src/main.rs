@@ -7,12 +7,14 @@ mod address;
 mod admin;
 mod backend;
 mod callers;
+mod calls;
 mod cli;
 mod clock;
 mod command;
 mod config;
 mod directory;
 mod docs;
+mod health;
 mod listener;
 mod opening;
 mod orders;
@@ -34,9 +36,14 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    telemetry::start();
-    let done = match cli.command.unwrap_or(Command::Serve(cli.serve)) {
+    let command = cli.command.unwrap_or(Command::Serve(cli.serve));
+    // `serve` logs as its settings say.
+    if !matches!(command, Command::Serve(_)) {
+        telemetry::start();
+    }
+    let done = match command {
         Command::Serve(options) => command::serve::run(&options),
+        Command::Healthcheck(options) => command::healthcheck::run(&options),
         Command::Import(options) => command::import::run(&options),
         Command::Terms(options) => command::terms::run(&options),
         Command::Mcp(options) => command::mcp::run(&options),

@@ -78,8 +78,7 @@ impl Opening {
             };
             match opened {
                 Ok(shop) => {
-                    // At the level of the warnings whose end it is.
-                    tracing::warn!(shop = shop.name, "the shop answers, and the gateway is ready");
+                    tracing::info!(shop = shop.name, "the shop answers, and the gateway is ready");
                     shops.put(ShopId::default(), Arc::new(shop));
                     return;
                 }

@@ -5,6 +5,7 @@
 //! runtime, clock, log) belong to no shop; requests are routed to one by [`Shops`](crate::shops::Shops).
 
 use std::{
+    collections::HashMap,
     error::Error,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
@@ -16,7 +17,7 @@ use serde_json::Value;
 use tokio::task::JoinSet;
 use ucp_bridge::{Bridge, platform};
 use ucp_core::{
-    Refusal, Release,
+    Refusal, Release, ShopId,
     catalog::cursor::Cursors,
     negotiation::Names,
     operation::{AP2_MANDATE, Offering},
@@ -74,6 +75,8 @@ const RECONCILED: usize = 100;
 /// A shop that is being served. Its background tasks end when it is dropped; each of their steps is one transaction.
 #[derive(Debug)]
 pub(crate) struct Shop {
+    /// Identifier of the shop.
+    pub(crate) id: ShopId,
     /// Display name of the shop.
     pub(crate) name: String,
     /// Routes of the shop: REST, MCP, the documents of each release, the page that shows them, the pages for buyers,
@@ -81,6 +84,8 @@ pub(crate) struct Shop {
     pub(crate) router: Router,
     /// Store of its orders and webhook events.
     pub(crate) store: Arc<dyn Store>,
+    /// Names of the registered platforms, by their profile URL.
+    pub(crate) platforms: HashMap<String, String>,
     /// Counters of the calls to a remote shop; `None` for the embedded shop.
     pub(crate) counters: Option<Arc<Counters>>,
     /// `true` unless the shop was down when it was opened.
@@ -161,7 +166,10 @@ impl Shop {
         tasks.spawn(dispatcher.run());
         let upkeep = Upkeep { keyring, signing_key, publications, sales, store: Arc::clone(&store) };
         tasks.spawn(upkeep.run());
-        Ok(Self { name, router, store, counters, ready, _tasks: tasks })
+        let names = settings.platforms.iter();
+        let platforms = names.map(|platform| (platform.profile.as_str().to_owned(), platform.name.clone())).collect();
+        let id = data.sqlite().shop().clone();
+        Ok(Self { id, name, router, store, platforms, counters, ready, _tasks: tasks })
     }
 
     /// Returns the place of a remote shop that is down and of which nothing is known. Every call is refused; it may be
@@ -179,8 +187,9 @@ impl Shop {
             router = router.merge(ucp_mcp::http::refusing(endpoint.release(), refusal.clone(), &prefix(endpoint)));
         }
         let router = ucp_rest::refusing(router, refusal);
-        let store = Arc::new(data.sqlite().clone());
-        Self { name, router, store, counters: None, ready: false, _tasks: JoinSet::new() }
+        let (id, store) = (data.sqlite().shop().clone(), Arc::new(data.sqlite().clone()));
+        let platforms = HashMap::new();
+        Self { id, name, router, store, platforms, counters: None, ready: false, _tasks: JoinSet::new() }
     }
 }
 

@@ -20,6 +20,11 @@ impl Shops {
         self.0.write().unwrap_or_else(PoisonError::into_inner).insert(id, shop)
     }
 
+    /// Returns all shops.
+    pub(crate) fn all(&self) -> Vec<Arc<Shop>> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+    }
+
     /// Returns the shop that a request is for. There is no rule yet that selects among several: it is the shop with the
     /// default identifier.
     pub(crate) fn of<B>(&self, _request: &http::Request<B>) -> Option<Arc<Shop>> {

@@ -1,15 +1,345 @@
-//! Logging to standard error, filtered by `RUST_LOG`; without it, from level `warn`.
+//! Logging to standard error.
+//!
+//! `serve` logs through a thread of its own: while nobody takes what it writes, lines are dropped and counted, and no
+//! call waits. Events of the code come through `tracing`; the line about each call is written by [`crate::calls`].
 
-use std::io::IsTerminal as _;
+use std::{
+    cell::RefCell,
+    env,
+    error::Error,
+    fmt,
+    fmt::Write as _,
+    io::{BufWriter, IsTerminal as _, Write as _, stderr},
+    time::Duration,
+};
 
-use tracing_subscriber::EnvFilter;
+use jiff::Timestamp;
+use tracing::{
+    Event, Level, Subscriber,
+    field::{Field, Visit},
+};
+use tracing_appender::non_blocking::{ErrorCounter, NonBlocking, NonBlockingBuilder, WorkerGuard};
+use tracing_subscriber::{
+    EnvFilter,
+    fmt::{FmtContext, FormatEvent, FormatFields, FormattedFields, format::Writer},
+    registry::LookupSpan,
+};
 
-/// Installs the logger of the process, with colors if standard error is a terminal.
+use crate::{
+    clock,
+    config::{LogFormat, LogLevel},
+};
+
+/// Maximum number of lines that wait to be written.
+const WAITING: usize = 4_096;
+
+/// The variable that filters as developers do, and takes precedence over the level.
+const FILTER: &str = "RUST_LOG";
+
+/// Installs the logger of a command that ends by itself: warnings, as text.
 pub(crate) fn start() {
-    let filter = EnvFilter::builder().with_default_directive(tracing::Level::WARN.into()).from_env_lossy();
     tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal())
+        .with_env_filter(filter(LogLevel::Warn))
+        .with_writer(stderr)
+        .with_ansi(stderr().is_terminal())
         .init();
+}
+
+fn filter(level: LogLevel) -> EnvFilter {
+    let filter = env::var(FILTER).ok().filter(|filter| !filter.is_empty());
+    // Libraries are heard from `warn` on.
+    let others = level.min(LogLevel::Warn);
+    EnvFilter::builder().parse_lossy(filter.unwrap_or_else(|| format!("{others},ucp={level}")))
+}
+
+/// The log of a gateway. Dropping it writes what is waiting, for at most about a second.
+pub(crate) struct Log {
+    writer: NonBlocking,
+    dropped: ErrorCounter,
+    is_json: bool,
+    /// `true` if calls have a line each.
+    pub(crate) has_calls: bool,
+    _thread: WorkerGuard,
+}
+
+impl fmt::Debug for Log {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Log").field("is_json", &self.is_json).finish_non_exhaustive()
+    }
+}
+
+impl Log {
+    /// Installs the logger of a gateway.
+    pub(crate) fn start(format: LogFormat, level: LogLevel) -> Self {
+        let is_terminal = stderr().is_terminal();
+        let is_json = format == LogFormat::Json || format == LogFormat::Auto && !is_terminal;
+        let builder = NonBlockingBuilder::default().buffered_lines_limit(WAITING).thread_name("log");
+        // Buffered, so that lines that come together are written together; it is flushed when no more are waiting.
+        let (writer, thread) = builder.finish(BufWriter::with_capacity(1 << 16, stderr()));
+        let subscriber = tracing_subscriber::fmt().with_env_filter(filter(level)).with_writer(writer.clone());
+        if is_json {
+            subscriber.with_ansi(false).event_format(Json).init();
+        } else {
+            subscriber.with_ansi(is_terminal).init();
+        }
+        let has_calls = tracing::enabled!(target: "ucp_gateway::calls", Level::INFO);
+        Self { dropped: writer.error_counter(), writer, is_json, has_calls, _thread: thread }
+    }
+
+    /// Returns the number of lines that were dropped since the start.
+    pub(crate) fn dropped(&self) -> usize {
+        self.dropped.dropped_lines()
+    }
+
+    /// Begins a line of the level INFO.
+    pub(crate) fn line(&self, message: &str) -> Line {
+        Line::begin(self.is_json, "INFO", message)
+    }
+
+    /// Writes a line, or drops it if too many are waiting.
+    pub(crate) fn write(&self, line: Line) {
+        // It fails only if it is dropped, which is counted.
+        drop(self.writer.clone().write_all(line.end().as_bytes()));
+    }
+}
+
+/// Name of a member, as it stands before a text and before a number in JSON, and before its value in a line for people.
+pub(crate) struct Name {
+    pub(crate) text: &'static str,
+    pub(crate) number: &'static str,
+    pub(crate) pretty: &'static str,
+}
+
+/// Makes a [`Name`] when the program is compiled: a line about each call has more than twenty of them.
+macro_rules! name {
+    ($name:literal) => {
+        $crate::telemetry::Name {
+            text: concat!(",\"", $name, "\":\""),
+            number: concat!(",\"", $name, "\":"),
+            pretty: concat!(" ", $name, "="),
+        }
+    };
+}
+pub(crate) use name;
+
+/// A line of the log, member by member: a JSON object, or a text for people.
+pub(crate) struct Line {
+    text: String,
+    is_json: bool,
+}
+
+impl Line {
+    /// Begins a line. The text of `message` needs no escaping.
+    fn begin(is_json: bool, level: &str, message: &str) -> Self {
+        let mut line = Self { text: String::with_capacity(768), is_json };
+        if is_json {
+            line.text.push_str("{\"timestamp\":\"");
+            line.now();
+            line.text.push('"');
+            line.plain(&name!("level"), level);
+            line.plain(&name!("message"), message);
+        } else {
+            line.now();
+            written(write!(line.text, " {level:>5} {message}"));
+        }
+        line
+    }
+
+    /// Adds the current time.
+    fn now(&mut self) {
+        thread_local! {
+            /// The last second that was written, and its text: writing a date takes longer than all the rest of a line.
+            static SECOND: RefCell<(i64, String)> = const { RefCell::new((i64::MIN, String::new())) };
+        }
+        let now = clock::timestamp();
+        let second = now.as_second();
+        SECOND.with_borrow_mut(|(last, text)| {
+            if *last != second {
+                let whole = Timestamp::from_second(second).unwrap_or_default().to_string();
+                (*last, *text) = (second, whole.trim_end_matches('Z').to_owned());
+            }
+            self.text.push_str(text);
+        });
+        self.decimals(6, itoa::Buffer::new().format(now.subsec_nanosecond().unsigned_abs() / 1_000));
+        self.text.push('Z');
+    }
+
+    /// Adds a text that needs no escaping.
+    pub(crate) fn plain(&mut self, name: &Name, value: &str) {
+        self.text.push_str(if self.is_json { name.text } else { name.pretty });
+        self.text.push_str(value);
+        if self.is_json {
+            self.text.push('"');
+        }
+    }
+
+    /// Adds a number.
+    pub(crate) fn number(&mut self, name: &Name, value: u64) {
+        self.text.push_str(if self.is_json { name.number } else { name.pretty });
+        self.text.push_str(itoa::Buffer::new().format(value));
+    }
+
+    /// Adds a time in milliseconds with three decimals.
+    pub(crate) fn milliseconds(&mut self, name: &Name, time: Duration) {
+        self.text.push_str(if self.is_json { name.number } else { name.pretty });
+        let mut buffer = itoa::Buffer::new();
+        let digits = buffer.format(u64::try_from(time.as_micros()).unwrap_or(u64::MAX));
+        let (whole, decimals) = digits.split_at(digits.len().saturating_sub(3));
+        self.text.push_str(if whole.is_empty() { "0" } else { whole });
+        self.decimals(3, decimals);
+    }
+
+    /// Adds as many decimals of the number before.
+    fn decimals(&mut self, count: usize, digits: &str) {
+        self.text.push('.');
+        if digits.len() < count {
+            self.text.push_str(&"000000"[..count - digits.len()]);
+        }
+        self.text.push_str(digits);
+    }
+
+    /// Adds a text.
+    pub(crate) fn string(&mut self, name: &str, value: &str) {
+        if self.is_json {
+            written(write!(self.text, ",\"{name}\":{}", serde_json::Value::from(value)));
+        } else {
+            written(write!(self.text, " {name}={value:?}"));
+        }
+    }
+
+    /// Adds a number, or `true` or `false`, to a JSON object.
+    fn value(&mut self, name: &str, value: impl fmt::Display) {
+        written(write!(self.text, ",\"{name}\":{value}"));
+    }
+
+    /// Adds an object whose members `fill` adds.
+    pub(crate) fn object(&mut self, name: &Name, fill: impl FnOnce(&mut Self)) {
+        self.text.push_str(if self.is_json { name.number } else { name.pretty });
+        let start = self.text.len();
+        fill(self);
+        // In place of the separator of the first member.
+        self.text.replace_range(start..=start, "{");
+        self.text.push('}');
+    }
+
+    fn end(mut self) -> String {
+        self.text.push_str(if self.is_json { "}\n" } else { "\n" });
+        self.text
+    }
+}
+
+fn written(result: fmt::Result) {
+    result.unwrap_or_else(|_| unreachable!("writing to a text does not fail"));
+}
+
+/// Format of events: JSON objects, with the members of the request that they belong to.
+struct Json;
+
+impl<S, N> FormatEvent<S, N> for Json
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    N: for<'a> FormatFields<'a> + 'static,
+{
+    fn format_event(&self, context: &FmtContext<'_, S, N>, mut writer: Writer<'_>, event: &Event<'_>) -> fmt::Result {
+        let metadata = event.metadata();
+        let mut message = Message(String::new());
+        event.record(&mut message);
+        let mut line = Line { text: "{\"timestamp\":\"".to_owned(), is_json: true };
+        line.now();
+        line.text.push('"');
+        line.plain(&name!("level"), metadata.level().as_str());
+        line.string("message", &message.0);
+        line.string("target", metadata.target());
+        event.record(&mut Members(&mut line));
+        for span in context.event_scope().into_iter().flatten() {
+            let extensions = span.extensions();
+            // Values of spans have no spaces.
+            let fields = extensions.get::<FormattedFields<N>>().map(|fields| fields.as_str()).unwrap_or_default();
+            for (name, value) in fields.split(' ').filter_map(|field| field.split_once('=')) {
+                line.string(name, value);
+            }
+        }
+        writer.write_str(&line.end())
+    }
+}
+
+/// Takes the message of an event.
+struct Message(String);
+
+impl Visit for Message {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        if field.name() == MESSAGE {
+            written(write!(self.0, "{value:?}"));
+        }
+    }
+}
+
+/// Takes all fields of an event but its message.
+struct Members<'a>(&'a mut Line);
+
+const MESSAGE: &str = "message";
+
+impl Visit for Members<'_> {
+    fn record_f64(&mut self, field: &Field, value: f64) {
+        self.0.value(field.name(), serde_json::Value::from(value));
+    }
+
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        self.0.value(field.name(), value);
+    }
+
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.0.value(field.name(), value);
+    }
+
+    fn record_bool(&mut self, field: &Field, value: bool) {
+        self.0.value(field.name(), value);
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        if field.name() != MESSAGE {
+            self.0.string(field.name(), value);
+        }
+    }
+
+    fn record_error(&mut self, field: &Field, value: &(dyn Error + 'static)) {
+        self.0.string(field.name(), &crate::command::chain(value));
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        if field.name() != MESSAGE {
+            self.0.string(field.name(), &format!("{value:?}"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn a_line_is_a_json_object_or_a_text() {
+        let fill = |is_json| {
+            let mut line = Line::begin(is_json, "INFO", "call");
+            line.plain(&name!("a"), "b");
+            line.string("c", "\"\n");
+            line.number(&name!("d"), 1);
+            line.object(&name!("e"), |line| {
+                line.milliseconds(&name!("f"), Duration::from_micros(2_003));
+                line.milliseconds(&name!("g"), Duration::from_micros(40));
+            });
+            line.end()
+        };
+        let mut read: Value = serde_json::from_str(&fill(true)).expect("JSON");
+        let time = read["timestamp"].take();
+        assert!(time.as_str().is_some_and(|time| time.parse::<Timestamp>().is_ok()), "{time}");
+        let rest = json!({ "a": "b", "c": "\"\n", "d": 1, "e": { "f": 2.003, "g": 0.04 } });
+        assert_eq!(
+            read,
+            json!({ "timestamp": null, "level": "INFO", "message": "call", "a": "b", "c": "\"\n", "d": 1, "e": rest["e"] })
+        );
+        assert!(fill(false).ends_with(" INFO call a=b c=\"\\\"\\n\" d=1 e={f=2.003 g=0.040}\n"), "{}", fill(false));
+    }
 }

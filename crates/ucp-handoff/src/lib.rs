@@ -36,6 +36,7 @@ use ucp_core::{
     checkout::handoff::{Done, Page},
     message::Message,
     purchase::sales_service::SalesService,
+    record::{self, Transport},
 };
 use ucp_service::Ingress;
 
@@ -86,6 +87,7 @@ impl Options {
 
 /// Applies the rate limit to visitors of the pages.
 async fn admitted(State(shop): Shop, request: Request, next: Next) -> Response {
+    record::note(|facts| facts.transport = Transport::Page);
     let (head, body) = request.into_parts();
     match shop.ingress.visit(&head) {
         Ok(_admission) => next.run(Request::from_parts(head, body)).await,

@@ -17,7 +17,10 @@ use http::{
     header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE},
     request::Parts,
 };
-use ucp_core::{Code, Refusal, Release};
+use ucp_core::{
+    Code, Refusal, Release,
+    record::{self, Transport},
+};
 use ucp_service::{Fault, Ingress, body, header, ingress::CHALLENGE};
 use ucp_wire::refusal::http_status;
 
@@ -82,6 +85,7 @@ enum Form {
 
 async fn handle(State(mount): State<Arc<Mount>>, request: Request<Body>) -> Response {
     let (head, body) = request.into_parts();
+    record::note(|facts| (facts.transport, facts.release) = (Transport::Mcp, Some(mount.server.release())));
     let request_id = header::request_id(&head.extensions).and_then(|id| id.to_str().ok());
     let is_mcp_library = mount.error_status == ErrorStatus::Fitting && names_version(&head.headers);
     // Caught here and not in a layer, so that the answer has the form of all others and names the request.

@@ -3,7 +3,7 @@
 use std::{fmt, sync::Arc};
 
 use serde_json::{Map, Value, json};
-use ucp_core::{Code, Operation, Refusal, Release, operation::Effect};
+use ucp_core::{Code, Operation, Refusal, Release, operation::Effect, record};
 use ucp_service::{Call, CallHandler, Endpoint, Fault, Reply};
 use ucp_wire::{
     dialect,
@@ -70,6 +70,7 @@ impl Answer {
     /// Encodes a refusal in a release.
     #[must_use]
     pub fn refused(id: Option<&message::Id>, Fault { refusal, release }: &Fault, request_id: Option<&str>) -> Self {
+        record::note(|facts| facts.refused = Some(refusal.code));
         let refused = dialect(*release).refuse(refusal);
         Self {
             status: refused.status,
@@ -246,7 +247,10 @@ impl Server {
 
     /// Returns the operation of a name, if it can be called here.
     fn operation(&self, name: &str, toolset: &Toolset) -> Option<Operation> {
-        Operation::named(name).filter(|operation| self.callable(toolset).any(|callable| callable == *operation))
+        let operation =
+            Operation::named(name).filter(|operation| self.callable(toolset).any(|callable| callable == *operation));
+        record::note(|facts| facts.operation = operation);
+        operation
     }
 
     fn callable(&self, toolset: &Toolset) -> impl Iterator<Item = Operation> {

@@ -17,7 +17,10 @@ use quick_cache::{
     sync::{Cache, DefaultLifecycle},
 };
 use tokio::time::{Instant, timeout_at};
-use ucp_core::operation::{Freshness, Usable};
+use ucp_core::{
+    operation::{Freshness, Usable},
+    record::{self, Cached, Stage},
+};
 
 use super::{
     Clock, Counters, Failure, deadline,
@@ -183,6 +186,7 @@ impl<V: Clone + Send + Sync + 'static> CoalescingCache<V> {
         match (&known, usable) {
             (Some(entry), Usable::Fresh) => {
                 counters.cached.add();
+                looked_up(Cached::Hit);
                 return Ok(serve(entry, now, None));
             }
             (Some(entry), Usable::WhileRevalidating) => {
@@ -191,6 +195,7 @@ impl<V: Clone + Send + Sync + 'static> CoalescingCache<V> {
                     counters.refreshed.add();
                 }
                 counters.stale_renewed.add();
+                looked_up(Cached::Stale);
                 return Ok(serve(entry, now, Some(Staleness::Renewing)));
             }
             _ => {}
@@ -198,15 +203,18 @@ impl<V: Clone + Send + Sync + 'static> CoalescingCache<V> {
         let result = match self.join(key, &freshness, fill) {
             Ok(Joined::Kept(entry)) => {
                 counters.cached.add();
+                looked_up(Cached::Hit);
                 return Ok(serve(&entry, clock(), None));
             }
             Ok(Joined::Began(call)) => {
                 counters.filled.add();
-                landed(call).await
+                looked_up(Cached::Miss);
+                record::during(Stage::Upstream, landed(call)).await
             }
             Ok(Joined::Other(call)) => {
                 counters.coalesced.add();
-                landed(call).await
+                looked_up(Cached::Coalesced);
+                record::during(Stage::Upstream, landed(call)).await
             }
             Err(failure) => Err(failure),
         };
@@ -290,6 +298,10 @@ async fn landed<V: Clone>(call: Pending<Result<V, Failure>>) -> Result<V, Failur
         Some(deadline) => timeout_at(deadline, outcome).await.unwrap_or(Err(Failure::Expired { sent: true })),
         None => outcome.await,
     }
+}
+
+fn looked_up(cached: Cached) {
+    record::note(|facts| facts.looked_up(cached));
 }
 
 fn serve<V: Clone>(entry: &Entry<V>, now: Instant, stale: Option<Staleness>) -> Served<V> {

@@ -3,6 +3,7 @@
 use std::{fmt, sync::Arc};
 
 use tower::{Service, ServiceBuilder, ServiceExt as _, util::BoxCloneSyncService};
+use ucp_core::record::{self, Stage};
 use url::Url;
 
 use super::{
@@ -145,7 +146,7 @@ impl Upstream {
     pub async fn call(&self, upstream_request: UpstreamRequest) -> Result<Received, Failure> {
         self.counters.calls.add();
         let (call_kind, method) = (upstream_request.call_kind, upstream_request.method.clone());
-        let result = self.stack.clone().oneshot(upstream_request).await;
+        let result = record::during(Stage::Upstream, self.stack.clone().oneshot(upstream_request)).await;
         if let Err(failure) = &result {
             self.counters.failed.add();
             let upstream = &*self.name;

@@ -5,7 +5,7 @@ use http::{
     HeaderMap, StatusCode,
     header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE},
 };
-use ucp_core::{Refusal, Release};
+use ucp_core::{Refusal, Release, record};
 use ucp_service::ingress::CHALLENGE;
 use ucp_wire::dialect;
 
@@ -24,6 +24,7 @@ pub fn answer(release: Release, refusal: &Refusal) -> Response {
 /// Encodes a refusal in a release as the parts of an HTTP response.
 #[must_use]
 pub fn parts(release: Release, refusal: &Refusal) -> (StatusCode, HeaderMap, String) {
+    record::note(|facts| facts.refused = Some(refusal.code));
     let refused = dialect(release).refuse(refusal);
     let status = StatusCode::from_u16(refused.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut headers = HeaderMap::from_iter([(CONTENT_TYPE, JSON)]);

@@ -36,7 +36,11 @@ use tower_http::{
     trace::TraceLayer,
 };
 use tracing::Span;
-use ucp_core::{Code, Operation, Refusal, Release, json, operation::Method};
+use ucp_core::{
+    Code, Operation, Refusal, Release, json,
+    operation::Method,
+    record::{self, Transport},
+};
 use ucp_service::{
     Call, CallHandler, Endpoint, Fault, Ingress, Reply, body,
     header::{self, RandomRequestId},
@@ -133,9 +137,10 @@ fn layered(router: Router) -> Router {
 /// may hold the ID that opens a buyer page.
 fn span(request: &Request<Body>) -> Span {
     let id = header::request_id(request.extensions()).and_then(|id| id.to_str().ok());
+    record::note(|facts| facts.request_id = id.unwrap_or_default().to_owned());
     let route = request.extensions().get().map(MatchedPath::as_str);
     // Displayed: none of them needs quotes, and escaping them would cost more than all the rest of the span.
-    tracing::error_span!("request", id = id.map(display), method = %request.method(), route = route.map(display))
+    tracing::error_span!("request", request_id = id.map(display), method = %request.method(), route = route.map(display))
 }
 
 /// Returns the release whose prefix a path starts with, else the newest.
@@ -152,6 +157,10 @@ async fn handle(
     request: Request<Body>,
 ) -> Response {
     let (head, body) = request.into_parts();
+    record::note(|facts| {
+        (facts.transport, facts.operation) = (Transport::Rest, Some(route.operation));
+        facts.release = Some(route.endpoint.release());
+    });
     let (status, headers, body) = match respond(&route, id, &head, body).await {
         Ok(Reply { encoded, .. }) => {
             let headers = HeaderMap::from_iter([(CONTENT_TYPE, JSON)]);

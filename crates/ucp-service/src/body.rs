@@ -5,7 +5,10 @@ use std::{pin::pin, time::Duration};
 use bytes::{Bytes, BytesMut};
 use http::HeaderMap;
 use http_body_util::BodyExt as _;
-use ucp_core::{Code, Refusal};
+use ucp_core::{
+    Code, Refusal,
+    record::{self, Stage},
+};
 use ucp_trust::limit::HeldBody;
 
 use crate::header::require_uncoded;
@@ -30,6 +33,7 @@ pub async fn read<B>(headers: &HeaderMap, body: B, held: &mut HeldBody) -> Resul
 where
     B: http_body::Body<Data = Bytes>,
 {
+    record::enter(Stage::Read);
     let bytes = tokio::select! {
         read = tokio::time::timeout(DEADLINE, collect(body, held)) => read.unwrap_or_else(|_| {
             Err(Refusal::new(Code::RequestTimeout, "The body did not arrive in time.")
@@ -37,6 +41,7 @@ where
         })?,
         refusal = held.dropped() => return Err(refusal),
     };
+    record::note(|facts| facts.bytes_in = bytes.len());
     held.arrived()?;
     require_uncoded(headers, &bytes)?;
     Ok(bytes)

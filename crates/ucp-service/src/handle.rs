@@ -20,6 +20,7 @@ use ucp_core::{
         caller::{BuyerSignals, Caller},
         ledger::{Change, Committed, Kept, Key},
     },
+    record::{self, Repetition, Stage},
 };
 use ucp_net::lock::ResourceLocks;
 use ucp_wire::{dialect, encoded::Encoded};
@@ -98,6 +99,7 @@ impl CallHandler {
     /// nothing wrong, and the process lives on.
     pub async fn handle(&self, call: Call) -> Result<Reply, Fault> {
         let (operation, release) = (call.operation.row().name, call.endpoint.release());
+        record::note(|facts| (facts.operation, facts.release) = (Some(call.operation), Some(release)));
         let handled = match AssertUnwindSafe(self.0.handle(call)).catch_unwind().await {
             Ok(handled) => handled,
             Err(_) => Err(Fault { refusal: Refusal::internal().because("the call panicked"), release }),
@@ -136,10 +138,14 @@ impl Inner {
 
     /// Determines the platform and the release to answer in.
     async fn identify(&self, call: Call) -> Result<Identified, Refusal> {
+        record::enter(Stage::Identify);
         let platform = match self.platforms.recognize(&call) {
             Some(recognized) => recognized?,
             None => self.platforms.identify(&call).await?,
         };
+        record::note(|facts| {
+            (facts.release, facts.profile) = (Some(platform.release), Some(platform.profile.as_str().to_owned()));
+        });
         Ok(Identified { call, platform })
     }
 
@@ -175,6 +181,7 @@ impl Inner {
 
     /// Validates the payload against the schema of the operation and converts it to a domain request.
     fn read(&self, Negotiated(Identified { call, platform }): Negotiated) -> Result<Read, Refusal> {
+        record::enter(Stage::Read);
         let Call { operation, id, payload, idempotency_keys, languages, trace, admission, .. } = call;
         let row = operation.row();
         let key = idempotency_key(&idempotency_keys)?;
@@ -202,8 +209,12 @@ impl Inner {
             trace,
         });
         let mut request = ucp_wire::read(dialect(platform.release), operation, id.as_deref(), payload, &languages)?;
-        if let Request::Sale(SaleRequest::CompleteCheckout(complete)) = &mut request {
-            complete.call = keyed.as_ref().map(|keyed| keyed.key.key.clone());
+        match &mut request {
+            Request::Sale(SaleRequest::CompleteCheckout(complete)) => {
+                complete.call = keyed.as_ref().map(|keyed| keyed.key.key.clone());
+            }
+            Request::Catalog(CatalogRequest::SearchCatalog(search)) => record::note_query(search.query.as_deref()),
+            _ => {}
         }
         Ok(Read { request, relayed, platform, id, keyed, admission })
     }
@@ -211,6 +222,7 @@ impl Inner {
     /// Executes a request against the backend and encodes the outcome.
     async fn execute(&self, read: Read) -> Result<Encoded, Refusal> {
         let Read { request, relayed, platform, id, keyed, admission } = read;
+        record::enter(Stage::Domain);
         let operation = request.operation();
         tracing::debug!(operation = operation.row().name, platform = platform.profile.as_str(), "call");
         let outcome = match (request, &self.backend.shop) {
@@ -219,7 +231,7 @@ impl Inner {
                 let (shop, locks) = (self.backend.shop.clone(), self.locks.clone());
                 // In a task of its own, so that a change that was begun is finished even if the caller disconnects.
                 let written = async move { carry_out(&shop, &locks, write).await };
-                let written = tokio::spawn(written.in_current_span());
+                let written = tokio::spawn(record::inherit(written).in_current_span());
                 return written.await.unwrap_or_else(|_| Err(Refusal::internal().because("the change panicked")));
             }
             (Request::Directory(request), _) => {
@@ -306,7 +318,11 @@ async fn carry_out(shop: &Shop, locks: &ResourceLocks, write: Write) -> Result<E
         }
         None => None,
     };
+    if keyed.is_some() {
+        record::note(|facts| facts.repetition = Some(Repetition::New));
+    }
     for _ in 0..TRIES {
+        record::enter(Stage::Domain);
         if let Some(Keyed { key, identity }) = &keyed
             && let Some(kept) = ledger.kept(key).await?
         {

@@ -12,6 +12,7 @@ use sha2::{Digest as _, Sha256};
 use ucp_core::{
     Code, Operation, Refusal, Release, json,
     purchase::ledger::{Kept, Key},
+    record::{self, Repetition},
 };
 use ucp_wire::encoded::{Encoded, RpcError};
 
@@ -117,7 +118,9 @@ pub(crate) fn stored(encoded: &Encoded) -> String {
 /// [`Code::IdempotencyConflict`] if the call differs from the stored one (rule IDM-03); an internal error if the stored
 /// answer is unreadable.
 pub(crate) fn replayed(kept: &Kept, identity: &[u8; 32]) -> Result<Encoded, Refusal> {
-    if kept.identity != *identity {
+    let is_same = kept.identity == *identity;
+    record::note(|facts| facts.repetition = Some(if is_same { Repetition::Replayed } else { Repetition::Conflict }));
+    if !is_same {
         let content = "The idempotency key was used for another request before.";
         let accepted = "the same request as before, or a new key";
         return Err(Refusal::new(Code::IdempotencyConflict, content).accepting(accepted));

@@ -15,7 +15,11 @@ use http::{
     request::Parts,
     uri::Authority,
 };
-use ucp_core::{Code, Refusal, operation::Effect};
+use ucp_core::{
+    Code, Refusal,
+    operation::Effect,
+    record::{self, Stage},
+};
 use ucp_trust::{
     address::ProfileUrl,
     api_key::ApiKeys,
@@ -212,6 +216,7 @@ impl Ingress {
         let Entry { client, mut principal, signed } = entry;
         let rules = &self.0.rules;
         if let Some(signed) = signed {
+            record::enter(Stage::Identify);
             let charge = rules.limits.charge_signature(client)?;
             let signer = self.signer_of(&signed, head, body, held.share()).await?;
             charge.refund();
@@ -230,6 +235,7 @@ impl Ingress {
                 principal.may_act_for(&profile)?;
                 principal = Principal::Signed(profile);
             }
+            record::enter(Stage::Read);
         }
         let tier = match principal {
             Principal::Anonymous => Tier::Anonymous,

@@ -17,6 +17,7 @@ use ucp_core::{
         caller::{BuyerSignals, Caller},
         mandate_verifier::MandateVerifier,
     },
+    record::{self, Stage},
 };
 use ucp_trust::{
     address::{ProfileUrl, Reach},
@@ -147,6 +148,12 @@ impl Platform {
     /// # Errors
     /// [`Code::Unavailable`] or an internal error if the answer has to be signed and cannot be.
     pub fn answer(&self, operation: Operation, outcome: Outcome) -> Result<Encoded, Refusal> {
+        record::enter(Stage::Encode);
+        if let Outcome::NoResource { messages, .. } = &outcome
+            && let Some(Message::Error { code, .. }) = messages.first()
+        {
+            record::note(|facts| facts.error = Some(code.clone()));
+        }
         let outcome = match &self.note {
             Some(note) => outcome.noting(note.clone()),
             None => outcome,
@@ -164,6 +171,7 @@ impl Platform {
     /// Encodes the answer of a shop that speaks UCP itself for this platform.
     #[must_use]
     pub fn relayed(&self, operation: Operation, carried: &ForwardedAnswer) -> Encoded {
+        record::enter(Stage::Encode);
         ucp_wire::relay::encode(dialect(self.release), operation, carried, &self.active, self.note.as_ref())
     }
 

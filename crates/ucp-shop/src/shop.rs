@@ -18,6 +18,7 @@ use ucp_core::{
     },
     port::{Catalog, Match, Named, Page, PortError, Query, Target},
     purchase::caller::BuyerSignals,
+    record::{self, Cached, Stage},
 };
 use ucp_sqlite::{
     Put, Rejected, ShopConnection, SqliteStore, StoreError, WriteError, revision,
@@ -135,6 +136,12 @@ impl Shop {
         })
     }
 
+    /// Returns `true` if the shop can be searched, `false` while its index is being made.
+    #[must_use]
+    pub fn is_searchable(&self) -> bool {
+        self.inner.index.snapshot().is_some()
+    }
+
     /// Returns the database, for work on other tables.
     #[must_use]
     pub fn database(&self) -> &Arc<Database> {
@@ -178,6 +185,8 @@ impl Catalog for Shop {
         let mut resolved: Vec<_> = ids.iter().map(|id| self.inner.resolve_cached(id, presentation)).collect();
         let missing: Vec<String> =
             ids.iter().zip(&resolved).filter(|(_, found)| found.is_none()).map(|(id, _)| (*id).to_owned()).collect();
+        let cached = if missing.is_empty() { Cached::Hit } else { Cached::Miss };
+        record::note(|facts| facts.looked_up(cached));
         if !missing.is_empty() {
             let (inner, presentation) = (Arc::clone(&self.inner), presentation.clone());
             let read = blocking(&self.inner.reads, move || inner.resolve(&missing, &presentation)).await;
@@ -198,14 +207,17 @@ async fn blocking<T: Send + 'static>(
     turns: &Arc<Semaphore>,
     work: impl FnOnce() -> Result<T, PortError> + Send + 'static,
 ) -> Result<T, PortError> {
-    let turn = Arc::clone(turns).acquire_owned().await.map_err(|closed| PortError::internal().because(closed))?;
-    let work = tokio::task::spawn_blocking(move || {
-        let done = work();
-        // The permit is held until the work is done, even if the caller was dropped.
-        drop(turn);
-        done
-    });
-    work.await.unwrap_or_else(|failed| Err(PortError::internal().because(failed)))
+    record::during(Stage::Store, async {
+        let turn = Arc::clone(turns).acquire_owned().await.map_err(|closed| PortError::internal().because(closed))?;
+        let work = tokio::task::spawn_blocking(move || {
+            let done = work();
+            // The permit is held until the work is done, even if the caller was dropped.
+            drop(turn);
+            done
+        });
+        work.await.unwrap_or_else(|failed| Err(PortError::internal().because(failed)))
+    })
+    .await
 }
 
 impl Inner {

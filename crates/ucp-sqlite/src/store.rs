@@ -14,7 +14,12 @@ use std::{
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension as _, TransactionBehavior, config::DbConfig};
 use tokio::sync::Notify;
-use ucp_core::{ShopId, catalog::cursor::CursorSecret, port::PortError};
+use ucp_core::{
+    ShopId,
+    catalog::cursor::CursorSecret,
+    port::PortError,
+    record::{self, Stage},
+};
 
 use crate::{
     backup,
@@ -204,7 +209,8 @@ impl SqliteStore {
         job: impl FnOnce(ShopConnection<'_>) -> Result<T, WriteError> + Send + 'static,
     ) -> Result<T, WriteError> {
         let shop = self.0.shop.clone();
-        self.0.file.writer.call(move |db| job(ShopConnection::new(db, &shop))).await
+        let written = self.0.file.writer.call(move |db| job(ShopConnection::new(db, &shop)));
+        record::during(Stage::Store, written).await
     }
 
     /// As [`execute`](Self::execute), for callers outside an async runtime.
@@ -262,17 +268,20 @@ impl SqliteStore {
         &self,
         read: impl Fn(ShopConnection<'_>) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, PortError> {
-        let shop = &self.0.shop;
-        match self.0.file.impatient_readers.query(|db| read(ShopConnection::new(db, shop))) {
-            Err(error) if is_busy(&error) => {
-                let Inner { file, shop, .. } = &*self.0;
-                let (file, shop) = (Arc::clone(file), shop.clone());
-                let read = move || file.readers.query(|db| read(ShopConnection::new(db, &shop)));
-                let read = tokio::task::spawn_blocking(read).await;
-                read.map_err(unreadable)?.map_err(unreadable)
+        record::during(Stage::Store, async {
+            let shop = &self.0.shop;
+            match self.0.file.impatient_readers.query(|db| read(ShopConnection::new(db, shop))) {
+                Err(error) if is_busy(&error) => {
+                    let Inner { file, shop, .. } = &*self.0;
+                    let (file, shop) = (Arc::clone(file), shop.clone());
+                    let read = move || file.readers.query(|db| read(ShopConnection::new(db, &shop)));
+                    let read = tokio::task::spawn_blocking(read).await;
+                    read.map_err(unreadable)?.map_err(unreadable)
+                }
+                read => read.map_err(unreadable),
             }
-            read => read.map_err(unreadable),
-        }
+        })
+        .await
     }
 
     /// Runs a write on the writer thread. Returns once it is on disk.

@@ -89,7 +89,14 @@ impl Stub {
     fn setup(&self) -> Setup {
         let configuration =
             "[profiles]\nloopback = true\n[upstream]\nconnect_timeout_ms = 20000\nread_timeout_ms = 30000\n";
-        Setup::new(configuration).arguments(&["--backend", self.backend, "--upstream-url", &self.server.url("")])
+        Setup::new(configuration).arguments(&[
+            "--log-level",
+            "info",
+            "--backend",
+            self.backend,
+            "--upstream-url",
+            &self.server.url(""),
+        ])
     }
 
     fn start(&self) -> Configured {

@@ -4,6 +4,7 @@ pub(crate) mod api_key;
 pub(crate) mod check_config;
 pub(crate) mod config_schema;
 pub(crate) mod explain;
+pub(crate) mod healthcheck;
 pub(crate) mod import;
 pub(crate) mod keys;
 pub(crate) mod mcp;

@@ -2,6 +2,8 @@
 
 use std::{io::Write, net::SocketAddr, process::ExitCode, sync::Arc, time::Duration};
 
+use axum::body::Body;
+use http::Request;
 use tokio::{
     net::TcpListener,
     signal::unix::{SignalKind, signal},
@@ -14,12 +16,15 @@ use crate::{
     address::base,
     admin,
     backend::DataDirectory,
+    calls::{Calls, answered},
     clock,
     config::{self, Bot, Policy, ServeOptions, Settings, Signed},
+    health::{Health, LIVENESS, READINESS},
     listener::{self, Limits},
     opening::Opening,
     shop::{Shop, open_keyring},
     shops::Shops,
+    telemetry::Log,
 };
 
 /// Maximum number of connections to the admin endpoint.
@@ -28,6 +33,7 @@ const ADMIN_CONNECTIONS: usize = 32;
 pub(crate) fn run(options: &ServeOptions) -> Done {
     let settings = Arc::new(Settings::resolve(options, clock::now())?);
     let server = &settings.sections.server;
+    let log = Log::start(settings.sections.log.format, settings.sections.log.level);
     let listen = server.listen.0;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async { ignore_hangups() })?;
@@ -55,6 +61,7 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
             tracing::warn!("callers from other machines are taken at their word (policy development)");
         }
         let shops = Shops::default();
+        let health = Health::new(data.clone(), Arc::clone(&settings), shops.clone());
         let opening = Opening { data, settings: Arc::clone(&settings), public_url: public_url.clone() };
         let shop = opening.begin(keyring, &shops).await?;
         let admin_address = match &settings.admin {
@@ -63,15 +70,15 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
                     format!("cannot listen on {listen}: {error}; choose another address as `server.admin_listen`")
                 })?;
                 let address = listener.local_addr()?;
-                let router = admin::router(Arc::clone(&shop.store), shops.clone(), token.clone());
-                let route = move |_: &_| router.clone();
+                let router = admin::router(Arc::clone(&shop.store), shops.clone(), health.clone(), token.clone());
+                let answer = move |request| answered(router.clone(), request);
                 // Ends with the process without a shutdown of its own: each step is one transaction.
                 let limits = Limits {
                     connections: ADMIN_CONNECTIONS,
                     trusted_proxies: TrustedProxies::default(),
                     drain: Duration::ZERO,
                 };
-                tokio::spawn(listener::serve(listener, route, limits, std::future::pending()));
+                tokio::spawn(listener::serve(listener, answer, limits, std::future::pending()));
                 Some(address)
             }
             None => None,
@@ -81,13 +88,26 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
         // A closed standard output is not an error.
         drop(welcome(std::io::stdout().lock(), &shop, &settings, &base(&public_url), admin_address));
         drop(shop);
-        let route = move |request: &_| shops.of(request).map(|shop| shop.router.clone()).unwrap_or_default();
+        let calls = Arc::new(Calls::new(shops, log, settings.sections.log.searches));
+        let reported = Arc::clone(&calls);
+        tokio::spawn(async move { reported.report().await });
+        let probes = server.probes.then(|| health.router(false));
+        let answer = move |request: Request<Body>| {
+            let is_probe = matches!(request.uri().path(), LIVENESS | READINESS);
+            let (calls, probes) = (Arc::clone(&calls), probes.clone().filter(|_| is_probe));
+            async move {
+                match probes {
+                    Some(probes) => answered(probes, request).await,
+                    None => calls.answer(request).await,
+                }
+            }
+        };
         let limits = Limits {
             connections: server.max_connections.count(),
             trusted_proxies: settings.trusted_proxies.clone(),
             drain: settings.drain,
         };
-        listener::serve(listener, route, limits, shutdown).await;
+        listener::serve(listener, answer, limits, shutdown).await;
         Ok(ExitCode::SUCCESS)
     })
 }

@@ -11,12 +11,13 @@ use super::{document::Document, sections::Server};
 pub(crate) struct Admin {
     /// The address to listen on.
     pub(crate) listen: SocketAddr,
-    /// What every call has to show: also from this machine, where a page in a browser could call as well.
-    pub(crate) token: Secret,
+    /// What every call has to show. Without it, calls have to come from this machine, and not from a page in a browser.
+    pub(crate) token: Option<Secret>,
 }
 
-/// What is configured; `None` for nothing.
-pub(super) fn resolve(said: &mut Server, document: &mut Document<'_>) -> Option<Admin> {
+/// What is configured; `None` for nothing. A token is needed unless `development` is `true` and the address is a loopback
+/// address.
+pub(super) fn resolve(said: &mut Server, development: bool, document: &mut Document<'_>) -> Option<Admin> {
     let (file, variable) = (said.admin_token_file.as_deref(), said.admin_token_env.as_deref());
     let Some(listen) = said.admin_listen else {
         if file.is_some() || variable.is_some() {
@@ -24,6 +25,9 @@ pub(super) fn resolve(said: &mut Server, document: &mut Document<'_>) -> Option<
         }
         return None;
     };
+    if file.is_none() && variable.is_none() && development && listen.ip().to_canonical().is_loopback() {
+        return Some(Admin { listen, token: None });
+    }
     if file.is_some() == variable.is_some() {
         let problem = "this needs either `server.admin_token_file` or `server.admin_token_env`";
         document.add("server.admin_listen", problem);
@@ -31,5 +35,5 @@ pub(super) fn resolve(said: &mut Server, document: &mut Document<'_>) -> Option<
     }
     let token = document.secret("server.admin_token", file, variable)?;
     said.admin_token = Some("set".to_owned());
-    Some(Admin { listen, token })
+    Some(Admin { listen, token: Some(token) })
 }

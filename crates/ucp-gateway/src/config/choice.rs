@@ -1,5 +1,7 @@
 //! What flags and the file choose among by a word.
 
+use std::fmt;
+
 use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -86,6 +88,47 @@ pub(crate) enum TokenKind {
     Private,
     /// One for browsers.
     Public,
+}
+
+/// The form of the log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema, ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum LogFormat {
+    /// For people on a terminal, else JSON.
+    #[default]
+    Auto,
+    /// A JSON object in each line.
+    Json,
+    /// Lines for people.
+    Pretty,
+}
+
+/// What is logged.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize, JsonSchema, ValueEnum,
+)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum LogLevel {
+    /// Nothing.
+    Off,
+    /// What failed.
+    Error,
+    /// What needs looking after.
+    Warn,
+    /// What happened, with a line about each call.
+    #[default]
+    Info,
+    /// What is decided on the way.
+    Debug,
+    /// Everything.
+    Trace,
+}
+
+impl fmt::Display for LogLevel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let value = self.to_possible_value();
+        f.write_str(value.as_ref().map_or("off", |value| value.get_name()))
+    }
 }
 
 /// How a shop that speaks UCP is asked.

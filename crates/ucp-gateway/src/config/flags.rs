@@ -6,7 +6,7 @@ use clap::{Args, value_parser};
 use url::Url;
 
 use super::{
-    BackendKind, McpErrorStatus, Policy,
+    BackendKind, LogFormat, LogLevel, McpErrorStatus, Policy,
     sections::{Data, Sections, Upstream},
     value::{FilePath, Listen, Number, SampleName, WebUrl, public_url, sample},
 };
@@ -19,6 +19,9 @@ pub(crate) struct ServeOptions {
     /// The address to listen on [default: 127.0.0.1:8080].
     #[arg(long, env = "UCP_GATEWAY_LISTEN", value_name = "ADDRESS")]
     pub(crate) listen: Option<SocketAddr>,
+    /// The address to take the operator's own calls on [default: none].
+    #[arg(long, env = "UCP_GATEWAY_ADMIN_LISTEN", value_name = "ADDRESS")]
+    pub(crate) admin_listen: Option<SocketAddr>,
     #[command(flatten)]
     pub(crate) data: DataOptions,
     #[command(flatten)]
@@ -41,6 +44,12 @@ pub(crate) struct ServeOptions {
     /// gateway, else require].
     #[arg(long, env = "UCP_GATEWAY_POLICY", value_name = "WHICH")]
     pub(crate) policy: Option<Policy>,
+    /// The form of the log [default: auto].
+    #[arg(long, env = "UCP_GATEWAY_LOG_FORMAT", value_name = "WHICH")]
+    pub(crate) log_format: Option<LogFormat>,
+    /// What is logged [default: info].
+    #[arg(long, env = "UCP_GATEWAY_LOG_LEVEL", value_name = "LEVEL")]
+    pub(crate) log_level: Option<LogLevel>,
 }
 
 #[derive(Debug, Args)]
@@ -78,12 +87,15 @@ pub(crate) struct UpstreamOptions {
 impl ServeOptions {
     /// Puts what the flags say over what the file says.
     pub(super) fn put_over(&self, sections: &mut Sections) {
-        let Sections { server, data, upstream, callers, .. } = sections;
+        let Sections { server, log, data, upstream, callers, .. } = sections;
         put(self.listen.map(Listen), &mut server.listen);
+        put(self.admin_listen.map(Some), &mut server.admin_listen);
         put(self.public_url.clone().map(|url| Some(WebUrl(url))), &mut server.public_url);
         put(self.max_connections.map(Number), &mut server.max_connections);
         put(self.mcp_error_status, &mut server.mcp_error_status);
         put(self.policy.map(Some), &mut callers.policy);
+        put(self.log_format, &mut log.format);
+        put(self.log_level, &mut log.level);
         self.data.put_over(data);
         self.upstream.put_over(upstream);
     }

@@ -23,7 +23,10 @@ use ucp_core::{
 };
 
 use super::{
-    choice::{Anonymous, BackendKind, Check, HandlerKind, McpErrorStatus, Policy, Signed, TokenKind, Transport},
+    choice::{
+        Anonymous, BackendKind, Check, HandlerKind, LogFormat, LogLevel, McpErrorStatus, Policy, Signed, TokenKind,
+        Transport,
+    },
     value::{FilePath, Limit, Listen, Megabytes, Milliseconds, Number, Rate, SampleName, WebUrl},
 };
 
@@ -41,6 +44,8 @@ pub(super) const API_VERSION: &str = "2026-04";
 pub(crate) struct Sections {
     /// How the gateway is reached.
     pub(crate) server: Server,
+    /// What is logged, to standard error.
+    pub(crate) log: Log,
     /// The shop, or what is kept beside the upstream.
     pub(crate) data: Data,
     /// A commerce API that the gateway stands in front of, instead of the embedded shop.
@@ -72,8 +77,9 @@ pub(crate) struct Sections {
 pub(crate) struct Server {
     /// The address to listen on. (`--listen`, `UCP_GATEWAY_LISTEN`)
     pub(crate) listen: Listen,
-    /// Where the operator's own calls are taken: orders that move, and webhooks. Off by default. Every call shows a
-    /// token; from other machines, put TLS in front.
+    /// Where the operator's own calls are taken: orders that move, webhooks, and whether the gateway is ready. Off by
+    /// default. Every call shows a token; from other machines, put TLS in front. Under the policy `development`, none is
+    /// needed on a loopback address. (`--admin-listen`, `UCP_GATEWAY_ADMIN_LISTEN`)
     #[schemars(example = "127.0.0.1:8081", extend("x-without" = "none"))]
     pub(crate) admin_listen: Option<SocketAddr>,
     /// A file with the token that the operator's calls show.
@@ -86,6 +92,8 @@ pub(crate) struct Server {
     pub(super) admin_token_env: Option<String>,
     #[serde(rename = "admin token", skip_deserializing)]
     pub(super) admin_token: Remark,
+    /// Whether /livez and /readyz are answered where clients call, too: yes or no, without reasons.
+    pub(crate) probes: bool,
     /// The address under which clients reach the gateway; by default the one it listens on. (`--public-url`,
     /// `UCP_GATEWAY_PUBLIC_URL`)
     #[schemars(example = "https://shop.example.com", extend("x-without" = "the address it listens on"))]
@@ -112,6 +120,19 @@ pub(crate) struct Server {
     /// The HTTP status of JSON-RPC errors: "fitting" (200 for clients that name a version of MCP) or "matching".
     /// (`--mcp-error-status`, `UCP_GATEWAY_MCP_ERROR_STATUS`)
     pub(crate) mcp_error_status: McpErrorStatus,
+}
+
+#[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
+pub(crate) struct Log {
+    /// The form: "auto" (lines for people on a terminal, else JSON), "json" or "pretty". (`--log-format`,
+    /// `UCP_GATEWAY_LOG_FORMAT`)
+    pub(crate) format: LogFormat,
+    /// What is logged: "off", "error", "warn", "info" (with a line about each call), "debug" or "trace". `RUST_LOG` goes
+    /// before it. (`--log-level`, `UCP_GATEWAY_LOG_LEVEL`)
+    pub(crate) level: LogLevel,
+    /// Whether the line about a search says the words that were searched for.
+    pub(crate) searches: bool,
 }
 
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]

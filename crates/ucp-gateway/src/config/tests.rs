@@ -401,7 +401,7 @@ fn payments_are_made_where_the_file_says() {
 fn operators_are_listened_to_with_a_token_only() {
     let case = Case::new().with("token", "admin-token").with("empty", "\n");
     for (text, key, problem) in [
-        ("admin_listen = \"127.0.0.1:0\"", "server.admin_listen", "needs either"),
+        ("admin_listen = \"0.0.0.0:0\"", "server.admin_listen", "needs either"),
         ("admin_token_file = \"token\"", "server.admin_listen", "means nothing"),
         ("admin_listen = \"127.0.0.1:0\"\nadmin_token_file = \"empty\"", "server.admin_token_file", "1 to 1024"),
         ("admin_listen = \"127.0.0.1:0\"\nadmin_token_file = \"nowhere\"", "server.admin_token_file", "cannot read"),
@@ -410,6 +410,11 @@ fn operators_are_listened_to_with_a_token_only() {
         let refused = case.resolve(&format!("[server]\n{text}\n"), &[]).expect_err(text);
         assert!(refused.contains(key) && refused.contains(problem), "{text}: {refused}");
     }
+    let alone = "[server]\nadmin_listen = \"127.0.0.1:0\"\n";
+    let settings = case.resolve(alone, &[]).expect("settings");
+    assert!(settings.admin.is_some_and(|admin| admin.token.is_none()), "in development, on this machine");
+    let strict = [alone, "[callers]\npolicy = \"lenient\"\n"].concat();
+    assert!(case.resolve(&strict, &[]).expect_err("refused").contains("needs either"));
     let text = "[server]\nadmin_listen = \"127.0.0.1:0\"\nadmin_token_file = \"token\"\n";
     let settings = case.resolve(text, &[]).expect("settings");
     assert!(settings.admin.is_some());

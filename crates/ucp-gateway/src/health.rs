@@ -1,0 +1,146 @@
+//! Liveness and readiness of the gateway, for whoever sends requests to it or restarts it.
+
+use std::{
+    collections::BTreeMap,
+    error::Error,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use axum::{
+    Router,
+    body::Body,
+    extract::State,
+    response::{IntoResponse as _, Response},
+    routing::get,
+};
+use http::{HeaderValue, StatusCode, header};
+use serde_json::{Value, json};
+use tokio::sync::Mutex;
+
+use crate::{
+    backend::DataDirectory,
+    command::chain,
+    config::{Settings, Signed},
+    shop::open_keyring,
+    shops::Shops,
+};
+
+/// Path of the answer whether the process is alive.
+pub(crate) const LIVENESS: &str = "/livez";
+
+/// Path of the answer whether requests should be sent here.
+pub(crate) const READINESS: &str = "/readyz";
+
+/// Time for which a result is told again, however often it is asked for.
+const KEPT: Duration = Duration::from_secs(1);
+
+/// Maximum time of all checks together.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Minimum free space in the data directory, in bytes.
+const ROOM: u64 = 32 << 20;
+
+/// Reasons why the gateway is not ready, by the part that they are about. There are none if it is.
+type Reasons = BTreeMap<&'static str, String>;
+
+/// The checks of a gateway. Clones share one state.
+#[derive(Clone, Debug)]
+pub(crate) struct Health(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    data: DataDirectory,
+    settings: Arc<Settings>,
+    shops: Shops,
+    last: Mutex<Option<(Instant, Reasons)>>,
+}
+
+impl Health {
+    pub(crate) fn new(data: DataDirectory, settings: Arc<Settings>, shops: Shops) -> Self {
+        Self(Arc::new(Inner { data, settings, shops, last: Mutex::new(None) }))
+    }
+
+    /// Builds the routes. `reasons` is `true` if callers are told why the gateway is not ready.
+    pub(crate) fn router(self, reasons: bool) -> Router {
+        let ready = async move |State(health): State<Self>| {
+            let found = health.reasons().await;
+            let status = if found.is_empty() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+            let mut body = json!({ "ready": found.is_empty() });
+            if reasons {
+                body["reasons"] = json!(found);
+            }
+            answer(status, &body)
+        };
+        Router::new()
+            .route(LIVENESS, get(async || answer(StatusCode::OK, &json!({ "live": true }))))
+            .route(READINESS, get(ready))
+            .with_state(self)
+    }
+
+    /// Returns why the gateway is not ready, as of a moment ago.
+    async fn reasons(&self) -> Reasons {
+        let mut last = self.0.last.lock().await;
+        if let Some((since, reasons)) = &*last
+            && since.elapsed() < KEPT
+        {
+            return reasons.clone();
+        }
+        let late = |_| Reasons::from([("store", format!("the checks take longer than {PATIENCE:?}"))]);
+        let reasons = tokio::time::timeout(PATIENCE, self.check()).await.unwrap_or_else(late);
+        *last = Some((Instant::now(), reasons.clone()));
+        reasons
+    }
+
+    async fn check(&self) -> Reasons {
+        let mut reasons = Reasons::new();
+        for shop in self.0.shops.all() {
+            if !shop.ready {
+                reasons.insert("upstream", "the shop is down; it is tried again until it answers".to_owned());
+            }
+            if let Err(error) = shop.store.newest_orders(1).await {
+                reasons.insert("store", chain(&error));
+            }
+        }
+        if let DataDirectory::Embedded(shop) = &self.0.data
+            && !shop.is_searchable()
+        {
+            reasons.insert("index", "the search index is being made".to_owned());
+        }
+        let inner = Arc::clone(&self.0);
+        let files = tokio::task::spawn_blocking(move || [("disk", inner.disk()), ("keys", inner.keys())]).await;
+        for (part, problem) in files.into_iter().flatten() {
+            if let Err(problem) = problem {
+                reasons.insert(part, chain(&*problem));
+            }
+        }
+        reasons
+    }
+}
+
+impl Inner {
+    fn disk(&self) -> Result<(), Box<dyn Error + Send + Sync>> {
+        let free = rustix::fs::statvfs(&*self.settings.sections.data.dir)?;
+        let free = free.f_bavail.saturating_mul(free.f_frsize);
+        if free < ROOM {
+            return Err(format!("the data directory has {free} bytes left, {ROOM} are needed").into());
+        }
+        Ok(())
+    }
+
+    fn keys(&self) -> Result<(), Box<dyn Error + Send + Sync>> {
+        let keyring = open_keyring(&self.settings.sections.data)?;
+        if self.settings.sections.signatures.responses == Signed::All && keyring.signer().is_none() {
+            return Err("answers are to be signed, and there is no key".into());
+        }
+        Ok(())
+    }
+}
+
+fn answer(status: StatusCode, body: &Value) -> Response {
+    let headers = [
+        (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
+        (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
+    ];
+    (status, headers, Body::from(body.to_string())).into_response()
+}
