@@ -28,7 +28,7 @@ use tokio::time::Instant;
 use ucp_core::purchase::caller::BuyerSignals;
 use url::Url;
 
-use super::{bot::Bot, documents::Document};
+use super::{bot::Bot, deferred, documents::Document};
 use ucp_net::{
     CallKind, Classifier, Clock, Counters, Failure, Options, Random, Received, Unreadable, Upstream, UpstreamRequest,
     Verdict,
@@ -176,8 +176,9 @@ impl Client {
         let inner = &*self.0;
         let body = document.written().and_then(|query| serde_json::to_vec(&Question { query, variables }).ok());
         let body = body.ok_or(Failure::Unsendable("cannot be written as JSON"))?;
+        let accepted = if document.defers { deferred::ACCEPTED } else { "application/json" };
         let mut upstream_request = UpstreamRequest::new(call_kind, Method::POST, inner.endpoint.clone())
-            .header(header::ACCEPT, HeaderValue::from_static("application/json"))
+            .header(header::ACCEPT, HeaderValue::from_static(accepted))
             .json(body);
         let mut buyer = None;
         match self.token() {
@@ -269,12 +270,14 @@ impl Client {
     }
 
     fn read<T: DeserializeOwned>(&self, operation: &'static str, received: &Received) -> Result<Reply<T>, Failure> {
+        let body = deferred::assembled(received)?;
         // An answer of the promised form is read in one pass; any other is then read again for a precise error.
-        let promised = serde_json::from_slice::<Answer<T>>(&received.body);
+        let promised = serde_json::from_slice::<Answer<T>>(&body);
         let (data, errors) = match promised {
             Ok(answer) => (Ok(answer.data), answer.errors),
             Err(_) => {
-                let answer: Answer<&RawValue> = received.json()?;
+                let answer: Answer<&RawValue> = serde_json::from_slice(&body)
+                    .map_err(|error| if error.is_data() { Unreadable::Unexpected } else { Unreadable::NotJson })?;
                 (Err(answer.data), answer.errors)
             }
         };
@@ -446,7 +449,11 @@ fn is_plainly_good(body: &[u8]) -> bool {
 }
 
 fn judge_answer(received: &Received) -> Verdict {
-    if is_plainly_good(&received.body) {
+    let body = match deferred::assembled(received) {
+        Ok(body) => body,
+        Err(unreadable) => return Verdict::Unreadable(unreadable),
+    };
+    if is_plainly_good(&body) {
         return Verdict::Good;
     }
     #[derive(Deserialize)]
@@ -456,7 +463,7 @@ fn judge_answer(received: &Received) -> Verdict {
         #[serde(default)]
         errors: Option<Value>,
     }
-    let outline: Outline = match serde_json::from_slice(&received.body) {
+    let outline: Outline = match serde_json::from_slice(&body) {
         Ok(outline) => outline,
         Err(error) if error.is_data() => return Verdict::Unreadable(Unreadable::Unexpected),
         Err(_) => return Verdict::Unreadable(Unreadable::NotJson),

@@ -8,6 +8,7 @@
 //! | [`cart`] | selling: carts of the shop built from the drafts of platforms |
 //! | [`catalog`] | products: search, lookup, one product in full |
 //! | [`market`] | countries, currencies and languages of the shop |
+//! | `deferred` | answers in parts |
 //! | [`encoded`] | decoder of the existing combinations of option values |
 //! | [`money`] | conversion of decimal amounts to integers |
 //! | [`orders`] | notices of the shop about its orders |
@@ -21,6 +22,7 @@ pub mod bot;
 pub mod cart;
 pub mod catalog;
 pub mod client;
+mod deferred;
 pub mod documents;
 pub mod encoded;
 pub mod market;

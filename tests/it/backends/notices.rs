@@ -19,7 +19,7 @@ use crate::{
         shopper::{Shopper, id, lines},
         webhooks::receiver::Receiver,
     },
-    setup::{Setup, Transport},
+    setup::Transport,
     signatures::keys,
     wire::Response,
 };
@@ -118,15 +118,19 @@ fn wanted() -> Value {
     })
 }
 
-/// The order of a checkout with this reference.
+/// The order of a checkout with this reference, placed long ago.
 fn order(reference: &str, number: u64) -> Vec<u8> {
+    order_of(reference, number, "2026-01-23T10:00:00-05:00")
+}
+
+fn order_of(reference: &str, number: u64, created_at: &str) -> Vec<u8> {
     let set = |amount: &str| {
         let money = json!({ "amount": amount, "currency_code": "USD" });
         json!({ "shop_money": money, "presentment_money": money })
     };
     let line = json!({ "id": 1, "variant_id": 11, "title": "Mug", "quantity": 2, "price_set": set("10.00") });
     json!({
-        "id": number, "name": format!("#{number}"), "created_at": "2026-11-23T10:00:00-05:00",
+        "id": number, "name": format!("#{number}"), "created_at": created_at,
         "order_status_url": STATUS_PAGE, "note_attributes": [{ "name": "_ucp_checkout", "value": reference }],
         "total_price_set": set("21.60"), "total_tax_set": set("1.60"), "line_items": [line],
     })
@@ -139,11 +143,15 @@ fn signed(body: &[u8]) -> String {
 }
 
 /// Tells the gateway about an order.
-fn told(gateway: &crate::harness::Gateway, id: &str, body: &[u8], hmac: Option<&str>) -> Response {
+fn told(gateway: &Gateway, id: &str, body: &[u8], hmac: Option<&str>) -> Response {
     let mut headers =
         vec![("Content-Type", "application/json"), ("X-Shopify-Topic", "orders/create"), ("X-Shopify-Webhook-Id", id)];
     headers.extend(hmac.map(|hmac| ("X-Shopify-Hmac-Sha256", hmac)));
     gateway.send("POST", PATH, &headers, body)
+}
+
+fn platform<'a>(gateway: &'a Gateway, profile: &str) -> Shopper<'a> {
+    Shopper::new(gateway, Release::NEWEST, Transport::Rest).named(profile)
 }
 
 fn looked_at(shopper: &Shopper<'_>, checkout: &Value) -> Value {
@@ -159,7 +167,7 @@ fn a_checkout_that_a_buyer_pays_for_at_the_shop_is_completed_when_the_shop_tells
     let mut profile = profile_with(Release::NEWEST, &["dev.ucp.shopping.checkout", ORDER]);
     profile["ucp"]["capabilities"][ORDER][0]["config"] = json!({ "webhook_url": receiver.url() });
     let profile = host.profile("/platform", &profile);
-    let shopper = shopper_at(&gateway, &profile);
+    let shopper = platform(&gateway, &profile);
     let checkout = shopper.create(&wanted());
     assert_eq!((&checkout["status"], &checkout["continue_url"]), (&json!("requires_escalation"), &json!(PAGE)));
     let reference = stub.reference();
@@ -181,9 +189,15 @@ fn a_checkout_that_a_buyer_pays_for_at_the_shop_is_completed_when_the_shop_tells
     }
     let large = vec![b' '; 2 * 1024 * 1024];
     assert_eq!(told(&gateway, "1", &large, Some(&signed(&large))).status, 413);
-    for ignored in [order("nobody", 1000), json!({ "note_attributes": [] }).to_string().into_bytes()] {
-        let hmac = signed(&ignored);
-        assert!(matches!(told(&gateway, "0", &ignored, Some(&hmac)).status, 200 | 400));
+    // A checkout that nobody knows is one that may be about to be stored, as long as its order is new.
+    let now = jiff::Timestamp::now().to_string();
+    for (ignored, status) in [
+        (order("nobody", 1000), 200),
+        (order_of("nobody", 1000, &now), 503),
+        (json!({ "note_attributes": [] }).to_string().into_bytes(), 400),
+    ] {
+        let answer = told(&gateway, "0", &ignored, Some(&signed(&ignored)));
+        assert_eq!((answer.status, answer.header("retry-after").is_some()), (status, status == 503), "{answer:?}");
     }
     assert_eq!(looked_at(&shopper, &checkout)["status"], "requires_escalation");
     assert!(gateway.stderr().contains("a notice about an order is not taken"));
@@ -192,7 +206,7 @@ fn a_checkout_that_a_buyer_pays_for_at_the_shop_is_completed_when_the_shop_tells
     assert_eq!(told(&gateway, "2", &body, Some(&signed(&body))).status, 200);
     drop(gateway);
     let gateway = started(&stub, true, &data);
-    let shopper = shopper_at(&gateway, &profile);
+    let shopper = platform(&gateway, &profile);
     let completed = looked_at(&shopper, &checkout);
     assert_eq!(completed["status"], "completed", "{completed}");
     assert_eq!(completed["order"]["permalink_url"], STATUS_PAGE);
@@ -237,11 +251,6 @@ fn a_shop_that_tells_nothing_leaves_a_checkout_open_until_it_expires() {
     assert_eq!((&over["status"], codes(&over)), (&json!("canceled"), vec!["expired"]));
 }
 
-/// A shopper of the platform with this profile.
-fn shopper_at<'a>(gateway: &'a Gateway, profile: &str) -> Shopper<'a> {
-    Shopper::new(gateway, Release::NEWEST, Transport::Rest).named(profile)
-}
-
 /// The capability that says where a platform wants to hear.
 const ORDER: &str = "dev.ucp.shopping.order";
 
@@ -262,8 +271,9 @@ fn in_front_of(stub: &Stub, hears: bool) -> (Gateway, tempfile::TempDir) {
 
 /// A gateway in front of the shop on this directory, which outlives it.
 fn started(stub: &Stub, hears: bool, data: &tempfile::TempDir) -> Gateway {
-    let secret = data.path().join("webhooks");
+    let [secret, file] = ["webhooks", "gateway.toml"].map(|name| data.path().join(name));
     std::fs::write(&secret, format!("{SECRET}\n")).expect("a file");
     let more = if hears { format!("webhook_secret_file = \"{}\"\n", secret.display()) } else { String::new() };
-    Setup::new(&configuration(stub, &more)).spawn("127.0.0.1:0", data.path())
+    std::fs::write(&file, configuration(stub, &more)).expect("a file");
+    Gateway::on(data.path(), &["--config", file.to_str().expect("UTF-8")])
 }

@@ -13,12 +13,15 @@ use crate::{
     purchase::{
         ledger::{Change, Committed, Stored},
         line_item::LineItem,
-        sales_service::SalesService,
+        sales_service::{ORPHANED_AFTER, SalesService},
     },
 };
 
 /// Maximum number of attempts to commit an order while other calls change its checkout.
 const TRIES: usize = 16;
+
+/// Time after which an order is to be reported again whose checkout may still be about to be stored, in seconds.
+const RETRY_SECONDS: u32 = 60;
 
 /// Result of placing an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +32,7 @@ pub enum Placed {
     Known,
     /// The checkout is completed with another order: nothing was changed.
     Another,
-    /// No checkout has the reference.
+    /// No checkout has the reference, and none will: the call that could store one has ended.
     Unknown,
 }
 
@@ -38,10 +41,17 @@ impl SalesService {
     /// commit.
     ///
     /// # Errors
-    /// Errors of the ledger, and [`Unavailable`](crate::Code::Unavailable) if concurrent changes persist.
+    /// Errors of the ledger, and [`Unavailable`](crate::Code::Unavailable) if concurrent changes persist, or if no checkout
+    /// has the reference and the order is so recent that one may still be about to be stored.
     pub async fn place(&self, placed: &PlacedOrder) -> Result<Placed, Refusal> {
         for _ in 0..TRIES {
             let Some(Stored { document, version }) = self.ledger.checkout_by_token(&placed.reference).await? else {
+                if self.now().duration_since(placed.placed_at).abs() < ORPHANED_AFTER {
+                    return Err(Refusal::unavailable(
+                        "No checkout has the reference of this order yet.",
+                        RETRY_SECONDS,
+                    ));
+                }
                 return Ok(Placed::Unknown);
             };
             if let Some(order) = document.state.order() {
@@ -90,7 +100,7 @@ impl SalesService {
             adjustments: Vec::new(),
             attribution: checkout.draft.attribution.clone(),
             payment: Payment::default(),
-            remote: Some(RemoteOrder { reference: placed.id.clone(), permalink_url }),
+            remote: Some(RemoteOrder { reference: placed.id.clone(), permalink_url, reported_at: self.now() }),
             placed_at: placed.placed_at,
         };
         Ok((checkout, order))

@@ -89,6 +89,8 @@ pub struct RemoteOrder {
     /// URL of the shop's page about the order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permalink_url: Option<String>,
+    /// Time at which the gateway heard of the order, UTC.
+    pub reported_at: Timestamp,
 }
 
 impl Order {
@@ -98,12 +100,14 @@ impl Order {
         remote.unwrap_or_else(|| own(&self.token))
     }
 
-    /// Returns the time of the last event or adjustment, or of the purchase if there is none.
+    /// Returns the time of the last event or adjustment, or of the purchase if there is none. A purchase at a shop behind
+    /// another API counts from when the gateway heard of it, so that platforms are told for as long as of any other.
     #[must_use]
     pub fn changed_at(&self) -> Timestamp {
         let events = self.events.iter().map(|event| event.occurred_at);
         let adjustments = self.adjustments.iter().map(|adjustment| adjustment.occurred_at);
-        events.chain(adjustments).fold(self.placed_at, Timestamp::max)
+        let reported = self.remote.iter().map(|remote| remote.reported_at);
+        events.chain(adjustments).chain(reported).fold(self.placed_at, Timestamp::max)
     }
 }
 

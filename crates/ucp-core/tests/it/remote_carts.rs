@@ -32,10 +32,14 @@ use ucp_testkit::{
 
 /// A shop behind another API that sells everything for a dollar.
 #[derive(Default)]
-struct Remote {
+pub(crate) struct Remote {
     carts: Mutex<BTreeSet<String>>,
     made: AtomicUsize,
     unreachable: AtomicBool,
+    /// `true` once the shop no longer has any cart.
+    pub(crate) gone: AtomicBool,
+    /// Reference of the last checkout.
+    pub(crate) reference: Mutex<Option<String>>,
 }
 
 impl Remote {
@@ -51,6 +55,12 @@ impl RemoteCart for Remote {
     }
 
     async fn sync(&self, request: PriceRequest<'_>) -> Result<Option<PriceQuote>, PortError> {
+        if self.gone.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        if let Some(reference) = request.reference {
+            *self.reference.lock().unwrap_or_else(PoisonError::into_inner) = Some(reference.to_owned());
+        }
         let reference = request.remote_cart.map_or_else(
             || format!("remote {}", self.made.fetch_add(1, Ordering::Relaxed)),
             |cart| cart.reference.clone(),
@@ -76,7 +86,8 @@ impl RemoteCart for Remote {
         };
         let PriceRequest { purpose, draft, caller, previous, .. } = request;
         let quote = pricing::quote(purpose, draft, &facts, &Terms::default(), caller, previous)?;
-        let remote_cart = Some(RemoteCartRef { reference, ..RemoteCartRef::default() });
+        let continue_url = Some(PAGE.to_owned());
+        let remote_cart = Some(RemoteCartRef { reference, continue_url, ..RemoteCartRef::default() });
         Ok(Some(PriceQuote { quote, purchasable: true, remote_cart }))
     }
 
@@ -93,7 +104,10 @@ impl RemoteCart for Remote {
     }
 }
 
-fn shop() -> (Shop, Arc<Remote>) {
+/// Page on which buyers pay.
+pub(crate) const PAGE: &str = "https://remote.example/pay";
+
+pub(crate) fn shop() -> (Shop, Arc<Remote>) {
     let (mut shop, remote) = (Shop::new(Terms::default()), Arc::new(Remote::default()));
     shop.sales = SalesService { remote_carts: Some(Arc::clone(&remote) as _), ..shop.sales };
     (shop, remote)

@@ -26,6 +26,7 @@ use std::{
 };
 
 use async_trait::async_trait;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use ucp_core::{
     Refusal,
@@ -46,7 +47,7 @@ use self::{
     messages::Notes,
     plan::{Goal, Plan, Wish},
     quote::Reading,
-    shape::{Cart, Found, Outcomes, Told},
+    shape::{Cart, Found, FurtherLines, Group, GroupLines, Groups, Outcomes, Told},
 };
 use super::{
     Storefront,
@@ -54,8 +55,12 @@ use super::{
     documents::{self, Document},
 };
 
-/// Maximum number of lines of a cart, limited by the cost of a query.
-const MOST_LINES: usize = 40;
+/// Maximum number of lines that a platform can state: what one query returns of the lines of a delivery group, less some
+/// that the buyer or the shop may add.
+const MOST_LINES: usize = 200;
+
+/// Maximum number of lines that are read of a cart.
+const MOST_READ: usize = 500;
 
 /// Time that a call waits for another one on the same cart: about the maximum duration of a change.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -187,9 +192,13 @@ impl Storefront {
             let told = reply.data.and_then(|data| data.created).unwrap_or_default();
             heard = Notes::default();
             heard.hear(&told, &goods);
-            if told.cart.is_some() {
+            if let Some(cart) = told.cart {
                 notes.add(heard);
-                return Ok(told.cart);
+                let reference = cart.id.clone();
+                return match self.completed(request, cart).await {
+                    Ok(cart) => Ok(Some(cart)),
+                    Err(failure) => Err(self.unpriced(request, reference, &failure).await),
+                };
             }
             if no_such_country(&reply.errors) && wish.stay_at_home() {
                 notes.say(undeliverable());
@@ -205,16 +214,104 @@ impl Storefront {
 
     /// Returns a cart as it is; `None` if it does not exist.
     async fn cart(&self, request: &PriceRequest<'_>, reference: &str) -> Result<Option<Cart>, Failure> {
+        match self.found(request, &documents::CART, reference, None).await? {
+            Some(cart) => self.completed(request, cart).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Returns what an operation reads of a cart; `None` if the cart does not exist.
+    async fn found<T: DeserializeOwned>(
+        &self,
+        request: &PriceRequest<'_>,
+        document: &Document,
+        reference: &str,
+        after: Option<String>,
+    ) -> Result<Option<T>, Failure> {
         let mut variables = self.cart_variables(request);
         variables.insert("cart".to_owned(), reference.into());
+        variables.extend(after.map(|after| ("after".to_owned(), after.into())));
         let buyer_signals = &request.caller.buyer_signals;
-        let reply = self.client().ask::<Found>(&documents::CART, &variables, CallKind::Read, buyer_signals).await?;
+        let reply = self.client().ask::<Found<T>>(document, &variables, CallKind::Read, buyer_signals).await?;
         let failed = !reply.errors.is_empty();
         match reply.data()?.cart {
             // A cart that the shop failed to return may still exist.
             None if failed => Err(Failure::Unreadable(Unreadable::Unexpected)),
             cart => Ok(cart),
         }
+    }
+
+    /// Returns a cart with all of its lines: those that did not come with it are read by pages.
+    ///
+    /// # Errors
+    /// [`Unreadable::Unexpected`] if there are more than [`MOST_READ`], or the cart disappears meanwhile.
+    async fn completed(&self, request: &PriceRequest<'_>, mut cart: Cart) -> Result<Cart, Failure> {
+        if !cart.lines.page_info.has_next_page {
+            return Ok(cart);
+        }
+        let unexpected = || Failure::Unreadable(Unreadable::Unexpected);
+        while cart.lines.page_info.has_next_page {
+            let after = cart.lines.page_info.end_cursor.take().filter(|_| cart.lines.nodes.len() < MOST_READ);
+            let after = Some(after.ok_or_else(unexpected)?);
+            let further = self.found::<FurtherLines>(request, &documents::CART_LINES, &cart.id, after).await?;
+            let FurtherLines { lines } = further.ok_or_else(unexpected)?;
+            cart.lines.nodes.extend(lines.nodes);
+            cart.lines.page_info = lines.page_info;
+        }
+        let Some(own) = cart.delivery_groups.as_mut().filter(|own| !own.nodes.is_empty()) else { return Ok(cart) };
+        let groups = self.found::<Groups<GroupLines>>(request, &documents::CART_GROUPS, &cart.id, None).await?;
+        for GroupLines { id, cart_lines } in groups.ok_or_else(unexpected)?.delivery_groups.nodes {
+            if let Some(group) = own.nodes.iter_mut().find(|own| own.id == id) {
+                group.cart_lines = cart_lines;
+            }
+        }
+        Ok(cart)
+    }
+
+    /// Returns the error for a cart whose price is unknown. A cart that was just made is abandoned: it is recorded once
+    /// there is an answer, so that nobody would find it.
+    async fn unpriced(&self, request: &PriceRequest<'_>, reference: String, failure: &Failure) -> PortError {
+        if request.remote_cart.is_none() {
+            let made = RemoteCartRef { reference, ..RemoteCartRef::default() };
+            if let Err(error) = self.abandon(&made, &request.caller.buyer_signals).await {
+                tracing::warn!(%error, "a cart that nobody knows stays at the shop");
+            }
+        }
+        unknown(failure)
+    }
+
+    /// Returns a cart with the delivery options that carriers calculate. If they are unknown, the others remain valid.
+    ///
+    /// # Errors
+    /// [`Unavailable`](ucp_core::Code::Unavailable) if an unknown one is selected: the price of the cart would be too low.
+    async fn rated(&self, request: &PriceRequest<'_>, mut cart: Cart, notes: &mut Notes) -> Result<Cart, PortError> {
+        let delivered = request.purpose == Purpose::Checkout && request.caller.has(FULFILLMENT);
+        if cart.rated || !delivered || cart.groups().is_empty() || cart.address().is_none() {
+            return Ok(cart);
+        }
+        cart.rated = true;
+        let failure = match self.found::<Groups<Group>>(request, &documents::CART_RATES, &cart.id, None).await {
+            Ok(Some(Groups { delivery_groups: mut rated })) => {
+                // Their lines may be more than come with a group.
+                for group in &mut rated.nodes {
+                    if let Some(own) = cart.groups().iter().find(|own| own.id == group.id) {
+                        group.cart_lines = own.cart_lines.clone();
+                    }
+                }
+                cart.delivery_groups = Some(rated);
+                return Ok(cart);
+            }
+            Ok(None) => Failure::Unreadable(Unreadable::Unexpected),
+            Err(failure) => failure,
+        };
+        if cart.groups().iter().any(|group| group.selected_delivery_option.is_some() && group.chosen().is_none()) {
+            return Err(self.unpriced(request, cart.id, &failure).await);
+        }
+        self.client().counters().note("carts without rates of carriers");
+        tracing::warn!(%failure, "nobody knows the rates that carriers calculate for a cart");
+        let content = "The shop did not say what carriers charge at the moment: there may be more delivery options.";
+        notes.say(Message::warning("delivery_options_incomplete", content).at("$.fulfillment.methods[0].groups"));
+        Ok(cart)
     }
 
     /// Makes changes and returns the cart afterwards: from the answer if it is complete, and otherwise read again.
@@ -251,8 +348,9 @@ impl Storefront {
                         notes.hear(&told, plan.goods(*change));
                         last = told.cart;
                     }
-                    if whole && last.is_some() {
-                        return Ok(Changed { cart: last, came: Came::Through });
+                    if let Some(cart) = last.filter(|_| whole) {
+                        let cart = self.completed(request, cart).await.map_err(|failure| unknown(&failure))?;
+                        return Ok(Changed { cart: Some(cart), came: Came::Through });
                     }
                     match whole {
                         true => Came::Through,
@@ -334,6 +432,7 @@ impl Storefront {
         if !request.caller.has(FULFILLMENT) {
             return Ok(Some(cart));
         }
+        let cart = self.rated(request, cart, notes).await?;
         let plan = cart.deliver(request);
         let Changed { cart, came } = self.change(request, cart, &plan, notes).await?;
         if let Some(cart) = &cart
@@ -431,7 +530,10 @@ impl RemoteCart for Storefront {
         let wish = self.wish(&request);
         let reading = Reading::new(&request, &wish, self.client().counters());
         match stated {
-            Stated::There(cart) => Ok(Some(reading.priced(&cart, notes)?)),
+            Stated::There(cart) => {
+                let cart = self.rated(&request, *cart, &mut notes).await?;
+                Ok(Some(reading.priced(&cart, notes)?))
+            }
             Stated::Nothing => reading.nothing(notes, &self.market()).map(Some),
             Stated::Concluded => Ok(None),
         }
@@ -439,17 +541,15 @@ impl RemoteCart for Storefront {
 
     async fn fetch(&self, request: PriceRequest<'_>) -> Result<Option<PriceQuote>, PortError> {
         let wish = self.wish(&request);
-        let reading = |cart: Option<&Cart>| {
-            let reading = Reading::new(&request, &wish, self.client().counters());
-            match cart {
-                Some(cart) => Ok(reading.priced(cart, Notes::looked())?),
-                None => reading.nothing(Notes::default(), &self.market()),
-            }
+        let reading = Reading::new(&request, &wish, self.client().counters());
+        let Some(remote_cart) = request.remote_cart else {
+            // There was nothing that a cart could be made of.
+            return reading.nothing(Notes::default(), &self.market()).map(Some);
         };
-        // There was nothing that a cart could be made of.
-        let Some(remote_cart) = request.remote_cart else { return reading(None).map(Some) };
         let Some(cart) = self.cart(&request, &remote_cart.reference).await? else { return Ok(None) };
-        reading(Some(&cart)).map(Some)
+        let mut notes = Notes::looked();
+        let cart = self.rated(&request, cart, &mut notes).await?;
+        Ok(Some(reading.priced(&cart, notes)?))
     }
 
     async fn abandon(&self, remote_cart: &RemoteCartRef, buyer_signals: &BuyerSignals) -> Result<(), PortError> {

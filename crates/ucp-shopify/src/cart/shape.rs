@@ -32,9 +32,28 @@ pub(super) struct Cart {
     pub(super) cost: Cost,
     #[serde(default)]
     pub(super) delivery: Option<Delivery>,
-    pub(super) lines: Nodes<Line>,
+    pub(super) lines: Lines,
     #[serde(default)]
     pub(super) delivery_groups: Option<Nodes<Group>>,
+    /// `true` if the delivery options include the rates that carriers calculate.
+    #[serde(skip)]
+    pub(super) rated: bool,
+}
+
+/// A page of the lines of a cart.
+#[derive(Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Lines {
+    #[serde(default)]
+    pub(super) page_info: PageInfo,
+    pub(super) nodes: Vec<Line>,
+}
+
+#[derive(Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct PageInfo {
+    pub(super) has_next_page: bool,
+    pub(super) end_cursor: Option<String>,
 }
 
 impl fmt::Debug for Cart {
@@ -249,10 +268,32 @@ pub(super) struct Warning {
     pub(super) target: String,
 }
 
+/// A cart, or a part of one.
 #[derive(Deserialize)]
-pub(super) struct Found {
-    #[serde(default)]
-    pub(super) cart: Option<Cart>,
+pub(super) struct Found<T> {
+    #[serde(default = "Option::default")]
+    pub(super) cart: Option<T>,
+}
+
+/// Lines of a cart.
+#[derive(Deserialize)]
+pub(super) struct FurtherLines {
+    pub(super) lines: Lines,
+}
+
+/// Delivery groups of a cart, as `T`.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Groups<T> {
+    pub(super) delivery_groups: Nodes<T>,
+}
+
+/// Lines of a delivery group.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct GroupLines {
+    pub(super) id: String,
+    pub(super) cart_lines: Nodes<LineId>,
 }
 
 /// Results of the changes of a request, by alias; `null` where an error beside the answer tells the reason.

@@ -70,6 +70,8 @@ pub struct Document {
     pub name: &'static str,
     /// GraphQL text.
     pub text: Cow<'static, str>,
+    /// `true` if parts of the answer are deferred.
+    pub(super) defers: bool,
     /// The text as a JSON string, written once and sent many times; `None` if it could not be written.
     written: Option<Box<RawValue>>,
 }
@@ -78,7 +80,7 @@ impl Document {
     fn new(name: &'static str, text: impl Into<Cow<'static, str>>) -> Self {
         let text = text.into();
         let written = to_raw_value(&text).ok();
-        Self { name, text, written }
+        Self { name, defers: text.contains("@defer"), text, written }
     }
 
     /// Returns the text as a JSON string; `None` if it could not be written.
@@ -119,9 +121,15 @@ documents! {
     /// Types of products.
     TYPES = "types" with [];
     /// A cart by its identifier.
-    CART = "cart" with ["cart", "allocation"];
+    CART = "cart" with ["cart", "line", "group", "allocation"];
+    /// A further page of the lines of a cart.
+    CART_LINES = "cart_lines" with ["line", "allocation"];
+    /// Lines of the delivery groups of a cart.
+    CART_GROUPS = "cart_groups" with [];
+    /// Delivery options of a cart, with the rates that carriers calculate.
+    CART_RATES = "cart_rates" with ["group"];
     /// Creation of a cart.
-    CART_CREATE = "cart_create" with ["cart", "allocation"];
+    CART_CREATE = "cart_create" with ["cart", "line", "group", "allocation"];
     /// Abandonment of a cart: removal of its lines and personal data.
     CART_FORGET = "cart_forget" with [];
 }
@@ -230,7 +238,7 @@ pub fn cart_changes(changes: &[CartChange]) -> Document {
         );
     }
     text.push_str("}\n");
-    text.push_str(fragments!("cart", "allocation"));
+    text.push_str(fragments!("cart", "line", "group", "allocation"));
     Document::new("cart_changes", text)
 }
 

@@ -161,7 +161,7 @@ const addressLines = (
 
 const named = (address) => [address.firstName, address.lastName].filter(Boolean).join(' ') || null;
 
-function viewGroup({ id, lines, address, options, selected }, view, currency) {
+function viewGroup({ id, lines, address, options, selected }, view, currency, withCarrierRates) {
   const option = ({ code, title, description, handle, type, cost }) => ({
     __typename: 'CartDeliveryOption',
     code,
@@ -186,7 +186,7 @@ function viewGroup({ id, lines, address, options, selected }, view, currency) {
       province: address.provinceCode,
       formatted: (args) => addressLines(address, args),
     },
-    deliveryOptions: options.map(option),
+    deliveryOptions: options.filter(({ calculated }) => withCarrierRates || !calculated).map(option),
     selectedDeliveryOption: selected ? option(selected) : null,
   };
 }
@@ -252,15 +252,11 @@ export function viewCart({ cart, owned }, settings) {
       __typename: 'CartDelivery',
       addresses: ({ selected }) => addresses.filter((entry) => !selected || entry.selected),
     },
-    deliveryGroups: (args) => {
-      if (args.withCarrierRates)
-        throw fieldError(
-          'withCarrierRates needs the @defer directive, which this test upstream does not emulate',
-          'NOT_EMULATED',
-        );
+    deliveryGroups: (args, { defers }) => {
+      if (args.withCarrierRates && !defers) throw fieldError('withCarrierRates needs the @defer directive', 'NOT_EMULATED');
       return connection(groupsShown, args, {
         keyOf: (group) => group.id,
-        view: (group) => viewGroup(group, viewOf, currency),
+        view: (group) => viewGroup(group, viewOf, currency, args.withCarrierRates),
         type: 'CartDeliveryGroup',
       });
     },

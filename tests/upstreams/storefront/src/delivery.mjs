@@ -10,7 +10,11 @@ const ways = {
   ],
   freight: [{ code: 'Freight', title: 'Freight to the kerb', description: null, cents: 9900, type: 'SHIPPING' }],
 };
+// What a carrier calculates: shown to those who ask for it alone.
+const carried = { code: 'Carrier', title: 'Carrier', description: null, cents: 845, type: 'SHIPPING', calculated: true };
 const pickUp = { code: 'Main Street', title: 'Main Street store', description: 'Ready in 2 hours', cents: 0, type: 'PICK_UP' };
+
+const beside = { US: [pickUp], CA: [carried] };
 
 const digest = (text) => createHash('sha256').update(text).digest('hex').slice(0, 32);
 
@@ -51,7 +55,7 @@ export function deliveryGroups(cart, currency) {
     if (lines.length === 0) return [];
     const id = `gid://shopify/CartDeliveryGroup/${digest(`${cart.token} ${kind}`)}`;
     const country = address.countryCode;
-    const offered = sellsIn(country) ? [...ways[kind], ...(country === 'US' && kind === 'parcel' ? [pickUp] : [])] : [];
+    const offered = sellsIn(country) ? [...ways[kind], ...(kind === 'parcel' ? (beside[country] ?? []) : [])] : [];
     const options = offered.map((way) => ({
       ...way,
       handle: `${digest(id)}-${digest(way.code)}`,

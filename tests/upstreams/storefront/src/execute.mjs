@@ -1,5 +1,5 @@
 // A request from its text to its answer: parsed, validated against Shopify's schema, priced, and carried out by graphql-js.
-import { execute, getDirectiveValues, getOperationAST, getVariableValues, parse, print, typeFromAST, validate } from 'graphql';
+import { execute, getDirectiveValues, getOperationAST, getVariableValues, parse, print, typeFromAST, validate, visit } from 'graphql';
 import { costOf } from './cost.mjs';
 import { fieldError, requestError } from './errors.mjs';
 import { invalidVariable, literalFaults, variableFaults } from './input.mjs';
@@ -29,6 +29,36 @@ export function read({ query, operationName }) {
       ],
     };
   return { document, operation };
+}
+
+const keyOf = ({ alias, name }) => (alias ?? name).value;
+
+/** What is deferred by inline fragments: the path of the object and its fields. */
+function deferredBy(operation) {
+  const deferred = [];
+  const path = [];
+  visit(operation, {
+    Field: { enter: (node) => void path.push(keyOf(node)), leave: () => void path.pop() },
+    InlineFragment({ directives, selectionSet }) {
+      if (directives.some(({ name }) => name.value === 'defer'))
+        deferred.push({ path: [...path], fields: selectionSet.selections.map(keyOf) });
+    },
+  });
+  return deferred;
+}
+
+/** The parts in which an answer is sent: what is deferred comes last. A part of what is null is null with it. */
+export function partsOf(body, deferred) {
+  const first = structuredClone(body);
+  const incremental = deferred.flatMap(({ path, fields }) => {
+    const object = path.reduce((value, step) => value?.[step], first.data);
+    if (!object) return [];
+    const data = Object.fromEntries(fields.map((field) => [field, object[field]]));
+    for (const field of fields) delete object[field];
+    return [{ path, data }];
+  });
+  if (incremental.length === 0) return [{ ...first, hasNext: false }];
+  return [{ ...first, hasNext: true }, { incremental, hasNext: false }];
 }
 
 /** Fields that this server knows nothing about are errors, and never look as if the shop had nothing there. */
@@ -61,7 +91,7 @@ function readVariables(operation, given) {
 
 /**
  * Carries out an operation. `context` is the request's: `token` (`none`, `public`, `private`), `carts`, `settings`. Gives
- * the body of the answer and what the request cost.
+ * the body of the answer, what the request cost, and what of the answer is deferred.
  */
 export async function answer({ document, operation, errors: readErrors }, given, context) {
   if (readErrors) return { body: { errors: readErrors } };
@@ -96,16 +126,17 @@ export async function answer({ document, operation, errors: readErrors }, given,
 
   const { country, language } = getDirectiveValues(schema.getDirective('inContext'), operation, coerced) ?? {};
   const here = market(country, language);
+  const deferred = deferredBy(operation);
   const result = await execute({
     schema,
     document,
     operationName: operation.name?.value,
     variableValues: given,
     rootValue: operation.operation === 'mutation' ? mutations : queries,
-    contextValue: { ...context, here, contextCountry: sellsIn(country) ? country : undefined },
+    contextValue: { ...context, here, defers: deferred.length > 0, contextCountry: sellsIn(country) ? country : undefined },
     fieldResolver: resolve,
   });
   const body = JSON.parse(JSON.stringify(result));
   body.extensions = { context: { country: here.country, language: here.language }, cost: { requestedQueryCost: cost } };
-  return { body, cost };
+  return { body, cost, deferred };
 }

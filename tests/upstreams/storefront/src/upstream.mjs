@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Carts } from './cart.mjs';
-import { answer, read } from './execute.mjs';
+import { answer, partsOf, read } from './execute.mjs';
 import { answersInstead, Faults, spoil } from './fault.mjs';
 import { Journal } from './journal.mjs';
 import { versions } from './root.mjs';
@@ -165,14 +165,16 @@ class Upstream {
     const refusal = this.#refuse(request, token);
     if (refusal) return refusal(response);
     if (!parsed) return json(response, 400, { errors: 'Bad Request' });
-    const { body, cost } = await answer(asked, parsed.variables, { token, carts: this.carts, settings: this.settings });
+    const { body, cost, deferred = [] } = await answer(asked, parsed.variables, { token, carts: this.carts, settings: this.settings });
     Object.assign(entry, {
       cost: cost ?? null,
       errors: (body.errors ?? []).map(({ extensions }) => extensions?.code ?? null),
       context: body.extensions?.context ?? null,
     });
     if (misbehaves) return misbehave(request, response, fault);
-    return send(response, fault ? spoil(body, fault) : body, fault);
+    const told = fault ? spoil(body, fault) : body;
+    if (deferred.length > 0 && request.headers.accept?.includes('multipart/mixed')) return sendParts(response, partsOf(told, deferred));
+    return send(response, told, fault);
   }
 
   /** What the header of a request asks for, or else what waits for it. */
@@ -308,6 +310,14 @@ async function huge(response, megabytes) {
     if (!response.write(chunk)) await Promise.race([once(response, 'drain'), closed]);
   }
   if (!response.destroyed) response.end('"}');
+}
+
+/** Parts as the draft on incremental delivery over HTTP has them. */
+function sendParts(response, parts) {
+  response.writeHead(200, { 'Content-Type': 'multipart/mixed; boundary="-"; deferSpec=20220824' });
+  for (const part of parts)
+    response.write(`\r\n---\r\nContent-Type: application/json; charset=utf-8\r\n\r\n${JSON.stringify(part)}`);
+  response.end('\r\n-----\r\n');
 }
 
 async function send(response, body, fault) {

@@ -417,6 +417,24 @@ suite('carts', () => {
     assert.deepEqual(codesOf((await buyer(cart.id, { email: 'nobody' })).userErrors), ['INVALID']);
   });
 
+  test('have rates of carriers for those who defer them', async () => {
+    const { cart } = await create({ lines: [{ merchandiseId: mug }], buyerIdentity: { countryCode: 'CA' } });
+    const rates = 'deliveryGroups(first: 1, withCarrierRates: true) { nodes { deliveryOptions { title } } }';
+    const asked = (fields) => `query Rates($id: ID!) { cart(id: $id) { id ${fields} } }`;
+    const titles = ({ nodes }) => nodes[0].deliveryOptions.map(({ title }) => title);
+    assert.deepEqual(titles(cart.deliveryGroups), ['Standard', 'Express']);
+    const { errors } = await client.ask(asked(rates), { id: cart.id });
+    assert.equal(errors[0].extensions.code, 'NOT_EMULATED');
+    const headers = { Accept: 'multipart/mixed; deferSpec=20220824, application/json' };
+    const response = await client.post(asked(`... @defer { ${rates} }`), { id: cart.id }, { headers });
+    assert.match(response.headers.get('content-type'), /^multipart\/mixed; boundary="-"/);
+    const parts = (await response.text()).split('\r\n---').filter((part) => part.includes('{'));
+    const [first, last] = parts.map((part) => JSON.parse(part.slice(part.indexOf('{'))));
+    assert.deepEqual([first.data, first.hasNext, last.hasNext], [{ cart: { id: cart.id } }, true, false]);
+    assert.deepEqual(last.incremental[0].path, ['cart']);
+    assert.deepEqual(titles(last.incremental[0].data.deliveryGroups), ['Standard', 'Express', 'Carrier']);
+  });
+
   test('take notes and attributes', async () => {
     const { cart } = await create({});
     const noted = await change('cartNoteUpdate', cart.id, { note: 'Ring twice' }, { note: 'String!' });

@@ -118,7 +118,7 @@ async fn what_no_shop_could_price_is_refused_before_it_is_asked() {
     for (draft, path) in [
         (goods(&[(1, 1), (2, 0)]), "$.line_items[1].quantity"),
         (goods(&[(1, 3_000_000_000)]), "$.line_items[0].quantity"),
-        (goods(&(1..=41).map(|number| (number, 1)).collect::<Vec<_>>()), "$.line_items"),
+        (goods(&(1..=201).map(|number| (number, 1)).collect::<Vec<_>>()), "$.line_items"),
         (twins, "$.line_items[1].id"),
     ] {
         let refusal = counter.try_update_cart(&cart.id, draft).await.expect_err("refused");

@@ -6,6 +6,7 @@
 
 mod faithful;
 mod faults;
+mod partial;
 mod stub;
 
 use std::{sync::Arc, time::Duration};

@@ -80,7 +80,12 @@ struct Books {
     named: usize,
     /// Where buyers pay, if it is not the usual page.
     page: Option<String>,
+    /// What a carrier calculates, in cents.
+    carrier: Option<u64>,
 }
+
+/// How many lines come with a cart, and with a group of them.
+const LISTED: usize = 40;
 
 struct State {
     faults: Box<Faults>,
@@ -147,6 +152,11 @@ impl Stub {
         self.state.books().page = Some(page.to_owned());
     }
 
+    /// A carrier delivers for so many cents, by the option `carrier`.
+    pub(crate) fn carries(&self, cents: u64) {
+        self.state.books().carrier = Some(cents);
+    }
+
     /// What is in the only cart that there is: items and quantities.
     pub(crate) fn goods(&self) -> Vec<(String, u64)> {
         self.only(|cart| cart.lines.iter().map(|line| (line.item.clone(), line.quantity)).collect())
@@ -197,7 +207,8 @@ impl State {
             books.asked.iter().filter(|own| own.operation == asked.operation).count() - 1
         };
         let cart = asked.variables["cart"].as_str().unwrap_or_default().to_owned();
-        let write = asked.operation != "CartById" && !cart.is_empty();
+        let reads = ["CartById", "CartLines", "CartGroups", "CartRates"];
+        let write = !reads.contains(&asked.operation.as_str()) && !cart.is_empty();
         if write {
             let now = {
                 let mut under_way = self.under_way.lock().expect("not poisoned");
@@ -249,8 +260,23 @@ impl State {
                 books.carry_out(asked, CHANGES.len())
             }
         };
+        if asked.operation == "CartRates" && answer["data"]["cart"].is_object() {
+            assert!(asked.headers["accept"].to_str().is_ok_and(|accepted| accepted.starts_with("multipart/mixed")));
+            let media_type = "multipart/mixed; boundary=\"-\"; deferSpec=20220824";
+            return peer.answer(200, &[("content-type", media_type)], deferred(&answer)).await;
+        }
         document(peer, &answer).await
     }
+}
+
+/// An answer about rates in its two parts.
+fn deferred(answer: &Value) -> String {
+    let cart = &answer["data"]["cart"];
+    let first = json!({ "data": { "cart": { "id": cart["id"] } }, "hasNext": true });
+    let groups = json!({ "deliveryGroups": cart["deliveryGroups"] });
+    let rest = json!({ "incremental": [{ "path": ["cart"], "data": groups }], "hasNext": false });
+    let part = |part: Value| format!("---\r\nContent-Type: application/json\r\n\r\n{part}\r\n");
+    format!("{}{}-----\r\n", part(first), part(rest))
 }
 
 fn user_error(code: &str, field: &[&str], message: &str) -> Value {
@@ -270,6 +296,20 @@ impl Books {
             "Shop" => shop(),
             "Types" => json!({ "data": { "productTypes": { "edges": [] } } }),
             "CartById" => json!({ "data": { "cart": self.carts.get(&name).map(|cart| self.view(&name, cart)) } }),
+            "CartLines" => {
+                let after = variables["after"].as_str().and_then(|after| after.parse().ok()).expect("a cursor");
+                let page = |cart| json!({ "lines": self.lines(cart, after, 80) });
+                json!({ "data": { "cart": self.carts.get(&name).map(page) } })
+            }
+            "CartGroups" => {
+                let groups = |cart| json!({ "deliveryGroups": { "nodes": self.groups(cart, false, 250) } });
+                json!({ "data": { "cart": self.carts.get(&name).map(groups) } })
+            }
+            "CartRates" => {
+                let groups =
+                    |cart| json!({ "id": name, "deliveryGroups": { "nodes": self.groups(cart, true, LISTED) } });
+                json!({ "data": { "cart": self.carts.get(&name).map(groups) } })
+            }
             "CartCreate" => self.create(&variables["input"]),
             "CartForget" => self.forget(&name),
             "CartChange" => self.change(&name, variables, most),
@@ -456,12 +496,26 @@ impl Books {
 
     /// A cart as the API shows it.
     fn view(&self, name: &str, cart: &Cart) -> Value {
-        let dollars =
-            |cents: u64| json!({ "amount": format!("{}.{:02}", cents / 100, cents % 100), "currencyCode": "USD" });
         let sum: u64 = cart.lines.iter().map(|line| 1_000 * line.quantity).sum();
         let good = cart.codes.iter().find(|code| code.eq_ignore_ascii_case("TEN"));
         let off = if good.is_some() { sum / 10 } else { 0 };
-        let lines = cart.lines.iter().map(|line| {
+        let token = name.split(['/', '?']).nth(4).unwrap_or_default();
+        let page = || format!("https://stub.example/cart/c/{token}?key=page");
+        json!({
+            "id": name, "checkoutUrl": self.page.clone().unwrap_or_else(page),
+            "attributes": if cart.attributes.is_null() { json!([]) } else { cart.attributes.clone() },
+            "buyerIdentity": cart.buyer,
+            "discountCodes": cart.codes.iter().map(|code| json!({ "code": code, "applicable": good == Some(code) })).collect::<Vec<_>>(),
+            "discountAllocations": good.map(|code| json!({ "targetType": "LINE_ITEM", "discountedAmount": dollars(off), "code": code })).into_iter().collect::<Vec<_>>(),
+            "cost": { "subtotalAmount": dollars(sum), "totalAmount": dollars(sum - off) },
+            "delivery": { "addresses": cart.address.iter().map(|address| json!({ "address": address })).collect::<Vec<_>>() },
+            "lines": self.lines(cart, 0, LISTED), "deliveryGroups": { "nodes": self.groups(cart, false, LISTED) },
+        })
+    }
+
+    /// So many lines of a cart, after as many; a cursor is a number of lines.
+    fn lines(&self, cart: &Cart, after: usize, most: usize) -> Value {
+        let lines = cart.lines.iter().skip(after).take(most).map(|line| {
             let cost = json!({
                 "amountPerQuantity": dollars(1_000), "subtotalAmount": dollars(1_000 * line.quantity),
                 "totalAmount": dollars(1_000 * line.quantity),
@@ -473,27 +527,31 @@ impl Books {
                 },
             })
         });
-        let option = |handle: &str, cents: u64| json!({ "handle": handle, "title": handle, "deliveryMethodType": "SHIPPING", "estimatedCost": dollars(cents) });
-        let token = name.split(['/', '?']).nth(4).unwrap_or_default();
-        let group = json!({
-            "id": format!("gid://shopify/CartDeliveryGroup/1?key={CANARY}"),
-            "cartLines": { "nodes": cart.lines.iter().map(|line| json!({ "id": line.id })).collect::<Vec<_>>() },
-            "deliveryOptions": [option("standard", 590), option("express", 1_500)],
-            "selectedDeliveryOption": { "handle": cart.option.as_deref().unwrap_or("standard") },
-        });
-        let page = || format!("https://stub.example/cart/c/{token}?key=page");
-        json!({
-            "id": name, "checkoutUrl": self.page.clone().unwrap_or_else(page),
-            "attributes": if cart.attributes.is_null() { json!([]) } else { cart.attributes.clone() },
-            "buyerIdentity": cart.buyer,
-            "discountCodes": cart.codes.iter().map(|code| json!({ "code": code, "applicable": good == Some(code) })).collect::<Vec<_>>(),
-            "discountAllocations": good.map(|code| json!({ "targetType": "LINE_ITEM", "discountedAmount": dollars(off), "code": code })).into_iter().collect::<Vec<_>>(),
-            "cost": { "subtotalAmount": dollars(sum), "totalAmount": dollars(sum - off) },
-            "delivery": { "addresses": cart.address.iter().map(|address| json!({ "address": address })).collect::<Vec<_>>() },
-            "lines": { "pageInfo": { "hasNextPage": false }, "nodes": lines.collect::<Vec<_>>() },
-            "deliveryGroups": { "nodes": if cart.address.is_some() && !cart.lines.is_empty() { vec![group] } else { Vec::new() } },
-        })
+        let nodes: Vec<_> = lines.collect();
+        let end = after + nodes.len();
+        let page = json!({ "hasNextPage": end < cart.lines.len(), "endCursor": end.to_string() });
+        json!({ "pageInfo": page, "nodes": nodes })
     }
+
+    /// The group in which all of a cart is delivered, with so many of its lines.
+    fn groups(&self, cart: &Cart, rated: bool, most: usize) -> Vec<Value> {
+        if cart.address.is_none() || cart.lines.is_empty() {
+            return Vec::new();
+        }
+        let option = |handle: &str, cents: u64| json!({ "handle": handle, "title": handle, "deliveryMethodType": "SHIPPING", "estimatedCost": dollars(cents) });
+        let mut options = vec![option("standard", 590), option("express", 1_500)];
+        options.extend(self.carrier.filter(|_| rated).map(|cents| option("carrier", cents)));
+        let lines = cart.lines.iter().take(most).map(|line| json!({ "id": line.id }));
+        vec![json!({
+            "id": format!("gid://shopify/CartDeliveryGroup/1?key={CANARY}"),
+            "cartLines": { "nodes": lines.collect::<Vec<_>>() }, "deliveryOptions": options,
+            "selectedDeliveryOption": { "handle": cart.option.as_deref().unwrap_or("standard") },
+        })]
+    }
+}
+
+fn dollars(cents: u64) -> Value {
+    json!({ "amount": format!("{}.{:02}", cents / 100, cents % 100), "currencyCode": "USD" })
 }
 
 fn buyer(cart: &mut Cart, said: &Value, at: &[&str]) -> Vec<Value> {

@@ -16,7 +16,8 @@ use std::{
 
 use apollo_compiler::{ExecutableDocument, Schema, validation::Valid};
 use ucp_shopify::documents::{
-    self, CEILING, LISTED_MEDIA, MOST_COMBINATIONS, MOST_PRODUCTS, OPENED_MEDIA, OPENED_VARIANTS, variants_beside,
+    self, CEILING, LISTED_MEDIA, MOST_CODED_PRODUCTS, MOST_COMBINATIONS, MOST_PRODUCTS, OPENED_MEDIA, OPENED_VARIANTS,
+    variants_beside,
 };
 
 use self::cost::{Sizes, cost};
@@ -127,6 +128,7 @@ fn catalog() -> Vec<(documents::Document, Sizes)> {
     let mut all = vec![
         (documents::SHOP.clone(), sizes(&[])),
         (documents::TYPES.clone(), sizes(&[("first", 250)])),
+        (documents::CODES.clone(), sizes(&[("first", MOST_CODED_PRODUCTS)])),
         (documents::VARIANTS.clone(), sizes(&[("first", OPENED_VARIANTS)])),
         (documents::combinations(MOST_COMBINATIONS), sizes(&[])),
         (documents::NODES.clone(), sizes(&[("ids", 1), ("variants", OPENED_VARIANTS), ("media", OPENED_MEDIA)])),

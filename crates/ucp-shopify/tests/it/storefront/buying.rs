@@ -380,15 +380,16 @@ async fn a_cart_that_the_shop_has_given_up() {
     // The buyer may have paid: nothing is put in its place that could be paid for again.
     let begun = counter.checkout(wanted()).await;
     counter.expire().await;
-    let update = checkout::Update { id: begun.checkout.id.clone(), draft: wanted() };
-    let over = counter.call(SaleRequest::UpdateCheckout(update)).await.expect("carried out");
-    assert!(format!("{over:?}").contains("checkout_canceled"), "{over:?}");
-    let looked = counter.look(&begun.checkout.id).await;
-    assert_eq!((looked.checkout.status().as_str(), codes(&looked.messages)), ("canceled", vec!["concluded_elsewhere"]));
-    let begun = counter.checkout(wanted()).await;
-    counter.expire().await;
-    let looked = counter.look(&begun.checkout.id).await;
-    assert_eq!((looked.checkout.status().as_str(), codes(&looked.messages)), ("canceled", vec!["concluded_elsewhere"]));
+    for changes in [true, false, true] {
+        let shown = match changes {
+            true => counter.change(&begun.checkout.id, wanted()).await,
+            false => counter.look(&begun.checkout.id).await,
+        };
+        assert_eq!(
+            (shown.checkout.status().as_str(), codes(&shown.messages)),
+            ("requires_escalation", vec!["purchase_unconfirmed"])
+        );
+    }
     // An error about a cart is not the end of it.
     let begun = counter.checkout(wanted()).await;
     counter.fault(json!({ "kind": "partial", "match": "CartById", "path": ["cart"] })).await;
@@ -396,6 +397,38 @@ async fn a_cart_that_the_shop_has_given_up() {
         counter.call(SaleRequest::GetCheckout(ById { id: begun.checkout.id.clone() })).await.expect_err("refused");
     assert_eq!(refusal.code, Code::Unavailable);
     assert_eq!(counter.look(&begun.checkout.id).await.checkout.status().as_str(), "requires_escalation");
+}
+
+#[tokio::test]
+async fn what_a_carrier_calculates_is_offered_and_charged() {
+    let Some(counter) = Counter::open().await else { return };
+    let to_canada = |options: &[(&str, &str)]| {
+        let mut draft = sent(goods(&[(MUG, 1)]), options);
+        draft.context.country = Some("CA".into());
+        for method in draft.fulfillment.iter_mut().flat_map(|fulfillment| &mut fulfillment.methods) {
+            let address = &mut method.destinations[0].address;
+            address.address_region = Some("ON".into());
+            address.postal_code = Some("K1A 0B1".into());
+            address.address_country = Some("CA".into());
+        }
+        draft
+    };
+    let begun = counter.checkout(to_canada(&[])).await;
+    let group = |view: &View| view.checkout.fulfillment.as_ref().expect("a delivery").methods[0].groups[0].clone();
+    let offered = group(&begun);
+    assert_eq!(
+        offered.options.iter().map(|option| option.title.as_str()).collect::<Vec<_>>(),
+        ["Standard", "Express", "Carrier"]
+    );
+    let carried = &offered.options[2];
+    let chosen = counter.change(&begun.checkout.id, to_canada(&[(&offered.id, &carried.id)])).await;
+    assert_eq!(group(&chosen).selected_option_id.as_ref(), Some(&carried.id));
+    assert_adds_up(&chosen);
+    let cost = |options: &[ucp_core::purchase::fulfillment::DeliveryOption], place: usize| {
+        amount_of(&options[place].totals, TotalKind::Total)
+    };
+    assert_eq!(total(&chosen) - total(&begun), cost(&offered.options, 2) - cost(&offered.options, 0));
+    assert_eq!(total(&counter.look(&begun.checkout.id).await), total(&chosen));
 }
 
 #[tokio::test]
