@@ -326,6 +326,39 @@ fn goods_that_are_short_are_cut_and_goods_that_are_out_stay_with_an_error() {
     }
 }
 
+/// Totals count every line that is shown (TOT-03), so a line that cannot be bought says that it is among them.
+#[test]
+fn a_line_that_is_sold_out_says_that_the_totals_count_it() {
+    let shop = flowers();
+    for (release, transport) in ways() {
+        let shopper = Shopper::new(&shop, release, transport);
+        let checkout = shopper.create(&ready(&[("pot_ceramic", 1)]));
+        let updated = shopper.update(&checkout, &ready(&[("pot_ceramic", 1), ("gardenias", 2)]));
+        let mut shown = vec![
+            shopper.call("get_checkout", Some(id(&checkout)), &json!({})).document(),
+            shopper.create(&ready(&[("pot_ceramic", 1), ("gardenias", 2)])),
+            updated,
+        ];
+        if release >= Release::V2026_04_08 {
+            let cart = json!({ "line_items": lines(&[("pot_ceramic", 1), ("gardenias", 2)]) });
+            shown.push(shopper.call("create_cart", None, &cart).document());
+        }
+        for document in shown {
+            assert_eq!(total(&document, "subtotal"), 1_500 + 2 * 2_000, "{release} {transport:?}: {document}");
+            let out: Vec<_> = elements(&document["messages"])
+                .iter()
+                .filter(|message| message["code"] == "out_of_stock")
+                .map(|message| (message["path"].as_str(), message["content"].as_str()))
+                .collect();
+            let said = "Gardenias is out of stock; the totals count it as long as it is a line.";
+            assert_eq!(out, [(Some("$.line_items[1]"), Some(said))], "{release} {transport:?}: {document}");
+        }
+        let without = shopper.update(&checkout, &ready(&[("pot_ceramic", 1)]));
+        assert_eq!(total(&without, "subtotal"), 1_500, "{release} {transport:?}: {without}");
+        assert_eq!(without["status"], "ready_for_complete", "{release} {transport:?}: {without}");
+    }
+}
+
 fn shopper_codes(document: &Value) -> Vec<String> {
     super::shopper::errors(document).iter().map(|error| error["code"].as_str().unwrap_or_default().to_owned()).collect()
 }
