@@ -2,7 +2,7 @@
 //! conversation.
 //!
 //! An outline accepts everything that its schema accepts. Members of a few words stay as they are; larger ones become one
-//! line of text that names their members: `*` marks those that are required, `[…]` elements of an array, `{…}` members
+//! line of text that names their members, and what of them is required: `*` marks those that are required, `[…]` elements of an array, `{…}` members
 //! of an object, and `=` values of which one is meant.
 
 use serde_json::{Map, Value, json};
@@ -20,7 +20,6 @@ const LEFT_OUT: &[&str] = &[
     "format",
     "maxItems",
     "maxLength",
-    "minItems",
     "minLength",
     "minProperties",
     "not",
@@ -44,11 +43,36 @@ fn outline_member(schema: &mut Value) {
         return;
     }
     let line = [schema["description"].as_str().unwrap_or_default(), &signature(schema, DEPTH)].join(": ");
-    *schema = if schema["type"] == "array" {
-        json!({ "type": "array", "items": { "type": schema["items"]["type"] }, "description": line })
-    } else {
-        json!({ "type": "object", "description": line })
-    };
+    let mut outline = skeleton(schema, DEPTH);
+    outline["description"] = line.into();
+    *schema = outline;
+}
+
+/// Returns the parts of a schema that say what is required, so that clients that check calls notice what is missing.
+fn skeleton(schema: &Value, depth: usize) -> Value {
+    let kind = schema["type"].as_str().unwrap_or("object");
+    let mut skeleton = json!({ "type": kind });
+    if let Some(required) = schema["required"].as_array().filter(|required| !required.is_empty()) {
+        skeleton["required"] = json!(required);
+    }
+    if kind == "array" && schema["items"].is_object() {
+        skeleton["items"] =
+            skeleton_of(&schema["items"], depth).unwrap_or_else(|| json!({ "type": schema["items"]["type"] }));
+    }
+    let members = schema["properties"].as_object().into_iter().flatten();
+    let telling: Map<_, _> =
+        members.filter_map(|(name, member)| Some((name.clone(), skeleton_of(member, depth)?))).collect();
+    if !telling.is_empty() {
+        skeleton["properties"] = Value::Object(telling);
+    }
+    skeleton
+}
+
+/// Returns the skeleton of a part of a schema; `None` if nothing in it is required.
+fn skeleton_of(schema: &Value, depth: usize) -> Option<Value> {
+    let has_members = depth > 0 && matches!(schema["type"].as_str(), Some("object" | "array"));
+    let skeleton = has_members.then(|| skeleton(schema, depth - 1))?;
+    skeleton.to_string().contains("\"required\"").then_some(skeleton)
 }
 
 /// Removes what a reader can do without: limits, forms, all but the first sentence of descriptions.
@@ -164,8 +188,12 @@ mod tests {
         );
         assert_eq!(
             schema["properties"]["buyer"],
-            json!({ "type": "object", "description": "The buyer: {name, source=business|platform, \
-                links[{type*=faq|terms, url}], more{<name>{granted*}}, any{}}" })
+            json!({
+                "type": "object",
+                "properties": { "links": { "type": "array", "items": { "type": "object", "required": ["type"] } } },
+                "description": "The buyer: {name, source=business|platform, links[{type*=faq|terms, url}], \
+                    more{<name>{granted*}}, any{}}",
+            })
         );
         assert_eq!(schema["required"], json!(["links"]));
     }
