@@ -224,12 +224,13 @@ pub fn tools(
             required.extend(flat["required"].as_array().into_iter().flatten().filter_map(Value::as_str));
             let mut tool = json!({
                 "name": row.name,
-                "title": row.title,
                 "description": row.description,
                 "inputSchema": { "type": "object", "properties": properties, "required": required },
                 "annotations": annotations(row),
             });
+            // In an outline the annotations alone have the title, which clients of all versions know.
             if detail != Detail::Outline {
+                tool["title"] = row.title.into();
                 tool["inputSchema"]["$schema"] = schema::DRAFT.into();
             }
             if detail == Detail::Both {

@@ -1,17 +1,16 @@
 //! Outlines of request schemas, for readers who pay by the word: a list of tools is read by a model with every
 //! conversation.
 //!
-//! An outline accepts everything that its schema accepts. Members of a few words stay as they are; larger ones become one
-//! line of text that names their members, and what of them is required: `*` marks those that are required, `[…]` elements of an array, `{…}` members
-//! of an object, and `=` values of which one is meant.
+//! An outline accepts everything that its schema accepts. Members of a few words stay as they are; of larger ones, the
+//! description, the names of their members, which of these are required, and the values that are meant stay.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 /// Maximum length of a member that is kept as a schema, in bytes of JSON.
-const KEPT: usize = 480;
+const KEPT: usize = 160;
 
-/// Maximum depth of the members that a line names.
-const DEPTH: usize = 5;
+/// Maximum depth of the members that are named.
+const DEPTH: usize = 4;
 
 /// Keywords that the gateway checks and a caller meets without knowing them.
 const LEFT_OUT: &[&str] = &[
@@ -42,37 +41,53 @@ fn outline_member(schema: &mut Value) {
     if schema.to_string().len() <= KEPT {
         return;
     }
-    let line = [schema["description"].as_str().unwrap_or_default(), &signature(schema, DEPTH)].join(": ");
-    let mut outline = skeleton(schema, DEPTH);
-    outline["description"] = line.into();
+    let mut outline = json!({ "type": if schema["type"] == "array" { "array" } else { "object" } });
+    if let Some(description) = schema.get("description") {
+        outline["description"] = description.clone();
+    }
+    describe(schema, DEPTH, &mut outline);
     *schema = outline;
 }
 
-/// Returns the parts of a schema that say what is required, so that clients that check calls notice what is missing.
-fn skeleton(schema: &Value, depth: usize) -> Value {
-    let kind = schema["type"].as_str().unwrap_or("object");
-    let mut skeleton = json!({ "type": kind });
-    if let Some(required) = schema["required"].as_array().filter(|required| !required.is_empty()) {
-        skeleton["required"] = json!(required);
+/// Adds to `outline` the members of a schema, which of them are required, and values that are meant.
+fn describe(schema: &Value, depth: usize, outline: &mut Value) {
+    let below = |schema: &Value| {
+        let mut outline = json!({});
+        describe(schema, depth - 1, &mut outline);
+        outline
+    };
+    match schema["type"].as_str() {
+        Some("object") => {
+            if let Some(required) = schema["required"].as_array().filter(|required| !required.is_empty()) {
+                outline["required"] = json!(required);
+            }
+            let members = schema["properties"].as_object().filter(|members| depth > 0 && !members.is_empty());
+            if let Some(members) = members {
+                outline["properties"] = members.iter().map(|(name, member)| (name.clone(), below(member))).collect();
+            }
+            if depth > 0 && schema["additionalProperties"].is_object() {
+                outline["additionalProperties"] = below(&schema["additionalProperties"]);
+            }
+        }
+        Some("array") => {
+            outline["type"] = "array".into();
+            // An array is no level of its own for a reader.
+            let mut items = json!({});
+            describe(&schema["items"], depth, &mut items);
+            if items != json!({}) {
+                outline["items"] = items;
+            }
+        }
+        Some(kind @ ("boolean" | "integer" | "number")) => outline["type"] = kind.into(),
+        Some("string") => {
+            if let Some(values) = schema.get("enum") {
+                outline["enum"] = values.clone();
+            } else if let values @ [_, ..] = &*values(schema) {
+                outline["description"] = values.join(", ").into();
+            }
+        }
+        _ => {}
     }
-    if kind == "array" && schema["items"].is_object() {
-        skeleton["items"] =
-            skeleton_of(&schema["items"], depth).unwrap_or_else(|| json!({ "type": schema["items"]["type"] }));
-    }
-    let members = schema["properties"].as_object().into_iter().flatten();
-    let telling: Map<_, _> =
-        members.filter_map(|(name, member)| Some((name.clone(), skeleton_of(member, depth)?))).collect();
-    if !telling.is_empty() {
-        skeleton["properties"] = Value::Object(telling);
-    }
-    skeleton
-}
-
-/// Returns the skeleton of a part of a schema; `None` if nothing in it is required.
-fn skeleton_of(schema: &Value, depth: usize) -> Option<Value> {
-    let has_members = depth > 0 && matches!(schema["type"].as_str(), Some("object" | "array"));
-    let skeleton = has_members.then(|| skeleton(schema, depth - 1))?;
-    skeleton.to_string().contains("\"required\"").then_some(skeleton)
 }
 
 /// Removes what a reader can do without: limits, forms, all but the first sentence of descriptions.
@@ -108,45 +123,9 @@ fn first_sentence(text: &str) -> String {
     text[..end].trim_end_matches('.').to_owned()
 }
 
-/// Returns the members of a schema in one line.
-fn signature(schema: &Value, depth: usize) -> String {
-    match schema["type"].as_str() {
-        Some("object") => object(schema, depth),
-        Some("array") => format!("[{}]", signature(&schema["items"], depth)),
-        Some("string") => match values(schema).as_slice() {
-            [] => String::new(),
-            values => format!("={}", values.join("|")),
-        },
-        _ => String::new(),
-    }
-}
-
-fn object(schema: &Value, depth: usize) -> String {
-    let none = Map::new();
-    let members = schema["properties"].as_object().unwrap_or(&none);
-    let required = schema["required"].as_array().map(Vec::as_slice).unwrap_or_default();
-    if depth == 0 && !members.is_empty() {
-        return "{…}".to_owned();
-    }
-    let mut named: Vec<_> = members
-        .iter()
-        .map(|(name, member)| {
-            let mark = if required.iter().any(|required| required == name) { "*" } else { "" };
-            format!("{name}{mark}{}", signature(member, depth.saturating_sub(1)))
-        })
-        .collect();
-    if schema["additionalProperties"].is_object() {
-        named.push(format!("<name>{}", signature(&schema["additionalProperties"], depth.saturating_sub(1))));
-    }
-    format!("{{{}}}", named.join(", "))
-}
-
-/// Returns the values of a string: those of its enumeration, or those that its description shows as code.
+/// Returns the values of a string that its description shows as code.
 fn values(schema: &Value) -> Vec<&str> {
-    match schema["enum"].as_array() {
-        Some(values) => values.iter().filter_map(Value::as_str).collect(),
-        None => schema["description"].as_str().unwrap_or_default().split('`').skip(1).step_by(2).collect(),
-    }
+    schema["description"].as_str().unwrap_or_default().split('`').skip(1).step_by(2).collect()
 }
 
 #[cfg(test)]
@@ -159,9 +138,12 @@ mod tests {
             "type": { "type": "string", "description": "Type: `faq` or `terms`. Others are taken." },
             "url": { "type": "string", "format": "uri", "description": "URL of the page" },
         }, "required": ["type"] });
+        let page = json!({ "type": "object", "properties": {
+            "url": { "type": "string", "format": "uri", "description": "URL. Of the page." },
+        } });
         let mut schema = json!({ "type": "object", "required": ["links"], "properties": {
             "limit": { "type": "integer", "minimum": 1, "maximum": GREATEST, "description": "Products per page. At most 50." },
-            "links": { "type": "array", "maxItems": 10, "items": link, "description": "Pages; may be none." },
+            "links": { "type": "array", "maxItems": 10, "items": page, "description": "Pages; may be none." },
             "buyer": {
                 "type": "object",
                 "description": "The buyer",
@@ -184,16 +166,22 @@ mod tests {
         assert_eq!(schema["properties"]["links"]["description"], "Pages");
         assert_eq!(
             schema["properties"]["links"]["items"]["properties"]["url"],
-            json!({ "type": "string", "description": "URL of the page" })
+            json!({ "type": "string", "description": "URL" })
         );
+        let link =
+            json!({ "required": ["type"], "properties": { "type": { "description": "faq, terms" }, "url": {} } });
         assert_eq!(
             schema["properties"]["buyer"],
-            json!({
-                "type": "object",
-                "properties": { "links": { "type": "array", "items": { "type": "object", "required": ["type"] } } },
-                "description": "The buyer: {name, source=business|platform, links[{type*=faq|terms, url}], \
-                    more{<name>{granted*}}, any{}}",
-            })
+            json!({ "type": "object", "description": "The buyer", "properties": {
+                "name": {},
+                "source": { "enum": ["business", "platform"] },
+                "links": { "type": "array", "items": link },
+                "more": { "additionalProperties": {
+                    "required": ["granted"],
+                    "properties": { "granted": { "type": "boolean" } },
+                } },
+                "any": {},
+            } })
         );
         assert_eq!(schema["required"], json!(["links"]));
     }
@@ -204,6 +192,8 @@ mod tests {
         for _ in 0..20 {
             schema = json!({ "type": "object", "properties": { "a": schema } });
         }
-        assert_eq!(signature(&schema, 2), "{a{a{…}}}");
+        let mut outline = json!({});
+        describe(&schema, 2, &mut outline);
+        assert_eq!(outline, json!({ "properties": { "a": { "properties": { "a": {} } } } }));
     }
 }

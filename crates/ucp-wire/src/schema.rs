@@ -462,7 +462,7 @@ pub fn meta(effect: Effect) -> Value {
 pub fn outline_meta(meta: &mut Value, effect: Effect) {
     meta["description"] = "Who is calling".into();
     meta["properties"]["ucp-agent"]["properties"]["profile"] =
-        json!({ "type": "string", "description": "https address of the platform's UCP profile" });
+        json!({ "type": "string", "description": "https address of your UCP profile" });
     meta["properties"]["idempotency-key"] =
         json!({ "type": "string", "description": "makes a retry of this call safe" });
     if effect == Effect::Safe
