@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{Code, Operation, Release};
+use crate::{Code, Operation, Release, checkout::Status};
 
 /// Part of a call that its time is counted for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,6 +146,10 @@ pub struct Facts {
     pub refused: Option<Code>,
     /// Code of the first message of an answer without a resource.
     pub error: Option<String>,
+    /// Status of the checkout in the answer.
+    pub checkout: Option<Status>,
+    /// `true` if a payment was declined.
+    pub declined: bool,
     /// Bytes of the body of the request.
     pub bytes_in: usize,
     /// Result of looking for the answer in a cache.
@@ -160,6 +164,78 @@ impl Facts {
     /// Notes the result of looking for a part of the answer in a cache.
     pub fn looked_up(&mut self, cached: Cached) {
         self.cached = self.cached.max(Some(cached));
+    }
+}
+
+/// Step of a buyer's way through the shop, for the operator's funnel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Products were searched.
+    Search,
+    /// Products were looked at.
+    Product,
+    /// A cart was made.
+    Cart,
+    /// A checkout was made.
+    Checkout,
+    /// A purchase was completed.
+    Completed,
+    /// The buyer has to continue in person.
+    Escalated,
+    /// A payment was declined.
+    Declined,
+    /// A cart or checkout was canceled.
+    Canceled,
+}
+
+impl Step {
+    /// All steps, in the order of their declaration.
+    pub const ALL: [Self; 8] = [
+        Self::Search,
+        Self::Product,
+        Self::Cart,
+        Self::Checkout,
+        Self::Completed,
+        Self::Escalated,
+        Self::Declined,
+        Self::Canceled,
+    ];
+
+    /// Returns the name in metrics.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Search => "search",
+            Self::Product => "product",
+            Self::Cart => "cart",
+            Self::Checkout => "checkout",
+            Self::Completed => "completed",
+            Self::Escalated => "escalated",
+            Self::Declined => "declined",
+            Self::Canceled => "canceled",
+        }
+    }
+
+    /// Returns the step that a call was, once it has been answered; `None` if it was none, failed, or told again what
+    /// was told before.
+    #[must_use]
+    pub fn of(facts: &Facts) -> Option<Self> {
+        let replayed = facts.repetition.is_some_and(|repetition| repetition != Repetition::New);
+        if facts.refused.is_some() || facts.error.is_some() || replayed {
+            return None;
+        }
+        let escalated = facts.checkout == Some(Status::RequiresEscalation);
+        match facts.operation? {
+            Operation::SearchCatalog => Some(Self::Search),
+            Operation::LookupCatalog | Operation::GetProduct => Some(Self::Product),
+            Operation::CreateCart => Some(Self::Cart),
+            Operation::CreateCheckout => Some(Self::Checkout),
+            Operation::CompleteCheckout if facts.declined => Some(Self::Declined),
+            Operation::CompleteCheckout if facts.checkout == Some(Status::Completed) => Some(Self::Completed),
+            Operation::CompleteCheckout | Operation::UpdateCheckout if escalated => Some(Self::Escalated),
+            Operation::CancelCart | Operation::CancelCheckout => Some(Self::Canceled),
+            _ => None,
+        }
     }
 }
 

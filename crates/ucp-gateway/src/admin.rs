@@ -1,5 +1,5 @@
-//! The admin endpoint: orders and their steps as on the command line, webhook events, and counters of the calls to a
-//! remote shop, over HTTP on a listener of its own.
+//! The admin endpoint: orders and their steps as on the command line, webhook events, probes and metrics, over HTTP on a
+//! listener of its own.
 //!
 //! Every call must carry the admin token, or, without one, come from this machine and not from a page in a browser. Responses are never cached; errors state the problem.
 
@@ -25,9 +25,8 @@ use ucp_service::ingress::{Hosts, Peer};
 
 use crate::{
     clock,
-    health::Health,
+    metrics::{Sources, TEXT_FORMAT},
     orders::{self, Details, NotTaken, Step},
-    shops::Shops,
 };
 
 /// Maximum number of orders or webhook events in a list.
@@ -77,12 +76,18 @@ impl From<NotTaken> for Failure {
 }
 
 /// Builds the routes, which are protected by the token, or open to this machine without one.
-pub(crate) fn router(store: Arc<dyn Store>, shops: Shops, health: Health, token: Option<Secret>) -> Router {
+pub(crate) fn router(store: Arc<dyn Store>, sources: Sources, token: Option<Secret>) -> Router {
+    let (shops, health) = (sources.shops.clone(), sources.health.clone());
     let upstream = async move |request: Request| match shops.of(&request).and_then(|shop| shop.counters.clone()) {
         Some(counters) => Ok(Document(json!(counters.snapshot()))),
         None => Err(Failure(StatusCode::NOT_FOUND, "the shop is the embedded one, and has no upstream".to_owned())),
     };
+    let metrics = async move || match sources.text().await {
+        Ok(text) => Ok(([(header::CONTENT_TYPE, TEXT_FORMAT)], text)),
+        Err(error) => Err(Failure(StatusCode::INTERNAL_SERVER_ERROR, error.to_string())),
+    };
     Router::new()
+        .route("/metrics", get(metrics))
         .route("/upstream", get(upstream))
         .route("/orders", get(list))
         .route("/orders/{id}", get(show))
@@ -92,7 +97,8 @@ pub(crate) fn router(store: Arc<dyn Store>, shops: Shops, health: Health, token:
         .fallback(async || {
             Failure(
                 StatusCode::NOT_FOUND,
-                "there is nothing here; see `/orders`, `/webhooks`, `/upstream`, `/livez` and `/readyz`".to_owned(),
+                "there is nothing here; see `/orders`, `/webhooks`, `/upstream`, `/metrics`, `/livez` and `/readyz`"
+                    .to_owned(),
             )
         })
         .with_state(store)

@@ -1,4 +1,4 @@
-//! The line in the log about each request, written when it has been answered or its caller has gone.
+//! The line in the log about each request, and its metrics, written when it has been answered or its caller has gone.
 //!
 //! What it says is gathered by a [`CallRecord`] on the way of the request. Of refusals, no more than [`SAMPLE`] of a code
 //! have a line each second; the others are counted, and so are lines that nobody takes.
@@ -22,6 +22,7 @@ use ucp_core::{
 use ucp_service::header;
 
 use crate::{
+    metrics::{Ended, Metrics},
     shop::Shop,
     shops::Shops,
     telemetry::{Log, Name, name},
@@ -41,7 +42,8 @@ const INTERVAL: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(crate) struct Calls {
     shops: Shops,
-    log: Log,
+    log: Arc<Log>,
+    metrics: Metrics,
     /// `true` if the words of searches are logged.
     queries: bool,
     /// Refusals of the current interval, by code.
@@ -49,18 +51,16 @@ pub(crate) struct Calls {
 }
 
 impl Calls {
-    pub(crate) fn new(shops: Shops, log: Log, queries: bool) -> Self {
-        Self { shops, log, queries, refused: Code::ALL.iter().map(|_| AtomicU32::new(0)).collect() }
+    pub(crate) fn new(shops: Shops, log: Arc<Log>, metrics: Metrics, queries: bool) -> Self {
+        Self { shops, log, metrics, queries, refused: Code::ALL.iter().map(|_| AtomicU32::new(0)).collect() }
     }
 
     /// Answers a request in its shop.
     pub(crate) async fn answer(&self, request: Request<Body>) -> Response {
         let Some(shop) = self.shops.of(&request) else { return answered(Router::new(), request).await };
-        if !self.log.has_calls {
-            return answered(shop.router.clone(), request).await;
-        }
         let begun = CallRecord::begin(Instant::now, self.queries);
         let trace = header::trace(request.headers(), None).parent;
+        self.metrics.begin();
         let mut ending = Ending { calls: self, shop: &shop, record: &begun, trace, status: None, bytes_out: 0 };
         let response = record::scope(Arc::clone(&begun), answered(shop.router.clone(), request)).await;
         ending.status = Some(response.status().as_u16());
@@ -116,7 +116,16 @@ struct Ending<'a> {
 impl Drop for Ending<'_> {
     fn drop(&mut self) {
         let (facts, spent) = self.record.end();
-        if !self.calls.samples(&facts) {
+        let platform = facts.profile.as_ref().and_then(|profile| self.shop.platforms.get(profile));
+        self.calls.metrics.count(&Ended {
+            shop: self.shop.id.as_str(),
+            platform: platform.map(String::as_str),
+            facts: &facts,
+            status: self.status,
+            bytes_out: self.bytes_out,
+            spent,
+        });
+        if !self.calls.log.has_calls || !self.calls.samples(&facts) {
             return;
         }
         let mut line = self.calls.log.line("call");
@@ -133,7 +142,7 @@ impl Drop for Ending<'_> {
             line.plain(&name!("operation"), operation.row().name);
         }
         if let Some(profile) = &facts.profile {
-            match self.shop.platforms.get(profile) {
+            match platform {
                 Some(name) => line.string("platform", name),
                 None => {
                     line.plain(&name!("platform"), "other");

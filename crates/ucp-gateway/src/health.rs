@@ -79,7 +79,7 @@ impl Health {
     }
 
     /// Returns why the gateway is not ready, as of a moment ago.
-    async fn reasons(&self) -> Reasons {
+    pub(crate) async fn reasons(&self) -> Reasons {
         let mut last = self.0.last.lock().await;
         if let Some((since, reasons)) = &*last
             && since.elapsed() < KEPT

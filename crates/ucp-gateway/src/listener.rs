@@ -29,10 +29,8 @@ use tokio_io_timeout::TimeoutStream;
 use ucp_service::ingress::Peer;
 use ucp_trust::client::{ClientAddress, TrustedProxies};
 
-use self::{
-    connection::{Answer, MAX_HEAD, Receiving, Transport},
-    connections::Connections,
-};
+use self::connection::{Answer, MAX_HEAD, Receiving, Transport};
+pub(crate) use self::connections::Connections;
 
 /// Maximum time until a request header is complete, and maximum idle time of a connection between requests.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(15);
@@ -61,14 +59,15 @@ pub(crate) struct Limits {
     pub(crate) drain: Duration,
 }
 
-/// Serves `listener` until `shutdown` completes, then waits for running requests. `answer` answers a request.
+/// Serves `listener` until `shutdown` completes, then waits for running requests. `answer` answers a request;
+/// `connections` are the open ones.
 pub(crate) async fn serve<A: Future<Output = Response> + Send + 'static>(
     listener: TcpListener,
     answer: impl Fn(Request<Body>) -> A + Clone + Send + 'static,
     limits: Limits,
+    connections: Connections,
     shutdown: impl Future<Output = ()>,
 ) {
-    let connections = Connections::default();
     let graceful = GracefulShutdown::new();
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT).max_buf_size(MAX_HEAD);

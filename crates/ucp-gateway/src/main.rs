@@ -16,6 +16,7 @@ mod directory;
 mod docs;
 mod health;
 mod listener;
+mod metrics;
 mod opening;
 mod orders;
 mod shop;

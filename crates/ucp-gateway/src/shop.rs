@@ -45,6 +45,7 @@ use ucp_trust::{
     keyring::{Keyring, KeyringError},
     limit::BodyLimit,
 };
+use ucp_webhook::dispatcher::Attempts;
 use url::Url;
 
 use crate::{
@@ -88,6 +89,10 @@ pub(crate) struct Shop {
     pub(crate) platforms: HashMap<String, String>,
     /// Counters of the calls to a remote shop; `None` for the embedded shop.
     pub(crate) counters: Option<Arc<Counters>>,
+    /// Results of the attempts to deliver webhook events.
+    pub(crate) webhooks: Arc<Attempts>,
+    /// Bytes of request bodies that are held, and known profiles of platforms; `None` for a shop that is absent.
+    pub(crate) held: Option<(BodyLimit, Platforms)>,
     /// `true` unless the shop was down when it was opened.
     pub(crate) ready: bool,
     _tasks: JoinSet<()>,
@@ -124,7 +129,8 @@ impl Shop {
         let directory = callers::directory(&business, fetcher, &settings.sections.profiles);
         callers::register(&directory, &settings.platforms)?;
         let platforms = Platforms::new(business, callers::policy(settings), settings.reach, directory);
-        let ingress = Ingress::new(callers::rules(settings, public_url, &signing_key, bodies), platforms.clone());
+        let ingress =
+            Ingress::new(callers::rules(settings, public_url, &signing_key, bodies.clone()), platforms.clone());
         let directory = merchants::open(data.sqlite(), &settings.directory)?;
         let handler = CallHandler::new(
             Backend { shop, directory, cursors: cursors(data.sqlite()) },
@@ -162,14 +168,15 @@ impl Shop {
             }));
         }
         let router = ucp_rest::surrounded(router);
-        let dispatcher = webhooks::dispatcher(Arc::clone(&store), platforms, settings, &signing_key, &base)?;
+        let (webhooks, held) = (Arc::new(Attempts::default()), Some((bodies, platforms.clone())));
+        let dispatcher = webhooks::dispatcher(Arc::clone(&store), platforms, settings, &signing_key, &base, &webhooks)?;
         tasks.spawn(dispatcher.run());
         let upkeep = Upkeep { keyring, signing_key, publications, sales, store: Arc::clone(&store) };
         tasks.spawn(upkeep.run());
         let names = settings.platforms.iter();
         let platforms = names.map(|platform| (platform.profile.as_str().to_owned(), platform.name.clone())).collect();
         let id = data.sqlite().shop().clone();
-        Ok(Self { id, name, router, store, platforms, counters, ready, _tasks: tasks })
+        Ok(Self { id, name, router, store, platforms, counters, webhooks, held, ready, _tasks: tasks })
     }
 
     /// Returns the place of a remote shop that is down and of which nothing is known. Every call is refused; it may be
@@ -189,7 +196,8 @@ impl Shop {
         let router = ucp_rest::refusing(router, refusal);
         let (id, store) = (data.sqlite().shop().clone(), Arc::new(data.sqlite().clone()));
         let platforms = HashMap::new();
-        Self { id, name, router, store, platforms, counters: None, ready: false, _tasks: JoinSet::new() }
+        let (webhooks, _tasks) = (Arc::default(), JoinSet::new());
+        Self { id, name, router, store, platforms, counters: None, webhooks, held: None, ready: false, _tasks }
     }
 }
 

@@ -9,7 +9,7 @@ use ucp_rest::publication::PROFILE_PATH;
 use ucp_service::{platform::Platforms, signing::CurrentKey};
 use ucp_trust::post::Poster;
 use ucp_webhook::{
-    dispatcher::WebhookDispatcher,
+    dispatcher::{Attempts, WebhookDispatcher},
     recipient::{Recipient, Recipients},
 };
 
@@ -23,9 +23,11 @@ pub(crate) fn dispatcher(
     settings: &Settings,
     signing_key: &Arc<CurrentKey>,
     base: &str,
+    attempts: &Arc<Attempts>,
 ) -> Result<WebhookDispatcher, Box<dyn std::error::Error>> {
     let (pages, signing_key) = (base.to_owned(), Arc::clone(signing_key));
     Ok(WebhookDispatcher {
+        attempts: Arc::clone(attempts),
         outbox: store,
         recipients: Arc::new(Known(platforms)),
         post: Arc::new(Poster::new(&fetch_options(settings))?),

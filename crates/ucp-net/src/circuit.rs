@@ -53,7 +53,10 @@ impl CircuitBreaker {
                 self.0.counters.opened.add();
                 tracing::warn!(upstream, ?time, "the upstream is left alone");
             }
-            Some(Change::Closed) => tracing::info!(upstream, "the upstream works again"),
+            Some(Change::Closed) => {
+                self.0.counters.closed.add();
+                tracing::info!(upstream, "the upstream works again");
+            }
             None => {}
         }
     }

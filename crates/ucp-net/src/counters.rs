@@ -41,6 +41,20 @@ macro_rules! counters {
             pub noted: BTreeMap<&'static str, u64>,
         }
 
+        impl Snapshot {
+            /// Returns all counts by their names.
+            pub fn events(&self) -> impl Iterator<Item = (&'static str, u64)> {
+                let own = [$((stringify!($name), self.$name)),+];
+                own.into_iter().chain(self.noted.iter().map(|(name, count)| (*name, *count)))
+            }
+
+            /// Returns `true` while the upstream is left alone.
+            #[must_use]
+            pub const fn is_open(&self) -> bool {
+                self.opened > self.closed
+            }
+        }
+
         impl Counters {
             /// The counts.
             #[must_use]
@@ -69,6 +83,8 @@ counters! {
     retries_refused;
     /// Times that the circuit opened.
     opened;
+    /// Times that it closed again.
+    closed;
     /// Attempts that were refused while it was open.
     refused;
     /// Attempts that were turned away because too many were under way.

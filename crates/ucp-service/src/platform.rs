@@ -8,7 +8,8 @@ use std::{fmt, sync::Arc};
 
 use serde_json::Value;
 use ucp_core::{
-    Code, Operation, Outcome, Refusal, Release,
+    Answer, Code, Operation, Outcome, Refusal, Release,
+    checkout::Status,
     message::Message,
     negotiation::{Active, Declaration, Names, negotiate},
     operation::{Class, Offering},
@@ -149,10 +150,19 @@ impl Platform {
     /// [`Code::Unavailable`] or an internal error if the answer has to be signed and cannot be.
     pub fn answer(&self, operation: Operation, outcome: Outcome) -> Result<Encoded, Refusal> {
         record::enter(Stage::Encode);
-        if let Outcome::NoResource { messages, .. } = &outcome
-            && let Some(Message::Error { code, .. }) = messages.first()
-        {
-            record::note(|facts| facts.error = Some(code.clone()));
+        match &outcome {
+            Outcome::NoResource { messages, .. } => {
+                if let Some(Message::Error { code, .. }) = messages.first() {
+                    record::note(|facts| facts.error = Some(code.clone()));
+                }
+            }
+            Outcome::Answer(Answer::Checkout(view)) => record::note(|facts| {
+                let declined =
+                    |message: &Message| matches!(message, Message::Error { code, .. } if code == "payment_failed");
+                facts.checkout = Some(view.checkout.status());
+                facts.declined = view.messages.iter().any(declined);
+            }),
+            Outcome::Answer(_) => {}
         }
         let outcome = match &self.note {
             Some(note) => outcome.noting(note.clone()),
@@ -172,6 +182,11 @@ impl Platform {
     #[must_use]
     pub fn relayed(&self, operation: Operation, carried: &ForwardedAnswer) -> Encoded {
         record::enter(Stage::Encode);
+        if operation.row().class == Class::Purchase {
+            let status = carried.body.get("status").and_then(Value::as_str);
+            let status = Status::ALL.iter().find(|known| Some(known.as_str()) == status);
+            record::note(|facts| facts.checkout = status.copied());
+        }
         ucp_wire::relay::encode(dialect(self.release), operation, carried, &self.active, self.note.as_ref())
     }
 

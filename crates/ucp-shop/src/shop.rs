@@ -136,6 +136,16 @@ impl Shop {
         })
     }
 
+    /// Returns the number of products whose last change is not in the search index yet.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the database cannot be read.
+    pub fn index_lag(&self) -> Result<u64, StoreError> {
+        let store = self.inner.database.store();
+        let lag = store.snapshot(|db| revision::count_since(db, self.inner.index.revision()));
+        lag.map(i64::unsigned_abs).map_err(|source| StoreError::Open { path: store.path().to_owned(), source })
+    }
+
     /// Returns `true` if the shop can be searched, `false` while its index is being made.
     #[must_use]
     pub fn is_searchable(&self) -> bool {

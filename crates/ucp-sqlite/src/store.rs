@@ -26,7 +26,7 @@ use crate::{
     connection::ShopConnection,
     error::{BackupError, StoreError, WriteError},
     header, migrations,
-    writer::Writer,
+    writer::{Activity, Writer},
 };
 
 /// Name of the database file in the data directory.
@@ -180,6 +180,12 @@ impl SqliteStore {
             restored.execute("UPDATE shop SET identity = lower(hex(randomblob(16)))", ()).map(drop)
         })
         .map(drop)
+    }
+
+    /// Returns what was written since the store was opened, by all shops in the file.
+    #[must_use]
+    pub fn activity(&self) -> &Activity {
+        self.0.file.writer.activity()
     }
 
     /// Returns the path of the database file.

@@ -6,7 +6,11 @@
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::mpsc,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+        mpsc,
+    },
     thread::JoinHandle,
 };
 
@@ -24,9 +28,38 @@ type Deliver = Box<dyn FnOnce(Result<(), WriteError>)>;
 /// A write: runs on a connection inside a transaction, or gets the reason why it cannot.
 type Job = Box<dyn FnOnce(Result<&Connection, WriteError>) -> Deliver + Send>;
 
+/// What the writer has done since the start.
+#[derive(Debug, Default)]
+pub struct Activity {
+    queued: AtomicU64,
+    writes: AtomicU64,
+    commits: AtomicU64,
+}
+
+impl Activity {
+    /// Returns the number of commits, each of which is flushed to disk.
+    #[must_use]
+    pub fn commits(&self) -> u64 {
+        self.commits.load(Ordering::Relaxed)
+    }
+
+    /// Returns the number of writes, whether or not they succeeded.
+    #[must_use]
+    pub fn writes(&self) -> u64 {
+        self.writes.load(Ordering::Relaxed)
+    }
+
+    /// Returns the number of writes that wait or are under way.
+    #[must_use]
+    pub fn queued(&self) -> u64 {
+        self.queued.load(Ordering::Relaxed).saturating_sub(self.writes())
+    }
+}
+
 /// Handle of the writer thread. Dropping it waits until everything queued is written.
 #[derive(Debug)]
 pub(crate) struct Writer {
+    activity: Arc<Activity>,
     jobs: Option<mpsc::Sender<Job>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -35,14 +68,24 @@ impl Writer {
     /// Starts the thread on its own connection.
     pub(crate) fn start(mut connection: Connection) -> Result<Self, StoreError> {
         let (jobs, queue) = mpsc::channel::<Job>();
+        let activity = Arc::new(Activity::default());
+        let counted = Arc::clone(&activity);
         let run = move || {
             while let Ok(first) = queue.recv() {
                 let group: Vec<_> = std::iter::once(first).chain(queue.try_iter().take(GROUP - 1)).collect();
+                counted.commits.fetch_add(1, Ordering::Relaxed);
+                let writes = group.len() as u64;
                 commit(&mut connection, group);
+                counted.writes.fetch_add(writes, Ordering::Relaxed);
             }
         };
         let thread = std::thread::Builder::new().name("shop-writer".into()).spawn(run).map_err(StoreError::Thread)?;
-        Ok(Self { jobs: Some(jobs), thread: Some(thread) })
+        Ok(Self { activity, jobs: Some(jobs), thread: Some(thread) })
+    }
+
+    /// Returns what the writer has done.
+    pub(crate) fn activity(&self) -> &Activity {
+        &self.activity
     }
 
     /// Runs `job` inside a transaction, and returns once that is on disk.
@@ -78,6 +121,7 @@ impl Writer {
             Box::new(move |committed| drop(sender.send(result.and_then(|value| committed.map(|()| value)))))
         });
         if let Some(jobs) = &self.jobs {
+            self.activity.queued.fetch_add(1, Ordering::Relaxed);
             // A thread that has ended drops the job and with it the sender: the receiver reports `Stopped`.
             drop(jobs.send(job));
         }

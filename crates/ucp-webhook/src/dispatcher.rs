@@ -11,7 +11,15 @@
 
 mod traffic;
 
-use std::{error::Error, fmt, sync::Arc, time::Duration};
+use std::{
+    error::Error,
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -90,6 +98,31 @@ impl Post for Poster {
     }
 }
 
+/// Results of attempts to deliver webhook events since the start.
+#[derive(Debug, Default)]
+pub struct Attempts {
+    again: AtomicU64,
+    settled: [AtomicU64; State::ALL.len()],
+}
+
+impl Attempts {
+    fn count(&self, attempted: &Attempted) {
+        let counter = match attempted {
+            Attempted::Again { .. } => &self.again,
+            Attempted::Settled { state, .. } => &self.settled[*state as usize],
+        };
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Returns the number of attempts by result: `again` for those that failed and are repeated, or the final state.
+    pub fn by_result(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let settled = State::ALL.iter().zip(&self.settled).filter(|(state, _)| **state != State::Waiting);
+        let counters =
+            std::iter::once(("again", &self.again)).chain(settled.map(|(state, count)| (state.as_str(), count)));
+        counters.map(|(result, count)| (result, count.load(Ordering::Relaxed)))
+    }
+}
+
 /// Delivers webhook events to platforms.
 pub struct WebhookDispatcher {
     /// Queue of webhook events.
@@ -108,6 +141,8 @@ pub struct WebhookDispatcher {
     pub clock: Clock,
     /// Source of jitter.
     pub random: Random,
+    /// Results of the attempts.
+    pub attempts: Arc<Attempts>,
     /// Name for claims, unique among the dispatchers of all processes.
     pub claimant: String,
 }
@@ -252,6 +287,7 @@ impl WebhookDispatcher {
                 (attempted, Landing::Failed)
             }
         };
+        self.attempts.count(&attempted);
         if !self.outbox.record(id, &self.claimant, attempted).await? {
             tracing::info!(webhook.id = id, "what came of a webhook is for another gateway to say by now");
         }

@@ -2,7 +2,7 @@
 // is YAML that names only what it defines.
 import { validate } from 'dockerfile-utils';
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
+import { access, readFile } from 'node:fs/promises';
 import { suite, test } from 'node:test';
 import { parseDocument } from 'yaml';
 
@@ -14,13 +14,19 @@ suite('the container files', () => {
     assert.deepEqual(faults.map(({ range, message }) => `line ${range.start.line + 1}: ${message}`), []);
   });
 
-  test('the compose file defines one service and the volume it uses', async () => {
+  test('the compose file uses what it defines and what is there', async () => {
     const document = parseDocument(await file('docker-compose.yml'), { strict: true });
     assert.deepEqual([...document.errors, ...document.warnings], []);
-    const { services, volumes } = document.toJS();
-    assert.deepEqual(Object.keys(services), ['gateway']);
-    const used = services.gateway.volumes.map((mount) => mount.split(':')[0]);
-    assert.deepEqual(used, Object.keys(volumes));
+    const { services, volumes, configs } = document.toJS();
+    assert.deepEqual(Object.keys(services), ['gateway', 'prometheus', 'grafana']);
+    const all = Object.values(services);
+    const mounted = all.flatMap((service) => service.volumes ?? []).map((mount) => mount.split(':')[0]);
+    const files = mounted.filter((source) => source.startsWith('./'));
+    assert.ok(files.length > 0);
+    for (const source of files) await access(`${process.env.REPOSITORY}/${source}`);
+    assert.deepEqual(mounted.filter((source) => !source.startsWith('./')), Object.keys(volumes));
+    const used = all.flatMap((service) => service.configs ?? []).map(({ source }) => source);
+    assert.deepEqual([...new Set(used)], Object.keys(configs));
     assert.equal(services.gateway.read_only, true);
   });
 });

@@ -61,6 +61,13 @@ install_chromium() {
   export CHROMIUM
 }
 
+# Prometheus with promtool; Debian starts it, which no lane needs.
+install_prometheus() {
+  command -v promtool >/dev/null && return
+  apt-get update
+  DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install --yes --no-install-recommends prometheus
+}
+
 # A compiler, and the annotations that generated clients carry.
 install_java() {
   command -v javac >/dev/null && [[ -f /usr/share/java/geronimo-annotation-1.3-spec.jar ]] && return

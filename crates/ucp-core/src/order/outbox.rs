@@ -142,6 +142,15 @@ pub struct Claim {
     pub until: Timestamp,
 }
 
+/// Webhook events that are still to be sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Backlog {
+    /// Number of events.
+    pub waiting: u64,
+    /// Time from which the oldest one waits, UTC; `None` if none waits.
+    pub since: Option<Timestamp>,
+}
+
 /// Selection of webhook events.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted<'a> {
@@ -181,6 +190,9 @@ pub trait Outbox: Send + Sync {
 
     /// Returns the newest events, newest first.
     async fn webhook_events(&self, limit: usize) -> Result<Vec<WebhookEvent>, PortError>;
+
+    /// Returns how many events are still to be sent, and since when.
+    async fn backlog(&self) -> Result<Backlog, PortError>;
 
     /// Queues an event to be sent now, even if it is settled, and restarts its retry period. An event that waits for an
     /// earlier one of its order goes on waiting. Returns `false` if there is no event with this identifier.

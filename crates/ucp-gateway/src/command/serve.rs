@@ -20,7 +20,8 @@ use crate::{
     clock,
     config::{self, Bot, Policy, ServeOptions, Settings, Signed},
     health::{Health, LIVENESS, READINESS},
-    listener::{self, Limits},
+    listener::{self, Connections, Limits},
+    metrics::{Metrics, Sources},
     opening::Opening,
     shop::{Shop, open_keyring},
     shops::Shops,
@@ -33,7 +34,7 @@ const ADMIN_CONNECTIONS: usize = 32;
 pub(crate) fn run(options: &ServeOptions) -> Done {
     let settings = Arc::new(Settings::resolve(options, clock::now())?);
     let server = &settings.sections.server;
-    let log = Log::start(settings.sections.log.format, settings.sections.log.level);
+    let log = Arc::new(Log::start(settings.sections.log.format, settings.sections.log.level));
     let listen = server.listen.0;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async { ignore_hangups() })?;
@@ -62,6 +63,15 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
         }
         let shops = Shops::default();
         let health = Health::new(data.clone(), Arc::clone(&settings), shops.clone());
+        let (metrics, connections) = (Metrics::new()?, Connections::default());
+        let sources = Sources {
+            metrics: metrics.clone(),
+            data: data.clone(),
+            shops: shops.clone(),
+            connections: connections.clone(),
+            log: Arc::clone(&log),
+            health: health.clone(),
+        };
         let opening = Opening { data, settings: Arc::clone(&settings), public_url: public_url.clone() };
         let shop = opening.begin(keyring, &shops).await?;
         let admin_address = match &settings.admin {
@@ -70,7 +80,7 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
                     format!("cannot listen on {listen}: {error}; choose another address as `server.admin_listen`")
                 })?;
                 let address = listener.local_addr()?;
-                let router = admin::router(Arc::clone(&shop.store), shops.clone(), health.clone(), token.clone());
+                let router = admin::router(Arc::clone(&shop.store), sources, token.clone());
                 let answer = move |request| answered(router.clone(), request);
                 // Ends with the process without a shutdown of its own: each step is one transaction.
                 let limits = Limits {
@@ -78,7 +88,7 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
                     trusted_proxies: TrustedProxies::default(),
                     drain: Duration::ZERO,
                 };
-                tokio::spawn(listener::serve(listener, answer, limits, std::future::pending()));
+                tokio::spawn(listener::serve(listener, answer, limits, Connections::default(), std::future::pending()));
                 Some(address)
             }
             None => None,
@@ -88,7 +98,7 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
         // A closed standard output is not an error.
         drop(welcome(std::io::stdout().lock(), &shop, &settings, &base(&public_url), admin_address));
         drop(shop);
-        let calls = Arc::new(Calls::new(shops, log, settings.sections.log.searches));
+        let calls = Arc::new(Calls::new(shops, log, metrics, settings.sections.log.searches));
         let reported = Arc::clone(&calls);
         tokio::spawn(async move { reported.report().await });
         let probes = server.probes.then(|| health.router(false));
@@ -107,7 +117,7 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
             trusted_proxies: settings.trusted_proxies.clone(),
             drain: settings.drain,
         };
-        listener::serve(listener, answer, limits, shutdown).await;
+        listener::serve(listener, answer, limits, connections, shutdown).await;
         Ok(ExitCode::SUCCESS)
     })
 }

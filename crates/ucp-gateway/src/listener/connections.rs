@@ -10,7 +10,10 @@ use std::{
     cmp::Reverse,
     collections::{BTreeMap, HashMap},
     net::IpAddr,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use tokio::sync::{Notify, futures::Notified};
@@ -19,12 +22,14 @@ use super::connection::{Activity, Phase};
 
 /// The open connections. Clones share one state.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Connections(Arc<Shared>);
+pub(crate) struct Connections(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
     open: Mutex<Open>,
     ended: Notify,
+    /// Number of connections that were closed for others since the start.
+    closed: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -64,8 +69,13 @@ impl Connections {
     }
 
     /// Returns the number of open connections.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.locked().count
+    }
+
+    /// Returns the number of connections that were closed for others since the start.
+    pub(crate) fn closed(&self) -> u64 {
+        self.0.closed.load(Ordering::Relaxed)
     }
 
     /// Closes the connection that is first to make room for a new one from `share`, if there is one.
@@ -82,6 +92,7 @@ impl Connections {
         let Some((_, _, id, share)) = first.min() else { return };
         if let Some(entry) = open.shares.get_mut(&share).and_then(|of| of.get_mut(&id)) {
             entry.close();
+            self.0.closed.fetch_add(1, Ordering::Relaxed);
         }
     }
 

@@ -26,7 +26,7 @@ use std::{
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, PoisonError, RwLock,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicI64, Ordering},
         mpsc,
     },
     time::{Duration, Instant},
@@ -127,6 +127,7 @@ pub(crate) struct Index {
     fields: Arc<Fields>,
     current: RwLock<Option<Arc<Snapshot>>>,
     maintenance: Mutex<Maintenance>,
+    revision: AtomicI64,
     distrusted: AtomicBool,
 }
 
@@ -147,6 +148,7 @@ impl Index {
             fields: Arc::new(Fields::new(market)),
             current: RwLock::default(),
             maintenance: Mutex::default(),
+            revision: AtomicI64::new(0),
             distrusted: AtomicBool::new(false),
         }
     }
@@ -154,6 +156,11 @@ impl Index {
     /// Returns the index as of the last maintenance, if it is usable.
     pub(crate) fn snapshot(&self) -> Option<Arc<Snapshot>> {
         self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Returns the revision of the last change that is known to be in the index.
+    pub(crate) fn revision(&self) -> i64 {
+        self.revision.load(Ordering::Relaxed)
     }
 
     /// Has the next maintenance look for damage. To be called after a failed search.
@@ -211,6 +218,7 @@ impl Index {
         if is_quiet && has_doubled(&opened) {
             opened = self.renew(opened)?;
         }
+        self.revision.store(opened.payload.revision, Ordering::Relaxed);
         maintenance.opened = Some(opened);
         Ok(())
     }

@@ -13,7 +13,9 @@ use jiff::Timestamp;
 use rusqlite::{OptionalExtension as _, Row, types::Type};
 use ucp_core::{
     Release,
-    order::outbox::{Attempted, Claim, Content, Due, Outbox, Payload, State, Wanted, WebhookEvent, WebhookMessage},
+    order::outbox::{
+        Attempted, Backlog, Claim, Content, Due, Outbox, Payload, State, Wanted, WebhookEvent, WebhookMessage,
+    },
     port::PortError,
 };
 
@@ -118,6 +120,17 @@ impl Outbox for SqliteStore {
         let sql = format!("SELECT {COLUMNS} FROM outbox WHERE shop = ? ORDER BY seq DESC LIMIT ?");
         self.read(move |db| db.prepare_cached(&sql)?.query_map((db.shop(), signed(limit)), webhook_event)?.collect())
             .await
+    }
+
+    async fn backlog(&self) -> Result<Backlog, PortError> {
+        const SQL: &str = "SELECT count(*), min(since) FROM outbox WHERE shop = ? AND state = 'waiting'";
+        self.read(|db| {
+            db.prepare_cached(SQL)?.query_row([db.shop()], |row| {
+                let since = row.get::<_, Option<i64>>(1)?.map(timestamp);
+                Ok(Backlog { waiting: row.get::<_, i64>(0)?.unsigned_abs(), since })
+            })
+        })
+        .await
     }
 
     async fn resend(&self, id: &str, now: Timestamp) -> Result<bool, PortError> {

@@ -13,7 +13,7 @@ use serde_json::Value;
 use tokio::sync::Notify;
 use ucp_core::{
     Release,
-    order::outbox::{Due, State, WebhookEvent, WebhookMessage},
+    order::outbox::{Backlog, Due, State, WebhookEvent, WebhookMessage},
     port::PortError,
 };
 use ucp_testkit::{shop::order, within};
@@ -180,6 +180,10 @@ impl Outbox for Memory {
         Ok(self.all().into_iter().map(|one| one.webhook_event).collect())
     }
 
+    async fn backlog(&self) -> Result<Backlog, PortError> {
+        Ok(Backlog::default())
+    }
+
     async fn resend(&self, _: &str, _: Timestamp) -> Result<bool, PortError> {
         Ok(false)
     }
@@ -288,6 +292,7 @@ impl Place {
     fn dispatcher(&self) -> WebhookDispatcher {
         let (key, drawn) = (Arc::clone(&self.key), AtomicU32::new(0));
         WebhookDispatcher {
+            attempts: Arc::default(),
             outbox: Arc::clone(&self.outbox) as Arc<dyn Outbox>,
             recipients: Arc::new(Named),
             post: Arc::clone(&self.receivers) as Arc<dyn Post>,

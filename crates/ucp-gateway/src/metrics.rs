@@ -1,0 +1,256 @@
+//! Metrics in the text format of Prometheus.
+//!
+//! Calls are counted as they end ([`Metrics::count`]). Everything else is read from where it is kept when the metrics
+//! are asked for. Labels have few values: platforms are named only if they are registered, and codes are those of
+//! refusals.
+
+use std::{error::Error, sync::Arc, time::Duration};
+
+use prometheus::{
+    Counter, CounterVec, Encoder as _, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec,
+    Opts, Registry, TextEncoder, process_collector::ProcessCollector, proto::MetricFamily,
+};
+use ucp_core::{
+    Release,
+    order::outbox::Backlog,
+    record::{Facts, Stage, Step},
+};
+
+use crate::{backend::DataDirectory, clock, health::Health, listener::Connections, shops::Shops, telemetry::Log};
+
+/// Media type of the text format.
+pub(crate) use prometheus::TEXT_FORMAT;
+
+/// Upper bounds of the buckets of durations, in seconds.
+const SECONDS: [f64; 14] = [0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 25.0];
+
+/// Metrics of calls, which are counted as the calls end.
+#[derive(Clone, Debug)]
+pub(crate) struct Metrics {
+    registry: Registry,
+    calls: IntCounterVec,
+    seconds: HistogramVec,
+    stages: [Counter; Stage::ALL.len()],
+    in_flight: IntGauge,
+    bytes: [IntCounter; 2],
+    cache: IntCounterVec,
+    keys: IntCounterVec,
+    funnel: IntCounterVec,
+}
+
+/// A call that has ended.
+pub(crate) struct Ended<'a> {
+    pub(crate) shop: &'a str,
+    /// Name of the platform if it is registered.
+    pub(crate) platform: Option<&'a str>,
+    pub(crate) facts: &'a Facts,
+    /// Status of the answer; `None` if the caller has gone before there was one.
+    pub(crate) status: Option<u16>,
+    pub(crate) bytes_out: u64,
+    /// Time that was spent in each of [`Stage::ALL`].
+    pub(crate) spent: [Duration; Stage::ALL.len()],
+}
+
+impl Ended<'_> {
+    /// Returns what came of the call: `ok`, the code of the refusal, `no_resource`, `error` or `hung_up`.
+    fn outcome(&self) -> &'static str {
+        match (self.facts.refused, &self.facts.error, self.status) {
+            (_, _, None) => "hung_up",
+            (Some(code), ..) => code.as_str(),
+            (None, Some(_), _) => "no_resource",
+            (None, None, Some(..400)) => "ok",
+            (None, None, Some(_)) => "error",
+        }
+    }
+}
+
+impl Metrics {
+    /// Creates the metrics of a process.
+    ///
+    /// # Errors
+    /// None, as long as their names differ and are well-formed.
+    pub(crate) fn new() -> prometheus::Result<Self> {
+        let registry = Registry::new();
+        let vec = |name, help, labels: &[&str]| {
+            let vec = IntCounterVec::new(Opts::new(name, help), labels)?;
+            registry.register(Box::new(vec.clone())).map(|()| vec)
+        };
+        let calls = vec(
+            "ucp_calls_total",
+            "Requests that have ended, by what came of them",
+            &["shop", "transport", "release", "operation", "outcome"],
+        )?;
+        let cache =
+            vec("ucp_cache_lookups_total", "Reads of a remote shop, by result of the cache", &["shop", "result"])?;
+        let keys =
+            vec("ucp_idempotency_keys_total", "Calls under an idempotency key, by what it was", &["shop", "result"])?;
+        let funnel = vec("ucp_funnel_total", "Steps of buyers, by platform", &["shop", "platform", "step"])?;
+        let buckets = HistogramOpts::new("ucp_call_duration_seconds", "Duration of requests").buckets(SECONDS.to_vec());
+        let seconds = HistogramVec::new(buckets, &["shop", "transport", "operation"])?;
+        registry.register(Box::new(seconds.clone()))?;
+        let by_stage =
+            CounterVec::new(Opts::new("ucp_call_stage_seconds_total", "Time of requests, by stage"), &["stage"])?;
+        registry.register(Box::new(by_stage.clone()))?;
+        let stages = Stage::ALL.map(|stage| by_stage.with_label_values(&[stage.as_str()]));
+        let in_flight = IntGauge::new("ucp_calls_in_flight", "Requests under way")?;
+        registry.register(Box::new(in_flight.clone()))?;
+        let bytes = vec("ucp_body_bytes_total", "Bytes of the bodies of requests and answers", &["direction"])?;
+        let bytes = ["in", "out"].map(|direction| bytes.with_label_values(&[direction]));
+        registry.register(Box::new(ProcessCollector::for_self()))?;
+        Ok(Self { registry, calls, seconds, stages, in_flight, bytes, cache, keys, funnel })
+    }
+
+    /// Counts a call that begins.
+    pub(crate) fn begin(&self) {
+        self.in_flight.inc();
+    }
+
+    /// Counts a call that has ended.
+    pub(crate) fn count(&self, ended: &Ended<'_>) {
+        self.in_flight.dec();
+        let Ended { shop, facts, .. } = ended;
+        let operation = facts.operation.map_or("none", |operation| operation.row().name);
+        let release = facts.release.map_or("none", Release::date);
+        let transport = facts.transport.as_str();
+        self.calls.with_label_values(&[shop, transport, release, operation, ended.outcome()]).inc();
+        let total: Duration = ended.spent.iter().sum();
+        self.seconds.with_label_values(&[shop, transport, operation]).observe(total.as_secs_f64());
+        for (stage, spent) in self.stages.iter().zip(ended.spent).filter(|(_, spent)| !spent.is_zero()) {
+            stage.inc_by(spent.as_secs_f64());
+        }
+        self.bytes[0].inc_by(facts.bytes_in as u64);
+        self.bytes[1].inc_by(ended.bytes_out);
+        if let Some(cached) = facts.cached {
+            self.cache.with_label_values(&[shop, cached.as_str()]).inc();
+        }
+        if let Some(repetition) = facts.repetition {
+            self.keys.with_label_values(&[shop, repetition.as_str()]).inc();
+        }
+        if let Some(step) = Step::of(facts).filter(|_| ended.status.is_some_and(|status| status < 400)) {
+            self.funnel.with_label_values(&[shop, ended.platform.unwrap_or("other"), step.as_str()]).inc();
+        }
+    }
+}
+
+/// Everything that the metrics of a process are read from.
+#[derive(Clone, Debug)]
+pub(crate) struct Sources {
+    pub(crate) metrics: Metrics,
+    pub(crate) data: DataDirectory,
+    pub(crate) shops: Shops,
+    pub(crate) connections: Connections,
+    pub(crate) log: Arc<Log>,
+    pub(crate) health: Health,
+}
+
+impl Sources {
+    /// Returns all metrics in the text format.
+    ///
+    /// # Errors
+    /// [`prometheus::Error`] if they cannot be written.
+    pub(crate) async fn text(&self) -> prometheus::Result<Vec<u8>> {
+        let mut families = self.metrics.registry.gather();
+        families.extend(self.read().await?);
+        families.sort_by(|one, other| one.name().cmp(other.name()));
+        let mut text = Vec::with_capacity(16 << 10);
+        TextEncoder::new().encode(&families, &mut text)?;
+        Ok(text)
+    }
+
+    /// Reads what is kept elsewhere. What cannot be read is left out.
+    async fn read(&self) -> prometheus::Result<Vec<MetricFamily>> {
+        let read = Reading(Registry::new());
+        let (connections, written) = (&self.connections, self.data.sqlite().activity());
+        let is_ready = self.health.reasons().await.is_empty();
+        read.gauge("ucp_ready", "1 if requests should be sent here", &[])?.set(&[], u64::from(is_ready));
+        read.gauge("ucp_build_info", "Version of the gateway", &["version"])?.set(&[env!("CARGO_PKG_VERSION")], 1);
+        read.gauge("ucp_connections", "Open connections", &[])?.set(&[], connections.len() as u64);
+        let closed = "Connections that were closed to make room for others";
+        read.counter("ucp_connections_closed_total", closed, &[])?.set(&[], connections.closed());
+        let dropped = "Log lines that nobody took";
+        read.counter("ucp_log_lines_dropped_total", dropped, &[])?.set(&[], self.log.dropped() as u64);
+        let commits = "Commits to the store, each of which was flushed to disk";
+        read.counter("ucp_store_commits_total", commits, &[])?.set(&[], written.commits());
+        read.counter("ucp_store_writes_total", "Writes to the store", &[])?.set(&[], written.writes());
+        read.gauge("ucp_store_queue", "Writes to the store that wait or are under way", &[])?
+            .set(&[], written.queued());
+        self.read_shops(&read).await?;
+        Ok(read.0.gather())
+    }
+
+    async fn read_shops(&self, read: &Reading) -> prometheus::Result<()> {
+        const SHOP: &[&str] = &["shop"];
+        let held = read.gauge("ucp_body_bytes_held", "Bytes of request bodies in memory", SHOP)?;
+        let profiles = read.gauge("ucp_profiles", "Profiles of platforms in memory", SHOP)?;
+        let waiting = read.gauge("ucp_webhooks_waiting", "Webhook events that are still to be sent", SHOP)?;
+        let age = read.gauge("ucp_webhooks_oldest_seconds", "Time for which the oldest of them waits", SHOP)?;
+        let attempts = "Attempts to deliver webhook events, by result";
+        let attempts = read.counter("ucp_webhook_attempts_total", attempts, &["shop", "result"])?;
+        let events = "What happened between the gateway and a remote shop";
+        let events = read.counter("ucp_upstream_events_total", events, &["shop", "event"])?;
+        let circuit = read.gauge("ucp_upstream_circuit_open", "1 while a remote shop is left alone", SHOP)?;
+        let lag = read.gauge("ucp_index_lag_products", "Products whose last change cannot be searched yet", SHOP)?;
+        for shop in self.shops.all() {
+            let id = shop.id.as_str();
+            if let Some((bodies, platforms)) = &shop.held {
+                held.set(&[id], bodies.held() as u64);
+                profiles.set(&[id], platforms.directory().len() as u64);
+            }
+            match shop.store.backlog().await {
+                Ok(Backlog { waiting: count, since }) => {
+                    let waits = |since| clock::timestamp().duration_since(since).as_secs().max(0).unsigned_abs();
+                    waiting.set(&[id], count);
+                    age.set(&[id], since.map_or(0, waits));
+                }
+                Err(error) => {
+                    tracing::warn!(error = &error as &dyn Error, "webhooks that wait cannot be counted");
+                }
+            }
+            for (result, count) in shop.webhooks.by_result() {
+                attempts.set(&[id, result], count);
+            }
+            if let Some(counters) = &shop.counters {
+                let snapshot = counters.snapshot();
+                circuit.set(&[id], u64::from(snapshot.is_open()));
+                snapshot.events().for_each(|(event, count)| events.set(&[id, event], count));
+            }
+            if let DataDirectory::Embedded(embedded) = self.data.clone()
+                && let Ok(Ok(products)) = tokio::task::spawn_blocking(move || embedded.index_lag()).await
+            {
+                lag.set(&[id], products);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Metrics that are read at one moment.
+struct Reading(Registry);
+
+impl Reading {
+    fn gauge(&self, name: &str, help: &str, labels: &[&str]) -> prometheus::Result<Family> {
+        let family = IntGaugeVec::new(Opts::new(name, help), labels)?;
+        self.0.register(Box::new(family.clone())).map(|()| Family::Gauge(family))
+    }
+
+    fn counter(&self, name: &str, help: &str, labels: &[&str]) -> prometheus::Result<Family> {
+        let family = IntCounterVec::new(Opts::new(name, help), labels)?;
+        self.0.register(Box::new(family.clone())).map(|()| Family::Counter(family))
+    }
+}
+
+/// A metric that is read at one moment, by the values of its labels.
+enum Family {
+    Gauge(IntGaugeVec),
+    Counter(IntCounterVec),
+}
+
+impl Family {
+    /// Sets the value for labels, once.
+    fn set(&self, labels: &[&str], value: u64) {
+        match self {
+            Self::Gauge(family) => family.with_label_values(labels).set(i64::try_from(value).unwrap_or(i64::MAX)),
+            Self::Counter(family) => family.with_label_values(labels).inc_by(value),
+        }
+    }
+}
