@@ -248,7 +248,7 @@ mod stopping {
     }
 
     #[test]
-    fn a_hangup_changes_nothing() {
+    fn a_hangup_ends_nothing() {
         let mut gateway = Gateway::start();
         for _ in 0..3 {
             gateway.signal("HUP");

@@ -36,6 +36,7 @@ mod mcp;
 mod merchants;
 mod negotiation;
 mod official;
+mod operating;
 mod parity;
 mod platforms;
 mod purchase;

@@ -56,6 +56,11 @@ impl Setup {
         self
     }
 
+    /// Where a file beside the configuration is, or the configuration itself (`gateway.toml`).
+    pub(crate) fn path(&self, name: &str) -> std::path::PathBuf {
+        self.files.path().join(name)
+    }
+
     /// The same with more arguments.
     pub(crate) fn arguments(mut self, arguments: &[&str]) -> Self {
         self.arguments.extend(arguments.iter().map(|&argument| argument.to_owned()));

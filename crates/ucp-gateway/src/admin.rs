@@ -14,19 +14,25 @@ use axum::{
     routing::{get, post},
 };
 use http::{HeaderValue, StatusCode, header};
+use serde::Deserialize;
 use serde_json::{Value, json};
 use subtle::ConstantTimeEq as _;
 use ucp_core::{
+    ShopId,
     json::{Limits, parse},
     port::{PortError, store::Store},
 };
-use ucp_payment::Secret;
 use ucp_service::ingress::{Hosts, Peer};
+use ucp_trust::address::ProfileUrl;
 
 use crate::{
     clock,
+    command::serve,
+    decisions::Decision,
     metrics::{Sources, TEXT_FORMAT},
     orders::{self, Details, NotTaken, Step},
+    running::Running,
+    shop::Shop,
 };
 
 /// Maximum number of orders or webhook events in a list.
@@ -76,18 +82,21 @@ impl From<NotTaken> for Failure {
 }
 
 /// Builds the routes, which are protected by the token, or open to this machine without one.
-pub(crate) fn router(store: Arc<dyn Store>, sources: Sources, token: Option<Secret>) -> Router {
-    let (shops, health) = (sources.shops.clone(), sources.health.clone());
-    let upstream = async move |request: Request| match shops.of(&request).and_then(|shop| shop.counters.clone()) {
-        Some(counters) => Ok(Document(json!(counters.snapshot()))),
-        None => Err(Failure(StatusCode::NOT_FOUND, "the shop is the embedded one, and has no upstream".to_owned())),
-    };
+pub(crate) fn router(sources: Sources) -> Router {
+    let (running, health) = (Arc::clone(&sources.running), sources.health.clone());
     let metrics = async move || match sources.text().await {
         Ok(text) => Ok(([(header::CONTENT_TYPE, TEXT_FORMAT)], text)),
         Err(error) => Err(Failure(StatusCode::INTERNAL_SERVER_ERROR, error.to_string())),
     };
     Router::new()
         .route("/metrics", get(metrics))
+        .route("/reload", post(reload))
+        .route("/shops", get(shops))
+        .route("/shops/{id}/pause", post(pause))
+        .route("/shops/{id}/resume", post(resume))
+        .route("/platforms/blocked", get(blocked))
+        .route("/platforms/block", post(block))
+        .route("/platforms/unblock", post(unblock))
         .route("/upstream", get(upstream))
         .route("/orders", get(list))
         .route("/orders/{id}", get(show))
@@ -95,22 +104,26 @@ pub(crate) fn router(store: Arc<dyn Store>, sources: Sources, token: Option<Secr
         .route("/webhooks", get(webhooks))
         .route("/webhooks/{id}/resend", post(resend))
         .fallback(async || {
-            Failure(
-                StatusCode::NOT_FOUND,
-                "there is nothing here; see `/orders`, `/webhooks`, `/upstream`, `/metrics`, `/livez` and `/readyz`"
-                    .to_owned(),
-            )
+            let problem = "there is nothing here; see `/shops`, `/platforms/blocked`, `/orders`, `/webhooks`, `/upstream`, \
+                           `/metrics`, `/livez` and `/readyz`";
+            Failure(StatusCode::NOT_FOUND, problem.to_owned())
         })
-        .with_state(store)
+        .with_state(Arc::clone(&running))
         .merge(health.router(true))
         .layer(DefaultBodyLimit::max(MAX_BODY))
-        .layer(middleware::from_fn_with_state(token, guard))
+        .layer(middleware::from_fn_with_state(running, guard))
 }
 
 /// Admits requests that carry the token as bearer token, or, without one, direct ones of programs on this machine. The time
 /// of the comparison reveals only the token's length.
-async fn guard(State(token): State<Option<Secret>>, request: Request, next: Next) -> Response {
-    let Some(token) = token else {
+async fn guard(State(running): State<Arc<Running>>, request: Request, next: Next) -> Response {
+    // As the configuration has it now: the token may have changed since the start.
+    let settings = running.settings();
+    let Some(admin) = &settings.admin else {
+        let problem = "the configuration has no admin listener any longer; this one ends with the process".to_owned();
+        return uncached(Failure(StatusCode::FORBIDDEN, problem).into_response());
+    };
+    let Some(token) = &admin.token else {
         if is_local(&request) {
             return uncached(next.run(request).await);
         }
@@ -147,17 +160,105 @@ fn is_local(request: &Request) -> bool {
         && headers.get("sec-fetch-site").is_none_or(|site| site == "none" || site == "same-origin")
 }
 
-async fn list(State(store): State<Arc<dyn Store>>) -> Answer {
-    let orders = store.newest_orders(LISTED).await?;
+/// Body of a call about a platform.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Named {
+    /// Profile URL of the platform.
+    profile: String,
+}
+
+async fn reload(State(running): State<Arc<Running>>) -> Answer {
+    audited(&running, "reload", "")?;
+    match serve::reload(&running).await {
+        Ok(late) => Ok(Document(json!({ "reloaded": true, "from_next_start": late }))),
+        Err(problem) => Err(Failure(StatusCode::UNPROCESSABLE_ENTITY, problem)),
+    }
+}
+
+async fn shops(State(running): State<Arc<Running>>) -> Answer {
+    let shown = |shop: &Arc<Shop>| {
+        let paused = running.decisions.is_paused(&shop.id);
+        json!({ "id": shop.id.as_str(), "name": shop.name, "ready": shop.ready, "paused": paused })
+    };
+    Ok(Document(running.shops.all().iter().map(shown).collect()))
+}
+
+async fn pause(State(running): State<Arc<Running>>, Path(id): Path<String>) -> Answer {
+    decide(&running, &Decision::Pause(known(&running, &id)?))
+}
+
+async fn resume(State(running): State<Arc<Running>>, Path(id): Path<String>) -> Answer {
+    decide(&running, &Decision::Resume(known(&running, &id)?))
+}
+
+async fn blocked(State(running): State<Arc<Running>>) -> Answer {
+    Ok(Document(json!(running.decisions.blocked())))
+}
+
+async fn block(State(running): State<Arc<Running>>, body: Bytes) -> Answer {
+    decide(&running, &Decision::Block(profile(&running, &body)?))
+}
+
+async fn unblock(State(running): State<Arc<Running>>, body: Bytes) -> Answer {
+    decide(&running, &Decision::Unblock(profile(&running, &body)?))
+}
+
+/// Returns the identifier of a shop that is served.
+fn known(running: &Running, id: &str) -> Result<ShopId, Failure> {
+    let shop = running.shops.all().into_iter().find(|shop| shop.id.as_str() == id);
+    shop.map(|shop| shop.id.clone())
+        .ok_or_else(|| Failure(StatusCode::NOT_FOUND, format!("there is no shop `{id}`; see `/shops`")))
+}
+
+/// Returns the profile URL in a body, normalised.
+fn profile(running: &Running, body: &[u8]) -> Result<String, Failure> {
+    let wrong = |problem: String| Failure(StatusCode::BAD_REQUEST, problem);
+    let named: Named = serde_json::from_slice(body)
+        .map_err(|error| wrong(format!("the body must be `{{\"profile\": \"https://…\"}}`: {error}")))?;
+    let url = ProfileUrl::parse(&named.profile, running.settings().reach)
+        .map_err(|rejection| wrong(rejection.to_string()))?;
+    Ok(url.as_str().to_owned())
+}
+
+fn decide(running: &Running, decision: &Decision) -> Answer {
+    let unkept = |error| Failure(StatusCode::SERVICE_UNAVAILABLE, format!("the decision cannot be kept: {error}"));
+    running.decisions.take(decision).map_err(unkept)?;
+    Ok(Document(json!({ "done": true })))
+}
+
+/// Writes a line of the audit log about a step that is not kept among the decisions.
+fn audited(running: &Running, action: &str, subject: &str) -> Result<(), Failure> {
+    let unwritten =
+        |error| Failure(StatusCode::SERVICE_UNAVAILABLE, format!("the audit log cannot be written: {error}"));
+    running.decisions.audit(action, subject).map_err(unwritten)
+}
+
+/// Returns the store of the shop that is served.
+fn store(running: &Running) -> Result<Arc<dyn Store>, Failure> {
+    let shop = running.shops.all().into_iter().next();
+    shop.map(|shop| Arc::clone(&shop.store))
+        .ok_or_else(|| Failure(StatusCode::SERVICE_UNAVAILABLE, "no shop is served".to_owned()))
+}
+
+async fn upstream(State(running): State<Arc<Running>>) -> Answer {
+    match running.shops.all().into_iter().find_map(|shop| shop.counters.clone()) {
+        Some(counters) => Ok(Document(json!(counters.snapshot()))),
+        None => Err(Failure(StatusCode::NOT_FOUND, "the shop is the embedded one, and has no upstream".to_owned())),
+    }
+}
+
+async fn list(State(running): State<Arc<Running>>) -> Answer {
+    let orders = store(&running)?.newest_orders(LISTED).await?;
     Ok(Document(orders.iter().map(orders::shown).collect()))
 }
 
-async fn show(State(store): State<Arc<dyn Store>>, Path(id): Path<String>) -> Answer {
-    let order = store.any_order(&id).await?;
+async fn show(State(running): State<Arc<Running>>, Path(id): Path<String>) -> Answer {
+    let order = store(&running)?.any_order(&id).await?;
     Ok(Document(orders::shown(&order.ok_or(NotTaken::NoSuchOrder(id))?)))
 }
 
-async fn step(State(store): State<Arc<dyn Store>>, Path((id, step)): Path<(String, String)>, body: Bytes) -> Answer {
+async fn step(State(running): State<Arc<Running>>, Path((id, step)): Path<(String, String)>, body: Bytes) -> Answer {
     let details = if body.is_empty() {
         Details::default()
     } else {
@@ -165,16 +266,19 @@ async fn step(State(store): State<Arc<dyn Store>>, Path((id, step)): Path<(Strin
         let document = parse(&body, Limits::REQUEST).map_err(|refusal| wrong(refusal.content))?;
         serde_json::from_value(document).map_err(|error| wrong(error.to_string()))?
     };
+    let action = format!("order {step}");
     let step = Step::of(&step, details).map_err(|problem| Failure(StatusCode::BAD_REQUEST, problem))?;
-    Ok(Document(orders::shown(&orders::take(&*store, &id, &step, clock::timestamp).await?)))
+    audited(&running, &action, &id)?;
+    Ok(Document(orders::shown(&orders::take(&*store(&running)?, &id, &step, clock::timestamp).await?)))
 }
 
-async fn webhooks(State(store): State<Arc<dyn Store>>) -> Answer {
-    Ok(Document(json!(store.webhook_events(LISTED).await?)))
+async fn webhooks(State(running): State<Arc<Running>>) -> Answer {
+    Ok(Document(json!(store(&running)?.webhook_events(LISTED).await?)))
 }
 
-async fn resend(State(store): State<Arc<dyn Store>>, Path(id): Path<String>) -> Answer {
-    if store.resend(&id, clock::timestamp()).await? {
+async fn resend(State(running): State<Arc<Running>>, Path(id): Path<String>) -> Answer {
+    audited(&running, "webhook resend", &id)?;
+    if store(&running)?.resend(&id, clock::timestamp()).await? {
         return Ok(Document(json!({ "id": id, "state": "waiting" })));
     }
     Err(Failure(StatusCode::NOT_FOUND, format!("there is no webhook `{id}`; see `/webhooks`")))

@@ -23,8 +23,8 @@ use ucp_service::header;
 
 use crate::{
     metrics::{Ended, Metrics},
-    shop::Shop,
-    shops::Shops,
+    running::Running,
+    shop::{self, Shop},
     telemetry::{Log, Name, name},
 };
 
@@ -41,28 +41,35 @@ const INTERVAL: Duration = Duration::from_secs(1);
 /// Answers requests, and logs what came of them.
 #[derive(Debug)]
 pub(crate) struct Calls {
-    shops: Shops,
+    running: Arc<Running>,
+    /// Routes of a shop that is paused.
+    paused: Router,
     log: Arc<Log>,
     metrics: Metrics,
-    /// `true` if the words of searches are logged.
-    queries: bool,
     /// Refusals of the current interval, by code.
     refused: Vec<AtomicU32>,
 }
 
 impl Calls {
-    pub(crate) fn new(shops: Shops, log: Arc<Log>, metrics: Metrics, queries: bool) -> Self {
-        Self { shops, log, metrics, queries, refused: Code::ALL.iter().map(|_| AtomicU32::new(0)).collect() }
+    pub(crate) fn new(running: Arc<Running>, log: Arc<Log>, metrics: Metrics) -> Self {
+        Self {
+            running,
+            paused: shop::paused(),
+            log,
+            metrics,
+            refused: Code::ALL.iter().map(|_| AtomicU32::new(0)).collect(),
+        }
     }
 
     /// Answers a request in its shop.
     pub(crate) async fn answer(&self, request: Request<Body>) -> Response {
-        let Some(shop) = self.shops.of(&request) else { return answered(Router::new(), request).await };
-        let begun = CallRecord::begin(Instant::now, self.queries);
+        let Some(shop) = self.running.shops.of(&request) else { return answered(Router::new(), request).await };
+        let begun = CallRecord::begin(Instant::now, self.running.settings().sections.log.searches);
+        let router = if self.running.decisions.is_paused(&shop.id) { &self.paused } else { &shop.router }.clone();
         let trace = header::trace(request.headers(), None).parent;
         self.metrics.begin();
         let mut ending = Ending { calls: self, shop: &shop, record: &begun, trace, status: None, bytes_out: 0 };
-        let response = record::scope(Arc::clone(&begun), answered(shop.router.clone(), request)).await;
+        let response = record::scope(Arc::clone(&begun), answered(router, request)).await;
         ending.status = Some(response.status().as_u16());
         ending.bytes_out = response.body().size_hint().lower();
         response

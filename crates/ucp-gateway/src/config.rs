@@ -43,7 +43,7 @@ use std::{
 use ipnet::IpNet;
 use ucp_net::outbound::{Certificate, certificates};
 use ucp_service::body;
-use ucp_trust::{address::Reach, api_key::ApiKeys, client::TrustedProxies, limit::Quotas};
+use ucp_trust::{address::Reach, api_key::ApiKeys, client::TrustedProxies, keyring::Keyring, limit::Quotas};
 use url::{Host, Url};
 
 #[cfg(feature = "directory")]
@@ -114,6 +114,23 @@ impl Settings {
     /// Resolves `flags`, the environment and the file that they name, at the time `now`.
     pub(crate) fn resolve(flags: &ServeOptions, now: SystemTime) -> Result<Self, ConfigError> {
         Self::resolve_in(flags, &|name| std::env::var_os(name), now)
+    }
+
+    /// Checks that there are the keys that have to be there.
+    ///
+    /// # Errors
+    /// What they are needed for, and how to make one.
+    pub(crate) fn check_keys(&self, keyring: &Keyring) -> Result<(), String> {
+        let make = "make one with `ucp-gateway keys generate`";
+        if self.sections.signatures.responses == Signed::All && keyring.signer().is_none() {
+            return Err(format!("answers are to be signed, but there is no key; {make}"));
+        }
+        let as_bot = self.upstream.as_ref().is_some_and(|upstream| matches!(upstream.bot, Bot::Own));
+        if as_bot && keyring.signer().is_none_or(|key| key.algorithm().http_name().is_none()) {
+            let what = "requests to the shop are to be signed (`upstream.sign_as_bot`), but there is no key for that";
+            return Err(format!("{what}; {make}"));
+        }
+        Ok(())
     }
 
     fn resolve_in(flags: &ServeOptions, environment: Environment<'_>, now: SystemTime) -> Result<Self, ConfigError> {

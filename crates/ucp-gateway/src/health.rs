@@ -18,13 +18,7 @@ use http::{HeaderValue, StatusCode, header};
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
-use crate::{
-    backend::DataDirectory,
-    command::chain,
-    config::{Settings, Signed},
-    shop::open_keyring,
-    shops::Shops,
-};
+use crate::{backend::DataDirectory, command::chain, running::Running, shop::open_keyring};
 
 /// Path of the answer whether the process is alive.
 pub(crate) const LIVENESS: &str = "/livez";
@@ -50,15 +44,13 @@ pub(crate) struct Health(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    data: DataDirectory,
-    settings: Arc<Settings>,
-    shops: Shops,
+    running: Arc<Running>,
     last: Mutex<Option<(Instant, Reasons)>>,
 }
 
 impl Health {
-    pub(crate) fn new(data: DataDirectory, settings: Arc<Settings>, shops: Shops) -> Self {
-        Self(Arc::new(Inner { data, settings, shops, last: Mutex::new(None) }))
+    pub(crate) fn new(running: Arc<Running>) -> Self {
+        Self(Arc::new(Inner { running, last: Mutex::new(None) }))
     }
 
     /// Builds the routes. `reasons` is `true` if callers are told why the gateway is not ready.
@@ -80,6 +72,9 @@ impl Health {
 
     /// Returns why the gateway is not ready, as of a moment ago.
     pub(crate) async fn reasons(&self) -> Reasons {
+        if self.0.running.is_stopping() {
+            return Reasons::from([("shutdown", "the gateway has been told to end".to_owned())]);
+        }
         let mut last = self.0.last.lock().await;
         if let Some((since, reasons)) = &*last
             && since.elapsed() < KEPT
@@ -94,7 +89,7 @@ impl Health {
 
     async fn check(&self) -> Reasons {
         let mut reasons = Reasons::new();
-        for shop in self.0.shops.all() {
+        for shop in self.0.running.shops.all() {
             if !shop.ready {
                 reasons.insert("upstream", "the shop is down; it is tried again until it answers".to_owned());
             }
@@ -102,7 +97,7 @@ impl Health {
                 reasons.insert("store", chain(&error));
             }
         }
-        if let DataDirectory::Embedded(shop) = &self.0.data
+        if let DataDirectory::Embedded(shop) = self.0.running.data()
             && !shop.is_searchable()
         {
             reasons.insert("index", "the search index is being made".to_owned());
@@ -120,7 +115,7 @@ impl Health {
 
 impl Inner {
     fn disk(&self) -> Result<(), Box<dyn Error + Send + Sync>> {
-        let free = rustix::fs::statvfs(&*self.settings.sections.data.dir)?;
+        let free = rustix::fs::statvfs(&*self.running.settings().sections.data.dir)?;
         let free = free.f_bavail.saturating_mul(free.f_frsize);
         if free < ROOM {
             return Err(format!("the data directory has {free} bytes left, {ROOM} are needed").into());
@@ -129,10 +124,8 @@ impl Inner {
     }
 
     fn keys(&self) -> Result<(), Box<dyn Error + Send + Sync>> {
-        let keyring = open_keyring(&self.settings.sections.data)?;
-        if self.settings.sections.signatures.responses == Signed::All && keyring.signer().is_none() {
-            return Err("answers are to be signed, and there is no key".into());
-        }
+        let settings = self.running.settings();
+        settings.check_keys(&open_keyring(&settings.sections.data)?)?;
         Ok(())
     }
 }

@@ -16,7 +16,7 @@ use ucp_core::{
     record::{Facts, Stage, Step},
 };
 
-use crate::{backend::DataDirectory, clock, health::Health, listener::Connections, shops::Shops, telemetry::Log};
+use crate::{backend::DataDirectory, clock, health::Health, listener::Connections, running::Running, telemetry::Log};
 
 /// Media type of the text format.
 pub(crate) use prometheus::TEXT_FORMAT;
@@ -136,8 +136,7 @@ impl Metrics {
 #[derive(Clone, Debug)]
 pub(crate) struct Sources {
     pub(crate) metrics: Metrics,
-    pub(crate) data: DataDirectory,
-    pub(crate) shops: Shops,
+    pub(crate) running: Arc<Running>,
     pub(crate) connections: Connections,
     pub(crate) log: Arc<Log>,
     pub(crate) health: Health,
@@ -160,7 +159,7 @@ impl Sources {
     /// Reads what is kept elsewhere. What cannot be read is left out.
     async fn read(&self) -> prometheus::Result<Vec<MetricFamily>> {
         let read = Reading(Registry::new());
-        let (connections, written) = (&self.connections, self.data.sqlite().activity());
+        let (connections, written) = (&self.connections, self.running.data().sqlite().activity());
         let is_ready = self.health.reasons().await.is_empty();
         read.gauge("ucp_ready", "1 if requests should be sent here", &[])?.set(&[], u64::from(is_ready));
         read.gauge("ucp_build_info", "Version of the gateway", &["version"])?.set(&[env!("CARGO_PKG_VERSION")], 1);
@@ -190,7 +189,7 @@ impl Sources {
         let events = read.counter("ucp_upstream_events_total", events, &["shop", "event"])?;
         let circuit = read.gauge("ucp_upstream_circuit_open", "1 while a remote shop is left alone", SHOP)?;
         let lag = read.gauge("ucp_index_lag_products", "Products whose last change cannot be searched yet", SHOP)?;
-        for shop in self.shops.all() {
+        for shop in self.running.shops.all() {
             let id = shop.id.as_str();
             if let Some((bodies, platforms)) = &shop.held {
                 held.set(&[id], bodies.held() as u64);
@@ -214,7 +213,7 @@ impl Sources {
                 circuit.set(&[id], u64::from(snapshot.is_open()));
                 snapshot.events().for_each(|(event, count)| events.set(&[id, event], count));
             }
-            if let DataDirectory::Embedded(embedded) = self.data.clone()
+            if let DataDirectory::Embedded(embedded) = self.running.data().clone()
                 && let Ok(Ok(products)) = tokio::task::spawn_blocking(move || embedded.index_lag()).await
             {
                 lag.set(&[id], products);

@@ -53,6 +53,7 @@ use crate::{
     backend::{self, DataDirectory, Opened, embedded},
     callers, clock,
     config::{self, Data, McpErrorStatus, Settings},
+    decisions::Decisions,
     directory as merchants, docs, webhooks,
 };
 
@@ -63,6 +64,9 @@ pub(crate) fn open_keyring(data: &Data) -> Result<Keyring, KeyringError> {
 
 /// Interval at which the keys in the data directory are read again.
 const KEY_INTERVAL: Duration = Duration::from_secs(5);
+
+/// Time after which callers of a paused shop may try again, in seconds.
+const PAUSED_SECONDS: u32 = 60;
 
 /// Interval at which payments with an unknown outcome and orphaned carts are looked for.
 const PAYMENT_INTERVAL: Duration = Duration::from_secs(2);
@@ -110,6 +114,7 @@ impl Shop {
         settings: &Settings,
         public_url: &Url,
         keyring: Keyring,
+        decisions: &Decisions,
         live: bool,
     ) -> Result<Self, Box<dyn Error>> {
         let base = base(public_url);
@@ -128,7 +133,8 @@ impl Shop {
         let fetcher = callers::fetcher(settings, &base, &signing_key)?;
         let directory = callers::directory(&business, fetcher, &settings.sections.profiles);
         callers::register(&directory, &settings.platforms)?;
-        let platforms = Platforms::new(business, callers::policy(settings), settings.reach, directory);
+        let platforms = Platforms::new(business, callers::policy(settings), settings.reach, directory)
+            .refusing(decisions.blocked.clone());
         let ingress =
             Ingress::new(callers::rules(settings, public_url, &signing_key, bodies.clone()), platforms.clone());
         let directory = merchants::open(data.sqlite(), &settings.directory)?;
@@ -188,17 +194,27 @@ impl Shop {
     ) -> Self {
         let content =
             "The shop cannot be reached at the moment. The gateway tries again, and serves it as soon as it answers.";
-        let refusal = move || Refusal::unavailable(content, pause());
-        let mut router = Router::new();
-        for endpoint in endpoints() {
-            router = router.merge(ucp_mcp::http::refusing(endpoint.release(), refusal.clone(), &prefix(endpoint)));
-        }
-        let router = ucp_rest::refusing(router, refusal);
+        let router = refusing(move || Refusal::unavailable(content, pause()));
         let (id, store) = (data.sqlite().shop().clone(), Arc::new(data.sqlite().clone()));
         let platforms = HashMap::new();
         let (webhooks, _tasks) = (Arc::default(), JoinSet::new());
         Self { id, name, router, store, platforms, counters: None, webhooks, held: None, ready: false, _tasks }
     }
+}
+
+/// Returns the routes of a shop that is paused.
+pub(crate) fn paused() -> Router {
+    let content = "The operator of this shop has paused it for now.";
+    refusing(move || Refusal::unavailable(content, PAUSED_SECONDS))
+}
+
+/// Returns the routes of a shop of which every call is refused.
+fn refusing(refusal: impl Fn() -> Refusal + Clone + Send + Sync + 'static) -> Router {
+    let mut router = Router::new();
+    for endpoint in endpoints() {
+        router = router.merge(ucp_mcp::http::refusing(endpoint.release(), refusal.clone(), &prefix(endpoint)));
+    }
+    ucp_rest::refusing(router, refusal)
 }
 
 /// Returns the endpoints of a shop: the root, and that of each release.

@@ -53,6 +53,7 @@ mod tests {
         cli::{Cli, Command},
         clock,
         config::Settings,
+        decisions::Decisions,
         shop::open_keyring,
     };
 
@@ -73,7 +74,8 @@ mod tests {
             keyring.generate(Algorithm::Es256, clock::now()).expect("a-key");
         }
         let public_url = Url::parse(&format!("https://{name}.example")).expect("an address");
-        Arc::new(Shop::open(&data, &settings, &public_url, keyring, false).await.expect("a shop"))
+        let decisions = Decisions::open(directory).expect("no decisions");
+        Arc::new(Shop::open(&data, &settings, &public_url, keyring, &decisions, false).await.expect("a shop"))
     }
 
     async fn call(shop: &Shop, method: &str, path: &str, key: &str, body: Body) -> (StatusCode, Value) {

@@ -143,6 +143,7 @@ impl Inner {
             Some(recognized) => recognized?,
             None => self.platforms.identify(&call).await?,
         };
+        self.platforms.blocked().admit(&platform.profile)?;
         record::note(|facts| {
             (facts.release, facts.profile) = (Some(platform.release), Some(platform.profile.as_str().to_owned()));
         });

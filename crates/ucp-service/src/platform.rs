@@ -4,7 +4,11 @@
 //! The negotiation runs once, when a profile is fetched, and its result is cached with the profile in the directory: a
 //! call of a known platform costs one look-up.
 
-use std::{fmt, sync::Arc};
+use std::{
+    collections::BTreeSet,
+    fmt,
+    sync::{Arc, PoisonError, RwLock},
+};
 
 use serde_json::Value;
 use ucp_core::{
@@ -211,6 +215,34 @@ impl Platform {
     }
 }
 
+/// Profile URLs of platforms that the operator has blocked. Clones share one set.
+#[derive(Clone, Debug, Default)]
+pub struct Blocked(Arc<RwLock<BTreeSet<String>>>);
+
+impl Blocked {
+    /// Replaces the set.
+    pub fn set(&self, profiles: BTreeSet<String>) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = profiles;
+    }
+
+    /// Returns `true` if the platform with a profile URL is blocked.
+    #[must_use]
+    pub fn contains(&self, profile: &str) -> bool {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).contains(profile)
+    }
+
+    /// Checks that a platform is not blocked.
+    ///
+    /// # Errors
+    /// [`Code::Forbidden`] if it is.
+    pub fn admit(&self, profile: &ProfileUrl) -> Result<(), Refusal> {
+        if !self.contains(profile.as_str()) {
+            return Ok(());
+        }
+        Err(Refusal::new(Code::Forbidden, "The operator of this shop has blocked the platform."))
+    }
+}
+
 /// Identifies the platforms of calls; cheap to clone.
 #[derive(Clone)]
 pub struct Platforms(Arc<Inner>);
@@ -220,6 +252,7 @@ struct Inner {
     policy: Policy,
     reach: Reach,
     directory: Directory<NegotiatedProfile>,
+    blocked: Blocked,
 }
 
 impl fmt::Debug for Platforms {
@@ -232,7 +265,22 @@ impl Platforms {
     /// Creates the registry of the platforms in `directory`, with a policy for those whose profile cannot be fetched.
     #[must_use]
     pub fn new(business: Arc<Business>, policy: Policy, reach: Reach, directory: Directory<NegotiatedProfile>) -> Self {
-        Self(Arc::new(Inner { business, policy, reach, directory }))
+        Self(Arc::new(Inner { business, policy, reach, directory, blocked: Blocked::default() }))
+    }
+
+    /// Refuses the platforms in `blocked`. To be called before the registry is cloned.
+    #[must_use]
+    pub fn refusing(mut self, blocked: Blocked) -> Self {
+        if let Some(inner) = Arc::get_mut(&mut self.0) {
+            inner.blocked = blocked;
+        }
+        self
+    }
+
+    /// Returns the platforms that are refused.
+    #[must_use]
+    pub fn blocked(&self) -> &Blocked {
+        &self.0.blocked
     }
 
     /// Returns the capabilities that the business declares.

@@ -41,10 +41,11 @@ pub(crate) fn command(binary: &Path) -> Command {
     for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("UCP_")) {
         command.env_remove(name);
     }
-    for name in ["http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "RUST_LOG"] {
+    for name in ["http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"] {
         command.env_remove(name);
     }
-    command.env("NO_PROXY", "*").env("COLUMNS", "120").env("TZ", "UTC").stdin(Stdio::null());
+    // What is logged at other levels differs from run to run.
+    command.env("NO_PROXY", "*").env("COLUMNS", "120").env("TZ", "UTC").env("RUST_LOG", "warn").stdin(Stdio::null());
     command
 }
 

@@ -4,27 +4,29 @@ use std::{io::Write, net::SocketAddr, process::ExitCode, sync::Arc, time::Durati
 
 use axum::body::Body;
 use http::Request;
+use sd_notify::NotifyState;
 use tokio::{
     net::TcpListener,
     signal::unix::{SignalKind, signal},
+    sync::watch,
 };
 use ucp_trust::client::TrustedProxies;
 use url::Url;
 
-use super::Done;
+use super::{Done, chain};
 use crate::{
     address::base,
     admin,
     backend::DataDirectory,
     calls::{Calls, answered},
     clock,
-    config::{self, Bot, Policy, ServeOptions, Settings, Signed},
+    config::{self, Policy, ServeOptions, Settings},
+    decisions::Decisions,
     health::{Health, LIVENESS, READINESS},
     listener::{self, Connections, Limits},
     metrics::{Metrics, Sources},
-    opening::Opening,
+    running::Running,
     shop::{Shop, open_keyring},
-    shops::Shops,
     telemetry::Log,
 };
 
@@ -32,55 +34,44 @@ use crate::{
 const ADMIN_CONNECTIONS: usize = 32;
 
 pub(crate) fn run(options: &ServeOptions) -> Done {
-    let settings = Arc::new(Settings::resolve(options, clock::now())?);
-    let server = &settings.sections.server;
+    let settings = Settings::resolve(options, clock::now())?;
     let log = Arc::new(Log::start(settings.sections.log.format, settings.sections.log.level));
-    let listen = server.listen.0;
+    let listen = settings.sections.server.listen.0;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(async { ignore_hangups() })?;
+    // Before anything that takes time: a hangup would end the process.
+    let mut hangups = runtime.block_on(async { signal(SignalKind::hangup()) })?;
     // Before the shop is opened, so that no sample shop is created if the address cannot be bound.
     let listener = runtime
         .block_on(TcpListener::bind(listen))
         .map_err(|error| format!("cannot listen on {listen}: {error}; choose another address with --listen"))?;
     let data = DataDirectory::open(&settings)?;
     let keyring = open_keyring(&settings.sections.data)?;
-    if settings.sections.signatures.responses == Signed::All && keyring.signer().is_none() {
-        return Err("answers are to be signed, but there is no key; make one with `ucp-gateway keys generate`".into());
-    }
-    let as_bot = settings.upstream.as_ref().is_some_and(|upstream| matches!(upstream.bot, Bot::Own));
-    if as_bot && keyring.signer().is_none_or(|key| key.algorithm().http_name().is_none()) {
-        let problem = "requests to the shop are to be signed (`upstream.sign_as_bot`), but there is no key for that; make \
-                       one with `ucp-gateway keys generate`";
-        return Err(problem.into());
-    }
+    settings.check_keys(&keyring)?;
+    let decisions = Decisions::open(&settings.sections.data.dir)?;
     runtime.block_on(async {
-        let public_url = match &server.public_url {
-            Some(url) => url.0.clone(),
-            None => reachable(listener.local_addr()?)?,
-        };
         if settings.policy == Policy::Development && !listen.ip().to_canonical().is_loopback() {
             tracing::warn!("callers from other machines are taken at their word (policy development)");
         }
-        let shops = Shops::default();
-        let health = Health::new(data.clone(), Arc::clone(&settings), shops.clone());
+        let local_url = reachable(listener.local_addr()?)?;
+        let running = Arc::new(Running::new(options, settings, data, local_url, decisions));
+        let health = Health::new(Arc::clone(&running));
         let (metrics, connections) = (Metrics::new()?, Connections::default());
         let sources = Sources {
             metrics: metrics.clone(),
-            data: data.clone(),
-            shops: shops.clone(),
+            running: Arc::clone(&running),
             connections: connections.clone(),
             log: Arc::clone(&log),
             health: health.clone(),
         };
-        let opening = Opening { data, settings: Arc::clone(&settings), public_url: public_url.clone() };
-        let shop = opening.begin(keyring, &shops).await?;
+        let shop = running.begin(keyring).await?;
+        let settings = running.settings();
         let admin_address = match &settings.admin {
-            Some(config::Admin { listen, token }) => {
+            Some(config::Admin { listen, .. }) => {
                 let listener = TcpListener::bind(listen).await.map_err(|error| {
                     format!("cannot listen on {listen}: {error}; choose another address as `server.admin_listen`")
                 })?;
                 let address = listener.local_addr()?;
-                let router = admin::router(Arc::clone(&shop.store), sources, token.clone());
+                let router = admin::router(sources);
                 let answer = move |request| answered(router.clone(), request);
                 // Ends with the process without a shutdown of its own: each step is one transaction.
                 let limits = Limits {
@@ -88,19 +79,30 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
                     trusted_proxies: TrustedProxies::default(),
                     drain: Duration::ZERO,
                 };
-                tokio::spawn(listener::serve(listener, answer, limits, Connections::default(), std::future::pending()));
+                let connections = Connections::default();
+                tokio::spawn(listener::serve(listener, answer, limits, connections, std::future::pending()));
                 Some(address)
             }
             None => None,
         };
         // Before the welcome: a process that waits for it may send a signal at once.
-        let shutdown = shutdown()?;
+        let stops = stops()?;
+        let reloaded = Arc::clone(&running);
+        tokio::spawn(async move {
+            while hangups.recv().await.is_some() {
+                // The result is in the log.
+                drop(reload(&reloaded).await);
+            }
+        });
         // A closed standard output is not an error.
-        drop(welcome(std::io::stdout().lock(), &shop, &settings, &base(&public_url), admin_address));
+        let base = base(&running.public_url(&settings));
+        drop(welcome(std::io::stdout().lock(), &shop, &settings, &base, admin_address));
         drop(shop);
-        let calls = Arc::new(Calls::new(shops, log, metrics, settings.sections.log.searches));
+        tell_service_manager(&[NotifyState::Ready]);
+        let calls = Arc::new(Calls::new(Arc::clone(&running), log, metrics));
         let reported = Arc::clone(&calls);
         tokio::spawn(async move { reported.report().await });
+        let server = &settings.sections.server;
         let probes = server.probes.then(|| health.router(false));
         let answer = move |request: Request<Body>| {
             let is_probe = matches!(request.uri().path(), LIVENESS | READINESS);
@@ -117,9 +119,54 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
             trusted_proxies: settings.trusted_proxies.clone(),
             drain: settings.drain,
         };
-        listener::serve(listener, answer, limits, connections, shutdown).await;
+        let (mut first, mut second) = (stops.clone(), stops);
+        let delay = Duration::from_millis(server.shutdown_delay_ms.count() as u64);
+        let shutdown = async move {
+            // The sender lives as long as the process.
+            drop(first.wait_for(|stops| *stops > 0).await);
+            running.stop();
+            tell_service_manager(&[NotifyState::Stopping]);
+            tokio::time::sleep(delay).await;
+        };
+        tokio::select! {
+            () = listener::serve(listener, answer, limits, connections, shutdown) => {}
+            _ = second.wait_for(|stops| *stops > 1) => {
+                tracing::warn!("told to end a second time: requests under way are given up");
+            }
+        }
         Ok(ExitCode::SUCCESS)
     })
+}
+
+/// Reads the configuration again, and logs what came of it. Returns the keys whose new values hold from the next start on.
+///
+/// # Errors
+/// All reasons why the new configuration cannot be used.
+pub(crate) async fn reload(running: &Running) -> Result<Vec<&'static str>, String> {
+    // The service manager wants to know when the reload began.
+    let begun = NotifyState::monotonic_usec_now().ok();
+    let states: Vec<_> = std::iter::once(NotifyState::Reloading).chain(begun).collect();
+    tell_service_manager(&states);
+    let reloaded = running.reload().await.map_err(|error| chain(&*error));
+    tell_service_manager(&[NotifyState::Ready]);
+    match &reloaded {
+        Ok(late) if late.is_empty() => tracing::info!("the configuration was read again"),
+        Ok(late) => tracing::warn!(
+            keys = late.join(", "),
+            "the configuration was read again; some keys hold from the next start on"
+        ),
+        Err(problem) => {
+            tracing::error!(problem, "the configuration was read again and cannot be used; the one before is used on");
+        }
+    }
+    reloaded
+}
+
+/// Tells systemd, if it has started the process, what is happening.
+fn tell_service_manager(states: &[NotifyState<'_>]) {
+    if let Err(error) = sd_notify::notify(states) {
+        tracing::warn!(%error, "the service manager cannot be told what is happening");
+    }
 }
 
 /// Returns the URL of a listener for clients on the same machine.
@@ -178,25 +225,18 @@ fn callers(policy: Policy) -> &'static str {
     }
 }
 
-/// Ignores SIGHUP, which would end the process when the terminal that started it is closed. Nothing has to be read
-/// again: keys are reloaded by themselves, and the configuration holds until the end of the process.
-fn ignore_hangups() -> std::io::Result<()> {
-    let mut hangup = signal(SignalKind::hangup())?;
+/// Installs the handlers of SIGTERM and SIGINT, and returns how often the process was told to end.
+fn stops() -> std::io::Result<watch::Receiver<u32>> {
+    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    let (counter, stops) = watch::channel(0);
     tokio::spawn(async move {
-        while hangup.recv().await.is_some() {
-            tracing::info!("SIGHUP has no effect; restart the gateway for a changed configuration");
+        loop {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            }
+            counter.send_modify(|stops| *stops += 1);
         }
     });
-    Ok(())
-}
-
-/// Installs the signal handlers, and returns a future that completes on SIGTERM or SIGINT.
-fn shutdown() -> std::io::Result<impl Future<Output = ()>> {
-    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    Ok(async move {
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-        }
-    })
+    Ok(stops)
 }

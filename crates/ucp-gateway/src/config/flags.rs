@@ -11,7 +11,7 @@ use super::{
     value::{FilePath, Listen, Number, SampleName, WebUrl, public_url, sample},
 };
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct ServeOptions {
     /// The configuration file (TOML). Flags and the environment go before what it says.
     #[arg(long, env = "UCP_GATEWAY_CONFIG", value_name = "FILE")]
@@ -52,7 +52,7 @@ pub(crate) struct ServeOptions {
     pub(crate) log_level: Option<LogLevel>,
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct DataOptions {
     /// The directory that holds the shop; created and filled with a sample shop when it is not there
     /// [default: ./data].
@@ -67,7 +67,7 @@ pub(crate) struct DataOptions {
     pub(crate) sample: Option<SampleName>,
 }
 
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub(crate) struct UpstreamOptions {
     /// What the gateway stands in front of [default: embedded].
     #[arg(long, env = "UCP_GATEWAY_BACKEND", value_name = "WHICH")]

@@ -108,6 +108,8 @@ pub(crate) struct Server {
     /// 10 seconds to arrive, the time to fetch a profile, and the time to complete a purchase or to pay.
     #[schemars(example = 40_000)]
     pub(crate) drain_timeout_ms: Option<Number<0, 600_000>>,
+    /// How long requests are still accepted after SIGTERM, while /readyz says that no more should be sent, in milliseconds.
+    pub(crate) shutdown_delay_ms: Number<0, 600_000, 0>,
     /// How many requests run at once; others are turned away with 503. Under the policy `development` there is no limit
     /// by default.
     #[schemars(extend("x-without" = "no limit"))]

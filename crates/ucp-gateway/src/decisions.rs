@@ -1,0 +1,173 @@
+//! What the operator has decided while the gateway runs: shops that are paused, and platforms that are blocked. It is
+//! kept in the data directory, and every decision is a line of the audit log beside it.
+
+use std::{
+    collections::BTreeSet,
+    fs::{self, OpenOptions},
+    io::{self, Write as _},
+    os::unix::fs::OpenOptionsExt as _,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use ucp_core::ShopId;
+use ucp_service::platform::Blocked;
+
+use crate::clock;
+
+/// File in the data directory.
+const FILE: &str = "decisions.json";
+
+/// Audit log in the data directory: a JSON object in each line.
+const AUDIT: &str = "audit.jsonl";
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(default)]
+struct Kept {
+    /// Identifiers of the shops that are paused.
+    paused: BTreeSet<String>,
+    /// Profile URLs of the platforms that are blocked.
+    blocked: BTreeSet<String>,
+}
+
+/// The decisions about a gateway. Clones share one state.
+#[derive(Clone, Debug)]
+pub(crate) struct Decisions {
+    directory: Arc<Path>,
+    kept: Arc<Mutex<Kept>>,
+    /// The platforms that are blocked.
+    pub(crate) blocked: Blocked,
+}
+
+/// A decision of the operator.
+#[derive(Clone, Debug)]
+pub(crate) enum Decision {
+    /// Calls of the shop are refused from now on.
+    Pause(ShopId),
+    /// Calls of the shop are answered again.
+    Resume(ShopId),
+    /// Calls of the platform with this profile URL are refused from now on.
+    Block(String),
+    /// Calls of the platform are answered again.
+    Unblock(String),
+}
+
+impl Decision {
+    /// Returns the name in the audit log, and what it is about.
+    fn told(&self) -> (&'static str, &str) {
+        match self {
+            Self::Pause(shop) => ("pause", shop.as_str()),
+            Self::Resume(shop) => ("resume", shop.as_str()),
+            Self::Block(profile) => ("block", profile),
+            Self::Unblock(profile) => ("unblock", profile),
+        }
+    }
+}
+
+impl Decisions {
+    /// Reads the decisions that are kept in a data directory.
+    ///
+    /// # Errors
+    /// An error if the file is there and cannot be read: the gateway would serve whom it must not.
+    pub(crate) fn open(directory: &Path) -> io::Result<Self> {
+        let path = directory.join(FILE);
+        let kept = match fs::read(&path) {
+            Ok(text) => serde_json::from_slice(&text)
+                .map_err(|error| io::Error::other(format!("{} cannot be read: {error}", path.display())))?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Kept::default(),
+            Err(error) => return Err(error),
+        };
+        let decisions =
+            Self { directory: directory.into(), kept: Arc::new(Mutex::new(kept.clone())), blocked: Blocked::default() };
+        decisions.blocked.set(kept.blocked);
+        Ok(decisions)
+    }
+
+    /// Returns `true` if a shop is paused.
+    pub(crate) fn is_paused(&self, shop: &ShopId) -> bool {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).paused.contains(shop.as_str())
+    }
+
+    /// Returns the profile URLs of the platforms that are blocked.
+    pub(crate) fn blocked(&self) -> Vec<String> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).blocked.iter().cloned().collect()
+    }
+
+    /// Keeps a decision, and acts on it. Blocks.
+    ///
+    /// # Errors
+    /// An error if it cannot be kept or audited; then nothing has changed.
+    pub(crate) fn take(&self, decision: &Decision) -> io::Result<()> {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut next = kept.clone();
+        match decision {
+            Decision::Pause(shop) => next.paused.insert(shop.as_str().to_owned()),
+            Decision::Resume(shop) => next.paused.remove(shop.as_str()),
+            Decision::Block(profile) => next.blocked.insert(profile.clone()),
+            Decision::Unblock(profile) => next.blocked.remove(profile),
+        };
+        let (action, subject) = decision.told();
+        self.audit(action, subject)?;
+        self.keep(&next)?;
+        self.blocked.set(next.blocked.clone());
+        *kept = next;
+        Ok(())
+    }
+
+    /// Adds a line to the audit log. Blocks.
+    ///
+    /// # Errors
+    /// An error if it cannot be written.
+    pub(crate) fn audit(&self, action: &str, subject: &str) -> io::Result<()> {
+        tracing::info!(action, subject, "the operator has decided");
+        let line = json!({ "timestamp": clock::timestamp().to_string(), "action": action, "subject": subject });
+        let mut file = private().append(true).open(self.directory.join(AUDIT))?;
+        file.write_all(format!("{line}\n").as_bytes())?;
+        file.sync_all()
+    }
+
+    /// Replaces the file as a whole.
+    fn keep(&self, kept: &Kept) -> io::Result<()> {
+        let partial: PathBuf = self.directory.join(FILE).with_extension("json.partial");
+        let mut file = private().write(true).truncate(true).open(&partial)?;
+        file.write_all(&serde_json::to_vec(kept)?)?;
+        file.sync_all()?;
+        fs::rename(&partial, self.directory.join(FILE))
+    }
+}
+
+/// Options of a file that only its owner can read.
+fn private() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.create(true).mode(0o600);
+    options
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decisions_are_kept_and_audited() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let (shop, profile) = (ShopId::default(), "https://agent.example/profile".to_owned());
+        let decisions = Decisions::open(directory.path()).expect("nothing is kept");
+        decisions.take(&Decision::Pause(shop.clone())).expect("is kept");
+        decisions.take(&Decision::Block(profile.clone())).expect("is kept");
+        let again = Decisions::open(directory.path()).expect("is read");
+        assert!(again.is_paused(&shop) && again.blocked.contains(&profile));
+        again.take(&Decision::Resume(shop.clone())).expect("is kept");
+        again.take(&Decision::Unblock(profile.clone())).expect("is kept");
+        assert!(!again.is_paused(&shop) && !again.blocked.contains(&profile));
+        let audited = fs::read_to_string(directory.path().join(AUDIT)).expect("is there");
+        let actions: Vec<_> = audited
+            .lines()
+            .map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON")["action"].clone())
+            .collect();
+        assert_eq!(actions, ["pause", "block", "resume", "unblock"]);
+        fs::write(directory.path().join(FILE), "{").expect("a file");
+        assert!(Decisions::open(directory.path()).is_err(), "nobody is served whom it may have named");
+    }
+}

@@ -1,0 +1,211 @@
+//! What an operator does with a running gateway: reads its configuration again, pauses it, blocks a platform, ends it.
+
+use std::{
+    fs,
+    net::SocketAddr,
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
+    thread,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+
+use crate::{
+    harness::{Gateway, PROFILE, REST_HEADERS, folder, sample_shop},
+    setup::{Configured, Setup},
+    wire::{Connection, Response, request},
+};
+
+const ADMIN: [&str; 2] = ["--admin-listen", "127.0.0.1:0"];
+
+/// Where the operator's calls are taken.
+fn admin(gateway: &Gateway) -> SocketAddr {
+    let line = gateway.welcome.iter().find_map(|line| line.trim().strip_prefix("admin    http://"));
+    line.expect("where it listens").parse().expect("an address")
+}
+
+fn ask(address: SocketAddr, method: &str, path: &str, body: &[u8]) -> Response {
+    let mut connection = Connection::open(address);
+    assert!(connection.write(&request(method, path, &[("Content-Type", "application/json")], body)));
+    connection.read().expect("an answer")
+}
+
+fn search(gateway: &Gateway) -> Response {
+    gateway.send("POST", "/catalog/search", REST_HEADERS, b"{\"query\":\"runner\"}")
+}
+
+fn configured(toml: &str) -> (Setup, tempfile::TempDir) {
+    (Setup::new(toml).arguments(&ADMIN), sample_shop())
+}
+
+fn reload(address: SocketAddr) -> (u16, Value) {
+    let response = ask(address, "POST", "/reload", b"");
+    (response.status, response.json())
+}
+
+#[test]
+fn a_changed_configuration_is_read_again() {
+    let (setup, data) = configured("[limits]\nanonymous = \"none\"\n");
+    let path = setup.path("gateway.toml");
+    let gateway = setup.spawn("127.0.0.1:0", data.path());
+    let address = admin(&gateway);
+    for _ in 0..20 {
+        assert_eq!(search(&gateway).status, 200);
+    }
+    // A bad one is refused with all of its reasons, and changes nothing.
+    fs::write(&path, "[limits]\nanonymous = \"much\"\n[server]\nnonsense = 1\n").expect("a file");
+    let (status, refused) = reload(address);
+    let problem = refused["error"].as_str().expect("a text");
+    assert_eq!(status, 422);
+    assert!(problem.contains("limits.anonymous") && problem.contains("nonsense"), "{problem}");
+    assert_eq!(search(&gateway).status, 200);
+    // So is one of another shop.
+    fs::write(&path, "[upstream]\nbackend = \"ucp\"\nurl = \"https://shop.example\"\n").expect("a file");
+    let (status, refused) = reload(address);
+    assert_eq!(status, 422);
+    assert!(refused["error"].as_str().is_some_and(|why| why.contains("started anew")), "{refused}");
+    // A good one holds from the next call on, but for what belongs to the process.
+    fs::write(&path, "[limits]\nanonymous = { per_second = 1, burst = 2 }\n[server]\nmax_connections = 77\n")
+        .expect("a file");
+    assert_eq!(reload(address), (200, json!({ "reloaded": true, "from_next_start": ["server.max_connections"] })));
+    let refused = (0..20).filter(|_| search(&gateway).status == 429).count();
+    assert!(refused > 0, "the new limit holds");
+    // The same over SIGHUP.
+    fs::write(&path, "[limits]\nanonymous = \"none\"\n").expect("a file");
+    gateway.signal("HUP");
+    crate::harness::eventually("the limit is gone", crate::wire::PATIENCE, || {
+        (0..20).all(|_| search(&gateway).status == 200).then_some(())
+    });
+}
+
+#[test]
+fn reloads_lose_no_call_and_leak_nothing() {
+    const RELOADS: usize = 10;
+    let (setup, data) = configured("");
+    let gateway = setup.spawn("127.0.0.1:0", data.path());
+    let address = admin(&gateway);
+    let descriptors =
+        || fs::read_dir(format!("/proc/{}/fd", gateway.process())).map(Iterator::count).unwrap_or_default();
+    assert_eq!(reload(address).0, 200);
+    let before = descriptors();
+    let (over, calls) = (AtomicBool::new(false), AtomicUsize::new(0));
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    let answer = search(&gateway);
+                    assert_eq!(answer.status, 200, "{answer:?}");
+                    calls.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+        for _ in 0..RELOADS {
+            let (status, answer) = reload(address);
+            assert_eq!(status, 200, "{answer}");
+        }
+        over.store(true, Ordering::Relaxed);
+    });
+    assert!(calls.load(Ordering::Relaxed) >= RELOADS, "calls were made meanwhile");
+    crate::harness::eventually("what the reloads opened is closed", crate::wire::PATIENCE, || {
+        (descriptors() <= before + 8).then_some(())
+    });
+}
+
+#[test]
+fn a_shop_that_is_paused_refuses_calls_until_it_is_resumed() {
+    let (setup, data) = configured("");
+    let gateway = setup.spawn("127.0.0.1:0", data.path());
+    let address = admin(&gateway);
+    let shown = |paused| json!([{ "id": "default", "name": "Example Outfitters", "ready": true, "paused": paused }]);
+    assert_eq!(ask(address, "GET", "/shops", b"").json(), shown(false));
+    assert_eq!(ask(address, "POST", "/shops/other/pause", b"").status, 404);
+    assert_eq!(ask(address, "POST", "/shops/default/pause", b"").status, 200);
+    assert_eq!(ask(address, "GET", "/shops", b"").json(), shown(true));
+    let refused = search(&gateway);
+    assert_eq!((refused.status, &refused.json()["code"]), (503, &json!("unavailable")));
+    assert!(refused.header("retry-after").is_some() && refused.json()["content"].to_string().contains("paused"));
+    drop(gateway);
+    // It is the shop that is paused, not the process.
+    let gateway = setup.spawn("127.0.0.1:0", data.path());
+    assert_eq!(search(&gateway).status, 503);
+    assert_eq!(ask(admin(&gateway), "POST", "/shops/default/resume", b"").status, 200);
+    assert_eq!(search(&gateway).status, 200);
+    let audited = fs::read_to_string(data.path().join("audit.jsonl")).expect("the audit log");
+    let audited: Vec<Value> = audited.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let actions: Vec<_> = audited.iter().map(|line| (&line["action"], &line["subject"])).collect();
+    assert_eq!(json!(actions), json!([["pause", "default"], ["resume", "default"]]));
+}
+
+#[test]
+fn a_platform_that_is_blocked_is_refused() {
+    let (setup, data) = configured("");
+    let gateway = setup.spawn("127.0.0.1:0", data.path());
+    let address = admin(&gateway);
+    let named = json!({ "profile": PROFILE }).to_string();
+    for nonsense in ["", "{}", "{\"profile\":\"nobody\"}", "{\"profile\":\"https://a.example\",\"more\":1}"] {
+        assert_eq!(ask(address, "POST", "/platforms/block", nonsense.as_bytes()).status, 400, "{nonsense}");
+    }
+    assert_eq!(search(&gateway).status, 200);
+    assert_eq!(ask(address, "POST", "/platforms/block", named.as_bytes()).status, 200);
+    assert_eq!(ask(address, "GET", "/platforms/blocked", b"").json(), json!([PROFILE]));
+    let refused = search(&gateway);
+    assert_eq!((refused.status, &refused.json()["code"]), (403, &json!("forbidden")));
+    let other = [("Content-Type", "application/json"), ("UCP-Agent", "profile=\"https://other.example/profile\"")];
+    assert_eq!(gateway.send("POST", "/catalog/search", &other, b"{\"query\":\"runner\"}").status, 200);
+    assert_eq!(ask(address, "POST", "/platforms/unblock", named.as_bytes()).status, 200);
+    assert_eq!(search(&gateway).status, 200);
+}
+
+#[test]
+fn a_gateway_that_was_told_to_end_is_not_ready_and_still_serves_for_a_while() {
+    let (setup, data) = configured("[server]\nshutdown_delay_ms = 3000\n");
+    let mut gateway = setup.spawn("127.0.0.1:0", data.path());
+    let address = admin(&gateway);
+    assert_eq!(ask(address, "GET", "/readyz", b"").status, 200);
+    gateway.signal("TERM");
+    crate::harness::eventually("it is not ready", crate::wire::PATIENCE, || {
+        let answer = ask(address, "GET", "/readyz", b"");
+        (answer.status == 503 && answer.json()["reasons"]["shutdown"].is_string()).then_some(())
+    });
+    assert_eq!(search(&gateway).status, 200, "the listener is open");
+    assert_eq!(gateway.wait().code(), Some(0));
+}
+
+#[test]
+fn a_second_signal_ends_it_at_once() {
+    let (setup, data) = configured("[server]\nshutdown_delay_ms = 600000\n");
+    let mut gateway = setup.spawn("127.0.0.1:0", data.path());
+    gateway.signal("TERM");
+    let address = admin(&gateway);
+    crate::harness::eventually("it has heard the first signal", crate::wire::PATIENCE, || {
+        (ask(address, "GET", "/readyz", b"").status == 503).then_some(())
+    });
+    let told = Instant::now();
+    gateway.signal("TERM");
+    assert_eq!(gateway.wait().code(), Some(0));
+    assert!(told.elapsed() < Duration::from_secs(300), "it does not wait for the delay");
+}
+
+/// What systemd reads from the socket that it names.
+#[test]
+fn a_service_manager_is_told_what_happens() {
+    let directory = folder();
+    let socket = std::os::unix::net::UnixDatagram::bind(directory.path().join("notify")).expect("a socket");
+    socket.set_read_timeout(Some(crate::wire::PATIENCE)).expect("a time-out");
+    let heard = || {
+        let mut buffer = [0; 256];
+        let length = socket.recv(&mut buffer).expect("a message within the time");
+        String::from_utf8_lossy(&buffer[..length]).into_owned()
+    };
+    let name = directory.path().join("notify");
+    let setup = Setup::new("").variable("NOTIFY_SOCKET", name.to_str().expect("UTF-8"));
+    let mut gateway: Configured = setup.start();
+    assert_eq!(heard().trim(), "READY=1");
+    gateway.signal("HUP");
+    let reloading = heard();
+    assert!(reloading.contains("RELOADING=1") && reloading.contains("MONOTONIC_USEC="), "{reloading}");
+    assert_eq!(heard().trim(), "READY=1");
+    gateway.signal("TERM");
+    assert_eq!(heard().trim(), "STOPPING=1");
+    assert_eq!(gateway.wait().code(), Some(0));
+}
