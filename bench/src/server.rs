@@ -4,7 +4,7 @@ use std::{
     fs,
     io::{BufRead as _, BufReader, Read as _, Write as _},
     net::{SocketAddr, TcpStream},
-    path::Path,
+    path::{Path, PathBuf},
     process::{Child, ChildStdout, Command, Stdio},
     thread,
     time::{Duration, Instant},
@@ -45,6 +45,11 @@ pub(crate) struct Memory {
     pub(crate) peak: u64,
     /// What is its own, and could not be read from a file again.
     pub(crate) anonymous: u64,
+}
+
+/// The file that all servers log to.
+fn log() -> PathBuf {
+    std::env::temp_dir().join(format!("bench-{}.log", std::process::id()))
 }
 
 impl Server {
@@ -100,7 +105,9 @@ impl Server {
 
     fn start(command: &mut Command, profile: &str) -> Done<Self> {
         let start = Instant::now();
-        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
+        // Gateways log every call, as in production.
+        let log = fs::OpenOptions::new().create(true).append(true).open(log())?;
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log).spawn()?;
         let output = child.stdout.take().map(BufReader::new);
         // Made before anything can fail, so that the process is stopped whatever happens.
         let mut server =
@@ -116,7 +123,7 @@ impl Server {
         let start = Instant::now();
         while !answers(self.address, profile) {
             if let Some(status) = self.child.try_wait()? {
-                return Err(format!("a server stopped before it answered ({status})").into());
+                return Err(format!("a server stopped before it answered ({status}); see {}", log().display()).into());
             }
             if start.elapsed() > PATIENCE {
                 return Err("a server does not answer".into());
@@ -133,7 +140,7 @@ impl Server {
         loop {
             line.clear();
             if output.read_line(&mut line)? == 0 {
-                return Err("a server stopped before it said where it listens".into());
+                return Err(format!("a server stopped before it said where it listens; see {}", log().display()).into());
             }
             if let Some((_, address)) = line.split_once("REST").and_then(|(_, rest)| rest.split_once("http://")) {
                 return Ok(address.trim().parse()?);

@@ -27,7 +27,6 @@ use ucp_trust::address::ProfileUrl;
 
 use crate::{
     clock,
-    command::serve,
     decisions::Decision,
     metrics::{Sources, TEXT_FORMAT},
     orders::{self, Details, NotTaken, Step},
@@ -170,7 +169,7 @@ struct Named {
 
 async fn reload(State(running): State<Arc<Running>>) -> Answer {
     audited(&running, "reload", "")?;
-    match serve::reload(&running).await {
+    match running.reload().await {
         Ok(late) => Ok(Document(json!({ "reloaded": true, "from_next_start": late }))),
         Err(problem) => Err(Failure(StatusCode::UNPROCESSABLE_ENTITY, problem)),
     }

@@ -10,6 +10,7 @@ use std::{
     time::Duration,
 };
 
+use sd_notify::NotifyState;
 use tokio::sync::Mutex;
 use ucp_core::ShopId;
 use ucp_trust::keyring::Keyring;
@@ -18,6 +19,7 @@ use url::Url;
 use crate::{
     backend::{DataDirectory, Down},
     clock,
+    command::chain,
     config::{ServeOptions, Settings},
     decisions::Decisions,
     shop::{Shop, open_keyring},
@@ -158,11 +160,26 @@ impl Running {
     }
 
     /// Reads the configuration again, opens the shop from it, and serves that in place of the one before, in which the
-    /// calls under way end. Returns the keys whose new values hold from the next start on.
+    /// calls under way end. Returns the keys whose new values hold from the next start on. The result is logged.
     ///
     /// # Errors
     /// All reasons why the new configuration cannot be used. The one before is used on.
-    pub(crate) async fn reload(&self) -> Result<Vec<&'static str>, Box<dyn Error>> {
+    pub(crate) async fn reload(&self) -> Result<Vec<&'static str>, String> {
+        // The service manager wants to know when the reload began.
+        let begun = NotifyState::monotonic_usec_now().ok();
+        tell_service_manager(&std::iter::once(NotifyState::Reloading).chain(begun).collect::<Vec<_>>());
+        let reloaded = self.replace().await.map_err(|error| chain(&*error));
+        tell_service_manager(&[NotifyState::Ready]);
+        match &reloaded {
+            Ok(late) => tracing::info!(from_next_start = late.join(", "), "the configuration was read again"),
+            Err(problem) => {
+                tracing::error!(problem, "the configuration cannot be used; the one before is used on");
+            }
+        }
+        reloaded
+    }
+
+    async fn replace(&self) -> Result<Vec<&'static str>, Box<dyn Error>> {
         let _turn = self.opening.lock().await;
         let settings = Settings::resolve(&self.options, clock::now())?;
         let before = self.settings();
@@ -180,6 +197,13 @@ impl Running {
         *self.settings.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(settings);
         self.shops.put(ShopId::default(), Arc::new(shop));
         Ok(late)
+    }
+}
+
+/// Tells systemd, if it has started the process, what is happening.
+pub(crate) fn tell_service_manager(states: &[NotifyState<'_>]) {
+    if let Err(error) = sd_notify::notify(states) {
+        tracing::warn!(%error, "the service manager cannot be told what is happening");
     }
 }
 

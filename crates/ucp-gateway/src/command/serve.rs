@@ -13,7 +13,7 @@ use tokio::{
 use ucp_trust::client::TrustedProxies;
 use url::Url;
 
-use super::{Done, chain};
+use super::Done;
 use crate::{
     address::base,
     admin,
@@ -25,7 +25,7 @@ use crate::{
     health::{Health, LIVENESS, READINESS},
     listener::{self, Connections, Limits},
     metrics::{Metrics, Sources},
-    running::Running,
+    running::{Running, tell_service_manager},
     shop::{Shop, open_keyring},
     telemetry::Log,
 };
@@ -91,7 +91,7 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
         tokio::spawn(async move {
             while hangups.recv().await.is_some() {
                 // The result is in the log.
-                drop(reload(&reloaded).await);
+                drop(reloaded.reload().await);
             }
         });
         // A closed standard output is not an error.
@@ -136,37 +136,6 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
         }
         Ok(ExitCode::SUCCESS)
     })
-}
-
-/// Reads the configuration again, and logs what came of it. Returns the keys whose new values hold from the next start on.
-///
-/// # Errors
-/// All reasons why the new configuration cannot be used.
-pub(crate) async fn reload(running: &Running) -> Result<Vec<&'static str>, String> {
-    // The service manager wants to know when the reload began.
-    let begun = NotifyState::monotonic_usec_now().ok();
-    let states: Vec<_> = std::iter::once(NotifyState::Reloading).chain(begun).collect();
-    tell_service_manager(&states);
-    let reloaded = running.reload().await.map_err(|error| chain(&*error));
-    tell_service_manager(&[NotifyState::Ready]);
-    match &reloaded {
-        Ok(late) if late.is_empty() => tracing::info!("the configuration was read again"),
-        Ok(late) => tracing::warn!(
-            keys = late.join(", "),
-            "the configuration was read again; some keys hold from the next start on"
-        ),
-        Err(problem) => {
-            tracing::error!(problem, "the configuration was read again and cannot be used; the one before is used on");
-        }
-    }
-    reloaded
-}
-
-/// Tells systemd, if it has started the process, what is happening.
-fn tell_service_manager(states: &[NotifyState<'_>]) {
-    if let Err(error) = sd_notify::notify(states) {
-        tracing::warn!(%error, "the service manager cannot be told what is happening");
-    }
 }
 
 /// Returns the URL of a listener for clients on the same machine.
