@@ -9,10 +9,12 @@ use std::{
 };
 
 use serde_json::{Value, json};
+use ucp_core::Release;
 
 use crate::{
     harness::{Gateway, PROFILE, REST_HEADERS, folder, sample_shop},
-    setup::{Configured, Setup},
+    purchase::shopper::{Shopper, lines, ready, total},
+    setup::{Configured, Setup, Transport},
     wire::{Connection, Response, request},
 };
 
@@ -208,4 +210,58 @@ fn a_service_manager_is_told_what_happens() {
     gateway.signal("TERM");
     assert_eq!(heard().trim(), "STOPPING=1");
     assert_eq!(gateway.wait().code(), Some(0));
+}
+
+/// What an agent does is told as events, and what its buyer says is not.
+#[test]
+fn commerce_is_told_as_events() {
+    let files = folder();
+    let (events, data) = (files.path().join("events.jsonl"), crate::harness::flower_shop());
+    let toml = format!("[events]\nfile = \"{}\"\n", events.display());
+    let gateway = Setup::new(&toml).arguments(&["--sample", "flower-shop"]).spawn("127.0.0.1:0", data.path());
+    for transport in [Transport::Rest, Transport::Tool] {
+        let shopper = Shopper::new(&gateway, Release::NEWEST, transport);
+        shopper.call("search_catalog", None, &json!({ "query": "a-secret-wish" }));
+        let cart =
+            shopper.call("create_cart", None, &json!({ "line_items": lines(&[("bouquet_roses", 1)]) })).document();
+        let checkout = shopper.create(&ready(&[("bouquet_roses", 2)]));
+        let declined = shopper.complete(&checkout, "fail_token");
+        assert_ne!(declined["status"], "completed");
+        let completed = shopper.complete(&checkout, "success_token");
+        assert_eq!(completed["status"], "completed", "{completed}");
+        let told = crate::harness::eventually("all events are written", crate::wire::PATIENCE, || {
+            let text = fs::read_to_string(&events).ok()?;
+            let all: Vec<Value> = text.lines().map(serde_json::from_str).collect::<Result<_, _>>().ok()?;
+            let name = if transport == Transport::Rest { "rest" } else { "mcp" };
+            let all: Vec<_> = all.into_iter().filter(|event| event["transport"] == name).collect();
+            all.iter().any(|event| event["event_type"] == "order_created").then_some(all)
+        });
+        let kinds: Vec<_> = told.iter().filter_map(|event| event["event_type"].as_str()).collect();
+        assert_eq!(
+            kinds,
+            [
+                "catalog_search",
+                "cart_created",
+                "checkout_session_created",
+                "payment_failed",
+                "payment_completed",
+                "checkout_session_completed",
+                "order_created"
+            ]
+        );
+        assert_eq!(told[1]["cart_id"], cart["id"]);
+        let last = told.last().expect("an event");
+        let members =
+            ["checkout_session_id", "checkout_status", "order_id", "currency", "total_amount", "line_item_count"];
+        let expected = json!({
+            "checkout_session_id": checkout["id"], "checkout_status": "completed", "order_id": completed["order"]["id"],
+            "currency": "USD", "total_amount": total(&completed, "total"), "line_item_count": 1,
+        });
+        let found: Value = members.iter().map(|name| ((*name).to_owned(), last[*name].clone())).collect();
+        assert_eq!(found, expected);
+    }
+    let text = fs::read_to_string(&events).expect("the events");
+    for secret in ["a-secret-wish", "jane@example.com", "bouquet_roses", "_token"] {
+        assert!(!text.contains(secret), "{secret}");
+    }
 }

@@ -129,6 +129,23 @@ impl Repetition {
     }
 }
 
+/// A cart or checkout in an answer, without what is known about its buyer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sale {
+    /// Identifier.
+    pub id: String,
+    /// Status; `None` for a cart.
+    pub status: Option<Status>,
+    /// Identifier of the order.
+    pub order_id: Option<String>,
+    /// Currency, as an ISO 4217 code.
+    pub currency: String,
+    /// Total in minor units; `None` if it is unknown.
+    pub total: Option<i64>,
+    /// Number of lines.
+    pub lines: usize,
+}
+
 /// What is known about a call. Everything is `None`, empty or zero until it is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
@@ -146,8 +163,8 @@ pub struct Facts {
     pub refused: Option<Code>,
     /// Code of the first message of an answer without a resource.
     pub error: Option<String>,
-    /// Status of the checkout in the answer.
-    pub checkout: Option<Status>,
+    /// Cart or checkout in the answer.
+    pub sale: Option<Sale>,
     /// `true` if a payment was declined.
     pub declined: bool,
     /// Bytes of the body of the request.
@@ -224,14 +241,15 @@ impl Step {
         if facts.refused.is_some() || facts.error.is_some() || replayed {
             return None;
         }
-        let escalated = facts.checkout == Some(Status::RequiresEscalation);
+        let status = facts.sale.as_ref().and_then(|sale| sale.status);
+        let escalated = status == Some(Status::RequiresEscalation);
         match facts.operation? {
             Operation::SearchCatalog => Some(Self::Search),
             Operation::LookupCatalog | Operation::GetProduct => Some(Self::Product),
             Operation::CreateCart => Some(Self::Cart),
             Operation::CreateCheckout => Some(Self::Checkout),
             Operation::CompleteCheckout if facts.declined => Some(Self::Declined),
-            Operation::CompleteCheckout if facts.checkout == Some(Status::Completed) => Some(Self::Completed),
+            Operation::CompleteCheckout if status == Some(Status::Completed) => Some(Self::Completed),
             Operation::CompleteCheckout | Operation::UpdateCheckout if escalated => Some(Self::Escalated),
             Operation::CancelCart | Operation::CancelCheckout => Some(Self::Canceled),
             _ => None,

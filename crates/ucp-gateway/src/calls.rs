@@ -22,6 +22,7 @@ use ucp_core::{
 use ucp_service::header;
 
 use crate::{
+    events::Events,
     metrics::{Ended, Metrics},
     running::Running,
     shop::{self, Shop},
@@ -46,17 +47,19 @@ pub(crate) struct Calls {
     paused: Router,
     log: Arc<Log>,
     metrics: Metrics,
+    events: Option<Events>,
     /// Refusals of the current interval, by code.
     refused: Vec<AtomicU32>,
 }
 
 impl Calls {
-    pub(crate) fn new(running: Arc<Running>, log: Arc<Log>, metrics: Metrics) -> Self {
+    pub(crate) fn new(running: Arc<Running>, log: Arc<Log>, metrics: Metrics, events: Option<Events>) -> Self {
         Self {
             running,
             paused: shop::paused(),
             log,
             metrics,
+            events,
             refused: Code::ALL.iter().map(|_| AtomicU32::new(0)).collect(),
         }
     }
@@ -124,14 +127,18 @@ impl Drop for Ending<'_> {
     fn drop(&mut self) {
         let (facts, spent) = self.record.end();
         let platform = facts.profile.as_ref().and_then(|profile| self.shop.platforms.get(profile));
-        self.calls.metrics.count(&Ended {
+        let ended = Ended {
             shop: self.shop.id.as_str(),
             platform: platform.map(String::as_str),
             facts: &facts,
             status: self.status,
             bytes_out: self.bytes_out,
             spent,
-        });
+        };
+        self.calls.metrics.count(&ended);
+        if let Some(events) = &self.calls.events {
+            events.tell(&ended);
+        }
         if !self.calls.log.has_calls || !self.calls.samples(&facts) {
             return;
         }

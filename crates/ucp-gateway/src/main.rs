@@ -15,6 +15,7 @@ mod config;
 mod decisions;
 mod directory;
 mod docs;
+mod events;
 mod health;
 mod listener;
 mod metrics;

@@ -53,7 +53,7 @@ pub(crate) struct Ended<'a> {
 
 impl Ended<'_> {
     /// Returns what came of the call: `ok`, the code of the refusal, `no_resource`, `error` or `hung_up`.
-    fn outcome(&self) -> &'static str {
+    pub(crate) fn outcome(&self) -> &'static str {
         match (self.facts.refused, &self.facts.error, self.status) {
             (_, _, None) => "hung_up",
             (Some(code), ..) => code.as_str(),

@@ -228,5 +228,6 @@ fn process(settings: &Settings) -> Vec<(&'static str, String)> {
         ("server.shutdown_delay_ms", server.shutdown_delay_ms.count().to_string()),
         ("data.cache_mb", format!("{:?}", settings.sections.data.cache_mb)),
         ("log", format!("{:?}", settings.sections.log)),
+        ("events", format!("{:?}", settings.sections.events)),
     ]
 }

@@ -10,10 +10,11 @@ use std::{
     sync::{Arc, PoisonError, RwLock},
 };
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use ucp_core::{
     Answer, Code, Operation, Outcome, Refusal, Release,
-    checkout::Status,
+    cart::Cart,
+    checkout::{Checkout, Status},
     message::Message,
     negotiation::{Active, Declaration, Names, negotiate},
     operation::{Class, Offering},
@@ -21,8 +22,9 @@ use ucp_core::{
     purchase::{
         caller::{BuyerSignals, Caller},
         mandate_verifier::MandateVerifier,
+        totals::{Total, TotalKind},
     },
-    record::{self, Stage},
+    record::{self, Sale, Stage},
 };
 use ucp_trust::{
     address::{ProfileUrl, Reach},
@@ -163,9 +165,10 @@ impl Platform {
             Outcome::Answer(Answer::Checkout(view)) => record::note(|facts| {
                 let declined =
                     |message: &Message| matches!(message, Message::Error { code, .. } if code == "payment_failed");
-                facts.checkout = Some(view.checkout.status());
                 facts.declined = view.messages.iter().any(declined);
+                facts.sale = Some(sale_of_checkout(&view.checkout));
             }),
+            Outcome::Answer(Answer::Cart(view)) => record::note(|facts| facts.sale = Some(sale_of_cart(&view.cart))),
             Outcome::Answer(_) => {}
         }
         let outcome = match &self.note {
@@ -187,9 +190,7 @@ impl Platform {
     pub fn relayed(&self, operation: Operation, carried: &ForwardedAnswer) -> Encoded {
         record::enter(Stage::Encode);
         if operation.row().class == Class::Purchase {
-            let status = carried.body.get("status").and_then(Value::as_str);
-            let status = Status::ALL.iter().find(|known| Some(known.as_str()) == status);
-            record::note(|facts| facts.checkout = status.copied());
+            record::note(|facts| facts.sale = sale_of_body(&carried.body));
         }
         ucp_wire::relay::encode(dialect(self.release), operation, carried, &self.active, self.note.as_ref())
     }
@@ -213,6 +214,48 @@ impl Platform {
             }),
         }
     }
+}
+
+/// Returns the facts of a checkout.
+fn sale_of_checkout(checkout: &Checkout) -> Sale {
+    Sale {
+        id: checkout.id.clone(),
+        status: Some(checkout.status()),
+        order_id: checkout.state.order().map(|order| order.id.clone()),
+        currency: checkout.currency.to_string(),
+        total: total(&checkout.totals),
+        lines: checkout.line_items.len(),
+    }
+}
+
+/// Returns the facts of a cart.
+fn sale_of_cart(cart: &Cart) -> Sale {
+    Sale {
+        id: cart.id.clone(),
+        status: None,
+        order_id: None,
+        currency: cart.currency.to_string(),
+        total: total(&cart.totals),
+        lines: cart.line_items.len(),
+    }
+}
+
+fn total(totals: &[Total]) -> Option<i64> {
+    totals.iter().find(|total| total.kind == TotalKind::Total).map(|total| total.amount)
+}
+
+/// Returns the facts of a cart or checkout that a shop elsewhere answered with; `None` if it has no identifier.
+fn sale_of_body(body: &Map<String, Value>) -> Option<Sale> {
+    let text = |name: &str| body.get(name).and_then(Value::as_str);
+    let list = |name: &str| body.get(name).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    Some(Sale {
+        id: text("id")?.to_owned(),
+        status: Status::ALL.iter().find(|status| Some(status.as_str()) == text("status")).copied(),
+        order_id: body.get("order").and_then(|order| order["id"].as_str()).map(str::to_owned),
+        currency: text("currency").unwrap_or_default().to_owned(),
+        total: list("totals").iter().find(|total| total["type"] == "total").and_then(|total| total["amount"].as_i64()),
+        lines: list("line_items").len(),
+    })
 }
 
 /// Profile URLs of platforms that the operator has blocked. Clones share one set.

@@ -22,6 +22,7 @@ use crate::{
     clock,
     config::{self, Policy, ServeOptions, Settings},
     decisions::Decisions,
+    events::Events,
     health::{Health, LIVENESS, READINESS},
     listener::{self, Connections, Limits},
     metrics::{Metrics, Sources},
@@ -47,6 +48,7 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
     let data = DataDirectory::open(&settings)?;
     let keyring = open_keyring(&settings.sections.data)?;
     settings.check_keys(&keyring)?;
+    let events = settings.sections.events.file.as_ref().map(|file| Events::open(file)).transpose()?;
     let decisions = Decisions::open(&settings.sections.data.dir)?;
     runtime.block_on(async {
         if settings.policy == Policy::Development && !listen.ip().to_canonical().is_loopback() {
@@ -99,7 +101,7 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
         drop(welcome(std::io::stdout().lock(), &shop, &settings, &base, admin_address));
         drop(shop);
         tell_service_manager(&[NotifyState::Ready]);
-        let calls = Arc::new(Calls::new(Arc::clone(&running), log, metrics));
+        let calls = Arc::new(Calls::new(Arc::clone(&running), log, metrics, events));
         let reported = Arc::clone(&calls);
         tokio::spawn(async move { reported.report().await });
         let server = &settings.sections.server;

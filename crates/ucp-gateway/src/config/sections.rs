@@ -46,6 +46,8 @@ pub(crate) struct Sections {
     pub(crate) server: Server,
     /// What is logged, to standard error.
     pub(crate) log: Log,
+    /// What platforms and their buyers do in the shop, for those who analyse it. No buyer is named.
+    pub(crate) events: Events,
     /// The shop, or what is kept beside the upstream.
     pub(crate) data: Data,
     /// A commerce API that the gateway stands in front of, instead of the embedded shop.
@@ -135,6 +137,14 @@ pub(crate) struct Log {
     pub(crate) level: LogLevel,
     /// Whether the line about a search says the words that were searched for.
     pub(crate) searches: bool,
+}
+
+#[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
+pub(crate) struct Events {
+    /// A file that events are added to, as a JSON object in each line. Off by default.
+    #[schemars(example = "/var/log/ucp-gateway/events.jsonl", extend("x-without" = "none"))]
+    pub(crate) file: Option<FilePath>,
 }
 
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
