@@ -592,7 +592,7 @@ impl Verdict {
             let refused = Refused::read(response.status, &error["data"]);
             let code = Code::ALL.iter().find(|code| code.as_str() == refused.code).expect("a known code");
             assert_eq!(error["code"], json_rpc(*code), "{response:?}");
-            assert_eq!(error["message"], refused.content, "{response:?}");
+            tells_all(error);
             return Self::Refused(refused);
         };
         assert_eq!(response.status, 200, "{response:?}");
@@ -654,4 +654,14 @@ pub(crate) fn own_schema_of(release: Release, name: &str) -> jsonschema::Validat
     let file = repository().join(format!("schemas/{release}/{name}.json"));
     let schema: Value = serde_json::from_str(&fs::read_to_string(&file).expect("a schema")).expect("JSON");
     jsonschema::options().should_validate_formats(true).build(&schema).expect("a valid schema")
+}
+
+/// Checks that the text of a JSON-RPC error alone says what its data say about a mistake: what SDKs show an agent.
+#[track_caller]
+pub(crate) fn tells_all(error: &Value) {
+    let (message, data) = (error["message"].as_str().expect("a text"), &error["data"]);
+    for (name, value) in ["content", "path", "accepted"].map(|name| (name, data[name].as_str())) {
+        let value = value.unwrap_or_default().trim_end_matches('.');
+        assert!(message.contains(value), "the text says the {name}: {error}");
+    }
 }

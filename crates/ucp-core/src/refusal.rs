@@ -214,6 +214,20 @@ impl PartialEq for Cause {
 impl Eq for Cause {}
 
 impl Refusal {
+    /// Returns the description with the part of the request at fault and what is accepted instead, for readers who see
+    /// one text and no members beside it, as agents do through the SDKs of MCP.
+    #[must_use]
+    pub fn told(&self) -> String {
+        let mut told = self.content.clone();
+        if let Some(path) = self.path.as_deref().filter(|path| !told.contains(&format!("`{path}`"))) {
+            told.push_str(&format!(" It is about `{path}`."));
+        }
+        if let Some(accepted) = &self.accepted {
+            told.push_str(&format!(" Accepted: {}.", accepted.trim_end_matches('.')));
+        }
+        told
+    }
+
     /// Creates a refusal with a code and a description.
     pub fn new(code: Code, content: impl Into<String>) -> Self {
         Self {

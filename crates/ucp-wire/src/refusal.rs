@@ -101,7 +101,7 @@ pub fn refuse(refusal: &Refusal) -> Refused {
     let body = json(&Body::from(refusal));
     Refused {
         status: http_status(refusal.code),
-        rpc_error: RpcError { code: json_rpc(refusal.code), message: refusal.content.clone(), data: body.clone() },
+        rpc_error: RpcError { code: json_rpc(refusal.code), message: refusal.told(), data: body.clone() },
         body,
     }
 }

@@ -193,7 +193,7 @@ pub(super) fn refuse(refusal: &Refusal) -> Refused {
         -32099..=-32000 => INTERNAL,
         own => own,
     };
-    let rpc_error = RpcError { code: number, message: refusal.content.clone(), data };
+    let rpc_error = RpcError { code: number, message: refusal.told(), data };
     Refused { status: http_status(refusal.code), body, rpc_error }
 }
 
