@@ -44,4 +44,5 @@ mod rules;
 mod setup;
 mod signatures;
 mod stdio;
+mod tls;
 mod wire;

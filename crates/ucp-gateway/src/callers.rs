@@ -134,6 +134,7 @@ pub(crate) fn rules(settings: &Settings, public_url: &Url, signing_key: &Arc<Cur
         trusted_proxies: settings.trusted_proxies.clone(),
         registered: settings.platforms.iter().map(|platform| platform.profile.clone()).collect(),
         api_keys: settings.api_keys(),
+        certificates: settings.certificates(),
         limits: RateLimits::new(&settings.quotas()),
         in_flight: InFlight::new(settings.sections.server.max_in_flight.map_or(usize::MAX, Number::count)),
         bodies,

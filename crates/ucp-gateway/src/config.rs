@@ -13,6 +13,7 @@
 //! | [`mod@directory`] | the directory of merchants, with the files it refers to |
 //! | [`mod@payment`] | the payment handlers, with their secrets |
 //! | [`platform`] | the registered platforms, with the files and secrets they refer to |
+//! | [`mod@tls`] | the certificate of the listener, with the files it is read from |
 //! | [`mod@upstream`] | the commerce API behind the gateway, with the token it asks for |
 //!
 //! [`Settings`] are complete and checked: every file and secret that they refer to has been read, so that none of them
@@ -29,10 +30,12 @@ pub(crate) mod payment;
 mod platform;
 pub(crate) mod schema;
 pub(crate) mod sections;
+mod tls;
 mod upstream;
 pub(crate) mod value;
 
 use std::{
+    collections::HashMap,
     ffi::OsString,
     fmt, fs,
     net::{IpAddr, SocketAddr},
@@ -43,7 +46,9 @@ use std::{
 use ipnet::IpNet;
 use ucp_net::outbound::{Certificate, certificates};
 use ucp_service::body;
-use ucp_trust::{address::Reach, api_key::ApiKeys, client::TrustedProxies, keyring::Keyring, limit::Quotas};
+use ucp_trust::{
+    address::Reach, api_key::ApiKeys, certificate::Fingerprint, client::TrustedProxies, keyring::Keyring, limit::Quotas,
+};
 use url::{Host, Url};
 
 #[cfg(feature = "directory")]
@@ -60,6 +65,7 @@ pub(crate) use self::{
     payment::Payment,
     platform::Platform,
     sections::Data,
+    tls::Tls,
     upstream::{Bot, Upstream, is_exposed},
 };
 use self::{
@@ -83,6 +89,8 @@ pub(crate) struct Settings {
     pub(crate) drain: Duration,
     /// Certificate authorities to trust besides those of the system.
     pub(crate) extra_roots: Vec<Certificate>,
+    /// TLS of the listener; `None` if it speaks plain HTTP.
+    pub(crate) tls: Option<Tls>,
     /// Admin API, if it is enabled.
     pub(crate) admin: Option<Admin>,
     /// Commerce API behind the gateway; `None` with the embedded shop.
@@ -133,6 +141,14 @@ impl Settings {
         Ok(())
     }
 
+    /// Returns the address to listen on, and `true` if TLS is spoken there. Whether the files are in order that the
+    /// configuration names makes no difference.
+    pub(crate) fn listener(flags: &ServeOptions) -> Result<(SocketAddr, bool), ConfigError> {
+        let (document, mut sections) = Document::read(flags.config.as_deref(), &|name| std::env::var_os(name))?;
+        flags.put_over(&mut sections);
+        document.settle((sections.server.listen.0, sections.server.tls_certificate_file.is_some()))
+    }
+
     fn resolve_in(flags: &ServeOptions, environment: Environment<'_>, now: SystemTime) -> Result<Self, ConfigError> {
         let (mut document, mut sections) = Document::read(flags.config.as_deref(), environment)?;
         flags.put_over(&mut sections);
@@ -174,6 +190,13 @@ impl Settings {
         let longest = body::DEADLINE + timeout + concluding;
         let drain = server.drain_timeout_ms.get_or_insert_with(|| Number::of_time(longest)).time();
         let extra_roots = extra_roots(profiles.extra_roots.iter().map(|path| &**path), &mut document);
+        let tls = tls::resolve(server, &mut document);
+        if server.tls_client_ca_file.is_none() {
+            for (index, _) in platform.iter().enumerate().filter(|(_, said)| said.certificate_sha256.is_some()) {
+                let key = format!("platform[{index}].certificate_sha256");
+                document.add(&key, "this needs `server.tls_client_ca_file`");
+            }
+        }
         let platforms = platform::resolve(platform, reach, keyed, &mut document);
         let payments = payment::resolve(payment, development, private, &mut document);
         let upstream = upstream::resolve(upstream, public_url, &mut document, now);
@@ -187,6 +210,7 @@ impl Settings {
             trusted_proxies: trusted_proxies(&mut server.trusted_proxies, &mut document),
             drain,
             extra_roots,
+            tls,
             admin: admin::resolve(server, development, &mut document),
             upstream,
             platforms,
@@ -214,6 +238,14 @@ impl Settings {
             platform.api_keys.clone().into_iter().map(move |key| (key, index))
         };
         ApiKeys::new(self.platforms.iter().enumerate().flat_map(of))
+    }
+
+    /// Returns the client certificates, each with the index of its platform in [`Settings::platforms`].
+    pub(crate) fn certificates(&self) -> HashMap<Fingerprint, usize> {
+        let of = |(index, platform): (usize, &'_ Platform)| {
+            platform.certificates.clone().into_iter().map(move |certificate| (certificate, index))
+        };
+        self.platforms.iter().enumerate().flat_map(of).collect()
     }
 }
 

@@ -222,6 +222,7 @@ fn process(settings: &Settings) -> Vec<(&'static str, String)> {
     vec![
         ("server.listen", server.listen.0.to_string()),
         ("server.admin_listen", format!("{:?}", server.admin_listen)),
+        ("server.tls", format!("{:?}", settings.tls.as_ref().map(|tls| &tls.files))),
         ("server.max_connections", server.max_connections.count().to_string()),
         ("server.probes", server.probes.to_string()),
         ("server.drain_timeout_ms", format!("{:?}", settings.drain)),

@@ -5,6 +5,7 @@
 #![allow(missing_docs, reason = "criterion's macros document nothing")]
 
 use std::{
+    collections::HashMap,
     hint::black_box,
     net::{IpAddr, Ipv4Addr},
     sync::Arc,
@@ -151,6 +152,7 @@ fn ingress(platforms: &Platforms, key: Arc<SigningKey>) -> Ingress {
         trusted_proxies: TrustedProxies::default(),
         registered: Vec::new(),
         api_keys: ApiKeys::new([]),
+        certificates: HashMap::new(),
         limits: RateLimits::new(&quotas),
         in_flight: InFlight::new(512),
         bodies: BodyLimit::new(64 << 20),

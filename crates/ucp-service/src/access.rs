@@ -15,7 +15,7 @@ pub enum Principal {
     Anonymous,
     /// The request is signed with a key of this platform profile.
     Signed(ProfileUrl),
-    /// The request carries an API key of this registered platform.
+    /// The request carries an API key of this registered platform, or came over a connection with its certificate.
     Keyed(Registered),
     /// The parent process, over stdio.
     Local,

@@ -1,4 +1,4 @@
-//! Admission of requests: API keys, signatures, rate limits and the limit of requests in flight (UCP overview,
+//! Admission of requests: API keys, client certificates, signatures, rate limits and the limit of requests in flight (UCP overview,
 //! *Identity & Authentication*; rules AGT-09, SIG-07 to SIG-12).
 //!
 //! Both bindings pass every request through the [`Ingress`], first its head ([`Ingress::enter`]) and then the bytes of
@@ -7,7 +7,7 @@
 //! up and the rate limit is charged before the body is read, then the signature is verified, and only requests that
 //! pass both take one of the in-flight permits.
 
-use std::{fmt, net::IpAddr, sync::Arc, time::SystemTime};
+use std::{collections::HashMap, fmt, net::IpAddr, sync::Arc, time::SystemTime};
 
 use http::{
     HeaderMap, HeaderValue, Uri,
@@ -23,6 +23,7 @@ use ucp_core::{
 use ucp_trust::{
     address::ProfileUrl,
     api_key::ApiKeys,
+    certificate::Fingerprint,
     client::{ClientAddress, TrustedProxies},
     limit::{BodyLimit, Caller, HeldBody, InFlight, RateLimits, Share, Tier},
     signature::{Message, RequestLine, Scheme, Signed, Start, sign_response},
@@ -38,6 +39,11 @@ use crate::{
 /// IP address of the peer of a connection, which the listener puts into the extensions of its requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Peer(pub IpAddr);
+
+/// Fingerprint of the client certificate of a connection, which the listener has verified and puts into the extensions of
+/// its requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClientCertificate(pub Fingerprint);
 
 /// Host names of the gateway, besides those of loopback.
 #[derive(Clone, Debug, Default)]
@@ -101,6 +107,8 @@ pub struct Rules {
     pub registered: Vec<ProfileUrl>,
     /// Issued API keys, each with the position of its platform in `registered`.
     pub api_keys: ApiKeys<usize>,
+    /// Client certificates, each with the position of its platform in `registered`.
+    pub certificates: HashMap<Fingerprint, usize>,
     /// Rate limits per caller.
     pub limits: RateLimits,
     /// Limit of requests in flight.
@@ -154,36 +162,54 @@ impl Ingress {
         &self.0.rules.hosts
     }
 
-    /// Checks the head of a request: API key, rate limit, and form of the signature.
+    /// Checks the head of a request: API key or client certificate, rate limit, and form of the signature.
     ///
     /// # Errors
-    /// [`Code::Unauthorized`] if the API key is not known, [`Code::RateLimited`], or the refusal of a malformed
+    /// [`Code::Unauthorized`] if the API key is not known, [`Code::Forbidden`] if it belongs to another platform than the
+    /// client certificate, [`Code::RateLimited`], or the refusal of a malformed
     /// signature.
     pub fn enter(&self, head: &Parts) -> Result<Entry, Refusal> {
         let rules = &self.0.rules;
         let client = self.client(head);
-        let keyed = rules.api_keys.identify(&head.headers);
+        let keyed = self.keyed(head);
         let signed = if rules.verifies { Signed::read(&head.headers) } else { Ok(None) };
         match (&keyed, &signed) {
-            (Ok(Some(index)), _) => rules.limits.check(&Caller::Keyed(**index))?,
+            (Ok(Some(index)), _) => rules.limits.check(&Caller::Keyed(*index))?,
             // Charged in `admit`, once the signature is verified and its sender known.
             (Ok(None), Ok(Some(_))) => {}
             // A wrong credential is charged to the client address, so that guessing keys is limited.
             _ => rules.limits.check(&Caller::Anonymous(client))?,
         }
         let registered = keyed?.and_then(|index| {
-            rules.registered.get(*index).map(|profile| Registered { index: *index, profile: profile.clone() })
+            rules.registered.get(index).map(|profile| Registered { index, profile: profile.clone() })
         });
         let principal = registered.map_or(Principal::Anonymous, Principal::Keyed);
         Ok(Entry { client, principal, signed: signed? })
     }
 
-    /// Begins to hold the body of a request, which counts for the platform of its API key, else for the client address:
+    /// Returns the position of the registered platform to which the API key and the client certificate of a request
+    /// belong, if it shows any.
+    fn keyed(&self, head: &Parts) -> Result<Option<usize>, Refusal> {
+        let rules = &self.0.rules;
+        let by_key = rules.api_keys.identify(&head.headers)?.copied();
+        let certificate = head.extensions.get::<ClientCertificate>();
+        let by_certificate = certificate.and_then(|shown| rules.certificates.get(&shown.0)).copied();
+        match (by_key, by_certificate) {
+            (Some(key), Some(certificate)) if key != certificate => Err(Refusal::new(
+                Code::Forbidden,
+                "The API key of the request belongs to another platform than the client certificate of its connection.",
+            )
+            .accepting("credentials of one platform")),
+            _ => Ok(by_key.or(by_certificate)),
+        }
+    }
+
+    /// Begins to hold the body of a request, which counts for the platform of its credential, else for the client address:
     /// a signature is verified only once there is a body.
     pub fn hold(&self, head: &Parts) -> HeldBody {
         let rules = &self.0.rules;
-        let share = match rules.api_keys.identify(&head.headers) {
-            Ok(Some(index)) => Share::Keyed(*index),
+        let share = match self.keyed(head) {
+            Ok(Some(index)) => Share::Keyed(index),
             _ => Share::Network(self.client(head).bucket()),
         };
         rules.bodies.hold(share)

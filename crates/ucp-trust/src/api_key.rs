@@ -125,24 +125,29 @@ impl FromStr for KeyHash {
     type Err = NotAHash;
 
     fn from_str(text: &str) -> Result<Self, NotAHash> {
-        let digits = text.strip_prefix(ALGORITHM).ok_or(NotAHash)?.as_bytes();
-        let mut hash = [0; 32];
-        if digits.len() != 2 * hash.len() {
-            return Err(NotAHash);
-        }
-        for (byte, pair) in hash.iter_mut().zip(digits.chunks_exact(2)) {
-            *byte = digit(pair[0])? << 4 | digit(pair[1])?;
-        }
-        Ok(Self(hash))
+        text.strip_prefix(ALGORITHM).and_then(digest).map(Self).ok_or(NotAHash)
     }
 }
 
-fn digit(character: u8) -> Result<u8, NotAHash> {
+/// Reads 32 bytes in hexadecimal.
+pub(crate) fn digest(digits: &str) -> Option<[u8; 32]> {
+    let digits = digits.as_bytes();
+    let mut digest = [0; 32];
+    if digits.len() != 2 * digest.len() {
+        return None;
+    }
+    for (byte, pair) in digest.iter_mut().zip(digits.chunks_exact(2)) {
+        *byte = digit(pair[0])? << 4 | digit(pair[1])?;
+    }
+    Some(digest)
+}
+
+fn digit(character: u8) -> Option<u8> {
     match character {
-        b'0'..=b'9' => Ok(character - b'0'),
-        b'a'..=b'f' => Ok(character - b'a' + 10),
-        b'A'..=b'F' => Ok(character - b'A' + 10),
-        _ => Err(NotAHash),
+        b'0'..=b'9' => Some(character - b'0'),
+        b'a'..=b'f' => Some(character - b'a' + 10),
+        b'A'..=b'F' => Some(character - b'A' + 10),
+        _ => None,
     }
 }
 

@@ -1,17 +1,22 @@
 //! `healthcheck`: asks the gateway of a configuration whether it serves.
 
 use std::{
-    io::{Read as _, Write as _},
+    io::{self, Read, Write},
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream},
     process::ExitCode,
+    sync::Arc,
     time::Duration,
 };
 
-use super::Done;
-use crate::{
-    clock,
-    config::{ServeOptions, Settings},
+use tokio_rustls::rustls::{
+    self, ClientConfig, ClientConnection, DigitallySignedStruct, SignatureScheme, StreamOwned,
+    client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
+    crypto::{WebPkiSupportedAlgorithms, aws_lc_rs, verify_tls12_signature, verify_tls13_signature},
+    pki_types::{CertificateDer, ServerName, UnixTime},
 };
+
+use super::Done;
+use crate::config::{ServeOptions, Settings};
 
 /// Maximum time of each step.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -20,8 +25,9 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const MAX_LINE: u64 = 256;
 
 pub(crate) fn run(options: &ServeOptions) -> Done {
-    let address = reached(Settings::resolve(options, clock::now())?.sections.server.listen.0);
-    let status = ask(address).map_err(|error| format!("the gateway at {address} does not answer: {error}"))?;
+    let (listen, tls) = Settings::listener(options)?;
+    let address = reached(listen);
+    let status = ask(address, tls).map_err(|error| format!("the gateway at {address} does not answer: {error}"))?;
     match status.split(' ').nth(1) {
         Some("200") => Ok(ExitCode::SUCCESS),
         _ => Err(format!("the gateway at {address} does not serve: {}", status.trim_end()).into()),
@@ -39,13 +45,66 @@ fn reached(listen: SocketAddr) -> SocketAddr {
 }
 
 /// Asks for the profile, which every gateway that serves has, and returns the status line of the answer.
-fn ask(address: SocketAddr) -> std::io::Result<String> {
-    let mut stream = TcpStream::connect_timeout(&address, PATIENCE)?;
+fn ask(address: SocketAddr, tls: bool) -> io::Result<String> {
+    let stream = TcpStream::connect_timeout(&address, PATIENCE)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
+    if !tls {
+        return ask_over(stream);
+    }
+    let provider = aws_lc_rs::default_provider();
+    let any = AnyCertificate(provider.signature_verification_algorithms);
+    let config = ClientConfig::builder_with_provider(Arc::new(provider)).with_safe_default_protocol_versions();
+    let config = config.map_err(io::Error::other)?.dangerous().with_custom_certificate_verifier(Arc::new(any));
+    let name = ServerName::IpAddress(address.ip().into());
+    let session = ClientConnection::new(Arc::new(config.with_no_client_auth()), name).map_err(io::Error::other)?;
+    ask_over(StreamOwned::new(session, stream))
+}
+
+fn ask_over(mut stream: impl Read + Write) -> io::Result<String> {
     stream.write_all(b"GET /.well-known/ucp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")?;
     let mut answer = Vec::new();
     stream.take(MAX_LINE).read_to_end(&mut answer)?;
     let answer = String::from_utf8_lossy(&answer);
     Ok(answer.lines().next().unwrap_or_default().to_owned())
+}
+
+/// Takes any certificate: nothing secret is said, the address is one of this machine, and the certificate is for the name
+/// under which others reach it.
+#[derive(Debug)]
+struct AnyCertificate(WebPkiSupportedAlgorithms);
+
+impl ServerCertVerifier for AnyCertificate {
+    fn verify_server_cert(
+        &self,
+        _certificate: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _name: &ServerName<'_>,
+        _ocsp: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls12_signature(message, certificate, signature, &self.0)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls13_signature(message, certificate, signature, &self.0)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.supported_schemes()
+    }
 }

@@ -24,7 +24,7 @@ use crate::{
     decisions::Decisions,
     events::Events,
     health::{Health, LIVENESS, READINESS},
-    listener::{self, Connections, Limits},
+    listener::{self, Connections, Limits, Tls},
     metrics::{Metrics, Sources},
     running::{Running, tell_service_manager},
     shop::{Shop, open_keyring},
@@ -54,7 +54,7 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
         if settings.policy == Policy::Development && !listen.ip().to_canonical().is_loopback() {
             tracing::warn!("callers from other machines are taken at their word (policy development)");
         }
-        let local_url = reachable(listener.local_addr()?)?;
+        let local_url = reachable(listener.local_addr()?, settings.tls.is_some())?;
         let running = Arc::new(Running::new(options, settings, data, local_url, decisions));
         let health = Health::new(Arc::clone(&running));
         let (metrics, connections) = (Metrics::new()?, Connections::default());
@@ -82,7 +82,7 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
                     drain: Duration::ZERO,
                 };
                 let connections = Connections::default();
-                tokio::spawn(listener::serve(listener, answer, limits, connections, std::future::pending()));
+                tokio::spawn(listener::serve(listener, None, answer, limits, connections, std::future::pending()));
                 Some(address)
             }
             None => None,
@@ -121,6 +121,7 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
             trusted_proxies: settings.trusted_proxies.clone(),
             drain: settings.drain,
         };
+        let tls = settings.tls.as_ref().map(Tls::start);
         let (mut first, mut second) = (stops.clone(), stops);
         let delay = Duration::from_millis(server.shutdown_delay_ms.count() as u64);
         let shutdown = async move {
@@ -131,7 +132,7 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
             tokio::time::sleep(delay).await;
         };
         tokio::select! {
-            () = listener::serve(listener, answer, limits, connections, shutdown) => {}
+            () = listener::serve(listener, tls, answer, limits, connections, shutdown) => {}
             _ = second.wait_for(|stops| *stops > 1) => {
                 tracing::warn!("told to end a second time: requests under way are given up");
             }
@@ -141,14 +142,15 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
 }
 
 /// Returns the URL of a listener for clients on the same machine.
-fn reachable(address: SocketAddr) -> Result<Url, url::ParseError> {
+fn reachable(address: SocketAddr, tls: bool) -> Result<Url, url::ParseError> {
     let host = match address {
         SocketAddr::V4(v4) if v4.ip().is_unspecified() => "127.0.0.1".to_owned(),
         SocketAddr::V6(v6) if v6.ip().is_unspecified() => "[::1]".to_owned(),
         SocketAddr::V4(v4) => v4.ip().to_string(),
         SocketAddr::V6(v6) => format!("[{}]", v6.ip()),
     };
-    Url::parse(&format!("http://{host}:{}", address.port()))
+    let scheme = if tls { "https" } else { "http" };
+    Url::parse(&format!("{scheme}://{host}:{}", address.port()))
 }
 
 /// Writes the addresses of the gateway, the policy, and an example call for the person who started it.
@@ -173,7 +175,12 @@ fn welcome(
         writeln!(to, "  admin    http://{address}")?;
     }
     writeln!(to, "Try it:")?;
-    writeln!(to, "  curl -s {base}/catalog/search -H 'Content-Type: application/json' \\")?;
+    write!(to, "  curl -s ")?;
+    // Of a public URL, the certificate is one that clients trust.
+    if let Some(tls) = settings.tls.as_ref().filter(|_| settings.sections.server.public_url.is_none()) {
+        write!(to, "--cacert '{}' ", tls.files.certificate.display())?;
+    }
+    writeln!(to, "{base}/catalog/search -H 'Content-Type: application/json' \\")?;
     let profile = example_profile(settings.policy);
     writeln!(to, "    -H 'UCP-Agent: profile=\"{profile}\"' -d '{{\"query\":\"blue running shoes\"}}'")
 }

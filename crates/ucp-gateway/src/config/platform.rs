@@ -9,6 +9,7 @@ use std::{
 use ucp_trust::{
     address::{ProfileUrl, Reach},
     api_key::{ApiKey, KeyHash},
+    certificate::{Fingerprint, NotAFingerprint},
     limit::Quota,
 };
 
@@ -31,6 +32,8 @@ pub(crate) struct Platform {
     pub(crate) pinned: Option<Pinned>,
     /// Hashes of its API keys.
     pub(crate) api_keys: Vec<KeyHash>,
+    /// Its client certificates.
+    pub(crate) certificates: Vec<Fingerprint>,
     /// Rate limit of its requests, if it has its own.
     pub(crate) limit: Option<Quota>,
 }
@@ -68,6 +71,7 @@ struct Taken {
     profiles: HashSet<String>,
     /// Each with its entry: one platform may state the same key in two ways.
     keys: HashMap<KeyHash, String>,
+    certificates: HashMap<Fingerprint, String>,
 }
 
 /// One entry of the file.
@@ -98,6 +102,12 @@ impl Entry<'_, '_> {
                 self.wrong(key, "another platform has the same key");
             }
         }
+        let certificates = self.certificates(said);
+        for certificate in &certificates {
+            if taken.certificates.insert(*certificate, self.at.clone()).is_some_and(|other| other != self.at) {
+                self.wrong("certificate_sha256", "another platform has the same certificate");
+            }
+        }
         let profile = match ProfileUrl::parse(&said.profile, reach) {
             Ok(profile) => profile,
             Err(rejection) => {
@@ -116,7 +126,7 @@ impl Entry<'_, '_> {
         });
         profile.as_str().clone_into(&mut said.profile);
         let limit = said.limit.get_or_insert_with(|| Limit::from(limit)).quota();
-        Some(Platform { name, profile, pinned, api_keys, limit })
+        Some(Platform { name, profile, pinned, api_keys, certificates, limit })
     }
 
     fn wrong(&mut self, key: &str, problem: impl fmt::Display) {
@@ -148,6 +158,19 @@ impl Entry<'_, '_> {
             self.secrets("api_key_env", self.document.variable(variable), &mut hashes);
         }
         hashes
+    }
+
+    /// Returns the fingerprints of its certificates: one, or several during rotation.
+    fn certificates(&mut self, said: &sections::Platform) -> Vec<Fingerprint> {
+        let Some(text) = &said.certificate_sha256 else { return Vec::new() };
+        match text.split_whitespace().map(str::parse).collect() {
+            Ok(certificates) => certificates,
+            Err(error) => {
+                let error: NotAFingerprint = error;
+                self.wrong("certificate_sha256", error);
+                Vec::new()
+            }
+        }
     }
 
     /// Reads API keys or hashes from a secret: one, or several during rotation. Errors do not repeat the secret.

@@ -79,6 +79,19 @@ pub(crate) struct Sections {
 pub(crate) struct Server {
     /// The address to listen on. (`--listen`, `UCP_GATEWAY_LISTEN`)
     pub(crate) listen: Listen,
+    /// A PEM file with the certificate for TLS and those of its issuers, its own first: the gateway then speaks https on
+    /// `listen`, HTTP/2 and HTTP/1.1. It is read again when it changes, and so are the two files that follow. By default
+    /// the gateway speaks http, for a proxy in front of it.
+    #[schemars(example = "/run/secrets/tls/tls.crt", extend("x-without" = "http"))]
+    pub(super) tls_certificate_file: Option<FilePath>,
+    /// A PEM file with the private key of that certificate.
+    #[serde(skip_serializing)]
+    #[schemars(example = "/run/secrets/tls/tls.key")]
+    pub(super) tls_key_file: Option<FilePath>,
+    /// A PEM file with the authorities whose client certificates are taken. Nobody has to show one; a platform is
+    /// recognised by its own, see `platform.certificate_sha256`.
+    #[schemars(example = "/run/secrets/tls/clients.crt", extend("x-without" = "none is asked for"))]
+    pub(super) tls_client_ca_file: Option<FilePath>,
     /// Where the operator's own calls are taken: orders that move, webhooks, and whether the gateway is ready. Off by
     /// default. Every call shows a token; from other machines, put TLS in front. Under the policy `development`, none is
     /// needed on a loopback address. (`--admin-listen`, `UCP_GATEWAY_ADMIN_LISTEN`)
@@ -314,6 +327,10 @@ pub(crate) struct Platform {
     pub(super) api_key_env: Option<String>,
     #[serde(rename = "API keys", skip_deserializing)]
     pub(super) api_keys: Remark,
+    /// The SHA-256 of its client certificate, as `openssl x509 -noout -fingerprint -sha256` prints it; two
+    /// with a space between them while the platform changes certificates. This needs `server.tls_client_ca_file`.
+    #[schemars(example = ["00"; 32].join(":"))]
+    pub(super) certificate_sha256: Option<String>,
     /// How much it may send, however it is recognised; by default what `limits.keyed` says.
     #[schemars(example = Rate::of(500, 1_000))]
     pub(super) limit: Option<Limit>,

@@ -1,9 +1,11 @@
-//! A connection: what is happening on it, and its byte stream, with a body for the errors that `hyper` answers by itself.
+//! A connection: what is happening on it, and its byte stream in HTTP/1.1, with a body for the errors that `hyper` answers
+//! by itself.
 //!
 //! `hyper` refuses what is not HTTP with a status and nothing else. It is the only one that writes while no request is
 //! being answered, so everything written then is such a refusal: its head is completed, and a body is added.
 
 use std::{
+    collections::BTreeMap,
     io::{self, IoSlice},
     pin::Pin,
     sync::{
@@ -16,7 +18,10 @@ use std::{
 use axum::body::{Body, Bytes};
 use http::Request;
 use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    time::Instant,
+};
 use tower_http::request_id::MakeRequestId as _;
 use ucp_core::{Code, Refusal, Release};
 use ucp_service::header::{REQUEST_ID, RandomRequestId};
@@ -25,7 +30,7 @@ use ucp_wire::dialect;
 /// Maximum size of a request header in bytes.
 pub(super) const MAX_HEAD: usize = 64 * 1024;
 
-/// State of a connection: whether and how far a request is being answered.
+/// State of a request or a connection: whether and how far a request is being answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(super) enum Phase {
@@ -45,14 +50,36 @@ pub(super) struct Activity(Arc<State>);
 
 #[derive(Debug)]
 struct State {
-    phase: Mutex<Phase>,
+    requests: Mutex<Requests>,
     /// `true` from the receipt of a request until its answer is flushed.
     answering: AtomicBool,
 }
 
+/// The requests of a connection that are being answered: one at a time in HTTP/1.1, several in HTTP/2.
+#[derive(Debug)]
+struct Requests {
+    /// Each by its number on the connection, with its state and the time of its last progress.
+    open: BTreeMap<u64, (Phase, Instant)>,
+    next: u64,
+    /// Time since which there is none, where there is none.
+    idle_since: Instant,
+}
+
+/// What a connection waits for its client to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wait {
+    /// Send a request; since the last answer.
+    Request(Instant),
+    /// Take more of an answer; since the last progress of the answer that has made none for longest.
+    Reading(Instant),
+    /// Nothing: its requests are arriving or being carried out.
+    Nothing,
+}
+
 impl Default for Activity {
     fn default() -> Self {
-        Self(Arc::new(State { phase: Mutex::new(Phase::Idle), answering: AtomicBool::new(false) }))
+        let requests = Requests { open: BTreeMap::new(), next: 0, idle_since: Instant::now() };
+        Self(Arc::new(State { requests: Mutex::new(requests), answering: AtomicBool::new(false) }))
     }
 }
 
@@ -60,24 +87,42 @@ impl Activity {
     /// Takes note of a request, which is answered when the guard is dropped.
     pub(super) fn begin(&self) -> Answering {
         self.0.answering.store(true, Ordering::Release);
-        *self.locked() = Phase::Running;
-        Answering(self.clone())
+        let mut requests = self.locked();
+        let id = requests.next;
+        requests.next += 1;
+        requests.open.insert(id, (Phase::Running, Instant::now()));
+        drop(requests);
+        Answering { activity: self.clone(), id }
     }
 
-    /// Returns the state of the connection.
+    /// Returns the state of the connection: that of the request which has come furthest.
     pub(super) fn phase(&self) -> Phase {
-        *self.locked()
+        self.locked().open.values().map(|(phase, _)| *phase).max().unwrap_or(Phase::Idle)
     }
 
-    fn locked(&self) -> MutexGuard<'_, Phase> {
-        self.0.phase.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn change(&self, from: Phase, to: Phase) {
-        let mut phase = self.locked();
-        if *phase == from {
-            *phase = to;
+    /// Returns what the connection waits for.
+    pub(super) fn wait(&self) -> Wait {
+        let requests = self.locked();
+        if requests.open.is_empty() {
+            return Wait::Request(requests.idle_since);
         }
+        let writing = requests.open.values().filter(|(phase, _)| *phase == Phase::Writing);
+        writing.map(|(_, since)| *since).min().map_or(Wait::Nothing, Wait::Reading)
+    }
+
+    fn locked(&self) -> MutexGuard<'_, Requests> {
+        self.0.requests.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change(&self, id: u64, change: impl FnOnce(Phase) -> Phase) {
+        if let Some((phase, since)) = self.locked().open.get_mut(&id) {
+            (*phase, *since) = (change(*phase), Instant::now());
+        }
+    }
+
+    /// The body of a request has arrived, or nobody waits for it.
+    fn arrived(&self, id: u64) {
+        self.change(id, |phase| if phase == Phase::Receiving { Phase::Running } else { phase });
     }
 
     fn flushed(&self) {
@@ -89,33 +134,40 @@ impl Activity {
 
 /// A request that is being answered.
 #[derive(Debug)]
-pub(super) struct Answering(Activity);
+pub(super) struct Answering {
+    activity: Activity,
+    id: u64,
+}
 
 impl Drop for Answering {
     fn drop(&mut self) {
-        *self.0.locked() = Phase::Idle;
+        let mut requests = self.activity.locked();
+        requests.open.remove(&self.id);
+        requests.idle_since = Instant::now();
     }
 }
 
-/// Body of a request. Its connection is [`Phase::Receiving`] until it has arrived or nobody waits for it.
+/// Body of a request, which is [`Phase::Receiving`] until it has arrived or nobody waits for it.
 #[derive(Debug)]
 pub(super) struct Receiving {
     body: Incoming,
     activity: Activity,
+    id: u64,
 }
 
 impl Receiving {
-    pub(super) fn new(body: Incoming, activity: Activity) -> Self {
+    pub(super) fn new(body: Incoming, answering: &Answering) -> Self {
+        let (activity, id) = (answering.activity.clone(), answering.id);
         if !body.is_end_stream() {
-            activity.change(Phase::Running, Phase::Receiving);
+            activity.change(id, |_| Phase::Receiving);
         }
-        Self { body, activity }
+        Self { body, activity, id }
     }
 }
 
 impl Drop for Receiving {
     fn drop(&mut self) {
-        self.activity.change(Phase::Receiving, Phase::Running);
+        self.activity.arrived(self.id);
     }
 }
 
@@ -126,7 +178,7 @@ impl HttpBody for Receiving {
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<hyper::Result<Frame<Bytes>>>> {
         let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
         if frame.is_none() || self.body.is_end_stream() {
-            self.activity.change(Phase::Receiving, Phase::Running);
+            self.activity.arrived(self.id);
         }
         Poll::Ready(frame)
     }
@@ -144,13 +196,17 @@ impl HttpBody for Receiving {
 #[derive(Debug)]
 pub(super) struct Answer {
     body: Body,
-    _answering: Answering,
+    /// Part of the last frame of `body` that is not handed over yet.
+    rest: Bytes,
+    /// Maximum size of what is handed over at once, in bytes.
+    piece: usize,
+    answering: Answering,
 }
 
 impl Answer {
-    pub(super) fn new(body: Body, answering: Answering) -> Self {
-        *answering.0.locked() = Phase::Writing;
-        Self { body, _answering: answering }
+    pub(super) fn new(body: Body, answering: Answering, piece: usize) -> Self {
+        answering.activity.change(answering.id, |_| Phase::Writing);
+        Self { body, rest: Bytes::new(), piece, answering }
     }
 }
 
@@ -159,19 +215,34 @@ impl HttpBody for Answer {
     type Error = axum::Error;
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        Pin::new(&mut self.body).poll_frame(cx)
+        if self.rest.is_empty() {
+            match ready!(Pin::new(&mut self.body).poll_frame(cx)).transpose()?.map(Frame::into_data) {
+                Some(Ok(data)) => self.rest = data,
+                Some(Err(trailers)) => return Poll::Ready(Some(Ok(trailers))),
+                None => return Poll::Ready(None),
+            }
+        }
+        self.answering.activity.change(self.answering.id, |phase| phase);
+        let piece = self.piece.min(self.rest.len());
+        Poll::Ready(Some(Ok(Frame::data(self.rest.split_to(piece)))))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
+        self.rest.is_empty() && self.body.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        let (rest, body) = (self.rest.len() as u64, self.body.size_hint());
+        let mut all = SizeHint::new();
+        all.set_lower(body.lower() + rest);
+        if let Some(upper) = body.upper() {
+            all.set_upper(upper + rest);
+        }
+        all
     }
 }
 
-/// The byte stream of a connection.
+/// The byte stream of a connection that speaks HTTP/1.1.
 #[derive(Debug)]
 pub(super) struct Transport<S> {
     stream: S,
@@ -283,6 +354,28 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Transport<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_connection_is_what_the_request_is_that_has_come_furthest() {
+        let activity = Activity::default();
+        assert!(matches!(activity.wait(), Wait::Request(_)));
+        let (one, two) = (activity.begin(), activity.begin());
+        activity.change(one.id, |_| Phase::Receiving);
+        activity.change(two.id, |_| Phase::Receiving);
+        assert_eq!((activity.phase(), activity.wait()), (Phase::Receiving, Wait::Nothing));
+        activity.arrived(one.id);
+        assert_eq!(activity.phase(), Phase::Running);
+        let (first, id) = (Answer::new(Body::from("x"), one, 1), two.id);
+        assert_eq!(activity.phase(), Phase::Writing);
+        let Wait::Reading(since) = activity.wait() else { panic!("{:?}", activity.wait()) };
+        let second = Answer::new(Body::from("x"), two, 1);
+        assert_eq!(activity.wait(), Wait::Reading(since), "the one that has waited for longest");
+        drop(second);
+        activity.arrived(id);
+        assert_eq!(activity.phase(), Phase::Writing, "what has ended changes nothing");
+        drop(first);
+        assert_eq!(activity.phase(), Phase::Idle);
+    }
 
     #[test]
     fn only_the_refusals_of_hyper_are_completed() {
