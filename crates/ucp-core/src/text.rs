@@ -31,6 +31,12 @@ pub fn clean(text: &str) -> String {
         .collect()
 }
 
+/// A name that a caller made up, as messages quote it: at most 64 characters, none of them a control character.
+#[must_use]
+pub fn quoted(name: &str) -> String {
+    name.chars().filter(|letter| !letter.is_control()).take(64).collect()
+}
+
 /// Whether a character shows nothing but steers or hides what is around it.
 #[must_use]
 pub const fn is_invisible(letter: char) -> bool {

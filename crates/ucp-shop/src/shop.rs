@@ -315,7 +315,8 @@ impl Inner {
             });
             read.map_err(unreadable)?
         };
-        Ok(Page { products, next: hits.next, total: Some(hits.total), messages: Vec::new() })
+        let messages = if hits.total == 0 { Vec::new() } else { hits.looseness.told() };
+        Ok(Page { products, next: hits.next, total: Some(hits.total), messages })
     }
 
     /// Returns a product from the cache, or else from the database.

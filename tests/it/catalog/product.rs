@@ -263,3 +263,28 @@ fn a_product_of_2048_variants_is_served_whole_and_narrowed() {
     assert_eq!(elements(&nylon["variants"]).len(), 256);
     assert_eq!(nylon["variants"][0]["availability"]["available"], true);
 }
+
+#[test]
+fn choices_that_name_nothing_are_answered_with_what_there_is() {
+    let gateway = Gateway::shared();
+    let said = |selected: &[(&str, &str)]| {
+        let answer = gateway.product(&json!({ "id": "prod_abc123", "selected": select(selected) }));
+        let messages: Vec<Value> = answer.get("messages").map(elements).unwrap_or_default().to_vec();
+        messages
+            .into_iter()
+            .map(|message| {
+                assert_eq!(message["type"], "warning", "{message}");
+                let text = |name: &str| message[name].as_str().expect("a text").to_owned();
+                (text("code"), text("path"), text("content"))
+            })
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(said(&[("color", "BLUE"), ("Size", "9")]), []);
+    assert_eq!(said(&[("Size", "11"), ("Color", "Blue")]), [], "a combination that does not exist names what there is");
+    let [(code, path, content)] = &said(&[("Weight", "heavy"), ("Size", "9")])[..] else { panic!("one") };
+    assert_eq!((code.as_str(), path.as_str()), ("option_unknown", "$.product.options"));
+    assert!(content.contains("`Weight`") && content.contains("`Color`") && content.contains("`Size`"), "{content}");
+    let [(code, path, content)] = &said(&[("Color", "Mauve")])[..] else { panic!("one") };
+    assert_eq!((code.as_str(), path.as_str()), ("option_value_unknown", "$.product.options[0].values"));
+    assert!(content.contains("`Mauve`") && content.contains("`Blue`") && content.contains("`Red`"), "{content}");
+}

@@ -401,3 +401,37 @@ fn csr_02_available_leaves_out_what_is_sold_out() {
     assert_eq!(available.len() + sold_out.len(), all.len());
     assert!(available.iter().all(|product| product["variants"][0]["availability"]["available"] == true));
 }
+
+#[test]
+fn a_price_filter_in_major_units_is_told_what_it_means() {
+    let gateway = Gateway::shared();
+    let search = |max: u64, currency: &str| {
+        let filters = json!({ "price": { "max": max } });
+        gateway.search(&json!({ "query": "running shoes", "filters": filters, "context": { "currency": currency } }))
+    };
+    let answer = search(200, "USD");
+    assert_eq!((total(&answer), codes(&answer)), (0, vec!["price_filter_in_minor_units"]), "{answer}");
+    let message = &answer["messages"][0];
+    assert_eq!(message["type"], "info");
+    let content = message["content"].as_str().expect("a text");
+    assert!(content.contains("200 USD") && content.contains("`max` 20000"), "{content}");
+    assert_eq!(codes(&search(20_000, "USD")), [""; 0], "the filter is as it should be");
+    assert_eq!(codes(&search(1, "USD")), [""; 0], "nothing costs so little in major units either");
+}
+
+#[test]
+fn words_that_are_taken_loosely_are_told() {
+    let gateway = Gateway::shared();
+    for (query, expected) in [
+        ("running shoes", vec![]),
+        ("runner", vec![]),
+        ("TMX-GRN-11", vec![]),
+        ("snekers canvas", vec!["words_corrected"]),
+        ("hikng boots", vec!["words_corrected"]),
+        ("running zzzzqqqqxxxx", vec!["words_matched_in_part"]),
+        ("zzzzqqqqxxxx", vec![]),
+    ] {
+        let answer = gateway.search(&json!({ "query": query, "context": { "language": "en" } }));
+        assert_eq!(codes(&answer), expected, "{query}: {answer}");
+    }
+}

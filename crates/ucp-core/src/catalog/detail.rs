@@ -6,7 +6,7 @@ use super::{
     Context,
     featured::{Words, featured},
     filter::{Criteria, Filters},
-    product::{Product, SelectedOption},
+    product::{Product, ProductOption, SelectedOption},
     selection::{self, Cell, Selection, Signal},
 };
 use crate::{
@@ -15,7 +15,7 @@ use crate::{
     outcome::Outcome,
     port::{Catalog, Match, Target},
     purchase::caller::BuyerSignals,
-    text::fold,
+    text::{fold, quoted},
 };
 
 /// Which product, and what the buyer chose so far.
@@ -70,7 +70,8 @@ pub async fn detail(
             Message::error("not_found", "No product or variant of this shop has this id.", Severity::Unrecoverable),
         ));
     };
-    let (criteria, messages) = request.filters.criteria(&market, &request.context, &presentation);
+    let (criteria, mut messages) = request.filters.criteria(&market, &request.context, &presentation);
+    messages.extend(unknown_choices(&product, &request.selected));
     let requested = match target {
         Target::Variant(position) => Some(product.variants[position].id.clone()),
         _ => None,
@@ -214,6 +215,39 @@ impl Choice {
         }
         Ok(choice)
     }
+}
+
+/// Maximum number of choices that name nothing and are told, and of names that each is answered with.
+const MOST_TOLD: usize = 20;
+
+/// Returns a warning for each choice whose option or value the product does not have, with those that it has.
+fn unknown_choices(product: &Product, selected: &[SelectedOption]) -> Vec<Message> {
+    let told = |choice: &SelectedOption| {
+        let Some(axis) = axis_named(product, &choice.name) else {
+            let options = names(product.options.iter().map(|axis| axis.name.as_str()));
+            let content = if options.is_empty() {
+                format!("This product has no option `{}`, nor any other.", quoted(&choice.name))
+            } else {
+                format!("This product has no option `{}`; its options are {options}.", quoted(&choice.name))
+            };
+            return Some(Message::warning("option_unknown", content).at("$.product.options"));
+        };
+        if value_chosen(product, axis, choice).is_some() {
+            return None;
+        }
+        let ProductOption { name, values, .. } = &product.options[axis];
+        let values = names(values.iter().map(|value| value.label.as_str()));
+        let content = format!("`{name}` cannot be `{}` here; its values are {values}.", quoted(&choice.label));
+        Some(Message::warning("option_value_unknown", content).at(format!("$.product.options[{axis}].values")))
+    };
+    selected.iter().filter_map(told).take(MOST_TOLD).collect()
+}
+
+/// Returns the first names of a list as text.
+fn names<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> String {
+    let more = names.len().saturating_sub(MOST_TOLD);
+    let first: Vec<_> = names.take(MOST_TOLD).map(|name| format!("`{name}`")).collect();
+    if more == 0 { first.join(", ") } else { format!("{} and {more} more", first.join(", ")) }
 }
 
 /// Returns the axis of a name: as written, in the default language, or in other letter case.

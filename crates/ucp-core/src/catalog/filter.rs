@@ -11,7 +11,7 @@ use super::{
 use crate::{
     message::Message,
     money::{Amount, Currency, MAX_AMOUNT, Price, Rounding},
-    text::fold,
+    text::{fold, quoted},
 };
 
 /// Filters of a request.
@@ -55,8 +55,7 @@ impl Filters {
             .unknown
             .iter()
             .map(|name| {
-                let name: String = name.chars().filter(|letter| !letter.is_control()).take(64).collect();
-                Message::info("filter_ignored", format!("This shop has no filter `{name}`; it was ignored."))
+                Message::info("filter_ignored", format!("This shop has no filter `{}`; it was ignored.", quoted(name)))
             })
             .collect();
         let bounds = self.price.and_then(|price| bounds(price, market, context, presentation, &mut notes));

@@ -6,12 +6,13 @@ use super::{
     Context,
     cursor::Cursors,
     featured::{Words, featured},
-    filter::{Criteria, Filters},
+    filter::{Criteria, Filters, PriceFilter},
     lookup::{ListedVariant, Listing},
 };
 use crate::{
     Refusal,
     message::Message,
+    money::{Amount, Currency},
     port::{Catalog, Filtering, Query},
     purchase::caller::BuyerSignals,
 };
@@ -82,6 +83,9 @@ pub async fn search(
     let query = Query { text: text.map(str::to_owned), criteria, presentation, limit, after };
     let page = catalog.find(&query, buyer_signals).await?;
     messages.extend(page.messages);
+    if page.products.is_empty() && query.after.is_none() {
+        messages.extend(in_major_units(catalog, request, &query, buyer_signals).await);
+    }
 
     let words = text.map(Words::of).unwrap_or_default();
     let listing = |product: Arc<_>| {
@@ -94,6 +98,37 @@ pub async fn search(
         total: page.total,
         messages,
     })
+}
+
+/// Returns a note if nothing passes a price filter that would match if it were in major units, as those who write it
+/// often mean it (rule CSR-04). Costs a second search, and is left out where that fails or the shop cannot filter.
+async fn in_major_units(
+    catalog: &dyn Catalog,
+    request: &Request,
+    query: &Query,
+    buyer_signals: &BuyerSignals,
+) -> Option<Message> {
+    let PriceFilter { min, max: Some(max) } = request.filters.price? else { return None };
+    query.criteria.bounds.as_ref()?;
+    let currency: Currency = match &request.context.currency {
+        Some(code) => code.parse().ok()?,
+        None => query.presentation.currency,
+    };
+    let unit = 10_i64.checked_pow(currency.exponent()).filter(|unit| *unit > 1)?;
+    if catalog.capabilities().price_filter != Filtering::Native {
+        return None;
+    }
+    let major = |amount: Amount| amount.minor().checked_mul(unit).and_then(Amount::new);
+    let meant = PriceFilter { min: min.map(|min| major(min).unwrap_or(min)), max: Some(major(max)?) };
+    let filters = Filters { price: Some(meant), ..request.filters.clone() };
+    let (criteria, _) = filters.criteria(&catalog.market(), &request.context, &query.presentation);
+    let other = catalog.find(&Query { criteria, limit: 1, ..query.clone() }, buyer_signals).await.ok()?;
+    let (max, meant) = (max.minor(), meant.max?.minor());
+    let content = format!(
+        "Price filters are in minor units: `max` {max} is {max}/{unit} {currency}, for which there is nothing. For \
+         {max} {currency} send `max` {meant}; there are products for that."
+    );
+    (!other.products.is_empty()).then(|| Message::info("price_filter_in_minor_units", content))
 }
 
 /// Returns the criteria that the shop can apply, and adds a message for those that it cannot.

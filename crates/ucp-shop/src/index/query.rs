@@ -75,6 +75,8 @@ struct Token {
 /// Parsed search text.
 pub(super) struct Plan {
     tokens: Vec<Token>,
+    /// Words that no product has and for which products with similar words are found.
+    pub(super) corrected: Vec<String>,
 }
 
 impl Plan {
@@ -108,7 +110,7 @@ impl Plan {
         tokens.truncate(MOST_TOKENS);
 
         let mut corrected = 0;
-        let mut plan = Self { tokens: Vec::with_capacity(tokens.len()) };
+        let mut plan = Self { tokens: Vec::with_capacity(tokens.len()), corrected: Vec::new() };
         for (word, codes) in tokens {
             let mut stems: BTreeMap<String, f32> =
                 fields.analysis().query_stems(&word).into_iter().map(|stem| (stem, 1.0)).collect();
@@ -119,6 +121,20 @@ impl Plan {
             if unknown && corrected < MOST_CORRECTED && is_correctable(&word) {
                 corrected += 1;
                 let near = near(&word, fields, statistics, searcher)?;
+                // Products that are newer than the statistics may have the word after all.
+                let mut exact = vec![Term::from_field_text(fields.words, &word)];
+                exact.extend(leaves.iter().map(|(code, _)| Term::from_field_text(fields.codes, code)));
+                exact.extend(
+                    stems.keys().flat_map(|stem| fields.texts.iter().map(|field| Term::from_field_text(*field, stem))),
+                );
+                if !(near.known.is_empty() && near.new.is_empty())
+                    && !exact
+                        .iter()
+                        .map(|term| searcher.doc_freq(term))
+                        .try_fold(false, |has, freq| freq.map(|freq| has || freq > 0))?
+                {
+                    plan.corrected.push(word.clone());
+                }
                 for word in near.known {
                     for stem in fields.analysis().query_stems(&word) {
                         stems.entry(stem).or_insert(CORRECTED);

@@ -10,8 +10,10 @@ use tantivy::{DocId, Searcher, SegmentReader, Term, columnar::Column, schema::In
 use ucp_core::{
     Code, Refusal,
     catalog::{filter::Criteria, market::Presentation},
+    message::Message,
     money::Currency,
     port::Query,
+    text::quoted,
 };
 
 use super::{
@@ -32,6 +34,37 @@ pub(crate) struct Hits {
     pub(crate) next: Option<Vec<u8>>,
     /// How many products match in all.
     pub(crate) total: u64,
+    /// How products match the words of the query.
+    pub(crate) looseness: Looseness,
+}
+
+/// How products match the words of a query.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Looseness {
+    /// Whether they have some of the words, since no product has all of them.
+    pub(crate) partial: bool,
+    /// Words that no product has; products with similar ones match.
+    pub(crate) corrected: Vec<String>,
+}
+
+impl Looseness {
+    /// What a caller is told about it.
+    pub(crate) fn told(&self) -> Vec<Message> {
+        let mut messages = Vec::new();
+        if !self.corrected.is_empty() {
+            let words: Vec<_> = self.corrected.iter().map(|word| format!("`{}`", quoted(word))).collect();
+            let content = format!(
+                "No product here has the word {}; products with a similar word were taken.",
+                words.join(" or ")
+            );
+            messages.push(Message::info("words_corrected", content));
+        }
+        if self.partial {
+            let content = "No product here has all words of the query; these products have some of them.";
+            messages.push(Message::info("words_matched_in_part", content));
+        }
+        messages
+    }
 }
 
 /// Why a page cannot be given.
@@ -137,7 +170,9 @@ impl Snapshot {
         for ((segment, columns), scored) in self.segments().zip(scored) {
             page.collect(self, segment, columns, scored)?;
         }
-        Ok(page.finish(|place| Position { epoch: statistics.epoch, mode, place }))
+        let hits = page.finish(|place| Position { epoch: statistics.epoch, mode, place });
+        let looseness = Looseness { partial: mode == Mode::Any, corrected: plan.corrected };
+        Ok(Hits { looseness, ..hits })
     }
 
     fn segments(&self) -> impl Iterator<Item = (&SegmentReader, &Columns)> {
@@ -222,7 +257,12 @@ impl<'a> PageOf<'a> {
         let more = places.len() > self.limit;
         places.truncate(self.limit);
         let next = places.last().filter(|_| more).map(|place| position(*place).write());
-        Hits { seqs: places.into_iter().map(|(_, seq)| seq).collect(), next, total: self.total }
+        Hits {
+            seqs: places.into_iter().map(|(_, seq)| seq).collect(),
+            next,
+            total: self.total,
+            looseness: Looseness::default(),
+        }
     }
 }
 
