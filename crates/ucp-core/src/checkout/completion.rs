@@ -277,7 +277,13 @@ impl SalesService {
         };
         let at = |member: &str| format!("$.payment.instruments[{position}]{member}");
         let Some(handler) = self.handler(&tender.instrument.handler_id) else {
-            return Err(failed("This checkout does not take payments of this handler.").at(at(".handler_id")));
+            let taken: Vec<_> = self.handlers.iter().map(|handler| format!("`{}`", handler.declaration().id)).collect();
+            let content = if taken.is_empty() {
+                "This checkout takes no payments; the buyer pays on the page under `continue_url`.".to_owned()
+            } else {
+                format!("This checkout takes payments of these handlers only: {}.", taken.join(", "))
+            };
+            return Err(failed(&content).at(at(".handler_id")));
         };
         // A handler sees a single instrument and does not know its position.
         let memo = handler.prepare(tender).map_err(|message| {
