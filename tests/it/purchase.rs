@@ -7,6 +7,7 @@ mod conditions;
 mod conformance;
 mod differential;
 mod founding;
+mod guidance;
 mod hostile;
 mod idempotency;
 mod journey;

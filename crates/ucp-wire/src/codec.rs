@@ -12,6 +12,7 @@ use ucp_core::{
 use crate::{
     dialect::{Dialect, Occasion},
     encoded::Encoded,
+    purchase,
     releases::upgrades,
     request, response,
 };
@@ -37,6 +38,22 @@ pub fn read(
     })?;
     dialect.normalize(operation, &mut payload);
     shapes.check_request(&payload)?;
+    let ignored = if operation.row().effect.writes() { shapes.ignored(&payload) } else { Vec::new() };
+    let mut request = decode(release, operation, id, payload, languages)?;
+    if let Some(draft) = purchase::request::draft(&mut request) {
+        draft.ignored = ignored;
+    }
+    Ok(request)
+}
+
+/// Converts a payload of a release that passed its schema to a domain request.
+fn decode(
+    release: Release,
+    operation: Operation,
+    id: Option<&str>,
+    mut payload: Value,
+    languages: &[String],
+) -> Result<Request, Refusal> {
     if release == Release::NEWEST {
         return request::decode(operation, id, payload, languages);
     }

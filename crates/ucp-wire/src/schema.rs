@@ -37,6 +37,7 @@ pub struct Shapes {
     answer: Shape,
     no_resource: Shape,
     validator: OnceLock<Validator>,
+    members: OnceLock<Members>,
 }
 
 /// A shape, by the source of its schema.
@@ -140,6 +141,7 @@ impl Shapes {
             answer: Shape::Derived(SchemaGenerator::subschema_for::<A>),
             no_resource: Shape::Derived(SchemaGenerator::subschema_for::<N>),
             validator: OnceLock::new(),
+            members: OnceLock::new(),
         }
     }
 
@@ -178,6 +180,102 @@ impl Shapes {
         });
         validator.validate(payload).map_err(|error| refusal(&error))
     }
+
+    /// Returns the paths of the members of a payload that mean nothing. See [`Members::ignored`].
+    pub(crate) fn ignored(&self, payload: &Value) -> Vec<String> {
+        let Some(request) = &self.request else { return Vec::new() };
+        let members = self.members.get_or_init(|| {
+            Members::new(
+                bundle(&mut settings(Direction::Request).into_generator(), |generator| request.schema(generator)),
+                bundle(&mut settings(Direction::Response).into_generator(), |generator| self.answer(generator)),
+            )
+        });
+        members.ignored(payload)
+    }
+}
+
+/// Maximum number of paths that [`Members::ignored`] returns.
+const MOST_IGNORED: usize = 10;
+
+/// Members of the payload that are not looked into: what they hold beside the members of the schema is answered, or is
+/// read by others.
+const OPEN: [&str; 2] = ["context", "payment"];
+
+/// The members of the objects of a request, and of the answer to it.
+#[derive(Debug)]
+struct Members {
+    request: Value,
+    answer: Value,
+}
+
+impl Members {
+    /// Reads the members from the schemas of request and answer.
+    const fn new(request: Value, answer: Value) -> Self {
+        Self { request, answer }
+    }
+
+    /// Returns the first paths of members that neither the request nor the answer has in that place: an answer may be
+    /// sent back as it is. Objects that may have any members have none that means nothing.
+    fn ignored(&self, payload: &Value) -> Vec<String> {
+        let mut paths = Vec::new();
+        self.compare(payload, &self.request, Some(&self.answer), &mut "$".to_owned(), &mut paths);
+        paths
+    }
+
+    fn compare(
+        &self,
+        value: &Value,
+        request: &Value,
+        answer: Option<&Value>,
+        path: &mut String,
+        paths: &mut Vec<String>,
+    ) {
+        let request = resolved(&self.request, request);
+        let answer = answer.map(|answer| resolved(&self.answer, answer));
+        let here = path.len();
+        match value {
+            Value::Array(elements) => {
+                let Some(of_request) = request.get("items") else { return };
+                let of_answer = answer.and_then(|answer| answer.get("items"));
+                for (position, element) in elements.iter().enumerate() {
+                    path.push_str(&format!("[{position}]"));
+                    self.compare(element, of_request, of_answer, path, paths);
+                    path.truncate(here);
+                }
+            }
+            Value::Object(members) => {
+                let (Some(known), None) = (properties(request), request.get("additionalProperties")) else { return };
+                let answered = answer.and_then(properties);
+                if answered.is_none() && answer.is_some() {
+                    return;
+                }
+                for (name, member) in members {
+                    let of_answer = answered.and_then(|answered| answered.get(name));
+                    let is_open = path == "$" && OPEN.contains(&name.as_str());
+                    push_name(path, name);
+                    match known.get(name) {
+                        Some(_) if is_open => {}
+                        Some(of_request) => self.compare(member, of_request, of_answer, path, paths),
+                        None if of_answer.is_some() => {}
+                        None if paths.len() < MOST_IGNORED => paths.push(path.clone()),
+                        None => {}
+                    }
+                    path.truncate(here);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Returns the definition that a schema of `root` refers to, or the schema itself.
+fn resolved<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
+    let name = schema.as_object().and_then(referred);
+    name.and_then(|name| root.get("$defs")?.get(name)).unwrap_or(schema)
+}
+
+fn properties(schema: &Value) -> Option<&Map<String, Value>> {
+    schema.get("properties")?.as_object()
 }
 
 /// Schemas of a release in a file.
@@ -212,6 +310,7 @@ pub(crate) fn stated(texts: &[&str]) -> HashMap<Operation, Shapes> {
             answer: shape(&shapes[1])?,
             no_resource: no_resource.clone(),
             validator: OnceLock::new(),
+            members: OnceLock::new(),
         };
         Some((Operation::named(name)?, shapes))
     });

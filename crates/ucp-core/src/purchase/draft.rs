@@ -43,6 +43,9 @@ pub struct Draft {
     /// rest of it applies.
     #[serde(skip)]
     pub all_or_nothing: bool,
+    /// Paths of the members of the request that mean nothing, for a message.
+    #[serde(skip)]
+    pub ignored: Vec<String>,
 }
 
 /// A line item as a platform states it.

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 
 use super::{discount::Discounts, fulfillment::Fulfillment, line_item::LineItem, totals::Total};
 use crate::{
+    catalog::product::SelectedOption,
     message::Message,
     money::{Amount, Currency},
 };
@@ -24,10 +25,43 @@ pub struct Facts {
     pub currency: Currency,
     /// Currency of the shop, in which its terms state plain amounts.
     pub own_currency: Currency,
-    /// Goods by line of the draft; `None` for a line that names nothing for sale.
-    pub goods: Vec<Option<Good>>,
+    /// Goods by line of the draft.
+    pub goods: Vec<NamedGood>,
     /// Current time, UTC.
     pub now: Timestamp,
+}
+
+/// What the item identifier of a line names.
+#[derive(Clone, Debug, PartialEq)]
+pub enum NamedGood {
+    /// A single variant.
+    One(Good),
+    /// Several variants: the platform has to choose.
+    Several(Choice),
+    /// Nothing for sale.
+    Nothing,
+}
+
+impl NamedGood {
+    /// Returns the variant, if it is a single one.
+    #[must_use]
+    pub const fn one(&self) -> Option<&Good> {
+        match self {
+            Self::One(good) => Some(good),
+            Self::Several(_) | Self::Nothing => None,
+        }
+    }
+}
+
+/// The variants that one identifier names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// Identifier of the product, if the identifier names a product; `None` if variants share it, such as a SKU.
+    pub product_id: Option<String>,
+    /// Number of variants, at least 2.
+    pub count: usize,
+    /// Some of the variants, those that can be bought first: identifier and selected options.
+    pub variants: Vec<(String, Vec<SelectedOption>)>,
 }
 
 /// The members of a variant that matter for buying it.

@@ -13,21 +13,21 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{
     caller::{BuyerSignals, Caller},
-    draft::Draft,
+    draft::{Draft, LineDraft},
     ledger::Ledger,
     payment::{Declaration, Handler},
     pricing::quote,
-    quote::{Facts, Good, Previous, Purpose},
+    quote::{Choice, Facts, Good, NamedGood, Previous, Purpose},
     remote_cart::{PriceQuote, PriceRequest, RemoteCart},
     remote_cart_ref::RemoteCartRef,
     terms::Terms,
 };
 use crate::{
     Refusal,
-    call::{Outcome, SaleRequest},
+    call::{Answer, Outcome, SaleRequest},
     catalog::{
         market::Presentation,
-        product::{Link, Product},
+        product::{Link, Product, Variant},
     },
     message::{Message, Severity},
     operation::{BUYER_CONSENT, DISCOUNT, FULFILLMENT},
@@ -152,7 +152,8 @@ impl SalesService {
         }
         let facts = self.facts(draft, &caller.buyer_signals).await?;
         let quote = quote(purpose, draft, &facts, &self.terms, caller, previous)?;
-        let purchasable = facts.goods.iter().flatten().any(|good| good.available && good.stock != Some(0));
+        let purchasable =
+            facts.goods.iter().filter_map(NamedGood::one).any(|good| good.available && good.stock != Some(0));
         Ok(Some(PriceQuote { quote, purchasable, remote_cart: None }))
     }
 
@@ -188,19 +189,16 @@ impl SalesService {
         let market = self.catalog.market();
         let mut presentation = market.presentation(&draft.context.of_catalog());
         let mut named = self.resolve(draft, &presentation, buyer_signals).await?;
-        let priced = |(product, position): &(Arc<Product>, usize)| {
-            product.variants[*position].price.currency == presentation.currency
-        };
+        let priced = |item: &Item| item.variant().is_none_or(|variant| variant.price.currency == presentation.currency);
         if !named.values().all(priced) {
             presentation.currency = market.currency;
             named = self.resolve(draft, &presentation, buyer_signals).await?;
         }
-        let variants: Vec<_> =
-            named.values().map(|(product, position)| product.variants[*position].id.as_str()).collect();
+        let variants: Vec<_> = named.values().filter_map(|item| Some(item.variant()?.id.as_str())).collect();
         let stock = self.ledger.stock(&variants).await?;
         let stock: HashMap<_, _> = variants.into_iter().zip(stock).collect();
-        let good = |(product, position): &(Arc<Product>, usize)| {
-            let variant = &product.variants[*position];
+        let good = |product: &Product, position: usize| {
+            let variant = &product.variants[position];
             let title = match product.variants.len() {
                 1 => product.title.clone(),
                 _ => format!("{} – {}", product.title, variant.title),
@@ -218,18 +216,23 @@ impl SalesService {
                 needs_fulfillment: !variant.digital,
             }
         };
-        let goods = draft.line_items.iter().map(|line| named.get(line.item.as_str()).map(good)).collect();
+        let good = |line: &LineDraft| match named.get(line.item.as_str()) {
+            Some(Item::Variant(product, position)) => NamedGood::One(good(product, *position)),
+            Some(Item::Several(choice)) => NamedGood::Several(choice.clone()),
+            None => NamedGood::Nothing,
+        };
+        let goods = draft.line_items.iter().map(good).collect();
         Ok(Facts { currency: presentation.currency, own_currency: market.currency, goods, now: self.now() })
     }
 
-    /// Finds the variants that the lines of a draft name. A product with a single variant may be named instead of the
+    /// Finds the variants that the lines of a draft name. Any identifier of the catalog will do that names a single
     /// variant.
     async fn resolve<'a>(
         &self,
         draft: &'a Draft,
         presentation: &Presentation,
         buyer_signals: &BuyerSignals,
-    ) -> Result<HashMap<&'a str, (Arc<Product>, usize)>, Refusal> {
+    ) -> Result<HashMap<&'a str, Item>, Refusal> {
         let mut ids: Vec<_> = draft.line_items.iter().map(|line| line.item.as_str()).collect();
         ids.sort_unstable();
         ids.dedup();
@@ -243,14 +246,76 @@ impl SalesService {
                 }
             }
         }
-        let variant = |matches: Vec<Match>| {
-            matches.into_iter().find_map(|found| match found.target {
-                Target::Variant(position) => Some((found.product, position)),
-                Target::Product if found.product.variants.len() == 1 => Some((found.product, 0)),
-                _ => None,
-            })
+        Ok(ids.into_iter().zip(found).filter_map(|(id, matches)| Some((id, Item::of(matches)?))).collect())
+    }
+}
+
+/// Maximum number of variants that the answer names where an identifier names several.
+const MOST_NAMED: usize = 5;
+
+/// What an item identifier names.
+enum Item {
+    /// The variant at this position.
+    Variant(Arc<Product>, usize),
+    /// Several variants.
+    Several(Choice),
+}
+
+impl Item {
+    /// Returns what the matches of an identifier name: a variant by its id, else a product by its id, else whatever
+    /// shares the identifier. `None` if there are no matches.
+    fn of(matches: Vec<Match>) -> Option<Self> {
+        let rank = |found: &Match| match found.target {
+            Target::Variant(_) => 0,
+            Target::Product => 1,
+            Target::ProductHandle | Target::VariantAlias(_) => 2,
         };
-        Ok(ids.into_iter().zip(found).filter_map(|(id, matches)| Some((id, variant(matches)?))).collect())
+        let best = matches.iter().map(rank).min()?;
+        let matches: Vec<_> = matches.into_iter().filter(|found| rank(found) == best).collect();
+        let mut named: Vec<(&Arc<Product>, usize)> = Vec::new();
+        for Match { product, target } in &matches {
+            let positions = match *target {
+                Target::Variant(position) | Target::VariantAlias(position) => position..position + 1,
+                Target::Product | Target::ProductHandle => 0..product.variants.len(),
+            };
+            for position in positions {
+                let id = &product.variants[position].id;
+                if named.iter().all(|(product, position)| product.variants[*position].id != *id) {
+                    named.push((product, position));
+                }
+            }
+        }
+        match named.as_slice() {
+            [] => None,
+            [(product, position)] => Some(Self::Variant(Arc::clone(product), *position)),
+            several => {
+                let mut some = several.to_vec();
+                some.sort_by_key(|(product, position)| !product.variants[*position].availability.available);
+                some.truncate(MOST_NAMED);
+                let name = |(product, position): (&Arc<Product>, usize)| {
+                    let variant = &product.variants[position];
+                    let chosen = product.options.iter().zip(&variant.values);
+                    (variant.id.clone(), chosen.map(|(axis, value)| axis.selected(*value)).collect())
+                };
+                let is_product = |found: &Match| matches!(found.target, Target::Product | Target::ProductHandle);
+                Some(Self::Several(Choice {
+                    product_id: match matches.as_slice() {
+                        [one] if is_product(one) => Some(one.product.id.clone()),
+                        _ => None,
+                    },
+                    count: several.len(),
+                    variants: some.into_iter().map(name).collect(),
+                }))
+            }
+        }
+    }
+
+    /// Returns the variant, if it is a single one.
+    fn variant(&self) -> Option<&Variant> {
+        match self {
+            Self::Variant(product, position) => product.variants.get(*position),
+            Self::Several(_) => None,
+        }
     }
 }
 
@@ -296,7 +361,8 @@ impl Commerce for SalesService {
     }
 
     async fn decide(&self, caller: &Caller, request: SaleRequest) -> Result<Decision, Refusal> {
-        match request {
+        let note = ignored(&request);
+        let mut decision = match request {
             SaleRequest::CreateCart(request) => self.create_cart(caller, request).await,
             SaleRequest::GetCart(request) => self.get_cart(caller, request).await,
             SaleRequest::UpdateCart(request) => self.update_cart(caller, request).await,
@@ -307,8 +373,29 @@ impl Commerce for SalesService {
             SaleRequest::CompleteCheckout(request) => self.complete_checkout(caller, request).await,
             SaleRequest::CancelCheckout(request) => self.cancel_checkout(caller, request).await,
             SaleRequest::GetOrder(request) => self.get_order(caller, request).await,
+        }?;
+        // Said once, and not stored: the next request may be without them.
+        match &mut decision.outcome {
+            Outcome::Answer(Answer::Cart(view)) => view.messages.extend(note),
+            Outcome::Answer(Answer::Checkout(view)) => view.messages.extend(note),
+            _ => {}
         }
+        Ok(decision)
     }
+}
+
+/// Returns a note about the members of a request that mean nothing, if it has any.
+fn ignored(request: &SaleRequest) -> Option<Message> {
+    let draft = match request {
+        SaleRequest::CreateCart(request) => &request.draft,
+        SaleRequest::UpdateCart(request) => &request.draft,
+        SaleRequest::CreateCheckout(request) => &request.draft,
+        SaleRequest::UpdateCheckout(request) => &request.draft,
+        _ => return None,
+    };
+    let paths: Vec<_> = draft.ignored.iter().map(|path| format!("`{path}`")).collect();
+    let content = format!("These members of the request mean nothing here and were ignored: {}.", paths.join(", "));
+    (!paths.is_empty()).then(|| Message::info("member_ignored", content))
 }
 
 /// Returns the URL of the page of an order below the base URL `pages`.

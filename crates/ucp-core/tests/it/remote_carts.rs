@@ -18,7 +18,7 @@ use ucp_core::{
     purchase::{
         caller::BuyerSignals,
         pricing,
-        quote::{Facts, Good},
+        quote::{Facts, Good, NamedGood},
         remote_cart::{PriceQuote, PriceRequest, RemoteCart},
         remote_cart_ref::RemoteCartRef,
         sales_service::{ORPHANED_AFTER, SalesService},
@@ -81,7 +81,7 @@ impl RemoteCart for Remote {
         let facts = Facts {
             currency,
             own_currency: currency,
-            goods: request.draft.line_items.iter().map(|line| Some(good(&line.item))).collect(),
+            goods: request.draft.line_items.iter().map(|line| NamedGood::One(good(&line.item))).collect(),
             now: jiff::Timestamp::UNIX_EPOCH,
         };
         let PriceRequest { purpose, draft, caller, previous, .. } = request;

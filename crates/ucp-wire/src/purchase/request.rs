@@ -418,6 +418,7 @@ impl Stated {
                 .collect(),
             attribution: self.attribution.map(|AttributionRequest(parameters)| parameters),
             all_or_nothing: true,
+            ignored: Vec::new(),
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::{
     purchase::{
         draft::Draft,
         line_item::MAX_QUANTITY,
-        quote::{Facts, Good, Previous},
+        quote::{Choice, Facts, Good, NamedGood, Previous},
     },
 };
 
@@ -94,14 +94,15 @@ impl<'a> Lines<'a> {
                 return Err(Refusal::invalid(at("id"), format!("Two lines have the id `{id}`."))
                     .accepting("an id of its own for each line; new lines have none"));
             }
-            match facts.goods.get(position).and_then(Option::as_ref) {
-                Some(good) => known.push(Known { stated: position, good, id: None }),
-                None => {
-                    let content = format!("`{}` is not sold here.", line.item);
-                    messages
-                        .push(Message::error("item_unavailable", content, Severity::Recoverable).at("$.line_items"));
+            let content = match facts.goods.get(position) {
+                Some(NamedGood::One(good)) => {
+                    known.push(Known { stated: position, good, id: None });
+                    continue;
                 }
-            }
+                Some(NamedGood::Several(choice)) => ambiguous(&line.item, choice),
+                Some(NamedGood::Nothing) | None => format!("`{}` is not sold here.", line.item),
+            };
+            messages.push(Message::error("item_unavailable", content, Severity::Recoverable).at("$.line_items"));
         }
         let ever = identify(&mut known, draft, previous, &stated);
         let names = names(&known, draft, previous);
@@ -129,6 +130,11 @@ impl<'a> Lines<'a> {
         for (position, Known { stated, good, id }) in known.into_iter().enumerate() {
             let mut quantity = draft.line_items[stated].quantity;
             let path = format!("$.line_items[{position}]");
+            let item = &draft.line_items[stated].item;
+            if *item != good.id {
+                let content = format!("`{item}` names a single variant, `{}`, which this line is about.", good.id);
+                messages.push(Message::info("item_resolved", content).at(path.clone()));
+            }
             let stock = good.stock.map(|stock| left.entry(good.id.as_str()).or_insert(stock));
             if !good.available || stock.as_deref() == Some(&0) {
                 let content = format!("{} is out of stock; the totals count it as long as it is a line.", good.title);
@@ -151,7 +157,7 @@ impl<'a> Lines<'a> {
         let mut parents: Vec<Option<usize>> = Vec::with_capacity(self.priced.len());
         let mut position = 0;
         for (stated, line) in draft.line_items.iter().enumerate() {
-            let known = facts.goods.get(stated).is_some_and(Option::is_some);
+            let known = facts.goods.get(stated).is_some_and(|good| good.one().is_some());
             let refuse = |content: String| {
                 Refusal::invalid(format!("$.line_items[{stated}].parent_id"), content)
                     .accepting("the id of another line that does not belong to this one")
@@ -180,6 +186,25 @@ impl<'a> Lines<'a> {
             line.parent_id = parent.and_then(|parent| ids.get(parent).cloned());
         }
         Ok(())
+    }
+}
+
+/// Returns the text about an item identifier that names several variants.
+fn ambiguous(item: &str, Choice { product_id, count, variants }: &Choice) -> String {
+    let named = variants.iter().map(|(id, options)| {
+        let options: Vec<_> = options.iter().map(|option| format!("{}: {}", option.name, option.label)).collect();
+        if options.is_empty() { format!("`{id}`") } else { format!("`{id}` ({})", options.join(", ")) }
+    });
+    let some = named.collect::<Vec<_>>().join(", ");
+    let such = if variants.len() < *count { "such as " } else { "" };
+    match product_id {
+        Some(product) => format!(
+            "`{item}` is a product with {count} variants: {such}{some}. Choose one with get_product of `{product}`, and \
+             send the id of the variant."
+        ),
+        None => format!(
+            "`{item}` names {count} variants: {such}{some}. Choose one with get_product, and send the id of the variant."
+        ),
     }
 }
 
