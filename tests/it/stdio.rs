@@ -10,7 +10,10 @@ use tempfile::TempDir;
 use ucp_core::Operation;
 use ucp_testkit::{leash::Lines, wait::PATIENCE};
 
-use crate::harness::{binary, eventually, rpc, sample_shop, texts};
+use crate::{
+    harness::{Ends as _, binary, eventually, folder, rpc, sample_shop, texts},
+    wire::{Connection, request},
+};
 
 struct Agent {
     child: Child,
@@ -21,9 +24,14 @@ struct Agent {
 
 impl Agent {
     fn start() -> Self {
+        Self::with(&[])
+    }
+
+    /// One with more arguments.
+    fn with(arguments: &[&str]) -> Self {
         let data = sample_shop();
         let mut command = binary();
-        command.args(["mcp", "--stdio", "--data-dir"]).arg(data.path());
+        command.args(["mcp", "--stdio", "--data-dir"]).arg(data.path()).args(arguments);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().expect("the binary starts");
         let (input, output) = (child.stdin.take(), Lines::of(child.stdout.take().expect("its output")));
@@ -46,6 +54,15 @@ impl Agent {
     fn ask(&mut self, message: &Value) -> Value {
         self.write(message.to_string().as_bytes());
         self.read()
+    }
+
+    /// The page at which the buyer goes on with a new checkout.
+    fn continue_url(&mut self) -> String {
+        let line = json!({ "item": { "id": "var_abc123_blue_8" }, "quantity": 1 });
+        let arguments = json!({ "checkout": { "line_items": [line] } });
+        let answer = self.ask(&rpc("tools/call", &json!({ "name": "create_checkout", "arguments": arguments })));
+        let url = answer["result"]["structuredContent"]["continue_url"].as_str();
+        url.unwrap_or_else(|| panic!("a page: {answer}")).to_owned()
     }
 
     /// Closes its input and gives how it ended; nothing more may come.
@@ -137,4 +154,40 @@ fn the_modern_era_needs_no_headers_here() {
     let discovered = agent.ask(&rpc("server/discover", &json!({ "_meta": meta })));
     assert_eq!(discovered["result"]["resultType"], "complete");
     assert_eq!(agent.end().code(), Some(0));
+}
+
+#[test]
+fn without_a_public_url_the_page_for_the_buyer_is_served_on_this_machine() {
+    let mut agent = Agent::start();
+    let url = agent.continue_url();
+    let (host, path) = url.strip_prefix("http://").and_then(|rest| rest.split_once('/')).expect("an address");
+    let address: std::net::SocketAddr = host.parse().expect("an address");
+    assert!(address.ip().is_loopback(), "{url}");
+    let mut connection = Connection::open(address);
+    assert!(connection.write(&request("GET", &format!("/{path}"), &[("Host", host)], b"")), "it listens");
+    let page = connection.read().expect("a page");
+    assert_eq!(page.status, 200, "{page:?}");
+    assert!(page.body.contains("Runner Pro"), "{page:?}");
+    assert_eq!(agent.end().code(), Some(0));
+}
+
+#[test]
+fn a_public_url_is_where_the_buyer_goes_on() {
+    let mut agent = Agent::with(&["--public-url", "https://shop.example"]);
+    assert!(agent.continue_url().starts_with("https://shop.example/continue/"));
+    assert_eq!(agent.end().code(), Some(0));
+    let files = folder();
+    let file = files.path().join("gateway.toml");
+    std::fs::write(&file, "[server]\npublic_url = \"https://file.example\"\n").expect("a file");
+    let mut agent = Agent::with(&["--config", file.to_str().expect("a path")]);
+    assert!(agent.continue_url().starts_with("https://file.example/continue/"));
+    assert_eq!(agent.end().code(), Some(0));
+}
+
+#[test]
+fn another_backend_is_opened_as_by_serve() {
+    let data = folder();
+    let output = binary().args(["mcp", "--stdio", "--backend", "shopify", "--data-dir"]).arg(data.path()).ends();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && said.contains("upstream.url"), "{said}");
 }

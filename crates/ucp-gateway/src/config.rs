@@ -61,12 +61,13 @@ pub(crate) use self::{
         Anonymous, BackendKind, Check, LogFormat, LogLevel, McpErrorStatus, Policy, Signed, TokenKind, Transport,
     },
     directory::Directory,
-    flags::{DataOptions, ServeOptions},
+    flags::{DataOptions, ServeOptions, UpstreamOptions},
     payment::Payment,
     platform::Platform,
     sections::Data,
     tls::Tls,
     upstream::{Bot, Upstream, is_exposed},
+    value::public_url,
 };
 use self::{
     document::Document,

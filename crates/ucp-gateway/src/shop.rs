@@ -19,14 +19,12 @@ use ucp_bridge::{Bridge, platform};
 use ucp_core::{
     Refusal, Release, ShopId,
     catalog::cursor::Cursors,
-    negotiation::Names,
     operation::{AP2_MANDATE, Offering},
-    port::{Backend, SalesCapabilities, store::Store},
-    purchase::{payment::Handler, sales_service::SalesService},
+    port::{Backend, store::Store},
+    purchase::sales_service::SalesService,
 };
 use ucp_mcp::{Server, http::ErrorStatus};
 use ucp_net::Counters;
-use ucp_payment::{Sandbox, sandbox};
 use ucp_rest::publication::{Publication, prefix};
 use ucp_service::{
     CallHandler, Endpoint, Ingress,
@@ -35,7 +33,7 @@ use ucp_service::{
     platform::{Business, Platforms, Policy},
     signing::CurrentKey,
 };
-use ucp_sqlite::{SqliteStore, StoreError};
+use ucp_sqlite::SqliteStore;
 use ucp_trust::{
     address::{ProfileUrl, Reach},
     cursor::SealedCursors,
@@ -50,7 +48,7 @@ use url::Url;
 
 use crate::{
     address::{audiences, base},
-    backend::{self, DataDirectory, Opened, embedded},
+    backend::{self, DataDirectory, Opened},
     callers, clock,
     config::{self, Data, McpErrorStatus, Settings},
     decisions::Decisions,
@@ -332,31 +330,54 @@ fn use_keys(current: &CurrentKey, keyring: &Keyring) {
     current.publish(keyring.public_keys(clock::now()).cloned().collect());
 }
 
-/// Builds the MCP server for the agent that started this process.
-pub(crate) fn desktop_server(shop: &ucp_shop::Shop) -> Result<Server, StoreError> {
-    let settings = config::Directory::usual(true);
-    let offering = merchants::beside(SalesCapabilities::ALL.offering(), &settings);
-    let business = Arc::new(Business::new(&offering, None));
-    let negotiator = Arc::clone(&business);
-    let directory =
-        Directory::new(Offline, DirectoryOptions::default(), move |profile| negotiator.negotiated_profile(profile));
-    let platforms = Platforms::new(business, Policy::Development, Reach::Public, directory);
-    let sandbox =
-        Sandbox::new(sandbox::declaration(config::payment::SANDBOX), Arc::new(clock::timestamp), sandbox::SLOW);
-    let sales = embedded::sales(
-        shop,
-        Arc::new([Arc::new(sandbox) as Arc<dyn Handler>]),
-        ucp_wire::documents::DEFAULT_PUBLIC_URL,
-    );
-    let (url, handlers) = (ucp_wire::documents::DEFAULT_PUBLIC_URL, sales.declarations());
-    let publication = Publication::new(Endpoint::Root, &offering, &Names::default(), url, &[], &handlers);
-    let backend = Backend {
-        shop: embedded::selling(shop, &sales),
-        directory: merchants::open(shop.database().store(), &settings)?,
-        cursors: cursors(shop.database().store()),
-    };
-    let handler = CallHandler::new(backend, platforms, Access::OPEN);
-    Ok(Server::new(handler, Endpoint::Root, &offering.operations, publication.openrpc().bytes(), true))
+/// A shop that is served to the agent that started this process, which is taken at its word.
+pub(crate) struct Desktop {
+    /// MCP server for the agent.
+    pub(crate) server: Server,
+    /// Pages on which buyers continue, unless the shop has its own.
+    pub(crate) pages: Option<Router>,
+    _tasks: JoinSet<()>,
+}
+
+impl Desktop {
+    /// Opens the shop, with the buyers' pages below `public_url`.
+    ///
+    /// # Errors
+    /// [`Down`](backend::Down) if a remote shop is down, and another error if the backend or the store cannot be opened.
+    pub(crate) async fn open(
+        data: &DataDirectory,
+        settings: &Settings,
+        public_url: &Url,
+        keyring: &Keyring,
+    ) -> Result<Self, Box<dyn Error>> {
+        let base = base(public_url);
+        let store: Arc<dyn Store> = Arc::new(data.sqlite().clone());
+        let signing_key = Arc::new(CurrentKey::default());
+        use_keys(&signing_key, keyring);
+        let bodies = BodyLimit::new(settings.sections.server.bodies_mb.count() << 20);
+        let opened = backend::open(data, &store, settings, &base, &signing_key, &bodies, false).await?;
+        let Opened { shop, handlers, sales, pages, tasks, .. } = opened;
+        let offering = merchants::beside(shop.offering(), &settings.directory);
+        let names = merchants::names(&settings.directory);
+        let home = settings.sections.server.storefront.as_ref().map(|url| url.0.to_string());
+        let business = Arc::new(Business::under(&names, &offering, home.clone()));
+        let negotiator = Arc::clone(&business);
+        let directory =
+            Directory::new(Offline, DirectoryOptions::default(), move |profile| negotiator.negotiated_profile(profile));
+        let platforms = Platforms::new(business, Policy::Development, Reach::Public, directory);
+        let publication = Publication::new(Endpoint::Root, &offering, &names, &base, &[], &handlers);
+        let directory = merchants::open(data.sqlite(), &settings.directory)?;
+        let backend = Backend { shop, directory, cursors: cursors(data.sqlite()) };
+        let handler = CallHandler::new(backend, platforms.clone(), Access::OPEN);
+        let server = Server::new(handler, Endpoint::Root, &offering.operations, publication.openrpc().bytes(), true);
+        let pages = sales.filter(|_| pages).map(|sales| {
+            let ingress = Ingress::new(callers::rules(settings, public_url, &signing_key, bodies), platforms);
+            let secure = public_url.scheme() == "https";
+            let options = ucp_handoff::Options { sales, ingress, home, secure, plain: !secure };
+            ucp_rest::surrounded(ucp_handoff::router(options))
+        });
+        Ok(Self { server, pages, _tasks: tasks })
+    }
 }
 
 /// Returns the cursors of a shop, sealed with the secret of its store.

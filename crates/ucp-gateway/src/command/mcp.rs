@@ -1,24 +1,39 @@
 //! `mcp --stdio`: serves the shop to one agent on this machine.
 
-use std::{io::ErrorKind, process::ExitCode};
+use std::{error::Error, io::ErrorKind, net::Ipv4Addr, path::PathBuf, process::ExitCode, time::Duration};
 
 use clap::Args;
+use tokio::net::TcpListener;
 use ucp_mcp::toolset::Toolset;
+use ucp_trust::client::TrustedProxies;
+use url::Url;
 
 use super::Done;
 use crate::{
-    backend::embedded::open_shop,
-    config::{Data, DataOptions},
-    shop::desktop_server,
+    backend::DataDirectory,
+    calls::answered,
+    clock,
+    config::{DataOptions, ServeOptions, Settings, UpstreamOptions, public_url},
+    listener::{self, Connections, Limits},
+    shop::{Desktop, open_keyring},
 };
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct McpOptions {
     /// Communicate over standard input and output.
     #[arg(long, required = true)]
     pub(crate) stdio: bool,
+    /// The configuration file (TOML). Flags and the environment go before what it says.
+    #[arg(long, env = "UCP_GATEWAY_CONFIG", value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) data: DataOptions,
+    #[command(flatten)]
+    pub(crate) upstream: UpstreamOptions,
+    /// The address under which a gateway serves the pages for buyers of this data directory [default: this process
+    /// serves them, on a free port of this machine].
+    #[arg(long, env = "UCP_GATEWAY_PUBLIC_URL", value_name = "URL", value_parser = public_url)]
+    pub(crate) public_url: Option<Url>,
     /// The UCP profile of the agent that starts this process, for calls that do not name one.
     #[arg(
         long,
@@ -32,19 +47,47 @@ pub(crate) struct McpOptions {
     pub(crate) query: String,
 }
 
+/// Maximum number of connections to the pages for buyers.
+const PAGE_CONNECTIONS: usize = 32;
+
 pub(crate) fn run(options: &McpOptions) -> Done {
     let toolset = Toolset::of(Some(&options.query)).map_err(|refusal| {
         format!("--query: {} It must be {}.", refusal.content, refusal.accepted.unwrap_or_default())
     })?;
-    let shop = open_shop(&Data::from(&options.data))?;
+    let McpOptions { config, data, upstream, public_url, .. } = options.clone();
+    let settings = Settings::resolve(
+        &ServeOptions { config, data, upstream, public_url, ..ServeOptions::default() },
+        clock::now(),
+    )?;
+    let data = DataDirectory::open(&settings)?;
+    let keyring = open_keyring(&settings.sections.data)?;
+    settings.check_keys(&keyring)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let served = runtime.block_on(async {
-        let server = desktop_server(&shop).map_err(std::io::Error::other)?;
-        ucp_mcp::stdio::serve(&server, &options.profile, toolset, tokio::io::stdin(), tokio::io::stdout()).await
+        let (public_url, listener) = match &settings.sections.server.public_url {
+            Some(url) => (url.0.clone(), None),
+            None => {
+                let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+                (Url::parse(&format!("http://{}", listener.local_addr()?))?, Some(listener))
+            }
+        };
+        let desktop = Desktop::open(&data, &settings, &public_url, &keyring).await?;
+        if let (Some(listener), Some(pages)) = (listener, desktop.pages) {
+            let answer = move |request| answered(pages.clone(), request);
+            // Ends with the process: the buyer's steps are one transaction each.
+            let limits = Limits {
+                connections: PAGE_CONNECTIONS,
+                trusted_proxies: TrustedProxies::default(),
+                drain: Duration::ZERO,
+            };
+            tokio::spawn(listener::serve(listener, answer, limits, Connections::default(), std::future::pending()));
+        }
+        let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
+        Ok::<_, Box<dyn Error>>(ucp_mcp::stdio::serve(&desktop.server, &options.profile, toolset, input, output).await)
     });
     // Not dropped, which would wait for the thread that is blocked reading standard input.
     runtime.shutdown_background();
-    match served {
+    match served? {
         // An agent that closes its end of the pipe ends the session; this is not a failure.
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(ExitCode::SUCCESS),

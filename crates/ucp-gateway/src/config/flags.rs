@@ -11,7 +11,7 @@ use super::{
     value::{FilePath, Listen, Number, SampleName, WebUrl, public_url, sample},
 };
 
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub(crate) struct ServeOptions {
     /// The configuration file (TOML). Flags and the environment go before what it says.
     #[arg(long, env = "UCP_GATEWAY_CONFIG", value_name = "FILE")]
@@ -52,7 +52,7 @@ pub(crate) struct ServeOptions {
     pub(crate) log_level: Option<LogLevel>,
 }
 
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub(crate) struct DataOptions {
     /// The directory that holds the shop; created and filled with a sample shop when it is not there
     /// [default: ./data].
@@ -117,15 +117,6 @@ impl UpstreamOptions {
         if let Some(path) = &self.upstream_token_file {
             (upstream.token_file, upstream.token_env) = (Some(FilePath(path.clone())), None);
         }
-    }
-}
-
-/// For commands that take no file.
-impl From<&DataOptions> for Data {
-    fn from(flags: &DataOptions) -> Self {
-        let mut data = Self::default();
-        flags.put_over(&mut data);
-        data
     }
 }
 

@@ -316,7 +316,7 @@ fn parsed(text: &str) -> Result<Url, String> {
 }
 
 /// A public address: http or https, and nothing behind the path, so that paths can be appended to it.
-pub(super) fn public_url(text: &str) -> Result<Url, String> {
+pub(crate) fn public_url(text: &str) -> Result<Url, String> {
     let url = parsed(text)?;
     if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
         return Err("expected an https address (or http, for trying it out)".to_owned());
