@@ -187,12 +187,24 @@ type Ended = Result<(), Box<dyn Error + Send + Sync>>;
 impl Conversation {
     /// Serves a connection until it ends, after a handshake if there is an `acceptor`.
     async fn hold<A: Future<Output = Response> + Send + 'static>(
-        mut self,
+        self,
         stream: TcpStream,
         acceptor: Option<TlsAcceptor>,
         answer: impl Fn(Request<Body>) -> A + Send + 'static,
     ) -> Ended {
-        let Some(acceptor) = acceptor else { return self.http1(patient(stream), &http1(), answer).await };
+        match acceptor {
+            None => self.http1(patient(stream), &http1(), answer).await,
+            // Boxed, so that a plain connection does not take the memory of one with TLS.
+            Some(acceptor) => Box::pin(self.secure(stream, acceptor, answer)).await,
+        }
+    }
+
+    async fn secure<A: Future<Output = Response> + Send + 'static>(
+        mut self,
+        stream: TcpStream,
+        acceptor: TlsAcceptor,
+        answer: impl Fn(Request<Body>) -> A + Send + 'static,
+    ) -> Ended {
         let handshake = async {
             let mut first = [0];
             if stream.peek(&mut first).await? == 1 && first[0] != HANDSHAKE {
