@@ -80,7 +80,14 @@ pub(crate) fn run(options: &McpOptions) -> Done {
                 trusted_proxies: TrustedProxies::default(),
                 drain: Duration::ZERO,
             };
-            tokio::spawn(listener::serve(listener, answer, limits, Connections::default(), std::future::pending()));
+            tokio::spawn(listener::serve(
+                listener,
+                None,
+                answer,
+                limits,
+                Connections::default(),
+                std::future::pending(),
+            ));
         }
         let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
         Ok::<_, Box<dyn Error>>(ucp_mcp::stdio::serve(&desktop.server, &options.profile, toolset, input, output).await)

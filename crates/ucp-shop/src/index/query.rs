@@ -127,12 +127,12 @@ impl Plan {
                 exact.extend(
                     stems.keys().flat_map(|stem| fields.texts.iter().map(|field| Term::from_field_text(*field, stem))),
                 );
-                if !(near.known.is_empty() && near.new.is_empty())
-                    && !exact
-                        .iter()
-                        .map(|term| searcher.doc_freq(term))
-                        .try_fold(false, |has, freq| freq.map(|freq| has || freq > 0))?
-                {
+                let mut is_somewhere = false;
+                for term in &exact {
+                    is_somewhere = is_somewhere || searcher.doc_freq(term)? > 0;
+                }
+                let is_alone = near.known.is_empty() && near.new.is_empty();
+                if !is_alone && !is_somewhere {
                     plan.corrected.push(word.clone());
                 }
                 for word in near.known {
