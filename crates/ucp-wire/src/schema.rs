@@ -197,9 +197,9 @@ impl Shapes {
 /// Maximum number of paths that [`Members::ignored`] returns.
 const MOST_IGNORED: usize = 10;
 
-/// Members of the payload that are not looked into: what they hold beside the members of the schema is answered, or is
-/// read by others.
-const OPEN: [&str; 2] = ["context", "payment"];
+/// Members that are not looked into: what they hold beside the members of the schema is answered, is read by others, or,
+/// as the text of a unit, is the shop's own to word.
+const OPEN: [&str; 3] = ["context", "payment", "quantity_unit"];
 
 /// The members of the objects of a request, and of the answer to it.
 #[derive(Debug)]
@@ -251,7 +251,7 @@ impl Members {
                 }
                 for (name, member) in members {
                     let of_answer = answered.and_then(|answered| answered.get(name));
-                    let is_open = path == "$" && OPEN.contains(&name.as_str());
+                    let is_open = OPEN.contains(&name.as_str());
                     push_name(path, name);
                     match known.get(name) {
                         Some(_) if is_open => {}

@@ -1,6 +1,7 @@
 //! Answers that lead an agent on which called with what it had at hand.
 
 use serde_json::{Value, json};
+use ucp_core::Release;
 
 use super::shopper::{Shopper, errors, flowers, lines, of_type, ready, said_at, ways};
 use crate::harness::{Gateway, elements};
@@ -84,6 +85,13 @@ fn members_that_mean_nothing_are_named() {
         request["line_items"] = plain["line_items"].clone();
         let echoed = shopper.update(&plain, &request);
         assert!(of_type(&echoed, "info").iter().all(|message| message["code"] != "member_ignored"), "{echoed}");
+
+        // A unit is sent as the official types have it, with the text that the shop words itself.
+        if release == Release::NEWEST {
+            request["line_items"][0]["item"]["quantity_unit"] = json!({ "unit": "C62", "display_text": "piece" });
+            let of_unit = shopper.update(&plain, &request);
+            assert!(of_type(&of_unit, "info").iter().all(|message| message["code"] != "member_ignored"), "{of_unit}");
+        }
 
         request["coupon_code"] = json!("WELCOME20");
         request["line_items"][0]["note"] = json!("gift wrap");
