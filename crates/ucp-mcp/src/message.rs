@@ -1,7 +1,7 @@
 //! JSON-RPC 2.0 messages.
 
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, value::RawValue};
 use ucp_core::{
     Code, Operation, Refusal,
     json::{Limits, parse_around},
@@ -11,9 +11,12 @@ use ucp_wire::encoded::RpcError;
 /// Levels of nesting that a JSON-RPC envelope adds around a payload: message, `params`, `arguments`.
 const ENVELOPE: usize = 3;
 
-/// The ID of a JSON-RPC request: a string or a number.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Id(Value);
+/// The ID of a JSON-RPC request: a string or a number, as JSON text.
+///
+/// A number is kept as it was written: one beyond 2^64, or with a fraction or an exponent, would come back as another
+/// text if it were read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Id(String);
 
 /// A message that expects an answer.
 #[derive(Clone, Debug)]
@@ -68,7 +71,8 @@ pub fn read(bytes: &[u8]) -> Result<Message, Unreadable> {
     };
     let id = match members.shift_remove("id") {
         None => None,
-        Some(id @ (Value::String(_) | Value::Number(_))) => Some(Id(id)),
+        Some(Value::Number(number)) if number.is_f64() => self::id(bytes),
+        Some(id @ (Value::String(_) | Value::Number(_))) => Some(Id(id.to_string())),
         Some(_) => return Err(invalid(None, "The `id` is neither a text nor a number.")),
     };
     if members.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
@@ -91,11 +95,16 @@ pub fn read(bytes: &[u8]) -> Result<Message, Unreadable> {
 #[must_use]
 pub fn id(bytes: &[u8]) -> Option<Id> {
     #[derive(Deserialize)]
-    struct Identified {
-        id: Value,
+    struct Identified<'a> {
+        #[serde(borrow)]
+        id: &'a RawValue,
     }
     let Identified { id } = serde_json::from_slice(bytes).ok()?;
-    matches!(id, Value::String(_) | Value::Number(_)).then_some(Id(id))
+    match id.get().as_bytes().first()? {
+        b'-' | b'0'..=b'9' => Some(Id(id.get().to_owned())),
+        b'"' => serde_json::from_str(id.get()).ok().map(|text: Value| Id(text.to_string())),
+        _ => None,
+    }
 }
 
 /// Makes the path of a refusal relative to the payload of a tool or method if it points into one, so that it is the
@@ -128,7 +137,7 @@ pub fn result(id: &Id, result: &str) -> String {
 /// Builds an answer with an error. Its `data` is JSON already; `request_id` is added to it.
 #[must_use]
 pub fn error(id: Option<&Id>, error: &RpcError, request_id: Option<&str>) -> String {
-    let id = id.map_or(&Value::Null, |id| &id.0);
+    let id = id.map_or("null", |id| &id.0);
     let RpcError { code, message, data } = error;
     let message = Value::from(&**message);
     let data = match (data.strip_suffix('}'), request_id) {
@@ -174,10 +183,23 @@ mod tests {
 
     #[test]
     fn the_identifier_is_found_without_reading_the_rest() {
-        assert_eq!(id(br#"{"jsonrpc":"2.0","id":"a","method":3,"x":{"a":1,"a":2}}"#), Some(Id("a".into())));
+        assert_eq!(id(br#"{"jsonrpc":"2.0","id":"a","method":3,"x":{"a":1,"a":2}}"#), Some(Id("\"a\"".into())));
         assert_eq!(id(br#"{"id":{}}"#), None);
         assert_eq!(id(br#"{"method":"ping"}"#), None);
         assert_eq!(id(b"{\"id\":1"), None);
+    }
+
+    #[test]
+    fn numbers_come_back_as_they_were_written() {
+        for number in ["9007199254740993", "123456789012345678901234567890", "-0", "1.50", "1e3", "-1E400"] {
+            let message = format!(r#"{{"jsonrpc":"2.0","method":"ping","params":{{"id":1}},"id":{number}}}"#);
+            assert_eq!(id(message.as_bytes()), Some(Id(number.to_owned())));
+            if let Ok(Message::Request(request)) = read(message.as_bytes()) {
+                assert_eq!(result(&request.id, "{}"), format!(r#"{{"jsonrpc":"2.0","id":{number},"result":{{}}}}"#));
+            } else {
+                assert_eq!(number, "-1E400", "only numbers beyond a float cannot be read");
+            }
+        }
     }
 
     #[test]
@@ -186,7 +208,7 @@ mod tests {
             Ok(Message::Request(request)) => format!("{} {} {}", request.id.0, request.method, request.params),
             Ok(Message::Unanswered) => "unanswered".to_owned(),
             Err(Unreadable { id, refusal }) => {
-                format!("{} {}", id.map_or(Value::Null, |id| id.0), json_rpc(refusal.code))
+                format!("{} {}", id.map_or("null".to_owned(), |id| id.0), json_rpc(refusal.code))
             }
         };
         assert_eq!(kind(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#), "1 ping {}");
