@@ -23,6 +23,10 @@ use crate::jwk::{Algorithm, PublicKey, VerifyError, quoted};
 /// Maximum difference between the clocks of two parties.
 pub const CLOCK_SKEW: Duration = Duration::from_secs(60);
 
+/// Maximum age of a signature that states when it was made and not until when it is valid, beside [`CLOCK_SKEW`]. Long
+/// enough for a caller that repeats a signed request until it is answered.
+pub const MAX_AGE: Duration = Duration::from_hours(1);
+
 /// Tag of signatures that are shared with Web Bot Auth; UCP has none of its own.
 pub(super) const WEB_BOT_AUTH: &str = "web-bot-auth";
 
@@ -260,6 +264,13 @@ impl<'a> Verifier<'a> {
         }
         if let Some(created) = input.created.filter(|created| *created > now + skew) {
             return Err(Flaw::invalid(format!("it was made {} seconds in the future", created - now)));
+        }
+        let (oldest, ages) = (now - seconds(MAX_AGE) - skew, input.expires.is_none());
+        if let Some(created) = input.created.filter(|created| ages && *created < oldest) {
+            let (ago, limit) = (now.saturating_sub(created), MAX_AGE.as_secs());
+            return Err(Flaw::invalid(format!(
+                "it was made {ago} seconds ago; without `expires` it must be at most {limit} seconds old"
+            )));
         }
         Ok(())
     }
