@@ -15,6 +15,7 @@
 //! | [`platform`] | the registered platforms, with the files and secrets they refer to |
 //! | [`mod@tls`] | the certificate of the listener, with the files it is read from |
 //! | [`mod@upstream`] | the commerce API behind the gateway, with the token it asks for |
+//! | [`mod@warnings`] | warnings about valid settings that are seldom wanted |
 //!
 //! [`Settings`] are complete and checked: every file and secret that they refer to has been read, so that none of them
 //! can fail to load once the gateway runs. A configuration file is optional; `docs/gateway.example.toml` shows all of
@@ -33,6 +34,7 @@ pub(crate) mod sections;
 mod tls;
 mod upstream;
 pub(crate) mod value;
+mod warnings;
 
 use std::{
     collections::HashMap,
@@ -102,6 +104,8 @@ pub(crate) struct Settings {
     pub(crate) payments: Vec<Payment>,
     /// The directory of merchants.
     pub(crate) directory: Directory,
+    /// Warnings about settings that are valid and seldom wanted.
+    pub(crate) warnings: Vec<String>,
 }
 
 /// All errors of a configuration, one line each.
@@ -205,7 +209,7 @@ impl Settings {
         // belong to that shop's sample.
         let sampled = development && upstream.is_none();
         let directory = directory::resolve(merchants, geocoder, sampled, &extra_roots, &mut document);
-        let settings = Self {
+        let mut settings = Self {
             policy,
             reach,
             trusted_proxies: trusted_proxies(&mut server.trusted_proxies, &mut document),
@@ -217,9 +221,19 @@ impl Settings {
             platforms,
             payments,
             directory,
+            warnings: Vec::new(),
             sections,
         };
+        warnings::add(&settings, &mut document);
+        settings.warnings = document.warnings();
         document.settle(settings)
+    }
+
+    /// Logs the warnings about the settings.
+    pub(crate) fn log_warnings(&self) {
+        for warning in &self.warnings {
+            tracing::warn!("{warning}");
+        }
     }
 
     /// Returns the quotas of all callers; the registered platforms are in the order of [`Settings::platforms`].
@@ -253,13 +267,17 @@ impl Settings {
 /// Returns `true` if only this machine can reach the gateway. One whose public URL is not a loopback address is reached
 /// through a proxy, even if it listens on a loopback address.
 fn is_private(listen: SocketAddr, public_url: Option<&Url>) -> bool {
-    let is_loopback = |url: &Url| match url.host() {
+    listen.ip().to_canonical().is_loopback() && public_url.is_none_or(is_loopback)
+}
+
+/// Returns `true` if a URL is one of this machine.
+fn is_loopback(url: &Url) -> bool {
+    match url.host() {
         Some(Host::Domain(name)) => name == "localhost",
         Some(Host::Ipv4(address)) => address.is_loopback(),
         Some(Host::Ipv6(address)) => address.is_loopback(),
         None => false,
-    };
-    listen.ip().to_canonical().is_loopback() && public_url.is_none_or(is_loopback)
+    }
 }
 
 /// Reads the certificates in files.

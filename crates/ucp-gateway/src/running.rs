@@ -193,6 +193,7 @@ impl Running {
         let keyring = open_keyring(&settings.sections.data)?;
         settings.check_keys(&keyring)?;
         let shop = self.open(&settings, keyring, true).await?;
+        settings.log_warnings();
         let late = changed(process);
         *self.settings.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(settings);
         self.shops.put(ShopId::default(), Arc::new(shop));

@@ -1,4 +1,4 @@
-//! `check-config`: prints the settings that `serve` would run with.
+//! `check-config`: prints the settings that `serve` would run with, and on standard error warnings about them.
 
 use std::process::ExitCode;
 
@@ -9,6 +9,10 @@ use crate::{
 };
 
 pub(crate) fn run(options: &ServeOptions) -> Done {
-    print!("{}", Settings::resolve(options, clock::now())?);
+    let settings = Settings::resolve(options, clock::now())?;
+    print!("{settings}");
+    for warning in &settings.warnings {
+        eprintln!("warning: {warning}");
+    }
     Ok(ExitCode::SUCCESS)
 }

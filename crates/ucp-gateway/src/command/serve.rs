@@ -51,8 +51,9 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
     let events = settings.sections.events.file.as_ref().map(|file| Events::open(file)).transpose()?;
     let decisions = Decisions::open(&settings.sections.data.dir)?;
     runtime.block_on(async {
-        if settings.policy == Policy::Development && !listen.ip().to_canonical().is_loopback() {
-            tracing::warn!("callers from other machines are taken at their word (policy development)");
+        settings.log_warnings();
+        if rustix::process::geteuid().is_root() {
+            tracing::warn!("the gateway runs as root, which it never needs: start it as a user of its own");
         }
         let local_url = reachable(listener.local_addr()?, settings.tls.is_some())?;
         let running = Arc::new(Running::new(options, settings, data, local_url, decisions));

@@ -4,7 +4,7 @@
 //! from the values is judged of sections that are well-formed, and of none if a section is not that the others depend
 //! on.
 
-use std::{ffi::OsString, fmt, fs, ops::Range, path::Path};
+use std::{ffi::OsString, fmt, fs, mem, ops::Range, path::Path};
 
 use serde::Deserialize as _;
 use serde_json::Value;
@@ -32,6 +32,7 @@ pub(super) struct Document<'a> {
     /// The sections that are not well-formed.
     malformed: Vec<String>,
     mistakes: Vec<Mistake>,
+    warnings: Vec<String>,
 }
 
 /// A key of the file, or an entry of an array.
@@ -55,8 +56,9 @@ impl<'a> Document<'a> {
                 .map_err(|error| ConfigError(vec![format!("cannot read {}: {error}", path.display())]))
         })?;
         let (keys, malformed, mistakes) = (Vec::new(), Vec::new(), Vec::new());
-        let mut document = Self { path, environment, text: text.clone(), keys, malformed, mistakes };
-        let sections = document.sections(&text);
+        let warnings = Vec::new();
+        let mut document = Self { path, environment, text, keys, malformed, mistakes, warnings };
+        let sections = document.sections(&document.text.clone());
         Ok((document, sections))
     }
 
@@ -153,6 +155,16 @@ impl<'a> Document<'a> {
         }
         let text = self.about(key, problem);
         self.mistakes.push(Mistake { at: self.text.len(), text });
+    }
+
+    /// A value is valid, and seldom wanted.
+    pub(super) fn warn(&mut self, key: &str, risk: impl fmt::Display) {
+        self.warnings.push(self.about(key, risk));
+    }
+
+    /// Returns the warnings about the values.
+    pub(super) fn warnings(&mut self) -> Vec<String> {
+        mem::take(&mut self.warnings)
     }
 
     /// A problem with the place of its key.

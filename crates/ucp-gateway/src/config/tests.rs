@@ -731,3 +731,40 @@ fn a_directory_that_was_not_built_is_not_served_and_asking_for_it_is_told() {
         assert!(error.lines().any(told), "{key}: {error}");
     }
 }
+
+#[test]
+fn risks_are_warned_of_with_their_key() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let case =
+        Case::new().with("token", "0123456789abcdef").with("weak", "letmein").with("plain", "aaaaaaaaaaaaaaaaaa");
+    let mode = |name: &str, mode| fs::set_permissions(case.path(name), fs::Permissions::from_mode(mode)).expect("set");
+    mode("token", 0o640);
+    mode("weak", 0o600);
+    mode("plain", 0o604);
+    let warned = |text: &str| -> Vec<String> {
+        let settings = case.resolve(text, &[]).expect(text);
+        let key = |warning: &String| warning.split('`').nth(1).unwrap_or_default().to_owned();
+        settings.warnings.iter().map(key).collect()
+    };
+    let admin = |listen: &str, file: &str| {
+        format!("[server]\nadmin_listen = \"{listen}:8081\"\nadmin_token_file = \"{file}\"\n")
+    };
+    for (text, keys) in [
+        (String::new(), &[][..]),
+        ("[server]\nlisten = \"0.0.0.0:80\"\ntrusted_proxies = [\"10.0.0.0/8\", \"::1\"]".to_owned(), &[]),
+        ("[server]\nlisten = \"0.0.0.0:80\"\n[callers]\npolicy = \"development\"".to_owned(), &["callers.policy"]),
+        ("[server]\ntrusted_proxies = [\"0.0.0.0/0\", \"::/0\"]".to_owned(), &["server.trusted_proxies"; 2]),
+        ("[server]\npublic_url = \"http://shop.example.com\"".to_owned(), &["server.public_url"]),
+        ("[server]\npublic_url = \"https://shop.example.com\"".to_owned(), &[]),
+        ("[server]\npublic_url = \"http://localhost:8080\"".to_owned(), &[]),
+        (admin("127.0.0.1", "token"), &[]),
+        (admin("0.0.0.0", "token"), &["server.admin_listen"]),
+        (admin("127.0.0.1", "weak"), &["server.admin_token_file"]),
+        (admin("127.0.0.1", "plain"), &["server.admin_token_file"; 2]),
+    ] {
+        assert_eq!(warned(&text), keys, "{text}");
+    }
+    let warnings = case.resolve(&admin("127.0.0.1", "weak"), &[]).expect("settings").warnings;
+    assert!(!warnings.join("").contains("letmein"), "{warnings:?}");
+}
