@@ -26,11 +26,10 @@ use std::{
 
 use serde_json::Value;
 use ucp_core::{
-    catalog::product::Description,
     merchant::record::{Merchant, Unusable},
     text,
 };
-use ucp_import::{BadRow, Counted, Verdict, html::to_text, is_web_address, jsonl};
+use ucp_import::{BadRow, Counted, Verdict, is_web_address, jsonl, text::describe};
 
 /// Member of a location with opening hours in the format of OpenStreetMap.
 const OPENING_HOURS: &str = "opening_hours";
@@ -204,7 +203,7 @@ fn merchant(line: u64, document: Value, tolerance: Tolerance) -> Item {
 fn clean(merchant: &mut Merchant) {
     let texts = std::iter::once(&mut merchant.description)
         .chain(merchant.translations.values_mut().map(|translation| &mut translation.description));
-    texts.flatten().for_each(plain);
+    texts.flatten().for_each(describe);
     let names = std::iter::once(&mut merchant.name)
         .chain(merchant.translations.values_mut().filter_map(|translation| translation.name.as_mut()))
         .chain(&mut merchant.category)
@@ -215,22 +214,6 @@ fn clean(merchant: &mut Merchant) {
         location.names.values_mut().for_each(visible);
         location.exception_hours.iter_mut().filter_map(|exception| exception.title.as_mut()).for_each(visible);
         location.amenities.values_mut().for_each(|amenity| visible(&mut amenity.description));
-    }
-}
-
-/// Reduces a description to plain text. One without any text stays as it is, to be refused.
-fn plain(description: &mut Description) {
-    if description.plain.is_none() {
-        description.plain = match (&description.html, &description.markdown) {
-            (Some(html), _) => Some(to_text(html)),
-            // Markdown may hold HTML, and reads as text otherwise.
-            (None, Some(markdown)) => Some(to_text(markdown)),
-            (None, None) => None,
-        };
-    }
-    if let Some(text) = &mut description.plain {
-        visible(text);
-        (description.html, description.markdown) = (None, None);
     }
 }
 

@@ -4,11 +4,13 @@
 //! | :-- | :-- |
 //! | [`jsonl`] | JSON Lines, each line on its own |
 //! | [`html`] | plain text from HTML |
+//! | [`text`] | texts as agents and buyers see them |
 //!
 //! Whatever cannot be used is left out and reported as a [`BadRow`], with its line, its member and the reason.
 
 pub mod html;
 pub mod jsonl;
+pub mod text;
 
 use std::{
     fmt,

@@ -1,54 +1,11 @@
 //! Cleaning of texts and addresses that come from a merchant or from others who write into the merchant's shop.
 
-use ucp_core::text::{clean, is_invisible};
-use ucp_import::html::to_text;
+use ucp_core::text::is_invisible;
+pub use ucp_import::text::{line, plain};
 use url::{Host, Url};
-
-/// Maximum length of a name, label or title, in characters.
-const LONGEST_LINE: usize = 500;
-
-/// Maximum length of a description, in characters.
-const LONGEST_TEXT: usize = 20_000;
 
 /// Maximum length of an address, in bytes.
 const LONGEST_ADDRESS: usize = 2_000;
-
-/// Returns a text as one line without invisible characters, cut to 500 characters; `None` if nothing is left of it.
-#[must_use]
-pub fn line(text: &str) -> Option<String> {
-    if is_line(text) {
-        return Some(text.to_owned());
-    }
-    let clean = clean(text);
-    let line = clean.split_whitespace().collect::<Vec<_>>().join(" ");
-    let line = cut(line, LONGEST_LINE);
-    (!line.is_empty()).then_some(line)
-}
-
-/// Returns `true` if a text, as most texts, is a clean line as it is: [`line`](fn@line) would not change it.
-fn is_line(text: &str) -> bool {
-    let mut before = b' ';
-    let plain = |byte: u8| {
-        let fits = matches!(byte, b'!'..=b'~') || (byte == b' ' && before != b' ');
-        before = byte;
-        fits
-    };
-    text.len() <= LONGEST_LINE && text.bytes().all(plain) && before != b' '
-}
-
-/// Returns the plain text of an HTML fragment, cut to 20,000 characters; `None` if it is empty.
-#[must_use]
-pub fn plain(fragment: &str) -> Option<String> {
-    let text = cut(to_text(fragment), LONGEST_TEXT);
-    (!text.is_empty()).then_some(text)
-}
-
-fn cut(mut text: String, longest: usize) -> String {
-    if let Some((end, _)) = text.char_indices().nth(longest) {
-        text.truncate(end);
-    }
-    text
-}
 
 /// Returns an address that a client may open: https, or http on this machine. Any other address is dropped.
 #[must_use]
@@ -96,15 +53,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_one_line_without_what_no_one_sees() {
-        assert_eq!(line(" Red\u{202e}\n\tshirt\u{0} ").as_deref(), Some("Red shirt"));
-        assert_eq!(line("\u{200b} \n"), None);
-        assert_eq!(line(&"é".repeat(600)).map(|line| line.chars().count()), Some(LONGEST_LINE));
-        assert_eq!(plain("<p>a<script>b</script></p>\u{202e}").as_deref(), Some("a"));
-        assert_eq!(plain("<!-- nothing -->"), None);
-    }
-
-    #[test]
     fn addresses_are_encrypted_or_on_this_machine() {
         for (text, expected) in [
             ("https://shop.example/p?a=b", Some("https://shop.example/p?a=b")),
@@ -129,12 +77,6 @@ mod tests {
     }
 
     proptest! {
-        #[test]
-        fn what_is_a_line_already_stays(text in "([ -~]|é|\\PC|\\s|\\p{Cf}){0,12}") {
-            let words = clean(&text).split_whitespace().collect::<Vec<_>>().join(" ");
-            prop_assert_eq!(line(&text).unwrap_or_default(), words);
-        }
-
         #[test]
         fn what_is_an_address_already_stays(
             host in "[a-z0-9.-]{0,6}(xn--)?[a-z0-9.-]{0,6}[.][a-z0-9]{0,3}",

@@ -8,6 +8,7 @@ use ucp_core::catalog::market::Market;
 use ucp_import::{
     BadRow,
     jsonl::{Documents, typed},
+    text::tidy,
 };
 
 use super::{Item, finish};
@@ -30,7 +31,8 @@ impl<R: BufRead> Iterator for Products<R> {
     type Item = Item;
 
     fn next(&mut self) -> Option<Item> {
-        Some(self.documents.next()?.and_then(|(line, value)| {
+        Some(self.documents.next()?.and_then(|(line, mut value)| {
+            tidy(&mut value);
             let record = typed(value).map_err(|(path, reason)| BadRow::faulty(line, Some(path), reason))?;
             finish(record, line, &self.market)
         }))
@@ -94,6 +96,19 @@ mod tests {
         let media =
             r#""media":[{"type":"image","url":"https://example.com/a.jpg"},{"type":"image","url":"data:x"}],"title""#;
         assert_eq!(changed("\"title\"", media).0, "$.media[1].url");
+    }
+
+    #[test]
+    fn texts_are_what_a_reader_sees() {
+        let line = GOOD.replace("A mug.", "A\u{200b} mug.\u{e0041}").replace("\"Mug\"", "\" Mug\\n\u{202e}\"");
+        let html = GOOD.replace("\"plain\":\"A mug.\"", "\"html\":\"<p>A <script>x</script>mug.</p>\"");
+        for line in [line, html] {
+            let (_, record) = read(line.as_bytes()).remove(0).expect("usable");
+            assert_eq!((record.title.as_str(), record.description.plain.as_deref()), ("Mug", Some("A mug.")), "{line}");
+            assert_eq!(record.description.html, None);
+        }
+        assert_eq!(fault(&GOOD.replace("\"Mug\"", "\"\u{200b}\"")).0, "$.title");
+        assert_eq!(fault(&GOOD.replace("\"plain\":\"A mug.\"", "\"html\":\"<script>x</script>\"")).0, "$.description");
     }
 
     #[test]

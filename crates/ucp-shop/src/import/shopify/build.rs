@@ -12,7 +12,10 @@ use ucp_core::{
     },
     money::{Currency, Price},
 };
-use ucp_import::{BadRow, html::to_text};
+use ucp_import::{
+    BadRow,
+    text::{line, plain},
+};
 
 use super::{
     column::{AXES, Column},
@@ -87,7 +90,7 @@ pub(super) fn build(rows: &[Row], market: &Market) -> Result<Record, BadRow> {
         options: Vec::new(),
         variants,
         rating: None,
-        tags: tags(&first.text(Column::Tags)),
+        tags: tags(first.cell(Column::Tags)),
         metadata: (!vendor.is_empty()).then(|| Map::from_iter([("vendor".to_owned(), Value::String(vendor))])),
         translations: BTreeMap::new(),
         extra: Map::new(),
@@ -210,15 +213,12 @@ fn categories(row: &Row) -> Vec<Category> {
 
 fn tags(cell: &str) -> Vec<String> {
     let mut known = HashSet::new();
-    let tags = cell.split(',').map(str::trim).filter(|tag| !tag.is_empty());
-    tags.filter(|tag| known.insert(*tag)).map(str::to_owned).collect()
+    cell.split(',').filter_map(line).filter(|tag| known.insert(tag.clone())).collect()
 }
 
-/// The description, in HTML where it is some. A product that is not described is described by its title.
+/// Returns the description as plain text. A product that is not described is described by its title.
 fn description(body: &str, title: &str) -> Description {
-    let plain = Some(to_text(body)).filter(|text| !text.is_empty()).unwrap_or_else(|| title.to_owned());
-    let marked_up = body.contains(['<', '&']);
-    Description { plain: Some(plain), html: marked_up.then(|| body.to_owned()), markdown: None }
+    Description::plain(plain(body).unwrap_or_else(|| title.to_owned()))
 }
 
 /// The identifier of a variant: made of its SKU if no other variant of the product has it, else of its option values.

@@ -12,7 +12,7 @@ use ucp_core::{
     money::{Amount, Currency},
     text::clean,
 };
-use ucp_import::{BadRow, is_web_address, printable};
+use ucp_import::{BadRow, is_web_address, printable, text::line};
 
 use super::{
     super::Unimportable,
@@ -45,9 +45,9 @@ impl Row {
         self.columns.places.get(&column).and_then(|place| self.cells.get(*place)).unwrap_or_default().trim()
     }
 
-    /// Returns the content of a cell, cleaned for display.
+    /// Returns the content of a cell as one line for display.
     pub(super) fn text(&self, column: Column) -> String {
-        clean(self.cell(column)).trim().to_owned()
+        line(self.cell(column)).unwrap_or_default()
     }
 
     pub(super) fn has(&self, column: Column) -> bool {
