@@ -52,7 +52,9 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
     let decisions = Decisions::open(&settings.sections.data.dir)?;
     runtime.block_on(async {
         settings.log_warnings();
-        if rustix::process::geteuid().is_root() {
+        // A developer's trial, in a container or on a machine of its own, is nobody else's to reach.
+        let is_trial = settings.policy == Policy::Development && listen.ip().to_canonical().is_loopback();
+        if rustix::process::geteuid().is_root() && !is_trial {
             tracing::warn!("the gateway runs as root, which it never needs: start it as a user of its own");
         }
         let local_url = reachable(listener.local_addr()?, settings.tls.is_some())?;
