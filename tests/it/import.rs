@@ -5,7 +5,10 @@ use std::{fs, path::Path, time::Duration};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::harness::{Ends as _, Gateway, binary, codes, elements, eventually, texts};
+use crate::{
+    harness::{Ends as _, Gateway, binary, codes, elements, eventually, texts},
+    purchase::shopper::{Shopper, lines},
+};
 
 /// How long a running gateway may take to notice an import.
 const NOTICE: Duration = Duration::from_secs(15);
@@ -141,6 +144,107 @@ fn a_running_gateway_notices_an_import() {
     };
     eventually("the new product is found", NOTICE, found);
     assert_eq!(price(&gateway, "prod_z"), Some(500));
+}
+
+#[test]
+fn a_replacing_import_removes_what_the_file_does_not_state() {
+    let (_folder, data) = fresh();
+    let [apple, beetroot, carrot] =
+        [("prod_a", "Apple"), ("prod_b", "Beetroot"), ("prod_c", "Carrot")].map(|(id, title)| line(id, title, 100));
+    import(&data, "a.jsonl", &[&*apple, &beetroot, &carrot].join("\n"), &[]);
+    let gateway = Gateway::on(&data, &[]);
+    let shopper = Shopper::rest(&gateway);
+    let wanted = json!({ "line_items": lines(&[("var_prod_a", 1), ("var_prod_b", 1)]) });
+    let cart = shopper.call("create_cart", None, &wanted).document();
+    assert_eq!(elements(&cart["line_items"]).len(), 2, "{cart}");
+    assert_eq!(texts(&gateway.search(&json!({ "query": "beetroot" }))["products"], "id"), ["prod_b"]);
+
+    let next = [&*apple, &line("prod_d", "Daikon", 400)].join("\n");
+    let report = import(&data, "b.jsonl", &next, &["--replace"]);
+    assert_eq!((report.code, report.stderr.as_str()), (Some(0), ""), "{}", report.stdout);
+    assert!(
+        report.stdout.contains("1 new, 0 changed, 1 unchanged, 2 removed, 0 skipped, 0 rejected"),
+        "{}",
+        report.stdout
+    );
+    let is_gone = || price(&gateway, "prod_b").is_none().then_some(());
+    eventually("the removed product is gone", NOTICE, is_gone);
+    let none_found = || elements(&gateway.search(&json!({ "query": "beetroot" }))["products"]).is_empty().then_some(());
+    eventually("the removed product is not found", NOTICE, none_found);
+    let answer = gateway.lookup(&json!({ "ids": ["SKU-prod_b", "c", "var_prod_c", "prod_a"] }));
+    assert_eq!((elements(&answer["products"]).len(), codes(&answer)), (1, vec!["not_found"; 3]));
+    let now = shopper.call("update_cart", cart["id"].as_str(), &wanted).document();
+    assert_eq!(elements(&now["line_items"]).len(), 1, "{now}");
+    assert_eq!(codes(&now), ["item_unavailable"], "{now}");
+    assert!(now["messages"][0]["content"].as_str().expect("a text").contains("var_prod_b"), "{now}");
+
+    let again = import(&data, "b.jsonl", &next, &["--replace"]);
+    assert!(again.stdout.contains("0 new, 0 changed, 2 unchanged, 0 skipped"), "{}", again.stdout);
+    let back = import(&data, "c.jsonl", &beetroot, &[]);
+    assert!(back.stdout.contains("1 new, 0 changed, 0 unchanged"), "{}", back.stdout);
+    eventually("the product is back", NOTICE, || price(&gateway, "prod_b"));
+    assert_eq!(gateway.stderr(), "");
+    drop(gateway);
+    let (products, _) = Gateway::on(&data, &[]).search_all(&json!({ "filters": { "available": true } }), 50);
+    let sold: Vec<_> = products.iter().map(|product| product["id"].clone()).collect();
+    assert_eq!(sold.len(), 3, "{sold:?}");
+}
+
+/// A product that is known by another identifier from now on may take the names of the one that it was.
+#[test]
+fn a_replacing_import_gives_names_of_the_removed_to_others() {
+    let (_folder, data) = fresh();
+    import(&data, "a.jsonl", &line("prod_a", "Apple", 100), &[]);
+    let renamed = line("prod_a", "Apple", 100).replace("\"id\":\"prod_a\"", "\"id\":\"prod_new\"");
+    let refused = import(&data, "b.jsonl", &renamed, &[]);
+    assert_eq!(refused.code, Some(2), "{}", refused.stdout);
+    assert!(refused.stderr.contains("belongs to product `prod_a`"), "{}", refused.stderr);
+    let report = import(&data, "b.jsonl", &renamed, &["--replace"]);
+    assert_eq!((report.code, report.stderr.as_str()), (Some(0), ""), "{}", report.stdout);
+    assert!(report.stdout.contains("1 new, 0 changed, 0 unchanged, 1 removed"), "{}", report.stdout);
+    let answer = Gateway::on(&data, &[]).lookup(&json!({ "ids": ["a", "prod_a"] }));
+    assert_eq!((texts(&answer["products"], "id"), codes(&answer)), (vec!["prod_new"], vec!["not_found"]));
+}
+
+/// Half a file, or the wrong one, empties no shop.
+#[test]
+fn a_replacing_import_removes_nothing_if_a_row_is_rejected_or_none_is_there() {
+    let (_folder, data) = fresh();
+    let goods = [line("prod_a", "Apple", 100), line("prod_b", "Beetroot", 200)];
+    import(&data, "a.jsonl", &goods.join("\n"), &[]);
+    let cut = [line("prod_a", "Apple", 150), "{\"id\":\"prod_b\",\"ti".to_owned()].join("\n");
+    let report = import(&data, "b.jsonl", &cut, &["--replace"]);
+    assert_eq!(report.code, Some(2), "{}", report.stdout);
+    assert!(report.stdout.contains("0 new, 1 changed, 0 unchanged, 0 skipped, 1 rejected"), "{}", report.stdout);
+    assert!(report.stderr.contains("nothing was removed, because rows were rejected"), "{}", report.stderr);
+    let empty = import(&data, "c.jsonl", "\n", &["--replace"]);
+    assert_eq!(empty.code, Some(0), "{}", empty.stdout);
+    assert!(empty.stderr.contains("nothing was removed, because there is no product in the file"), "{}", empty.stderr);
+    let gateway = Gateway::on(&data, &[]);
+    assert_eq!(["prod_a", "prod_b"].map(|id| price(&gateway, id)), [Some(150), Some(200)]);
+}
+
+#[test]
+fn a_line_with_the_mark_deleted_removes_its_product() {
+    let (_folder, data) = fresh();
+    let goods = [line("prod_a", "Apple", 100), line("prod_b", "Beetroot", 200)];
+    import(&data, "a.jsonl", &goods.join("\n"), &[]);
+    let changes = [
+        json!({ "id": "prod_a", "deleted": true }).to_string(),
+        json!({ "id": "prod_x", "deleted": true }).to_string(),
+        line("prod_c", "Carrot", 300),
+    ]
+    .join("\n");
+    let report = import(&data, "b.jsonl", &changes, &[]);
+    assert_eq!(report.code, Some(0), "{}", report.stderr);
+    assert!(
+        report.stdout.contains("1 new, 0 changed, 0 unchanged, 1 removed, 1 skipped, 0 rejected"),
+        "{}",
+        report.stdout
+    );
+    assert!(report.stderr.starts_with("line 2: $.id") && report.stderr.contains("`prod_x`"), "{}", report.stderr);
+    let gateway = Gateway::on(&data, &[]);
+    assert_eq!(["prod_a", "prod_b", "prod_c"].map(|id| price(&gateway, id)), [None, Some(200), Some(300)]);
 }
 
 /// Products that come meanwhile are neither a reason to repeat nor to skip one that was there (CSR-06).

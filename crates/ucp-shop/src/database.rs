@@ -149,6 +149,25 @@ impl Database {
         self.store.execute_blocking(move |db| products::put(db, prepared))
     }
 
+    /// Removes products: one transaction for all of them. Returns for each identifier whether there was such a product.
+    /// For callers outside an async runtime.
+    ///
+    /// # Errors
+    /// [`WriteError`] if the database failed; then nothing was removed.
+    pub fn remove_blocking(&self, ids: Vec<String>) -> Result<Vec<bool>, WriteError> {
+        self.store.execute_blocking(move |db| Ok(products::remove(db, &ids)?))
+    }
+
+    /// Returns the identifiers of all products, in no particular order.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the database cannot be read.
+    pub fn ids(&self) -> Result<Vec<String>, StoreError> {
+        self.store
+            .snapshot(products::ids)
+            .map_err(|source| StoreError::Open { path: self.store.path().to_owned(), source })
+    }
+
     /// Returns the store of the shop.
     #[must_use]
     pub const fn store(&self) -> &SqliteStore {

@@ -1,8 +1,9 @@
 //! Import of a merchant's catalog: JSON Lines of UCP products, and Shopify's product CSV export.
 //!
-//! An [`Import`] is an iterator over products. Each item is a whole product that passed [`Record::check`], with the
-//! line it starts on, or a [`BadRow`] that says where and why a product is left out. A product is never yielded in
-//! part: one bad row leaves out its whole product and nothing else. Memory stays bounded by the largest single product.
+//! An [`Import`] is an iterator over products. Each item is a [`Change`] with the line it starts on, namely a whole
+//! product that passed [`Record::check`] or one to remove, or a [`BadRow`] that says where and why a product is left
+//! out. A product is never yielded in part: one bad row leaves out its whole product and nothing else. Memory stays
+//! bounded by the largest single product.
 //!
 //! Nothing is stored here. Identifiers depend on the content of the file alone, so that importing the same catalog
 //! again updates the same products.
@@ -92,9 +93,35 @@ pub enum Unimportable {
 /// Item of the reader of a format: a product with its first line, or the reason why it is left out.
 pub type Item = Result<(u64, Record), BadRow>;
 
+/// Statement of a file about one product.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Change {
+    /// It is sold, as stated.
+    Put(Box<Record>),
+    /// The product with this identifier is no longer sold.
+    Remove(String),
+}
+
+impl Change {
+    /// Returns the identifier of the product.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        match self {
+            Self::Put(record) => &record.id,
+            Self::Remove(id) => id,
+        }
+    }
+}
+
+impl From<Record> for Change {
+    fn from(record: Record) -> Self {
+        Self::Put(record.into())
+    }
+}
+
 /// A catalog being read: an iterator over its products.
 pub struct Import {
-    rows: Box<dyn Iterator<Item = Item> + Send>,
+    rows: Box<dyn Iterator<Item = Result<(u64, Change), BadRow>> + Send>,
     format: Format,
     bytes: Arc<AtomicU64>,
     total: Option<u64>,
@@ -131,9 +158,12 @@ impl Import {
         let start = buffered.fill_buf()?;
         let start = &start[..start.len().min(SNIFFED)];
         let format = format.or_else(|| Format::detect(name, start)).ok_or(Unimportable::UnknownFormat)?;
-        let rows: Box<dyn Iterator<Item = Item> + Send> = match format {
+        let rows: Box<dyn Iterator<Item = _> + Send> = match format {
             Format::Jsonl => Box::new(jsonl::Products::new(buffered, market.clone())),
-            Format::ShopifyCsv => Box::new(shopify::Products::new(buffered, market.clone())?),
+            Format::ShopifyCsv => Box::new(
+                shopify::Products::new(buffered, market.clone())?
+                    .map(|item| item.map(|(line, record)| (line, record.into()))),
+            ),
         };
         Ok(Self { rows, format, bytes, total: None, seen: HashMap::new(), ended: false })
     }
@@ -174,22 +204,22 @@ impl fmt::Debug for Import {
 }
 
 impl Iterator for Import {
-    type Item = Item;
+    type Item = Result<(u64, Change), BadRow>;
 
-    fn next(&mut self) -> Option<Item> {
+    fn next(&mut self) -> Option<Self::Item> {
         if self.ended {
             return None;
         }
         Some(match self.rows.next()? {
-            Ok((line, record)) => match self.seen.get(&record.id) {
+            Ok((line, change)) => match self.seen.get(change.id()) {
                 Some(first) => Err(BadRow::faulty(
                     line,
                     None,
-                    format!("the product `{}` was already on line {first} of this file", record.id),
+                    format!("the product `{}` was already on line {first} of this file", change.id()),
                 )),
                 None => {
-                    self.seen.insert(record.id.clone(), line);
-                    Ok((line, record))
+                    self.seen.insert(change.id().to_owned(), line);
+                    Ok((line, change))
                 }
             },
             Err(bad) => {

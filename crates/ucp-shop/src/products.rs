@@ -19,7 +19,7 @@ use ucp_core::{
 };
 use ucp_sqlite::{
     Put, Rejected, ShopConnection, WriteError,
-    revision::{newest_revision, touch},
+    revision::{REMOVED, newest_revision, touch},
     stock,
 };
 
@@ -163,8 +163,9 @@ fn put_one(db: ShopConnection<'_>, prepared: &Prepared, revision: i64) -> rusqli
         seq,
         db.shop(),
     ))?;
-    let before = parse(&before, None)?;
-    let old = self::names(&before);
+    let was_there = before != REMOVED;
+    let before = was_there.then(|| parse(&before, None)).transpose()?;
+    let old = before.as_ref().map(self::names).unwrap_or_default();
     let mut delete = db.prepare_cached(
         "DELETE FROM identifiers WHERE shop = ? AND value = ? AND kind = ? AND product = ? AND position = ?",
     )?;
@@ -175,7 +176,41 @@ fn put_one(db: ShopConnection<'_>, prepared: &Prepared, revision: i64) -> rusqli
         insert.execute((db.shop(), name.value, name.kind as i64, seq, name.position))?;
     }
     stock::count(db, seq, counts)?;
-    Ok(Ok(Put::Updated))
+    Ok(Ok(if was_there { Put::Updated } else { Put::Created }))
+}
+
+/// Removes products in the transaction that `db` is in. Returns for each identifier whether there was such a product.
+pub(crate) fn remove(db: ShopConnection<'_>, ids: &[String]) -> rusqlite::Result<Vec<bool>> {
+    let revision = newest_revision(db)? + 1;
+    ids.iter().map(|id| remove_one(db, id, revision)).collect()
+}
+
+fn remove_one(db: ShopConnection<'_>, id: &str, revision: i64) -> rusqlite::Result<bool> {
+    let stored: Option<(i64, String)> = db
+        .prepare_cached("SELECT seq, document FROM products WHERE shop = ? AND id = ? AND document <> ?")?
+        .query_row((db.shop(), id, REMOVED), |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    let Some((seq, document)) = stored else { return Ok(false) };
+    let mut delete =
+        db.prepare_cached("DELETE FROM identifiers WHERE shop = ? AND value = ? AND kind = ? AND product = ?")?;
+    for name in names(&parse(&document, None)?) {
+        delete.execute((db.shop(), name.value, name.kind as i64, seq))?;
+    }
+    stock::count(db, seq, &[])?;
+    db.prepare_cached("UPDATE products SET revision = ?, document = ? WHERE seq = ? AND shop = ?")?.execute((
+        revision,
+        REMOVED,
+        seq,
+        db.shop(),
+    ))?;
+    Ok(true)
+}
+
+/// Returns the identifiers of all products.
+pub(crate) fn ids(db: ShopConnection<'_>) -> rusqlite::Result<Vec<String>> {
+    db.prepare("SELECT id FROM products WHERE shop = ? AND document <> ?")?
+        .query_map((db.shop(), REMOVED), |row| row.get(0))?
+        .collect()
 }
 
 /// Returns the rejection of identifiers that must be unique and belong to another product.
@@ -255,14 +290,19 @@ fn found(row: &Row<'_>, alias: bool) -> rusqlite::Result<Found> {
 pub(crate) const SOLD_OUT: &str =
     "(SELECT json_group_array(variant) FROM stock WHERE product = products.seq AND quantity = 0)";
 
-/// Returns the product at `seq`, and the length of its document in bytes.
+/// Returns the product at `seq`, and the length of its document in bytes; `None` if it has been removed.
 pub(crate) fn load(db: ShopConnection<'_>, seq: i64) -> rusqlite::Result<Option<(Record, usize)>> {
     db.prepare_cached(&format!("SELECT document, {SOLD_OUT} FROM products WHERE seq = ? AND shop = ?"))?
         .query_row((seq, db.shop()), |row| {
             let document = row.get_ref(0)?.as_str().map_err(unreadable)?;
-            Ok((parse(document, Some(row.get_ref(1)?.as_str().map_err(unreadable)?))?, document.len()))
+            if document == REMOVED {
+                return Ok(None);
+            }
+            let sold_out = row.get_ref(1)?.as_str().map_err(unreadable)?;
+            Ok(Some((parse(document, Some(sold_out))?, document.len())))
         })
         .optional()
+        .map(Option::flatten)
 }
 
 /// Parses a stored document. The variants in the JSON array `sold_out` become unavailable.

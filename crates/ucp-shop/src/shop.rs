@@ -125,7 +125,7 @@ impl Shop {
     /// [`StoreError`] if the database cannot be read.
     pub fn index_fault(&self) -> Result<Option<String>, StoreError> {
         let store = self.inner.database.store();
-        let stored = store.snapshot(|db| revision::count_since(db, 0));
+        let stored = store.snapshot(revision::count);
         let stored = stored.map_err(|source| StoreError::Open { path: store.path().to_owned(), source })?;
         Ok(match self.inner.index.snapshot() {
             None => Some("the search index cannot be used; it is made anew when a gateway is started".to_owned()),

@@ -2,6 +2,9 @@
 
 use crate::connection::ShopConnection;
 
+/// Document of a product that has been removed. Its row stays, so that caches and indexes learn of it by its revision.
+pub const REMOVED: &str = "null";
+
 /// Returns the revision of the last change to any product, 0 if there are no products.
 ///
 /// # Errors
@@ -11,7 +14,17 @@ pub fn newest_revision(db: ShopConnection<'_>) -> rusqlite::Result<i64> {
         .query_row([db.shop()], |row| row.get(0))
 }
 
-/// Counts the products that changed after `revision`.
+/// Counts the products.
+///
+/// # Errors
+/// The error of the database.
+pub fn count(db: ShopConnection<'_>) -> rusqlite::Result<i64> {
+    db.query_row("SELECT count(*) FROM products WHERE shop = ? AND document <> ?", (db.shop(), REMOVED), |row| {
+        row.get(0)
+    })
+}
+
+/// Counts the products that changed after `revision`, with those that were removed.
 ///
 /// # Errors
 /// The error of the database.

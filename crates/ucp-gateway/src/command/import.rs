@@ -7,7 +7,8 @@
 mod merchants;
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashSet},
+    error::Error,
     fs,
     io::IsTerminal as _,
     path::{Path, PathBuf},
@@ -18,15 +19,12 @@ use std::{
 
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use ucp_core::{
-    catalog::{market::Market, record::Record},
-    money::Currency,
-};
+use ucp_core::{catalog::market::Market, money::Currency};
 use ucp_shop::{
     Database, Opening,
-    import::{BadRow, Format, Import, Verdict},
+    import::{BadRow, Change, Format, Import, Verdict},
 };
-use ucp_sqlite::Put;
+use ucp_sqlite::{Put, WriteError};
 
 use super::{Done, chain};
 
@@ -47,6 +45,9 @@ pub(crate) struct ImportOptions {
     /// The directory that holds the shop; created as an empty shop when it is not there.
     #[arg(long, env = "UCP_GATEWAY_DATA_DIR", default_value = "./data", value_name = "DIRECTORY")]
     pub(crate) data_dir: PathBuf,
+    /// Remove the products that are not in the file. Nothing is removed if a row is rejected.
+    #[arg(long, conflicts_with = "merchants")]
+    pub(crate) replace: bool,
     /// The format of the file, if neither its name nor its beginning shows it.
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<ImportFormat>,
@@ -84,6 +85,7 @@ struct Tally {
     created: u64,
     updated: u64,
     unchanged: u64,
+    removed: u64,
     skipped: u64,
     rejected: u64,
 }
@@ -95,9 +97,10 @@ impl Tally {
 
     /// Prints the counts for a file, and returns the exit code: 2 if a row was rejected, else 0.
     fn told(&self, file: &Path) -> ExitCode {
-        let Self { created, updated, unchanged, skipped, rejected } = self;
+        let Self { created, updated, unchanged, removed, skipped, rejected } = self;
+        let removed = if *removed == 0 { String::new() } else { format!("{removed} removed, ") };
         println!(
-            "{}: {created} new, {updated} changed, {unchanged} unchanged, {skipped} skipped, {rejected} rejected",
+            "{}: {created} new, {updated} changed, {unchanged} unchanged, {removed}{skipped} skipped, {rejected} rejected",
             file.display()
         );
         if *rejected == 0 { ExitCode::SUCCESS } else { ExitCode::from(2) }
@@ -148,32 +151,94 @@ fn products(options: &ImportOptions, file: &Path) -> Done {
     let bar = progress_bar(import.bytes_total());
     let bytes = import.progress();
     let mut tally = Tally::default();
-    let mut batch: Vec<(u64, Record)> = Vec::with_capacity(BATCH);
+    let mut batch: Vec<(u64, Change)> = Vec::with_capacity(BATCH);
+    let mut stated = HashSet::new();
+    let mut refused = Vec::new();
     let mut rows = import.peekable();
     while let Some(row) = rows.next() {
         match row {
-            Ok(record) => batch.push(record),
+            Ok(change) => batch.push(change),
             Err(bad) => report(&bar, &mut tally, &bad),
         }
         if batch.len() == BATCH || rows.peek().is_none() {
-            let (lines, records): (Vec<_>, Vec<_>) = batch.drain(..).unzip();
-            for (line, outcome) in lines.into_iter().zip(database.put_blocking(records)?) {
-                match outcome {
-                    Ok(Put::Created) => tally.created += 1,
-                    Ok(Put::Updated) => tally.updated += 1,
-                    Ok(Put::Unchanged) => tally.unchanged += 1,
-                    Err(rejected) => {
-                        tally.rejected += 1;
-                        bar.suspend(|| eprintln!("line {line}: {rejected}"));
-                    }
-                }
+            if options.replace {
+                stated.extend(batch.iter().map(|(_, change)| change.id().to_owned()));
             }
+            refused.extend(write(&database, &bar, &mut tally, batch.drain(..), options.replace)?);
             bar.set_position(bytes.load(Ordering::Relaxed));
             bar.set_message(format!("{} products", tally.stored()));
         }
     }
+    if options.replace {
+        replace(&database, &bar, &mut tally, &stated, refused)?;
+    }
     bar.finish_and_clear();
     Ok(tally.told(file))
+}
+
+/// Writes a batch: what it removes, then what it puts. Returns the products that the shop refuses, if a second attempt
+/// is to follow; else reports them.
+fn write(
+    database: &Database,
+    bar: &ProgressBar,
+    tally: &mut Tally,
+    batch: impl Iterator<Item = (u64, Change)>,
+    again: bool,
+) -> Result<Vec<(u64, Change)>, WriteError> {
+    let (mut removals, mut puts) = (Vec::new(), Vec::new());
+    for (line, change) in batch {
+        match change {
+            Change::Put(record) => puts.push((line, record)),
+            Change::Remove(id) => removals.push((line, id)),
+        }
+    }
+    let removed = database.remove_blocking(removals.iter().map(|(_, id)| id.clone()).collect())?;
+    for ((line, id), removed) in removals.iter().zip(removed) {
+        if removed {
+            tally.removed += 1;
+        } else {
+            report(bar, tally, &BadRow::skipped(*line, "$.id", format!("there is no product `{id}` to delete")));
+        }
+    }
+    let mut refused = Vec::new();
+    let kept = again.then(|| puts.clone());
+    let (lines, records): (Vec<_>, Vec<_>) = puts.into_iter().map(|(line, record)| (line, *record)).unzip();
+    for (place, (line, outcome)) in lines.into_iter().zip(database.put_blocking(records)?).enumerate() {
+        match (outcome, kept.as_ref().and_then(|kept| kept.get(place))) {
+            (Ok(Put::Created), _) => tally.created += 1,
+            (Ok(Put::Updated), _) => tally.updated += 1,
+            (Ok(Put::Unchanged), _) => tally.unchanged += 1,
+            (Err(_), Some((line, record))) => refused.push((*line, Change::Put(record.clone()))),
+            (Err(rejected), None) => {
+                tally.rejected += 1;
+                bar.suspend(|| eprintln!("line {line}: {rejected}"));
+            }
+        }
+    }
+    Ok(refused)
+}
+
+/// Removes the products that the file does not state, and puts those that were refused before: what stood in their way
+/// may be gone. Removes nothing if a row was rejected, or if there are no products in the file.
+fn replace(
+    database: &Database,
+    bar: &ProgressBar,
+    tally: &mut Tally,
+    stated: &HashSet<String>,
+    refused: Vec<(u64, Change)>,
+) -> Result<(), Box<dyn Error>> {
+    if tally.rejected == 0 && !stated.is_empty() {
+        let gone: Vec<_> = database.ids()?.into_iter().filter(|id| !stated.contains(id)).collect();
+        for ids in gone.chunks(BATCH) {
+            let removed = database.remove_blocking(ids.to_vec())?;
+            tally.removed += removed.into_iter().filter(|removed| *removed).count() as u64;
+        }
+    } else {
+        let reason = if stated.is_empty() { "there is no product in the file" } else { "rows were rejected" };
+        bar.suspend(|| eprintln!("nothing was removed, because {reason}"));
+    }
+    write(database, bar, tally, refused.into_iter(), false)?;
+    Ok(())
 }
 
 fn report(bar: &ProgressBar, tally: &mut Tally, bad: &BadRow) {

@@ -1,9 +1,11 @@
-//! JSON Lines of UCP products: the line format of [`Record`](ucp_core::catalog::record::Record).
+//! JSON Lines of UCP products: the line format of [`Record`](ucp_core::catalog::record::Record), or `id` and
+//! `"deleted": true` for a product that is no longer sold.
 //!
 //! [`ucp_import::jsonl`] documents how lines are read, and how invalid ones are reported.
 
 use std::io::BufRead;
 
+use serde_json::Value;
 use ucp_core::catalog::market::Market;
 use ucp_import::{
     BadRow,
@@ -11,7 +13,7 @@ use ucp_import::{
     text::tidy,
 };
 
-use super::{Item, finish};
+use super::{Change, finish};
 
 /// The products of a JSON Lines file.
 #[derive(Debug)]
@@ -28,23 +30,44 @@ impl<R: BufRead> Products<R> {
 }
 
 impl<R: BufRead> Iterator for Products<R> {
-    type Item = Item;
+    type Item = Result<(u64, Change), BadRow>;
 
-    fn next(&mut self) -> Option<Item> {
+    fn next(&mut self) -> Option<Self::Item> {
         Some(self.documents.next()?.and_then(|(line, mut value)| {
+            if let Some(id) = deleted(&mut value).map_err(|(path, reason)| BadRow::faulty(line, Some(path), reason))? {
+                return Ok((line, Change::Remove(id)));
+            }
             tidy(&mut value);
             let record = typed(value).map_err(|(path, reason)| BadRow::faulty(line, Some(path), reason))?;
-            finish(record, line, &self.market)
+            finish(record, line, &self.market).map(|(line, record)| (line, record.into()))
         }))
+    }
+}
+
+/// Takes the mark `deleted` out of a product, and returns the identifier if it is `true`.
+///
+/// # Errors
+/// The path and reason of a mark that cannot be used.
+fn deleted(product: &mut Value) -> Result<Option<String>, (String, String)> {
+    let mark = product.as_object_mut().and_then(|members| members.shift_remove("deleted"));
+    match mark {
+        None | Some(Value::Bool(false)) => Ok(None),
+        Some(Value::Bool(true)) => match &product["id"] {
+            Value::String(id) if !id.trim().is_empty() => Ok(Some(id.clone())),
+            _ => Err(("$.id".to_owned(), "must be the identifier of the product that is deleted".to_owned())),
+        },
+        Some(_) => Err(("$.deleted".to_owned(), "must be true or false".to_owned())),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use ucp_core::catalog::record::Record;
     use ucp_import::Verdict;
 
     use super::*;
+    use crate::import::Item;
 
     const GOOD: &str = r#"{"id":"p1","title":"Mug","description":{"plain":"A mug."},"variants":[{"id":"v1","price":{"amount":900,"currency":"USD"}}]}"#;
 
@@ -54,7 +77,11 @@ mod tests {
     }
 
     fn read(file: &[u8]) -> Vec<Item> {
-        Products::new(file, market()).collect()
+        let record = |(line, change)| match change {
+            Change::Put(record) => (line, Record::clone(&record)),
+            Change::Remove(id) => panic!("`{id}` is removed"),
+        };
+        Products::new(file, market()).map(|item| item.map(record)).collect()
     }
 
     fn fault(line: &str) -> (String, String) {
@@ -96,6 +123,19 @@ mod tests {
         let media =
             r#""media":[{"type":"image","url":"https://example.com/a.jpg"},{"type":"image","url":"data:x"}],"title""#;
         assert_eq!(changed("\"title\"", media).0, "$.media[1].url");
+    }
+
+    #[test]
+    fn a_mark_says_that_a_product_is_no_longer_sold() {
+        let marked = |mark: &str| Products::new(mark.as_bytes(), market()).next().expect("an item");
+        assert_eq!(marked(r#"{"id":"p1","deleted":true}"#), Ok((1, Change::Remove("p1".to_owned()))));
+        assert_eq!(
+            read(GOOD.replace("\"id\":\"p1\"", "\"id\":\"p1\",\"deleted\":false").as_bytes()),
+            read(GOOD.as_bytes())
+        );
+        assert_eq!(fault(r#"{"id":"p1","deleted":"yes"}"#).0, "$.deleted");
+        assert_eq!(fault(r#"{"id":7,"deleted":true}"#).0, "$.id");
+        assert_eq!(fault(r#"{"deleted":true}"#).0, "$.id");
     }
 
     #[test]

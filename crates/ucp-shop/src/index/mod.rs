@@ -34,7 +34,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 use tantivy::{
-    Directory as _, IndexReader, IndexSettings, IndexWriter, ReloadPolicy, TantivyDocument, TantivyError, Term,
+    Directory as _, IndexReader, IndexSettings, IndexWriter, ReloadPolicy, TantivyError, Term,
     directory::{INDEX_WRITER_LOCK, MmapDirectory, error::LockError},
     index::IndexMeta,
     indexer::{IndexWriterOptions, LogMergePolicy},
@@ -390,11 +390,12 @@ impl Index {
     /// in the index already.
     fn add(&self, writer: &IndexWriter, db: ShopConnection<'_>, since: i64, known: i64) -> Result<i64, IndexError> {
         let add = |seq: i64, document: &str, sold_out: &str| -> Result<(), IndexError> {
-            let document: TantivyDocument = self.fields.document(seq, &products::parse(document, Some(sold_out))?);
             if seq <= known {
                 writer.delete_term(Term::from_field_u64(self.fields.seq, seq.cast_unsigned()));
             }
-            writer.add_document(document)?;
+            if document != revision::REMOVED {
+                writer.add_document(self.fields.document(seq, &products::parse(document, Some(sold_out))?))?;
+            }
             Ok(())
         };
         let sold_out = products::SOLD_OUT;

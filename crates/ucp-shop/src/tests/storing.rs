@@ -33,6 +33,46 @@ async fn importing_again_updates_in_place() {
     assert_eq!(search(&shop, "double").await, ["d"]);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_removed_product_is_found_by_no_name_and_may_come_again() {
+    let directory = tempfile::tempdir().expect("directory");
+    let mut counted = simple("b", "Better");
+    counted.variants[0].sku = Some("b-sku".into());
+    counted.variants[0].inventory = Some(4);
+    let shop = open_with(directory.path(), &[simple("a", "A"), counted.clone()]);
+    let remove = async |ids: [&str; 2]| {
+        let (database, ids) = (shop.database().clone(), ids.map(str::to_owned).to_vec());
+        let removed = tokio::task::spawn_blocking(move || database.remove_blocking(ids).expect("removes"));
+        let removed = removed.await.expect("removes");
+        shop.refresh().await;
+        removed
+    };
+    assert_eq!(search(&shop, "better").await, ["b"]);
+    assert_eq!(remove(["b", "nothing"]).await, [true, false]);
+    assert_eq!(remove(["b", "b-v"]).await, [false, false], "once, and by its own identifier");
+    let here = presentation("en", "USD");
+    assert!(named(&shop, &["b", "b-v", "b-sku"], &here).await.iter().all(Vec::is_empty));
+    assert!(search(&shop, "better").await.is_empty());
+    assert_eq!(ids(&shop.find(&query(None), &BuyerSignals::default()).await.expect("finds")), ["a"]);
+    assert_eq!(shop.index_fault().expect("reads"), None);
+    let connection = Connection::open(directory.path().join("shop.db")).expect("database");
+    let left = |table: &str| -> i64 {
+        let sql = format!("SELECT count(*) FROM {table} WHERE product = (SELECT seq FROM products WHERE id = 'b')");
+        connection.query_row(&sql, (), |row| row.get(0)).expect("a count")
+    };
+    assert_eq!((left("identifiers"), left("stock")), (0, 0));
+    assert_eq!(shop.database().ids().expect("reads"), ["a"]);
+
+    assert_eq!(put(&shop, &[counted]).await, [Ok(Put::Created)]);
+    assert_eq!(search(&shop, "better").await, ["b"]);
+    assert_eq!(named(&shop, &["b-sku"], &here).await[0].len(), 1);
+    assert_eq!(remove(["a", "b"]).await, [true, true]);
+    drop(shop);
+    let shop = open(directory.path());
+    assert_eq!(ids(&shop.find(&query(None), &BuyerSignals::default()).await.expect("finds")), [""; 0]);
+    assert_eq!(shop.index_fault().expect("reads"), None);
+}
+
 #[tokio::test]
 async fn products_that_cannot_be_stored_are_rejected_whole_and_alone() {
     let directory = tempfile::tempdir().expect("directory");
