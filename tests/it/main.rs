@@ -23,6 +23,7 @@ mod crates;
 mod discovery;
 mod documents;
 mod errors;
+mod examples;
 mod founding;
 mod guide;
 mod handoff;

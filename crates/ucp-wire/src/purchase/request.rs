@@ -33,7 +33,7 @@ use crate::catalog::request::{self as catalog, ContextRequest, Signals};
 #[derive(Debug, JsonSchema)]
 #[schemars(
     rename = "CartRequest",
-    example = json!({ "line_items": [{ "item": { "id": "var_small" }, "quantity": 2 }], "context": { "address_country": "US" } })
+    example = json!({ "line_items": [{ "item": { "id": "var_abc123_blue_10" }, "quantity": 2 }], "context": { "address_country": "US" } })
 )]
 pub(crate) struct CartRequest {
     /// All line items of the cart.
@@ -60,7 +60,7 @@ pub(crate) struct CartRequest {
 #[schemars(
     rename = "CheckoutRequest",
     example = json!({
-        "line_items": [{ "item": { "id": "var_small" }, "quantity": 2 }],
+        "line_items": [{ "item": { "id": "var_abc123_blue_10" }, "quantity": 2 }],
         "buyer": { "email": "jane@example.com" },
         "fulfillment": { "methods": [{ "type": "shipping", "destinations": [{
             "street_address": "1 Main St", "address_locality": "Springfield", "address_region": "IL",
@@ -99,7 +99,14 @@ pub(crate) struct CheckoutRequest {
 #[schemars(
     rename = "CreateCheckoutRequest",
     extend("anyOf" = [{ "required": ["line_items"] }, { "required": ["cart_id"] }]),
-    example = json!({ "line_items": [{ "item": { "id": "var_small" }, "quantity": 2 }], "buyer": { "email": "jane@example.com" } })
+    example = json!({
+        "line_items": [{ "item": { "id": "var_abc123_blue_10" }, "quantity": 2 }],
+        "buyer": { "email": "jane@example.com" },
+        "fulfillment": { "methods": [{ "type": "shipping", "destinations": [{
+            "street_address": "1 Main St", "address_locality": "Springfield", "address_region": "IL",
+            "postal_code": "62701", "address_country": "US",
+        }] }] },
+    })
 )]
 pub(crate) struct CreateCheckoutRequest {
     /// ID of the cart to buy; its contents overrule `line_items`, `buyer` and `context`.
@@ -137,7 +144,7 @@ pub(crate) struct CreateCheckoutRequest {
 #[schemars(
     rename = "CompleteCheckoutRequest",
     example = json!({ "payment": { "instruments": [{
-        "id": "pi_1", "handler_id": "sandbox", "type": "card", "selected": true,
+        "id": "pi_1", "handler_id": "mock_payment_handler", "type": "card", "selected": true,
         "credential": { "type": "token", "token": "success_token" },
     }] } })
 )]
