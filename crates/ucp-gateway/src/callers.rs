@@ -109,6 +109,7 @@ pub(crate) fn register(
                 }
                 directory.pin(url, profile);
             }
+            None if !url.is_published() => {}
             None => {
                 let (first, name) = (directory.pin_url(url), platform.name.clone());
                 tokio::spawn(async move {

@@ -157,8 +157,9 @@ impl Settings {
     fn resolve_in(flags: &ServeOptions, environment: Environment<'_>, now: SystemTime) -> Result<Self, ConfigError> {
         let (mut document, mut sections) = Document::read(flags.config.as_deref(), environment)?;
         flags.put_over(&mut sections);
-        let Sections { server, upstream, callers, profiles, platform, limits, payment, merchants, geocoder, .. } =
-            &mut sections;
+        let Sections {
+            server, data, upstream, callers, profiles, platform, limits, payment, merchants, geocoder, ..
+        } = &mut sections;
 
         let public_url = server.public_url.as_ref().map(|url| &url.0);
         if let Some(Err(problem)) = public_url.map(|url| value::public_url(url.as_str())) {
@@ -202,7 +203,8 @@ impl Settings {
                 document.add(&key, "this needs `server.tls_client_ca_file`");
             }
         }
-        let platforms = platform::resolve(platform, reach, keyed, &mut document);
+        let mut platforms = platform::resolve(platform, reach, keyed, &mut document);
+        platforms.extend(platform::first(&data.dir, keyed, &mut document));
         let payments = payment::resolve(payment, development, private, &mut document);
         let upstream = upstream::resolve(upstream, public_url, &mut document, now);
         // In development, the directory is enabled by default beside the embedded shop only: the sample merchants
@@ -227,6 +229,14 @@ impl Settings {
         warnings::add(&settings, &mut document);
         settings.warnings = document.warnings();
         document.settle(settings)
+    }
+
+    /// Returns `true` if others can reach the gateway and nobody has a credential that it knows, nor is taken at their
+    /// word.
+    pub(crate) fn needs_first_key(&self) -> bool {
+        let server = &self.sections.server;
+        let private = is_private(server.listen.0, server.public_url.as_ref().map(|url| &url.0));
+        !private && self.policy != Policy::Development && self.platforms.is_empty()
     }
 
     /// Logs the warnings about the settings.

@@ -16,6 +16,7 @@ mod decisions;
 mod directory;
 mod docs;
 mod events;
+mod first_key;
 mod health;
 mod listener;
 mod metrics;

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use http::HeaderValue;
-use ucp_core::{Refusal, port::store::Store, purchase::sales_service::permalink};
+use ucp_core::{Refusal, Release, port::store::Store, purchase::sales_service::permalink};
 use ucp_rest::publication::PROFILE_PATH;
 use ucp_service::{platform::Platforms, signing::CurrentKey};
-use ucp_trust::post::Poster;
+use ucp_trust::{address::is_unpublished, post::Poster};
 use ucp_webhook::{
     dispatcher::{Attempts, WebhookDispatcher},
     recipient::{Recipient, Recipients},
@@ -49,7 +49,12 @@ struct Known(Platforms);
 #[async_trait]
 impl Recipients for Known {
     async fn find(&self, owner: &str) -> Result<Recipient, Refusal> {
-        let (known, release, active) = self.0.known(owner).await?;
+        let (known, release, active) = match self.0.known(owner).await {
+            Err(_) if is_unpublished(owner) => {
+                return Ok(Recipient { webhook: None, release: Release::NEWEST, active: Arc::default() });
+            }
+            known => known?,
+        };
         Ok(Recipient { webhook: known.profile.order_webhook.clone(), release, active })
     }
 }

@@ -1,10 +1,13 @@
 //! JSON-RPC methods and their answers, independent of the transport.
 
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    sync::{Arc, OnceLock},
+};
 
 use serde_json::{Map, Value, json};
 use ucp_core::{Code, Operation, Refusal, Release, operation::Effect, record};
-use ucp_service::{Call, CallHandler, Endpoint, Fault, Reply};
+use ucp_service::{Call, CallHandler, Endpoint, Fault, Reply, access::Principal};
 use ucp_wire::{
     dialect,
     encoded::{Encoded, RpcError},
@@ -30,8 +33,11 @@ struct Inner {
     endpoint: Endpoint,
     operations: Arc<[Operation]>,
     handler: CallHandler,
-    /// The tools as JSON, in outline and in full.
-    tools: [Vec<Tool>; 2],
+    /// `true` if the transport knows the platform.
+    anonymous: bool,
+    /// The tools as JSON, for platforms that have to say who they are and for those that are known; in outline and in
+    /// full. Each list is made when it is first asked for.
+    tools: [[OnceLock<Vec<Tool>>; 2]; 2],
     /// The OpenRPC document, as JSON.
     openrpc: Box<str>,
 }
@@ -111,18 +117,12 @@ impl Server {
         openrpc: &[u8],
         anonymous: bool,
     ) -> Self {
-        // Schemas of answers are listed only where the release is certain. At the root it is the one that the caller's
-        // profile names; a child process has one caller, whose profile is not read.
-        let full = if anonymous || endpoint != Endpoint::Root { Detail::Both } else { Detail::Requests };
-        let tools = [Detail::Outline, full].map(|detail| {
-            let tools = openrpc::tools(dialect(endpoint.release()), operations, anonymous, detail).into_iter();
-            tools.map(|(operation, tool)| (operation, tool.to_string().into())).collect()
-        });
         Self(Arc::new(Inner {
             endpoint,
             operations: operations.into(),
             handler,
-            tools,
+            anonymous,
+            tools: Default::default(),
             openrpc: String::from_utf8_lossy(openrpc).into(),
         }))
     }
@@ -164,10 +164,10 @@ impl Server {
     async fn dispatch(&self, era: Era, method: &str, params: Value, caller: &Caller) -> Result<Outcome, Fault> {
         let result = match (era, method) {
             (_, "tools/call") => return self.call_tool(era, params, caller).await,
-            (_, "tools/list") => self.list(era, &caller.toolset),
+            (_, "tools/list") => self.list(era, caller),
             (Era::Handshake, "initialize") => self.initialize(&params),
             (Era::Handshake, "ping") => "{}".to_owned(),
-            (Era::Modern, "server/discover") => finished(era, true, None, 1_024, |result| {
+            (Era::Modern, "server/discover") => finished(era, Some(Scope::Public), None, 1_024, |result| {
                 let versions: Vec<_> = std::iter::once(&MODERN_VERSION).chain(HANDSHAKE_VERSIONS).collect();
                 result.name("supportedVersions").value(&versions);
                 result.name("capabilities").value(&capabilities());
@@ -191,13 +191,31 @@ impl Server {
         Ok(Outcome::result(result))
     }
 
+    /// Returns the tools as JSON, in full or in outline. `is_known` makes the platform profile optional.
+    fn tools(&self, is_known: bool, full: bool) -> &[Tool] {
+        let Inner { endpoint, operations, anonymous, tools, .. } = &*self.0;
+        tools[usize::from(is_known)][usize::from(full)].get_or_init(|| {
+            let detail = match (full, *endpoint) {
+                (false, _) => Detail::Outline,
+                // Schemas of answers are listed only where the release is certain. At the root it is the one that the
+                // caller's profile names; a child process has one caller, whose profile is not read.
+                (true, Endpoint::Root) if !anonymous => Detail::Requests,
+                (true, _) => Detail::Both,
+            };
+            let tools = openrpc::tools(dialect(endpoint.release()), operations, is_known, detail).into_iter();
+            tools.map(|(operation, tool)| (operation, tool.to_string().into())).collect()
+        })
+    }
+
     /// Builds the list of the chosen tools.
-    fn list(&self, era: Era, toolset: &Toolset) -> String {
-        let [outlines, full] = &self.0.tools;
-        let tools = if toolset.full { full } else { outlines };
+    fn list(&self, era: Era, caller: &Caller) -> String {
+        let is_known = self.0.anonymous || matches!(caller.admission.principal, Principal::Keyed(_));
+        let (tools, toolset) = (self.tools(is_known, caller.toolset.full), &caller.toolset);
         let chosen = || tools.iter().filter(|(operation, _)| toolset.has(*operation));
         let length = chosen().map(|(_, tool)| tool.len() + 1).sum::<usize>();
-        finished(era, true, None, length + 1_024, |result| {
+        // A list without platform profiles must not reach callers that have to state one.
+        let scope = if is_known && !self.0.anonymous { Scope::Private } else { Scope::Public };
+        finished(era, Some(scope), None, length + 1_024, |result| {
             result.name("tools").array(|list| chosen().for_each(|(_, tool)| list.raw(tool)));
         })
     }
@@ -222,7 +240,7 @@ impl Server {
             // The text repeats the structure for clients that read only text. Length: twice the document, once of it
             // escaped.
             let length = document.len() * 9 / 4 + 1_024;
-            finished(era, false, request_id, length, |result| {
+            finished(era, None, request_id, length, |result| {
                 result.name("content").array(|content| {
                     content.object(|text| {
                         text.name("type").value("text");
@@ -281,11 +299,29 @@ impl Server {
     }
 }
 
+/// Caches that may keep a result (MCP, *Caching*).
+#[derive(Clone, Copy, Debug)]
+enum Scope {
+    /// Those that serve many callers.
+    Public,
+    /// Those of one caller.
+    Private,
+}
+
+impl Scope {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Public => "public",
+            Self::Private => "private",
+        }
+    }
+}
+
 /// Builds a result of about `length` bytes, with the members that its generation of MCP adds to every result.
-/// `cacheable` results are the same for every caller; `request_id` is added to `_meta`.
+/// `cached_by` is `None` for results that must not be cached; `request_id` is added to `_meta`.
 fn finished(
     era: Era,
-    cacheable: bool,
+    cached_by: Option<Scope>,
     request_id: Option<&str>,
     length: usize,
     fill: impl FnOnce(&mut splice::Document),
@@ -295,9 +331,9 @@ fn finished(
         fill(result);
         if era == Era::Modern {
             result.name("resultType").value("complete");
-            if cacheable {
+            if let Some(scope) = cached_by {
                 result.name("ttlMs").value(&TTL_MS);
-                result.name("cacheScope").value("public");
+                result.name("cacheScope").value(scope.as_str());
             }
         }
         if era == Era::Modern || request_id.is_some() {

@@ -26,19 +26,29 @@ pub enum Principal {
 pub struct Registered {
     /// Position in the list of registered platforms, from 0.
     pub index: usize,
-    /// The profile that the platform may act for.
+    /// The profile that the platform may act for, or its identity if it publishes none.
     pub profile: ProfileUrl,
 }
 
 impl Principal {
+    /// Returns the identity of a platform that is registered without a profile.
+    pub(crate) fn unpublished(&self) -> Option<&ProfileUrl> {
+        match self {
+            Self::Keyed(Registered { profile, .. }) if !profile.is_published() => Some(profile),
+            _ => None,
+        }
+    }
+
     /// Checks that the caller's credential belongs to the profile that the request names (rule AGT-09). Anonymous and
-    /// local callers may name any profile.
+    /// local callers may name any profile, and so may a platform that is registered without one: it says what the
+    /// platform can do, not who it is.
     ///
     /// # Errors
     /// [`Code::Forbidden`] if the credential belongs to another profile.
     pub fn may_act_for(&self, profile: &ProfileUrl) -> Result<(), Refusal> {
         let own = match self {
             Self::Anonymous | Self::Local => return Ok(()),
+            Self::Keyed(Registered { profile, .. }) if !profile.is_published() => return Ok(()),
             Self::Signed(own) | Self::Keyed(Registered { profile: own, .. }) => own,
         };
         if own == profile {

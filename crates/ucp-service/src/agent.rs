@@ -33,7 +33,12 @@ pub fn profile(statements: &[Stated], reach: Reach) -> Result<ProfileUrl, Refusa
 /// # Errors
 /// [`Code::InvalidProfileUrl`] if there is none, or they differ.
 pub fn stated_profile(statements: &[Stated]) -> Result<&Stated, Refusal> {
-    let stated = statements.first().ok_or_else(|| refused("The request does not say which platform is calling."))?;
+    let missing = || {
+        let refusal = refused("The request does not say which platform is calling.");
+        let accepted = refusal.accepted.as_deref().unwrap_or_default().to_owned();
+        refusal.accepting(format!("{accepted}; or an API key of a registered platform"))
+    };
+    let stated = statements.first().ok_or_else(missing)?;
     match statements.iter().find(|other| other.text != stated.text) {
         Some(other) => Err(refused(&format!("{} and {} name different platforms.", stated.place, other.place))),
         None => Ok(stated),

@@ -344,8 +344,10 @@ impl Platforms {
     /// # Errors
     /// As [`Self::identify`], but independent of the policy.
     pub async fn known(&self, profile: &str) -> Result<(Arc<Known<NegotiatedProfile>>, Release, Arc<Active>), Refusal> {
-        let profile = ProfileUrl::parse(profile, self.0.reach)?;
-        let known = self.0.directory.get(&profile).await?;
+        let known = match self.0.directory.peek(profile) {
+            Some(known) => known,
+            None => self.0.directory.get(&ProfileUrl::parse(profile, self.0.reach)?).await?,
+        };
         let NegotiatedProfile { release, active, .. } = &known.derived;
         let (release, active) = (*release, Arc::clone(active));
         match release {
@@ -365,30 +367,46 @@ impl Platforms {
     /// # Errors
     /// The same as [`Self::identify`].
     pub fn recognize(&self, call: &Call) -> Option<Result<Platform, Refusal>> {
-        let stated = agent::stated_profile(&call.profiles).ok()?;
-        if call.admission.principal == Principal::Local {
-            return None;
-        }
-        let known = self.0.directory.peek(&stated.text)?;
+        let principal = &call.admission.principal;
+        let stated = match principal {
+            Principal::Local => return None,
+            Principal::Keyed(registered) if call.profiles.is_empty() => registered.profile.as_str(),
+            _ => &agent::stated_profile(&call.profiles).ok()?.text,
+        };
+        let known = self.0.directory.peek(stated)?;
         Some(self.served(call, &known))
     }
 
-    /// Identifies the platform of a call, fetching its profile if necessary.
+    /// Identifies the platform of a call, fetching its profile if necessary. A credential says who calls as well: of a
+    /// call that shows one, the profile is that of the registered platform unless the call states it. If there is none,
+    /// the platform is answered in the release of the endpoint, with all capabilities of the business.
     ///
     /// # Errors
     /// [`Code::InvalidProfileUrl`], [`Code::ProfileUnreachable`], [`Code::ProfileMalformed`],
     /// [`Code::VersionUnsupported`] or [`Code::Forbidden`].
     pub async fn identify(&self, call: &Call) -> Result<Platform, Refusal> {
-        let profile = agent::profile(&call.profiles, self.0.reach)?;
-        call.admission.principal.may_act_for(&profile)?;
-        if call.admission.principal == Principal::Local {
+        let principal = &call.admission.principal;
+        let profile = match principal {
+            Principal::Keyed(registered) if call.profiles.is_empty() => registered.profile.clone(),
+            _ => agent::profile(&call.profiles, self.0.reach)?,
+        };
+        principal.may_act_for(&profile)?;
+        if *principal == Principal::Local {
             return Ok(self.opaque(call, profile, None));
+        }
+        if !profile.is_published() {
+            return match self.0.directory.peek(profile.as_str()) {
+                Some(known) => self.served(call, &known),
+                None => Ok(self.opaque(call, profile, None)),
+            };
         }
         let refusal = match self.look_up(&profile, call.admission.share()).await {
             Ok(known) => return self.served(call, &known),
             Err(refusal) => refusal,
         };
         match self.0.policy {
+            // Who calls is known without it.
+            _ if principal.unpublished().is_some() && is_unreachable(&refusal) => Ok(self.opaque(call, profile, None)),
             Policy::Development if self.overlooks(&refusal) => Ok(self.opaque(call, profile, None)),
             Policy::Lenient if self.overlooks(&refusal) && call.operation.row().class == Class::Browsing => {
                 let note = Message::warning(
@@ -406,7 +424,7 @@ impl Platforms {
     /// invalid URL or profile is refused under every policy.
     #[must_use]
     pub fn overlooks(&self, refusal: &Refusal) -> bool {
-        self.0.policy != Policy::Require && matches!(refusal.code, Code::ProfileUnreachable | Code::Unavailable)
+        self.0.policy != Policy::Require && is_unreachable(refusal)
     }
 
     /// Looks a profile up. Where the policy tolerates unreachable profiles, a recent failure is returned at once
@@ -439,7 +457,7 @@ impl Platforms {
                 };
                 let active = signing.as_ref().filter(|_| signs()).unwrap_or(active);
                 Ok(Platform {
-                    profile: known.url.clone(),
+                    profile: call.admission.principal.unpublished().unwrap_or(&known.url).clone(),
                     release,
                     active: Arc::clone(active),
                     note: None,
@@ -458,7 +476,7 @@ impl Platforms {
         let release = call.endpoint.release();
         let active = Arc::clone(&self.0.business.everything[release.ordinal()]);
         Platform {
-            profile,
+            profile: call.admission.principal.unpublished().cloned().unwrap_or(profile),
             release,
             active,
             note,
@@ -488,6 +506,11 @@ impl Platforms {
         let refusal = Refusal::new(Code::VersionUnsupported, content).accepting(accepted);
         Refusal { continue_url: self.0.business.home.clone(), ..refusal }
     }
+}
+
+/// Returns `true` if a profile could not be fetched, which says nothing about what is in it.
+fn is_unreachable(refusal: &Refusal) -> bool {
+    matches!(refusal.code, Code::ProfileUnreachable | Code::Unavailable)
 }
 
 /// Returns the buyer on whose behalf a call is made. Only authenticated platforms can state one.

@@ -176,6 +176,15 @@ impl From<UrlRejection> for Refusal {
 pub(crate) const OR_LOOPBACK: &str =
     "; a gateway for development admits profiles on its own machine with the setting `profiles.loopback`";
 
+/// Beginning of the identity of a platform that publishes no profile.
+const UNPUBLISHED: &str = "urn:ucp-gateway:platform:";
+
+/// Returns `true` if an identity is that of a platform which publishes no profile, so that nothing can be sent to it.
+#[must_use]
+pub fn is_unpublished(identity: &str) -> bool {
+    identity.starts_with(UNPUBLISHED)
+}
+
 /// Address of a platform's profile, in a form that UCP allows.
 ///
 /// Two addresses are equal if their normalised texts are: the host in lower case and Punycode, no default port, dot
@@ -215,6 +224,26 @@ impl ProfileUrl {
         }
         judge(&url, reach)?;
         Ok(Self(Arc::new(url)))
+    }
+
+    /// Creates the identity of a registered platform that publishes no profile, `urn:ucp-gateway:platform:` and its
+    /// name. No request can state it, because it is not an https address, and nothing is fetched from there.
+    ///
+    /// # Errors
+    /// [`UrlRejection::TooLong`] if the name has more than about 600 bytes.
+    pub fn unpublished(name: &str) -> Result<Self, UrlRejection> {
+        let name: String = url::form_urlencoded::byte_serialize(name.as_bytes()).collect();
+        let text = format!("{UNPUBLISHED}{name}");
+        if text.len() > MAX_LENGTH {
+            return Err(UrlRejection::TooLong);
+        }
+        Url::parse(&text).map(|url| Self(Arc::new(url))).map_err(|_| UrlRejection::NotAbsolute)
+    }
+
+    /// Returns `true` if a profile can be fetched from the address, `false` if it is only the identity of a platform.
+    #[must_use]
+    pub fn is_published(&self) -> bool {
+        self.0.has_host()
     }
 
     /// Returns the normalised text.

@@ -10,7 +10,7 @@ use tokio::{
     signal::unix::{SignalKind, signal},
     sync::watch,
 };
-use ucp_trust::client::TrustedProxies;
+use ucp_trust::{api_key::ApiKey, client::TrustedProxies};
 use url::Url;
 
 use super::Done;
@@ -23,6 +23,7 @@ use crate::{
     config::{self, Policy, ServeOptions, Settings},
     decisions::Decisions,
     events::Events,
+    first_key,
     health::{Health, LIVENESS, READINESS},
     listener::{self, Connections, Limits, Tls},
     metrics::{Metrics, Sources},
@@ -35,7 +36,7 @@ use crate::{
 const ADMIN_CONNECTIONS: usize = 32;
 
 pub(crate) fn run(options: &ServeOptions) -> Done {
-    let settings = Settings::resolve(options, clock::now())?;
+    let mut settings = Settings::resolve(options, clock::now())?;
     let log = Arc::new(Log::start(settings.sections.log.format, settings.sections.log.level));
     let listen = settings.sections.server.listen.0;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
@@ -48,6 +49,15 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
     let data = DataDirectory::open(&settings)?;
     let keyring = open_keyring(&settings.sections.data)?;
     settings.check_keys(&keyring)?;
+    let first_key = if settings.needs_first_key() {
+        let dir = &settings.sections.data.dir;
+        let made =
+            first_key::make(dir).map_err(|error| format!("cannot make an API key in {}: {error}", dir.display()))?;
+        settings = Settings::resolve(options, clock::now())?;
+        made
+    } else {
+        None
+    };
     let events = settings.sections.events.file.as_ref().map(|file| Events::open(file)).transpose()?;
     let decisions = Decisions::open(&settings.sections.data.dir)?;
     runtime.block_on(async {
@@ -101,7 +111,8 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
         });
         // A closed standard output is not an error.
         let base = base(&running.public_url(&settings));
-        drop(welcome(std::io::stdout().lock(), &shop, &settings, &base, admin_address));
+        drop(welcome(std::io::stdout().lock(), &shop, &settings, &base, admin_address, first_key.as_ref()));
+        drop(first_key);
         drop(shop);
         tell_service_manager(&[NotifyState::Ready]);
         let calls = Arc::new(Calls::new(Arc::clone(&running), log, metrics, events));
@@ -163,6 +174,7 @@ fn welcome(
     settings: &Settings,
     base: &str,
     admin: Option<SocketAddr>,
+    first_key: Option<&ApiKey>,
 ) -> std::io::Result<()> {
     let (version, name) = (env!("CARGO_PKG_VERSION"), &shop.name);
     writeln!(to, "ucp-gateway {version} serves {name}")?;
@@ -177,6 +189,11 @@ fn welcome(
     if let Some(address) = admin {
         writeln!(to, "  admin    http://{address}")?;
     }
+    if let Some(key) = first_key {
+        let file = settings.sections.data.dir.join(first_key::FILE);
+        writeln!(to, "  API key  {}", key.reveal())?;
+        writeln!(to, "           It is shown this once; empty {} to revoke it.", file.display())?;
+    }
     writeln!(to, "Try it:")?;
     write!(to, "  curl -s ")?;
     // Of a public URL, the certificate is one that clients trust.
@@ -184,8 +201,11 @@ fn welcome(
         write!(to, "--cacert '{}' ", tls.files.certificate.display())?;
     }
     writeln!(to, "{base}/catalog/search -H 'Content-Type: application/json' \\")?;
-    let profile = example_profile(settings.policy);
-    writeln!(to, "    -H 'UCP-Agent: profile=\"{profile}\"' -d '{{\"query\":\"blue running shoes\"}}'")
+    let caller = match first_key {
+        Some(key) => format!("Authorization: Bearer {}", key.reveal()),
+        None => format!("UCP-Agent: profile=\"{}\"", example_profile(settings.policy)),
+    };
+    writeln!(to, "    -H '{caller}' -d '{{\"query\":\"blue running shoes\"}}'")
 }
 
 /// Returns the profile URL of the example call: one that calls can name as it is, or a placeholder if the policy

@@ -14,6 +14,7 @@ use ucp_trust::{
 };
 
 use super::{document::Document, sections, value::Limit};
+use crate::first_key;
 
 /// Maximum length of a platform's name, in bytes.
 const MAX_NAME: usize = 100;
@@ -26,7 +27,7 @@ const MAX_PROFILE: usize = 256 * 1024;
 pub(crate) struct Platform {
     /// Name given by the operator.
     pub(crate) name: String,
-    /// URL of its profile, which identifies it.
+    /// URL of its profile, which identifies it, or the identity of a platform that publishes none.
     pub(crate) profile: ProfileUrl,
     /// Its profile, if it is read from a file instead of fetched.
     pub(crate) pinned: Option<Pinned>,
@@ -62,6 +63,17 @@ pub(super) fn resolve(
     let complete =
         |(index, said)| Entry { at: format!("platform[{index}]"), document }.complete(said, reach, limit, &mut taken);
     said.iter_mut().enumerate().filter_map(complete).collect()
+}
+
+/// Returns the platform of the API key that was made when the gateway was first started, if it was.
+pub(super) fn first(data_dir: &Path, limit: Option<Quota>, document: &mut Document<'_>) -> Option<Platform> {
+    let hash = first_key::read(data_dir).unwrap_or_else(|problem| {
+        document.add("data.dir", problem);
+        None
+    })?;
+    let name = first_key::FILE.to_owned();
+    let profile = ProfileUrl::unpublished(&name).ok()?;
+    Some(Platform { name, profile, pinned: None, api_keys: vec![hash], certificates: Vec::new(), limit })
 }
 
 /// Values that have to be unique among the platforms.
@@ -108,13 +120,20 @@ impl Entry<'_, '_> {
                 self.wrong("certificate_sha256", "another platform has the same certificate");
             }
         }
-        let profile = match ProfileUrl::parse(&said.profile, reach) {
+        let profile = said
+            .profile
+            .as_ref()
+            .map_or_else(|| ProfileUrl::unpublished(&name), |profile| ProfileUrl::parse(profile, reach));
+        let profile = match profile {
             Ok(profile) => profile,
             Err(rejection) => {
                 self.wrong("profile", format_args!("the address {rejection}"));
                 return None;
             }
         };
+        if !profile.is_published() && api_keys.is_empty() && certificates.is_empty() {
+            self.wrong("profile", "a platform must have a profile, an API key or a certificate by which it is known");
+        }
         if !taken.profiles.insert(profile.as_str().to_owned()) {
             self.wrong("profile", "another platform has the same profile");
         }
@@ -124,7 +143,9 @@ impl Entry<'_, '_> {
             1 => "set".to_owned(),
             several => format!("{several} set"),
         });
-        profile.as_str().clone_into(&mut said.profile);
+        if let Some(said) = &mut said.profile {
+            profile.as_str().clone_into(said);
+        }
         let limit = said.limit.get_or_insert_with(|| Limit::from(limit)).quota();
         Some(Platform { name, profile, pinned, api_keys, certificates, limit })
     }

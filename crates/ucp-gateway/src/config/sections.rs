@@ -306,9 +306,10 @@ pub(crate) struct Platform {
     /// What you call it.
     #[schemars(length(min = 1, max = 100), example = "Example Agent")]
     pub(super) name: String,
-    /// The address of its profile, which is who it is.
-    #[schemars(example = "https://agent.example.com/profile.json")]
-    pub(super) profile: String,
+    /// The address of its profile. Without it, the platform is known by its API key or certificate, gets everything that
+    /// the shop can do, and hears of its orders by no webhook.
+    #[schemars(example = "https://agent.example.com/profile.json", extend("x-without" = "it publishes none"))]
+    pub(super) profile: Option<String>,
     /// Its profile, from a file; without it, the profile is fetched when the gateway starts and kept fresh.
     #[schemars(example = "example-agent.json", extend("x-without" = "the profile is fetched"))]
     pub(super) profile_file: Option<FilePath>,
