@@ -17,7 +17,12 @@ const POLICY: HeaderValue = HeaderValue::from_static(
 
 /// Builds the routes of the page and its assets.
 pub(crate) fn router() -> Router {
-    let config = Config::from("/openapi.json").try_it_out_enabled(true).use_base_layout().validator_url("none");
+    let config = Config::from("/openapi.json")
+        .try_it_out_enabled(true)
+        // Who calls is said once, and not again when the page is opened anew.
+        .persist_authorization(true)
+        .use_base_layout()
+        .validator_url("none");
     Router::from(SwaggerUi::new("/docs").config(config)).layer(axum::middleware::from_fn(
         async |request: Request, next: Next| -> Response {
             let mut response = next.run(request).await;

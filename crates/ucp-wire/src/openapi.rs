@@ -173,12 +173,13 @@ fn tags(dialect: &dyn Dialect, operations: &[Operation]) -> Vec<Tag> {
 }
 
 /// Names of the security schemes.
+const UCP_AGENT: &str = "UcpAgent";
 const API_KEY: &str = "ApiKey";
 const BEARER: &str = "Bearer";
 const SIGNATURE: &str = "Signature";
 const SIGNATURE_INPUT: &str = "SignatureInput";
 
-/// Returns the ways in which a platform can authenticate itself.
+/// Returns the ways in which a platform can say who it is, and prove it.
 fn security_schemes() -> Components {
     let header =
         |name, description| SecurityScheme::ApiKey(ApiKey::Header(ApiKeyValue::with_description(name, description)));
@@ -187,6 +188,14 @@ fn security_schemes() -> Components {
         .description(Some("The API key of the platform, as in `X-API-Key`."))
         .build();
     ComponentsBuilder::new()
+        .security_scheme(
+            UCP_AGENT,
+            header(
+                "UCP-Agent",
+                "The platform that calls: an RFC 8941 dictionary whose `profile` is the https address of its UCP profile, such \
+                 as `profile=\"https://agent.example.com/.well-known/ucp\"`. A call with an API key may leave it out.",
+            ),
+        )
         .security_scheme(API_KEY, header("X-API-Key", "An API key that the business gave to the platform."))
         .security_scheme(BEARER, SecurityScheme::Http(bearer))
         .security_scheme(
@@ -208,15 +217,15 @@ fn security_schemes() -> Components {
         .build()
 }
 
-/// Returns the alternatives of authentication. The first one is none: whether a platform has to authenticate itself for an
-/// operation is up to the business.
+/// Returns the alternatives of authentication. Whether the statement of a platform suffices for an operation, without a
+/// proof, is up to the business.
 fn security() -> [SecurityRequirement; 4] {
     let none = || [] as [&str; 0];
     [
-        SecurityRequirement::default(),
+        SecurityRequirement::new(UCP_AGENT, none()),
         SecurityRequirement::new(API_KEY, none()),
         SecurityRequirement::new(BEARER, none()),
-        SecurityRequirement::new(SIGNATURE_INPUT, none()).add(SIGNATURE, none()),
+        SecurityRequirement::new(UCP_AGENT, none()).add(SIGNATURE_INPUT, none()).add(SIGNATURE, none()),
     ]
 }
 
@@ -228,12 +237,12 @@ fn text() -> ObjectBuilder {
     ObjectBuilder::new().schema_type(Type::String)
 }
 
-fn parameters() -> [utoipa::openapi::path::Parameter; 3] {
-    let header = |name: &str, required, description: &str, schema: ObjectBuilder, example: &str| {
+fn parameters() -> [utoipa::openapi::path::Parameter; 2] {
+    let header = |name: &str, description: &str, schema: ObjectBuilder, example: &str| {
         ParameterBuilder::new()
             .name(name)
             .parameter_in(ParameterIn::Header)
-            .required(required)
+            .required(Required::False)
             .description(Some(description))
             .schema(Some(schema))
             .example(Some(example.into()))
@@ -241,17 +250,7 @@ fn parameters() -> [utoipa::openapi::path::Parameter; 3] {
     };
     [
         header(
-            "UCP-Agent",
-            Required::True,
-            "The platform that calls: an RFC 8941 dictionary whose `profile` is the https address of its UCP profile.",
-            text().pattern(Some(
-                r#"^profile="https://([A-Za-z0-9]+(-[A-Za-z0-9]+)*\.)+[A-Za-z]{2,}(:8?443)?(/[A-Za-z0-9._~/?&=-]*)?"$"#,
-            )),
-            r#"profile="https://agent.example.com/.well-known/ucp""#,
-        ),
-        header(
             "Request-Id",
-            Required::False,
             "An identifier of this call, which the answer repeats: up to 128 letters, digits, `-`, `_`, `.` and `:`. The \
              gateway makes one when it is absent or something else.",
             text(),
@@ -259,7 +258,6 @@ fn parameters() -> [utoipa::openapi::path::Parameter; 3] {
         ),
         header(
             "Accept-Language",
-            Required::False,
             "The languages to answer in (RFC 9110); `context.language` overrules it.",
             text(),
             "es-MX, es;q=0.9",

@@ -53,6 +53,11 @@ test('looks as it should', async () => {
 });
 
 test('calls the gateway from the page', async () => {
+  await page.getByRole('button', { name: 'Authorize' }).first().click();
+  const agent = page.locator('.auth-container', { hasText: 'UCP-Agent' }).first();
+  await agent.locator('input').fill('profile="https://agent.example.com/.well-known/ucp"');
+  await agent.locator('button.authorize').click();
+  await page.locator('.modal-ux .close-modal').click();
   const operation = page.locator('.opblock', { hasText: 'Search the catalog' });
   await operation.locator('.opblock-summary').click();
   await operation.locator('textarea.body-param__text').fill('{"query": "runner pro"}');

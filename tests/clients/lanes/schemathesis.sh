@@ -10,6 +10,7 @@ export PYTHONPATH=. SCHEMATHESIS_HOOKS=lib.schemathesis_hooks
 status=0
 for release in ${UCP_SCHEMATHESIS_RELEASES:-2026-04-08 2026-08-25}; do
   "$VENV/bin/schemathesis" run "$UCP_GATEWAY_URL/ucp/$release/openapi.json" \
+    --header 'UCP-Agent: profile="https://platform.example/profile.json"' \
     --phases examples,coverage,fuzzing --max-examples 100 --generation-deterministic --continue-on-failure \
     --request-timeout 20 --max-response-time 5 \
     --exclude-checks use_after_free,ensure_resource_availability,ignored_auth,object_level_authorization \

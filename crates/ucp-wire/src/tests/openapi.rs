@@ -60,7 +60,7 @@ fn licence_and_security_are_declared() {
                 names.join(" and ")
             })
             .collect();
-        assert_eq!(named, ["", "ApiKey", "Bearer", "Signature and SignatureInput"], "{release}");
+        assert_eq!(named, ["UcpAgent", "ApiKey", "Bearer", "Signature and SignatureInput and UcpAgent"], "{release}");
     }
 }
 

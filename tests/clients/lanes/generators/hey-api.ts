@@ -8,8 +8,7 @@ import { client } from './client/client.gen.js';
 declare const process: { argv: string[] };
 
 const [endpoint, agent, item] = process.argv.slice(2) as [string, string, string];
-client.setConfig({ baseUrl: endpoint });
-const headers = { 'UCP-Agent': agent };
+client.setConfig({ baseUrl: endpoint, headers: { 'UCP-Agent': agent } });
 
 /** The answer if it has a resource. */
 function resource<T>({ data, error }: { data?: T | UcpErrorResponse | undefined; error?: unknown }): Exclude<T, UcpErrorResponse> {
@@ -23,10 +22,10 @@ const isFailure = (answer: unknown): answer is UcpErrorResponse => (answer as Uc
 const total = ({ totals }: { totals: Total[] }, kind: Total['type'] = 'total') => totals.find(({ type }) => type === kind)?.amount;
 
 const line_items = [{ item: { id: item }, quantity: 2 }];
-const found = resource(await searchCatalog({ headers, body: { query: 'runner pro', context: { currency: 'USD' } } }));
-const known = resource(await lookupCatalog({ headers, body: { ids: ['prod_abc123', 'prod_unknown'] } }));
-const cart = resource(await createCart({ headers, body: { line_items } }));
-const begun = resource(await createCheckout({ headers, body: { cart_id: cart.id } }));
+const found = resource(await searchCatalog({ body: { query: 'runner pro', context: { currency: 'USD' } } }));
+const known = resource(await lookupCatalog({ body: { ids: ['prod_abc123', 'prod_unknown'] } }));
+const cart = resource(await createCart({ body: { line_items } }));
+const begun = resource(await createCheckout({ body: { cart_id: cart.id } }));
 const destination = {
   street_address: '1 Main St',
   address_locality: 'Eugene',
@@ -36,7 +35,6 @@ const destination = {
 };
 const ready = resource(
   await updateCheckout({
-    headers,
     path: { id: begun.id },
     body: {
       line_items,
@@ -49,14 +47,14 @@ const [handler] = Object.values(ready.ucp.payment_handlers).flat();
 const credential = { type: 'token', token: 'success_token' };
 const completed = resource(
   await completeCheckout({
-    headers: { ...headers, 'Idempotency-Key': crypto.randomUUID() },
+    headers: { 'Idempotency-Key': crypto.randomUUID() },
     path: { id: begun.id },
     body: { payment: { instruments: [{ id: 'card_1', handler_id: handler!.id, type: 'card', selected: true, credential }] } },
   }),
 );
-const order = resource(await getOrder({ headers, path: { id: completed.order!.id } }));
+const order = resource(await getOrder({ path: { id: completed.order!.id } }));
 
-const { data: missing } = await getCart({ headers, path: { id: 'cart_unknown' } });
+const { data: missing } = await getCart({ path: { id: 'cart_unknown' } });
 if (!isFailure(missing)) throw new Error('there is an unknown cart');
 const { error: refused, response } = await searchCatalog({
   headers,

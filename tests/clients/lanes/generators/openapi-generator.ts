@@ -18,13 +18,12 @@ import {
 declare const process: { argv: string[] };
 
 const [endpoint, agent, item] = process.argv.slice(2) as [string, string, string];
-const configuration = new Configuration({ basePath: endpoint });
+const configuration = new Configuration({ basePath: endpoint, headers: { 'UCP-Agent': agent } });
 const search = new DevUcpShoppingCatalogSearchApi(configuration);
 const lookup = new DevUcpShoppingCatalogLookupApi(configuration);
 const carts = new DevUcpShoppingCartApi(configuration);
 const checkouts = new DevUcpShoppingCheckoutApi(configuration);
 const orders = new DevUcpShoppingOrderApi(configuration);
-const uCPAgent = agent;
 
 /** The answer if it has a resource. The types of the two differ in `ucp.status`. */
 function resource<T extends { ucp: { status: string } }>(answer: T | UcpErrorResponse): Exclude<T, UcpErrorResponse> {
@@ -36,12 +35,12 @@ const total = ({ totals }: { totals: Total[] }, kind = 'total') => totals.find((
 
 const lineItems = [{ item: { id: item }, quantity: 2 }];
 const found = resource(
-  await search.searchCatalog({ uCPAgent, searchRequest: { query: 'runner pro', context: { currency: 'USD' } } }),
+  await search.searchCatalog({ searchRequest: { query: 'runner pro', context: { currency: 'USD' } } }),
 );
-const known = resource(await lookup.lookupCatalog({ uCPAgent, lookupRequest: { ids: ['prod_abc123', 'prod_unknown'] } }));
-const cart = resource(await carts.createCart({ uCPAgent, cartRequest: { lineItems } }));
+const known = resource(await lookup.lookupCatalog({ lookupRequest: { ids: ['prod_abc123', 'prod_unknown'] } }));
+const cart = resource(await carts.createCart({ cartRequest: { lineItems } }));
 const begun: Checkout = resource(
-  await checkouts.createCheckout({ uCPAgent, createCheckoutRequest: { cartId: cart.id, lineItems: [] } }),
+  await checkouts.createCheckout({ createCheckoutRequest: { cartId: cart.id, lineItems: [] } }),
 );
 const destination = {
   streetAddress: '1 Main St',
@@ -52,7 +51,6 @@ const destination = {
 };
 const ready: Checkout = resource(
   await checkouts.updateCheckout({
-    uCPAgent,
     id: begun.id,
     checkoutRequest: {
       lineItems,
@@ -65,7 +63,6 @@ const [handler] = Object.values(ready.ucp.paymentHandlers).flat();
 const credential = { type: 'token', token: 'success_token' };
 const completed: Checkout = resource(
   await checkouts.completeCheckout({
-    uCPAgent,
     id: begun.id,
     idempotencyKey: crypto.randomUUID(),
     completeCheckoutRequest: {
@@ -73,12 +70,12 @@ const completed: Checkout = resource(
     },
   }),
 );
-const order = resource(await orders.getOrder({ uCPAgent, id: completed.order!.id }));
+const order = resource(await orders.getOrder({ id: completed.order!.id }));
 
-const missing = await carts.getCart({ uCPAgent, id: 'cart_unknown' });
+const missing = await carts.getCart({ id: 'cart_unknown' });
 if (missing.ucp.status !== 'error') throw new Error('there is an unknown cart');
 const refused = await search
-  .searchCatalog({ uCPAgent, searchRequest: { query: 'runner pro', pagination: { cursor: 'forged' } } })
+  .searchCatalog({ searchRequest: { query: 'runner pro', pagination: { cursor: 'forged' } } })
   .then(() => Promise.reject(new Error('a forged cursor is accepted')))
   .catch((error: unknown) => (error instanceof ResponseError ? error.response : Promise.reject(error)));
 

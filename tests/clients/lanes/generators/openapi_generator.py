@@ -29,7 +29,7 @@ from ucp_client.api.dev_ucp_shopping_checkout_api import DevUcpShoppingCheckoutA
 from ucp_client.api.dev_ucp_shopping_order_api import DevUcpShoppingOrderApi
 
 endpoint, agent, item = sys.argv[1:]
-client = ApiClient(Configuration(host=endpoint))
+client = ApiClient(Configuration(host=endpoint, api_key={"UcpAgent": agent}))
 search, lookup = DevUcpShoppingCatalogSearchApi(client), DevUcpShoppingCatalogLookupApi(client)
 carts, checkouts = DevUcpShoppingCartApi(client), DevUcpShoppingCheckoutApi(client)
 orders = DevUcpShoppingOrderApi(client)
@@ -43,10 +43,10 @@ def lines():
     return [{"item": {"id": item}, "quantity": 2}]
 
 
-found = search.search_catalog(agent, SearchRequest(query="runner pro", context=Context(currency="USD"))).actual_instance
-known = lookup.lookup_catalog(agent, LookupRequest(ids=["prod_abc123", "prod_unknown"])).actual_instance
-cart = carts.create_cart(agent, CartRequest.from_dict({"line_items": lines()})).actual_instance
-begun = checkouts.create_checkout(agent, CreateCheckoutRequest(cart_id=cart.id, line_items=[])).actual_instance
+found = search.search_catalog(SearchRequest(query="runner pro", context=Context(currency="USD"))).actual_instance
+known = lookup.lookup_catalog(LookupRequest(ids=["prod_abc123", "prod_unknown"])).actual_instance
+cart = carts.create_cart(CartRequest.from_dict({"line_items": lines()})).actual_instance
+begun = checkouts.create_checkout(CreateCheckoutRequest(cart_id=cart.id, line_items=[])).actual_instance
 destination = {
     "street_address": "1 Main St",
     "address_locality": "Eugene",
@@ -59,18 +59,18 @@ wanted = {
     "buyer": {"email": "buyer@example.com"},
     "fulfillment": {"methods": [{"type": "shipping", "destinations": [destination]}]},
 }
-ready = checkouts.update_checkout(agent, begun.id, CheckoutRequest.from_dict(wanted)).actual_instance
+ready = checkouts.update_checkout(begun.id, CheckoutRequest.from_dict(wanted)).actual_instance
 [[handler]] = ready.ucp.payment_handlers.values()
 credential = {"type": "token", "token": "success_token"}
 card = {"id": "card_1", "handler_id": handler.id, "type": "card", "selected": True, "credential": credential}
 payment = CompleteCheckoutRequest.from_dict({"payment": {"instruments": [card]}})
-completed = checkouts.complete_checkout(agent, str(uuid.uuid4()), begun.id, payment).actual_instance
-order = orders.get_order(agent, completed.order.id).actual_instance
+completed = checkouts.complete_checkout(str(uuid.uuid4()), begun.id, payment).actual_instance
+order = orders.get_order(completed.order.id).actual_instance
 
-missing = carts.get_cart(agent, "cart_unknown").actual_instance
+missing = carts.get_cart("cart_unknown").actual_instance
 assert isinstance(missing, UcpErrorResponse), missing
 try:
-    search.search_catalog(agent, SearchRequest(query="runner pro", pagination=PaginationRequest(cursor="forged")))
+    search.search_catalog(SearchRequest(query="runner pro", pagination=PaginationRequest(cursor="forged")))
     raise AssertionError("a forged cursor is accepted")
 except ApiException as refusal:
     refused = refusal

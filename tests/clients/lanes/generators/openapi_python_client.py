@@ -41,12 +41,12 @@ from ucp_client.models import (
 )
 
 endpoint, agent, item = sys.argv[1:]
-client = Client(base_url=endpoint)
+client = Client(base_url=endpoint, headers={"UCP-Agent": agent})
 
 
 def called(operation, expected, *path, **arguments):
     """Calls an operation, and returns its status and its answer, which has to be of the type that is expected."""
-    response = operation.sync_detailed(*path, client=client, ucp_agent=agent, **arguments)
+    response = operation.sync_detailed(*path, client=client, **arguments)
     assert isinstance(response.parsed, expected), response
     return response.status_code, response.parsed
 

@@ -4,12 +4,11 @@ import createClient from 'openapi-fetch';
 import type { paths } from './api.js';
 
 export function shop(baseUrl: string, agent: string) {
-  const client = createClient<paths>({ baseUrl });
-  const params = { header: { 'UCP-Agent': agent } };
+  const client = createClient<paths>({ baseUrl, headers: { 'UCP-Agent': agent } });
 
   return {
     async search(query: string, currency: string) {
-      const { data, error } = await client.POST('/catalog/search', { params, body: { query, context: { currency } } });
+      const { data, error } = await client.POST('/catalog/search', { body: { query, context: { currency } } });
       if (!data) throw new Error(`${error.code}: ${error.content}`);
       if ('products' in data) {
         const prices: number[] = data.products.map((product) => product.price_range.min.amount);
@@ -19,14 +18,14 @@ export function shop(baseUrl: string, agent: string) {
     },
 
     async lookup(ids: string[]) {
-      const { data, error } = await client.POST('/catalog/lookup', { params, body: { ids } });
+      const { data, error } = await client.POST('/catalog/lookup', { body: { ids } });
       if (!data) throw new Error(`${error.code}: ${error.content}`);
       return data;
     },
 
     async page(id: string, name: string, label: string) {
       const body = { id, selected: [{ name, label }], preferences: [name] };
-      const { data, error } = await client.POST('/catalog/product', { params, body });
+      const { data, error } = await client.POST('/catalog/product', { body });
       if (!data) throw new Error(`${error.code}: ${error.content}`);
       // The answer is either of the two, and the type says so.
       if ('product' in data) {
@@ -40,7 +39,7 @@ export function shop(baseUrl: string, agent: string) {
     },
 
     async unitPrices(query: string) {
-      const { data, error } = await client.POST('/catalog/search', { params, body: { query } });
+      const { data, error } = await client.POST('/catalog/search', { body: { query } });
       if (!data) throw new Error(`${error.code}: ${error.content}`);
       if (!('products' in data)) throw new Error('a search has products');
       const unitPrices = data.products.flatMap(({ variants }) => variants.flatMap(({ unit_price }) => unit_price ?? []));
@@ -50,7 +49,7 @@ export function shop(baseUrl: string, agent: string) {
 
     /** Buys one of something, and gives the order. */
     async buy(item: string, handlerId: string, token: string, key: string) {
-      const keyed = { header: { ...params.header, 'Idempotency-Key': key } };
+      const keyed = { header: { 'Idempotency-Key': key } };
       const body = {
         line_items: [{ item: { id: item }, quantity: 1 }],
         buyer: { email: 'buyer@example.com' },
@@ -71,7 +70,7 @@ export function shop(baseUrl: string, agent: string) {
           ],
         },
       };
-      const created = await client.POST('/checkout-sessions', { params, body });
+      const created = await client.POST('/checkout-sessions', { body });
       const checkout = created.data;
       if (!checkout || !('id' in checkout)) throw new Error('nothing was begun');
       const missing: string[] = (checkout.messages ?? []).map(({ content }) => content);
@@ -89,14 +88,14 @@ export function shop(baseUrl: string, agent: string) {
       });
       const { data } = completed;
       if (!data || !('id' in data) || !data.order) throw new Error('nothing was bought');
-      const { data: order } = await client.GET('/orders/{id}', { params: { ...params, path: { id: data.order.id } } });
+      const { data: order } = await client.GET('/orders/{id}', { params: { path: { id: data.order.id } } });
       if (!order || !('checkout_id' in order)) throw new Error('there is no order');
       return { status: data.status, total, ordered: order.totals.find(({ type }) => type === 'total')?.amount };
     },
 
     async refusal(cursor: string) {
       const body = { query: 'runner pro', pagination: { cursor } };
-      const { error, response } = await client.POST('/catalog/search', { params, body });
+      const { error, response } = await client.POST('/catalog/search', { body });
       if (!error) throw new Error('a forged cursor was taken');
       const { code, content }: { code: string; content: string } = error;
       return { status: response.status, code, content };

@@ -7,15 +7,14 @@ import type { components, paths } from './api.js';
 export const later: '/catalog/search' | '/carts' extends keyof paths ? never : 'none' = 'none';
 
 export function shop(baseUrl: string, agent: string) {
-  const client = createClient<paths>({ baseUrl });
-  const params = { header: { 'UCP-Agent': agent } };
+  const client = createClient<paths>({ baseUrl, headers: { 'UCP-Agent': agent } });
   return {
     async begin(item: string) {
       const body = { line_items: [{ item: { id: item }, quantity: 1 }] };
-      const { data } = await client.POST('/checkout-sessions', { params, body });
+      const { data } = await client.POST('/checkout-sessions', { body });
       if (!data || !('id' in data)) throw new Error('nothing was begun');
       const total: number | undefined = data.totals.find(({ type }) => type === 'total')?.amount;
-      const { data: again } = await client.GET('/checkout-sessions/{id}', { params: { ...params, path: { id: data.id } } });
+      const { data: again } = await client.GET('/checkout-sessions/{id}', { params: { path: { id: data.id } } });
       return { status: data.status, total, again: again && 'id' in again && again.id === data.id };
     },
   };

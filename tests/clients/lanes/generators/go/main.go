@@ -41,20 +41,21 @@ func total(totals []ucp.Total, kind string) int64 {
 func main() {
 	endpoint, agent, item := os.Args[1], os.Args[2], os.Args[3]
 	configuration := ucp.NewConfiguration()
+	configuration.AddDefaultHeader("UCP-Agent", agent)
 	configuration.Servers = ucp.ServerConfigurations{{URL: endpoint}}
 	client, ctx := ucp.NewAPIClient(configuration), context.Background()
 	search, lookup := client.DevUcpShoppingCatalogSearchAPI, client.DevUcpShoppingCatalogLookupAPI
 	carts, checkouts, orders := client.DevUcpShoppingCartAPI, client.DevUcpShoppingCheckoutAPI, client.DevUcpShoppingOrderAPI
 
 	query := ucp.SearchRequest{Query: ucp.PtrString("runner pro"), Context: &ucp.Context{Currency: ucp.PtrString("USD")}}
-	found := answered(search.SearchCatalog(ctx).UCPAgent(agent).SearchRequest(query).Execute()).SearchResponse
+	found := answered(search.SearchCatalog(ctx).SearchRequest(query).Execute()).SearchResponse
 	ids := *ucp.NewLookupRequest([]string{"prod_abc123", "prod_unknown"})
-	known := answered(lookup.LookupCatalog(ctx).UCPAgent(agent).LookupRequest(ids).Execute()).LookupResponse
+	known := answered(lookup.LookupCatalog(ctx).LookupRequest(ids).Execute()).LookupResponse
 
 	lines := []ucp.LineItemRequest{{Item: ucp.ItemRequest{Id: item}, Quantity: 2}}
-	cart := answered(carts.CreateCart(ctx).UCPAgent(agent).CartRequest(*ucp.NewCartRequest(lines)).Execute()).Cart
+	cart := answered(carts.CreateCart(ctx).CartRequest(*ucp.NewCartRequest(lines)).Execute()).Cart
 	create := ucp.CreateCheckoutRequest{CartId: &cart.Id}
-	begun := answered(checkouts.CreateCheckout(ctx).UCPAgent(agent).CreateCheckoutRequest(create).Execute()).Checkout
+	begun := answered(checkouts.CreateCheckout(ctx).CreateCheckoutRequest(create).Execute()).Checkout
 	update := ucp.CheckoutRequest{
 		LineItems: lines,
 		Buyer:     &ucp.BuyerRequest{Email: ucp.PtrString("buyer@example.com")},
@@ -69,7 +70,7 @@ func main() {
 			}},
 		}}},
 	}
-	ready := answered(checkouts.UpdateCheckout(ctx, begun.Id).UCPAgent(agent).CheckoutRequest(update).Execute()).Checkout
+	ready := answered(checkouts.UpdateCheckout(ctx, begun.Id).CheckoutRequest(update).Execute()).Checkout
 	var handler string
 	for _, handlers := range ready.Ucp.PaymentHandlers {
 		handler = handlers[0].Id
@@ -82,13 +83,13 @@ func main() {
 		Credential: &ucp.PaymentCredentialRequest{Type: "token", Token: ucp.PtrString("success_token")},
 	}
 	payment := *ucp.NewCompleteCheckoutRequest(ucp.PaymentRequest{Instruments: []ucp.PaymentInstrumentRequest{card}})
-	complete := checkouts.CompleteCheckout(ctx, begun.Id).UCPAgent(agent).IdempotencyKey(rand.Text())
+	complete := checkouts.CompleteCheckout(ctx, begun.Id).IdempotencyKey(rand.Text())
 	completed := answered(complete.CompleteCheckoutRequest(payment).Execute()).Checkout
-	order := answered(orders.GetOrder(ctx, completed.Order.Id).UCPAgent(agent).Execute()).Order
+	order := answered(orders.GetOrder(ctx, completed.Order.Id).Execute()).Order
 
-	missing := answered(carts.GetCart(ctx, "cart_unknown").UCPAgent(agent).Execute()).UcpErrorResponse
+	missing := answered(carts.GetCart(ctx, "cart_unknown").Execute()).UcpErrorResponse
 	forged := ucp.SearchRequest{Query: ucp.PtrString("runner pro"), Pagination: &ucp.PaginationRequest{Cursor: ucp.PtrString("forged")}}
-	_, response, err := search.SearchCatalog(ctx).UCPAgent(agent).SearchRequest(forged).Execute()
+	_, response, err := search.SearchCatalog(ctx).SearchRequest(forged).Execute()
 	var failure *ucp.GenericOpenAPIError
 	if !errors.As(err, &failure) {
 		log.Fatal("a forged cursor is accepted")

@@ -27,6 +27,7 @@ public final class Purchase {
         String item = arguments[2];
         ApiClient client = new ApiClient();
         client.updateBaseUri(arguments[0]);
+        client.setRequestInterceptor(request -> request.header("UCP-Agent", agent));
         var search = new DevUcpShoppingCatalogSearchApi(client);
         var lookup = new DevUcpShoppingCatalogLookupApi(client);
         var carts = new DevUcpShoppingCartApi(client);
@@ -34,14 +35,14 @@ public final class Purchase {
         var orders = new DevUcpShoppingOrderApi(client);
 
         var query = new SearchRequest().query("runner pro").context(new Context().currency("USD"));
-        SearchResponse found = search.searchCatalog(agent, query, null, null).getSearchResponse();
+        SearchResponse found = search.searchCatalog(query, null, null).getSearchResponse();
         var ids = new LookupRequest().ids(List.of("prod_abc123", "prod_unknown"));
-        LookupResponse known = lookup.lookupCatalog(agent, ids, null, null).getLookupResponse();
+        LookupResponse known = lookup.lookupCatalog(ids, null, null).getLookupResponse();
 
         var lines = List.of(new LineItemRequest().item(new ItemRequest().id(item)).quantity(2L));
-        Cart cart = carts.createCart(agent, new CartRequest().lineItems(lines), null, null, null).getCart();
+        Cart cart = carts.createCart(new CartRequest().lineItems(lines), null, null, null).getCart();
         var create = new CreateCheckoutRequest().cartId(cart.getId());
-        Checkout begun = checkouts.createCheckout(agent, create, null, null, null).getCheckout();
+        Checkout begun = checkouts.createCheckout(create, null, null, null).getCheckout();
         var destination = new FulfillmentDestinationRequest()
             .streetAddress("1 Main St")
             .addressLocality("Eugene")
@@ -53,7 +54,7 @@ public final class Purchase {
             .lineItems(lines)
             .buyer(new BuyerRequest().email("buyer@example.com"))
             .fulfillment(new FulfillmentRequest().methods(List.of(shipping)));
-        Checkout ready = checkouts.updateCheckout(agent, begun.getId(), update, null, null, null).getCheckout();
+        Checkout ready = checkouts.updateCheckout(begun.getId(), update, null, null, null).getCheckout();
         String handler = ready.getUcp().getPaymentHandlers().values().iterator().next().get(0).getId();
         var card = new PaymentInstrumentRequest()
             .id("card_1")
@@ -63,15 +64,15 @@ public final class Purchase {
             .credential(new PaymentCredentialRequest().type("token").token("success_token"));
         var payment = new CompleteCheckoutRequest().payment(new PaymentRequest().instruments(List.of(card)));
         String key = UUID.randomUUID().toString();
-        Checkout completed = checkouts.completeCheckout(agent, key, begun.getId(), payment, null, null).getCheckout();
-        Order order = orders.getOrder(agent, completed.getOrder().getId(), null, null).getOrder();
+        Checkout completed = checkouts.completeCheckout(key, begun.getId(), payment, null, null).getCheckout();
+        Order order = orders.getOrder(completed.getOrder().getId(), null, null).getOrder();
 
-        UcpErrorResponse missing = carts.getCart(agent, "cart_unknown", null, null).getUcpErrorResponse();
+        UcpErrorResponse missing = carts.getCart("cart_unknown", null, null).getUcpErrorResponse();
         var mapper = new ObjectMapper();
         List<Object> refused;
         try {
             var forged = new SearchRequest().query("runner pro").pagination(new PaginationRequest().cursor("forged"));
-            search.searchCatalog(agent, forged, null, null);
+            search.searchCatalog(forged, null, null);
             throw new AssertionError("a forged cursor is accepted");
         } catch (ApiException refusal) {
             var told = mapper.readValue(refusal.getResponseBody(), org.openapitools.client.model.Error.class);
