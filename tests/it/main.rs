@@ -12,6 +12,7 @@
 //! are skipped.
 
 mod access;
+mod at_rest;
 mod backends;
 mod bad_input;
 mod calls;

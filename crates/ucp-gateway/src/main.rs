@@ -30,6 +30,7 @@ mod webhooks;
 use std::process::ExitCode;
 
 use clap::Parser as _;
+use rustix::{fs::Mode, process::umask};
 
 use crate::cli::{Cli, Command, ConfigCommand, KeysCommand};
 
@@ -41,6 +42,10 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let command = cli.command.unwrap_or(Command::Serve(cli.serve));
+    // What the gateway writes is for its own user, but for the documents of the repository.
+    if !matches!(command, Command::Spec(_)) {
+        umask(Mode::RWXG | Mode::RWXO);
+    }
     // `serve` logs as its settings say.
     if !matches!(command, Command::Serve(_)) {
         telemetry::start();

@@ -7,6 +7,7 @@
 use std::{
     error::Error,
     fs,
+    os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
@@ -96,6 +97,9 @@ impl SqliteStore {
 
     fn at(path: PathBuf) -> Result<Self, StoreError> {
         let shop = ShopId::default();
+        for part in path.parent().into_iter().chain([&*path]) {
+            keep_for_owner(part);
+        }
         let (connection, cursor_secret) = patiently(|| {
             let open = |source| StoreError::Open { path: path.clone(), source };
             let mut connection = connect(&path).map_err(open)?;
@@ -419,6 +423,16 @@ impl Readers {
         connection.pragma_update(None, "query_only", true)?;
         connection.pragma_update(None, "cache_size", -8_192)?;
         Ok(connection)
+    }
+}
+
+/// Takes the permissions of everyone but its owner from a directory or file: there are names and addresses of buyers in
+/// it. What belongs to another user, or is not there, stays as it is.
+fn keep_for_owner(path: &Path) {
+    let Ok(metadata) = fs::metadata(path) else { return };
+    let mode = metadata.permissions().mode();
+    if mode & 0o077 != 0 {
+        drop(fs::set_permissions(path, fs::Permissions::from_mode(mode & 0o700)));
     }
 }
 

@@ -54,7 +54,7 @@ test('looks as it should', async () => {
 
 test('calls the gateway from the page', async () => {
   await page.getByRole('button', { name: 'Authorize' }).first().click();
-  const agent = page.locator('.auth-container', { hasText: 'UCP-Agent' }).first();
+  const agent = page.locator('.auth-container', { hasText: 'UcpAgent' }).first();
   await agent.locator('input').fill('profile="https://agent.example.com/.well-known/ucp"');
   await agent.locator('button.authorize').click();
   await page.locator('.modal-ux .close-modal').click();
