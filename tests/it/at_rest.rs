@@ -6,9 +6,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use ucp_core::Release;
+
 use crate::{
     harness::{Ends as _, Gateway, binary, folder},
-    purchase::shopper::{Shopper, ready},
+    purchase::shopper::{Shopper, id, ready},
+    setup::Transport,
 };
 
 /// Everything below a directory, with itself.
@@ -61,4 +64,35 @@ fn a_data_directory_that_others_can_read_is_closed() {
     let gateway = Gateway::on(&data, &[]);
     assert_eq!((mode(&data), mode(&data.join("shop.db"))), (0o700, 0o600));
     drop(gateway);
+}
+
+/// Agents put a number where it seems to fit.
+#[test]
+fn numbers_of_cards_are_neither_kept_nor_repeated() {
+    const NUMBER: &str = "4242424242424242";
+    let root = folder();
+    let data = root.path().join("new");
+    let gateway = Gateway::on(&data, &[]);
+    for transport in Transport::ALL {
+        let shopper = Shopper::new(&gateway, Release::NEWEST, transport);
+        let mut wanted = ready(&[("var_abc123_blue_10", 1)]);
+        wanted["payment"] = shopper.paying("success_token")["payment"].take();
+        wanted["payment"]["instruments"][0]["display"] = serde_json::json!({ "brand": "visa", "last_digits": "4242", "pan": NUMBER, "cvc": "secret-code-of-a-card", "text": NUMBER });
+        let checkout = shopper.create(&wanted);
+        let display = &checkout["payment"]["instruments"][0]["display"];
+        assert_eq!(*display, serde_json::json!({ "brand": "visa", "last_digits": "4242" }), "{transport:?}");
+        let again = shopper.call("get_checkout", Some(id(&checkout)), &serde_json::json!({}));
+        assert!(!again.text().contains(NUMBER) && !again.text().contains("secret-code-of-a-card"), "{again:?}");
+        let mut payment = shopper.paying("success_token");
+        payment["payment"]["instruments"][0]["display"] = wanted["payment"]["instruments"][0]["display"].take();
+        let paid = shopper.call("complete_checkout", Some(id(&checkout)), &payment);
+        assert_eq!(paid.document()["status"], "completed", "{paid:?}");
+        assert!(!paid.text().contains(NUMBER) && !paid.text().contains("secret-code-of-a-card"), "{paid:?}");
+    }
+    let holds = |bytes: &[u8], text: &str| bytes.windows(text.len()).any(|window| window == text.as_bytes());
+    for path in everything(&data).into_iter().filter(|path| path.is_file()) {
+        let bytes = fs::read(&path).expect("a file");
+        assert!(!holds(&bytes, NUMBER) && !holds(&bytes, "secret-code-of-a-card"), "{}", path.display());
+    }
+    assert!(!gateway.stderr().contains(NUMBER));
 }

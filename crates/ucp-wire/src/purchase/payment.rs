@@ -87,10 +87,72 @@ impl From<InstrumentRequest> for Tender {
             kind: stated.kind,
             selected: stated.selected,
             billing_address: stated.billing_address.map(Into::into),
-            display: stated.display,
+            display: stated.display.map(|mut display| {
+                drop_card_data(&mut display);
+                display
+            }),
         };
         Self { instrument, credential }
     }
+}
+
+/// Names of members that hold what must not be stored of a card (PCI DSS 3.3, 3.5), without case and separators.
+const CARD_DATA: [&str; 16] = [
+    "accountnumber",
+    "cardnumber",
+    "cardsecuritycode",
+    "cardverificationcode",
+    "csc",
+    "cvc",
+    "cvc2",
+    "cvv",
+    "cvv2",
+    "number",
+    "pan",
+    "pin",
+    "pinblock",
+    "securitycode",
+    "track1",
+    "track2",
+];
+
+/// Removes the members that hold the number or a secret of a card, by name or because their value is such a number, at
+/// any depth.
+fn drop_card_data(members: &mut Map<String, Value>) {
+    members.retain(|name, value| {
+        let name: String =
+            name.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase()).collect();
+        !CARD_DATA.contains(&name.as_str()) && keeps(value)
+    });
+}
+
+/// Removes card data below a value. Returns `false` if the value itself is a card number.
+fn keeps(value: &mut Value) -> bool {
+    match value {
+        Value::Object(members) => drop_card_data(members),
+        Value::Array(elements) => elements.retain_mut(keeps),
+        Value::String(text) => return !holds_card_number(text),
+        Value::Number(number) => return !holds_card_number(&number.to_string()),
+        Value::Null | Value::Bool(_) => {}
+    }
+    true
+}
+
+/// Returns `true` if a run of digits in a text, which spaces and hyphens may group, is a card number: 12 to 19 digits
+/// whose check digit is right (ISO/IEC 7812-1).
+fn holds_card_number(text: &str) -> bool {
+    text.split(|letter: char| !matches!(letter, '0'..='9' | ' ' | '-')).any(|run| {
+        let digits: Vec<u8> = run.bytes().filter(u8::is_ascii_digit).map(|digit| digit - b'0').collect();
+        (12..=19).contains(&digits.len()) && is_luhn(&digits)
+    })
+}
+
+/// Returns `true` if the last digit is the check digit of the others (Luhn's algorithm).
+fn is_luhn(digits: &[u8]) -> bool {
+    let doubled = |digit: u8| if digit > 4 { digit * 2 - 9 } else { digit * 2 };
+    let weighed = digits.iter().rev().enumerate();
+    let sum: u32 = weighed.map(|(place, digit)| u32::from(if place % 2 == 1 { doubled(*digit) } else { *digit })).sum();
+    sum.is_multiple_of(10)
 }
 
 impl PaymentRequest {
@@ -203,5 +265,41 @@ impl<'a> From<&'a [Declaration]> for Handlers<'a> {
             });
         }
         Self(handlers)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn card_data_is_dropped_at_any_depth() {
+        let Value::Object(mut display) = json!({
+            "brand": "visa", "last_digits": "4242", "expiry_month": 12, "expiry_year": 2030,
+            "pan": "x", "Card-Number": "x", "CVC": "123", "cardSecurityCode": 123,
+            "note": "of 4242 4242 4242 4242, the blue one", "hint": "4000-0566-5566-5556",
+            "as_number": 4_242_424_242_424_242_u64, "order": "4242424242424243",
+            "rich": { "pin": "1", "text": "the blue one", "list": ["5555555555554444", "kept"] },
+        }) else {
+            unreachable!("an object")
+        };
+        drop_card_data(&mut display);
+        let kept = json!({
+            "brand": "visa", "last_digits": "4242", "expiry_month": 12, "expiry_year": 2030, "order": "4242424242424243",
+            "rich": { "text": "the blue one", "list": ["kept"] },
+        });
+        assert_eq!(Value::Object(display), kept);
+    }
+
+    #[test]
+    fn numbers_that_no_card_has_are_kept() {
+        for text in ["", "4242", "42424242424", "42424242424242424242", "4242424242424241", "1234567890123456"] {
+            assert!(!holds_card_number(text), "{text}");
+        }
+        for text in ["378282246310005", "6011 1111 1111 1117", "3056 9309 0259 04", "a4242424242424242b"] {
+            assert!(holds_card_number(text), "{text}");
+        }
     }
 }

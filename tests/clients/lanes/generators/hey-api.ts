@@ -57,7 +57,6 @@ const order = resource(await getOrder({ path: { id: completed.order!.id } }));
 const { data: missing } = await getCart({ path: { id: 'cart_unknown' } });
 if (!isFailure(missing)) throw new Error('there is an unknown cart');
 const { error: refused, response } = await searchCatalog({
-  headers,
   body: { query: 'runner pro', pagination: { cursor: 'forged' } },
 });
 if (!refused) throw new Error('a forged cursor is accepted');
