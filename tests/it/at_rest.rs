@@ -7,11 +7,12 @@ use std::{
 };
 
 use ucp_core::Release;
+use ucp_testkit::wait::PATIENCE;
 
 use crate::{
-    harness::{Ends as _, Gateway, binary, folder},
-    purchase::shopper::{Shopper, id, ready},
-    setup::Transport,
+    harness::{Ends as _, Gateway, binary, eventually, folder},
+    purchase::shopper::{Flowers, Shopper, id, ready, ways},
+    setup::{Refused, Transport},
 };
 
 /// Everything below a directory, with itself.
@@ -95,4 +96,56 @@ fn numbers_of_cards_are_neither_kept_nor_repeated() {
         assert!(!holds(&bytes, NUMBER) && !holds(&bytes, "secret-code-of-a-card"), "{}", path.display());
     }
     assert!(!gateway.stderr().contains(NUMBER));
+}
+
+/// A row that something else has written to.
+#[test]
+fn damaged_rows_are_told_from_a_shop_that_is_busy() {
+    let gateway = Flowers::open();
+    let database = rusqlite::Connection::open(gateway.data().join("shop.db")).expect("the database");
+    let damage = |table: &str, column: &str, value: &str| {
+        let sql = format!("UPDATE {table} SET {column} = ?");
+        assert!(database.execute(&sql, [value]).expect("written") > 0, "{table}");
+    };
+    for (release, transport) in ways().filter(|(release, _)| *release >= Release::V2026_04_08) {
+        let shopper = Shopper::new(&gateway, release, transport);
+        let wanted = ready(&[("pot_ceramic", 1)]);
+        let cart =
+            shopper.call("create_cart", None, &serde_json::json!({ "line_items": wanted["line_items"] })).document();
+        let checkout = shopper.create(&wanted);
+        let paid = shopper.create(&wanted);
+        let key = crate::purchase::shopper::new_key();
+        let paying = shopper.paying("success_token");
+        let order = shopper.keyed(Some(&key), "complete_checkout", Some(id(&paid)), &paying).document()["order"]["id"]
+            .as_str()
+            .expect("an order")
+            .to_owned();
+        damage("carts", "document", "{\"id\":");
+        damage("checkouts", "document", "{\"status\":7}");
+        damage("orders", "document", "[]");
+        damage("kept", "answer", "neither\nnor");
+        let none = serde_json::json!({});
+        let calls = [
+            ("Cart", None, "get_cart", id(&cart), &none),
+            ("Checkout", None, "update_checkout", id(&checkout), &wanted),
+            ("Order", None, "get_order", &order, &none),
+            ("a kept answer", Some(&*key), "complete_checkout", id(&paid), &paying),
+        ];
+        for (what, key, operation, id, payload) in calls {
+            let (method, path, headers, body) = shopper.request(key, operation, Some(id), payload);
+            let headers: Vec<_> = headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+            let response = gateway.send(method, &path, &headers, &body);
+            let refused = Refused::read(transport, &response);
+            assert_eq!(refused.code, "stored_data_damaged", "{release} {transport:?} {what}: {response:?}");
+            assert_eq!(refused.body["retryable"], false, "{response:?}");
+            let request = response.header("request-id").expect("an identifier").to_owned();
+            let is_told = |line: &&str| line.contains(&request) && line.contains("ERROR") && line.contains(what);
+            eventually("the operator is told", PATIENCE, || gateway.stderr().lines().find(is_told).map(str::to_owned));
+        }
+        // What is whole goes on.
+        assert_eq!(shopper.create(&wanted)["status"], "ready_for_complete");
+        for table in ["carts", "checkouts", "orders", "kept"] {
+            database.execute(&format!("DELETE FROM {table}"), ()).expect("cleared");
+        }
+    }
 }

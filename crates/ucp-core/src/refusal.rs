@@ -43,6 +43,8 @@ pub enum Kind {
     RateLimited,
     /// The gateway failed.
     Internal,
+    /// What the gateway has stored cannot be used until its operator repairs it.
+    Damaged,
     /// The gateway or its backend cannot answer at the moment.
     Unavailable,
 }
@@ -154,6 +156,8 @@ codes! {
     RateLimited = "rate_limited", RateLimited;
     /// The gateway failed; the caller did nothing wrong.
     InternalError = "internal_error", Internal;
+    /// What is stored of the resource, or of the call that is repeated, is damaged.
+    StoredDataDamaged = "stored_data_damaged", Damaged;
     /// The shop cannot answer at the moment.
     Unavailable = "unavailable", Unavailable;
 }
@@ -252,6 +256,17 @@ impl Refusal {
         Self::new(
             Code::InternalError,
             "The gateway failed to answer. The request id helps its operator to find out why.",
+        )
+    }
+
+    /// Creates a refusal for stored data that cannot be read, now or later; add what is damaged with
+    /// [`because`](Self::because).
+    #[must_use]
+    pub fn damaged() -> Self {
+        Self::new(
+            Code::StoredDataDamaged,
+            "What is stored of this is damaged, and stays so until the operator of the gateway repairs it. The request id \
+             helps them to find it.",
         )
     }
 

@@ -127,7 +127,7 @@ pub(crate) fn replayed(kept: &Kept, identity: &[u8; 32]) -> Result<Encoded, Refu
     }
     let (heading, document) = kept.answer.split_once('\n').unwrap_or_default();
     let Heading { status, rpc_error } = serde_json::from_str(heading)
-        .map_err(|error| Refusal::internal().because(format!("a kept answer is unreadable: {error}")))?;
+        .map_err(|error| Refusal::damaged().because(format!("a kept answer cannot be parsed: {error}")))?;
     let rpc_error = rpc_error.map(|KeptError { code, message, data }| RpcError { code, message, data });
     Ok(Encoded { document: document.to_owned(), status, rpc_error })
 }

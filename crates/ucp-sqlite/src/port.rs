@@ -34,13 +34,13 @@ const SETTLED_FOR: SignedDuration = SignedDuration::from_hours(7 * 24);
 #[async_trait]
 impl Store for SqliteStore {
     async fn newest_orders(&self, limit: usize) -> Result<Vec<Stored<Order>>, PortError> {
-        let sql = "SELECT version, document FROM orders WHERE shop = ? ORDER BY seq DESC LIMIT ?";
+        let sql = "SELECT version, document, id FROM orders WHERE shop = ? ORDER BY seq DESC LIMIT ?";
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         self.read(move |db| db.prepare_cached(sql)?.query_map((db.shop(), limit), stored)?.collect()).await
     }
 
     async fn any_order(&self, id: &str) -> Result<Option<Stored<Order>>, PortError> {
-        self.document("SELECT version, document FROM orders WHERE shop = ? AND id = ?", [id]).await
+        self.document("SELECT version, document, id FROM orders WHERE shop = ? AND id = ?", [id]).await
     }
 
     async fn mandate(&self, checkout_id: &str) -> Result<Option<Mandate>, PortError> {

@@ -286,7 +286,7 @@ impl SqliteStore {
                     let (file, shop) = (Arc::clone(file), shop.clone());
                     let read = move || file.readers.query(|db| read(ShopConnection::new(db, &shop)));
                     let read = tokio::task::spawn_blocking(read).await;
-                    read.map_err(unreadable)?.map_err(unreadable)
+                    read.map_err(unanswered)?.map_err(unreadable)
                 }
                 read => read.map_err(unreadable),
             }
@@ -312,8 +312,21 @@ fn is_busy(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
 
-fn unreadable(error: impl Error + Send + Sync + 'static) -> PortError {
+/// Returns the error of a read that failed.
+fn unreadable(error: rusqlite::Error) -> PortError {
+    if is_damage(&error) { PortError::damaged().because(error) } else { unanswered(error) }
+}
+
+/// Returns the error of a read that may succeed later.
+fn unanswered(error: impl Error + Send + Sync + 'static) -> PortError {
     PortError::unavailable("The shop's books cannot be read at the moment.", 5).because(error)
+}
+
+/// Returns `true` if a read failed because of what is stored, so that it fails again.
+pub(crate) fn is_damage(error: &rusqlite::Error) -> bool {
+    use rusqlite::Error::{FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType};
+    let is_value = matches!(error, FromSqlConversionFailure(..) | IntegralValueOutOfRange(..) | InvalidColumnType(..));
+    is_value || matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
 }
 
 /// Returns the error of a call whose write failed.

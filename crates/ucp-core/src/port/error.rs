@@ -40,6 +40,12 @@ impl PortError {
         Self::Internal { cause: Cause::default() }
     }
 
+    /// Creates an error for stored data that cannot be read, now or later.
+    #[must_use]
+    pub fn damaged() -> Self {
+        Refusal::damaged().into()
+    }
+
     /// Returns the same error with its cause.
     #[must_use]
     pub fn because(mut self, cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {

@@ -29,7 +29,7 @@ use self::entry::Entry;
 use crate::{
     error::WriteError,
     stock,
-    store::{SqliteStore, unwritable},
+    store::{SqliteStore, is_damage, unwritable},
     time::nanoseconds,
 };
 
@@ -52,35 +52,35 @@ impl SqliteStore {
 #[async_trait]
 impl Ledger for SqliteStore {
     async fn cart(&self, owner: &str, id: &str) -> Result<Option<Stored<Cart>>, PortError> {
-        let sql = "SELECT version, document FROM carts WHERE shop = ? AND id = ? AND owner = ?";
+        let sql = "SELECT version, document, id FROM carts WHERE shop = ? AND id = ? AND owner = ?";
         self.document(sql, [id, owner]).await
     }
 
     async fn checkout(&self, owner: &str, id: &str) -> Result<Option<Stored<Checkout>>, PortError> {
-        let sql = "SELECT version, document FROM checkouts WHERE shop = ? AND id = ? AND owner = ?";
+        let sql = "SELECT version, document, id FROM checkouts WHERE shop = ? AND id = ? AND owner = ?";
         self.document(sql, [id, owner]).await
     }
 
     async fn checkout_of_cart(&self, owner: &str, cart: &str) -> Result<Option<Stored<Checkout>>, PortError> {
-        let sql = "SELECT version, document FROM checkouts WHERE shop = ? AND cart_id = ? AND owner = ? ORDER BY seq DESC LIMIT 1";
+        let sql = "SELECT version, document, id FROM checkouts WHERE shop = ? AND cart_id = ? AND owner = ? ORDER BY seq DESC LIMIT 1";
         self.document(sql, [cart, owner]).await
     }
 
     async fn order(&self, owner: &str, id: &str) -> Result<Option<Stored<Order>>, PortError> {
-        let sql = "SELECT version, document FROM orders WHERE shop = ? AND id = ? AND owner = ?";
+        let sql = "SELECT version, document, id FROM orders WHERE shop = ? AND id = ? AND owner = ?";
         self.document(sql, [id, owner]).await
     }
 
     async fn cart_by_token(&self, token: &str) -> Result<Option<Stored<Cart>>, PortError> {
-        self.document("SELECT version, document FROM carts WHERE shop = ? AND token = ?", [token]).await
+        self.document("SELECT version, document, id FROM carts WHERE shop = ? AND token = ?", [token]).await
     }
 
     async fn checkout_by_token(&self, token: &str) -> Result<Option<Stored<Checkout>>, PortError> {
-        self.document("SELECT version, document FROM checkouts WHERE shop = ? AND token = ?", [token]).await
+        self.document("SELECT version, document, id FROM checkouts WHERE shop = ? AND token = ?", [token]).await
     }
 
     async fn order_by_token(&self, token: &str) -> Result<Option<Stored<Order>>, PortError> {
-        self.document("SELECT version, document FROM orders WHERE shop = ? AND token = ?", [token]).await
+        self.document("SELECT version, document, id FROM orders WHERE shop = ? AND token = ?", [token]).await
     }
 
     async fn stock(&self, variants: &[&str]) -> Result<Vec<Option<u64>>, PortError> {
@@ -128,10 +128,10 @@ impl Ledger for SqliteStore {
     }
 
     async fn orphaned_remote_carts(&self, before: Timestamp, limit: usize) -> Result<Vec<RemoteCartRef>, PortError> {
-        let sql = "SELECT 0, document FROM remote_carts WHERE shop = ? AND at < ? ORDER BY at LIMIT ?";
+        let sql = "SELECT 0, document, reference FROM remote_carts WHERE shop = ? AND at < ? ORDER BY at LIMIT ?";
         let (before, limit) = (nanoseconds(before), i64::try_from(limit).unwrap_or(i64::MAX));
         let noted: Vec<Stored<RemoteCartRef>> = self
-            .read(move |db| db.prepare_cached(sql)?.query_map((db.shop(), before, limit), stored)?.collect())
+            .read(move |db| readable(db.prepare_cached(sql)?.query_map((db.shop(), before, limit), stored)?))
             .await?;
         Ok(noted.into_iter().map(|stored| stored.document).collect())
     }
@@ -142,20 +142,39 @@ impl Ledger for SqliteStore {
     }
 
     async fn unsettled(&self, before: Timestamp, limit: usize) -> Result<Vec<Stored<Checkout>>, PortError> {
-        let sql =
-            "SELECT version, document FROM checkouts WHERE shop = ? AND attempted_at < ? ORDER BY attempted_at LIMIT ?";
+        let sql = "SELECT version, document, id FROM checkouts WHERE shop = ? AND attempted_at < ? ORDER BY attempted_at LIMIT ?";
         let (before, limit) = (nanoseconds(before), i64::try_from(limit).unwrap_or(i64::MAX));
-        self.read(move |db| db.prepare_cached(sql)?.query_map((db.shop(), before, limit), stored)?.collect()).await
+        self.read(move |db| readable(db.prepare_cached(sql)?.query_map((db.shop(), before, limit), stored)?)).await
     }
 }
 
-/// Reads `version, document`.
+/// Reads rows up to the first error of the database. Damaged rows are logged and left out, so that they keep nobody from
+/// the others.
+fn readable<T>(rows: impl Iterator<Item = rusqlite::Result<T>>) -> rusqlite::Result<Vec<T>> {
+    rows.filter(|row| match row {
+        Err(error) if is_damage(error) => {
+            tracing::error!(%error, "a row of the database is damaged and passed over");
+            false
+        }
+        _ => true,
+    })
+    .collect()
+}
+
+/// Reads `version, document, id`.
 pub(crate) fn stored<T: DeserializeOwned>(row: &Row<'_>) -> rusqlite::Result<Stored<T>> {
     let version = row.get::<_, i64>(0)?.unsigned_abs();
     let text = row.get_ref(1)?.as_str()?;
     // What serde says may quote the document.
     let document = serde_json::from_str(text).map_err(|error| {
-        let place = format!("unreadable JSON ({:?}) at column {}", error.classify(), error.column());
+        let kind = std::any::type_name::<T>().rsplit("::").next().unwrap_or_default();
+        let id: String = row.get(2).unwrap_or_default();
+        let place = format!(
+            "{kind} `{id}`: unreadable JSON ({:?}) at line {}, column {}",
+            error.classify(),
+            error.line(),
+            error.column()
+        );
         rusqlite::Error::FromSqlConversionFailure(1, Type::Text, place.into())
     })?;
     Ok(Stored { document, version })

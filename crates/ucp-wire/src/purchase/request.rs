@@ -70,7 +70,7 @@ pub(crate) struct CartRequest {
 )]
 pub(crate) struct CheckoutRequest {
     /// All line items of the checkout.
-    #[schemars(length(max = 1_000))]
+    #[schemars(length(min = 1, max = 1_000))]
     line_items: Vec<LineItemRequest>,
     /// The buyer.
     #[serde(default)]

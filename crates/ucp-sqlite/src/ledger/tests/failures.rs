@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use ucp_core::port::PortError;
+use ucp_core::{Code, port::PortError};
 use ucp_testkit::{
     PATIENCE,
     leash::{self, Leashed, Lines},
@@ -223,9 +223,29 @@ async fn a_document_that_cannot_be_read_is_no_answer_and_not_logged() {
     };
     store.execute(damage).await.expect("damages");
     let error = store.cart(ALICE, "c").await.expect_err("damaged");
-    assert!(matches!(error, PortError::Unavailable { .. }), "{error:?}");
-    let read =
-        |db: ShopConnection<'_>| db.query_row("SELECT version, document FROM carts", (), super::super::stored::<Cart>);
+    let PortError::Refused(refusal) = error else { panic!("{error:?}") };
+    assert_eq!(refusal.code, Code::StoredDataDamaged);
+    let read = |db: ShopConnection<'_>| {
+        db.query_row("SELECT version, document, id FROM carts", (), super::super::stored::<Cart>)
+    };
     let error = store.snapshot(read).expect_err("damaged");
     assert!(!format!("{error} {error:?}").contains("canary"), "{error:?}");
+}
+
+/// One of many, which keeps nobody from the others.
+#[tokio::test]
+async fn a_damaged_attempt_is_passed_over() {
+    let directory = tempfile::tempdir().expect("directory");
+    let store = open(directory.path(), &[]);
+    for id in ["a", "b"] {
+        let mut unsettled = checkout(ALICE, id, None);
+        unsettled.state = paying(id, unsettled.expires_at);
+        let change = Change { checkout: at(unsettled, 0), ..Change::default() };
+        assert_eq!(store.commits(change).await, Committed::Done);
+    }
+    let damage = |db: ShopConnection<'_>| Ok(db.execute("UPDATE checkouts SET document = 'no' WHERE id = 'a'", ())?);
+    store.execute(damage).await.expect("damages");
+    let unsettled =
+        store.unsettled(jiff::Timestamp::from_second(4_000_000_000).expect("a time"), 10).await.expect("reads");
+    assert_eq!(unsettled.iter().map(|stored| stored.document.id.as_str()).collect::<Vec<_>>(), ["b"]);
 }
