@@ -1,6 +1,7 @@
 //! Who may call, and how much: API keys, limits, and the configuration that says so (rules AGT-09, ERR-03).
 
 mod configuration;
+mod held;
 mod identity;
 mod keys;
 mod limits;
@@ -11,7 +12,7 @@ use ucp_trust::api_key::ApiKey;
 
 use crate::{
     platforms::host::{Host, profile_of},
-    setup::{Ask, Configured, REQUIRE, Setup, Transport},
+    setup::{Ask, Configured, REQUIRE, Refused, Setup, Transport},
 };
 
 /// A registered platform whose profile is pinned to the file that [`pinned`] puts there.

@@ -7,7 +7,7 @@ use http::HeaderMap;
 use ucp_core::Refusal;
 use ucp_rest::publication::PROFILE_PATH;
 use ucp_service::{
-    access::{Access, SignatureRule},
+    access::{Access, Held, SignatureRule},
     header::UCP_AGENT,
     ingress::{Hosts, Rules, SignedAnswers},
     negotiated_profile::NegotiatedProfile,
@@ -166,7 +166,14 @@ pub(crate) fn access(settings: &Settings) -> Access {
         Check::Verify => SignatureRule::Verify,
         Check::Enforce => SignatureRule::Enforce,
     };
+    let limits = &settings.sections.limits;
+    let held = limits.held.is_some() || limits.held_mb.is_some();
+    let held = held.then(|| Held {
+        open: limits.held.map_or(u64::MAX, |held| held.count() as u64),
+        bytes: limits.held_mb.map_or(u64::MAX, Number::bytes),
+    });
     Access {
+        held,
         anonymous_purchases: settings.policy == config::Policy::Development
             || settings.sections.callers.anonymous == Anonymous::Everything,
         browsing: rule(settings.sections.signatures.browsing),

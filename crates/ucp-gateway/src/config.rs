@@ -178,6 +178,10 @@ impl Settings {
         limits.anonymous.get_or_insert_with(|| Limit::usual(development));
         limits.signed.get_or_insert_with(|| Limit::usual(development));
         limits.unverified.get_or_insert_with(|| Limit::usual(development));
+        if !development {
+            limits.held.get_or_insert_default();
+            limits.held_mb.get_or_insert_default();
+        }
         let keyed = limits.keyed.get_or_insert_with(|| Limit::usual(development)).quota();
         if profiles.loopback == Some(true) && !private {
             let problem =

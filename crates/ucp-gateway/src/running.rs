@@ -229,6 +229,8 @@ fn process(settings: &Settings) -> Vec<(&'static str, String)> {
         ("server.drain_timeout_ms", format!("{:?}", settings.drain)),
         ("server.shutdown_delay_ms", server.shutdown_delay_ms.count().to_string()),
         ("data.cache_mb", format!("{:?}", settings.sections.data.cache_mb)),
+        ("data.max_mb", format!("{:?}", settings.sections.data.max_mb)),
+        ("data.min_free_mb", format!("{:?}", settings.sections.data.min_free_mb)),
         ("log", format!("{:?}", settings.sections.log)),
         ("events", format!("{:?}", settings.sections.events)),
     ]

@@ -2,7 +2,11 @@
 
 use std::sync::Arc;
 
-use ucp_core::{Code, Refusal, operation::Class};
+use ucp_core::{
+    Code, Refusal,
+    operation::{Class, Effect},
+    purchase::ledger::Holder,
+};
 use ucp_trust::{
     address::ProfileUrl,
     limit::{HeldBody, Permit, Share},
@@ -85,6 +89,17 @@ pub struct Access {
     pub purchase: SignatureRule,
     /// Signature requirement of orders.
     pub order: SignatureRule,
+    /// What callers without an API key or certificate may hold in the store; `None` if that is not limited.
+    pub held: Option<Held>,
+}
+
+/// What one caller may hold in the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// Maximum number of carts and checkouts that led to no order.
+    pub open: u64,
+    /// Maximum size of their documents and of the answers recorded under idempotency keys, in bytes.
+    pub bytes: u64,
 }
 
 impl Access {
@@ -94,6 +109,7 @@ impl Access {
         browsing: SignatureRule::Verify,
         purchase: SignatureRule::Verify,
         order: SignatureRule::Verify,
+        held: None,
     };
 
     fn rule(self, class: Class) -> SignatureRule {
@@ -109,6 +125,19 @@ impl Access {
     #[must_use]
     pub fn verifies(self) -> bool {
         [self.browsing, self.purchase, self.order].iter().any(|rule| *rule != SignatureRule::Off)
+    }
+
+    /// Returns whom the writes of a call are counted to: the profile whose key signed it, else the network address. What
+    /// concludes a purchase may take twice the room, so that a full caller can still pay.
+    pub(crate) fn holder(self, admission: &Admission, effect: Effect) -> Option<Holder> {
+        let Held { open, bytes } = self.held?;
+        let name = match (&admission.principal, admission.share()) {
+            (Principal::Signed(profile), _) => profile.as_str().to_owned(),
+            (Principal::Anonymous, Some(Share::Network(address))) => address.to_string(),
+            _ => return None,
+        };
+        let bytes = if effect == Effect::Concluding { bytes.saturating_mul(2) } else { bytes };
+        Some(Holder { name, open, bytes })
     }
 
     /// Checks that a caller may call operations of a class.

@@ -18,7 +18,7 @@ use ucp_core::{
     port::{Backend, Catalog, Directory, ForwardedCall, Shop, UcpUpstream},
     purchase::{
         caller::{BuyerSignals, Caller},
-        ledger::{Change, Committed, Kept, Key},
+        ledger::{Change, Committed, Full, Holder, Kept, Key},
     },
     record::{self, Repetition, Stage},
 };
@@ -81,6 +81,8 @@ struct Write {
     platform: Platform,
     id: Option<String>,
     keyed: Option<Keyed>,
+    /// Whom the change is counted to.
+    holder: Option<Holder>,
     /// Held until the end: a change whose caller disconnected still counts as in flight.
     _admission: Admission,
 }
@@ -228,7 +230,8 @@ impl Inner {
         tracing::debug!(operation = operation.row().name, platform = platform.profile.as_str(), "call");
         let outcome = match (request, &self.backend.shop) {
             (Request::Sale(request), _) if operation.row().effect.writes() => {
-                let write = Write { request, relayed, platform, id, keyed, _admission: admission };
+                let holder = self.access.holder(&admission, operation.row().effect);
+                let write = Write { request, relayed, platform, id, keyed, holder, _admission: admission };
                 let (shop, locks) = (self.backend.shop.clone(), self.locks.clone());
                 // In a task of its own, so that a change that was begun is finished even if the caller disconnects.
                 let written = async move { carry_out(&shop, &locks, write).await };
@@ -297,13 +300,16 @@ async fn consult(
 /// Maximum time that a call waits for another one about the same resource.
 const PATIENCE: Duration = Duration::from_secs(3);
 
+/// Number of seconds after which a caller that there was no room for may find some.
+const FULL_FOR: u32 = 600;
+
 /// Maximum number of times that a change is decided when concurrent changes of the same resource make it stale.
 const TRIES: usize = 16;
 
 /// Carries out a call that changes something: once per idempotency key, one at a time per resource, and answered only
 /// when the change and the answer are committed.
 async fn carry_out(shop: &Shop, locks: &ResourceLocks, write: Write) -> Result<Encoded, Refusal> {
-    let Write { request, relayed, platform, id, keyed, _admission } = write;
+    let Write { request, relayed, platform, id, keyed, holder, _admission } = write;
     let (operation, caller, ledger): (_, Caller, _) = (request.operation(), platform.caller(), shop.ledger());
     let contended = match &request {
         SaleRequest::CreateCheckout(create) if create.cart_id.is_some() => create.cart_id.as_ref(),
@@ -343,8 +349,9 @@ async fn carry_out(shop: &Shop, locks: &ResourceLocks, write: Write) -> Result<E
         if change.is_empty() && keep.is_none() {
             return Ok(encoded);
         }
-        match ledger.commit(change, keep).await? {
+        match ledger.commit(Change { holder: holder.clone(), ..change }, keep).await? {
             Committed::Done => return Ok(encoded),
+            Committed::Full(full) => return Err(no_room(full, holder.as_ref())),
             Committed::Stale => {}
             Committed::Kept(kept) => {
                 return keyed.map_or_else(|| Err(Refusal::internal()), |keyed| replayed(&kept, &keyed.identity));
@@ -352,6 +359,28 @@ async fn carry_out(shop: &Shop, locks: &ResourceLocks, write: Write) -> Result<E
         }
     }
     Err(Refusal::unavailable("Too many changes are made to this resource at the same time.", 1))
+}
+
+/// Returns the refusal of a change that there is no room for.
+fn no_room(full: Full, holder: Option<&Holder>) -> Refusal {
+    let (open, bytes) = holder.map_or((0, 0), |holder| (holder.open, holder.bytes));
+    let accepted = "fewer or smaller carts and checkouts, others once they have expired, or an API key of the shop";
+    let exceeded = |content: String| {
+        let refusal = Refusal::new(Code::RateLimited, content).accepting(accepted);
+        Refusal { retry_after: Some(FULL_FOR), ..refusal }
+    };
+    match full {
+        Full::Open => {
+            exceeded(format!("The caller has {open} carts and checkouts here, which is as many as it may have."))
+        }
+        Full::Bytes => {
+            exceeded(format!("The carts and checkouts of the caller take {bytes} bytes, which is as much as they may."))
+        }
+        Full::Store => {
+            Refusal::unavailable("The shop has no room for new carts and checkouts at the moment.", FULL_FOR)
+                .because("the database or its disk is as full as `data.max_mb` and `data.min_free_mb` permit")
+        }
+    }
 }
 
 /// Forwards a call to a shop that speaks UCP itself and encodes its answer.

@@ -39,7 +39,7 @@ mod writer;
 
 pub use connection::ShopConnection;
 pub use error::{BackupError, Put, Rejected, StoreError, WriteError};
-pub use store::SqliteStore;
+pub use store::{Room, SqliteStore};
 pub use writer::Activity;
 
 #[cfg(test)]

@@ -22,6 +22,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0010_without_a_shop.sql"),
     include_str!("migrations/0011_remote_carts.sql"),
     include_str!("migrations/0012_shops.sql"),
+    include_str!("migrations/0013_holders.sql"),
 ];
 
 /// Brings the database to the newest schema.
@@ -119,7 +120,7 @@ mod tests {
         std::fs::remove_file(&path).expect("removed");
         older().execute("INSERT INTO shop VALUES (1, 'x', '{}', '{}')", ()).expect("a row");
         drop(crate::SqliteStore::open(directory.path()).expect("opens"));
-        assert_eq!(version(&Connection::open(&path).expect("database")).expect("version"), 12);
+        assert_eq!(version(&Connection::open(&path).expect("database")).expect("version"), MIGRATIONS.len() as i64);
         let copied = Connection::open(&copy).expect("database");
         let shops: i64 = copied.query_row("SELECT count(*) FROM shop", (), |row| row.get(0)).expect("rows");
         assert_eq!((version(&copied).expect("version"), shops), (11, 1));

@@ -25,6 +25,12 @@ use crate::{
 /// Retention of recorded answers (rule IDM-02).
 const KEPT_FOR: SignedDuration = SignedDuration::from_hours(48);
 
+/// Retention of carts and checkouts after their expiry whose caller has no credential.
+const HELD_FOR: SignedDuration = SignedDuration::from_hours(1);
+
+/// Maximum number of pages that are given back to the file system at once.
+const VACUUMED: u32 = 2_000;
+
 /// Retention of carts and checkouts after their expiry, and of webhook events that were never settled.
 const REMEMBERED_FOR: SignedDuration = SignedDuration::from_hours(30 * 24);
 
@@ -94,6 +100,16 @@ impl Store for SqliteStore {
                 before(REMEMBERED_FOR),
             ),
             (
+                "DELETE FROM carts WHERE seq IN (SELECT seq FROM carts \
+                 WHERE shop = ? AND expires_at < ? AND holder IS NOT NULL ORDER BY expires_at LIMIT ?)",
+                before(HELD_FOR),
+            ),
+            (
+                "DELETE FROM checkouts WHERE seq IN (SELECT seq FROM checkouts WHERE shop = ? AND expires_at < ? \
+                 AND holder IS NOT NULL AND attempted_at IS NULL ORDER BY expires_at LIMIT ?)",
+                before(HELD_FOR),
+            ),
+            (
                 "DELETE FROM outbox WHERE seq IN \
                  (SELECT seq FROM outbox WHERE shop = ? AND settled_at < ? ORDER BY settled_at LIMIT ?)",
                 before(SETTLED_FOR),
@@ -115,6 +131,22 @@ impl Store for SqliteStore {
                 }
             }
         }
-        Ok(removed)
+        loop {
+            let given = self
+                .write(|db| {
+                    let free =
+                        |db: ShopConnection<'_>| db.query_row("PRAGMA freelist_count", (), |row| row.get::<_, i64>(0));
+                    let before = free(db)?;
+                    let mut vacuum = db.prepare(&format!("PRAGMA incremental_vacuum({VACUUMED})"))?;
+                    let mut steps = vacuum.query(())?;
+                    while steps.next()?.is_some() {}
+                    Ok(before - free(db)?)
+                })
+                .await?;
+            // A file of an earlier version gives nothing back.
+            if given < i64::from(VACUUMED) {
+                return Ok(removed);
+            }
+        }
     }
 }

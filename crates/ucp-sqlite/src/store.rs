@@ -9,7 +9,7 @@ use std::{
     fs,
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -67,6 +67,16 @@ struct File {
     writer: Writer,
     readers: Readers,
     impatient_readers: Readers,
+    room: OnceLock<Room>,
+}
+
+/// Room that new carts and checkouts have on the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// Maximum size of the database file, in bytes.
+    pub most: u64,
+    /// Minimum space that stays free in the file system, in bytes.
+    pub free: u64,
 }
 
 impl SqliteStore {
@@ -117,6 +127,7 @@ impl SqliteStore {
             readers: Readers::new(path.clone(), BUSY),
             impatient_readers: Readers::new(path.clone(), Duration::ZERO),
             path,
+            room: OnceLock::new(),
         };
         Ok(Self(Arc::new(Inner { file: Arc::new(file), shop, cursor_secret, queued: Notify::new() })))
     }
@@ -175,7 +186,12 @@ impl SqliteStore {
         let open = |source| StoreError::Open { path: from.to_owned(), source };
         let copied = Connection::open_with_flags(from, rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(open)?;
         migrations::outdated(&copied, from)?;
-        if let Some(fault) = backup::damage(&copied).map_err(open)?.into_iter().next() {
+        let faults = match backup::damage(&copied) {
+            // Too damaged to be checked.
+            Err(error) if is_damage(&error) => vec![error.to_string()],
+            faults => faults.map_err(open)?,
+        };
+        if let Some(fault) = faults.into_iter().next() {
             return Err(BackupError::Damaged { path: from.to_owned(), fault });
         }
         fs::create_dir_all(data_dir).map_err(|source| StoreError::Directory { path: data_dir.to_owned(), source })?;
@@ -184,6 +200,20 @@ impl SqliteStore {
             restored.execute("UPDATE shop SET identity = lower(hex(randomblob(16)))", ()).map(drop)
         })
         .map(drop)
+    }
+
+    /// Sets the room for new carts and checkouts, for all shops in the file. The first call counts.
+    pub fn limit(&self, room: Room) {
+        let _ = self.0.file.room.set(room);
+    }
+
+    /// Returns `true` if there is room for new carts and checkouts, or none of it is known.
+    pub(crate) fn has_room(&self) -> bool {
+        let Some(Room { most, free }) = self.0.file.room.get() else { return true };
+        let is_small = fs::metadata(self.path()).map_or(true, |file| file.len() < *most);
+        is_small
+            && rustix::fs::statvfs(self.path())
+                .map_or(true, |disk| disk.f_bavail.saturating_mul(disk.f_frsize) >= *free)
     }
 
     /// Returns what was written since the store was opened, by all shops in the file.
@@ -376,8 +406,13 @@ fn open(path: &Path) -> rusqlite::Result<Connection> {
 }
 
 pub(crate) fn connect(path: &Path) -> rusqlite::Result<Connection> {
+    let is_new = fs::metadata(path).map_or(true, |file| file.len() == 0);
     let connection = open(path)?;
     connection.busy_timeout(BUSY)?;
+    if is_new {
+        // What is pruned is given back to the file system. Has an effect before anything is in the file.
+        connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
+    }
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     // Under heavy writing, a checkpoint every 4 MiB (SQLite's default) takes longer than the writes themselves.

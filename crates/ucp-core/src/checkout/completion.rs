@@ -233,7 +233,7 @@ impl SalesService {
                 version: version + 1,
                 payment: payment.map(|(handler, tender, _)| (handler, Box::new(tender))),
             },
-            Committed::Stale | Committed::Kept(_) => Begun::Stale,
+            Committed::Stale | Committed::Kept(_) | Committed::Full(_) => Begun::Stale,
         })
     }
 

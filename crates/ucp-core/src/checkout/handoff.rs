@@ -255,7 +255,7 @@ impl SalesService {
             Committed::Done => Done::Taken,
             // A concurrent change was committed first. A payment is stored, and the next reader of the checkout settles
             // it.
-            Committed::Stale | Committed::Kept(_) => Done::Stale,
+            Committed::Stale | Committed::Kept(_) | Committed::Full(_) => Done::Stale,
         })
     }
 

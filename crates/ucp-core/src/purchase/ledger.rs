@@ -34,6 +34,19 @@ pub struct Change {
     /// Mandate to store; it replaces an earlier one for the same checkout and stays as long as the checkout or its
     /// order does.
     pub mandate: Option<Presented>,
+    /// Caller that what is new is counted to, and what it may hold; `None` for callers without a limit.
+    pub holder: Option<Holder>,
+}
+
+/// A caller whose carts, checkouts and recorded answers are limited.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Holder {
+    /// Identity that they are counted to.
+    pub name: String,
+    /// Maximum number of its carts and checkouts that led to no order.
+    pub open: u64,
+    /// Maximum size of their documents and of the recorded answers, in bytes.
+    pub bytes: u64,
 }
 
 impl Change {
@@ -87,6 +100,19 @@ pub enum Committed {
     Stale,
     /// Nothing was committed: another answer has been recorded under the same key in the meantime.
     Kept(Kept),
+    /// Nothing was committed, because there is no room.
+    Full(Full),
+}
+
+/// Room that a commit lacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Full {
+    /// The holder has as many carts and checkouts as it may have.
+    Open,
+    /// The holder's documents and answers are as large as they may be.
+    Bytes,
+    /// The store itself has no room for new carts and checkouts.
+    Store,
 }
 
 /// Store of carts, checkouts, orders and recorded answers.

@@ -36,13 +36,13 @@ use ucp_net::{
 };
 use ucp_service::signing::CurrentKey;
 use ucp_shop::Shop;
-use ucp_sqlite::{SqliteStore, StoreError};
+use ucp_sqlite::{Room, SqliteStore, StoreError};
 use ucp_trust::limit::BodyLimit;
 
 use self::last_known::LastKnown;
 use crate::{
     clock,
-    config::{BackendKind, Settings, Upstream, is_exposed},
+    config::{BackendKind, Settings, Upstream, is_exposed, value::Number},
 };
 
 /// Content of a data directory.
@@ -57,10 +57,14 @@ pub(crate) enum DataDirectory {
 impl DataDirectory {
     /// Opens the data directory, or creates it. Blocks.
     pub(crate) fn open(settings: &Settings) -> Result<Self, StoreError> {
-        match &settings.upstream {
-            None => embedded::open_shop(&settings.sections.data).map(Self::Embedded),
-            Some(_) => SqliteStore::open_or_create(&settings.sections.data.dir).map(Self::Beside),
-        }
+        let data = &settings.sections.data;
+        let opened = match &settings.upstream {
+            None => embedded::open_shop(data).map(Self::Embedded)?,
+            Some(_) => SqliteStore::open_or_create(&data.dir).map(Self::Beside)?,
+        };
+        let most = data.max_mb.map_or(u64::MAX, Number::bytes);
+        opened.sqlite().limit(Room { most, free: data.min_free_mb.bytes() });
+        Ok(opened)
     }
 
     /// Returns the store.

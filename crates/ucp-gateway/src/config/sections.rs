@@ -169,6 +169,11 @@ pub(crate) struct Data {
     pub(crate) dir: FilePath,
     /// How many megabytes of products to keep in memory. (`--cache-mb`, `UCP_GATEWAY_CACHE_MB`)
     pub(crate) cache_mb: Megabytes<64>,
+    /// How many megabytes the database may have before new carts and checkouts are turned away with 503.
+    #[schemars(extend("x-without" = "no limit"))]
+    pub(crate) max_mb: Option<Megabytes<16_384>>,
+    /// How many megabytes of the disk stay free: below that, new carts and checkouts are turned away with 503.
+    pub(crate) min_free_mb: Megabytes<256>,
     /// What fills the directory when there is no shop in it: "outfitters" or "flower-shop". (`--sample`,
     /// `UCP_GATEWAY_SAMPLE`)
     pub(crate) sample: SampleName,
@@ -176,7 +181,13 @@ pub(crate) struct Data {
 
 impl Default for Data {
     fn default() -> Self {
-        Self { dir: FilePath("./data".into()), cache_mb: Number::default(), sample: SampleName::default() }
+        Self {
+            dir: FilePath("./data".into()),
+            cache_mb: Number::default(),
+            max_mb: None,
+            min_free_mb: Number::default(),
+            sample: SampleName::default(),
+        }
     }
 }
 
@@ -348,6 +359,13 @@ pub(crate) struct Limits {
     pub(super) keyed: Option<Limit<200, 400>>,
     /// Of one network address, for signatures that turn out wrong.
     pub(super) unverified: Option<Limit<20, 40>>,
+    /// How many carts and checkouts one caller without an API key or certificate may have, those that led to an order
+    /// left out. They go an hour after they expire. Under the policy `development` there is no limit by default.
+    #[schemars(extend("x-without" = "no limit"))]
+    pub(crate) held: Option<Number<1, 1_000_000, 1_000>>,
+    /// How many megabytes they may take, with the answers that are kept for idempotency keys. The same default.
+    #[schemars(extend("x-without" = "no limit"))]
+    pub(crate) held_mb: Option<Number<1, 65_536, 64>>,
 }
 
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]

@@ -8,7 +8,7 @@ use ucp_core::{
     checkout::Checkout,
     order::Order,
     purchase::{
-        ledger::{Change, Committed, Kept, Key, Stored},
+        ledger::{Change, Committed, Full, Holder, Kept, Key, Stored},
         mandate::Presented,
     },
 };
@@ -33,6 +33,7 @@ pub(super) struct Entry {
     stock: BTreeMap<String, i64>,
     mandate: Option<Presented>,
     keep: Option<(Key, Kept)>,
+    holder: Option<Holder>,
 }
 
 /// A document, the version that it is based on, and its JSON.
@@ -53,7 +54,7 @@ impl<T: serde::Serialize> Sheet<T> {
 
 impl Entry {
     pub(super) fn new(change: Change, keep: Option<(Key, Kept)>) -> serde_json::Result<Self> {
-        let Change { cart, checkout, order, stock: movements, mandate } = change;
+        let Change { cart, checkout, order, stock: movements, mandate, holder } = change;
         let mut stock: BTreeMap<String, i64> = BTreeMap::new();
         for movement in movements {
             let quantity = stock.entry(movement.variant).or_default();
@@ -68,11 +69,12 @@ impl Entry {
             stock,
             mandate,
             keep,
+            holder,
         })
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        let Self { cart, checkout, order, webhook_event: _, stock, mandate, keep } = self;
+        let Self { cart, checkout, order, webhook_event: _, stock, mandate, keep, holder: _ } = self;
         let documents = cart.is_some() || checkout.is_some() || order.is_some() || mandate.is_some();
         !documents && stock.is_empty() && keep.is_none()
     }
@@ -80,6 +82,47 @@ impl Entry {
     /// Returns `true` if a webhook event is queued for a platform.
     pub(super) const fn tells(&self) -> bool {
         self.order.is_some()
+    }
+
+    /// Returns the number of carts and checkouts that are new.
+    pub(super) fn created(&self) -> u64 {
+        let is_new = [
+            self.cart.as_ref().is_some_and(|cart| cart.version == 0),
+            self.checkout.as_ref().is_some_and(|checkout| checkout.version == 0),
+        ];
+        is_new.into_iter().filter(|is_new| *is_new).count() as u64
+    }
+
+    /// Returns what the holder would have too much of.
+    fn excess(&self, db: ShopConnection<'_>, holder: &Holder) -> rusqlite::Result<Option<Full>> {
+        let (open, held): (u64, u64) = db
+            .prepare_cached(
+                "SELECT ifnull(sum(open), 0), ifnull(sum(held), 0) FROM (\
+                 SELECT count(*) AS open, sum(held) AS held FROM carts WHERE shop = ?1 AND holder = ?2 UNION ALL \
+                 SELECT count(*), sum(held) FROM checkouts WHERE shop = ?1 AND holder = ?2 UNION ALL \
+                 SELECT 0, sum(held) FROM kept WHERE shop = ?1 AND holder = ?2)",
+            )?
+            .query_row((db.shop(), &holder.name), |row| {
+                Ok((row.get::<_, i64>(0)?.unsigned_abs(), row.get::<_, i64>(1)?.unsigned_abs()))
+            })?;
+        let cart = self.cart.as_ref().map(|cart| ("carts", &cart.document.id, cart.text.len()));
+        let checkout = self.checkout.as_ref().map(|sheet| ("checkouts", &sheet.document.id, sheet.text.len()));
+        let (mut grown, mut replaced) = (self.keep.as_ref().map_or(0, |(_, kept)| kept.answer.len() as u64), 0);
+        for (table, id, length) in cart.into_iter().chain(checkout) {
+            let sql = format!("SELECT held FROM {table} WHERE shop = ? AND id = ? AND holder = ?");
+            let before: Option<i64> =
+                db.prepare_cached(&sql)?.query_row((db.shop(), id, &holder.name), |row| row.get(0)).optional()?;
+            grown += length as u64;
+            replaced += before.unwrap_or_default().unsigned_abs();
+        }
+        let created = self.created();
+        Ok(if created > 0 && open + created > holder.open {
+            Some(Full::Open)
+        } else if grown > replaced && held + grown - replaced > holder.bytes {
+            Some(Full::Bytes)
+        } else {
+            None
+        })
     }
 
     /// Writes everything in the transaction that `db` is in. After an error, also one that only means that the change is
@@ -91,11 +134,17 @@ impl Entry {
         {
             return Ok(Committed::Kept(kept));
         }
+        if let Some(holder) = &self.holder
+            && let Some(full) = self.excess(db, holder)?
+        {
+            return Ok(Committed::Full(full));
+        }
+        let holder = self.holder.as_ref().map(|holder| holder.name.as_str());
         if let Some(cart) = &self.cart {
-            write_cart(db, cart)?;
+            write_cart(db, cart, holder)?;
         }
         if let Some(checkout) = &self.checkout {
-            write_checkout(db, checkout)?;
+            write_checkout(db, checkout, holder)?;
         }
         let named = [
             self.cart.as_ref().and_then(|cart| cart.document.remote_cart.as_ref()),
@@ -123,7 +172,7 @@ impl Entry {
             write_mandate(db, presented)?;
         }
         if let Some((key, kept)) = &self.keep {
-            keep(db, key, kept)?;
+            keep(db, key, kept, holder)?;
         }
         Ok(Committed::Done)
     }
@@ -136,46 +185,59 @@ pub(super) fn unnote_remote_cart(db: ShopConnection<'_>, reference: &str) -> rus
         .map(drop)
 }
 
+/// Returns the size of a text, in bytes.
+fn size(text: &str) -> i64 {
+    i64::try_from(text.len()).unwrap_or(i64::MAX)
+}
+
 /// Returns an error unless a statement changed exactly one row.
 fn once(changed: usize) -> rusqlite::Result<()> {
     if changed == 1 { Ok(()) } else { Err(rusqlite::Error::StatementChangedRows(changed)) }
 }
 
-fn write_cart(db: ShopConnection<'_>, Sheet { document: cart, version, text }: &Sheet<Cart>) -> rusqlite::Result<()> {
-    let expires_at = nanoseconds(cart.expires_at);
+fn write_cart(
+    db: ShopConnection<'_>,
+    Sheet { document: cart, version, text }: &Sheet<Cart>,
+    holder: Option<&str>,
+) -> rusqlite::Result<()> {
+    let (expires_at, held) = (nanoseconds(cart.expires_at), size(text));
     once(if *version == 0 {
         db.prepare_cached(
-            "INSERT INTO carts (shop, id, owner, token, version, expires_at, document) VALUES (?, ?, ?, ?, 1, ?, ?)",
+            "INSERT INTO carts (shop, id, owner, token, version, expires_at, document, held, holder) \
+             VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?)",
         )?
-        .execute((db.shop(), &cart.id, &cart.owner, &cart.token, expires_at, text))?
+        .execute((db.shop(), &cart.id, &cart.owner, &cart.token, expires_at, text, held, holder))?
     } else {
         db.prepare_cached(
-            "UPDATE carts SET version = version + 1, expires_at = ?, document = ? \
+            "UPDATE carts SET version = version + 1, expires_at = ?, document = ?, held = ? \
              WHERE shop = ? AND id = ? AND owner = ? AND version = ?",
         )?
-        .execute((expires_at, text, db.shop(), &cart.id, &cart.owner, version))?
+        .execute((expires_at, text, held, db.shop(), &cart.id, &cart.owner, version))?
     })
 }
 
 fn write_checkout(
     db: ShopConnection<'_>,
     Sheet { document: checkout, version, text }: &Sheet<Checkout>,
+    holder: Option<&str>,
 ) -> rusqlite::Result<()> {
     let Checkout { id, owner, token, cart_id, state, expires_at, .. } = checkout;
     let attempted_at = state.attempt().map(|attempt| nanoseconds(attempt.begun_at));
-    let row = (state.status().as_str(), cart_id, attempted_at, nanoseconds(*expires_at), text);
+    let row = (state.status().as_str(), cart_id, attempted_at, nanoseconds(*expires_at), text, size(text));
     once(if *version == 0 {
         db.prepare_cached(
-            "INSERT INTO checkouts (status, cart_id, attempted_at, expires_at, document, shop, id, owner, token, version) \
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1)",
+            "INSERT INTO checkouts \
+             (status, cart_id, attempted_at, expires_at, document, held, shop, id, owner, token, holder, version) \
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)",
         )?
-        .execute((row.0, row.1, row.2, row.3, row.4, db.shop(), id, owner, token))?
+        .execute((row.0, row.1, row.2, row.3, row.4, row.5, db.shop(), id, owner, token, holder))?
     } else {
         db.prepare_cached(
-            "UPDATE checkouts SET status = ?, cart_id = ?, attempted_at = ?, expires_at = ?, document = ?, \
-             version = version + 1 WHERE shop = ? AND id = ? AND owner = ? AND version = ?",
+            "UPDATE checkouts SET status = ?1, cart_id = ?2, attempted_at = ?3, expires_at = ?4, document = ?5, held = ?6, \
+             holder = CASE ?1 WHEN 'completed' THEN NULL ELSE holder END, version = version + 1 \
+             WHERE shop = ?7 AND id = ?8 AND owner = ?9 AND version = ?10",
         )?
-        .execute((row.0, row.1, row.2, row.3, row.4, db.shop(), id, owner, version))?
+        .execute((row.0, row.1, row.2, row.3, row.4, row.5, db.shop(), id, owner, version))?
     })
 }
 
@@ -216,7 +278,7 @@ pub(super) fn kept(db: ShopConnection<'_>, key: &Key) -> rusqlite::Result<Option
     .optional()
 }
 
-fn keep(db: ShopConnection<'_>, key: &Key, kept: &Kept) -> rusqlite::Result<()> {
+fn keep(db: ShopConnection<'_>, key: &Key, kept: &Kept, holder: Option<&str>) -> rusqlite::Result<()> {
     let row = (
         db.shop(),
         &key.owner,
@@ -226,9 +288,12 @@ fn keep(db: ShopConnection<'_>, key: &Key, kept: &Kept) -> rusqlite::Result<()> 
         kept.identity,
         &kept.answer,
         nanoseconds(kept.at),
+        size(&kept.answer),
+        holder,
     );
     db.prepare_cached(
-        "INSERT INTO kept (shop, owner, operation, resource, key, identity, answer, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO kept (shop, owner, operation, resource, key, identity, answer, at, held, holder) \
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     )?
     .execute(row)
     .map(drop)

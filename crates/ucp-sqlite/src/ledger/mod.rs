@@ -20,7 +20,7 @@ use ucp_core::{
     order::Order,
     port::PortError,
     purchase::{
-        ledger::{Change, Committed, Kept, Key, Ledger, Stored},
+        ledger::{Change, Committed, Full, Kept, Key, Ledger, Stored},
         remote_cart_ref::RemoteCartRef,
     },
 };
@@ -100,6 +100,9 @@ impl Ledger for SqliteStore {
         })?;
         if entry.is_empty() {
             return Ok(Committed::Done);
+        }
+        if entry.created() > 0 && !self.has_room() {
+            return Ok(Committed::Full(Full::Store));
         }
         let tells = entry.tells();
         match self.execute(move |db| entry.write(db)).await {

@@ -39,6 +39,7 @@ async fn fill(store: &impl Store, lines: u64) {
         order: at(order(ALICE, "ord_1", "chk_0"), 0),
         stock: vec![movement("a-0", -1)],
         mandate: None,
+        holder: None,
     };
     let answer = (key(ALICE, "chk_1", "k"), kept(&lines.to_string()));
     assert_eq!(store.commit(change, Some(answer)).await.expect("commits"), Committed::Done);

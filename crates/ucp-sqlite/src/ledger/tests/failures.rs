@@ -47,6 +47,7 @@ fn purchase(number: usize) -> (Change, Option<(Key, Kept)>) {
         order: at(order(ALICE, &id, &id), 0),
         stock: vec![movement("a-0", -1)],
         mandate: None,
+        holder: None,
     };
     (change, Some((key(ALICE, &id, "k"), kept(&"answer ".repeat(500)))))
 }

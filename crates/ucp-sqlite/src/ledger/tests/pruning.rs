@@ -1,6 +1,9 @@
 //! Age: what is removed, and what stays.
 
-use ucp_core::port::store::Store as _;
+use ucp_core::{
+    port::store::Store as _,
+    purchase::ledger::{Full, Holder},
+};
 use ucp_testkit::{PATIENCE, until};
 
 use super::*;
@@ -19,6 +22,7 @@ async fn what_is_old_goes_and_what_may_matter_stays() {
             checkout: at(Checkout { expires_at, ..checkout(ALICE, id, None) }, 0),
             order: at(order(ALICE, id, id), 0),
             mandate: None,
+            holder: None,
             stock: Vec::new(),
         };
         assert_eq!(store.commits(change).await, Committed::Done);
@@ -63,4 +67,30 @@ async fn much_that_is_old_goes_in_several_steps() {
     until("all answers to be kept", PATIENCE, async || (store.rows("kept") >= many).then_some(())).await;
     assert_eq!(store.prune(now() + hours(49)).await.expect("prunes"), many.unsigned_abs());
     assert_eq!(store.rows("kept"), 0);
+}
+
+#[tokio::test]
+async fn what_strangers_left_goes_soon_and_its_room_is_given_back() {
+    let directory = tempfile::tempdir().expect("directory");
+    let store = open(directory.path(), &[]);
+    let holder = Holder { name: "192.0.2.1".to_owned(), open: 200, bytes: u64::MAX };
+    let hour = hours(1) + SignedDuration::from_nanos(1);
+    for number in 0..200 {
+        let expires_at = if number < 150 { now() - hour } else { now() - hours(1) };
+        let cart =
+            Cart { expires_at, token: format!("{number}{}", "x".repeat(8_000)), ..cart(ALICE, &number.to_string()) };
+        let change = Change { cart: at(cart, 0), holder: Some(holder.clone()), ..Change::default() };
+        assert_eq!(store.commits(change).await, Committed::Done);
+    }
+    let more = Change { cart: at(cart(ALICE, "more"), 0), holder: Some(holder), ..Change::default() };
+    assert_eq!(store.commits(more.clone()).await, Committed::Full(Full::Open));
+    let pages = |store: &SqliteStore| {
+        let pages = |db: ShopConnection<'_>| db.query_row("PRAGMA page_count", (), |row| row.get::<_, i64>(0));
+        store.snapshot(pages).expect("reads")
+    };
+    let before = pages(&store);
+    assert_eq!(store.prune(now()).await.expect("prunes"), 150);
+    assert_eq!(store.rows("carts"), 50);
+    assert!(pages(&store) * 2 < before, "{before} pages before, {} now", pages(&store));
+    assert_eq!(store.commits(more).await, Committed::Done);
 }
