@@ -313,6 +313,13 @@ pub(crate) struct Profiles {
 
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table")]
+#[schemars(extend("anyOf" = [
+    { "required": ["profile"] },
+    { "required": ["api_key_hash"] },
+    { "required": ["api_key_file"] },
+    { "required": ["api_key_env"] },
+    { "required": ["certificate_sha256"] },
+]))]
 pub(crate) struct Platform {
     /// What you call it.
     #[schemars(length(min = 1, max = 100), example = "Example Agent")]

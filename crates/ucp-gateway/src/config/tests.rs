@@ -205,7 +205,10 @@ fn values_that_do_not_fit_are_refused_with_key_and_line() {
             "`limits.signed` in gateway.toml, line 2, column 10: invalid value: string \"much\", expected { per_second = …, burst = … } or \"none\"",
         ),
         ("[profiles]\ntimeout_ms = 9", "`profiles.timeout_ms` in gateway.toml, line 2, column 14: "),
-        ("\n[[platform]]\nname = \"a\"", "`platform[0]` in gateway.toml, line 2, column 1: missing field `profile`"),
+        (
+            "\n[[platform]]\nname = \"a\"",
+            "`platform[0].profile` in gateway.toml: a platform must have a profile, an API key or a certificate by which it is known",
+        ),
         (
             "[[platform]]\nname = \"a\"\nprofile = \"\"\n\n[[platform]]",
             "`platform[1]` in gateway.toml, line 5, column 1: missing field `name`",
@@ -684,7 +687,8 @@ fn no_mistake_hides_another() {
          as 10.0.0.0/8, or an address",
         "`data.cache_mb` in gateway.toml, line 6, column 12: invalid value: integer `-1`, expected a whole number from 0 to \
          1048576",
-        "unknown key `data.sise` in gateway.toml, line 7, column 1; there are `dir`, `cache_mb`, `sample`",
+        "unknown key `data.sise` in gateway.toml, line 7, column 1; there are `dir`, `cache_mb`, `max_mb`, `min_free_mb`, \
+         `sample`",
         "`payment[0]` in gateway.toml, line 8, column 1: missing field `id`",
         "`payment[0].kind` in gateway.toml, line 9, column 8: unknown variant `cash`, expected `sandbox` or `processor`",
         "`payment[1].id` in gateway.toml, line 12, column 6: invalid type: integer `4`, expected a string",
