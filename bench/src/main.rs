@@ -18,6 +18,7 @@
 //! | [`upstream`] | that shop, which answers at once |
 //! | [`nginx`] | the other yardstick |
 //! | [`goods`] | a large catalog, made up |
+//! | [`relevance`] | how well searches rank |
 //! | [`report`] | figures as people read them |
 
 mod bare;
@@ -29,6 +30,7 @@ mod nginx;
 mod places;
 mod platform;
 mod purchase;
+mod relevance;
 mod report;
 mod scenario;
 mod server;
@@ -99,6 +101,9 @@ struct Options {
     /// The gateway to measure; without it, this checkout's is built.
     #[arg(long, env = "UCP_GATEWAY_BIN", value_name = "FILE")]
     gateway: Option<PathBuf>,
+    /// The gateway of the commit before, whose relevance is printed beside.
+    #[arg(long, env = "UCP_GATEWAY_BEFORE", value_name = "FILE")]
+    before: Option<PathBuf>,
 }
 
 /// How long and how often things are measured.
@@ -162,6 +167,9 @@ async fn measure(options: &Options) -> Done<()> {
     };
     let directory = tempfile::tempdir()?;
     report::machine();
+    if options.wants("relevance") {
+        relevance::all(&gateway, options.before.as_deref(), directory.path()).await?;
+    }
     sample(options, &gateway, directory.path()).await?;
     if !options.quick && Shop::large_scenarios().iter().any(|name| options.wants(name)) {
         many(options, &gateway, directory.path()).await?;

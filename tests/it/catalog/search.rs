@@ -419,6 +419,21 @@ fn a_price_filter_in_major_units_is_told_what_it_means() {
     assert_eq!(codes(&search(1, "USD")), [""; 0], "nothing costs so little in major units either");
 }
 
+/// The hundred is no reason to offer a box of it.
+#[test]
+fn prices_in_words_find_nothing_by_themselves() {
+    let gateway = Gateway::shared();
+    let answer = gateway.search(&json!({ "query": "red running shoes under $100" }));
+    let products = elements(&answer["products"]);
+    assert!(!products.is_empty());
+    for product in products {
+        let categories = product["categories"].to_string();
+        assert!(categories.contains("Footwear"), "{}: {categories}", product["title"]);
+    }
+    let content = answer["messages"][0]["content"].as_str().expect("a text");
+    assert!(content.contains("`under $100`") && content.contains("`filters.price`"), "{content}");
+}
+
 #[test]
 fn words_that_are_taken_loosely_are_told() {
     let gateway = Gateway::shared();
@@ -430,6 +445,8 @@ fn words_that_are_taken_loosely_are_told() {
         ("hikng boots", vec!["words_corrected"]),
         ("running zzzzqqqqxxxx", vec!["words_matched_in_part"]),
         ("zzzzqqqqxxxx", vec![]),
+        ("red running shoes under $100", vec!["price_in_words"]),
+        ("hikng boots for 90 dollars", vec!["words_corrected", "price_in_words"]),
     ] {
         let answer = gateway.search(&json!({ "query": query, "context": { "language": "en" } }));
         assert_eq!(codes(&answer), expected, "{query}: {answer}");

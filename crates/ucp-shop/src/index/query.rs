@@ -65,6 +65,51 @@ enum Leaf {
     Flat { field: Field, score: u32 },
 }
 
+/// Words in front of an amount that make it a limit, in lower case.
+const LIMITS: [&str; 18] = [
+    "above", "at", "below", "bis", "cheaper", "hasta", "less", "max", "maximum", "menos", "more", "most", "over",
+    "than", "to", "under", "unter", "up",
+];
+
+/// Those that no name of a product has before a number: "Air Max 90" is one.
+const SURE_LIMITS: [&str; 4] = ["below", "than", "under", "unter"];
+
+/// Words and codes of currencies behind an amount, in lower case.
+const CURRENCIES: [&str; 12] =
+    ["bucks", "chf", "dollar", "dollars", "eur", "euro", "euros", "gbp", "jpy", "pounds", "usd", "yen"];
+
+/// Splits a search text into its words and those that state a price, such as `under $100`. A text of prices alone is
+/// taken as words.
+fn without_prices(text: &str) -> (Vec<&str>, Vec<String>) {
+    let chunks: Vec<&str> = text.split_whitespace().collect();
+    let is = |words: &[&str], place: usize| {
+        chunks.get(place).is_some_and(|chunk| words.iter().any(|word| chunk.eq_ignore_ascii_case(word)))
+    };
+    let is_number = |text: &str| {
+        text.starts_with(|first: char| first.is_ascii_digit())
+            && text.chars().all(|letter| letter.is_ascii_digit() || matches!(letter, '.' | ','))
+    };
+    let (mut words, mut prices) = (Vec::new(), Vec::new());
+    let mut place = 0;
+    while let Some(chunk) = chunks.get(place) {
+        let begin = (0..place).rev().take_while(|before| is(&LIMITS, *before)).last();
+        let bare = chunk.trim_matches(['$', '€', '£', '¥']);
+        let has_currency = is(&CURRENCIES, place + 1);
+        let is_price =
+            is_number(bare) && (bare.len() < chunk.len() || has_currency || place > 0 && is(&SURE_LIMITS, place - 1));
+        place += 1;
+        if !is_price {
+            words.push(*chunk);
+            continue;
+        }
+        let limits = begin.map_or(0, |begin| place - 1 - begin);
+        words.truncate(words.len().saturating_sub(limits));
+        place += usize::from(has_currency);
+        prices.push(chunks[place - 1 - usize::from(has_currency) - limits..place].join(" "));
+    }
+    if words.is_empty() { (chunks, Vec::new()) } else { (words, prices) }
+}
+
 /// A token of a query.
 struct Token {
     leaves: Vec<(String, Leaf)>,
@@ -77,6 +122,8 @@ pub(super) struct Plan {
     tokens: Vec<Token>,
     /// Words that no product has and for which products with similar words are found.
     pub(super) corrected: Vec<String>,
+    /// Words that state a price, which no product is found by.
+    pub(super) prices: Vec<String>,
 }
 
 impl Plan {
@@ -91,7 +138,8 @@ impl Plan {
         // Each word with the identifiers that it can be a part of.
         let mut tokens: Vec<(String, BTreeSet<String>)> = Vec::new();
         let whole = code_term(text);
-        for chunk in text.split_whitespace() {
+        let (chunks, prices) = without_prices(text);
+        for chunk in chunks {
             let chunk_code = code_term(chunk);
             for word in folded_words(chunk) {
                 let position = match tokens.iter().position(|(known, _)| *known == word) {
@@ -110,7 +158,7 @@ impl Plan {
         tokens.truncate(MOST_TOKENS);
 
         let mut corrected = 0;
-        let mut plan = Self { tokens: Vec::with_capacity(tokens.len()), corrected: Vec::new() };
+        let mut plan = Self { tokens: Vec::with_capacity(tokens.len()), corrected: Vec::new(), prices };
         for (word, codes) in tokens {
             let mut stems: BTreeMap<String, f32> =
                 fields.analysis().query_stems(&word).into_iter().map(|stem| (stem, 1.0)).collect();
@@ -378,4 +426,32 @@ fn near(word: &str, fields: &Fields, statistics: &Statistics, searcher: &Searche
         known: known.into_iter().map(|(word, _)| word).collect(),
         new: new.into_iter().map(|(word, _)| word).collect(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prices_are_no_words_to_search_for() {
+        let read = |text| {
+            let (words, prices) = without_prices(text);
+            (words.join(" "), prices.join("; "))
+        };
+        let of = |words: &str, prices: &str| (words.to_owned(), prices.to_owned());
+        assert_eq!(read("red running shoes under $100"), of("red running shoes", "under $100"));
+        assert_eq!(
+            read("under $1,000.50 tent for less than 20 euros"),
+            of("tent for", "under $1,000.50; less than 20 euros")
+        );
+        assert_eq!(read("shoes below 100"), of("shoes", "below 100"));
+        assert_eq!(read("100 USD gift"), of("gift", "100 USD"));
+        assert_eq!(read("gift 50€ max $60"), of("gift", "50€; max $60"));
+        assert_eq!(read("$100"), of("$100", ""), "there is nothing else");
+        for words in
+            ["air max 90", "wood screws box of 100", "up to 10", "under armour", "$", "over the moon", "5$a", ""]
+        {
+            assert_eq!(read(words), of(words, ""), "{words}");
+        }
+    }
 }

@@ -45,6 +45,8 @@ pub(crate) struct Looseness {
     pub(crate) partial: bool,
     /// Words that no product has; products with similar ones match.
     pub(crate) corrected: Vec<String>,
+    /// Words that state a price, which limits nothing.
+    pub(crate) prices: Vec<String>,
 }
 
 impl Looseness {
@@ -58,6 +60,14 @@ impl Looseness {
                 words.join(" or ")
             );
             messages.push(Message::info("words_corrected", content));
+        }
+        if !self.prices.is_empty() {
+            let words: Vec<_> = self.prices.iter().map(|words| format!("`{}`", quoted(words))).collect();
+            let content = format!(
+                "{} in the query limits nothing; `filters.price` with `min` and `max` in minor units does.",
+                words.join(" and ")
+            );
+            messages.push(Message::info("price_in_words", content));
         }
         if self.partial {
             let content = "No product here has all words of the query; these products have some of them.";
@@ -171,7 +181,7 @@ impl Snapshot {
             page.collect(self, segment, columns, scored)?;
         }
         let hits = page.finish(|place| Position { epoch: statistics.epoch, mode, place });
-        let looseness = Looseness { partial: mode == Mode::Any, corrected: plan.corrected };
+        let looseness = Looseness { partial: mode == Mode::Any, corrected: plan.corrected, prices: plan.prices };
         Ok(Hits { looseness, ..hits })
     }
 
