@@ -149,3 +149,61 @@ fn damaged_rows_are_told_from_a_shop_that_is_busy() {
         }
     }
 }
+
+fn buyers(data: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
+    let done = binary().arg("buyers").args(arguments).arg("--data-dir").arg(data).ends();
+    let text = |bytes| String::from_utf8(bytes).expect("text");
+    (done.status.code(), text(done.stdout), text(done.stderr))
+}
+
+#[test]
+fn what_is_stored_about_a_buyer_is_shown_and_erased() {
+    let gateway = Flowers::open();
+    let shopper = Shopper::rest(&gateway);
+    let of = |e_mail: &str| {
+        let mut wanted = ready(&[("pot_ceramic", 1)]);
+        wanted["buyer"] = serde_json::json!({ "email": e_mail, "first_name": "Wilhelmina" });
+        wanted["fulfillment"]["methods"][0]["destinations"][0]["street_address"] = "77 Quince Lane".into();
+        wanted
+    };
+    let (own, other) = (of("Mina@Example.com"), of("other@example.com"));
+    let cart = serde_json::json!({ "line_items": own["line_items"], "buyer": own["buyer"] });
+    shopper.call("create_cart", None, &cart).document();
+    let open = shopper.create(&own);
+    let paid = shopper.create(&own);
+    let order = shopper.complete(&paid, "success_token")["order"]["id"].as_str().expect("an order").to_owned();
+    shopper.create(&other);
+
+    let (code, shown, _) = buyers(gateway.data(), &["export", "mina@example.com"]);
+    assert_eq!(code, Some(0), "{shown}");
+    let shown: serde_json::Value = serde_json::from_str(&shown).expect("JSON");
+    let counts = ["carts", "checkouts", "orders"].map(|kind| shown[kind].as_array().expect(kind).len());
+    assert_eq!(counts, [1, 2, 1]);
+    assert!(shown.to_string().contains("77 Quince Lane") && !shown.to_string().contains("\"token\""), "{shown}");
+
+    // The platform has not been told of the order: there is no key to sign with.
+    let (code, said, left) = buyers(gateway.data(), &["erase", "mina@example.com"]);
+    assert_eq!((code, said.trim()), (Some(2), "Erased 1 carts, 1 checkouts and the addresses of 0 orders."));
+    assert!(left.contains(id(&paid)) && left.contains("a webhook event about its order waits"), "{left}");
+    let database = rusqlite::Connection::open(gateway.data().join("shop.db")).expect("the database");
+    database.execute("UPDATE outbox SET state = 'delivered', next_at = NULL", ()).expect("settled");
+    let (code, said, left) = buyers(gateway.data(), &["erase", "mina@example.com"]);
+    assert_eq!(
+        (code, said.trim(), left.as_str()),
+        (Some(0), "Erased 0 carts, 1 checkouts and the addresses of 1 orders.", "")
+    );
+    let (code, said, _) = buyers(gateway.data(), &["erase", "MINA@example.com"]);
+    assert_eq!((code, said.trim()), (Some(0), "Erased 0 carts, 0 checkouts and the addresses of 0 orders."));
+
+    // The gateway goes on, and the shop keeps its accounts.
+    let gone = shopper.call("get_checkout", Some(id(&open)), &serde_json::json!({}));
+    assert_eq!(gone.errors(), ["not_found"]);
+    let kept = shopper.call("get_order", Some(&order), &serde_json::json!({}));
+    assert!(!kept.text().contains("Quince"), "{kept:?}");
+    assert_eq!(kept.document()["line_items"].as_array().map(Vec::len), Some(1), "{kept:?}");
+    let (_, shown, _) = buyers(gateway.data(), &["export", "other@example.com"]);
+    assert!(shown.contains("77 Quince Lane"), "{shown}");
+    database.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |_| Ok(())).expect("a checkpoint");
+    let bytes = fs::read(gateway.data().join("shop.db")).expect("the file");
+    assert!(!bytes.windows(16).any(|window| window.eq_ignore_ascii_case(b"mina@example.com")), "nothing is left of it");
+}

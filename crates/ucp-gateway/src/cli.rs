@@ -5,9 +5,9 @@ use clap::{Parser, Subcommand};
 
 use crate::{
     command::{
-        explain::ExplainOptions, import::ImportOptions, keys::OwnKeysCommand, mcp::McpOptions, orders::OrdersCommand,
-        sign::SignOptions, spec::SpecOptions, store::StoreCommand, terms::TermsOptions, verify::VerifyOptions,
-        webhooks::WebhooksCommand,
+        buyers::BuyersCommand, explain::ExplainOptions, import::ImportOptions, keys::OwnKeysCommand, mcp::McpOptions,
+        orders::OrdersCommand, sign::SignOptions, spec::SpecOptions, store::StoreCommand, terms::TermsOptions,
+        verify::VerifyOptions, webhooks::WebhooksCommand,
     },
     config::ServeOptions,
 };
@@ -48,6 +48,9 @@ pub(crate) enum Command {
     /// Show and resend the webhook events that platforms get about their orders.
     #[command(subcommand)]
     Webhooks(WebhooksCommand),
+    /// Show or erase what is stored about a buyer.
+    #[command(subcommand)]
+    Buyers(BuyersCommand),
     /// Back up the data directory, check it, or restore it.
     #[command(subcommand)]
     Store(StoreCommand),

@@ -62,6 +62,7 @@ fn main() -> ExitCode {
         Command::Keys(KeysCommand::Own(command)) => command::keys::run(&command),
         Command::Orders(command) => command::orders::run(command),
         Command::Webhooks(command) => command::webhooks::run(&command),
+        Command::Buyers(command) => command::buyers::run(&command),
         Command::Store(command) => command::store::run(&command),
         Command::Sign(options) => command::sign::run(&options),
         Command::Verify(options) => command::verify::run(&options),

@@ -10,6 +10,7 @@
 //! | `owners` | the owners port: owners of what a remote shop keeps |
 //! | [`stock`], [`revision`] | quantities of variants, and revisions of products |
 //! | `port` | the rest of the store port: queries of operators, forwarded webhook messages, removal of expired rows |
+//! | `buyers` | what is stored about a buyer, and its erasure |
 //! | `migrations` | the schema, and the upgrade of older files |
 //! | `backup` | copies of the file: made, checked, put back |
 //! | `header` | the check of a file before SQLite opens it |
@@ -21,6 +22,7 @@
 //! [`SqliteStore::transaction`].
 
 mod backup;
+mod buyers;
 mod connection;
 mod error;
 mod header;
@@ -37,6 +39,7 @@ pub mod watcher;
 mod webhook_events;
 mod writer;
 
+pub use buyers::{Erasure, PersonalData};
 pub use connection::ShopConnection;
 pub use error::{BackupError, Put, Rejected, StoreError, WriteError};
 pub use store::{Room, SqliteStore};

@@ -1,0 +1,44 @@
+//! `buyers`: shows and erases what is stored about a buyer. A gateway can run on the same data directory at the same
+//! time.
+
+use std::{path::PathBuf, process::ExitCode};
+
+use clap::{Args, Subcommand};
+use ucp_sqlite::{Erasure, SqliteStore};
+
+use super::Done;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum BuyersCommand {
+    /// Write everything that is stored about an e-mail address as JSON.
+    Export(BuyerOptions),
+    /// Erase what is stored about an e-mail address; exit code 2 if something of it is still needed.
+    Erase(BuyerOptions),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BuyerOptions {
+    /// The e-mail address of the buyer, as platforms stated it; upper and lower case are the same.
+    e_mail: String,
+    /// The directory that holds the shop.
+    #[arg(long, env = "UCP_GATEWAY_DATA_DIR", default_value = "./data", value_name = "DIRECTORY")]
+    data_dir: PathBuf,
+}
+
+pub(crate) fn run(command: &BuyersCommand) -> Done {
+    match command {
+        BuyersCommand::Export(BuyerOptions { e_mail, data_dir }) => {
+            let found = SqliteStore::open(data_dir)?.personal_data(e_mail)?;
+            println!("{}", serde_json::to_string_pretty(&found)?);
+            Ok(ExitCode::SUCCESS)
+        }
+        BuyersCommand::Erase(BuyerOptions { e_mail, data_dir }) => {
+            let Erasure { carts, checkouts, orders, left } = SqliteStore::open(data_dir)?.erase_buyer(e_mail)?;
+            println!("Erased {carts} carts, {checkouts} checkouts and the addresses of {orders} orders.");
+            for (id, reason) in &left {
+                eprintln!("{id} was left, because {reason}; erase again later");
+            }
+            Ok(if left.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(2) })
+        }
+    }
+}
