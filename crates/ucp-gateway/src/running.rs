@@ -219,7 +219,8 @@ fn identity(settings: &Settings) -> Vec<(&'static str, String)> {
 
 /// Returns the keys that belong to the process and not to a shop.
 fn process(settings: &Settings) -> Vec<(&'static str, String)> {
-    let server = &settings.sections.server;
+    let sections = &settings.sections;
+    let server = &sections.server;
     vec![
         ("server.listen", server.listen.0.to_string()),
         ("server.admin_listen", format!("{:?}", server.admin_listen)),
@@ -231,6 +232,9 @@ fn process(settings: &Settings) -> Vec<(&'static str, String)> {
         ("data.cache_mb", format!("{:?}", settings.sections.data.cache_mb)),
         ("data.max_mb", format!("{:?}", settings.sections.data.max_mb)),
         ("data.min_free_mb", format!("{:?}", settings.sections.data.min_free_mb)),
+        ("data.keep_unfinished_hours", sections.data.keep_unfinished_hours.count().to_string()),
+        ("data.keep_completed_hours", sections.data.keep_completed_hours.count().to_string()),
+        ("data.keep_addresses_days", format!("{:?}", sections.data.keep_addresses_days)),
         ("log", format!("{:?}", settings.sections.log)),
         ("events", format!("{:?}", settings.sections.events)),
     ]

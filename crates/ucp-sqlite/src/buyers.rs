@@ -132,12 +132,8 @@ fn erase(db: ShopConnection<'_>, e_mail: &str) -> rusqlite::Result<Erasure> {
             erasure.left.push((purchase.id, reason));
             continue;
         }
-        if let Some((id, mut order)) = purchase.order {
-            for expectation in order["expectations"].as_array_mut().into_iter().flatten() {
-                expectation["destination"] = json!({});
-            }
-            let sql = "UPDATE orders SET version = version + 1, document = ? WHERE shop = ? AND id = ?";
-            erasure.orders += db.execute(sql, (order.to_string(), db.shop(), &id))?;
+        if let Some((id, order)) = purchase.order {
+            erasure.orders += erase_address(db, &id, order)?;
             db.execute("DELETE FROM outbox WHERE shop = ? AND order_id = ?", (db.shop(), &id))?;
         }
         erasure.checkouts +=
@@ -145,6 +141,35 @@ fn erase(db: ShopConnection<'_>, e_mail: &str) -> rusqlite::Result<Erasure> {
         forget_answers(db, &purchase.id)?;
     }
     Ok(erasure)
+}
+
+/// Removes the addresses from an order. Returns the number of orders that changed.
+fn erase_address(db: ShopConnection<'_>, id: &str, mut order: Value) -> rusqlite::Result<usize> {
+    for expectation in order["expectations"].as_array_mut().into_iter().flatten() {
+        expectation["destination"] = json!({});
+    }
+    let sql = "UPDATE orders SET version = version + 1, document = ?, anonymous = 1 WHERE shop = ? AND id = ?";
+    db.execute(sql, (order.to_string(), db.shop(), id))
+}
+
+/// Removes the addresses from up to `limit` orders that were placed before a time, in RFC 3339, and that no refund or
+/// webhook event is pending for. Returns the number of orders that changed.
+pub(crate) fn erase_addresses(db: ShopConnection<'_>, before: &str, limit: i64) -> rusqlite::Result<u64> {
+    let mut statement = db.prepare_cached(
+        "SELECT id, document FROM orders \
+         WHERE shop = ?1 AND anonymous = 0 AND json_extract(document, '$.placed_at') < ?2 \
+         AND NOT EXISTS (SELECT 1 FROM outbox WHERE shop = ?1 AND order_id = orders.id AND state = 'waiting') \
+         AND NOT EXISTS (SELECT 1 FROM json_each(document, '$.adjustments') WHERE json_extract(value, '$.status') = 'pending') \
+         LIMIT ?3",
+    )?;
+    let rows = statement.query_map((db.shop(), before, limit), |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let orders: Vec<(String, String)> = rows.collect::<Result<_, _>>()?;
+    let mut erased = 0;
+    for (id, document) in orders {
+        let Ok(order) = document.parse() else { continue };
+        erased += erase_address(db, &id, order)? as u64;
+    }
+    Ok(erased)
 }
 
 /// Removes the answers recorded for calls about a cart or checkout, with the one that created it.

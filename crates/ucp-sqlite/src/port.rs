@@ -14,10 +14,11 @@ use ucp_core::{
 };
 
 use crate::{
+    buyers,
     connection::ShopConnection,
     ledger::stored,
     owners,
-    store::{BATCH, SqliteStore},
+    store::{BATCH, Retention, SqliteStore},
     time::nanoseconds,
     webhook_events::{Message, NewWebhookEvent, queue},
 };
@@ -31,7 +32,7 @@ const HELD_FOR: SignedDuration = SignedDuration::from_hours(1);
 /// Maximum number of pages that are given back to the file system at once.
 const VACUUMED: u32 = 2_000;
 
-/// Retention of carts and checkouts after their expiry, and of webhook events that were never settled.
+/// Retention of webhook events that were never settled.
 const REMEMBERED_FOR: SignedDuration = SignedDuration::from_hours(30 * 24);
 
 /// Retention of webhook events after they were settled, during which they can be sent again.
@@ -83,6 +84,7 @@ impl Store for SqliteStore {
 
     async fn prune(&self, now: Timestamp) -> Result<u64, PortError> {
         let before = |age| nanoseconds(now.saturating_sub(age).unwrap_or(Timestamp::MIN));
+        let Retention { unfinished, completed, addresses } = self.retention();
         let mut removed = self.prune_owners(now, owners::MOST).await?;
         for (statement, before) in [
             (
@@ -92,12 +94,17 @@ impl Store for SqliteStore {
             (
                 "DELETE FROM carts WHERE seq IN \
                  (SELECT seq FROM carts WHERE shop = ? AND expires_at < ? ORDER BY expires_at LIMIT ?)",
-                before(REMEMBERED_FOR),
+                before(unfinished),
             ),
             (
-                "DELETE FROM checkouts WHERE seq IN (SELECT seq FROM checkouts \
-                 WHERE shop = ? AND expires_at < ? AND attempted_at IS NULL ORDER BY expires_at LIMIT ?)",
-                before(REMEMBERED_FOR),
+                "DELETE FROM checkouts WHERE seq IN (SELECT seq FROM checkouts WHERE shop = ? AND expires_at < ? \
+                 AND attempted_at IS NULL AND status <> 'completed' ORDER BY expires_at LIMIT ?)",
+                before(unfinished),
+            ),
+            (
+                "DELETE FROM checkouts WHERE seq IN (SELECT seq FROM checkouts WHERE shop = ? AND expires_at < ? \
+                 AND attempted_at IS NULL AND status = 'completed' ORDER BY expires_at LIMIT ?)",
+                before(completed),
             ),
             (
                 "DELETE FROM carts WHERE seq IN (SELECT seq FROM carts \
@@ -125,6 +132,17 @@ impl Store for SqliteStore {
                     Ok(db.prepare_cached(statement)?.execute((db.shop(), before, BATCH))? as u64)
                 };
                 let batch = self.write(delete).await?;
+                removed += batch;
+                if batch < BATCH.unsigned_abs() {
+                    break;
+                }
+            }
+        }
+        if let Some(age) = addresses {
+            let before = now.saturating_sub(age).unwrap_or(Timestamp::MIN).to_string();
+            loop {
+                let before = before.clone();
+                let batch = self.write(move |db| Ok(buyers::erase_addresses(db, &before, BATCH)?)).await?;
                 removed += batch;
                 if batch < BATCH.unsigned_abs() {
                     break;

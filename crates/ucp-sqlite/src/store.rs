@@ -13,6 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use jiff::SignedDuration;
 use rusqlite::{Connection, ErrorCode, OptionalExtension as _, TransactionBehavior, config::DbConfig};
 use tokio::sync::Notify;
 use ucp_core::{
@@ -68,6 +69,7 @@ struct File {
     readers: Readers,
     impatient_readers: Readers,
     room: OnceLock<Room>,
+    retention: OnceLock<Retention>,
 }
 
 /// Room that new carts and checkouts have on the disk.
@@ -77,6 +79,25 @@ pub struct Room {
     pub most: u64,
     /// Minimum space that stays free in the file system, in bytes.
     pub free: u64,
+}
+
+/// How long what names a buyer is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Retention {
+    /// Carts, and checkouts that led to no order, after their expiry.
+    pub unfinished: SignedDuration,
+    /// Completed checkouts, after the time at which they would have expired.
+    pub completed: SignedDuration,
+    /// Addresses of orders, after the purchase; `None` for as long as the order.
+    pub addresses: Option<SignedDuration>,
+}
+
+impl Default for Retention {
+    /// Thirty days, and addresses for as long as the order.
+    fn default() -> Self {
+        let month = SignedDuration::from_hours(30 * 24);
+        Self { unfinished: month, completed: month, addresses: None }
+    }
 }
 
 impl SqliteStore {
@@ -128,6 +149,7 @@ impl SqliteStore {
             impatient_readers: Readers::new(path.clone(), Duration::ZERO),
             path,
             room: OnceLock::new(),
+            retention: OnceLock::new(),
         };
         Ok(Self(Arc::new(Inner { file: Arc::new(file), shop, cursor_secret, queued: Notify::new() })))
     }
@@ -205,6 +227,16 @@ impl SqliteStore {
     /// Sets the room for new carts and checkouts, for all shops in the file. The first call counts.
     pub fn limit(&self, room: Room) {
         let _ = self.0.file.room.set(room);
+    }
+
+    /// Sets how long what names a buyer is kept, for all shops in the file. The first call counts.
+    pub fn retain(&self, retention: Retention) {
+        let _ = self.0.file.retention.set(retention);
+    }
+
+    /// Returns how long what names a buyer is kept.
+    pub(crate) fn retention(&self) -> Retention {
+        self.0.file.retention.get().copied().unwrap_or_default()
     }
 
     /// Returns `true` if there is room for new carts and checkouts, or none of it is known.

@@ -22,6 +22,7 @@ use std::{error::Error, sync::Arc, time::Duration};
 
 use axum::Router;
 use bytes::Bytes;
+use jiff::SignedDuration;
 use tokio::task::JoinSet;
 use ucp_bridge::Bridge;
 use ucp_core::{
@@ -36,7 +37,7 @@ use ucp_net::{
 };
 use ucp_service::signing::CurrentKey;
 use ucp_shop::Shop;
-use ucp_sqlite::{Room, SqliteStore, StoreError};
+use ucp_sqlite::{Retention, Room, SqliteStore, StoreError};
 use ucp_trust::limit::BodyLimit;
 
 use self::last_known::LastKnown;
@@ -64,6 +65,12 @@ impl DataDirectory {
         };
         let most = data.max_mb.map_or(u64::MAX, Number::bytes);
         opened.sqlite().limit(Room { most, free: data.min_free_mb.bytes() });
+        let hours = |hours: usize| SignedDuration::from_hours(i64::try_from(hours).unwrap_or(i64::MAX / 3_600));
+        opened.sqlite().retain(Retention {
+            unfinished: hours(data.keep_unfinished_hours.count()),
+            completed: hours(data.keep_completed_hours.count()),
+            addresses: data.keep_addresses_days.map(|days| hours(days.count() * 24)),
+        });
         Ok(opened)
     }
 

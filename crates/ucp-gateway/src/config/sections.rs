@@ -174,6 +174,15 @@ pub(crate) struct Data {
     pub(crate) max_mb: Option<Megabytes<16_384>>,
     /// How many megabytes of the disk stay free: below that, new carts and checkouts are turned away with 503.
     pub(crate) min_free_mb: Megabytes<256>,
+    /// How many hours carts, and checkouts that led to no order, stay after they expire. Those of callers without an API
+    /// key stay an hour where `limits.held` counts.
+    pub(crate) keep_unfinished_hours: Number<1, 87_600, 720>,
+    /// How many hours completed checkouts stay after the time at which they would have expired.
+    pub(crate) keep_completed_hours: Number<1, 87_600, 720>,
+    /// How many days the addresses of an order stay after the purchase, or longer while a refund or a webhook event is
+    /// pending.
+    #[schemars(extend("x-without" = "for ever"))]
+    pub(crate) keep_addresses_days: Option<Number<1, 36_500, 365>>,
     /// What fills the directory when there is no shop in it: "outfitters" or "flower-shop". (`--sample`,
     /// `UCP_GATEWAY_SAMPLE`)
     pub(crate) sample: SampleName,
@@ -186,6 +195,9 @@ impl Default for Data {
             cache_mb: Number::default(),
             max_mb: None,
             min_free_mb: Number::default(),
+            keep_unfinished_hours: Number::default(),
+            keep_completed_hours: Number::default(),
+            keep_addresses_days: None,
             sample: SampleName::default(),
         }
     }

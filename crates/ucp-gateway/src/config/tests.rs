@@ -688,7 +688,7 @@ fn no_mistake_hides_another() {
         "`data.cache_mb` in gateway.toml, line 6, column 12: invalid value: integer `-1`, expected a whole number from 0 to \
          1048576",
         "unknown key `data.sise` in gateway.toml, line 7, column 1; there are `dir`, `cache_mb`, `max_mb`, `min_free_mb`, \
-         `sample`",
+         `keep_unfinished_hours`, `keep_completed_hours`, `keep_addresses_days`, `sample`",
         "`payment[0]` in gateway.toml, line 8, column 1: missing field `id`",
         "`payment[0].kind` in gateway.toml, line 9, column 8: unknown variant `cash`, expected `sandbox` or `processor`",
         "`payment[1].id` in gateway.toml, line 12, column 6: invalid type: integer `4`, expected a string",

@@ -18,3 +18,7 @@ ALTER TABLE kept ADD COLUMN holder TEXT;
 -- Size of the answer, in bytes.
 ALTER TABLE kept ADD COLUMN held INTEGER NOT NULL DEFAULT 0;
 CREATE INDEX kept_by_holder ON kept (shop, holder, held) WHERE holder IS NOT NULL;
+
+-- 1 once the addresses of the order were erased.
+ALTER TABLE orders ADD COLUMN anonymous INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX orders_with_addresses ON orders (shop, json_extract(document, '$.placed_at')) WHERE anonymous = 0;

@@ -95,7 +95,7 @@ fn what_is_wrong_is_named_with_its_place() {
         assert_eq!((refusal.code, refusal.path.as_deref()), (Code::InvalidRequest, Some(*path)), "{payload}");
     }
     for operation in Operation::ALL.iter().filter(|operation| operation.takes_id()) {
-        let payload = json!({ "line_items": [], "payment": {} });
+        let payload = json!({ "line_items": lines(), "payment": {} });
         let refusal = read(dialect(Release::NEWEST), *operation, None, payload, &[]).expect_err("no id");
         assert_eq!(refusal.path.as_deref(), Some("$.id"));
     }

@@ -1,12 +1,18 @@
 //! Age: what is removed, and what stays.
 
 use ucp_core::{
+    checkout::State,
+    order::{Confirmation, Expectation, Order},
     port::store::Store as _,
-    purchase::ledger::{Full, Holder},
+    purchase::{
+        buyer::PostalAddress,
+        ledger::{Full, Holder},
+    },
 };
 use ucp_testkit::{PATIENCE, until};
 
 use super::*;
+use crate::Retention;
 
 #[tokio::test]
 async fn what_is_old_goes_and_what_may_matter_stays() {
@@ -93,4 +99,55 @@ async fn what_strangers_left_goes_soon_and_its_room_is_given_back() {
     assert_eq!(store.rows("carts"), 50);
     assert!(pages(&store) * 2 < before, "{before} pages before, {} now", pages(&store));
     assert_eq!(store.commits(more).await, Committed::Done);
+}
+
+#[tokio::test]
+async fn personal_data_go_after_times_of_their_own() {
+    let directory = tempfile::tempdir().expect("directory");
+    let store = open(directory.path(), &[]);
+    let (hour, day) = (hours(1), hours(24));
+    store.retain(Retention { unfinished: hour, completed: day, addresses: Some(day) });
+    for (id, expired) in [("new", hours(0)), ("old", hour * 2), ("older", day * 2)] {
+        let expires_at = now() - expired;
+        let confirmation =
+            Confirmation { id: id.to_owned(), label: "1".to_owned(), token: id.to_owned(), permalink_url: None };
+        let completed = State::Completed { order: confirmation };
+        let destination =
+            PostalAddress { street_address: Some("77 Quince Lane".to_owned()), ..PostalAddress::default() };
+        let expectation = Expectation {
+            id: "e".to_owned(),
+            line_items: Vec::new(),
+            method: None,
+            destination,
+            description: None,
+            fulfillable_on: None,
+        };
+        let order = Order { placed_at: expires_at, expectations: vec![expectation], ..order(ALICE, id, id) };
+        let change = Change {
+            cart: at(Cart { expires_at, ..cart(ALICE, id) }, 0),
+            checkout: at(Checkout { expires_at, state: completed, ..checkout(ALICE, id, None) }, 0),
+            order: at(order, 0),
+            ..Change::default()
+        };
+        assert_eq!(store.commits(change).await, Committed::Done);
+    }
+    let addresses = async |store: &SqliteStore| {
+        let mut found = Vec::new();
+        for id in ["new", "old", "older"] {
+            let order = store.order(ALICE, id).await.expect("reads").expect("an order").document;
+            found
+                .push(order.expectations.iter().any(|expectation| expectation.destination != PostalAddress::default()));
+        }
+        found
+    };
+    assert_eq!(addresses(&store).await, [true; 3]);
+    // Two carts and one checkout; the events of the orders wait.
+    assert_eq!(store.prune(now()).await.expect("prunes"), 3);
+    assert_eq!((store.rows("carts"), store.rows("checkouts")), (1, 2));
+    assert_eq!(addresses(&store).await, [true; 3], "a webhook event waits");
+    let settle = |db: ShopConnection<'_>| Ok(db.execute("UPDATE outbox SET state = 'delivered', next_at = NULL", ())?);
+    store.execute(settle).await.expect("settles");
+    assert_eq!(store.prune(now()).await.expect("prunes"), 1);
+    assert_eq!(addresses(&store).await, [true, true, false]);
+    assert_eq!(store.prune(now()).await.expect("prunes"), 0);
 }
