@@ -65,6 +65,10 @@ fn a_data_directory_that_others_can_read_is_closed() {
     let gateway = Gateway::on(&data, &[]);
     assert_eq!((mode(&data), mode(&data.join("shop.db"))), (0o700, 0o600));
     drop(gateway);
+    // One that users share is not the gateway's to close.
+    open(&data, 0o1777);
+    drop(Gateway::on(&data, &[]));
+    assert_eq!(mode(&data), 0o777);
 }
 
 /// Agents put a number where it seems to fit.

@@ -4,6 +4,7 @@ mod context;
 mod lookup;
 mod product;
 mod search;
+mod views;
 
 use std::collections::BTreeSet;
 

@@ -190,6 +190,7 @@ pub(crate) struct Ask {
     operation: Operation,
     payload: Value,
     headers: Vec<(String, String)>,
+    query: &'static str,
 }
 
 impl Ask {
@@ -202,7 +203,14 @@ impl Ask {
             operation: Operation::GetProduct,
             payload: json!({ "id": "prod_abc123" }),
             headers: Vec::new(),
+            query: "",
         }
+    }
+
+    /// The same with a query in the URL.
+    pub(crate) fn query(mut self, query: &'static str) -> Self {
+        self.query = query;
+        self
     }
 
     /// The same without saying who asks.
@@ -233,10 +241,11 @@ impl Ask {
     /// The path it goes to.
     pub(crate) fn path(&self) -> String {
         let prefix = self.endpoint.map(release_path).unwrap_or_default();
-        match self.transport {
+        let path = match self.transport {
             Transport::Rest => format!("{prefix}{}", self.operation.row().path),
             Transport::Tool | Transport::Method => format!("{prefix}/mcp"),
-        }
+        };
+        if self.query.is_empty() { path } else { format!("{path}?{}", self.query) }
     }
 
     /// The bytes it sends.

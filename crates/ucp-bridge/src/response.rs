@@ -350,6 +350,7 @@ fn refused(status: StatusCode, stated: &Value) -> Trouble {
             | Code::RequestTooLarge
             | Code::BodyTooLarge
             | Code::IdempotencyConflict
+            | Code::StoredDataDamaged
             | Code::RateLimited
             | Code::Unavailable),
         ) => {

@@ -21,12 +21,13 @@ use ucp_trust::{
     profile::PlatformProfile,
     signature::{RequestLine, sign_request},
 };
+use ucp_wire::view::View;
 use url::Url;
 
 use crate::{
     address::scheme,
     clock,
-    config::{self, Anonymous, Check, Settings, Signed, sections::Profiles, value::Number},
+    config::{self, Anonymous, CatalogView, Check, Settings, Signed, sections::Profiles, value::Number},
 };
 
 /// Builds the fetcher of profiles. Its requests name the gateway's own profile in `UCP-Agent`, and are signed if there
@@ -156,6 +157,14 @@ pub(crate) fn policy(settings: &Settings) -> Policy {
         config::Policy::Require => Policy::Require,
         config::Policy::Lenient => Policy::Lenient,
         config::Policy::Development => Policy::Development,
+    }
+}
+
+/// Returns the view of answers to callers that choose none.
+pub(crate) fn view(settings: &Settings) -> View {
+    match settings.sections.callers.view {
+        CatalogView::Full => View::Full,
+        CatalogView::Compact => View::Compact,
     }
 }
 

@@ -60,7 +60,8 @@ pub(crate) use self::directory::WITHOUT;
 pub(crate) use self::{
     admin::Admin,
     choice::{
-        Anonymous, BackendKind, Check, LogFormat, LogLevel, McpErrorStatus, Policy, Signed, TokenKind, Transport,
+        Anonymous, BackendKind, CatalogView, Check, LogFormat, LogLevel, McpErrorStatus, Policy, Signed, TokenKind,
+        Transport,
     },
     directory::Directory,
     flags::{DataOptions, ServeOptions, UpstreamOptions},

@@ -140,7 +140,8 @@ impl Shop {
             Backend { shop, directory, cursors: cursors(data.sqlite()) },
             platforms.clone(),
             callers::access(settings),
-        );
+        )
+        .viewing(callers::view(settings));
 
         let error_status = match settings.sections.server.mcp_error_status {
             McpErrorStatus::Fitting => ErrorStatus::Fitting,
@@ -368,7 +369,7 @@ impl Desktop {
         let publication = Publication::new(Endpoint::Root, &offering, &names, &base, &[], &handlers);
         let directory = merchants::open(data.sqlite(), &settings.directory)?;
         let backend = Backend { shop, directory, cursors: cursors(data.sqlite()) };
-        let handler = CallHandler::new(backend, platforms.clone(), Access::OPEN);
+        let handler = CallHandler::new(backend, platforms.clone(), Access::OPEN).viewing(callers::view(settings));
         let server = Server::new(handler, Endpoint::Root, &offering.operations, publication.openrpc().bytes(), true);
         let pages = sales.filter(|_| pages).map(|sales| {
             let ingress = Ingress::new(callers::rules(settings, public_url, &signing_key, bodies), platforms);

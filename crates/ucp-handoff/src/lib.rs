@@ -213,6 +213,10 @@ fn refused(frame: &Frame, way: &Way, refusal: &Refusal) -> Answer {
             StatusCode::SERVICE_UNAVAILABLE,
             "The shop cannot do this at the moment. Nothing was paid by this. Please try again in a minute.".to_owned(),
         ),
+        Code::StoredDataDamaged => (
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "What the shop has stored of this is damaged. Please ask the shop; to try again does not help.".to_owned(),
+        ),
         _ => (StatusCode::INTERNAL_SERVER_ERROR, "Something went wrong in the shop. Please try again.".to_owned()),
     };
     page::failed(frame, way, status, &content)

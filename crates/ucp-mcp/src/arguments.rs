@@ -116,6 +116,7 @@ fn call(
         profiles,
         idempotency_keys,
         languages: caller.languages.clone(),
+        view: caller.toolset.view,
         admission: caller.admission.clone(),
         trace: caller.trace.clone(),
     })

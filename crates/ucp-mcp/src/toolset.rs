@@ -1,11 +1,14 @@
-//! What a client chooses by the query of the endpoint: the tools that it wants, and the detail of their schemas.
+//! What a client chooses by the query of the endpoint: the tools that it wants, the detail of their schemas, and the view
+//! of answers.
 //!
 //! | query | effect |
 //! | :-- | :-- |
 //! | `tools=catalog,cart` | only the tools about products and carts exist |
+//! | `view=compact` | answers of the catalog hold what helps to choose |
 //! | `schemas=full` | tools are listed with whole schemas of requests, and with those of answers where the release is certain |
 
 use ucp_core::{Code, Operation, Refusal, operation::Resource};
+use ucp_wire::view::View;
 
 /// Toolsets by the resource that their operations act on.
 const TOOLSETS: &[(&str, Resource)] = &[
@@ -23,15 +26,17 @@ pub struct Toolset {
     resources: Option<Vec<Resource>>,
     /// `true` to list whole schemas instead of outlines.
     pub full: bool,
+    /// View of catalog answers; `None` for the gateway's own choice.
+    pub view: Option<View>,
 }
 
 impl Toolset {
     /// Reads the choice from the query of a URL. Other parameters are ignored.
     ///
     /// # Errors
-    /// [`Code::InvalidRequest`] for an unknown toolset or detail.
+    /// [`Code::InvalidRequest`] for an unknown toolset, detail or view.
     pub fn of(query: Option<&str>) -> Result<Self, Refusal> {
-        let mut toolset = Self::default();
+        let mut toolset = Self { view: View::of(query)?, ..Self::default() };
         let parameters = query.unwrap_or_default().split('&').filter_map(|parameter| parameter.split_once('='));
         for (name, value) in parameters {
             match name {

@@ -45,7 +45,7 @@ use ucp_service::{
     Call, CallHandler, Endpoint, Fault, Ingress, Reply, body,
     header::{self, RandomRequestId},
 };
-use ucp_wire::{dialect, documents};
+use ucp_wire::{dialect, documents, view::View};
 
 /// The JSON media type.
 pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/json");
@@ -228,6 +228,7 @@ async fn read(
         profiles: header::profile(&head.headers)?.into_iter().collect(),
         idempotency_keys: header::idempotency_keys(&head.headers),
         languages: header::languages(&head.headers),
+        view: View::of(head.uri.query())?,
         admission,
         trace: header::trace(&head.headers, header::request_id(&head.extensions)),
     })

@@ -132,6 +132,7 @@ fn call(profile: &str) -> Call {
         profiles: vec![Stated { place: "the benchmark", text: profile.to_owned() }],
         idempotency_keys: Vec::new(),
         languages: Vec::new(),
+        view: None,
         admission: Principal::Anonymous.into(),
         trace: ucp_core::port::Trace::default(),
     }

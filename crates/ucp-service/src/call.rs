@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use ucp_core::{Operation, Refusal, Release, port::Trace};
-use ucp_wire::encoded::Encoded;
+use ucp_wire::{encoded::Encoded, view::View};
 
 use crate::{access::Admission, agent::Stated};
 
@@ -23,6 +23,8 @@ pub struct Call {
     pub idempotency_keys: Vec<Stated>,
     /// Language tags from the transport, in order of preference.
     pub languages: Vec<String>,
+    /// The view that the caller chose, by the query of the URL.
+    pub view: Option<View>,
     /// The authenticated caller and its in-flight permit, held until the call is done.
     pub admission: Admission,
     /// Request ID and trace context, for logs and upstream requests.

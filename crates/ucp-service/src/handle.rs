@@ -23,7 +23,7 @@ use ucp_core::{
     record::{self, Repetition, Stage},
 };
 use ucp_net::lock::ResourceLocks;
-use ucp_wire::{dialect, encoded::Encoded};
+use ucp_wire::{dialect, encoded::Encoded, view::View};
 
 use crate::{
     access::{Access, Admission},
@@ -42,6 +42,8 @@ struct Inner {
     platforms: Platforms,
     access: Access,
     locks: ResourceLocks,
+    /// View of answers to callers that choose none.
+    view: View,
 }
 
 impl fmt::Debug for CallHandler {
@@ -91,7 +93,17 @@ impl CallHandler {
     /// Creates the handler in front of a backend, for the platforms that may call it.
     #[must_use]
     pub fn new(backend: Backend, platforms: Platforms, access: Access) -> Self {
-        Self(Arc::new(Inner { backend, platforms, access, locks: ResourceLocks::default() }))
+        let locks = ResourceLocks::default();
+        Self(Arc::new(Inner { backend, platforms, access, locks, view: View::Full }))
+    }
+
+    /// Sets the view of answers to callers that choose none. To be called before the handler is cloned.
+    #[must_use]
+    pub fn viewing(mut self, view: View) -> Self {
+        if let Some(inner) = Arc::get_mut(&mut self.0) {
+            inner.view = view;
+        }
+        self
     }
 
     /// Carries out a call.
@@ -121,8 +133,12 @@ impl Inner {
         let identified = self.identify(call).await.map_err(|refusal| Fault { refusal, release })?;
         // From here on errors are encoded in the caller's release.
         let release = identified.platform.release;
+        let (operation, view) = (identified.call.operation, identified.call.view.unwrap_or(self.view));
         match self.answer(identified).await {
-            Ok(encoded) => Ok(Reply { encoded, release }),
+            Ok(encoded) => {
+                let document = view.show(operation, encoded.document);
+                Ok(Reply { encoded: Encoded { document, ..encoded }, release })
+            }
             Err(refusal) => Err(Fault { refusal, release }),
         }
     }

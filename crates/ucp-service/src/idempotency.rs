@@ -6,7 +6,7 @@
 //! still a retry (trap T-09). Calls about one resource run one at a time, so that a retry that comes too early waits
 //! for the answer instead of racing it.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::IgnoredAny};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use ucp_core::{
@@ -115,8 +115,8 @@ pub(crate) fn stored(encoded: &Encoded) -> String {
 /// Returns the stored answer for a repetition of the same call.
 ///
 /// # Errors
-/// [`Code::IdempotencyConflict`] if the call differs from the stored one (rule IDM-03); an internal error if the stored
-/// answer is unreadable.
+/// [`Code::IdempotencyConflict`] if the call differs from the stored one (rule IDM-03); [`Code::StoredDataDamaged`] if
+/// the stored answer is not one that [`stored`] wrote.
 pub(crate) fn replayed(kept: &Kept, identity: &[u8; 32]) -> Result<Encoded, Refusal> {
     let is_same = kept.identity == *identity;
     record::note(|facts| facts.repetition = Some(if is_same { Repetition::Replayed } else { Repetition::Conflict }));
@@ -126,8 +126,12 @@ pub(crate) fn replayed(kept: &Kept, identity: &[u8; 32]) -> Result<Encoded, Refu
         return Err(Refusal::new(Code::IdempotencyConflict, content).accepting(accepted));
     }
     let (heading, document) = kept.answer.split_once('\n').unwrap_or_default();
-    let Heading { status, rpc_error } = serde_json::from_str(heading)
-        .map_err(|error| Refusal::damaged().because(format!("a kept answer cannot be parsed: {error}")))?;
+    let damaged = |error: serde_json::Error| {
+        // The error of serde can quote the answer.
+        Refusal::damaged().because(format!("a kept answer cannot be parsed ({:?})", error.classify()))
+    };
+    let Heading { status, rpc_error } = serde_json::from_str(heading).map_err(damaged)?;
+    serde_json::from_str::<IgnoredAny>(document).map_err(damaged)?;
     let rpc_error = rpc_error.map(|KeptError { code, message, data }| RpcError { code, message, data });
     Ok(Encoded { document: document.to_owned(), status, rpc_error })
 }

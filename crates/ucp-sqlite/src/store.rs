@@ -506,12 +506,15 @@ impl Readers {
     }
 }
 
+/// Bit of a directory in which everyone can create files.
+const STICKY: u32 = 0o1000;
+
 /// Takes the permissions of everyone but its owner from a directory or file: there are names and addresses of buyers in
-/// it. What belongs to another user, or is not there, stays as it is.
+/// it. What belongs to another user, is not there, or is a directory that users share, such as `/tmp`, stays as it is.
 fn keep_for_owner(path: &Path) {
     let Ok(metadata) = fs::metadata(path) else { return };
     let mode = metadata.permissions().mode();
-    if mode & 0o077 != 0 {
+    if mode & 0o077 != 0 && mode & STICKY == 0 {
         drop(fs::set_permissions(path, fs::Permissions::from_mode(mode & 0o700)));
     }
 }

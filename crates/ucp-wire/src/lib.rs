@@ -52,6 +52,7 @@ pub mod v2026_01_11;
 pub mod v2026_01_23;
 pub mod v2026_04_08;
 pub mod v2026_08_25;
+pub mod view;
 
 #[cfg(test)]
 mod tests;

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use ucp_core::{
     Code, Operation,
-    operation::{Class, Effect, Method},
+    operation::{Class, Effect, Method, Resource},
 };
 use utoipa::openapi::{
     Components, ComponentsBuilder, ContentBuilder, HttpMethod, InfoBuilder, LicenseBuilder, OpenApiBuilder, PathItem,
@@ -66,6 +66,9 @@ pub fn document(dialect: &dyn Dialect, operations: &[Operation], endpoint: &str)
             .tag(row.capability)
             .parameters(Some(parameters()))
             .response("200", success(&answer));
+        if row.resource == Resource::Catalog {
+            described = described.parameter(view());
+        }
         if row.effect == Effect::Creating {
             described = described.response("201", success(&answer));
         }
@@ -263,6 +266,19 @@ fn parameters() -> [utoipa::openapi::path::Parameter; 2] {
             "es-MX, es;q=0.9",
         ),
     ]
+}
+
+/// Returns the query parameter with the view of a catalog answer.
+fn view() -> utoipa::openapi::path::Parameter {
+    ParameterBuilder::new()
+        .name("view")
+        .parameter_in(ParameterIn::Query)
+        .required(Required::False)
+        .description(Some(
+            "An option of this gateway: `compact` leaves of each product what helps to choose, with short descriptions.",
+        ))
+        .schema(Some(text().enum_values(Some(["full", "compact"]))))
+        .build()
 }
 
 /// Returns the header parameter with the idempotency key.

@@ -29,6 +29,17 @@ pub(crate) enum Anonymous {
     Everything,
 }
 
+/// What answers of the catalog hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum CatalogView {
+    /// Everything that the shop states.
+    #[default]
+    Full,
+    /// What helps to choose.
+    Compact,
+}
+
 /// What becomes of the signature of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]

@@ -24,8 +24,8 @@ use ucp_core::{
 
 use super::{
     choice::{
-        Anonymous, BackendKind, Check, HandlerKind, LogFormat, LogLevel, McpErrorStatus, Policy, Signed, TokenKind,
-        Transport,
+        Anonymous, BackendKind, CatalogView, Check, HandlerKind, LogFormat, LogLevel, McpErrorStatus, Policy, Signed,
+        TokenKind, Transport,
     },
     value::{FilePath, Limit, Listen, Megabytes, Milliseconds, Number, Rate, SampleName, WebUrl},
 };
@@ -302,6 +302,9 @@ pub(crate) struct Callers {
     /// What callers may use that are nobody in particular, outside development: "browsing" (the catalog) or
     /// "everything".
     pub(crate) anonymous: Anonymous,
+    /// What answers of the catalog hold for callers that do not say it by `?view=full` or `?view=compact`: "full", or
+    /// "compact" for what helps an agent to choose.
+    pub(crate) view: CatalogView,
 }
 
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]

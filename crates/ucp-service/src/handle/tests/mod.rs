@@ -124,6 +124,7 @@ fn asking(operation: Operation, payload: Value, profile: Option<&str>) -> Call {
         profiles: stated.into_iter().collect(),
         idempotency_keys: Vec::new(),
         languages: Vec::new(),
+        view: None,
         admission: Principal::Anonymous.into(),
         trace: ucp_core::port::Trace::default(),
     }

@@ -35,9 +35,9 @@ public final class Purchase {
         var orders = new DevUcpShoppingOrderApi(client);
 
         var query = new SearchRequest().query("runner pro").context(new Context().currency("USD"));
-        SearchResponse found = search.searchCatalog(query, null, null).getSearchResponse();
+        SearchResponse found = search.searchCatalog(query, null, null, null).getSearchResponse();
         var ids = new LookupRequest().ids(List.of("prod_abc123", "prod_unknown"));
-        LookupResponse known = lookup.lookupCatalog(ids, null, null).getLookupResponse();
+        LookupResponse known = lookup.lookupCatalog(ids, null, null, null).getLookupResponse();
 
         var lines = List.of(new LineItemRequest().item(new ItemRequest().id(item)).quantity(2L));
         Cart cart = carts.createCart(new CartRequest().lineItems(lines), null, null, null).getCart();
@@ -72,7 +72,7 @@ public final class Purchase {
         List<Object> refused;
         try {
             var forged = new SearchRequest().query("runner pro").pagination(new PaginationRequest().cursor("forged"));
-            search.searchCatalog(forged, null, null);
+            search.searchCatalog(forged, null, null, null);
             throw new AssertionError("a forged cursor is accepted");
         } catch (ApiException refusal) {
             var told = mapper.readValue(refusal.getResponseBody(), org.openapitools.client.model.Error.class);

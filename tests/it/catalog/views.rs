@@ -1,0 +1,92 @@
+//! The compact view: the answers of the catalog, as far as they help to choose.
+
+use serde_json::{Value, json};
+use ucp_core::Release;
+
+use crate::{
+    harness::{Gateway, RPC_HEADERS, elements, rpc},
+    purchase::shopper::ways,
+    setup::{Ask, Setup, Transport},
+};
+
+const STRANGER: &str = "https://agent.example.com/profile.json";
+
+/// The answer of a tool, and the length of its text.
+fn tool(gateway: &Gateway, path: &str, name: &str, payload: &Value) -> (Value, usize) {
+    let arguments = json!({ "meta": { "ucp-agent": { "profile": STRANGER } }, "catalog": payload });
+    let call = rpc("tools/call", &json!({ "name": name, "arguments": arguments }));
+    let result = gateway.send("POST", path, RPC_HEADERS, call.to_string().as_bytes()).json()["result"].take();
+    let text = result["content"][0]["text"].as_str().expect("a text");
+    assert_eq!(serde_json::from_str::<Value>(text).expect("JSON"), result["structuredContent"]);
+    (result["structuredContent"].clone(), text.len())
+}
+
+#[test]
+fn ten_products_are_few_bytes() {
+    let gateway = Gateway::shared();
+    for query in ["running shoes", "jacket", "set", "shirt", "coffee"] {
+        let payload = json!({ "query": query, "pagination": { "limit": 10 } });
+        let (full, before) = tool(&gateway, "/mcp", "search_catalog", &payload);
+        let (compact, after) = tool(&gateway, "/mcp?view=compact", "search_catalog", &payload);
+        assert_eq!(elements(&full["products"]).len(), elements(&compact["products"]).len());
+        println!("{query}: {} products, {before} bytes, {after} compact", elements(&full["products"]).len());
+        assert!(after <= 5_000, "{query}: {after} bytes");
+        for (whole, part) in elements(&full["products"]).iter().zip(elements(&compact["products"])) {
+            for name in ["id", "title", "price_range", "rating"] {
+                assert_eq!(whole.get(name), part.get(name), "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn compact_answers_are_true_to_every_schema() {
+    let gateway = Gateway::shared();
+    let calls = [
+        ("search_catalog", json!({ "query": "shoes" })),
+        ("lookup_catalog", json!({ "ids": ["prod_abc123", "TMX-GRN-11", "nope"] })),
+        ("get_product", json!({ "id": "prod_abc123", "selected": [{ "name": "Color", "label": "Blue" }] })),
+    ];
+    for (release, transport) in ways().filter(|(release, _)| *release >= Release::V2026_04_08) {
+        for (name, payload) in &calls {
+            let ask = Ask::new(transport, STRANGER).at(Some(release)).of(name, payload.clone());
+            let full = ask.answer(&gateway);
+            let compact = ask.clone().query("view=compact").answer(&gateway);
+            crate::official::check(name, &compact);
+            assert!(compact.to_string().len() < full.to_string().len(), "{release} {transport:?} {name}");
+            assert_eq!(compact["messages"], full["messages"]);
+            // What was compact once is not so for the next caller.
+            assert_eq!(ask.answer(&gateway), full);
+            assert_eq!(ask.clone().query("view=full").answer(&gateway), full);
+        }
+    }
+    let detail = Ask::new(Transport::Rest, STRANGER).query("view=compact").answer(&gateway);
+    let product = &detail["product"];
+    assert!(!elements(&product["options"]).is_empty() && product.get("media").is_none(), "{product}");
+    let lookup = json!({ "ids": ["TMX-GRN-11", "prod_abc123"] });
+    let looked_up = Ask::new(Transport::Rest, STRANGER).of("lookup_catalog", lookup).query("view=compact");
+    for product in elements(&looked_up.answer(&gateway)["products"]) {
+        assert!(elements(&product["variants"]).iter().all(|variant| variant["inputs"].is_array()), "{product}");
+    }
+}
+
+#[test]
+fn an_unknown_view_is_refused_and_says_what_there_is() {
+    let gateway = Gateway::shared();
+    for transport in Transport::ALL {
+        let refused = Ask::new(transport, STRANGER).query("view=small").refusal(&gateway);
+        assert_eq!(refused.verdict(), (400, "invalid_request"));
+        assert_eq!(refused.body["accepted"], "`view=compact` or `view=full`");
+    }
+}
+
+#[test]
+fn an_operator_can_make_it_the_usual_view() {
+    let gateway = Setup::new("[callers]\nview = \"compact\"\n").start();
+    for transport in Transport::ALL {
+        let ask = Ask::new(transport, STRANGER);
+        assert!(ask.answer(&gateway)["product"].get("media").is_none(), "{transport:?}");
+        assert!(ask.clone().query("view=full").answer(&gateway)["product"]["media"].is_array(), "{transport:?}");
+        assert_eq!(ask.clone().query("view=compact").answer(&gateway), ask.answer(&gateway));
+    }
+}
