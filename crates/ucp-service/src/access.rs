@@ -127,12 +127,13 @@ impl Access {
         [self.browsing, self.purchase, self.order].iter().any(|rule| *rule != SignatureRule::Off)
     }
 
-    /// Returns whom the writes of a call are counted to: the profile whose key signed it, else the network address. What
+    /// Returns whom the writes of a call are counted to: the profile whose key signed it, else the network address; nobody
+    /// for platforms that the operator registered. What
     /// concludes a purchase may take twice the room, so that a full caller can still pay.
     pub(crate) fn holder(self, admission: &Admission, effect: Effect) -> Option<Holder> {
         let Held { open, bytes } = self.held?;
         let name = match (&admission.principal, admission.share()) {
-            (Principal::Signed(profile), _) => profile.as_str().to_owned(),
+            (Principal::Signed(profile), _) if !admission.is_registered => profile.as_str().to_owned(),
             (Principal::Anonymous, Some(Share::Network(address))) => address.to_string(),
             _ => return None,
         };
@@ -167,6 +168,8 @@ impl Access {
 pub struct Admission {
     /// The authenticated caller.
     pub principal: Principal,
+    /// `true` if the operator registered the platform that signed the request.
+    is_registered: bool,
     _permit: Option<Arc<Permit>>,
     body: Option<Arc<HeldBody>>,
 }
@@ -175,13 +178,19 @@ impl Admission {
     /// Creates the admission of a caller that holds a permit of the in-flight limit.
     #[must_use]
     pub fn new(principal: Principal, permit: Permit) -> Self {
-        Self { principal, _permit: Some(Arc::new(permit)), body: None }
+        Self { principal, is_registered: false, _permit: Some(Arc::new(permit)), body: None }
     }
 
     /// Returns the share that the request is counted to; `None` for callers such as the parent process.
     #[must_use]
     pub fn share(&self) -> Option<&Share> {
         self.body.as_ref().map(|body| body.share())
+    }
+
+    /// Returns the same admission, of a platform that the operator registered or not.
+    #[must_use]
+    pub(crate) fn of_registered(self, is_registered: bool) -> Self {
+        Self { is_registered, ..self }
     }
 
     /// Returns the same admission, which also holds the room of the request's body.
@@ -194,7 +203,7 @@ impl Admission {
 impl From<Principal> for Admission {
     /// Creates an admission that does not count towards the in-flight limit, for callers such as the parent process.
     fn from(principal: Principal) -> Self {
-        Self { principal, _permit: None, body: None }
+        Self { principal, is_registered: false, _permit: None, body: None }
     }
 }
 
@@ -224,6 +233,21 @@ mod tests {
         assert_eq!(code(enforced, Class::Purchase, &keyed), Some(Code::SignatureMissing));
         assert_eq!(code(enforced, Class::Purchase, &signed), None);
         assert_eq!(code(enforced, Class::Browsing, &Principal::Anonymous), None);
+    }
+
+    #[test]
+    fn writes_are_counted_to_whom_the_operator_does_not_know() {
+        let profile = ProfileUrl::parse("https://a.example.com/", Reach::Public).expect("an address");
+        let access = Access { held: Some(Held { open: 3, bytes: 5 }), ..Access::OPEN };
+        let signed = Admission::from(Principal::Signed(profile.clone()));
+        let holder = |bytes| Some(Holder { name: profile.as_str().to_owned(), open: 3, bytes });
+        assert_eq!(access.holder(&signed, Effect::Creating), holder(5));
+        assert_eq!(access.holder(&signed, Effect::Concluding), holder(10));
+        assert_eq!(access.holder(&signed.of_registered(true), Effect::Creating), None);
+        for known in [Principal::Keyed(Registered { index: 0, profile: profile.clone() }), Principal::Local] {
+            assert_eq!(access.holder(&known.into(), Effect::Creating), None);
+        }
+        assert_eq!(Access::OPEN.holder(&Principal::Signed(profile.clone()).into(), Effect::Creating), None);
     }
 
     #[test]

@@ -240,6 +240,7 @@ impl Ingress {
     /// than the signature, [`Code::RateLimited`], or [`Code::Unavailable`] if too many requests are in flight.
     pub async fn admit(&self, entry: Entry, head: &Parts, body: &[u8], held: HeldBody) -> Result<Admission, Refusal> {
         let Entry { client, mut principal, signed } = entry;
+        let mut is_registered = false;
         let rules = &self.0.rules;
         if let Some(signed) = signed {
             record::enter(Stage::Identify);
@@ -254,6 +255,7 @@ impl Ingress {
                     .map_or(Caller::Signed(profile.as_str()), Caller::Keyed),
                 None => Caller::Anonymous(client),
             };
+            is_registered = matches!(caller, Caller::Keyed(_));
             if principal == Principal::Anonymous {
                 rules.limits.check(&caller)?;
             }
@@ -268,7 +270,7 @@ impl Ingress {
             Principal::Signed(_) => Tier::Signed,
             Principal::Keyed(_) | Principal::Local => Tier::Keyed,
         };
-        Ok(Admission::new(principal, rules.in_flight.try_acquire(tier)?).holding(held))
+        Ok(Admission::new(principal, rules.in_flight.try_acquire(tier)?).of_registered(is_registered).holding(held))
     }
 
     /// Returns the profile whose key signed a request (rule SIG-07), or `None` if the profile cannot be fetched and the

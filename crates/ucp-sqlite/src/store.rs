@@ -510,11 +510,13 @@ impl Readers {
 const STICKY: u32 = 0o1000;
 
 /// Takes the permissions of everyone but its owner from a directory or file: there are names and addresses of buyers in
-/// it. What belongs to another user, is not there, or is a directory that users share, such as `/tmp`, stays as it is.
+/// it. What belongs to another user, is not there, or is a directory that users share, such as `/` or `/tmp`, stays as it
+/// is.
 fn keep_for_owner(path: &Path) {
     let Ok(metadata) = fs::metadata(path) else { return };
+    let is_root = fs::canonicalize(path).is_ok_and(|path| path.parent().is_none());
     let mode = metadata.permissions().mode();
-    if mode & 0o077 != 0 && mode & STICKY == 0 {
+    if mode & 0o077 != 0 && mode & STICKY == 0 && !is_root {
         drop(fs::set_permissions(path, fs::Permissions::from_mode(mode & 0o700)));
     }
 }

@@ -174,8 +174,8 @@ pub(crate) struct Data {
     pub(crate) max_mb: Option<Megabytes<16_384>>,
     /// How many megabytes of the disk stay free: below that, new carts and checkouts are turned away with 503.
     pub(crate) min_free_mb: Megabytes<256>,
-    /// How many hours carts, and checkouts that led to no order, stay after they expire. Those of callers without an API
-    /// key stay an hour where `limits.held` counts.
+    /// How many hours carts, and checkouts that led to no order, stay after they expire. Those that
+    /// `limits.held` counts stay an hour.
     pub(crate) keep_unfinished_hours: Number<1, 87_600, 720>,
     /// How many hours completed checkouts stay after the time at which they would have expired.
     pub(crate) keep_completed_hours: Number<1, 87_600, 720>,
@@ -381,8 +381,8 @@ pub(crate) struct Limits {
     pub(super) keyed: Option<Limit<200, 400>>,
     /// Of one network address, for signatures that turn out wrong.
     pub(super) unverified: Option<Limit<20, 40>>,
-    /// How many carts and checkouts one caller without an API key or certificate may have, those that led to an order
-    /// left out. They go an hour after they expire. Under the policy `development` there is no limit by default.
+    /// How many carts and checkouts one caller may have that is not a registered platform, those that led to an order left
+    /// out. They go an hour after they expire. Under the policy `development` there is no limit by default.
     #[schemars(extend("x-without" = "no limit"))]
     pub(crate) held: Option<Number<1, 1_000_000, 1_000>>,
     /// How many megabytes they may take, with the answers that are kept for idempotency keys. The same default.
