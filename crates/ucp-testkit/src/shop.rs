@@ -50,6 +50,7 @@ impl Shop {
             catalog: Arc::clone(&shelf) as Arc<dyn Catalog>,
             ledger: Arc::clone(&ledger) as Arc<dyn Ledger>,
             terms: Arc::new(terms),
+            shop_handlers: Arc::new([]),
             remote_carts: None,
             order_inbox: None,
             handlers: Arc::new([Arc::clone(&handler) as Arc<dyn Handler>]),

@@ -1,14 +1,14 @@
 //! Completing a checkout: a saga of three steps that may be interrupted anywhere (rule CHK-08).
 //!
 //! 1. The payment to make is stored as an [`Attempt`], together with the removal of the goods from the stock.
-//! 2. The handler is called to pay, once.
+//! 2. The handler is called to pay, once; or the shop behind another API to place the order and take the payment.
 //! 3. The result is stored: an order, or a checkout that is open again with its goods back in the stock.
 //!
 //! A call that finds a checkout between 1 and 3, after a crash or because the processor did not answer, never pays
-//! again: it *asks* the handler for the result of the attempt. Until the result is known the checkout is
+//! again: it *asks* the handler or the shop for the result of the attempt. Until the result is known the checkout is
 //! `complete_in_progress`.
 
-use std::{collections::HashSet, sync::Arc};
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -18,14 +18,15 @@ use crate::{
     message::{Message, Severity},
     money::{Amount, Currency},
     operation::AP2_MANDATE,
-    order::{Confirmation, Expectation, LineQuantity, Order, OrderLine, Payment},
-    port::Decision,
+    order::{Confirmation, Expectation, LineQuantity, Order, OrderLine, Payment, RemoteOrder},
+    port::{Completion, Decision},
     purchase::{
         buyer::PostalAddress,
         caller::Caller,
         ledger::{Change, Committed, Movement, Stored},
         mandate::{Evidence, Mandate, Presented, refused},
         payment::{Attempt, Handler, Settlement, Tender},
+        remote_cart::{OrderOutcome, PlaceRequest, RemoteCart, ShopOrder},
         sales_service::{SalesService, not_found},
         totals::{Total, TotalKind, amount_of},
     },
@@ -81,15 +82,19 @@ impl SalesService {
             match self.begin(caller, checkout, version, &request, seen.is_some()).await? {
                 Begun::Decided(decision) => return Ok(Some(*decision)),
                 Begun::Stale => {}
-                Begun::Paying { checkout, version, payment } => {
-                    let settlement = match &payment {
-                        Some((handler, tender)) => {
-                            let Some(attempt) = checkout.state.attempt() else { return Err(Refusal::internal()) };
-                            handler.pay(attempt, tender).await
+                Begun::Paying { checkout, version, payer, tender } => {
+                    let Some(attempt) = checkout.state.attempt() else { return Err(Refusal::internal()) };
+                    let ending = match (&payer, tender.as_deref()) {
+                        (Payer::Handler(handler), Some(tender)) => handler.pay(attempt, tender).await.into(),
+                        (Payer::Shop(shop), tender) => {
+                            let buyer_signals = caller.buyer_signals;
+                            shop.place(PlaceRequest { attempt, checkout: &checkout, tender, buyer_signals })
+                                .await
+                                .into()
                         }
-                        None => Settlement::Captured { reference: String::new() },
+                        (Payer::Nobody, _) | (Payer::Handler(_), None) => Ending::nothing_to_pay(),
                     };
-                    return Ok(Some(match self.settled(&checkout, version, settlement) {
+                    return Ok(Some(match self.settled(&checkout, version, ending) {
                         Some(decision) => decision,
                         None => self.standing(*checkout),
                     }));
@@ -133,23 +138,41 @@ impl SalesService {
     /// unknown.
     async fn reconciled(&self, checkout: Checkout, version: u64) -> Option<Decision> {
         let attempt = checkout.state.attempt()?.clone();
-        if attempt.amount == Amount::ZERO {
-            return self.settled(&checkout, version, Settlement::Captured { reference: String::new() });
+        // A handler or a shop that is no longer configured cannot be asked: the checkout waits until it is configured
+        // again.
+        if attempt.at_shop {
+            let shop = self.placing_shop()?;
+            let ending = match shop.placed(&attempt).await {
+                OrderOutcome::Absent
+                    if self.is_lost(&attempt, shop.place_deadline()) && shop.cancel(&attempt).await =>
+                {
+                    Ending::Declined { reason: "The order did not reach the shop.".into() }
+                }
+                other => other.into(),
+            };
+            return self.settled(&checkout, version, ending);
         }
-        // A handler that is no longer configured cannot be asked: the checkout waits until it is configured again.
+        if attempt.amount == Amount::ZERO {
+            return self.settled(&checkout, version, Ending::nothing_to_pay());
+        }
         let handler = self.handler(&attempt.handler_id)?;
-        let settlement = match handler.inquire(&attempt).await {
-            Settlement::Absent if self.is_lost(&attempt, &**handler) && handler.forget(&attempt).await => {
-                Settlement::Declined { reason: "The payment did not reach the processor.".into() }
+        let ending = match handler.inquire(&attempt).await {
+            Settlement::Absent if self.is_lost(&attempt, handler.deadline()) && handler.forget(&attempt).await => {
+                Ending::Declined { reason: "The payment did not reach the processor.".into() }
             }
-            other => other,
+            other => other.into(),
         };
-        self.settled(&checkout, version, settlement)
+        self.settled(&checkout, version, ending)
+    }
+
+    /// Returns the shop behind another API, if orders are placed there.
+    fn placing_shop(&self) -> Option<&Arc<dyn RemoteCart>> {
+        self.remote_carts.as_ref().filter(|shop| shop.capabilities().completion == Completion::Native)
     }
 
     /// Returns `true` if an attempt that the processor does not know cannot arrive there any more.
-    fn is_lost(&self, attempt: &Attempt, handler: &dyn Handler) -> bool {
-        let deadline = SignedDuration::try_from(handler.deadline()).unwrap_or(SignedDuration::MAX);
+    fn is_lost(&self, attempt: &Attempt, deadline: Duration) -> bool {
+        let deadline = SignedDuration::try_from(deadline).unwrap_or(SignedDuration::MAX);
         let over = attempt.begun_at.checked_add(deadline).unwrap_or(Timestamp::MAX);
         over <= self.now()
     }
@@ -201,22 +224,23 @@ impl SalesService {
         let Some(amount) = Amount::new(amount_of(&checkout.totals, TotalKind::Total)) else {
             return Err(Refusal::new(Code::InternalError, "The total of this checkout is not an amount."));
         };
-        let payment = if amount == Amount::ZERO {
-            None
+        let Chosen { payer, tender, memo } = if amount == Amount::ZERO {
+            Chosen { payer: self.placing_shop().cloned().map_or(Payer::Nobody, Payer::Shop), ..Chosen::default() }
         } else {
             match self.chosen(&request.tenders) {
-                Ok((handler, tender, memo)) => Some((handler, tender, memo)),
+                Ok(chosen) => chosen,
                 Err(message) => return self.not_begun(checkout, version, message),
             }
         };
         let attempt = Attempt {
             id: self.unguessable("pay_"),
-            handler_id: payment.as_ref().map_or_else(String::new, |(handler, ..)| handler.declaration().id.clone()),
+            handler_id: tender.as_ref().map(|tender| tender.instrument.handler_id.clone()).unwrap_or_default(),
             checkout_id: checkout.id.clone(),
             amount,
             currency: checkout.currency,
             begun_at: self.now(),
-            memo: payment.as_ref().map_or(serde_json::Value::Null, |(.., memo)| memo.clone()),
+            memo,
+            at_shop: matches!(payer, Payer::Shop(_)),
         };
         checkout.state = checkout.state.begin(attempt).map_err(|illegal| unreachable_transition(&illegal))?;
         checkout.completing = request.call.clone();
@@ -231,7 +255,8 @@ impl SalesService {
             Committed::Done => Begun::Paying {
                 checkout: Box::new(checkout),
                 version: version + 1,
-                payment: payment.map(|(handler, tender, _)| (handler, Box::new(tender))),
+                payer,
+                tender: tender.map(Box::new),
             },
             Committed::Stale | Committed::Kept(_) | Committed::Full(_) => Begun::Stale,
         })
@@ -259,8 +284,8 @@ impl SalesService {
         mandate_verifier.verify(mandate, self.view_checkout(checkout.clone(), false), self.now()).await
     }
 
-    /// Returns the instrument to pay with, its handler, and the data to store in [`Attempt::memo`].
-    fn chosen(&self, tenders: &[Tender]) -> Result<(Arc<dyn Handler>, Tender, serde_json::Value), Message> {
+    /// Returns the instrument to pay with, who takes the payment, and the data to store in [`Attempt::memo`].
+    fn chosen(&self, tenders: &[Tender]) -> Result<Chosen, Message> {
         let mut selected: Vec<_> =
             tenders.iter().enumerate().filter(|(_, tender)| tender.instrument.selected == Some(true)).collect();
         if selected.is_empty() {
@@ -276,8 +301,20 @@ impl SalesService {
             return Err(failed(content).at("$.payment.instruments"));
         };
         let at = |member: &str| format!("$.payment.instruments[{position}]{member}");
+        let declared = self.shop_handlers.iter().find(|declared| declared.id == tender.instrument.handler_id);
+        if let (Some(declared), Some(shop)) = (declared, self.placing_shop()) {
+            if !declared.instruments.contains(&tender.instrument.kind) {
+                let content = format!("This handler takes instruments of type {}.", declared.instruments.join(", "));
+                return Err(failed(&content).at(at(".type")));
+            }
+            return Ok(Chosen {
+                payer: Payer::Shop(Arc::clone(shop)),
+                tender: Some((*tender).clone()),
+                memo: serde_json::Value::Null,
+            });
+        }
         let Some(handler) = self.handler(&tender.instrument.handler_id) else {
-            let taken: Vec<_> = self.handlers.iter().map(|handler| format!("`{}`", handler.declaration().id)).collect();
+            let taken: Vec<_> = self.declarations().iter().map(|declaration| format!("`{}`", declaration.id)).collect();
             let content = if taken.is_empty() {
                 "This checkout takes no payments; the buyer pays on the page under `continue_url`.".to_owned()
             } else {
@@ -291,40 +328,57 @@ impl SalesService {
             let place = at(member);
             message.at(place)
         })?;
-        Ok((Arc::clone(handler), (*tender).clone(), memo))
+        Ok(Chosen { payer: Payer::Handler(Arc::clone(handler)), tender: Some((*tender).clone()), memo })
     }
 
-    /// Returns the decision for a payment result; `None` as long as the result is unknown.
-    fn settled(&self, checkout: &Checkout, version: u64, settlement: Settlement) -> Option<Decision> {
-        let reopened = |message: Message| {
+    /// Returns the decision for the end of an attempt; `None` as long as it is open.
+    fn settled(&self, checkout: &Checkout, version: u64, ending: Ending) -> Option<Decision> {
+        let reopened = |message: Message, page: Option<String>| {
             let mut checkout = checkout.clone();
+            if let (Some(page), Some(cart)) = (page, &mut checkout.remote_cart) {
+                cart.continue_url = Some(page);
+            }
+            let stock = movements(&checkout, 1);
             let messages = vec![message];
             checkout.state = checkout.state.reopen(&messages).ok()?;
             checkout.messages = messages;
-            let stock = movements(&checkout, 1);
             let mut decision = self.changed_checkout(checkout, version);
             decision.change.stock = stock;
             Some(decision)
         };
         let instruments = &checkout.draft.instruments;
         let chosen = instruments.iter().position(|instrument| instrument.selected == Some(true)).unwrap_or_default();
-        let failed = |code: &str, reason: String, severity| {
-            reopened(Message::error(code, reason, severity).at(format!("$.payment.instruments[{chosen}]")))
+        let failed = |code: &str, reason: String, severity, page| {
+            let path = format!("$.payment.instruments[{chosen}]");
+            reopened(Message::error(code, reason, severity).at(path), page)
         };
-        match settlement {
-            Settlement::Captured { reference } => self.concluded(checkout.clone(), version, reference),
-            Settlement::Declined { reason } => failed("payment_failed", reason, Severity::Recoverable),
-            Settlement::Challenged { reason } => failed("requires_3ds", reason, Severity::RequiresBuyerInput),
-            Settlement::Unknown | Settlement::Absent => None,
+        match ending {
+            Ending::Captured { reference } => self.concluded(checkout.clone(), version, reference, None),
+            Ending::Placed(order) => self.concluded(checkout.clone(), version, order.id.clone(), Some(order)),
+            Ending::Declined { reason } => failed("payment_failed", reason, Severity::Recoverable, None),
+            Ending::Challenged { reason, continue_url } => {
+                failed("requires_3ds", reason, Severity::RequiresBuyerInput, continue_url)
+            }
+            Ending::Open => None,
         }
     }
 
-    /// Creates the order of a paid checkout.
-    fn concluded(&self, mut checkout: Checkout, version: u64, reference: String) -> Option<Decision> {
+    /// Creates the order of a paid checkout, which a shop behind another API may have placed.
+    fn concluded(
+        &self,
+        mut checkout: Checkout,
+        version: u64,
+        reference: String,
+        placed: Option<ShopOrder>,
+    ) -> Option<Decision> {
         let attempt = checkout.state.attempt()?.clone();
         let id = self.unguessable("ord_");
-        let label = format!("#{}", id[id.len() - 8..].to_uppercase());
-        let confirmation = Confirmation { id, label, token: self.unguessable(""), permalink_url: None };
+        let label = placed.as_ref().and_then(|order| order.label.clone());
+        let label = label.unwrap_or_else(|| format!("#{}", id[id.len() - 8..].to_uppercase()));
+        let permalink_url = placed.as_ref().and_then(|order| order.permalink_url.clone());
+        let confirmation =
+            Confirmation { id, label, token: self.unguessable(""), permalink_url: permalink_url.clone() };
+        checkout.remote_cart = checkout.remote_cart.filter(|_| placed.is_none());
         checkout.state = checkout.state.conclude(confirmation.clone()).ok()?;
         checkout.messages.retain(|message| !matches!(message, Message::Error { .. }));
         let order = Order {
@@ -346,7 +400,7 @@ impl SalesService {
                 reference,
                 mandate: checkout.evidence.clone(),
             },
-            remote: None,
+            remote: placed.map(|order| RemoteOrder { reference: order.id, permalink_url, reported_at: self.now() }),
             placed_at: self.now(),
         };
         let mut decision = self.changed_checkout(checkout, version);
@@ -367,7 +421,69 @@ enum Begun {
     /// A concurrent change prevented the commit: start over.
     Stale,
     /// The attempt is stored; the payment follows.
-    Paying { checkout: Box<Checkout>, version: u64, payment: Option<(Arc<dyn Handler>, Box<Tender>)> },
+    Paying { checkout: Box<Checkout>, version: u64, payer: Payer, tender: Option<Box<Tender>> },
+}
+
+/// Who takes a payment.
+#[derive(Clone, Default)]
+enum Payer {
+    /// Nobody: there is nothing to pay.
+    #[default]
+    Nobody,
+    /// A payment handler of the gateway.
+    Handler(Arc<dyn Handler>),
+    /// The shop behind another API, which places the order as well.
+    Shop(Arc<dyn RemoteCart>),
+}
+
+/// How a purchase is paid.
+#[derive(Default)]
+struct Chosen {
+    payer: Payer,
+    tender: Option<Tender>,
+    memo: serde_json::Value,
+}
+
+/// End of an attempt.
+enum Ending {
+    /// The payment was captured; `reference` is its reference at the processor.
+    Captured { reference: String },
+    /// The shop placed the order and took the payment.
+    Placed(ShopOrder),
+    /// No money moved, and none will.
+    Declined { reason: String },
+    /// The buyer has to authenticate first. No money moved, and none will for this attempt.
+    Challenged { reason: String, continue_url: Option<String> },
+    /// It is not known yet.
+    Open,
+}
+
+impl Ending {
+    fn nothing_to_pay() -> Self {
+        Self::Captured { reference: String::new() }
+    }
+}
+
+impl From<Settlement> for Ending {
+    fn from(settlement: Settlement) -> Self {
+        match settlement {
+            Settlement::Captured { reference } => Self::Captured { reference },
+            Settlement::Declined { reason } => Self::Declined { reason },
+            Settlement::Challenged { reason } => Self::Challenged { reason, continue_url: None },
+            Settlement::Unknown | Settlement::Absent => Self::Open,
+        }
+    }
+}
+
+impl From<OrderOutcome> for Ending {
+    fn from(outcome: OrderOutcome) -> Self {
+        match outcome {
+            OrderOutcome::Placed(order) => Self::Placed(order),
+            OrderOutcome::Declined { reason } => Self::Declined { reason },
+            OrderOutcome::Challenged { reason, continue_url } => Self::Challenged { reason, continue_url },
+            OrderOutcome::Unknown | OrderOutcome::Absent => Self::Open,
+        }
+    }
 }
 
 impl Begun {
@@ -384,6 +500,10 @@ fn bill(checkout: &Checkout) -> (Vec<(String, u64, Amount)>, Vec<Total>, Currenc
 
 /// Returns the stock movements of a checkout: out of the stock (`sign` -1) or back (1).
 fn movements(checkout: &Checkout, sign: i64) -> Vec<Movement> {
+    // A shop behind another API counts its goods itself.
+    if checkout.state.attempt().is_some_and(|attempt| attempt.at_shop) {
+        return Vec::new();
+    }
     let quantity = |quantity: u64| sign * i64::try_from(quantity).unwrap_or(i64::MAX);
     checkout
         .line_items

@@ -94,7 +94,7 @@ pub struct Declaration {
     pub config: Map<String, Value>,
 }
 
-/// A payment attempt, stored before the processor is called.
+/// A payment attempt, stored before the processor or the shop is called.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Attempt {
     /// Random identifier of the attempt, used as the processor's idempotency key.
@@ -111,6 +111,9 @@ pub struct Attempt {
     pub begun_at: Timestamp,
     /// Data that the handler needs to inquire about the attempt; nothing of the credential that could pay.
     pub memo: Value,
+    /// `true` if the attempt places an order at a shop behind another API, which takes the payment.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub at_shop: bool,
 }
 
 /// Result of a payment attempt.

@@ -1,22 +1,32 @@
-//! Port of carts at a shop behind another API, which prices drafts and takes the payment on its own pages.
+//! Port of carts at a shop behind another API, which prices drafts, and takes the payment on its own pages or together
+//! with the order that the gateway places there.
 //!
 //! The [`SalesService`](super::sales_service::SalesService) keeps the draft, its owner and the last answer; the adapter
 //! brings the shop's cart to the draft ([`sync`](RemoteCart::sync)) and reports what the cart contains then. The shop
 //! decides about money and stock only: access to a cart and its expiry are decided by the sales service.
+
+use std::time::Duration;
 
 use async_trait::async_trait;
 
 use super::{
     caller::{BuyerSignals, Caller},
     draft::Draft,
+    payment::{Attempt, Tender},
     quote::{Previous, Purpose, Quote},
     remote_cart_ref::RemoteCartRef,
 };
-use crate::port::{PortError, SalesCapabilities};
+use crate::{
+    checkout::Checkout,
+    port::{PortError, SalesCapabilities},
+};
 
 /// Carts at a shop behind another API, which price drafts in place of the embedded shop's terms.
 ///
 /// [`sync`](Self::sync) and [`abandon`](Self::abandon) write at the shop; [`fetch`](Self::fetch) reads.
+/// [`place`](Self::place), [`placed`](Self::placed) and [`cancel`](Self::cancel) are for shops whose
+/// [`Completion`](crate::port::Completion) is `Native`: they are the counterparts of a payment
+/// [`Handler`](super::payment::Handler)'s `pay`, `inquire` and `forget`, and go through the same saga.
 #[async_trait]
 pub trait RemoteCart: Send + Sync {
     /// Returns the sales operations that the shop supports.
@@ -44,6 +54,78 @@ pub trait RemoteCart: Send + Sync {
     /// # Errors
     /// [`Unavailable`](crate::Code::Unavailable) if the shop cannot be reached.
     async fn abandon(&self, cart: &RemoteCartRef, buyer_signals: &BuyerSignals) -> Result<(), PortError>;
+
+    /// Places the order of a purchase as it was agreed, and has the shop take the payment. Called at most once per
+    /// attempt, whose identifier is the idempotency key; the attempt is on disk by then.
+    async fn place(&self, request: PlaceRequest<'_>) -> OrderOutcome {
+        let _ = request;
+        OrderOutcome::Declined { reason: "This shop takes orders on its own pages only.".to_owned() }
+    }
+
+    /// Asks for the result of an attempt to place an order. Never places one.
+    async fn placed(&self, attempt: &Attempt) -> OrderOutcome {
+        let _ = attempt;
+        OrderOutcome::Unknown
+    }
+
+    /// Makes sure that an attempt unknown to the shop places no order if it arrives late. Returns `true` if the shop
+    /// agreed.
+    async fn cancel(&self, attempt: &Attempt) -> bool {
+        let _ = attempt;
+        false
+    }
+
+    /// Returns the time after [`Attempt::begun_at`] from which no request of the attempt can reach the shop any more.
+    fn place_deadline(&self) -> Duration {
+        Duration::from_secs(60)
+    }
+}
+
+/// A purchase as it was agreed, to be placed as an order.
+#[derive(Clone, Copy, Debug)]
+pub struct PlaceRequest<'a> {
+    /// Attempt as stored: idempotency key, amount and currency.
+    pub attempt: &'a Attempt,
+    /// Checkout as the buyer agreed to it.
+    pub checkout: &'a Checkout,
+    /// Instrument and credential for the shop's payment; `None` if there is nothing to pay.
+    pub tender: Option<&'a Tender>,
+    /// Buyer on whose behalf the platform calls.
+    pub buyer_signals: BuyerSignals,
+}
+
+/// Result of an attempt to place an order at the shop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OrderOutcome {
+    /// The order was placed, and its payment was taken.
+    Placed(ShopOrder),
+    /// The shop declined the payment or the order. There is no order, and no money moved.
+    Declined {
+        /// Reason, for the buyer.
+        reason: String,
+    },
+    /// The buyer has to authenticate first. There is no order, and there will be none for this attempt.
+    Challenged {
+        /// Reason, for the buyer.
+        reason: String,
+        /// URL of the page on which the buyer continues, if it is not that of the cart.
+        continue_url: Option<String>,
+    },
+    /// The result is unknown: the shop did not answer, or is still working. It has to be asked again.
+    Unknown,
+    /// The shop does not know the attempt. Only [`placed`](RemoteCart::placed) returns this.
+    Absent,
+}
+
+/// An order as the shop names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShopOrder {
+    /// Identifier of the order at the shop.
+    pub id: String,
+    /// Order number for people; derived from the gateway's identifier of the order if absent.
+    pub label: Option<String>,
+    /// URL of the shop's page about the order.
+    pub permalink_url: Option<String>,
 }
 
 /// A request to price a draft.

@@ -48,6 +48,8 @@ pub struct SalesService {
     pub terms: Arc<Terms>,
     /// Accepted payment handlers.
     pub handlers: Arc<[Arc<dyn Handler>]>,
+    /// Payment handlers of a shop behind another API that places orders: their credentials go there unread.
+    pub shop_handlers: Arc<[Declaration]>,
     /// Carts of a shop behind another API, which prices drafts in place of the shop's own terms.
     pub remote_carts: Option<Arc<dyn RemoteCart>>,
     /// Orders that buyers place on pages of that shop, if it tells about them.
@@ -105,7 +107,8 @@ impl SalesService {
 
     /// Returns the declarations of the accepted payment handlers.
     pub fn declarations(&self) -> Arc<[Declaration]> {
-        self.handlers.iter().map(|handler| handler.declaration().clone()).collect()
+        let own = self.handlers.iter().map(|handler| handler.declaration());
+        own.chain(&*self.shop_handlers).cloned().collect()
     }
 
     /// Removes the parts of a draft that belong to extensions which were not negotiated.

@@ -76,6 +76,7 @@ fn attempt() -> Attempt {
         currency: Currency::USD,
         begun_at: Timestamp::UNIX_EPOCH,
         memo: serde_json::Value::Null,
+        at_shop: false,
     }
 }
 

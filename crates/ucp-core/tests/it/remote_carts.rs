@@ -17,16 +17,17 @@ use ucp_core::{
     port::{Completion, PortError, SalesCapabilities},
     purchase::{
         caller::BuyerSignals,
+        payment::{Attempt, Handler as _, Settlement},
         pricing,
         quote::{Facts, Good, NamedGood},
-        remote_cart::{PriceQuote, PriceRequest, RemoteCart},
+        remote_cart::{OrderOutcome, PlaceRequest, PriceQuote, PriceRequest, RemoteCart, ShopOrder},
         remote_cart_ref::RemoteCartRef,
         sales_service::{ORPHANED_AFTER, SalesService},
         terms::Terms,
     },
 };
 use ucp_testkit::{
-    Fate, Shop,
+    Fate, ScriptedHandler, Shop,
     shop::{draft, platform},
 };
 
@@ -40,6 +41,8 @@ pub(crate) struct Remote {
     pub(crate) gone: AtomicBool,
     /// Reference of the last checkout.
     pub(crate) reference: Mutex<Option<String>>,
+    /// What becomes of orders, if the shop takes them.
+    pub(crate) orders: Option<ScriptedHandler>,
 }
 
 impl Remote {
@@ -51,7 +54,32 @@ impl Remote {
 #[async_trait]
 impl RemoteCart for Remote {
     fn capabilities(&self) -> SalesCapabilities {
-        SalesCapabilities { completion: Completion::HandOff, orders: false, extensions: &[] }
+        let completion = if self.orders.is_some() { Completion::Native } else { Completion::HandOff };
+        SalesCapabilities { completion, orders: false, extensions: &[] }
+    }
+
+    async fn place(&self, request: PlaceRequest<'_>) -> OrderOutcome {
+        let (Some(orders), Some(tender)) = (&self.orders, request.tender) else {
+            return OrderOutcome::Placed(order("free"));
+        };
+        assert_eq!(request.checkout.remote_cart.as_ref().map(|cart| &cart.reference[..6]), Some("remote"));
+        let memo = orders.prepare(tender).expect("an instrument of the kind that is declared");
+        outcome(orders.pay(&Attempt { memo, ..request.attempt.clone() }, tender).await)
+    }
+
+    async fn placed(&self, attempt: &Attempt) -> OrderOutcome {
+        match &self.orders {
+            Some(_) if attempt.amount.minor() == 0 => OrderOutcome::Placed(order("free")),
+            Some(orders) => outcome(orders.inquire(attempt).await),
+            None => OrderOutcome::Unknown,
+        }
+    }
+
+    async fn cancel(&self, attempt: &Attempt) -> bool {
+        match &self.orders {
+            Some(orders) => orders.forget(attempt).await,
+            None => false,
+        }
     }
 
     async fn sync(&self, request: PriceRequest<'_>) -> Result<Option<PriceQuote>, PortError> {
@@ -103,6 +131,26 @@ impl RemoteCart for Remote {
         Ok(())
     }
 }
+
+/// An order as the shop names it.
+pub(crate) fn order(id: &str) -> ShopOrder {
+    let permalink_url = Some(format!("https://remote.example/orders/{id}"));
+    ShopOrder { id: id.to_owned(), label: Some(format!("no. {id}")), permalink_url }
+}
+
+/// What becomes of a payment as what becomes of an order.
+fn outcome(settlement: Settlement) -> OrderOutcome {
+    match settlement {
+        Settlement::Captured { reference } => OrderOutcome::Placed(order(&reference)),
+        Settlement::Declined { reason } => OrderOutcome::Declined { reason },
+        Settlement::Challenged { reason } => OrderOutcome::Challenged { reason, continue_url: Some(PROOF.to_owned()) },
+        Settlement::Unknown => OrderOutcome::Unknown,
+        Settlement::Absent => OrderOutcome::Absent,
+    }
+}
+
+/// Page on which buyers prove who they are.
+pub(crate) const PROOF: &str = "https://remote.example/proof";
 
 /// Page on which buyers pay.
 pub(crate) const PAGE: &str = "https://remote.example/pay";

@@ -87,6 +87,7 @@ async fn what_it_did_survives_its_death() {
         currency: Currency::USD,
         begun_at: Timestamp::UNIX_EPOCH,
         memo: handler.prepare(&tender).expect("can pay"),
+        at_shop: false,
     };
     assert_eq!(handler.pay(&attempt, &tender).await, Settlement::Unknown);
     child.kill().expect("killed");

@@ -56,6 +56,7 @@ pub(crate) fn sales(shop: &Shop, handlers: Handlers, base: &str) -> SalesService
         remote_carts: None,
         order_inbox: None,
         handlers,
+        shop_handlers: Arc::new([]),
         pages: base.to_owned(),
         clock: Arc::new(clock::timestamp),
         random: Arc::new(|| uuid::Uuid::new_v4().into_bytes()),

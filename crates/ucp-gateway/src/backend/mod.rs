@@ -194,6 +194,7 @@ impl Opened {
             ledger: Arc::clone(place.store) as _,
             terms: Arc::new(Terms::default()),
             handlers: Arc::new([]),
+            shop_handlers: Arc::new([]),
             remote_carts: Some(Arc::clone(&shop) as _),
             order_inbox: order_inbox.clone(),
             pages: place.base.to_owned(),

@@ -147,6 +147,7 @@ fn attempt(id: &str) -> Attempt {
         currency: Currency::USD,
         begun_at: at(NOW),
         memo: json!({ "endpoint": "https://psp.example/v1" }),
+        at_shop: false,
     }
 }
 

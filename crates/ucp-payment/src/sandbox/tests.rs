@@ -57,6 +57,7 @@ fn attempt(memo: Value) -> Attempt {
         currency: Currency::USD,
         begun_at: at(NOW),
         memo,
+        at_shop: false,
     }
 }
 

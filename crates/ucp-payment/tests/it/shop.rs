@@ -61,5 +61,6 @@ pub(crate) fn attempt(id: &str, endpoint: &str) -> Attempt {
         currency: Currency::USD,
         begun_at: now(),
         memo: json!({ "endpoint": endpoint.as_str() }),
+        at_shop: false,
     }
 }
