@@ -7,6 +7,7 @@
 //! | [`totals`] | totals, by construction the sum of their parts |
 //! | [`buyer`] | buyer, consent and postal addresses |
 //! | [`terms`] | the shop's terms: taxes, fees, discounts, deliveries, links, lifetimes |
+//! | [`goods`] | the goods that a draft names, as the catalog describes them |
 //! | [`pricing`] | the pricing engine, which prices a draft on the shop's terms |
 //! | [`quote`] | input and output of that engine |
 //! | [`discount`], [`fulfillment`] | discounts in effect, and delivery of the goods |
@@ -26,6 +27,7 @@ pub mod caller;
 pub mod discount;
 pub mod draft;
 pub mod fulfillment;
+pub mod goods;
 pub mod ledger;
 pub mod line_item;
 pub mod mandate;

@@ -27,6 +27,8 @@ pub struct Facts {
     pub own_currency: Currency,
     /// Goods by line of the draft.
     pub goods: Vec<NamedGood>,
+    /// Taxes that a shop behind another API has worked out, by name, to be added to those of the terms.
+    pub taxes: Vec<(String, Amount)>,
     /// Current time, UTC.
     pub now: Timestamp,
 }

@@ -6,18 +6,19 @@
 //! exceptions: completing a checkout stores its payment attempt before it pays, and a cart made at a shop behind
 //! another API is recorded at once.
 
-use std::{borrow::Cow, collections::HashMap, fmt, sync::Arc};
+use std::{borrow::Cow, fmt, sync::Arc};
 
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 
 use super::{
     caller::{BuyerSignals, Caller},
-    draft::{Draft, LineDraft},
+    draft::Draft,
+    goods,
     ledger::Ledger,
     payment::{Declaration, Handler},
     pricing::quote,
-    quote::{Choice, Facts, Good, NamedGood, Previous, Purpose},
+    quote::{Facts, NamedGood, Previous, Purpose},
     remote_cart::{PriceQuote, PriceRequest, RemoteCart},
     remote_cart_ref::RemoteCartRef,
     terms::Terms,
@@ -25,13 +26,10 @@ use super::{
 use crate::{
     Refusal,
     call::{Answer, Outcome, SaleRequest},
-    catalog::{
-        market::Presentation,
-        product::{Link, Product, Variant},
-    },
+    catalog::product::Link,
     message::{Message, Severity},
     operation::{BUYER_CONSENT, DISCOUNT, FULFILLMENT},
-    port::{Catalog, Commerce, Decision, Match, Named, OrderInbox, SalesCapabilities, Target},
+    port::{Catalog, Commerce, Decision, OrderInbox, SalesCapabilities},
 };
 
 /// Age from which a cart at the shop counts as an orphan if no document names it: longer than any call takes.
@@ -186,139 +184,19 @@ impl SalesService {
         failure.map_or(Ok(abandoned), |error| Err(error.into()))
     }
 
-    /// Collects the facts about the goods of a draft in one currency: the one that the buyer's circumstances choose if
-    /// everything is priced in it, otherwise the shop's own.
+    /// Collects the facts about the goods of a draft.
     async fn facts(&self, draft: &Draft, buyer_signals: &BuyerSignals) -> Result<Facts, Refusal> {
-        let market = self.catalog.market();
-        let mut presentation = market.presentation(&draft.context.of_catalog());
-        let mut named = self.resolve(draft, &presentation, buyer_signals).await?;
-        let priced = |item: &Item| item.variant().is_none_or(|variant| variant.price.currency == presentation.currency);
-        if !named.values().all(priced) {
-            presentation.currency = market.currency;
-            named = self.resolve(draft, &presentation, buyer_signals).await?;
-        }
-        let variants: Vec<_> = named.values().filter_map(|item| Some(item.variant()?.id.as_str())).collect();
+        let (currency, mut goods) = goods::of(&*self.catalog, draft, buyer_signals).await?;
+        let variants: Vec<_> = goods.iter().filter_map(|named| Some(named.one()?.id.as_str())).collect();
         let stock = self.ledger.stock(&variants).await?;
-        let stock: HashMap<_, _> = variants.into_iter().zip(stock).collect();
-        let good = |product: &Product, position: usize| {
-            let variant = &product.variants[position];
-            let title = match product.variants.len() {
-                1 => product.title.clone(),
-                _ => format!("{} – {}", product.title, variant.title),
-            };
-            let image = variant.media.iter().chain(&product.media).find(|media| media.kind == "image");
-            Good {
-                id: variant.id.clone(),
-                product_id: product.id.clone(),
-                title,
-                price: variant.price.amount,
-                image_url: image.map(|media| media.url.clone()),
-                available: variant.availability.available,
-                stock: stock.get(variant.id.as_str()).copied().flatten(),
-                weight_grams: variant.weight_grams,
-                needs_fulfillment: !variant.digital,
-            }
-        };
-        let good = |line: &LineDraft| match named.get(line.item.as_str()) {
-            Some(Item::Variant(product, position)) => NamedGood::One(good(product, *position)),
-            Some(Item::Several(choice)) => NamedGood::Several(choice.clone()),
-            None => NamedGood::Nothing,
-        };
-        let goods = draft.line_items.iter().map(good).collect();
-        Ok(Facts { currency: presentation.currency, own_currency: market.currency, goods, now: self.now() })
-    }
-
-    /// Finds the variants that the lines of a draft name. Any identifier of the catalog will do that names a single
-    /// variant.
-    async fn resolve<'a>(
-        &self,
-        draft: &'a Draft,
-        presentation: &Presentation,
-        buyer_signals: &BuyerSignals,
-    ) -> Result<HashMap<&'a str, Item>, Refusal> {
-        let mut ids: Vec<_> = draft.line_items.iter().map(|line| line.item.as_str()).collect();
-        ids.sort_unstable();
-        ids.dedup();
-        let mut found = Vec::with_capacity(ids.len());
-        for named in self.catalog.resolve(&ids, presentation, buyer_signals).await? {
-            match named {
-                Named::Found(matches) => found.push(matches),
-                // A purchase must not be priced from stale data.
-                Named::Stale(..) | Named::Unchecked => {
-                    return Err(Refusal::unavailable("The shop cannot be asked at the moment.", 1));
-                }
+        let mut stock = stock.into_iter();
+        for named in &mut goods {
+            if let NamedGood::One(good) = named {
+                good.stock = stock.next().flatten();
             }
         }
-        Ok(ids.into_iter().zip(found).filter_map(|(id, matches)| Some((id, Item::of(matches)?))).collect())
-    }
-}
-
-/// Maximum number of variants that the answer names where an identifier names several.
-const MOST_NAMED: usize = 5;
-
-/// What an item identifier names.
-enum Item {
-    /// The variant at this position.
-    Variant(Arc<Product>, usize),
-    /// Several variants.
-    Several(Choice),
-}
-
-impl Item {
-    /// Returns what the matches of an identifier name: a variant by its id, else a product by its id, else whatever
-    /// shares the identifier. `None` if there are no matches.
-    fn of(matches: Vec<Match>) -> Option<Self> {
-        let rank = |found: &Match| match found.target {
-            Target::Variant(_) => 0,
-            Target::Product => 1,
-            Target::ProductHandle | Target::VariantAlias(_) => 2,
-        };
-        let best = matches.iter().map(rank).min()?;
-        let matches: Vec<_> = matches.into_iter().filter(|found| rank(found) == best).collect();
-        let mut named: Vec<(&Arc<Product>, usize)> = Vec::new();
-        for Match { product, target } in &matches {
-            let positions = match *target {
-                Target::Variant(position) | Target::VariantAlias(position) => position..position + 1,
-                Target::Product | Target::ProductHandle => 0..product.variants.len(),
-            };
-            for position in positions {
-                let id = &product.variants[position].id;
-                if named.iter().all(|(product, position)| product.variants[*position].id != *id) {
-                    named.push((product, position));
-                }
-            }
-        }
-        match named.as_slice() {
-            [] => None,
-            [(product, position)] => Some(Self::Variant(Arc::clone(product), *position)),
-            several => {
-                let mut some = several.to_vec();
-                some.sort_by_key(|(product, position)| !product.variants[*position].availability.available);
-                some.truncate(MOST_NAMED);
-                let name = |(product, position): (&Arc<Product>, usize)| {
-                    let variant = &product.variants[position];
-                    let chosen = product.options.iter().zip(&variant.values);
-                    (variant.id.clone(), chosen.map(|(axis, value)| axis.selected(*value)).collect())
-                };
-                let is_product = |found: &Match| matches!(found.target, Target::Product | Target::ProductHandle);
-                Some(Self::Several(Choice {
-                    product_id: match matches.as_slice() {
-                        [one] if is_product(one) => Some(one.product.id.clone()),
-                        _ => None,
-                    },
-                    count: several.len(),
-                    variants: some.into_iter().map(name).collect(),
-                }))
-            }
-        }
-    }
-
-    /// Returns the variant, if it is a single one.
-    fn variant(&self) -> Option<&Variant> {
-        match self {
-            Self::Variant(product, position) => product.variants.get(*position),
-            Self::Several(_) => None,
-        }
+        let own_currency = self.catalog.market().currency;
+        Ok(Facts { currency, own_currency, goods, taxes: Vec::new(), now: self.now() })
     }
 }
 

@@ -109,6 +109,7 @@ impl RemoteCart for Remote {
         let facts = Facts {
             currency,
             own_currency: currency,
+            taxes: Vec::new(),
             goods: request.draft.line_items.iter().map(|line| NamedGood::One(good(&line.item))).collect(),
             now: jiff::Timestamp::UNIX_EPOCH,
         };

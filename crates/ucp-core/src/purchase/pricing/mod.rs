@@ -201,6 +201,9 @@ impl Bill<'_> {
                 totals.push(TotalKind::Tax, Some(title), due.amount)?;
             }
         }
+        for (title, amount) in &self.facts.taxes {
+            totals.push(TotalKind::Tax, Some(title.clone()), amount.minor().into())?;
+        }
         Ok(())
     }
 
