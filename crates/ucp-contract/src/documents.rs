@@ -1,0 +1,482 @@
+//! Questions and answers of the contract.
+//!
+//! Amounts are integers in minor units of the stated currency. Unknown members of answers are ignored, so that the
+//! contract can grow; members that are not required may be absent.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use ucp_core::{
+    catalog::product::Link,
+    money::{Amount, Currency},
+    purchase::buyer::{Buyer, PostalAddress},
+};
+
+/// Version of the contract.
+pub const VERSION: &str = "1";
+
+/// Answer to `GET /backend`: what the shop is and what it can do.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Backend {
+    /// Version of the contract that the shop implements: `1`.
+    pub contract: String,
+    /// Market of the shop.
+    pub market: Market,
+    /// Abilities of the catalog.
+    #[serde(default)]
+    pub catalog: CatalogAbilities,
+    /// Abilities of carts; without it the gateway offers the catalog alone.
+    #[serde(default)]
+    pub cart: Option<CartAbilities>,
+    /// Payments that the shop takes with `/place`. Their credentials pass the gateway unread.
+    #[serde(default)]
+    pub payment_handlers: Vec<PaymentHandler>,
+}
+
+/// Market of a shop: its languages, currencies and pages.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Market {
+    /// Name of the shop.
+    pub name: String,
+    /// ISO 4217 code of the currency in which every product is priced.
+    pub currency: Currency,
+    /// Other currencies that products may be priced in.
+    #[serde(default)]
+    pub currencies: Vec<Currency>,
+    /// BCP 47 tag of the language of every text.
+    pub language: String,
+    /// Other languages that texts may be in.
+    #[serde(default)]
+    pub languages: Vec<String>,
+    /// Currency shown to buyers of a country (ISO 3166-1 alpha-2) who request none.
+    #[serde(default)]
+    pub countries: BTreeMap<String, Currency>,
+    /// Policies and other pages of the shop.
+    #[serde(default)]
+    pub links: Vec<Link>,
+}
+
+/// Abilities of the catalog.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CatalogAbilities {
+    /// Maximum number of identifiers in one `/resolve`, 10 to 100; default 50.
+    #[serde(default)]
+    pub most_ids: Option<u16>,
+    /// `true` if `/find` applies all filters before it makes pages. Otherwise the gateway filters, and pages may be
+    /// short.
+    #[serde(default)]
+    pub filters: bool,
+}
+
+/// Abilities of carts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CartAbilities {
+    /// Means by which purchases are completed.
+    pub completion: Completion,
+    /// `true` if discount codes are taken.
+    #[serde(default)]
+    pub codes: bool,
+    /// `true` if the shop delivers goods to an address and states the options. Otherwise goods need no delivery, or it is
+    /// arranged on the shop's page.
+    #[serde(default)]
+    pub delivery: bool,
+}
+
+/// Means by which purchases are completed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Completion {
+    /// The gateway places the order with `/place`.
+    Place,
+    /// The buyer pays on a page of the shop, under the cart's `continue_url`.
+    HandOff,
+}
+
+/// A payment that the shop takes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PaymentHandler {
+    /// Reverse-domain name of the kind of handler, such as `com.example.pay`.
+    pub name: String,
+    /// Identifier to which `handler_id` of an instrument refers.
+    pub id: String,
+    /// Version of the handler's specification, a date.
+    pub version: String,
+    /// URL of the specification.
+    #[serde(default)]
+    pub spec: String,
+    /// URL of the schema of the configuration.
+    #[serde(default)]
+    pub schema: String,
+    /// Types of instruments that are taken, such as `card`; at least one.
+    pub instruments: Vec<String>,
+    /// Public configuration that platforms need.
+    #[serde(default)]
+    pub config: Map<String, Value>,
+}
+
+/// For whom an answer is made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Context {
+    /// Language of the answer, as the market spells it. A hint: texts may be in the market's own.
+    pub language: String,
+    /// Currency in which the buyer is shown prices, if they are stated in it.
+    pub currency: Currency,
+    /// Country of the buyer (ISO 3166-1 alpha-2).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub country: Option<String>,
+    /// IP address of the buyer, if a platform that is known states it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub buyer_ip: Option<String>,
+}
+
+/// Question of `POST /find`: one page of the products that match.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Find {
+    /// Words of the buyer; without them every product matches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub words: Option<String>,
+    /// Categories, any of which a product may be in, such as `footwear>running`, in lower case; a category includes
+    /// those below it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub categories: Vec<String>,
+    /// Bounds of the price of a variant, any of which will do: a price in a currency without bounds does not match.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub prices: Vec<PriceBounds>,
+    /// `true` for products with a variant that can be bought now.
+    #[serde(default)]
+    pub available: bool,
+    /// For whom the page is made.
+    pub context: Context,
+    /// Page size, at least 1.
+    pub limit: usize,
+    /// `next` of the page before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
+}
+
+/// Bounds of a price, both inclusive.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PriceBounds {
+    /// Currency of the bounds.
+    pub currency: Currency,
+    /// Lowest price.
+    pub min: Amount,
+    /// Highest price, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max: Option<Amount>,
+}
+
+/// Answer to `/find`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Found {
+    /// Products, best match first, each as a line of `ucp-gateway import` states it.
+    pub products: Vec<Value>,
+    /// Position after which the next page starts, at most 1,024 characters; absent on the last page.
+    #[serde(default)]
+    pub next: Option<String>,
+    /// Number of all products that match, if it is known.
+    #[serde(default)]
+    pub total: Option<u64>,
+}
+
+/// Question of `POST /resolve` and `POST /open`: the products that identifiers name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Resolve {
+    /// Identifiers of products and variants; also handles, SKUs and barcodes, if the shop can look them up.
+    pub ids: Vec<String>,
+    /// For whom the answer is made.
+    pub context: Context,
+}
+
+/// Answer to `/resolve` and `/open`. The gateway works out which identifier found what.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Resolved {
+    /// Products, each with all of its variants. What names nothing is left out.
+    pub products: Vec<Value>,
+}
+
+/// Question of `POST /cart/sync` and `POST /cart/fetch`: what the cart is to contain.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CartQuestion {
+    /// Identifier of the cart; absent to make one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cart: Option<String>,
+    /// `cart` for an estimate, `checkout` for a purchase.
+    pub purpose: CartPurpose,
+    /// Reference that an order of this cart has to state, for purchases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reference: Option<String>,
+    /// Lines, one per variant. They replace what was in the cart.
+    pub lines: Vec<WantedLine>,
+    /// Discount codes. They replace those of the cart.
+    #[serde(default)]
+    pub codes: Vec<String>,
+    /// Buyer, as far as known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub buyer: Option<Buyer>,
+    /// Address to deliver to, once it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<PostalAddress>,
+    /// Identifier of the chosen delivery option; absent for the shop's choice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delivery_option: Option<String>,
+    /// For whom the cart is priced.
+    pub context: Context,
+}
+
+/// Purpose of a cart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CartPurpose {
+    /// An estimate.
+    Cart,
+    /// A purchase.
+    Checkout,
+}
+
+/// A line as the cart is to have it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WantedLine {
+    /// Identifier of the variant.
+    pub variant: String,
+    /// Quantity, at least 1.
+    pub quantity: u64,
+}
+
+/// Answer to `/cart/sync` and `/cart/fetch`: the cart as it is. A cart that no longer exists is status 404.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Cart {
+    /// Identifier of the cart. Whoever knows it can open the cart: the gateway tells it to nobody.
+    pub cart: String,
+    /// URL of the shop's page on which the buyer can continue. Required if buyers pay there.
+    #[serde(default)]
+    pub continue_url: Option<String>,
+    /// Currency of all amounts.
+    pub currency: Currency,
+    /// Lines. A variant that is missing or has fewer than were wanted is told to the platform.
+    pub lines: Vec<CartLine>,
+    /// Discounts in effect, besides those that prices contain.
+    #[serde(default)]
+    pub discounts: Vec<CartDiscount>,
+    /// Ways to deliver the goods to the stated address.
+    #[serde(default)]
+    pub delivery_options: Vec<DeliveryOption>,
+    /// Identifier of the option that the total contains; absent if it contains none.
+    #[serde(default)]
+    pub delivery_option: Option<String>,
+    /// Fees.
+    #[serde(default)]
+    pub fees: Vec<Charge>,
+    /// Taxes, besides those that prices contain.
+    #[serde(default)]
+    pub taxes: Vec<Charge>,
+    /// Total: the sum of the lines, less discounts, and the chosen delivery, fees and taxes.
+    pub total: Amount,
+}
+
+/// A line of a cart.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CartLine {
+    /// Identifier of the variant.
+    pub variant: String,
+    /// Quantity; 0 if it cannot be had.
+    pub quantity: u64,
+    /// Price of one piece.
+    pub price: Amount,
+    /// Discount on the whole line.
+    #[serde(default)]
+    pub discount: Option<Amount>,
+}
+
+/// A discount in effect.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CartDiscount {
+    /// Code that it was given for; absent for an automatic one.
+    #[serde(default)]
+    pub code: Option<String>,
+    /// Name shown to the buyer.
+    pub title: String,
+    /// Amount taken off, not negative.
+    pub amount: Amount,
+}
+
+/// A way to deliver the goods.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DeliveryOption {
+    /// Identifier.
+    pub id: String,
+    /// Name shown to the buyer.
+    pub title: String,
+    /// Price.
+    pub amount: Amount,
+    /// Further information, which repeats neither name nor price.
+    #[serde(default)]
+    pub description: Option<String>,
+    /// Name of the carrier.
+    #[serde(default)]
+    pub carrier: Option<String>,
+    /// Minimum delivery time in days.
+    #[serde(default)]
+    pub min_days: Option<u16>,
+    /// Maximum delivery time in days.
+    #[serde(default)]
+    pub max_days: Option<u16>,
+}
+
+/// A fee or a tax.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Charge {
+    /// Name shown to the buyer.
+    pub title: String,
+    /// Amount.
+    pub amount: Amount,
+}
+
+/// Question of `POST /cart/abandon`: a cart that is not needed any more. A cart that does not exist counts as abandoned.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Abandon {
+    /// Identifier of the cart.
+    pub cart: String,
+}
+
+/// Question of `POST /place`: the order to place and the payment to take, once for each reference.
+#[derive(Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Place {
+    /// Reference of the attempt: a second `/place` with it changes nothing and is answered like the first.
+    pub reference: String,
+    /// Identifier of the cart.
+    pub cart: String,
+    /// Lines as the buyer agreed to them.
+    pub lines: Vec<CartLine>,
+    /// Currency of all amounts.
+    pub currency: Currency,
+    /// Total that the buyer agreed to. An order with another total must not be placed.
+    pub total: Amount,
+    /// Buyer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub buyer: Option<Buyer>,
+    /// Address to deliver to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<PostalAddress>,
+    /// Identifier of the chosen delivery option.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delivery_option: Option<String>,
+    /// Payment; absent if the total is 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub payment: Option<Payment>,
+}
+
+/// A payment, as the platform submitted it.
+#[derive(Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Payment {
+    /// Identifier of the payment handler.
+    pub handler: String,
+    /// Type of the instrument, such as `card`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// Credential, unread: used once, never to be stored or logged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credential: Option<Map<String, Value>>,
+    /// Billing address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub billing_address: Option<PostalAddress>,
+}
+
+/// Question of `POST /order` and `POST /cancel`: an attempt to place an order.
+///
+/// `/order` is answered with [`Outcome`]. `/cancel` makes sure that a `/place` with the reference that arrives late
+/// places no order; it is answered with `absent` if it will not, or with what became of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Attempt {
+    /// Reference of the attempt.
+    pub reference: String,
+}
+
+/// Answer to `/place`, `/order` and `/cancel`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "status", rename_all = "snake_case")]
+pub enum Outcome {
+    /// The order was placed, and paid.
+    Placed {
+        /// The order.
+        order: Order,
+    },
+    /// The payment or the order was declined: there is no order, and no money moved.
+    Declined {
+        /// Reason, for the buyer.
+        reason: String,
+    },
+    /// The buyer has to authenticate on a page of the shop. There is no order, and there will be none for this attempt.
+    Challenged {
+        /// Reason, for the buyer.
+        reason: String,
+        /// URL of the page.
+        continue_url: String,
+    },
+    /// It is not known yet: the gateway asks again.
+    Pending,
+    /// The attempt is unknown. Not an answer to `/place`.
+    Absent,
+}
+
+/// An order as the shop names it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Order {
+    /// Identifier of the order.
+    pub id: String,
+    /// Order number for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// URL of the shop's page about the order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+}
+
+/// Event of the shop, `POST /upstream/orders` of the gateway: an order that a buyer placed on a page of the shop.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OrderPlaced {
+    /// Reference that came with the cart.
+    pub reference: String,
+    /// The order.
+    pub order: Order,
+    /// Currency of all amounts.
+    pub currency: Currency,
+    /// Lines that were bought.
+    pub lines: Vec<BoughtLine>,
+    /// Discount on the whole order.
+    #[serde(default)]
+    pub discount: Option<Amount>,
+    /// Price of the delivery.
+    #[serde(default)]
+    pub delivery: Option<Amount>,
+    /// Fees.
+    #[serde(default)]
+    pub fees: Vec<Charge>,
+    /// Taxes, besides those that prices contain.
+    #[serde(default)]
+    pub taxes: Vec<Charge>,
+    /// Total.
+    pub total: Amount,
+    /// Time of the purchase, RFC 3339.
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    pub placed_at: jiff::Timestamp,
+}
+
+/// A line of a placed order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BoughtLine {
+    /// Identifier of the variant.
+    pub variant: String,
+    /// Name shown to the buyer.
+    pub title: String,
+    /// Quantity, at least 1.
+    pub quantity: u64,
+    /// Price of one piece.
+    pub price: Amount,
+    /// Discount on the whole line.
+    #[serde(default)]
+    pub discount: Option<Amount>,
+}

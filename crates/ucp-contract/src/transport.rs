@@ -1,0 +1,136 @@
+//! How a shop is asked the questions of the contract.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use http::Method;
+use serde::de::DeserializeOwned;
+use ucp_net::{CallKind, Counters, Failure, Unreadable};
+
+/// A question of the contract.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Question {
+    /// What the shop is and what it can do.
+    Backend,
+    /// One page of the products that match.
+    Find,
+    /// The products that identifiers name.
+    Resolve,
+    /// The same, no older than a few seconds.
+    Open,
+    /// Bring a cart to what was stated.
+    CartSync,
+    /// A cart as it is.
+    CartFetch,
+    /// Give a cart up.
+    CartAbandon,
+    /// Place an order.
+    Place,
+    /// What became of an attempt to place one.
+    Order,
+    /// Keep an attempt from placing one late.
+    Cancel,
+}
+
+impl Question {
+    /// All questions.
+    pub const ALL: [Self; 10] = [
+        Self::Backend,
+        Self::Find,
+        Self::Resolve,
+        Self::Open,
+        Self::CartSync,
+        Self::CartFetch,
+        Self::CartAbandon,
+        Self::Place,
+        Self::Order,
+        Self::Cancel,
+    ];
+
+    /// Returns the path below the address of the shop, without leading slash.
+    #[must_use]
+    pub const fn path(self) -> &'static str {
+        match self {
+            Self::Backend => "backend",
+            Self::Find => "find",
+            Self::Resolve => "resolve",
+            Self::Open => "open",
+            Self::CartSync => "cart/sync",
+            Self::CartFetch => "cart/fetch",
+            Self::CartAbandon => "cart/abandon",
+            Self::Place => "place",
+            Self::Order => "order",
+            Self::Cancel => "cancel",
+        }
+    }
+
+    /// Returns the HTTP method.
+    #[must_use]
+    pub const fn method(self) -> Method {
+        match self {
+            Self::Backend => Method::GET,
+            _ => Method::POST,
+        }
+    }
+
+    /// Returns the kind of call: only reads are ever sent twice.
+    #[must_use]
+    pub const fn call_kind(self) -> CallKind {
+        match self {
+            Self::Backend | Self::Find | Self::Resolve | Self::Open | Self::CartFetch | Self::Order => CallKind::Read,
+            Self::CartSync | Self::CartAbandon | Self::Cancel => CallKind::Write,
+            Self::Place => CallKind::Conclude,
+        }
+    }
+}
+
+/// Reply of a shop to a question.
+#[derive(Clone, Debug)]
+pub enum Reply {
+    /// An answer, as JSON.
+    Answer(Bytes),
+    /// What was asked about does not exist: a cart, or a position in a result.
+    Gone,
+    /// The shop refused the question, for this reason.
+    Refused(String),
+}
+
+impl Reply {
+    /// Reads an answer; `None` if what was asked about does not exist. A member that is not of the promised form is
+    /// logged with its path and without its value.
+    ///
+    /// # Errors
+    /// [`Unreadable::Unexpected`] for an answer of another form, and for a refusal.
+    pub fn read<T: DeserializeOwned>(&self, question: Question) -> Result<Option<T>, Failure> {
+        let path = question.path();
+        match self {
+            Self::Gone => Ok(None),
+            Self::Refused(reason) => {
+                tracing::error!(question = path, reason, "the shop refused a question of the contract");
+                Err(Failure::Unreadable(Unreadable::Unexpected))
+            }
+            Self::Answer(body) => {
+                let mut reader = serde_json::Deserializer::from_slice(body);
+                serde_path_to_error::deserialize(&mut reader).map(Some).map_err(|error| {
+                    let (member, problem) = (error.path().to_string(), error.inner());
+                    tracing::error!(question = path, member, %problem, "the shop's answer is not of the contract's form");
+                    Failure::Unreadable(Unreadable::Unexpected)
+                })
+            }
+        }
+    }
+}
+
+/// A way to ask a shop.
+#[async_trait]
+pub trait Transport: Send + Sync {
+    /// Asks a question whose document is `body`, JSON; `null` for [`Question::Backend`].
+    ///
+    /// # Errors
+    /// [`Failure`] if the shop cannot be asked or gives no answer.
+    async fn ask(&self, question: Question, body: Bytes) -> Result<Reply, Failure>;
+
+    /// Returns the counters of the calls to the shop.
+    fn counters(&self) -> &Arc<Counters>;
+}
