@@ -5,8 +5,19 @@
 //! | :-- | :-- |
 //! | [`documents`] | questions and answers |
 //! | [`transport`] | the questions, and the port through which a shop is asked |
+//! | [`http`] | the contract over HTTP: an address, a credential, a path for each question |
+//! | [`shop`] | the shop: what it states about itself, and its catalog |
+//! | `cart` | carts, and orders that are placed |
+//! | [`orders`] | events about orders that buyers place on the shop's pages |
 
+mod cart;
 pub mod documents;
+pub mod http;
+pub mod orders;
+pub mod shop;
 pub mod transport;
 
-pub use self::transport::{Question, Reply, Transport};
+pub use self::{
+    shop::{ConnectError, ContractShop},
+    transport::{Question, Reply, Transport},
+};

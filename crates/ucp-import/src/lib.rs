@@ -4,10 +4,11 @@
 //! | :-- | :-- |
 //! | [`jsonl`] | JSON Lines, each line on its own |
 //! | [`html`] | plain text from HTML |
-//! | [`text`] | texts as agents and buyers see them |
+//! | [`text`] | texts and addresses as agents and buyers see them |
 //!
 //! Whatever cannot be used is left out and reported as a [`BadRow`], with its line, its member and the reason.
 
+mod address;
 pub mod html;
 pub mod jsonl;
 pub mod text;

@@ -9,6 +9,7 @@ use serde::Deserialize as _;
 use serde_json::{Value, json};
 use ucp_core::{catalog::product::Description, text::clean};
 
+pub use crate::address::address;
 use crate::html::to_text;
 
 /// Maximum length of a name, label or title, in characters.

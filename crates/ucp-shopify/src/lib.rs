@@ -12,7 +12,6 @@
 //! | [`encoded`] | decoder of the existing combinations of option values |
 //! | [`money`] | conversion of decimal amounts to integers |
 //! | [`orders`] | notices of the shop about its orders |
-//! | [`text`] | cleaning of texts and addresses that come from a merchant |
 //!
 //! Everything that comes from the shop is untrusted: texts lose their markup and invisible characters, addresses that
 //! are not on the web are dropped, and a product that cannot be sold as it is described is left out with a line in the
@@ -28,7 +27,8 @@ pub mod encoded;
 pub mod market;
 pub mod money;
 pub mod orders;
-pub mod text;
+
+use ucp_import::text;
 
 pub use self::{
     bot::Bot,

@@ -4,6 +4,7 @@
 //! | :-- | :-- |
 //! | [`embedded`] | the shop in the data directory |
 //! | [`shopify`] | a shop behind Shopify's Storefront GraphQL API |
+//! | [`http`] | a shop that implements the backend contract, in any language |
 //! | [`ucp`] | a shop that speaks UCP itself |
 //! | `last_known` | what a remote shop stated last about itself, for a start while it is down |
 //!
@@ -13,6 +14,7 @@
 //! data directory, which keeps the answers to idempotency keys, orders, and the queue of webhook events.
 
 pub(crate) mod embedded;
+mod http;
 mod inbox;
 mod last_known;
 mod shopify;
@@ -151,6 +153,7 @@ pub(crate) async fn open(
             let place = Place { settings, upstream, base, store, signing_key, bodies, last };
             let mut opened = match kind {
                 BackendKind::Shopify => shopify::open(&place).await,
+                BackendKind::Http => http::open(&place).await,
                 BackendKind::Ucp => ucp::open(&place).await,
                 BackendKind::Embedded => Err(NO_SHOP.into()),
             }?;
@@ -180,10 +183,12 @@ const NO_SHOP: &str = "there is no shop to serve";
 
 impl Opened {
     /// Combines the catalog of a remote shop with a sales service that has the shop price the carts. Buyers pay on a
-    /// page of the shop; `order_inbox` is how the gateway hears of their orders.
+    /// page of the shop, and `order_inbox` is how the gateway hears of their orders; or the shop takes orders and payments
+    /// of these handlers from the gateway.
     fn of_remote_carts<S: Catalog + RemoteCart + 'static>(
         place: &Place<'_>,
         shop: S,
+        shop_handlers: Vec<Declaration>,
         order_inbox: Option<Arc<dyn OrderInbox>>,
         counters: Arc<Counters>,
         statement: Statement,
@@ -194,7 +199,7 @@ impl Opened {
             ledger: Arc::clone(place.store) as _,
             terms: Arc::new(Terms::default()),
             handlers: Arc::new([]),
-            shop_handlers: Arc::new([]),
+            shop_handlers: shop_handlers.into(),
             remote_carts: Some(Arc::clone(&shop) as _),
             order_inbox: order_inbox.clone(),
             pages: place.base.to_owned(),
@@ -205,7 +210,7 @@ impl Opened {
         Self {
             name: shop.market().name.clone(),
             shop: port::Shop::Facts { catalog: shop, sales: Arc::new(sales.clone()) },
-            handlers: Arc::new([]),
+            handlers: sales.declarations(),
             sales: Some(sales),
             pages: false,
             bridge: None,

@@ -53,7 +53,7 @@ pub(super) async fn open(place: &Place<'_>) -> Result<Opened, Box<dyn Error>> {
         );
     }
     let order_inbox = secret.map(|secret| Arc::new(OrderNotices::new(secret.reveal())) as Arc<dyn OrderInbox>);
-    let mut opened = Opened::of_remote_carts(place, storefront, order_inbox, counters, statement);
+    let mut opened = Opened::of_remote_carts(place, storefront, Vec::new(), order_inbox, counters, statement);
     opened.router = opened.router.merge(router);
     if let (Some(file), Some(shown)) = (&upstream.token_file, &upstream.token) {
         opened.tasks.spawn(follow_token(client, file.clone(), shown.clone(), kind));

@@ -86,6 +86,8 @@ pub(crate) enum BackendKind {
     Embedded,
     /// A shop behind Shopify's Storefront GraphQL API, or one that is compatible.
     Shopify,
+    /// A shop that implements the backend contract over HTTP.
+    Http,
     /// A shop that speaks UCP itself.
     Ucp,
 }

@@ -207,7 +207,8 @@ impl Default for Data {
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub(crate) struct Upstream {
     /// "embedded" (nothing else in this section means anything then), "shopify" (Shopify's Storefront GraphQL API, or
-    /// one that is compatible) or "ucp" (a shop that speaks UCP itself). (`--backend`, `UCP_GATEWAY_BACKEND`)
+    /// one that is compatible), "http" (a shop that implements the backend contract, in any language) or "ucp" (a shop
+    /// that speaks UCP itself). (`--backend`, `UCP_GATEWAY_BACKEND`)
     pub(crate) backend: BackendKind,
     /// Where it is: https, or http in a network that nobody else is in. (`--upstream-url`, `UCP_GATEWAY_UPSTREAM_URL`)
     #[schemars(example = "https://shop.example.com")]
@@ -247,6 +248,14 @@ pub(crate) struct Upstream {
     pub(super) webhook_secret_file: Option<FilePath>,
     #[serde(skip_deserializing)]
     pub(super) webhook_secret: Remark,
+    /// With "http", instead of the token: a file with a secret that the gateway and the shop share. Requests are signed
+    /// with it, and so are the shop's events about orders that buyers place on its pages, which it sends to
+    /// `/upstream/orders` of the gateway.
+    #[serde(skip_serializing)]
+    #[schemars(example = "/run/secrets/shop-signing", extend("x-only" = "http"))]
+    pub(super) signing_secret_file: Option<FilePath>,
+    #[serde(skip_deserializing)]
+    pub(super) signing_secret: Remark,
     /// With "ucp": whether it is asked over "rest" or "mcp"; by default REST where its profile has both.
     #[schemars(example = Transport::Mcp, extend("x-only" = "ucp", "x-without" = "what its profile has"))]
     pub(crate) transport: Option<Transport>,

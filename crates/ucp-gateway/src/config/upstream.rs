@@ -32,6 +32,8 @@ pub(crate) struct Upstream {
     pub(crate) token_file: Option<PathBuf>,
     /// Secret with which the shop signs its notices about orders.
     pub(crate) webhook_secret: Option<Secret>,
+    /// Secret that the gateway and a shop behind the backend contract share.
+    pub(crate) signing_secret: Option<Secret>,
     /// The version of Shopify's API, or of one that is compatible.
     pub(crate) api_version: String,
     /// As which bot it is asked.
@@ -89,6 +91,11 @@ pub(super) fn resolve(
     said.token = Some(if token.is_some() { "set" } else { "none" }.to_owned());
     let webhook_secret = document.secret("upstream.webhook_secret", said.webhook_secret_file.as_deref(), None);
     said.webhook_secret = Some(if webhook_secret.is_some() { "set" } else { "none" }.to_owned());
+    let signing_secret = document.secret("upstream.signing_secret", said.signing_secret_file.as_deref(), None);
+    said.signing_secret = Some(if signing_secret.is_some() { "set" } else { "none" }.to_owned());
+    if token.is_some() && signing_secret.is_some() {
+        document.add("upstream.signing_secret_file", "either this or a token, not both");
+    }
     let backend = said.backend.to_possible_value();
     let other = |only: &str| backend.as_ref().is_none_or(|backend| backend.get_name() != only);
     for (key, only) in schema::only("upstream").filter(|(_, only)| other(only)) {
@@ -100,7 +107,7 @@ pub(super) fn resolve(
     let is_shopify = said.backend == BackendKind::Shopify;
     let bot = if is_shopify { bot(said, public_url, document, now) } else { Bot::Unknown };
     let token_file = said.token_file.as_ref().map(|path| path.to_path_buf());
-    Some(Upstream { url: url?, token, token_file, webhook_secret, api_version, bot, release })
+    Some(Upstream { url: url?, token, token_file, webhook_secret, signing_secret, api_version, bot, release })
 }
 
 /// Whether this is a version of the Storefront API: a year and a month.

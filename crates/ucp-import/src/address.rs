@@ -1,7 +1,6 @@
-//! Cleaning of texts and addresses that come from a merchant or from others who write into the merchant's shop.
+//! Addresses that come from a merchant or from others who write into the merchant's shop.
 
 use ucp_core::text::is_invisible;
-pub use ucp_import::text::{line, plain};
 use url::{Host, Url};
 
 /// Maximum length of an address, in bytes.

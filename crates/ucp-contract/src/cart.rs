@@ -1,0 +1,500 @@
+//! Carts of a shop behind the contract.
+//!
+//! The shop states goods, prices, discounts, delivery options, fees, taxes and a total. From these the core's pricing
+//! engine makes the answer, as it does on the terms of the embedded shop: identifiers of lines, destinations and groups,
+//! what is missing, what is reduced to the stock. The total of the engine has to be the one that the shop states.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use ucp_core::{
+    message::{Message, Severity},
+    money::{Amount, Currency},
+    operation::{DISCOUNT, FULFILLMENT},
+    port::{self, Catalog as _, PortError, SalesCapabilities},
+    purchase::{
+        buyer::PostalAddress,
+        caller::BuyerSignals,
+        discount::Method,
+        draft::Draft,
+        goods, payment,
+        pricing::quote,
+        quote::{Facts, Good, NamedGood, Purpose, Quote},
+        remote_cart::{OrderOutcome, PlaceRequest, PriceQuote, PriceRequest, RemoteCart, ShopOrder},
+        remote_cart_ref::RemoteCartRef,
+        terms::{Amounts, Combines, Discount, Fee, Shipping, ShippingRate, Target, Terms, Value},
+        totals::{TotalKind, amount_of},
+    },
+};
+use ucp_net::{Failure, failure::Reach, lock::ResourceLock};
+
+use crate::{
+    documents::{
+        Abandon, Attempt, Cart, CartAbilities, CartLine, CartPurpose, CartQuestion, Completion, Outcome, Payment,
+        Place, WantedLine,
+    },
+    shop::ContractShop,
+    transport::Question,
+};
+
+/// Time that a call waits for another one on the same cart.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Time after the beginning of an attempt from which no `/place` can reach the shop any more.
+const PLACE_DEADLINE: Duration = Duration::from_secs(90);
+
+/// A country that nobody lives in (ISO 3166-1, user-assigned): the rate that stands for delivery as such reaches
+/// nowhere, so that the engine asks for an address and says where there is no way.
+const NOWHERE: &str = "ZZ";
+
+const NEITHER: &[&str] = &[];
+const CODES: &[&str] = &[DISCOUNT];
+const DELIVERY: &[&str] = &[FULFILLMENT];
+const BOTH: &[&str] = &[FULFILLMENT, DISCOUNT];
+
+/// Request for a price, with what the catalog says about its goods.
+struct Inquiry<'a> {
+    request: PriceRequest<'a>,
+    abilities: CartAbilities,
+    currency: Currency,
+    goods: Vec<NamedGood>,
+    now: Timestamp,
+}
+
+/// Quote of the pricing engine, and what the shop is asked for because of it.
+struct Priced {
+    quote: Quote,
+    address: Option<PostalAddress>,
+    option: Option<String>,
+}
+
+impl ContractShop {
+    /// Waits for exclusive access to a cart.
+    ///
+    /// # Errors
+    /// [`Unavailable`](ucp_core::Code::Unavailable) if other calls hold the cart for longer than [`PATIENCE`].
+    async fn lock(&self, cart: &str) -> Result<ResourceLock, PortError> {
+        self.locks().lock(cart.to_owned(), PATIENCE).await.ok_or_else(|| {
+            PortError::unavailable("Another call is changing the same cart. Nothing was done; repeat the call.", 1)
+        })
+    }
+
+    fn abilities(&self) -> Result<CartAbilities, PortError> {
+        self.cart_abilities().ok_or_else(PortError::internal)
+    }
+
+    async fn inquiry<'a>(&self, request: PriceRequest<'a>) -> Result<Inquiry<'a>, PortError> {
+        let abilities = self.abilities()?;
+        let (currency, mut goods) = goods::of(self, request.draft, &request.caller.buyer_signals).await?;
+        if !abilities.delivery && abilities.completion == Completion::Place {
+            // What no delivery can be stated for needs none.
+            for named in &mut goods {
+                if let NamedGood::One(good) = named {
+                    good.needs_fulfillment = false;
+                }
+            }
+        }
+        Ok(Inquiry { request, abilities, currency, goods, now: self.now() })
+    }
+
+    /// Asks for the price of a draft by `question`; `None` if the shop no longer has the cart.
+    async fn price(&self, request: PriceRequest<'_>, question: Question) -> Result<Option<PriceQuote>, PortError> {
+        let inquiry = self.inquiry(request).await?;
+        // Refuses what no shop could price, and finds out where the goods are to go.
+        let mut wanted = inquiry.price(None)?;
+        let nothing = inquiry.goods.iter().all(|named| named.one().is_none());
+        let held = request.remote_cart.map(|cart| cart.reference.clone());
+        if nothing && held.is_none() {
+            return Ok(Some(PriceQuote { quote: wanted.quote, purchasable: false, remote_cart: None }));
+        }
+        let mut cart = held;
+        // The engine may choose another delivery option than the shop: the shop is told, and asked again.
+        for last in [false, true] {
+            let document = self.question(&inquiry, &wanted, cart.clone());
+            let answer = match self.ask::<Cart>(question, &document).await {
+                Ok(answer) => answer,
+                Err(failure) => {
+                    if last
+                        && request.remote_cart.is_none()
+                        && let Some(cart) = cart
+                    {
+                        self.give_up(cart).await;
+                    }
+                    return Err(unanswered(question, failure));
+                }
+            };
+            let Some(answer) = answer else { return Ok(None) };
+            let priced = inquiry.price(Some(&answer))?;
+            cart = Some(answer.cart.clone());
+            if !last && question == Question::CartSync && priced.option != answer.delivery_option {
+                wanted = priced;
+                continue;
+            }
+            return self.answered(&inquiry, priced, answer).await.map(Some);
+        }
+        Ok(None)
+    }
+
+    /// Returns the price of a cart as the shop states it.
+    async fn answered(&self, inquiry: &Inquiry<'_>, priced: Priced, answer: Cart) -> Result<PriceQuote, PortError> {
+        let PriceRequest { purpose, .. } = inquiry.request;
+        let mut quote = priced.quote;
+        let (sum, stated) = (amount_of(&quote.totals, TotalKind::Total), answer.total.minor());
+        // A line that the shop does not have is in the sum of the engine, and an error already.
+        let complete = !quote.messages.iter().any(|message| matches!(message, Message::Error { .. }));
+        if purpose == Purpose::Checkout && complete && sum != stated {
+            self.counters().note("cart totals that do not add up");
+            tracing::error!(stated, sum, currency = %answer.currency, "the shop's total is not the sum of what it states");
+            let content =
+                "The shop's total differs from the sum of what it states, so that this purchase cannot be made.";
+            let message = Message::error("total_differs", content, Severity::Unrecoverable);
+            quote.messages.push(message.at("$.totals"));
+        }
+        if purpose == Purpose::Checkout && inquiry.abilities.completion == Completion::HandOff {
+            quote.reviews.push(match &answer.continue_url {
+                Some(_) => Message::error(
+                    "payment_on_shop_page",
+                    "The shop takes payments on its own page only.",
+                    Severity::RequiresBuyerReview,
+                ),
+                None => Message::error(
+                    "payment_unavailable",
+                    "The shop takes payments on its own page only, and states none.",
+                    Severity::Unrecoverable,
+                ),
+            });
+        }
+        let purchasable = answer.lines.iter().any(|line| line.quantity > 0);
+        let remote_cart = RemoteCartRef {
+            reference: answer.cart,
+            lines: BTreeMap::new(),
+            continue_url: answer.continue_url.and_then(|url| ucp_import::text::address(&url)),
+        };
+        if !purchasable && inquiry.request.remote_cart.is_none() {
+            self.give_up(remote_cart.reference).await;
+            return Ok(PriceQuote { quote, purchasable, remote_cart: None });
+        }
+        Ok(PriceQuote { quote, purchasable, remote_cart: Some(remote_cart) })
+    }
+
+    /// Abandons a cart that nothing will refer to.
+    async fn give_up(&self, cart: String) {
+        if let Err(failure) = self.ask::<serde_json::Value>(Question::CartAbandon, &Abandon { cart }).await {
+            tracing::warn!(%failure, "a cart that was made in vain stays at the shop");
+        }
+    }
+
+    fn question(&self, inquiry: &Inquiry<'_>, wanted: &Priced, cart: Option<String>) -> CartQuestion {
+        let PriceRequest { purpose, draft, caller, reference, .. } = inquiry.request;
+        let mut presentation = self.market().presentation(&draft.context.of_catalog());
+        presentation.currency = inquiry.currency;
+        let country = wanted.address.as_ref().and_then(|address| address.address_country.clone());
+        let country = country.or_else(|| draft.context.country.clone());
+        CartQuestion {
+            cart,
+            purpose: if purpose == Purpose::Cart { CartPurpose::Cart } else { CartPurpose::Checkout },
+            reference: reference.map(str::to_owned),
+            lines: inquiry.wanted(),
+            codes: if inquiry.abilities.codes { draft.codes.clone().unwrap_or_default() } else { Vec::new() },
+            buyer: draft.buyer.clone().filter(|_| purpose == Purpose::Checkout),
+            address: wanted.address.clone(),
+            delivery_option: wanted.option.clone(),
+            context: self.context(&presentation, country, &caller.buyer_signals),
+        }
+    }
+}
+
+impl Inquiry<'_> {
+    /// Returns the wanted variants, each once, with its quantity over all lines.
+    fn wanted(&self) -> Vec<WantedLine> {
+        let mut wanted: Vec<WantedLine> = Vec::new();
+        for (line, named) in self.request.draft.line_items.iter().zip(&self.goods) {
+            let Some(good) = named.one().filter(|good| good.available) else { continue };
+            match wanted.iter_mut().find(|wanted| wanted.variant == good.id) {
+                Some(same) => same.quantity = same.quantity.saturating_add(line.quantity),
+                None => wanted.push(WantedLine { variant: good.id.clone(), quantity: line.quantity }),
+            }
+        }
+        wanted
+    }
+
+    /// Prices the draft by the core's engine on what the shop states; on the catalog's prices alone if it was not asked
+    /// yet.
+    fn price(&self, answer: Option<&Cart>) -> Result<Priced, PortError> {
+        let PriceRequest { purpose, draft, caller, previous, .. } = self.request;
+        let currency = answer.map_or(self.currency, |answer| answer.currency);
+        let goods = self.goods.iter().map(|named| match (named, answer) {
+            (NamedGood::One(good), Some(answer)) => NamedGood::One(stated(good, answer)),
+            _ => named.clone(),
+        });
+        let goods = goods.collect();
+        let taxes = answer.iter().flat_map(|answer| &answer.taxes);
+        let taxes = taxes.map(|tax| (tax.title.clone(), tax.amount)).collect();
+        let facts = Facts { currency, own_currency: currency, goods, taxes, now: self.now };
+        let terms = self.terms(answer);
+        let quote = quote(purpose, draft, &facts, &terms, caller, previous)?;
+        let method = quote.fulfillment.iter().flat_map(|fulfillment| &fulfillment.methods).next();
+        let chosen = method.and_then(|method| method.selected_destination_id.as_ref().map(|id| (method, id)));
+        let address = chosen.and_then(|(method, id)| method.destinations.iter().find(|own| own.id == *id));
+        let group = method.and_then(|method| method.groups.first());
+        let option = match answer {
+            Some(_) => group.and_then(|group| group.selected_option_id.clone()),
+            None => wish(draft).or_else(|| {
+                let before = previous.fulfillment.iter().flat_map(|before| &before.methods);
+                before.flat_map(|method| &method.groups).find_map(|group| group.selected_option_id.clone())
+            }),
+        };
+        Ok(Priced { address: address.map(|destination| destination.address.clone()), option, quote })
+    }
+
+    /// Returns what the shop states as terms.
+    fn terms(&self, answer: Option<&Cart>) -> Terms {
+        let amount = |amount: Amount| Amounts::Own(amount);
+        let nowhere = ShippingRate {
+            id: String::new(),
+            title: String::new(),
+            countries: vec![NOWHERE.to_owned()],
+            ..rate(Amount::ZERO)
+        };
+        let options = answer.iter().flat_map(|answer| &answer.delivery_options).map(|option| ShippingRate {
+            id: option.id.clone(),
+            title: option.title.clone(),
+            description: option.description.clone(),
+            carrier: option.carrier.clone(),
+            min_days: option.min_days,
+            max_days: option.max_days,
+            ..rate(option.amount)
+        });
+        let rates = options.chain([nowhere]).filter(|_| self.abilities.delivery).collect();
+        let mut discounts = Vec::new();
+        for line in answer.iter().flat_map(|answer| &answer.lines) {
+            if let Some(off) = line.discount.filter(|off| *off != Amount::ZERO) {
+                let items = vec![line.variant.clone()];
+                discounts.push(Discount {
+                    items,
+                    target: Target::Lines,
+                    ..discount(discounts.len(), "Discount", None, off)
+                });
+            }
+        }
+        for off in answer.iter().flat_map(|answer| &answer.discounts).filter(|off| off.amount != Amount::ZERO) {
+            discounts.push(discount(discounts.len(), &off.title, off.code.as_deref(), off.amount));
+        }
+        let fees = answer.iter().flat_map(|answer| &answer.fees).map(|fee| Fee {
+            title: fee.title.clone(),
+            charge: Value::Fixed(amount(fee.amount)),
+            countries: Vec::new(),
+            taxed: false,
+        });
+        Terms {
+            shipping: Shipping { rates, ..Shipping::default() },
+            discounts,
+            fees: fees.collect(),
+            ..Terms::default()
+        }
+    }
+}
+
+/// Returns the delivery option that a draft chooses.
+fn wish(draft: &Draft) -> Option<String> {
+    let methods = draft.fulfillment.iter().flat_map(|fulfillment| &fulfillment.methods);
+    methods.flat_map(|method| &method.groups).find_map(|group| group.selected_option_id.clone())
+}
+
+/// Returns a good with the price and the quantity that the shop's cart has.
+fn stated(good: &Good, answer: &Cart) -> Good {
+    let lines: Vec<_> = answer.lines.iter().filter(|line| line.variant == good.id).collect();
+    let quantity = lines.iter().map(|line| line.quantity).fold(0, u64::saturating_add);
+    match lines.first() {
+        Some(line) if quantity > 0 => Good { price: line.price, stock: Some(quantity), ..good.clone() },
+        _ => Good { available: false, ..good.clone() },
+    }
+}
+
+fn rate(price: Amount) -> ShippingRate {
+    ShippingRate {
+        id: String::new(),
+        title: String::new(),
+        description: None,
+        carrier: None,
+        countries: Vec::new(),
+        except: Vec::new(),
+        price: Amounts::Own(price),
+        min_subtotal: None,
+        below_subtotal: None,
+        min_grams: None,
+        max_grams: None,
+        min_days: None,
+        max_days: None,
+    }
+}
+
+/// Returns a discount on the whole order, automatic or for a code.
+fn discount(number: usize, title: &str, code: Option<&str>, off: Amount) -> Discount {
+    Discount {
+        id: format!("discount_{number}"),
+        title: title.to_owned(),
+        codes: code.map(str::to_owned).into_iter().collect(),
+        off: Value::Fixed(Amounts::Own(off)),
+        target: Target::Order,
+        items: Vec::new(),
+        method: Method::Across,
+        from: None,
+        until: None,
+        min_subtotal: None,
+        combines: Combines::default(),
+        priority: 100,
+        buyers: Vec::new(),
+        claim: None,
+    }
+}
+
+/// Returns the error for a question about a cart that was not answered.
+fn unanswered(question: Question, failure: Failure) -> PortError {
+    let unknown = question == Question::CartSync && failure.reach() == Reach::Perhaps;
+    let error = PortError::from(failure);
+    match error {
+        PortError::Unavailable { retry_after, cause, .. } if unknown => PortError::Unavailable {
+            content:
+                "The shop did not say whether it made this change. Repeat the call with the same idempotency key, if \
+                      it has one."
+                    .into(),
+            retry_after,
+            cause,
+        },
+        other => other,
+    }
+}
+
+#[async_trait]
+impl RemoteCart for ContractShop {
+    fn capabilities(&self) -> SalesCapabilities {
+        let abilities = self.cart_abilities();
+        let can = |ability: fn(&CartAbilities) -> bool| abilities.as_ref().is_some_and(ability);
+        let places = can(|abilities| abilities.completion == Completion::Place);
+        SalesCapabilities {
+            completion: if places { port::Completion::Native } else { port::Completion::HandOff },
+            orders: places,
+            extensions: match (can(|abilities| abilities.delivery), can(|abilities| abilities.codes)) {
+                (true, true) => BOTH,
+                (true, false) => DELIVERY,
+                (false, true) => CODES,
+                (false, false) => NEITHER,
+            },
+        }
+    }
+
+    async fn sync(&self, request: PriceRequest<'_>) -> Result<Option<PriceQuote>, PortError> {
+        let Some(cart) = request.remote_cart else { return self.price(request, Question::CartSync).await };
+        let _lock = self.lock(&cart.reference).await?;
+        match self.price(request, Question::CartSync).await? {
+            None if request.purpose == Purpose::Cart => {
+                // Nothing is bought with a cart: another one can take its place.
+                self.price(PriceRequest { remote_cart: None, ..request }, Question::CartSync).await
+            }
+            priced => Ok(priced),
+        }
+    }
+
+    async fn fetch(&self, request: PriceRequest<'_>) -> Result<Option<PriceQuote>, PortError> {
+        self.price(request, Question::CartFetch).await
+    }
+
+    async fn abandon(&self, cart: &RemoteCartRef, _: &BuyerSignals) -> Result<(), PortError> {
+        let _lock = self.lock(&cart.reference).await?;
+        self.ask::<serde_json::Value>(Question::CartAbandon, &Abandon { cart: cart.reference.clone() }).await?;
+        Ok(())
+    }
+
+    async fn place(&self, request: PlaceRequest<'_>) -> OrderOutcome {
+        let PlaceRequest { attempt, checkout, tender, .. } = request;
+        let Some(cart) = &checkout.remote_cart else {
+            return OrderOutcome::Declined { reason: "The shop has no cart for this checkout.".to_owned() };
+        };
+        let method = checkout.fulfillment.iter().flat_map(|fulfillment| &fulfillment.methods).next();
+        let destination = method.and_then(|method| {
+            method.destinations.iter().find(|own| Some(&own.id) == method.selected_destination_id.as_ref())
+        });
+        let group = method.and_then(|method| method.groups.first());
+        let lines = checkout.line_items.iter().map(|line| CartLine {
+            variant: line.item.id.clone(),
+            quantity: line.quantity,
+            price: line.item.price,
+            discount: None,
+        });
+        let document = Place {
+            reference: attempt.id.clone(),
+            cart: cart.reference.clone(),
+            lines: lines.collect(),
+            currency: attempt.currency,
+            total: attempt.amount,
+            buyer: checkout.draft.buyer.clone(),
+            address: destination.map(|destination| destination.address.clone()),
+            delivery_option: group.and_then(|group| group.selected_option_id.clone()),
+            payment: tender.map(|tender| Payment {
+                handler: tender.instrument.handler_id.clone(),
+                kind: tender.instrument.kind.clone(),
+                credential: tender.credential.as_ref().map(|credential| credential.reveal().clone()),
+                billing_address: tender.instrument.billing_address.clone(),
+            }),
+        };
+        match self.ask::<Outcome>(Question::Place, &document).await {
+            Ok(outcome) => ended(outcome, &attempt.id),
+            // A request that never left places no order.
+            Err(failure) if failure.reach() == Reach::Never => {
+                tracing::warn!(%failure, attempt = attempt.id, "the shop could not be asked to place an order");
+                OrderOutcome::Declined {
+                    reason: "The shop cannot take orders at the moment. Try again later.".to_owned(),
+                }
+            }
+            Err(failure) => {
+                tracing::warn!(%failure, attempt = attempt.id, "the shop did not say whether it placed an order");
+                OrderOutcome::Unknown
+            }
+        }
+    }
+
+    async fn placed(&self, attempt: &payment::Attempt) -> OrderOutcome {
+        match self.ask::<Outcome>(Question::Order, &Attempt { reference: attempt.id.clone() }).await {
+            Ok(None | Some(Outcome::Absent)) => OrderOutcome::Absent,
+            Ok(outcome) => ended(outcome, &attempt.id),
+            Err(_) => OrderOutcome::Unknown,
+        }
+    }
+
+    async fn cancel(&self, attempt: &payment::Attempt) -> bool {
+        let canceled = self.ask::<Outcome>(Question::Cancel, &Attempt { reference: attempt.id.clone() }).await;
+        matches!(canceled, Ok(Some(Outcome::Absent | Outcome::Declined { .. })))
+    }
+
+    fn place_deadline(&self) -> Duration {
+        PLACE_DEADLINE
+    }
+}
+
+/// Returns the end of an attempt to place an order.
+fn ended(outcome: Option<Outcome>, attempt: &str) -> OrderOutcome {
+    match outcome {
+        Some(Outcome::Placed { order }) => OrderOutcome::Placed(ShopOrder {
+            id: order.id,
+            label: order.label.as_deref().and_then(ucp_import::text::line),
+            permalink_url: order.url.as_deref().and_then(ucp_import::text::address),
+        }),
+        Some(Outcome::Declined { reason }) => OrderOutcome::Declined { reason: for_buyer(&reason) },
+        Some(Outcome::Challenged { reason, continue_url }) => OrderOutcome::Challenged {
+            reason: for_buyer(&reason),
+            continue_url: ucp_import::text::address(&continue_url),
+        },
+        Some(Outcome::Pending) => OrderOutcome::Unknown,
+        Some(Outcome::Absent) | None => {
+            tracing::error!(attempt, "the shop answers `/place` as if the attempt were unknown");
+            OrderOutcome::Unknown
+        }
+    }
+}
+
+/// Returns a reason of the shop as a buyer can be shown it.
+fn for_buyer(reason: &str) -> String {
+    ucp_import::text::line(reason).unwrap_or_else(|| "The shop declined.".to_owned())
+}

@@ -1,0 +1,245 @@
+//! The contract over HTTP: one address, a path for each question, JSON both ways.
+//!
+//! The gateway shows who it is by a bearer token, or signs each request: `X-Signature-Timestamp` is the time in seconds,
+//! and `X-Signature` is `sha256=` and the HMAC-SHA256, in hexadecimal digits, of timestamp, method, path and body, with a
+//! line feed after each but the last. The shop signs its events in the same way.
+
+use std::{fmt, sync::Arc};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use http::{HeaderName, HeaderValue, StatusCode, header};
+use jiff::Timestamp;
+use serde::Deserialize;
+use sha2::Sha256;
+use ucp_net::{
+    Clock, Counters, Failure, Options, Random, Received, Unreadable, Upstream, UpstreamRequest, Verdict, classifier,
+    outbound::SetupError,
+};
+use url::Url;
+
+use crate::transport::{Question, Reply, Transport};
+
+/// Header with the time of a signature, in seconds since 1970.
+pub const TIMESTAMP: HeaderName = HeaderName::from_static("x-signature-timestamp");
+
+/// Header with the signature of a request or an event.
+pub const SIGNATURE: HeaderName = HeaderName::from_static("x-signature");
+
+/// Maximum number of characters of a reason that goes to the log.
+const LONGEST_REASON: usize = 400;
+
+/// Time for which the circuit stays open after the shop rejected the gateway's credential.
+const MISCONFIGURED: std::time::Duration = std::time::Duration::from_secs(60);
+
+/// Proof of the gateway's identity. `Debug` prints its kind only.
+#[derive(Clone)]
+pub enum Credential {
+    /// None.
+    None,
+    /// A bearer token.
+    Bearer(HeaderValue),
+    /// A secret shared with the shop, with which requests are signed.
+    Signing(SigningSecret),
+}
+
+impl fmt::Debug for Credential {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::None => "None",
+            Self::Bearer(_) => "Bearer(..)",
+            Self::Signing(_) => "Signing(..)",
+        })
+    }
+}
+
+/// Error for a token that cannot be sent in a header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a token must be visible ASCII without spaces")]
+pub struct InvalidToken;
+
+impl Credential {
+    /// Creates a bearer token.
+    ///
+    /// # Errors
+    /// [`InvalidToken`] for a text with other characters than visible ASCII.
+    pub fn bearer(token: &str) -> Result<Self, InvalidToken> {
+        let fits = !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic());
+        let value = HeaderValue::try_from(format!("Bearer {token}")).ok().filter(|_| fits);
+        value.map(Self::Bearer).ok_or(InvalidToken)
+    }
+}
+
+/// A secret that gateway and shop share. It is neither printed nor returned.
+#[derive(Clone)]
+pub struct SigningSecret(Arc<[u8]>);
+
+impl fmt::Debug for SigningSecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SigningSecret(..)")
+    }
+}
+
+impl SigningSecret {
+    /// Creates a secret from a text.
+    #[must_use]
+    pub fn new(secret: &str) -> Self {
+        Self(secret.as_bytes().into())
+    }
+
+    fn mac(&self, timestamp: &str, method: &str, path: &str, body: &[u8]) -> Hmac<Sha256> {
+        let mut mac =
+            Hmac::<Sha256>::new_from_slice(&self.0).unwrap_or_else(|_| unreachable!("HMAC takes keys of any length"));
+        for part in [timestamp, method, path] {
+            mac.update(part.as_bytes());
+            mac.update(b"\n");
+        }
+        mac.update(body);
+        mac
+    }
+
+    /// Returns the signature of a request or an event.
+    #[must_use]
+    pub fn sign(&self, timestamp: &str, method: &str, path: &str, body: &[u8]) -> String {
+        let digest = self.mac(timestamp, method, path, body).finalize().into_bytes();
+        let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        format!("sha256={hex}")
+    }
+
+    /// Returns `true` if `signature` is that of a request or an event, in a time that does not depend on where they
+    /// differ.
+    #[must_use]
+    pub fn verify(&self, signature: &str, timestamp: &str, method: &str, path: &str, body: &[u8]) -> bool {
+        let Some(hex) = signature.strip_prefix("sha256=").filter(|hex| hex.is_ascii() && hex.len() == 64) else {
+            return false;
+        };
+        let byte = |at: usize| u8::from_str_radix(&hex[at..at + 2], 16).ok();
+        let digest: Option<Vec<u8>> = (0..64).step_by(2).map(byte).collect();
+        digest.is_some_and(|digest| self.mac(timestamp, method, path, body).verify_slice(&digest).is_ok())
+    }
+}
+
+/// Refusal of a question, as the shop states it.
+#[derive(Deserialize)]
+struct Problem {
+    #[serde(default)]
+    error: Option<String>,
+}
+
+/// A shop that implements the contract over HTTP.
+pub struct HttpShop {
+    upstream: Upstream,
+    address: Url,
+    credential: Credential,
+    now: Arc<dyn Fn() -> Timestamp + Send + Sync>,
+}
+
+impl fmt::Debug for HttpShop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpShop").field("upstream", &self.upstream).finish_non_exhaustive()
+    }
+}
+
+impl HttpShop {
+    /// Creates the client of a shop. Paths of questions are appended to the address.
+    ///
+    /// # Errors
+    /// [`SetupError`] for an address that cannot be called.
+    pub fn new(
+        options: &Options,
+        credential: Credential,
+        clock: Clock,
+        random: Random,
+        now: Arc<dyn Fn() -> Timestamp + Send + Sync>,
+    ) -> Result<Self, SetupError> {
+        let mut address = options.address.clone();
+        if !address.path().ends_with('/') {
+            address.set_path(&format!("{}/", address.path()));
+        }
+        Ok(Self { upstream: Upstream::new(options, classify, clock, random)?, address, credential, now })
+    }
+}
+
+/// Takes 404 and other refusals for answers, and a rejected credential for a mistake of the operator.
+fn classify(received: &Received) -> Verdict {
+    match received.status {
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Verdict::Misconfigured { shut: MISCONFIGURED },
+        StatusCode::NOT_FOUND => Verdict::Good,
+        _ => classifier::json(received),
+    }
+}
+
+#[async_trait]
+impl Transport for HttpShop {
+    async fn ask(&self, question: Question, body: Bytes) -> Result<Reply, Failure> {
+        let url = self.address.join(question.path()).map_err(|_| Failure::Unsendable("has no address"))?;
+        let (path, method) = (url.path().to_owned(), question.method());
+        let mut request = UpstreamRequest::new(question.call_kind(), method.clone(), url)
+            .header(header::ACCEPT, HeaderValue::from_static("application/json"));
+        let sent = if question == Question::Backend { Bytes::new() } else { body };
+        match &self.credential {
+            Credential::None => {}
+            Credential::Bearer(token) => request = request.secret(header::AUTHORIZATION, token.clone()),
+            Credential::Signing(secret) => {
+                let timestamp = (self.now)().as_second().to_string();
+                let signature = secret.sign(&timestamp, method.as_str(), &path, &sent);
+                let value =
+                    |text: &str| HeaderValue::try_from(text).map_err(|_| Failure::Unsendable("cannot be signed"));
+                request = request.header(TIMESTAMP, value(&timestamp)?).secret(SIGNATURE, value(&signature)?);
+            }
+        }
+        let request = if sent.is_empty() { request } else { request.json(sent) };
+        let received = self.upstream.call(request).await?;
+        Ok(match received.status {
+            StatusCode::NOT_FOUND | StatusCode::GONE => Reply::Gone,
+            status if status.is_success() && received.body.is_empty() => Reply::Answer(Bytes::from_static(b"null")),
+            status if status.is_success() => Reply::Answer(received.body),
+            status if status.is_client_error() => {
+                let stated = received.json::<Problem>().ok().and_then(|problem| problem.error);
+                let stated: String = stated.unwrap_or_default().chars().take(LONGEST_REASON).collect();
+                Reply::Refused(format!("status {}: {stated}", status.as_u16()))
+            }
+            _ => return Err(Failure::Unreadable(Unreadable::Unexpected)),
+        })
+    }
+
+    fn counters(&self) -> &Arc<Counters> {
+        self.upstream.counters()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signature_covers_time_method_path_and_body() {
+        let secret = SigningSecret::new("shared");
+        let signature = secret.sign("1800000000", "POST", "/place", b"{}");
+        assert!(secret.verify(&signature, "1800000000", "POST", "/place", b"{}"));
+        for (timestamp, method, path, body) in [
+            ("1800000001", "POST", "/place", &b"{}"[..]),
+            ("1800000000", "PUT", "/place", b"{}"),
+            ("1800000000", "POST", "/order", b"{}"),
+            ("1800000000", "POST", "/place", b"[]"),
+            ("1800000000\nPOST", "", "/place", b"{}"),
+        ] {
+            assert!(!secret.verify(&signature, timestamp, method, path, body));
+        }
+        for other in ["", "sha256=", &signature[..70], &signature.replace("sha256=", "sha1="), &"é".repeat(40)] {
+            assert!(!secret.verify(other, "1800000000", "POST", "/place", b"{}"), "{other}");
+        }
+        assert!(!SigningSecret::new("other").verify(&signature, "1800000000", "POST", "/place", b"{}"));
+        assert!(!format!("{:?}", Credential::Signing(secret)).contains("shared"));
+    }
+
+    #[test]
+    fn a_token_is_visible_ascii_and_never_printed() {
+        assert!(matches!(Credential::bearer("a-token"), Ok(Credential::Bearer(_))));
+        for token in ["", "two words", "line\n", "ümlaut"] {
+            assert_eq!(Credential::bearer(token).err(), Some(InvalidToken), "{token}");
+        }
+        assert!(!format!("{:?}", Credential::bearer("a-token")).contains("a-token"));
+    }
+}

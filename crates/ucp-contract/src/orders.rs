@@ -1,0 +1,154 @@
+//! Events of the shop about orders that buyers placed on its pages.
+//!
+//! An event is the shop's if it is signed as the gateway signs its requests (see [`http`](crate::http)), with the method
+//! and path of the endpoint, and no older than [`MAX_AGE`].
+
+use std::{fmt, sync::Arc};
+
+use jiff::{SignedDuration, Timestamp};
+use ucp_core::{
+    Code, Refusal,
+    port::{Notice, OrderInbox, PlacedLine, PlacedOrder},
+    purchase::{
+        line_item::{Item, MAX_QUANTITY},
+        totals::{TooLarge, TotalKind, Totals},
+    },
+};
+use ucp_import::{
+    jsonl::typed,
+    text::{address, line},
+};
+
+use crate::{
+    documents::{BoughtLine, OrderPlaced},
+    http::{SIGNATURE, SigningSecret, TIMESTAMP},
+};
+
+/// Path of the endpoint for events, which the signature covers.
+pub const EVENTS_PATH: &str = "/upstream/orders";
+
+/// Maximum difference between the time of an event's signature and now.
+pub const MAX_AGE: SignedDuration = SignedDuration::from_mins(5);
+
+/// Maximum number of lines of an order.
+const MOST_LINES: usize = 1_000;
+
+/// Verifier and reader of a shop's events. `Debug` does not print the secret.
+#[derive(Clone)]
+pub struct OrderEvents {
+    secret: SigningSecret,
+    now: Arc<dyn Fn() -> Timestamp + Send + Sync>,
+}
+
+impl fmt::Debug for OrderEvents {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OrderEvents").finish_non_exhaustive()
+    }
+}
+
+impl OrderEvents {
+    /// Creates the inbox of events that are signed with a secret.
+    #[must_use]
+    pub fn new(secret: SigningSecret, now: Arc<dyn Fn() -> Timestamp + Send + Sync>) -> Self {
+        Self { secret, now }
+    }
+
+    fn verify(&self, notice: &Notice<'_>) -> Result<(), Refusal> {
+        let stated = notice.header(SIGNATURE.as_str()).zip(notice.header(TIMESTAMP.as_str()));
+        let (signature, timestamp) = stated.ok_or_else(|| {
+            Refusal::new(Code::SignatureMissing, "An event must be signed by the shop.")
+                .accepting("the header fields `X-Signature-Timestamp` and `X-Signature`")
+        })?;
+        let refused = |content: &str| {
+            Refusal::new(Code::SignatureInvalid, content.to_owned())
+                .accepting("`sha256=` and the HMAC-SHA256 of time, method, path and body, in hexadecimal digits")
+        };
+        let signed_at = timestamp.parse().ok().and_then(|seconds| Timestamp::from_second(seconds).ok());
+        if signed_at.is_none_or(|signed_at| (self.now)().duration_since(signed_at).abs() > MAX_AGE) {
+            return Err(refused(
+                "`X-Signature-Timestamp` must be the time of the event, in seconds, at most 5 minutes ago.",
+            ));
+        }
+        if !self.secret.verify(signature, timestamp, "POST", EVENTS_PATH, notice.body) {
+            return Err(refused("`X-Signature` is not the signature of this event under the shared secret."));
+        }
+        Ok(())
+    }
+}
+
+impl OrderInbox for OrderEvents {
+    fn open(&self, notice: &Notice<'_>) -> Result<Option<PlacedOrder>, Refusal> {
+        self.verify(notice)?;
+        let unusable = |path: String, reason: String| {
+            Refusal::invalid(path, format!("The event must state an order: {reason}."))
+                .accepting("an order as the backend contract describes it")
+        };
+        let value = serde_json::from_slice(notice.body)
+            .map_err(|error| unusable("$".to_owned(), format!("it is not JSON in column {}", error.column())))?;
+        let event: OrderPlaced = typed(value).map_err(|(path, reason)| unusable(path, reason))?;
+        read(event).map(Some).map_err(|(path, reason)| unusable(path, reason))
+    }
+}
+
+/// Reads an order; the error is the path and the reason.
+fn read(event: OrderPlaced) -> Result<PlacedOrder, (String, String)> {
+    let too_large = |_: TooLarge| ("$.total".to_owned(), "the sum is too large".to_owned());
+    if event.lines.is_empty() || event.lines.len() > MOST_LINES {
+        return Err(("$.lines".to_owned(), format!("there must be 1 to {MOST_LINES} lines")));
+    }
+    let mut lines = Vec::with_capacity(event.lines.len());
+    let (mut subtotal, mut off) = (0, 0);
+    for (position, bought) in event.lines.iter().enumerate() {
+        let BoughtLine { variant, title, quantity, price, discount } = bought;
+        let at = |member: &str| format!("$.lines[{position}].{member}");
+        if !(1..=MAX_QUANTITY).contains(quantity) {
+            return Err((at("quantity"), format!("must be a whole number from 1 to {MAX_QUANTITY}")));
+        }
+        let own = i128::from(price.minor()) * i128::from(*quantity);
+        let reduced = discount.map_or(0, |discount| i128::from(discount.minor()));
+        if reduced > own {
+            return Err((at("discount"), "must not be more than the price of the line".to_owned()));
+        }
+        let mut totals = Totals::of(own).map_err(too_large)?;
+        totals.push(TotalKind::ItemsDiscount, None, -reduced).map_err(too_large)?;
+        (subtotal, off) = (subtotal + own, off + reduced);
+        let title = line(title).ok_or_else(|| (at("title"), "must not be empty".to_owned()))?;
+        let item = Item {
+            id: variant.clone(),
+            title,
+            price: *price,
+            image_url: None,
+            needs_fulfillment: true,
+            weight_grams: 0,
+        };
+        lines.push(PlacedLine { item, quantity: *quantity, totals: totals.finish().map_err(too_large)? });
+    }
+    let mut totals = Totals::of(subtotal).map_err(too_large)?;
+    let discount = event.discount.map_or(0, |discount| i128::from(discount.minor()));
+    if discount > subtotal - off {
+        return Err(("$.discount".to_owned(), "must not be more than the price of the goods".to_owned()));
+    }
+    totals.push(TotalKind::ItemsDiscount, None, -off).map_err(too_large)?;
+    totals.push(TotalKind::Discount, None, -discount).map_err(too_large)?;
+    if let Some(delivery) = event.delivery {
+        totals.push(TotalKind::Fulfillment, None, delivery.minor().into()).map_err(too_large)?;
+    }
+    for (kind, charges) in [(TotalKind::Fee, &event.fees), (TotalKind::Tax, &event.taxes)] {
+        for charge in charges {
+            totals.push(kind, line(&charge.title), charge.amount.minor().into()).map_err(too_large)?;
+        }
+    }
+    if totals.sum() != i128::from(event.total.minor()) {
+        return Err(("$.total".to_owned(), format!("must be the sum of the parts, {}", totals.sum())));
+    }
+    Ok(PlacedOrder {
+        reference: event.reference,
+        label: event.order.label.as_deref().and_then(line).unwrap_or_else(|| event.order.id.clone()),
+        permalink_url: event.order.url.as_deref().and_then(address),
+        id: event.order.id,
+        currency: event.currency,
+        line_items: lines,
+        totals: totals.finish().map_err(too_large)?,
+        placed_at: event.placed_at,
+    })
+}

@@ -1,0 +1,521 @@
+//! A shop behind the contract: what it states about itself, and its catalog.
+
+use std::{
+    collections::HashSet,
+    fmt,
+    sync::{Arc, PoisonError, RwLock},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use jiff::Timestamp;
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
+use ucp_core::{
+    Code, Refusal,
+    catalog::{
+        filter::{CategoryPath, Criteria},
+        market::{Market, Presentation},
+        product::Product,
+        record::Record,
+    },
+    message::Message,
+    operation::{Freshness, Operation},
+    port::{Catalog, CatalogCapabilities, Filtering, Match, Named, Page, PortError, Query, Target},
+    purchase::{caller::BuyerSignals, payment::Declaration},
+};
+use ucp_import::{jsonl::typed, text::tidy};
+use ucp_net::{
+    Clock, CoalescingCache, Counters, Failure, Filled, Key, Served, Staleness, coalescing::Capacity,
+    lock::ResourceLocks,
+};
+
+use crate::{
+    documents::{Backend, CartAbilities, Completion, Context, Find, Found, PriceBounds, Resolve, Resolved, VERSION},
+    transport::{Question, Reply, Transport},
+};
+
+/// Number of identifiers in one question, unless the shop states another.
+const USUAL_IDS: usize = 50;
+
+/// Maximum length of a position in a result, in bytes.
+const LONGEST_POSITION: usize = 1_024;
+
+/// Maximum number of pages of the shop that are read to fill one, if products are filtered here.
+const MOST_PAGES: usize = 3;
+
+/// Maximum number of products that an answer may hold, whatever was asked for.
+const MOST_PRODUCTS: usize = 500;
+
+/// Interval at which the shop is asked what it is.
+pub const RENEWAL: Duration = Duration::from_secs(300);
+
+/// Reason why a shop cannot be connected.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectError {
+    /// The shop cannot be reached, or its answer cannot be read.
+    #[error("the shop does not say what it is and what it can do (`GET /backend`)")]
+    Unanswered(#[source] Failure),
+    /// The answer of the shop contradicts the contract.
+    #[error("what the shop says about itself (`GET /backend`) cannot be used: {0}")]
+    Unusable(String),
+}
+
+impl ConnectError {
+    /// Returns `true` if the shop is down or busy, so that it may be connected later without a change.
+    #[must_use]
+    pub fn is_passing(&self) -> bool {
+        matches!(self, Self::Unanswered(failure) if failure.is_passing())
+    }
+}
+
+/// A shop behind the contract. Clones share its state.
+#[derive(Clone)]
+pub struct ContractShop(Arc<Inner>);
+
+struct Inner {
+    transport: Arc<dyn Transport>,
+    statement: RwLock<Arc<Statement>>,
+    pages: CoalescingCache<Arc<Listing>>,
+    resolved: CoalescingCache<Arc<Listing>>,
+    locks: ResourceLocks,
+    now: Arc<dyn Fn() -> Timestamp + Send + Sync>,
+}
+
+/// What a shop states about itself.
+#[derive(Clone, Debug)]
+struct Statement {
+    backend: Backend,
+    market: Arc<Market>,
+    document: Option<Bytes>,
+}
+
+impl Statement {
+    /// Reads the answer to `GET /backend`.
+    fn read(document: &Bytes, fresh: bool) -> Result<Self, ConnectError> {
+        let answer = Reply::Answer(document.clone());
+        let backend = answer.read::<Backend>(Question::Backend).map_err(ConnectError::Unanswered)?;
+        let backend = backend.ok_or_else(|| ConnectError::Unusable("it is empty".to_owned()))?;
+        let unusable = |problem: String| Err(ConnectError::Unusable(problem));
+        if backend.contract != VERSION {
+            return unusable(format!("`contract` must be \"{VERSION}\", not {:?}", backend.contract));
+        }
+        if backend.market.name.trim().is_empty() || backend.market.language.trim().is_empty() {
+            return unusable("`market.name` and `market.language` must not be empty".to_owned());
+        }
+        let mut ids = HashSet::new();
+        for handler in &backend.payment_handlers {
+            if handler.instruments.is_empty() || !ids.insert(&handler.id) {
+                let id = &handler.id;
+                return unusable(format!("the payment handler `{id}` needs an id of its own and a type of instrument"));
+            }
+        }
+        let stated = backend.market.clone();
+        let market = Arc::new(Market {
+            name: stated.name,
+            currency: stated.currency,
+            currencies: stated.currencies,
+            language: stated.language,
+            languages: stated.languages,
+            countries: stated.countries,
+            by_country: false,
+            rates: Default::default(),
+            links: stated.links,
+        });
+        Ok(Self { backend, market, document: fresh.then(|| document.clone()) })
+    }
+}
+
+/// Products of an answer, as they are shown to one kind of caller.
+#[derive(Debug, Default)]
+struct Listing {
+    products: Vec<Arc<Product>>,
+    next: Option<String>,
+    total: Option<u64>,
+    /// `true` if the shop no longer knows the position that the page was to start after.
+    lost: bool,
+    weight: usize,
+}
+
+impl fmt::Debug for ContractShop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ContractShop").field("market", &self.market().name).finish_non_exhaustive()
+    }
+}
+
+impl ContractShop {
+    /// Asks a shop what it is. If it is down, `last` is used: what it stated to an earlier process.
+    ///
+    /// # Errors
+    /// [`ConnectError`] if it does not answer and `last` is `None`, or if the answer cannot be used.
+    pub async fn connect(
+        transport: Arc<dyn Transport>,
+        capacity: Capacity,
+        clock: Clock,
+        now: Arc<dyn Fn() -> Timestamp + Send + Sync>,
+        last: Option<Bytes>,
+    ) -> Result<Self, ConnectError> {
+        let statement = match (asked(&*transport).await, last) {
+            (Ok(document), _) => Statement::read(&document, true)?,
+            (Err(failure), Some(last)) if failure.is_passing() => {
+                tracing::warn!(%failure, "the shop is down; what it said about itself last is used");
+                Statement::read(&last, false)?
+            }
+            (Err(failure), _) => return Err(ConnectError::Unanswered(failure)),
+        };
+        let counters = Arc::clone(transport.counters());
+        let cache = || {
+            CoalescingCache::new(
+                capacity,
+                |listing: &Arc<Listing>| listing.weight,
+                Arc::clone(&clock),
+                Arc::clone(&counters),
+            )
+        };
+        Ok(Self(Arc::new(Inner {
+            transport,
+            statement: RwLock::new(Arc::new(statement)),
+            pages: cache(),
+            resolved: cache(),
+            locks: ResourceLocks::default(),
+            now,
+        })))
+    }
+
+    /// Asks the shop again what it is. Market and limits hold from then on; what is offered to platforms waits for a
+    /// restart, which the log asks for.
+    pub async fn renew(&self) {
+        let before = self.statement();
+        let read = match asked(&*self.0.transport).await {
+            Ok(document) if before.document.as_ref() == Some(&document) => return,
+            Ok(document) => Statement::read(&document, true),
+            Err(failure) => Err(ConnectError::Unanswered(failure)),
+        };
+        match read {
+            Ok(fresh) => {
+                let offers = |statement: &Statement| {
+                    (statement.backend.cart.clone(), statement.backend.payment_handlers.clone())
+                };
+                if offers(&fresh) != offers(&before) {
+                    tracing::warn!(
+                        "the shop can do something else than when the gateway started; restart or reload it"
+                    );
+                }
+                *self.0.statement.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(fresh);
+            }
+            Err(error) => {
+                tracing::warn!(error = &error as &dyn std::error::Error, "what the shop said about itself before stays")
+            }
+        }
+    }
+
+    /// Returns what the shop stated about itself to this process.
+    #[must_use]
+    pub fn document(&self) -> Option<Bytes> {
+        self.statement().document.clone()
+    }
+
+    /// Returns the counters of the calls to the shop.
+    #[must_use]
+    pub fn counters(&self) -> &Arc<Counters> {
+        self.0.transport.counters()
+    }
+
+    /// Returns `true` if the gateway places orders at the shop.
+    #[must_use]
+    pub fn takes_orders(&self) -> bool {
+        self.cart_abilities().is_some_and(|cart| cart.completion == Completion::Place)
+    }
+
+    /// Returns the payment handlers that the shop declares, if it places orders.
+    #[must_use]
+    pub fn declarations(&self) -> Vec<Declaration> {
+        let statement = self.statement();
+        let handlers = statement.backend.payment_handlers.iter().filter(|_| self.takes_orders()).cloned();
+        let declaration = |handler: crate::documents::PaymentHandler| Declaration {
+            name: handler.name,
+            id: handler.id,
+            version: handler.version,
+            spec: handler.spec,
+            schema: handler.schema,
+            instruments: handler.instruments,
+            config: handler.config,
+        };
+        handlers.map(declaration).collect()
+    }
+
+    fn statement(&self) -> Arc<Statement> {
+        Arc::clone(&self.0.statement.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Returns the abilities of carts, if the shop has any.
+    pub(crate) fn cart_abilities(&self) -> Option<CartAbilities> {
+        self.statement().backend.cart.clone()
+    }
+
+    /// Returns the current time, UTC.
+    pub(crate) fn now(&self) -> Timestamp {
+        (self.0.now)()
+    }
+
+    pub(crate) fn locks(&self) -> &ResourceLocks {
+        &self.0.locks
+    }
+
+    /// Asks a question, and reads the answer; `None` if what was asked about does not exist.
+    pub(crate) async fn ask<T: DeserializeOwned>(
+        &self,
+        question: Question,
+        document: &impl Serialize,
+    ) -> Result<Option<T>, Failure> {
+        let body = serde_json::to_vec(document).map_err(|_| Failure::Unsendable("cannot be written as JSON"))?;
+        self.0.transport.ask(question, body.into()).await?.read(question)
+    }
+
+    pub(crate) fn context(
+        &self,
+        presentation: &Presentation,
+        country: Option<String>,
+        buyer_signals: &BuyerSignals,
+    ) -> Context {
+        Context {
+            language: presentation.language.clone(),
+            currency: presentation.currency,
+            country,
+            buyer_ip: buyer_signals.ip.map(|ip| ip.to_string()),
+        }
+    }
+
+    /// Returns the products of an answer that can be shown. Any other is left out with a line in the log.
+    fn listing(&self, values: Vec<Value>, presentation: &Presentation) -> Listing {
+        let market = self.market();
+        let mut ids = HashSet::new();
+        let mut listing = Listing::default();
+        for (position, mut value) in values.into_iter().take(MOST_PRODUCTS).enumerate() {
+            tidy(&mut value);
+            // A product in memory and its renderings take about three times its JSON.
+            listing.weight += 3 * value.to_string().len();
+            let id: String = value["id"].as_str().unwrap_or_default().chars().take(200).collect();
+            let record = typed::<Record>(value);
+            let record = record.and_then(|record| record.check(&market).map_err(|fault| (fault.path, fault.reason)));
+            match record {
+                Ok(record) if ids.insert(record.id.clone()) => {
+                    listing.products.push(Arc::new(record.present(presentation)));
+                }
+                Ok(_) => self.counters().note("products left out: twice in an answer"),
+                Err((path, reason)) => {
+                    self.counters().note("products left out: not of the contract's form");
+                    tracing::warn!(position, id, path, reason, "a product of the shop is left out");
+                }
+            }
+        }
+        listing
+    }
+
+    async fn page(&self, query: &Query, after: Option<&str>, limit: usize) -> Result<Served<Arc<Listing>>, Failure> {
+        let Presentation { language, currency, country } = &query.presentation;
+        let criteria = &query.criteria;
+        let prices = criteria.bounds.iter().flatten().map(|bound| PriceBounds {
+            currency: bound.currency,
+            min: bound.min,
+            max: bound.max,
+        });
+        let find = Find {
+            words: query.text.clone(),
+            categories: criteria.categories.iter().map(CategoryPath::key).collect(),
+            prices: prices.collect(),
+            available: criteria.available,
+            context: self.context(&query.presentation, country.clone(), &BuyerSignals::default()),
+            limit,
+            after: after.map(str::to_owned),
+        };
+        let body = serde_json::to_vec(&find).map_err(|_| Failure::Unsendable("cannot be written as JSON"))?;
+        let key = Key::of([&body[..], language.as_bytes(), currency.as_str().as_bytes()]);
+        let (shop, presentation, positioned) = (self.clone(), query.presentation.clone(), after.is_some());
+        let fill = move || async move {
+            let reply = shop.0.transport.ask(Question::Find, body.into()).await?;
+            if positioned && matches!(reply, Reply::Gone) {
+                return Ok(Filled::Once(Arc::new(Listing { lost: true, ..Listing::default() })));
+            }
+            let Found { products, next, total } = reply.read(Question::Find)?.unwrap_or_default();
+            let next = next.filter(|next| {
+                let fits = !next.is_empty() && next.len() <= LONGEST_POSITION;
+                if !fits {
+                    shop.counters().note("positions that are empty or too long");
+                }
+                fits
+            });
+            Ok(Filled::Found(Arc::new(Listing { next, total, ..shop.listing(products, &presentation) })))
+        };
+        self.0.pages.get(&key, freshness(Operation::SearchCatalog), fill).await
+    }
+
+    async fn resolved(
+        &self,
+        question: Question,
+        ids: &[&str],
+        presentation: &Presentation,
+    ) -> Result<Served<Arc<Listing>>, Failure> {
+        let context = self.context(presentation, presentation.country.clone(), &BuyerSignals::default());
+        let document = Resolve { ids: ids.iter().map(|id| (*id).to_owned()).collect(), context };
+        let body = serde_json::to_vec(&document).map_err(|_| Failure::Unsendable("cannot be written as JSON"))?;
+        let key = Key::of([question.path().as_bytes(), &body]);
+        let (shop, presentation) = (self.clone(), presentation.clone());
+        let operation = if question == Question::Open { Operation::GetProduct } else { Operation::LookupCatalog };
+        let fill = move || async move {
+            let reply = shop.0.transport.ask(question, body.into()).await?;
+            let Resolved { products } = reply.read(question)?.unwrap_or_default();
+            let listing = Arc::new(shop.listing(products, &presentation));
+            Ok(if listing.products.is_empty() { Filled::Missing(listing) } else { Filled::Found(listing) })
+        };
+        self.0.resolved.get(&key, freshness(operation), fill).await
+    }
+}
+
+async fn asked(transport: &dyn Transport) -> Result<Bytes, Failure> {
+    match transport.ask(Question::Backend, Bytes::from_static(b"null")).await? {
+        Reply::Answer(document) => Ok(document),
+        Reply::Gone => Err(Failure::Unreadable(ucp_net::Unreadable::Unexpected)),
+        refused @ Reply::Refused(_) => {
+            refused.read::<Value>(Question::Backend).and(Err(Failure::Unreadable(ucp_net::Unreadable::Unexpected)))
+        }
+    }
+}
+
+fn freshness(operation: Operation) -> Freshness {
+    operation.row().freshness.unwrap_or(Freshness::NONE)
+}
+
+/// Returns the part of a product that an identifier names, if it names one.
+fn target(product: &Product, id: &str) -> Option<Target> {
+    let variants = || product.variants.iter().enumerate();
+    if let Some((position, _)) = variants().find(|(_, variant)| variant.id == id) {
+        return Some(Target::Variant(position));
+    }
+    if product.id == id {
+        return Some(Target::Product);
+    }
+    if product.handle.as_deref() == Some(id) {
+        return Some(Target::ProductHandle);
+    }
+    let alias = |variant: &ucp_core::catalog::product::Variant| {
+        variant.sku.as_deref() == Some(id)
+            || variant.handle.as_deref() == Some(id)
+            || variant.barcodes.iter().any(|barcode| barcode.value == id)
+    };
+    variants().find(|(_, variant)| alias(variant)).map(|(position, _)| Target::VariantAlias(position))
+}
+
+fn matches(listing: &Listing, id: &str) -> Vec<Match> {
+    let found = listing.products.iter().filter_map(|product| Some((product, target(product, id)?)));
+    found.map(|(product, target)| Match { product: Arc::clone(product), target }).collect()
+}
+
+fn lost() -> PortError {
+    Refusal::new(Code::InvalidCursor, "The shop no longer knows where this page begins.")
+        .at("$.pagination.cursor")
+        .accepting("no cursor, for the first page")
+        .into()
+}
+
+fn stale(age: Duration) -> Message {
+    let minutes = (age.as_secs() / 60).max(1);
+    Message::warning(
+        "stale",
+        format!(
+            "The shop does not answer at the moment. What is shown is about {minutes} min old; prices and availability may have changed."
+        ),
+    )
+}
+
+#[async_trait]
+impl Catalog for ContractShop {
+    fn capabilities(&self) -> CatalogCapabilities {
+        let most = self.statement().backend.catalog.most_ids.map_or(USUAL_IDS, usize::from);
+        CatalogCapabilities { most_ids: most.clamp(10, ucp_core::port::MAX_IDS), price_filter: Filtering::Local }
+    }
+
+    fn market(&self) -> Arc<Market> {
+        Arc::clone(&self.statement().market)
+    }
+
+    async fn find(&self, query: &Query, _: &BuyerSignals) -> Result<Page, PortError> {
+        let mut page = Page { products: Vec::new(), next: None, total: None, messages: Vec::new() };
+        if query.criteria.bounds.as_ref().is_some_and(Vec::is_empty) {
+            return Ok(page);
+        }
+        let position = query.after.as_deref().map(|bytes| std::str::from_utf8(bytes).map(str::to_owned));
+        let mut position = position.transpose().map_err(|_| lost())?;
+        let native = self.statement().backend.catalog.filters;
+        let filtered = query.criteria != Criteria::default();
+        for number in 0..MOST_PAGES {
+            // A position is behind a whole page of the shop: of a longer one, the rest would be lost.
+            let limit = query.limit - page.products.len();
+            let served = match self.page(query, position.as_deref(), limit).await {
+                Ok(served) => served,
+                // The products found so far are an answer; the next page starts where this one stopped.
+                Err(failure) if number > 0 => {
+                    tracing::warn!(%failure, "a page is shorter than it could be");
+                    return Ok(page);
+                }
+                Err(failure) => return Err(failure.into()),
+            };
+            let listing = &*served.value;
+            if listing.lost {
+                return Err(lost());
+            }
+            if served.stale == Some(Staleness::Failed) && page.messages.is_empty() {
+                page.messages.push(stale(served.age));
+            }
+            if number == 0 && (native || !filtered) {
+                page.total = listing.total;
+            }
+            // Filters of the shop are believed only as far as they leave out.
+            let admitted = listing.products.iter().filter(|product| {
+                !filtered || product.variants.iter().any(|variant| query.criteria.admit(product, variant))
+            });
+            page.products.extend(admitted.take(limit).cloned());
+            // A position that does not advance would be followed forever.
+            let next = listing.next.clone().filter(|next| position.as_ref() != Some(next));
+            page.next = next.clone().map(String::into_bytes);
+            if next.is_none() || page.products.len() >= query.limit {
+                break;
+            }
+            position = next;
+        }
+        Ok(page)
+    }
+
+    async fn resolve(
+        &self,
+        ids: &[&str],
+        presentation: &Presentation,
+        _: &BuyerSignals,
+    ) -> Result<Vec<Named>, PortError> {
+        let mut named = Vec::with_capacity(ids.len());
+        let most = self.capabilities().most_ids;
+        for slice in ids.chunks(most) {
+            match self.resolved(Question::Resolve, slice, presentation).await {
+                Ok(served) => {
+                    let found = slice.iter().map(|id| matches(&served.value, id));
+                    named.extend(found.map(|found| match served.stale {
+                        Some(Staleness::Failed) => Named::Stale(found, stale(served.age)),
+                        _ => Named::Found(found),
+                    }));
+                }
+                Err(failure) if slice.len() == ids.len() => return Err(failure.into()),
+                Err(failure) => {
+                    tracing::warn!(%failure, ids = slice.len(), "some identifiers could not be checked");
+                    named.extend(slice.iter().map(|_| Named::Unchecked));
+                }
+            }
+        }
+        Ok(named)
+    }
+
+    async fn open(&self, id: &str, presentation: &Presentation, _: &BuyerSignals) -> Result<Vec<Match>, PortError> {
+        let served = self.resolved(Question::Open, &[id], presentation).await?;
+        Ok(matches(&served.value, id))
+    }
+}

@@ -1,0 +1,51 @@
+//! Backend for shops that implement the backend contract over HTTP, in any language.
+
+use std::{error::Error, sync::Arc};
+
+use ucp_contract::{
+    ContractShop,
+    http::{Credential, HttpShop, SigningSecret},
+    orders::OrderEvents,
+    shop::RENEWAL,
+};
+use ucp_core::port::OrderInbox;
+use ucp_net::coalescing::Capacity;
+
+use super::{Opened, Place, chance, down, monotonic, reached};
+use crate::clock;
+
+pub(super) async fn open(place: &Place<'_>) -> Result<Opened, Box<dyn Error>> {
+    let Place { upstream, .. } = place;
+    let credential = match (&upstream.signing_secret, &upstream.token) {
+        (Some(secret), _) => Credential::Signing(SigningSecret::new(secret.reveal())),
+        (None, Some(token)) => Credential::bearer(token.reveal())?,
+        (None, None) => Credential::None,
+    };
+    let now = Arc::new(clock::timestamp);
+    let transport = HttpShop::new(&reached("http", place), credential, monotonic(), chance(), Arc::clone(&now) as _)?;
+    let section = &place.settings.sections.upstream;
+    let capacity = Capacity { bytes: section.cache_mb.bytes() / 2, ..Capacity::default() };
+    let connected =
+        ContractShop::connect(Arc::new(transport), capacity, monotonic(), Arc::clone(&now) as _, place.last.clone());
+    let shop = connected.await.map_err(|error| down(error.is_passing(), error))?;
+    let secret = upstream.signing_secret.as_ref();
+    let inbox = secret.map(|secret| OrderEvents::new(SigningSecret::new(secret.reveal()), now));
+    let inbox = inbox.map(|inbox| Arc::new(inbox) as Arc<dyn OrderInbox>);
+    if inbox.is_none() && !shop.takes_orders() {
+        tracing::warn!(
+            "the shop tells nothing about orders: checkouts that buyers pay on its pages are `canceled` when they expire; \
+             name a file with a secret that it shares in `upstream.signing_secret_file`"
+        );
+    }
+    let (counters, stated, declarations) = (Arc::clone(shop.counters()), shop.clone(), shop.declarations());
+    let renewed = shop.clone();
+    let statement = Arc::new(move || stated.document());
+    let mut opened = Opened::of_remote_carts(place, shop, declarations, inbox, counters, statement);
+    opened.tasks.spawn(async move {
+        loop {
+            tokio::time::sleep(RENEWAL).await;
+            renewed.renew().await;
+        }
+    });
+    Ok(opened)
+}
