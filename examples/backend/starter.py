@@ -56,27 +56,22 @@ def backend():
 @app.post("/find")
 def find(question: dict):
     words = question.get("words", "").lower().split()
-    text = lambda product: f"{product['title']} {product['description']['plain']}".lower()
-    matches = [product for product in products if all(word in text(product) for word in words)]
+    texts = [(product, f"{product['title']} {product['description']['plain']}".lower()) for product in products]
+    matches = [product for product, text in texts if all(word in text for word in words)]
     after = question.get("after")
     if after is not None and all(product["id"] != after for product in products):
         raise HTTPException(404)
     rest = [product for product in matches if after is None or product["id"] > after]
     page = rest[: question["limit"]]
-    more = len(rest) > len(page)
-    return {"products": page, "next": page[-1]["id"] if more else None, "total": len(matches)}
+    return {"products": page, "next": page[-1]["id"] if len(rest) > len(page) else None, "total": len(matches)}
 
 
 @app.post("/resolve")
 @app.post("/open")
 def resolve(question: dict):
-    def names(product):
-        yield from (product["id"], product.get("handle"))
-        for variant in product["variants"]:
-            yield from (variant["id"], variant.get("sku"))
-
-    wanted = set(question["ids"])
-    return {"products": [product for product in products if wanted & set(names(product))]}
+    named = set(question["ids"])
+    own = lambda product: {product["id"], product.get("handle"), *(v[n] for v in product["variants"] for n in v if n in ("id", "sku"))}
+    return {"products": [product for product in products if named & own(product)]}
 
 
 def priced(cart: str, stated: dict) -> dict:
@@ -141,7 +136,7 @@ def decided(order: dict) -> dict:
 
 
 @app.post("/order")
-def order(question: dict):
+def became(question: dict):
     return attempts.get(question["reference"], {"status": "absent"})
 
 

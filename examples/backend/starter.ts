@@ -146,6 +146,5 @@ const server = createServer(async (request, response) => {
   const found = ask?.(body === "" ? {} : JSON.parse(body));
   return found === undefined ? answer(404, { error: "there is no such thing" }) : answer(200, found);
 });
-server.listen(Number(process.env.PORT ?? 4000), "127.0.0.1", () => {
-  console.log(`listening on http://127.0.0.1:${(server.address() as { port: number }).port}`);
-});
+const PORT = Number(process.env.PORT ?? 4000);
+server.listen(PORT, "127.0.0.1", () => console.log(`listening on http://127.0.0.1:${PORT}`));

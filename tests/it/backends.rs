@@ -203,6 +203,8 @@ use rules;
 backends! {
     embedded: super::subjects::embedded,
     storefront: super::subjects::storefront,
+    starter_in_typescript: super::subjects::starter_in_typescript,
+    starter_in_python: super::subjects::starter_in_python,
     ucp_over_rest: super::subjects::ucp_over_rest,
     ucp_over_mcp: super::subjects::ucp_over_mcp,
 }

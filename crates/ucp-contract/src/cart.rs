@@ -80,12 +80,8 @@ impl ContractShop {
         })
     }
 
-    fn abilities(&self) -> Result<CartAbilities, PortError> {
-        self.cart_abilities().ok_or_else(PortError::internal)
-    }
-
     async fn inquiry<'a>(&self, request: PriceRequest<'a>) -> Result<Inquiry<'a>, PortError> {
-        let abilities = self.abilities()?;
+        let abilities = self.cart_abilities();
         let (currency, mut goods) = goods::of(self, request.draft, &request.caller.buyer_signals).await?;
         if !abilities.delivery && abilities.completion == Completion::Place {
             // What no delivery can be stated for needs none.
@@ -370,13 +366,14 @@ fn unanswered(question: Question, failure: Failure) -> PortError {
 #[async_trait]
 impl RemoteCart for ContractShop {
     fn capabilities(&self) -> SalesCapabilities {
-        let abilities = self.cart_abilities();
-        let can = |ability: fn(&CartAbilities) -> bool| abilities.as_ref().is_some_and(ability);
-        let places = can(|abilities| abilities.completion == Completion::Place);
+        let CartAbilities { completion, codes, delivery } = self.cart_abilities();
         SalesCapabilities {
-            completion: if places { port::Completion::Native } else { port::Completion::HandOff },
-            orders: places,
-            extensions: match (can(|abilities| abilities.delivery), can(|abilities| abilities.codes)) {
+            completion: match completion {
+                Completion::Place => port::Completion::Native,
+                Completion::HandOff => port::Completion::HandOff,
+            },
+            orders: completion == Completion::Place,
+            extensions: match (delivery, codes) {
                 (true, true) => BOTH,
                 (true, false) => DELIVERY,
                 (false, true) => CODES,

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use ucp_core::{
-    catalog::product::Link,
+    catalog::{product::Link, record::Record},
     money::{Amount, Currency},
     purchase::buyer::{Buyer, PostalAddress},
 };
@@ -27,9 +27,8 @@ pub struct Backend {
     /// Abilities of the catalog.
     #[serde(default)]
     pub catalog: CatalogAbilities,
-    /// Abilities of carts; without it the gateway offers the catalog alone.
-    #[serde(default)]
-    pub cart: Option<CartAbilities>,
+    /// Abilities of carts.
+    pub cart: CartAbilities,
     /// Payments that the shop takes with `/place`. Their credentials pass the gateway unread.
     #[serde(default)]
     pub payment_handlers: Vec<PaymentHandler>,
@@ -117,6 +116,14 @@ pub struct PaymentHandler {
     pub config: Map<String, Value>,
 }
 
+/// Refusal of a question: the body of an answer with status 4xx.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Problem {
+    /// Reason, for the log of the gateway.
+    #[serde(default)]
+    pub error: Option<String>,
+}
+
 /// For whom an answer is made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Context {
@@ -173,6 +180,7 @@ pub struct PriceBounds {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Found {
     /// Products, best match first, each as a line of `ucp-gateway import` states it.
+    #[schemars(with = "Vec<Record>")]
     pub products: Vec<Value>,
     /// Position after which the next page starts, at most 1,024 characters; absent on the last page.
     #[serde(default)]
@@ -195,6 +203,7 @@ pub struct Resolve {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Resolved {
     /// Products, each with all of its variants. What names nothing is left out.
+    #[schemars(with = "Vec<Record>")]
     pub products: Vec<Value>,
 }
 

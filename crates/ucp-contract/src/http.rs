@@ -11,7 +11,6 @@ use bytes::Bytes;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use jiff::Timestamp;
-use serde::Deserialize;
 use sha2::Sha256;
 use ucp_net::{
     Clock, Counters, Failure, Options, Random, Received, Unreadable, Upstream, UpstreamRequest, Verdict, classifier,
@@ -19,7 +18,10 @@ use ucp_net::{
 };
 use url::Url;
 
-use crate::transport::{Question, Reply, Transport};
+use crate::{
+    documents::Problem,
+    transport::{Question, Reply, Transport},
+};
 
 /// Header with the time of a signature, in seconds since 1970.
 pub const TIMESTAMP: HeaderName = HeaderName::from_static("x-signature-timestamp");
@@ -118,13 +120,6 @@ impl SigningSecret {
         let digest: Option<Vec<u8>> = (0..64).step_by(2).map(byte).collect();
         digest.is_some_and(|digest| self.mac(timestamp, method, path, body).verify_slice(&digest).is_ok())
     }
-}
-
-/// Refusal of a question, as the shop states it.
-#[derive(Deserialize)]
-struct Problem {
-    #[serde(default)]
-    error: Option<String>,
 }
 
 /// A shop that implements the contract over HTTP.

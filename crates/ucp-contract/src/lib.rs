@@ -8,11 +8,15 @@
 //! | [`http`] | the contract over HTTP: an address, a credential, a path for each question |
 //! | [`shop`] | the shop: what it states about itself, and its catalog |
 //! | `cart` | carts, and orders that are placed |
+//! | [`check`](mod@check) | rules of the contract, tried on a shop |
+//! | [`openapi`] | the contract as an OpenAPI document |
 //! | [`orders`] | events about orders that buyers place on the shop's pages |
 
 mod cart;
+pub mod check;
 pub mod documents;
 pub mod http;
+pub mod openapi;
 pub mod orders;
 pub mod shop;
 pub mod transport;

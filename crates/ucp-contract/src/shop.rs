@@ -97,34 +97,41 @@ impl Statement {
         let answer = Reply::Answer(document.clone());
         let backend = answer.read::<Backend>(Question::Backend).map_err(ConnectError::Unanswered)?;
         let backend = backend.ok_or_else(|| ConnectError::Unusable("it is empty".to_owned()))?;
-        let unusable = |problem: String| Err(ConnectError::Unusable(problem));
-        if backend.contract != VERSION {
-            return unusable(format!("`contract` must be \"{VERSION}\", not {:?}", backend.contract));
-        }
-        if backend.market.name.trim().is_empty() || backend.market.language.trim().is_empty() {
-            return unusable("`market.name` and `market.language` must not be empty".to_owned());
-        }
-        let mut ids = HashSet::new();
-        for handler in &backend.payment_handlers {
-            if handler.instruments.is_empty() || !ids.insert(&handler.id) {
-                let id = &handler.id;
-                return unusable(format!("the payment handler `{id}` needs an id of its own and a type of instrument"));
-            }
-        }
-        let stated = backend.market.clone();
-        let market = Arc::new(Market {
-            name: stated.name,
-            currency: stated.currency,
-            currencies: stated.currencies,
-            language: stated.language,
-            languages: stated.languages,
-            countries: stated.countries,
-            by_country: false,
-            rates: Default::default(),
-            links: stated.links,
-        });
+        let market = Arc::new(market(&backend).map_err(ConnectError::Unusable)?);
         Ok(Self { backend, market, document: fresh.then(|| document.clone()) })
     }
+}
+
+/// Returns the market of a shop.
+///
+/// # Errors
+/// What contradicts the contract in the answer to `GET /backend`.
+pub(crate) fn market(backend: &Backend) -> Result<Market, String> {
+    if backend.contract != VERSION {
+        return Err(format!("`contract` must be \"{VERSION}\", not {:?}", backend.contract));
+    }
+    let stated = backend.market.clone();
+    if stated.name.trim().is_empty() || stated.language.trim().is_empty() {
+        return Err("`market.name` and `market.language` must not be empty".to_owned());
+    }
+    let mut ids = HashSet::new();
+    for handler in &backend.payment_handlers {
+        if handler.instruments.is_empty() || !ids.insert(&handler.id) {
+            let id = &handler.id;
+            return Err(format!("the payment handler `{id}` needs an id of its own and a type of instrument"));
+        }
+    }
+    Ok(Market {
+        name: stated.name,
+        currency: stated.currency,
+        currencies: stated.currencies,
+        language: stated.language,
+        languages: stated.languages,
+        countries: stated.countries,
+        by_country: false,
+        rates: Default::default(),
+        links: stated.links,
+    })
 }
 
 /// Products of an answer, as they are shown to one kind of caller.
@@ -225,7 +232,7 @@ impl ContractShop {
     /// Returns `true` if the gateway places orders at the shop.
     #[must_use]
     pub fn takes_orders(&self) -> bool {
-        self.cart_abilities().is_some_and(|cart| cart.completion == Completion::Place)
+        self.cart_abilities().completion == Completion::Place
     }
 
     /// Returns the payment handlers that the shop declares, if it places orders.
@@ -249,8 +256,8 @@ impl ContractShop {
         Arc::clone(&self.0.statement.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Returns the abilities of carts, if the shop has any.
-    pub(crate) fn cart_abilities(&self) -> Option<CartAbilities> {
+    /// Returns the abilities of carts.
+    pub(crate) fn cart_abilities(&self) -> CartAbilities {
         self.statement().backend.cart.clone()
     }
 

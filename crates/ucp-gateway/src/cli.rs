@@ -5,9 +5,9 @@ use clap::{Parser, Subcommand};
 
 use crate::{
     command::{
-        buyers::BuyersCommand, explain::ExplainOptions, import::ImportOptions, keys::OwnKeysCommand, mcp::McpOptions,
-        orders::OrdersCommand, sign::SignOptions, spec::SpecOptions, store::StoreCommand, terms::TermsOptions,
-        verify::VerifyOptions, webhooks::WebhooksCommand,
+        backend::BackendCommand, buyers::BuyersCommand, explain::ExplainOptions, import::ImportOptions,
+        keys::OwnKeysCommand, mcp::McpOptions, orders::OrdersCommand, sign::SignOptions, spec::SpecOptions,
+        store::StoreCommand, terms::TermsOptions, verify::VerifyOptions, webhooks::WebhooksCommand,
     },
     config::ServeOptions,
 };
@@ -51,6 +51,9 @@ pub(crate) enum Command {
     /// Show or erase what is stored about a buyer.
     #[command(subcommand)]
     Buyers(BuyersCommand),
+    /// Check a shop that implements the backend contract.
+    #[command(subcommand)]
+    Backend(BackendCommand),
     /// Back up the data directory, check it, or restore it.
     #[command(subcommand)]
     Store(StoreCommand),

@@ -63,6 +63,7 @@ fn main() -> ExitCode {
         Command::Orders(command) => command::orders::run(command),
         Command::Webhooks(command) => command::webhooks::run(&command),
         Command::Buyers(command) => command::buyers::run(&command),
+        Command::Backend(command) => command::backend::run(&command),
         Command::Store(command) => command::store::run(&command),
         Command::Sign(options) => command::sign::run(&options),
         Command::Verify(options) => command::verify::run(&options),

@@ -102,3 +102,37 @@ fn in_front_of_storefront(upstream: &str) -> Subject {
     };
     Subject { gateway, goods, _behind: None }
 }
+
+/// A shop behind the backend contract: the starter in TypeScript, where `UCP_STARTER_TYPESCRIPT_URL` says that it listens.
+pub(super) fn starter_in_typescript(shared: &'static Shared<Subject>) -> Option<Lent<Subject>> {
+    starter(shared, "UCP_STARTER_TYPESCRIPT_URL")
+}
+
+/// The starter in Python, where `UCP_STARTER_PYTHON_URL` says that it listens.
+pub(super) fn starter_in_python(shared: &'static Shared<Subject>) -> Option<Lent<Subject>> {
+    starter(shared, "UCP_STARTER_PYTHON_URL")
+}
+
+/// A gateway in front of a starter, which shares the secret `starter-secret` with it.
+fn starter(shared: &'static Shared<Subject>, variable: &str) -> Option<Lent<Subject>> {
+    let Ok(upstream) = std::env::var(variable) else {
+        println!("skipped: {variable} does not say where a starter of examples/backend listens");
+        return None;
+    };
+    Some(shared.get(|| {
+        let gateway = Setup::new(&format!("{CONFIGURATION}{UPSTREAM}signing_secret_file = \"secret\"\n"))
+            .file("secret", "starter-secret")
+            .arguments(&["--backend", "http", "--upstream-url", &upstream])
+            .start_on(crate::harness::folder());
+        let goods = Goods {
+            word: "cotton",
+            choices: "shirt",
+            plenty: ["socks-1", "mug-1"],
+            sold_out: "robe-1",
+            code: Some("WELCOME10"),
+            secret: Some("starter-cart"),
+            end: End::Paid { handler: "starter_pay", token: "success_token" },
+        };
+        Subject { gateway, goods, _behind: None }
+    }))
+}

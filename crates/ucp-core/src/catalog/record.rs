@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -23,7 +24,7 @@ use crate::{
 };
 
 /// A product as stated by a merchant.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Record {
     /// Identifier, unique in the shop.
     pub id: String,
@@ -66,7 +67,7 @@ pub struct Record {
 }
 
 /// An option axis as stated by a merchant.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OptionRecord {
     /// Name, such as `Size`.
     pub name: String,
@@ -75,7 +76,7 @@ pub struct OptionRecord {
 }
 
 /// A value on an option axis as stated by a merchant.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ValueRecord {
     /// Identifier stated by the merchant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -85,7 +86,7 @@ pub struct ValueRecord {
 }
 
 /// A variant as stated by a merchant.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct VariantRecord {
     /// Identifier, unique in the shop.
     pub id: String,
@@ -188,7 +189,7 @@ impl VariantRecord {
 }
 
 /// A price in a currency other than the shop's default one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PriceRecord {
     /// Price, in minor units.
     pub amount: Amount,
@@ -200,7 +201,7 @@ pub struct PriceRecord {
 }
 
 /// Texts of a product in another language. Absent texts are shown in the shop's default language.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Translation {
     /// Title.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -250,12 +250,12 @@ fn reached(name: &str, place: &Place<'_>) -> ucp_net::Options {
 }
 
 /// Returns a monotonic clock.
-fn monotonic() -> ucp_net::Clock {
+pub(crate) fn monotonic() -> ucp_net::Clock {
     Arc::new(tokio::time::Instant::now)
 }
 
 /// Returns the source of randomness for the backoff between attempts.
-fn chance() -> ucp_net::Random {
+pub(crate) fn chance() -> ucp_net::Random {
     Arc::new(|| {
         let [a, b, c, d, ..] = uuid::Uuid::new_v4().into_bytes();
         u32::from_be_bytes([a, b, c, d])

@@ -1,6 +1,7 @@
 //! Commands of the binary, one module each.
 
 pub(crate) mod api_key;
+pub(crate) mod backend;
 pub(crate) mod buyers;
 pub(crate) mod check_config;
 pub(crate) mod config_schema;

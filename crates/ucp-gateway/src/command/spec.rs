@@ -20,7 +20,9 @@ pub(crate) struct SpecOptions {
 
 pub(crate) fn run(options: &SpecOptions) -> Done {
     let mut differing = 0;
-    let documents = documents(DEFAULT_PUBLIC_URL).into_iter().map(|(path, document)| (path, pretty(&document)));
+    let contract = ("openapi/backend-contract.json".to_owned(), ucp_contract::openapi::document());
+    let documents = documents(DEFAULT_PUBLIC_URL).into_iter().chain([contract]);
+    let documents = documents.map(|(path, document)| (path, pretty(&document)));
     for (path, text) in documents.chain([("docs/gateway.example.toml".to_owned(), example())]) {
         let file = options.root.join(&path);
         if fs::read_to_string(&file).is_ok_and(|present| present == text) {

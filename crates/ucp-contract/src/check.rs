@@ -1,0 +1,487 @@
+//! Rules of the contract, tried on a shop.
+//!
+//! Each rule asks the shop and judges the answers. Rules that make carts or attempts are tried only if writing is
+//! allowed; none of them places an order.
+
+use std::{collections::HashSet, fmt::Display};
+
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Value, json};
+use ucp_core::catalog::{market::Market, record::Record};
+use ucp_import::jsonl::typed;
+
+use crate::{
+    documents::{Backend, Cart, CatalogAbilities, Found, Outcome, Resolved},
+    shop::market,
+    transport::{Question, Reply, Transport},
+};
+
+/// Maximum number of products that the rules about pages look at.
+const MOST_PRODUCTS: usize = 60;
+
+/// Maximum length of an answer in a finding, in characters.
+const LONGEST_SEEN: usize = 600;
+
+/// An identifier that no shop has.
+const NOTHING: &str = "ucp-gateway-check-nothing";
+
+/// A rule that a shop does not keep.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Finding {
+    /// Name of the rule.
+    pub rule: &'static str,
+    /// Path of the question.
+    pub question: &'static str,
+    /// Document of the question.
+    pub asked: Value,
+    /// Answer of the shop, shortened.
+    pub seen: String,
+    /// What is wrong.
+    pub problem: String,
+    /// What to do about it.
+    pub cure: &'static str,
+}
+
+/// Result of trying the rules.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Report {
+    /// Rules that the shop keeps.
+    pub kept: Vec<&'static str>,
+    /// Rules that it does not keep.
+    pub findings: Vec<Finding>,
+    /// Rules that were not tried, each with the reason.
+    pub skipped: Vec<(&'static str, String)>,
+}
+
+/// A rule that is being tried.
+struct Trial<'a> {
+    transport: &'a dyn Transport,
+    rule: &'static str,
+    cure: &'static str,
+    question: Question,
+    asked: Value,
+    seen: String,
+}
+
+type Judged<T> = Result<T, Finding>;
+
+impl<'a> Trial<'a> {
+    fn of(transport: &'a dyn Transport, rule: &'static str, cure: &'static str) -> Self {
+        Self { transport, rule, cure, question: Question::Backend, asked: Value::Null, seen: String::new() }
+    }
+
+    fn finding(&self, problem: impl Display) -> Finding {
+        Finding {
+            rule: self.rule,
+            question: self.question.path(),
+            asked: self.asked.clone(),
+            seen: self.seen.chars().take(LONGEST_SEEN).collect(),
+            problem: problem.to_string(),
+            cure: self.cure,
+        }
+    }
+
+    fn must(&self, holds: bool, problem: impl Display) -> Judged<()> {
+        if holds { Ok(()) } else { Err(self.finding(problem)) }
+    }
+
+    /// Asks a question, and reads the answer; `None` if what was asked about does not exist.
+    async fn ask<T: DeserializeOwned>(&mut self, question: Question, asked: Value) -> Judged<Option<T>> {
+        (self.question, self.asked, self.seen) = (question, asked, String::new());
+        let body = self.asked.to_string().into();
+        match self.transport.ask(question, body).await {
+            Err(failure) => Err(self.finding(format_args!("the shop gives no answer: {failure}"))),
+            Ok(Reply::Gone) => {
+                self.seen = "status 404".to_owned();
+                Ok(None)
+            }
+            Ok(Reply::Refused(reason)) => {
+                self.seen.clone_from(&reason);
+                Err(self.finding("the question is refused"))
+            }
+            Ok(Reply::Answer(body)) => {
+                self.seen = String::from_utf8_lossy(&body).into_owned();
+                let value = serde_json::from_slice::<Value>(&body).map_err(|error| self.finding(error))?;
+                typed(value).map(Some).map_err(|(path, reason)| self.finding(format_args!("{path}: {reason}")))
+            }
+        }
+    }
+
+    /// The same, for something that exists.
+    async fn ask_existing<T: DeserializeOwned>(&mut self, question: Question, asked: Value) -> Judged<T> {
+        let answer = self.ask(question, asked).await?;
+        answer.ok_or_else(|| self.finding("status 404 says that what was asked about does not exist"))
+    }
+
+    /// Reads products, all of which have to be usable.
+    fn products(&self, values: Vec<Value>, market: &Market) -> Judged<Vec<Record>> {
+        let read = |(position, value): (usize, Value)| {
+            let record = typed::<Record>(value);
+            let record = record.and_then(|record| record.check(market).map_err(|fault| (fault.path, fault.reason)));
+            record.map_err(|(path, reason)| {
+                self.finding(format_args!("$.products[{position}]{}: {reason}", path.trim_start_matches('$')))
+            })
+        };
+        values.into_iter().enumerate().map(read).collect()
+    }
+}
+
+/// What the rules know about a shop.
+struct Shop<'a> {
+    transport: &'a dyn Transport,
+    backend: Backend,
+    market: Market,
+    context: Value,
+    products: Vec<Record>,
+}
+
+/// Tries the rules on a shop. `allow_writes` permits those that make carts and attempts.
+pub async fn check(transport: &dyn Transport, allow_writes: bool) -> Report {
+    let mut report = Report::default();
+    let mut trial = Trial::of(
+        transport,
+        "backend_is_described",
+        "answer `GET /backend` with `contract`, `market` and `cart` as openapi/backend-contract.json describes them",
+    );
+    let described = async {
+        let backend: Backend = trial.ask_existing(Question::Backend, Value::Null).await?;
+        let market = market(&backend).map_err(|problem| trial.finding(problem))?;
+        Ok((backend, market))
+    };
+    let (backend, market) = match described.await {
+        Ok(described) => described,
+        Err(finding) => {
+            report.findings.push(finding);
+            return report;
+        }
+    };
+    report.kept.push("backend_is_described");
+    let context = json!({ "language": market.language, "currency": market.currency });
+    let mut shop = Shop { transport, backend, market, context, products: Vec::new() };
+
+    let listed = shop.products_are_usable().await;
+    shop.products = report.note("products_are_usable", listed).unwrap_or_default();
+    if shop.products.is_empty() {
+        let reason = "no product could be read".to_owned();
+        report.skipped.push(("everything else", reason));
+        return report;
+    }
+    macro_rules! rules {
+        ($($rule:ident),+ $(,)?) => {$(
+            let judged = shop.$rule().await;
+            report.note(stringify!($rule), judged);
+        )+};
+    }
+    rules! {
+        pages_hold_every_product_once,
+        titles_find_their_products,
+        unknown_positions_are_gone,
+        identifiers_name_their_products,
+        unknown_identifiers_name_nothing,
+        one_product_is_the_same_everywhere,
+        unknown_attempts_are_absent,
+    }
+    if allow_writes {
+        rules! {
+            amounts_add_up,
+            what_is_stated_last_is_in_the_cart,
+            unknown_carts_are_gone,
+            unknown_variants_are_left_out,
+            abandoned_carts_are_gone,
+        }
+        let judged = shop.canceled_attempts_place_nothing().await;
+        report.note("canceled_attempts_place_nothing", judged);
+    } else {
+        report.skipped.push(("carts and attempts", "they write at the shop; `--allow-writes` permits it".to_owned()));
+    }
+    report
+}
+
+impl Report {
+    fn note<T>(&mut self, rule: &'static str, judged: Judged<T>) -> Option<T> {
+        match judged {
+            Ok(value) => {
+                self.kept.push(rule);
+                Some(value)
+            }
+            Err(finding) => {
+                self.findings.push(finding);
+                None
+            }
+        }
+    }
+}
+
+impl<'a> Shop<'a> {
+    fn trial(&self, rule: &'static str, cure: &'static str) -> Trial<'a> {
+        Trial::of(self.transport, rule, cure)
+    }
+
+    fn find(&self, more: Value) -> Value {
+        let mut find = json!({ "context": self.context, "available": false });
+        if let (Value::Object(find), Value::Object(more)) = (&mut find, more) {
+            find.extend(more);
+        }
+        find
+    }
+
+    /// Returns all products that a question finds, page by page, up to [`MOST_PRODUCTS`].
+    async fn pages(&self, trial: &mut Trial<'_>, limit: usize) -> Judged<Vec<Value>> {
+        let (mut products, mut after) = (Vec::new(), None::<String>);
+        while products.len() < MOST_PRODUCTS {
+            let mut find = self.find(json!({ "limit": limit }));
+            if let Some(after) = &after {
+                find["after"] = json!(after);
+            }
+            let Found { products: page, next, .. } = trial.ask_existing(Question::Find, find).await?;
+            trial.must(page.len() <= limit, format_args!("{} products on a page of {limit}", page.len()))?;
+            trial.must(!page.is_empty() || next.is_none(), "a page without products has a `next`")?;
+            products.extend(page);
+            match next {
+                Some(next) if after.as_ref() != Some(&next) => after = Some(next),
+                Some(_) => return Err(trial.finding("`next` does not advance")),
+                None => break,
+            }
+        }
+        products.truncate(MOST_PRODUCTS);
+        Ok(products)
+    }
+
+    async fn products_are_usable(&self) -> Judged<Vec<Record>> {
+        let cure = "answer `POST /find` without words with every product, each with at least one variant and a price in \
+                    the market's currency";
+        let mut trial = self.trial("products_are_usable", cure);
+        let values = self.pages(&mut trial, 20).await?;
+        let products = trial.products(values, &self.market)?;
+        trial.must(!products.is_empty(), "there are no products")?;
+        Ok(products)
+    }
+
+    async fn pages_hold_every_product_once(&self) -> Judged<()> {
+        let cure = "order the result by something stable, and start the page of `after` behind the product that it stands \
+                    for";
+        let mut trial = self.trial("pages_hold_every_product_once", cure);
+        let values = self.pages(&mut trial, 3).await?;
+        let ids: Vec<_> = values.iter().map(|product| product["id"].as_str().unwrap_or_default()).collect();
+        trial.must(ids.iter().collect::<HashSet<_>>().len() == ids.len(), "a product is on two pages")?;
+        let whole: Vec<_> = self.products.iter().map(|product| product.id.as_str()).collect();
+        trial.must(ids == whole, "pages of 3 hold other products than pages of 20, or in another order")
+    }
+
+    async fn titles_find_their_products(&self) -> Judged<()> {
+        let mut trial = self.trial("titles_find_their_products", "search the titles of products for `words`");
+        for product in self.products.iter().take(3) {
+            let found: Found =
+                trial.ask_existing(Question::Find, self.find(json!({ "words": product.title, "limit": 20 }))).await?;
+            let there = found.products.iter().any(|found| found["id"] == json!(product.id));
+            trial.must(there, format_args!("the title of `{}` does not find it among the first 20", product.id))?;
+        }
+        Ok(())
+    }
+
+    async fn unknown_positions_are_gone(&self) -> Judged<()> {
+        let cure = "answer a `/find` with an `after` that is not one of yours with status 404";
+        let mut trial = self.trial("unknown_positions_are_gone", cure);
+        let find = self.find(json!({ "after": NOTHING, "limit": 3 }));
+        let found: Option<Value> = trial.ask(Question::Find, find).await?;
+        trial.must(found.is_none(), "a position that the shop never gave is answered")
+    }
+
+    fn resolve(&self, ids: &[&str]) -> Value {
+        json!({ "ids": ids, "context": self.context })
+    }
+
+    async fn identifiers_name_their_products(&self) -> Judged<()> {
+        let cure = "look up products by their id and by the ids of their variants, and answer whole products";
+        let mut trial = self.trial("identifiers_name_their_products", cure);
+        let mut ids = Vec::new();
+        let CatalogAbilities { most_ids, .. } = self.backend.catalog;
+        for product in &self.products {
+            ids.extend([product.id.as_str(), product.variants[0].id.as_str()]);
+        }
+        ids.truncate(most_ids.map_or(50, usize::from).min(100));
+        let answer: Resolved = trial.ask_existing(Question::Resolve, self.resolve(&ids)).await?;
+        let found = trial.products(answer.products, &self.market)?;
+        for id in ids {
+            let named = found.iter().any(|product| product.id == id || product.variants.iter().any(|own| own.id == id));
+            trial.must(named, format_args!("`{id}` is not found"))?;
+        }
+        Ok(())
+    }
+
+    async fn unknown_identifiers_name_nothing(&self) -> Judged<()> {
+        let cure = "leave out of `products` what an identifier does not name; it is no failure";
+        let mut trial = self.trial("unknown_identifiers_name_nothing", cure);
+        for question in [Question::Resolve, Question::Open] {
+            for ids in [
+                &[NOTHING][..],
+                &["", "../../etc/passwd", "' OR 1=1 --", "\u{1F600}"],
+                &[NOTHING, &self.products[0].id],
+            ] {
+                let known = ids.iter().filter(|id| **id == self.products[0].id).count();
+                let answer: Resolved = trial.ask_existing(question, self.resolve(ids)).await?;
+                let expected = format_args!("{known} products were expected").to_string();
+                trial.must(answer.products.len() == known, expected)?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn one_product_is_the_same_everywhere(&self) -> Judged<()> {
+        let cure = "answer `/find`, `/resolve` and `/open` from the same facts, with all variants of each product";
+        let mut trial = self.trial("one_product_is_the_same_everywhere", cure);
+        for listed in self.products.iter().take(5) {
+            for question in [Question::Resolve, Question::Open] {
+                let answer: Resolved = trial.ask_existing(question, self.resolve(&[&listed.id])).await?;
+                let products = trial.products(answer.products, &self.market)?;
+                let own = products.iter().find(|product| product.id == listed.id);
+                let own = own.ok_or_else(|| trial.finding(format_args!("`{}` is not found", listed.id)))?;
+                let variants = |product: &Record| -> Vec<_> {
+                    product.variants.iter().map(|variant| (variant.id.clone(), variant.price)).collect()
+                };
+                let differs = format_args!("`{}` has other variants or prices than in `/find`", listed.id).to_string();
+                trial.must(variants(own) == variants(listed), differs)?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn unknown_attempts_are_absent(&self) -> Judged<()> {
+        let cure = "answer `/order` with `{\"status\": \"absent\"}` for a reference that no `/place` had";
+        let mut trial = self.trial("unknown_attempts_are_absent", cure);
+        let outcome: Outcome = trial.ask_existing(Question::Order, json!({ "reference": NOTHING })).await?;
+        trial.must(outcome == Outcome::Absent, "an attempt that was never made has an outcome")
+    }
+
+    /// Returns a variant that can be bought, by position among those of different products.
+    fn variant(&self, nth: usize) -> Option<&str> {
+        let sold = self.products.iter().filter_map(|product| {
+            product.variants.iter().find(|variant| variant.availability.available).map(|variant| variant.id.as_str())
+        });
+        sold.take(nth + 1).last()
+    }
+
+    fn cart(&self, cart: Option<&str>, lines: &[(&str, u64)]) -> Value {
+        let lines: Vec<_> =
+            lines.iter().map(|(variant, quantity)| json!({ "variant": variant, "quantity": quantity })).collect();
+        let mut document = json!({ "purpose": "cart", "lines": lines, "codes": [], "context": self.context });
+        if let Some(cart) = cart {
+            document["cart"] = json!(cart);
+        }
+        document
+    }
+
+    fn bought(&self, trial: &Trial<'_>) -> Judged<[&str; 2]> {
+        let first = self.variant(0).ok_or_else(|| trial.finding("no variant can be bought"))?;
+        Ok([first, self.variant(1).unwrap_or(first)])
+    }
+
+    async fn amounts_add_up(&self) -> Judged<()> {
+        let cure =
+            "state prices per piece, every discount, the chosen delivery, fees and taxes, and their sum as `total`";
+        let mut trial = self.trial("amounts_add_up", cure);
+        let [one, other] = self.bought(&trial)?;
+        for lines in [&[(one, 1)][..], &[(one, 2), (other, 1)]] {
+            let lines = if one == other { &lines[..1] } else { lines };
+            for codes in [json!([]), json!([NOTHING])] {
+                let mut asked = self.cart(None, lines);
+                asked["codes"] = codes;
+                let cart: Cart = trial.ask_existing(Question::CartSync, asked).await?;
+                let sum = sum(&cart);
+                trial.must(sum == i128::from(cart.total.minor()), format_args!("`total` must be {sum}"))?;
+                for (variant, quantity) in lines {
+                    let line = cart.lines.iter().find(|line| line.variant == *variant);
+                    let there = line.is_some_and(|line| line.quantity == *quantity);
+                    trial.must(there, format_args!("{quantity} of `{variant}` must be in the cart"))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn what_is_stated_last_is_in_the_cart(&self) -> Judged<()> {
+        let cure =
+            "replace the lines of the cart by those of `/cart/sync`, and answer `/cart/fetch` from what is there";
+        let mut trial = self.trial("what_is_stated_last_is_in_the_cart", cure);
+        let [one, other] = self.bought(&trial)?;
+        let made: Cart = trial.ask_existing(Question::CartSync, self.cart(None, &[(one, 2)])).await?;
+        let asked = self.cart(Some(&made.cart), &[(other, 1)]);
+        let changed: Cart = trial.ask_existing(Question::CartSync, asked.clone()).await?;
+        trial.must(changed.cart == made.cart, "the cart has another identifier after a change")?;
+        let kept: Vec<_> = changed.lines.iter().filter(|line| line.quantity > 0).collect();
+        let replaced = matches!(kept.as_slice(), [line] if line.variant == other && line.quantity == 1);
+        trial.must(replaced, format_args!("the cart must hold one `{other}` and nothing else"))?;
+        let fetched: Cart = trial.ask_existing(Question::CartFetch, asked).await?;
+        trial.must(fetched == changed, "`/cart/fetch` says something else than the `/cart/sync` before it")
+    }
+
+    async fn unknown_carts_are_gone(&self) -> Judged<()> {
+        let cure = "answer a cart that does not exist with status 404; do not make another one in its place";
+        let mut trial = self.trial("unknown_carts_are_gone", cure);
+        let [one, _] = self.bought(&trial)?;
+        for question in [Question::CartSync, Question::CartFetch] {
+            let cart: Option<Value> = trial.ask(question, self.cart(Some(NOTHING), &[(one, 1)])).await?;
+            trial.must(cart.is_none(), "a cart that was never made is there")?;
+        }
+        Ok(())
+    }
+
+    async fn unknown_variants_are_left_out(&self) -> Judged<()> {
+        let cure =
+            "leave a variant that does not exist out of `lines`, or state it with `quantity` 0; the rest is kept";
+        let mut trial = self.trial("unknown_variants_are_left_out", cure);
+        let [one, _] = self.bought(&trial)?;
+        let cart: Cart = trial.ask_existing(Question::CartSync, self.cart(None, &[(one, 1), (NOTHING, 1)])).await?;
+        let there = |id: &str| cart.lines.iter().any(|line| line.variant == id && line.quantity > 0);
+        trial.must(there(one), format_args!("`{one}` is missing"))?;
+        trial.must(!there(NOTHING), "a variant that does not exist is in the cart")
+    }
+
+    async fn abandoned_carts_are_gone(&self) -> Judged<()> {
+        let cure = "delete the cart, and answer `/cart/abandon` with success also if it is gone already";
+        let mut trial = self.trial("abandoned_carts_are_gone", cure);
+        let [one, _] = self.bought(&trial)?;
+        let made: Cart = trial.ask_existing(Question::CartSync, self.cart(None, &[(one, 1)])).await?;
+        for _ in 0..2 {
+            let _: Option<Value> = trial.ask(Question::CartAbandon, json!({ "cart": made.cart })).await?;
+        }
+        let fetched: Option<Value> = trial.ask(Question::CartFetch, self.cart(Some(&made.cart), &[(one, 1)])).await?;
+        trial.must(fetched.is_none(), "a cart that was abandoned is there")
+    }
+
+    async fn canceled_attempts_place_nothing(&self) -> Judged<()> {
+        let cure = "remember the references of `/cancel`, and answer a `/place` with one of them with `declined`";
+        let mut trial = self.trial("canceled_attempts_place_nothing", cure);
+        let [one, _] = self.bought(&trial)?;
+        let made: Cart = trial.ask_existing(Question::CartSync, self.cart(None, &[(one, 1)])).await?;
+        let reference = format!("{NOTHING}-{}", made.cart);
+        let outcome: Outcome = trial.ask_existing(Question::Cancel, json!({ "reference": reference })).await?;
+        let given_up = matches!(outcome, Outcome::Absent | Outcome::Declined { .. });
+        trial.must(given_up, "an attempt that was never made cannot be canceled")?;
+        // The total is wrong as well, so that no shop that reads it places an order.
+        let place = json!({
+            "reference": reference,
+            "cart": made.cart,
+            "lines": made.lines,
+            "currency": made.currency,
+            "total": made.total.minor() + 1,
+        });
+        let outcome: Outcome = trial.ask_existing(Question::Place, place).await?;
+        trial.must(matches!(outcome, Outcome::Declined { .. }), "an attempt that was canceled is carried out")?;
+        let _: Option<Value> = trial.ask(Question::CartAbandon, json!({ "cart": made.cart })).await?;
+        Ok(())
+    }
+}
+
+/// Returns the sum of what a cart states.
+fn sum(cart: &Cart) -> i128 {
+    let lines = cart.lines.iter().map(|line| {
+        let off = line.discount.map_or(0, |off| i128::from(off.minor()));
+        i128::from(line.price.minor()) * i128::from(line.quantity) - off
+    });
+    let off: i128 = cart.discounts.iter().map(|off| i128::from(off.amount.minor())).sum();
+    let chosen = cart.delivery_options.iter().find(|option| Some(&option.id) == cart.delivery_option.as_ref());
+    let delivery = chosen.map_or(0, |option| i128::from(option.amount.minor()));
+    let charges: i128 = cart.fees.iter().chain(&cart.taxes).map(|charge| i128::from(charge.amount.minor())).sum();
+    lines.sum::<i128>() - off + delivery + charges
+}
