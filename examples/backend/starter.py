@@ -1,12 +1,6 @@
 """A shop behind the backend contract, with FastAPI. Replace the goods, carts and orders by those of your shop."""
 
-import hashlib
-import hmac
-import json
-import os
-import pathlib
-import time
-import uuid
+import hashlib, hmac, json, os, pathlib, time, uuid
 
 import uvicorn
 from fastapi import FastAPI, HTTPException, Request
@@ -18,6 +12,7 @@ OPTIONS = [
     {"id": "standard", "title": "Standard", "amount": 500, "min_days": 3, "max_days": 5},
     {"id": "express", "title": "Express", "amount": 1500, "min_days": 1, "max_days": 2},
 ]
+HANDLER = {"name": "com.example.starter_pay", "id": "starter_pay", "version": "2026-01-01", "instruments": ["card"]}
 
 lines = pathlib.Path(__file__).with_name("products.jsonl").read_text("utf-8").splitlines()
 products = sorted((json.loads(line) for line in lines), key=lambda product: product["id"])
@@ -47,9 +42,7 @@ def backend():
         "market": {"name": "Starter Shop", "currency": "USD", "language": "en"},
         "catalog": {"most_ids": 50},
         "cart": {"completion": "place", "codes": True, "delivery": True},
-        "payment_handlers": [
-            {"name": "com.example.starter_pay", "id": "starter_pay", "version": "2026-01-01", "instruments": ["card"]}
-        ],
+        "payment_handlers": [HANDLER],
     }
 
 
@@ -70,8 +63,12 @@ def find(question: dict):
 @app.post("/open")
 def resolve(question: dict):
     named = set(question["ids"])
-    own = lambda product: {product["id"], product.get("handle"), *(v[n] for v in product["variants"] for n in v if n in ("id", "sku"))}
-    return {"products": [product for product in products if named & own(product)]}
+    return {"products": [product for product in products if named & names(product)]}
+
+
+def names(product: dict) -> set:
+    of_variants = (variant.get(name) for variant in product["variants"] for name in ("id", "sku"))
+    return {product["id"], product.get("handle"), *of_variants}
 
 
 def priced(cart: str, stated: dict) -> dict:

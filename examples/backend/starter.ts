@@ -16,12 +16,13 @@ type Placing = {
 };
 
 const products: Product[] = readFileSync(new URL("products.jsonl", import.meta.url), "utf8")
-  .split("\n").filter(Boolean).map((line) => JSON.parse(line));
+  .split("\n").filter(Boolean).map((line) => JSON.parse(line)).sort((one, other) => (one.id < other.id ? -1 : 1));
 const variants = new Map(products.flatMap((product) => product.variants.map((variant) => [variant.id, variant])));
 const carts = new Map<string, Statement>();
 const attempts = new Map<string, object>(); // of `/place`, by reference
 
 const SECRET = process.env.BACKEND_SECRET;
+const HANDLER = { name: "com.example.starter_pay", id: "starter_pay", version: "2026-01-01", instruments: ["card"] };
 const DELIVERED_TO = ["US", "CA", "DE", "GB"];
 const OPTIONS = [
   { id: "standard", title: "Standard", amount: 500, min_days: 3, max_days: 5 },
@@ -34,15 +35,15 @@ function backend() {
     market: { name: "Starter Shop", currency: "USD", language: "en" },
     catalog: { most_ids: 50 },
     cart: { completion: "place", codes: true, delivery: true },
-    payment_handlers: [{ name: "com.example.starter_pay", id: "starter_pay", version: "2026-01-01", instruments: ["card"] }],
+    payment_handlers: [HANDLER],
   };
 }
 
+const text = ({ title, description }: Product) => `${title} ${description.plain}`.toLowerCase();
+
 function find({ words, limit, after }: { words?: string; limit: number; after?: string }) {
   const wanted = (words ?? "").toLowerCase().split(/\s+/).filter(Boolean);
-  const matches = products
-    .filter(({ title, description }) => wanted.every((word) => `${title} ${description.plain}`.toLowerCase().includes(word)))
-    .sort((one, other) => (one.id < other.id ? -1 : 1));
+  const matches = products.filter((product) => wanted.every((word) => text(product).includes(word)));
   if (after !== undefined && !products.some(({ id }) => id === after)) return undefined;
   const rest = matches.filter(({ id }) => after === undefined || id > after);
   const page = rest.slice(0, limit);
@@ -146,5 +147,4 @@ const server = createServer(async (request, response) => {
   const found = ask?.(body === "" ? {} : JSON.parse(body));
   return found === undefined ? answer(404, { error: "there is no such thing" }) : answer(200, found);
 });
-const PORT = Number(process.env.PORT ?? 4000);
-server.listen(PORT, "127.0.0.1", () => console.log(`listening on http://127.0.0.1:${PORT}`));
+server.listen(Number(process.env.PORT ?? 4000), "127.0.0.1");
