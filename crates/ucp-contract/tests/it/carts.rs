@@ -1,0 +1,273 @@
+//! Carts and orders: amounts, what is gone, what is not known.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use ucp_contract::{ContractShop, Question};
+use ucp_core::{
+    Answer, Code, Outcome, Refusal,
+    call::SaleRequest,
+    cart,
+    checkout::{self, Status},
+    operation::ById,
+    purchase::{
+        buyer::PostalAddress,
+        draft::{DestinationDraft, Draft, FulfillmentDraft, GroupDraft, MethodDraft},
+        payment::Instrument,
+        sales_service::SalesService,
+        terms::Terms,
+        totals::{TotalKind, amount_of},
+    },
+};
+use ucp_net::Failure;
+use ucp_testkit::{
+    Shop,
+    shop::{card, draft, platform},
+};
+
+use crate::stall::Stall;
+
+const OWNER: &str = "https://agent.example/profile";
+
+struct Gateway {
+    stall: Arc<Stall>,
+    shop: Shop,
+}
+
+impl Gateway {
+    async fn new() -> Self {
+        let stall = Stall::new();
+        let contract: ContractShop = stall.connect().await;
+        let mut shop = Shop::new(Terms { required: Vec::new(), ..Terms::default() });
+        shop.sales = SalesService {
+            shop_handlers: contract.declarations().into(),
+            catalog: Arc::new(contract.clone()),
+            remote_carts: Some(Arc::new(contract)),
+            handlers: Arc::new([]),
+            ..shop.sales
+        };
+        Self { stall, shop }
+    }
+
+    async fn call(&self, request: SaleRequest) -> Result<Outcome, Refusal> {
+        self.shop.call(&platform(OWNER, &[]), request).await
+    }
+
+    async fn checkout(&self, request: SaleRequest) -> checkout::View {
+        match self.call(request).await.expect("an answer") {
+            Outcome::Answer(Answer::Checkout(view)) => view,
+            other => panic!("a checkout, not {other:?}"),
+        }
+    }
+
+    async fn made(&self, draft: Draft) -> checkout::View {
+        self.checkout(SaleRequest::CreateCheckout(checkout::Create { draft, cart_id: None })).await
+    }
+
+    async fn paid(&self, id: &str) -> checkout::View {
+        let complete =
+            checkout::Complete { id: id.to_owned(), tenders: vec![card("stall")], mandate: None, call: None };
+        self.checkout(SaleRequest::CompleteCheckout(complete)).await
+    }
+}
+
+/// Apples to Vienna, by this delivery option.
+fn sent(option: Option<&str>) -> Draft {
+    let address = PostalAddress {
+        street_address: Some("Naschmarkt 1".into()),
+        address_country: Some("AT".into()),
+        ..PostalAddress::default()
+    };
+    let groups = option.map(|option| GroupDraft { id: None, selected_option_id: Some(option.to_owned()) });
+    let method = MethodDraft {
+        kind: Some("shipping".into()),
+        destinations: vec![DestinationDraft { address, ..DestinationDraft::default() }],
+        groups: groups.into_iter().collect(),
+        ..MethodDraft::default()
+    };
+    Draft { fulfillment: Some(FulfillmentDraft { methods: vec![method] }), ..draft(&[("apples-kg", 10)]) }
+}
+
+fn codes(view: &checkout::View) -> Vec<String> {
+    let code =
+        |message: &ucp_core::message::Message| serde_json::to_value(message).ok()?["code"].as_str().map(str::to_owned);
+    view.messages.iter().filter_map(code).collect()
+}
+
+#[tokio::test]
+async fn the_total_is_that_of_the_delivery_that_the_platform_sees_chosen() {
+    let gateway = Gateway::new().await;
+    // The shop would choose the horse; the platform is shown the cheapest, for which the shop is asked again.
+    let view = gateway.made(sent(None)).await;
+    assert_eq!(view.checkout.status(), Status::ReadyForComplete, "{:?}", view.messages);
+    assert_eq!(amount_of(&view.checkout.totals, TotalKind::Fulfillment), 150);
+    assert_eq!(amount_of(&view.checkout.totals, TotalKind::Tax), 305);
+    assert_eq!(amount_of(&view.checkout.totals, TotalKind::Total), 2_900 + 150 + 305);
+    assert_eq!(gateway.stall.times(Question::CartSync), 2);
+    let view = gateway.made(sent(Some("horse"))).await;
+    assert_eq!(amount_of(&view.checkout.totals, TotalKind::Total), 2_900 + 900 + 380);
+    assert_eq!(gateway.stall.times(Question::CartSync), 3);
+}
+
+#[tokio::test]
+async fn where_nothing_is_delivered_and_what_has_no_address_is_said() {
+    let gateway = Gateway::new().await;
+    let view = gateway.made(draft(&[("apples-kg", 1)])).await;
+    assert_eq!(codes(&view), ["fulfillment_required"]);
+    let mut far = sent(None);
+    far.fulfillment.as_mut().expect("stated").methods[0].destinations[0].address.address_country = Some("NZ".into());
+    assert_eq!(codes(&gateway.made(far).await), ["address_undeliverable"]);
+}
+
+#[tokio::test]
+async fn a_total_that_does_not_add_up_stops_the_purchase() {
+    let gateway = Gateway::new().await;
+    gateway.stall.spoil_one(Question::CartSync, |answer| answer["total"] = json!(1));
+    let view = gateway.made(sent(Some("cart"))).await;
+    assert_eq!(codes(&view), ["total_differs"]);
+    assert_ne!(view.checkout.status(), Status::ReadyForComplete);
+}
+
+#[tokio::test]
+async fn what_the_shop_has_fewer_of_is_reduced_and_said() {
+    let gateway = Gateway::new().await;
+    gateway.stall.spoil_one(Question::CartSync, |answer| {
+        answer["lines"][0]["quantity"] = json!(4);
+        answer["taxes"] = json!([]);
+        answer["total"] = json!(4 * 290 + 150);
+    });
+    let view = gateway.made(sent(Some("cart"))).await;
+    assert_eq!(codes(&view), ["quantity_adjusted"]);
+    assert_eq!((view.checkout.line_items[0].quantity, view.checkout.status()), (4, Status::ReadyForComplete));
+}
+
+#[tokio::test]
+async fn the_shop_is_asked_for_what_it_sells_and_for_nothing_else() {
+    let gateway = Gateway::new().await;
+    let outcome = gateway.call(SaleRequest::CreateCart(cart::Create { draft: draft(&[("bananas", 1)]) })).await;
+    assert!(matches!(outcome, Ok(Outcome::NoResource { .. })));
+    assert_eq!(gateway.stall.times(Question::CartSync), 0);
+    let draft = draft(&[("apples", 1), ("APPLES", 2), ("bananas", 1)]);
+    let Ok(Outcome::Answer(Answer::Cart(view))) = gateway.call(SaleRequest::CreateCart(cart::Create { draft })).await
+    else {
+        panic!("a cart")
+    };
+    assert_eq!(view.cart.line_items.len(), 2);
+    let asked = gateway.stall.state().asked.last().expect("a question").1.clone();
+    assert_eq!(asked["lines"], json!([{ "variant": "apples-kg", "quantity": 3 }]), "one line per variant");
+    assert!(asked.get("buyer").is_none());
+}
+
+#[tokio::test]
+async fn a_cart_that_the_shop_lost_is_made_anew_and_a_checkout_never_is() {
+    let gateway = Gateway::new().await;
+    let Ok(Outcome::Answer(Answer::Cart(view))) =
+        gateway.call(SaleRequest::CreateCart(cart::Create { draft: draft(&[("apples-kg", 1)]) })).await
+    else {
+        panic!("a cart")
+    };
+    let checkout = gateway.made(sent(Some("cart"))).await.checkout;
+    gateway.stall.spoil(|question, asked, answer| {
+        let lost = matches!(question, Question::CartSync | Question::CartFetch)
+            && ["secret-1", "secret-2"].contains(&asked["cart"].as_str().unwrap_or_default());
+        Ok((!lost).then_some(answer))
+    });
+    let update = cart::Update { id: view.cart.id.clone(), draft: draft(&[("pears-kg", 1)]) };
+    assert!(matches!(gateway.call(SaleRequest::UpdateCart(update)).await, Ok(Outcome::Answer(Answer::Cart(_)))));
+    let update = checkout::Update { id: checkout.id.clone(), draft: sent(Some("horse")) };
+    let outcome = gateway.call(SaleRequest::UpdateCheckout(update)).await.expect("an answer");
+    assert!(matches!(outcome, Outcome::NoResource { .. }), "{outcome:?}");
+    assert_eq!(
+        gateway
+            .stall
+            .state()
+            .asked
+            .iter()
+            .filter(|(_, asked)| asked["purpose"] == "checkout" && asked.get("cart").is_none())
+            .count(),
+        1
+    );
+}
+
+#[tokio::test]
+async fn an_order_is_placed_with_the_credential_that_the_platform_sent_and_nothing_of_it_is_kept() {
+    let gateway = Gateway::new().await;
+    let id = gateway.made(sent(Some("cart"))).await.checkout.id;
+    let view = gateway.paid(&id).await;
+    assert_eq!(view.checkout.status(), Status::Completed, "{:?}", view.messages);
+    assert_eq!(view.permalink_url.as_deref(), Some("https://stall.example/o1"));
+    let placed = gateway
+        .stall
+        .state()
+        .asked
+        .iter()
+        .find(|(question, _)| *question == Question::Place)
+        .expect("an order")
+        .1
+        .clone();
+    assert_eq!(placed["payment"]["credential"]["token"], "tok_secret");
+    assert_eq!((&placed["total"], &placed["delivery_option"]), (&json!(3_355), &json!("cart")));
+    assert_eq!(placed["address"]["street_address"], "Naschmarkt 1");
+    let kept = format!("{:?}{:?}", gateway.shop.ledger.orders(), view);
+    assert!(!kept.contains("tok_secret") && !kept.contains("secret-1"), "{kept}");
+}
+
+#[tokio::test]
+async fn a_shop_that_does_not_answer_is_asked_what_became_of_the_order() {
+    for (lost, known) in [(true, Status::Completed), (false, Status::CompleteInProgress)] {
+        let gateway = Gateway::new().await;
+        let id = gateway.made(sent(Some("cart"))).await.checkout.id;
+        gateway.stall.spoil(move |question, _, answer| match question {
+            Question::Place => Err(Failure::Timeout { sent: true }),
+            Question::Order if !lost => Ok(Some(json!({ "status": "pending" }))),
+            _ => Ok(Some(answer)),
+        });
+        assert_eq!(gateway.paid(&id).await.checkout.status(), Status::CompleteInProgress);
+        // Calls that may still be waiting are left alone.
+        gateway.shop.clock.advance(120);
+        gateway.shop.sales.reconcile(10).await.expect("asks");
+        let view = gateway.checkout(SaleRequest::GetCheckout(ById { id })).await;
+        assert_eq!((view.checkout.status(), gateway.stall.times(Question::Place)), (known, 1));
+    }
+}
+
+#[tokio::test]
+async fn a_shop_that_cannot_be_reached_declines_and_the_purchase_can_be_repeated() {
+    let gateway = Gateway::new().await;
+    let id = gateway.made(sent(Some("cart"))).await.checkout.id;
+    gateway.stall.spoil(|question, _, answer| match question {
+        Question::Place => Err(Failure::Connect),
+        _ => Ok(Some(answer)),
+    });
+    assert_eq!(codes(&gateway.paid(&id).await), ["payment_failed"]);
+    gateway.stall.spoil(|_, _, answer| Ok(Some(answer)));
+    gateway.stall.state().attempts.clear();
+    assert_eq!(gateway.paid(&id).await.checkout.status(), Status::Completed);
+}
+
+#[tokio::test]
+async fn answers_of_another_form_are_the_shops_fault_and_may_pass() {
+    for spoil in [
+        (|answer| *answer = json!([])) as fn(&mut Value),
+        |answer| answer["total"] = json!(12.5),
+        |answer| answer["lines"][0]["price"] = json!(-1),
+        |answer| answer["currency"] = json!("euro"),
+        |answer| answer["cart"] = json!(null),
+    ] {
+        let gateway = Gateway::new().await;
+        gateway.stall.spoil_one(Question::CartSync, spoil);
+        let create = SaleRequest::CreateCheckout(checkout::Create { draft: sent(None), cart_id: None });
+        assert_eq!(gateway.call(create).await.expect_err("no answer").code, Code::Unavailable);
+    }
+}
+
+#[tokio::test]
+async fn instruments_of_other_kinds_are_not_sent_to_the_shop() {
+    let gateway = Gateway::new().await;
+    let id = gateway.made(sent(Some("cart"))).await.checkout.id;
+    let mut tender = card("stall");
+    tender.instrument = Instrument { kind: "wallet".into(), ..tender.instrument };
+    let complete = checkout::Complete { id, tenders: vec![tender], mandate: None, call: None };
+    let view = gateway.checkout(SaleRequest::CompleteCheckout(complete)).await;
+    assert_eq!((codes(&view), gateway.stall.times(Question::Place)), (vec!["payment_failed".to_owned()], 0));
+}

@@ -1,0 +1,115 @@
+//! Products that can be used and others, positions, what is kept while the shop is down.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use ucp_contract::{ContractShop, Question, Transport};
+use ucp_core::{
+    catalog::{
+        lookup::{self, lookup},
+        search::{self, search},
+    },
+    port::Catalog as _,
+    purchase::caller::BuyerSignals,
+};
+use ucp_net::{Failure, coalescing::Capacity};
+use ucp_testkit::shelf::PlainCursors;
+
+use crate::stall::Stall;
+
+async fn found(shop: &ContractShop, words: &str) -> Vec<String> {
+    let request = search::Request { query: Some(words.into()), ..Default::default() };
+    let page = search(shop, &PlainCursors, &request, &BuyerSignals::default()).await.expect("a page");
+    page.products.iter().map(|found| found.product.id.clone()).collect()
+}
+
+#[tokio::test]
+async fn a_product_that_cannot_be_sold_is_left_out_and_counted() {
+    for spoil in [
+        (|product| product["variants"] = json!([])) as fn(&mut Value),
+        |product| product["variants"][0]["price"]["currency"] = json!("USD"),
+        |product| product["variants"][0]["price"]["amount"] = json!(2.9),
+        |product| product["variants"][0]["price"]["currency"] = json!("XXZ"),
+        |product| product["variants"][0]["price"] = json!(null),
+        |product| product["title"] = json!(" \u{200b}"),
+        |product| product["id"] = json!("apples"),
+        |product| *product = json!("pears"),
+    ] {
+        let stall = Stall::new();
+        let shop = stall.connect().await;
+        stall.spoil_one(Question::Find, move |answer| spoil(&mut answer["products"][1]));
+        assert_eq!(found(&shop, "ripe").await, ["apples", "plums"]);
+        let counted = serde_json::to_value(shop.counters().snapshot()).expect("JSON").to_string();
+        assert!(counted.contains("products left out"), "{counted}");
+    }
+}
+
+#[tokio::test]
+async fn markup_and_hidden_characters_of_a_shop_go_nowhere() {
+    let stall = Stall::new();
+    let shop = stall.connect().await;
+    stall.spoil_one(Question::Find, |answer| {
+        answer["products"][0]["title"] = json!("Ripe\u{202e} apples");
+        answer["products"][0]["description"] = json!({ "html": "<p>From <script>evil()</script>the orchard</p>" });
+    });
+    let request = search::Request { query: Some("apples".into()), ..Default::default() };
+    let page = search(&shop, &PlainCursors, &request, &BuyerSignals::default()).await.expect("a page");
+    let product = &page.products[0].product;
+    assert_eq!(product.title, "Ripe apples");
+    assert_eq!(product.description.plain.as_deref(), Some("From the orchard"));
+}
+
+#[tokio::test]
+async fn a_position_that_does_not_advance_ends_the_result() {
+    let stall = Stall::new();
+    let shop = stall.connect().await;
+    stall.spoil_one(Question::Find, |answer| {
+        answer["products"] = json!([]);
+        answer["next"] = json!("apples");
+    });
+    assert!(found(&shop, "ripe").await.is_empty());
+    assert!(stall.times(Question::Find) <= 3);
+}
+
+#[tokio::test]
+async fn identifiers_name_products_variants_and_skus() {
+    let stall = Stall::new();
+    let shop = stall.connect().await;
+    let ids = ["apples", "pears-kg", "PLUMS", "bananas"].map(str::to_owned).to_vec();
+    let request = lookup::Request { ids, ..Default::default() };
+    let answer = lookup(&shop, &request, &BuyerSignals::default()).await.expect("an answer");
+    assert_eq!((answer.products.len(), answer.messages.len()), (3, 1));
+    assert_eq!(stall.times(Question::Resolve), 1, "one question for all of them");
+}
+
+#[tokio::test]
+async fn a_shop_that_is_down_is_what_it_said_last() {
+    let stall = Stall::new();
+    let document = stall.connect().await.document().expect("what it said");
+    stall.spoil(|_, _, _| Err(Failure::Connect));
+    let connect = |last| {
+        let transport = Arc::clone(&stall) as Arc<dyn Transport>;
+        let (clock, now) = (Arc::new(tokio::time::Instant::now), ucp_testkit::Clock::default().port());
+        ContractShop::connect(transport, Capacity::default(), clock, now, last)
+    };
+    assert!(connect(None).await.expect_err("nothing is known of it").is_passing());
+    let shop = connect(Some(document)).await.expect("what is known");
+    assert_eq!((shop.market().name.as_str(), shop.document()), ("Stall", None));
+}
+
+#[tokio::test]
+async fn what_a_shop_says_about_itself_has_to_be_usable() {
+    for (spoil, named) in [
+        ((|answer| answer["contract"] = json!("2")) as fn(&mut Value), "contract"),
+        (|answer| answer["market"]["name"] = json!(""), "market.name"),
+        (|answer| answer["payment_handlers"][0]["instruments"] = json!([]), "stall"),
+    ] {
+        let stall = Stall::new();
+        stall.spoil_one(Question::Backend, spoil);
+        let transport = Arc::clone(&stall) as Arc<dyn Transport>;
+        let (clock, now) = (Arc::new(tokio::time::Instant::now), ucp_testkit::Clock::default().port());
+        let error =
+            ContractShop::connect(transport, Capacity::default(), clock, now, None).await.expect_err("unusable");
+        assert!(!error.is_passing() && error.to_string().contains(named), "{error}");
+    }
+}

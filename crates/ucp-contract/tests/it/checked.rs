@@ -1,0 +1,115 @@
+//! The rules of `ucp-gateway backend check`, each broken once.
+
+use serde_json::{Value, json};
+use ucp_contract::{Question, check::check};
+use ucp_net::Failure;
+
+use crate::stall::Stall;
+
+#[tokio::test]
+async fn a_shop_that_keeps_the_contract_has_no_findings() {
+    let report = check(&*Stall::new(), true).await;
+    assert!(report.findings.is_empty(), "{:#?}", report.findings);
+    assert_eq!((report.kept.len(), report.skipped.len()), (15, 0));
+    let stall = Stall::new();
+    let report = check(&*stall, false).await;
+    assert_eq!((report.findings.len(), report.kept.len(), report.skipped.len()), (0, 9, 1));
+    let written = |question: &Question| {
+        !matches!(question, Question::Backend | Question::Find | Question::Resolve | Question::Open | Question::Order)
+    };
+    assert!(!stall.state().asked.iter().any(|(question, _)| written(question)), "nothing is written unasked");
+}
+
+/// What breaks a rule, and its name.
+type Broken = (&'static str, fn(Question, &Value, Value) -> Result<Option<Value>, Failure>);
+
+#[tokio::test]
+async fn every_rule_finds_what_breaks_it() {
+    let broken: [Broken; 15] = [
+        ("backend_is_described", |_, _, _| Err(Failure::Connect)),
+        ("products_are_usable", |question, _, mut answer| {
+            if question == Question::Find {
+                answer["products"][0]["variants"][0]["price"]["amount"] = json!(2.9);
+            }
+            Ok(Some(answer))
+        }),
+        ("pages_hold_every_product_once", |question, asked, mut answer| {
+            if question == Question::Find && asked["limit"] == 3 {
+                answer["products"][1] = answer["products"][0].clone();
+            }
+            Ok(Some(answer))
+        }),
+        ("titles_find_their_products", |question, asked, mut answer| {
+            if question == Question::Find && asked.get("words").is_some() {
+                answer["products"] = json!([]);
+            }
+            Ok(Some(answer))
+        }),
+        ("identifiers_name_their_products", |question, asked, mut answer| {
+            let many = asked["ids"].as_array().is_some_and(|ids| ids.len() > 3);
+            if question == Question::Resolve && many {
+                answer["products"] = json!([]);
+            }
+            Ok(Some(answer))
+        }),
+        ("unknown_identifiers_name_nothing", |question, _, answer| {
+            let nothing = matches!(question, Question::Resolve) && answer["products"] == json!([]);
+            Ok((!nothing).then_some(answer))
+        }),
+        ("one_product_is_the_same_everywhere", |question, _, mut answer| {
+            if question == Question::Open && answer["products"] != json!([]) {
+                answer["products"][0]["variants"][0]["price"]["amount"] = json!(1);
+            }
+            Ok(Some(answer))
+        }),
+        ("unknown_attempts_are_absent", |question, _, answer| {
+            Ok(Some(if question == Question::Order { json!({ "status": "pending" }) } else { answer }))
+        }),
+        ("amounts_add_up", |question, asked, mut answer| {
+            if question == Question::CartSync && asked["codes"] == json!([]) {
+                answer["total"] = json!(1);
+            }
+            Ok(Some(answer))
+        }),
+        ("what_is_stated_last_is_in_the_cart", |question, _, mut answer| {
+            if question == Question::CartFetch {
+                answer["total"] = json!(1);
+            }
+            Ok(Some(answer))
+        }),
+        ("unknown_variants_are_left_out", |question, asked, answer| {
+            let unknown = asked["lines"].as_array().is_some_and(|lines| lines.len() == 2 && lines[1]["quantity"] == 1);
+            match question {
+                Question::CartSync if unknown && answer["lines"].as_array().is_some_and(|lines| lines.len() == 1) => {
+                    Err(Failure::Broken { sent: true })
+                }
+                _ => Ok(Some(answer)),
+            }
+        }),
+        ("abandoned_carts_are_gone", |question, _, answer| match question {
+            Question::CartAbandon => Err(Failure::Connect),
+            _ => Ok(Some(answer)),
+        }),
+        ("canceled_attempts_place_nothing", |question, _, answer| {
+            let placed = json!({ "status": "placed", "order": { "id": "o1" } });
+            Ok(Some(if question == Question::Place { placed } else { answer }))
+        }),
+        ("unknown_positions_are_gone", |_, _, answer| Ok(Some(answer))),
+        ("unknown_carts_are_gone", |_, _, answer| Ok(Some(answer))),
+    ];
+    let mut tried = 0;
+    for (rule, spoil) in broken {
+        // Two rules are about status 404, which the stall is told to keep to itself.
+        let stall = Stall::new();
+        stall.spoil(spoil);
+        if rule.ends_with("are_gone") && !rule.starts_with("abandoned") {
+            stall.lenient();
+        }
+        let report = check(&*stall, true).await;
+        let finding = report.findings.iter().find(|finding| finding.rule == rule);
+        let finding = finding.unwrap_or_else(|| panic!("{rule} is not found broken: {:?}", report.findings));
+        assert!(!finding.cure.is_empty() && !finding.problem.is_empty());
+        tried += 1;
+    }
+    assert_eq!(tried, 15);
+}

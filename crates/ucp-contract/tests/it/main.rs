@@ -1,0 +1,13 @@
+//! Shops behind the backend contract, from the ports' side.
+//!
+//! | module | is about |
+//! | :-- | :-- |
+//! | [`stall`] | a shop in memory that answers the questions, and errs where it is told to |
+//! | [`catalog`] | products that can be used and others, positions, what is kept while the shop is down |
+//! | [`carts`] | carts and orders: amounts, what is gone, what is not known |
+//! | [`checked`] | the rules of `ucp-gateway backend check`, each broken once |
+
+mod carts;
+mod catalog;
+mod checked;
+mod stall;
