@@ -14,6 +14,7 @@
 //!
 //! Four are about one backend alone: [`bot`] about how it says to the shop which bot is asking, [`notices`] about orders
 //! that buyers place there, [`orphans`] about carts there that no document names, [`token`] about another access token.
+//! [`placing`] is about orders that the gateway places, while it is killed;
 //! [`down`] is about a start while a shop is down.
 
 mod bot;
@@ -23,6 +24,7 @@ mod choosing;
 mod down;
 mod notices;
 mod orphans;
+mod placing;
 mod strangers;
 mod subjects;
 mod token;
