@@ -2,7 +2,7 @@
 //!
 //! `console` blocks are run here, against a gateway with the sample shop, and have to print what the page says; `[..]`
 //! stands for anything within a line. `sh` blocks are commands that build or take long: `.ci/run` and `.ci/full` take
-//! them from the page and run them as they stand. `rust` blocks are documentation tests of the crate that includes the
+//! them from the page and run them as they stand. `json` blocks are read by the crate whose documents they are. `rust` blocks are documentation tests of the crate that includes the
 //! page. `text` blocks are no code, and `mermaid` blocks are pictures.
 
 use std::{
@@ -162,6 +162,10 @@ fn every_block_is_run_somewhere() {
                     let page = page.file_name().and_then(|name| name.to_str()).expect("a name");
                     let included = doctests.contains(&format!("#[doc = include_str!(\"../../../docs/{page}\")]"));
                     assert!(included, "{at}: no crate has it among its documentation tests");
+                }
+                Some(("json", name)) => {
+                    let read = fs::read_to_string(repository().join("crates/ucp-contract/tests/it/guide.rs"));
+                    assert!(read.expect("the test of it").contains(&format!("(\"{name}\")")), "{at}: nothing reads it");
                 }
                 Some(("sh", name)) => {
                     let runs = gates.contains(&format!("$(documented {name})"));
