@@ -63,22 +63,22 @@ struct Trial<'a> {
     seen: String,
 }
 
-type Judged<T> = Result<T, Finding>;
+type Judged<T> = Result<T, Box<Finding>>;
 
 impl<'a> Trial<'a> {
     fn of(transport: &'a dyn Transport, rule: &'static str, cure: &'static str) -> Self {
         Self { transport, rule, cure, question: Question::Backend, asked: Value::Null, seen: String::new() }
     }
 
-    fn finding(&self, problem: impl Display) -> Finding {
-        Finding {
+    fn finding(&self, problem: impl Display) -> Box<Finding> {
+        Box::new(Finding {
             rule: self.rule,
             question: self.question.path(),
             asked: self.asked.clone(),
             seen: self.seen.chars().take(LONGEST_SEEN).collect(),
             problem: problem.to_string(),
             cure: self.cure,
-        }
+        })
     }
 
     fn must(&self, holds: bool, problem: impl Display) -> Judged<()> {
@@ -146,12 +146,12 @@ pub async fn check(transport: &dyn Transport, allow_writes: bool) -> Report {
     let described = async {
         let backend: Backend = trial.ask_existing(Question::Backend, Value::Null).await?;
         let market = market(&backend).map_err(|problem| trial.finding(problem))?;
-        Ok((backend, market))
+        Ok::<_, Box<Finding>>((backend, market))
     };
     let (backend, market) = match described.await {
         Ok(described) => described,
         Err(finding) => {
-            report.findings.push(finding);
+            report.findings.push(*finding);
             return report;
         }
     };
@@ -205,7 +205,7 @@ impl Report {
                 Some(value)
             }
             Err(finding) => {
-                self.findings.push(finding);
+                self.findings.push(*finding);
                 None
             }
         }

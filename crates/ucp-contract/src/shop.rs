@@ -212,7 +212,10 @@ impl ContractShop {
                 *self.0.statement.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(fresh);
             }
             Err(error) => {
-                tracing::warn!(error = &error as &dyn std::error::Error, "what the shop said about itself before stays")
+                tracing::warn!(
+                    error = &error as &dyn std::error::Error,
+                    "what the shop said about itself before stays"
+                );
             }
         }
     }
