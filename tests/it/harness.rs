@@ -313,6 +313,18 @@ impl Gateway {
         self.process.id()
     }
 
+    /// How many descriptors it has open.
+    pub(crate) fn descriptors(&self) -> usize {
+        fs::read_dir(format!("/proc/{}/fd", self.process())).expect("its descriptors").count()
+    }
+
+    /// A number of its `/proc/PID/status`; memory is in KiB.
+    pub(crate) fn status(&self, name: &str) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.process())).expect("its status");
+        let value = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).expect(name);
+        value.trim().trim_end_matches(" kB").parse().expect("a number")
+    }
+
     /// Sends a signal by name.
     pub(crate) fn signal(&self, name: &str) {
         self.process.signal(name);

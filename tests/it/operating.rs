@@ -1,10 +1,10 @@
 //! What an operator does with a running gateway: reads its configuration again, pauses it, blocks a platform, ends it.
 
+mod reloads;
+
 use std::{
     fs,
     net::SocketAddr,
-    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
-    thread,
     time::{Duration, Instant},
 };
 
@@ -77,39 +77,6 @@ fn a_changed_configuration_is_read_again() {
     gateway.signal("HUP");
     crate::harness::eventually("the limit is gone", crate::wire::PATIENCE, || {
         (0..20).all(|_| search(&gateway).status == 200).then_some(())
-    });
-}
-
-#[test]
-fn reloads_lose_no_call_and_leak_nothing() {
-    const RELOADS: usize = 10;
-    let (setup, data) = configured("");
-    let gateway = setup.spawn("127.0.0.1:0", data.path());
-    let address = admin(&gateway);
-    let descriptors =
-        || fs::read_dir(format!("/proc/{}/fd", gateway.process())).map(Iterator::count).unwrap_or_default();
-    assert_eq!(reload(address).0, 200);
-    let before = descriptors();
-    let (over, calls) = (AtomicBool::new(false), AtomicUsize::new(0));
-    thread::scope(|scope| {
-        for _ in 0..4 {
-            scope.spawn(|| {
-                while !over.load(Ordering::Relaxed) {
-                    let answer = search(&gateway);
-                    assert_eq!(answer.status, 200, "{answer:?}");
-                    calls.fetch_add(1, Ordering::Relaxed);
-                }
-            });
-        }
-        for _ in 0..RELOADS {
-            let (status, answer) = reload(address);
-            assert_eq!(status, 200, "{answer}");
-        }
-        over.store(true, Ordering::Relaxed);
-    });
-    assert!(calls.load(Ordering::Relaxed) >= RELOADS, "calls were made meanwhile");
-    crate::harness::eventually("what the reloads opened is closed", crate::wire::PATIENCE, || {
-        (descriptors() <= before + 8).then_some(())
     });
 }
 

@@ -369,7 +369,7 @@ fn ten_thousand_notices_for_a_platform_that_hangs_delay_no_other_and_take_no_mem
          INSERT INTO outbox (shop, id, order_id, owner, order_version, occurred_at, document, next_at, since) \
          SELECT shop, outbox.id || n, order_id || n, owner, 1, occurred_at, document, 0, since FROM outbox, n WHERE order_id = ?";
     assert_eq!(database.execute(copies, (&order,)).expect("inserts"), 10_000);
-    let before = resident(&place.gateway);
+    let before = place.gateway.status("VmRSS");
     let already = dead.deliveries().len();
     for number in 0..12 {
         place.order(Release::NEWEST, &place.platform(&format!("living{}", number % 3), Release::NEWEST, &living));
@@ -382,15 +382,8 @@ fn ten_thousand_notices_for_a_platform_that_hangs_delay_no_other_and_take_no_mem
     let claimed = "SELECT count(*) FROM outbox WHERE claimed_until IS NOT NULL AND order_id LIKE ? || '%'";
     let claimed: i64 = database.query_row(claimed, (&order,), |row| row.get(0)).expect("a number");
     assert!(claimed <= 1, "{claimed} are claimed");
-    let grown = resident(&place.gateway).saturating_sub(before);
+    let grown = place.gateway.status("VmRSS").saturating_sub(before);
     assert!(grown < 32 * 1024, "{grown} KiB more");
-}
-
-/// How much memory a gateway uses, in KiB.
-fn resident(gateway: &Gateway) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{}/status", gateway.process())).expect("a status");
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("its memory");
-    line.trim().trim_end_matches(" kB").parse().expect("a number")
 }
 
 #[test]
