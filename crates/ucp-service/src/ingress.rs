@@ -54,8 +54,8 @@ impl Hosts {
     #[must_use]
     pub fn contain(&self, authority: &str) -> bool {
         let Ok(authority) = authority.parse::<Authority>() else { return false };
-        let host = authority.host();
-        ["localhost", "127.0.0.1", "[::1]"].contains(&host) || self.0.iter().any(|own| own.eq_ignore_ascii_case(host))
+        let mut own = ["localhost", "127.0.0.1", "[::1]"].into_iter().chain(self.0.iter().map(String::as_str));
+        own.any(|own| own.eq_ignore_ascii_case(authority.host()))
     }
 
     /// Checks that a request does not come from a page of another site, nor from one that reached the gateway under a
