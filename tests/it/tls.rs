@@ -4,6 +4,8 @@
 mod clients;
 mod host;
 mod limits;
+mod openssl;
+mod signed;
 
 use std::{fs, path::PathBuf, time::Duration};
 

@@ -128,17 +128,11 @@ impl Http2 {
     }
 
     /// Sends a well-formed call.
-    pub(super) async fn post(&self, path: &str, body: &'static str) -> (u16, Value) {
+    pub(super) async fn post(&self, path: &str, body: &str) -> (u16, Value) {
         self.send("POST", path, &[], body).await
     }
 
-    pub(super) async fn send(
-        &self,
-        method: &str,
-        path: &str,
-        headers: &[(&str, &str)],
-        body: &'static str,
-    ) -> (u16, Value) {
+    pub(super) async fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> (u16, Value) {
         self.send_to("localhost", method, path, headers, body).await
     }
 
@@ -149,7 +143,7 @@ impl Http2 {
         method: &str,
         path: &str,
         headers: &[(&str, &str)],
-        body: &'static str,
+        body: &str,
     ) -> (u16, Value) {
         let mut request = http::Request::builder().method(method).uri(format!("https://{authority}{path}"));
         for (name, value) in headers {
@@ -160,21 +154,27 @@ impl Http2 {
                 request = request.header(*name, *value);
             }
         }
+        let answer = self.exchange(request.body(body.to_owned().into()).expect("a request")).await;
+        (answer.status().as_u16(), serde_json::from_slice(answer.body()).expect("JSON"))
+    }
+
+    /// Sends a request as it is, and returns the answer.
+    pub(super) async fn exchange(&self, request: http::Request<Bytes>) -> http::Response<Vec<u8>> {
+        let (head, body) = request.into_parts();
         let mut requests = within("a place for a request", PATIENCE, self.requests().ready()).await.expect("a place");
-        let request = request.body(()).expect("a request");
+        let request = http::Request::from_parts(head, ());
         let (answer, mut sending) = requests.send_request(request, body.is_empty()).expect("it is sent");
         if !body.is_empty() {
-            sending.send_data(Bytes::from_static(body.as_bytes()), true).expect("it is sent");
+            sending.send_data(body, true).expect("it is sent");
         }
-        let answer = within("an answer", PATIENCE, answer).await.expect("an answer");
-        let (head, mut body) = answer.into_parts();
+        let (head, mut body) = within("an answer", PATIENCE, answer).await.expect("an answer").into_parts();
         let mut bytes = Vec::new();
         while let Some(chunk) = within("the body", PATIENCE, body.data()).await {
             let chunk = chunk.expect("the body");
             body.flow_control().release_capacity(chunk.len()).expect("room");
             bytes.extend_from_slice(&chunk);
         }
-        (head.status.as_u16(), serde_json::from_slice(&bytes).expect("JSON"))
+        http::Response::from_parts(head, bytes)
     }
 
     /// How the connection ends.
