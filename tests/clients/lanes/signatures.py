@@ -1,15 +1,21 @@
 """PyPI `http-message-signatures`, which knows nothing of this gateway: what either side signs, the other side judges right."""
 
 import http.client
+import ipaddress
 import json
 import os
+import ssl
 import sys
 from base64 import urlsafe_b64decode
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import httpx
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from http_message_signatures import HTTPMessageVerifier, InvalidSignature, MappingKeyResolver
 from http_message_signatures.algorithms import ECDSA_P256_SHA256, ECDSA_P384_SHA384
 
@@ -289,3 +295,70 @@ def test_a_new_key_is_looked_for_once(shop):
         assert told["code"] == "key_not_found"
     assert host.visits.count(f"/{name}") == 2, "not at every call with an unknown key"
     host.server.shutdown()
+
+
+# The same over TLS and HTTP/2, which has `:authority` in the place of `Host`.
+
+
+@pytest.fixture(scope="module")
+def secured():
+    """A gateway like `shop` with a certificate, and a client of HTTP/2 that trusts it."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
+    address = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
+    certificate = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now() - timedelta(hours=1))
+        .not_valid_after(now() + timedelta(hours=1))
+        .add_extension(x509.SubjectAlternativeName([address]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    files = {"tls_certificate_file": RUNS / "tls.crt", "tls_key_file": RUNS / "tls.key"}
+    files["tls_certificate_file"].write_bytes(certificate.public_bytes(Encoding.PEM))
+    files["tls_key_file"].write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    server = "".join(f'{name} = "{file}"\n' for name, file in files.items())
+    trust = ssl.create_default_context(cafile=files["tls_certificate_file"])
+    data = RUNS / "shop-http2"
+    gateway("keys", "generate", "--algorithm", "es256", "--data-dir", data)
+    with (
+        serving(data, f"{ENFORCED}\n[server]\n{server}", tls=trust) as url,
+        httpx.Client(http1=False, http2=True, verify=trust, timeout=30) as client,
+    ):
+        yield url, client
+
+
+def send_over_http2(client, message):
+    headers = [(name, value) for name, value in message.headers.items() if name != "Host"]
+    response = client.request(message.method, message.url, headers=headers, content=message.body)
+    assert response.http_version == "HTTP/2"
+    # The library reads the status from a status line.
+    return make.Message(f"HTTP/1.1 {response.status_code} -", response.headers.multi_items(), response.content)
+
+
+def request_over_http2(url, agent):
+    lines = [("Host", url.removeprefix("https://")), ("Content-Type", "application/json"), ("UCP-Agent", agent)]
+    return make.Message("POST /catalog/search -", lines, SEARCH, url=f"{url}/catalog/search")
+
+
+@pytest.mark.parametrize("kid", ["es256", "es384"])
+def test_a_signed_call_over_http2_gets_a_signed_answer(secured, host, kid):
+    url, client = secured
+    agent = platform(host, f"http2-{kid}")
+    published = client.get(f"{url}/.well-known/ucp").json()["keys"]
+    keys = MappingKeyResolver(public_keys={jwk["kid"]: public_key(jwk) for jwk in published}, private_keys={})
+    verifier = HTTPMessageVerifier(signature_algorithm=ECDSA_P256_SHA256, key_resolver=keys)
+    answer = send_over_http2(client, request_over_http2(url, agent).sign(kid, PLATFORM, created=now()))
+    verifier.verify(answer, require_components=["@status", *make.BODY], body=answer.body)
+    assert json.loads(answer.body)["products"][0]["id"] == "prod_abc123"
+
+
+def test_a_call_over_http2_that_was_altered_is_refused(secured, host):
+    url, client = secured
+    agent = platform(host, "http2-altered")
+    body = request_over_http2(url, agent).sign("es256", PLATFORM, created=now())
+    body.body = body.body.replace(b"runner", b"walker")
+    authority = request_over_http2("https://elsewhere.example", agent).sign("es256", PLATFORM, created=now())
+    authority.url = body.url
+    for message, code in [(body, "digest_mismatch"), (authority, "signature_invalid")]:
+        answer = send_over_http2(client, message)
+        assert json.loads(answer.body)["code"] == code, answer.body

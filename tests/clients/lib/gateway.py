@@ -25,14 +25,17 @@ def run(*arguments, message=None):
 
 
 @contextmanager
-def serving(data, toml):
-    """A gateway over the directory `data`, configured by `toml`; gives its address."""
+def serving(data, toml, tls=None):
+    """A gateway over the directory `data`, configured by `toml`; gives its address.
+
+    It speaks TLS if `tls` is a context that trusts its certificate.
+    """
     config, log = data.with_suffix(".toml"), data.with_suffix(".log")
     config.write_text(toml)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{free.getsockname()[1]}"
-    url = f"http://{address}"
+    url = f"{'https' if tls else 'http'}://{address}"
     command = ["serve", "--config", config, "--listen", address, "--public-url", url, "--data-dir", data]
     with log.open("wb") as output:
         process = subprocess.Popen([os.environ["UCP_GATEWAY_BIN"], *map(str, command)], stdout=output, stderr=output)
@@ -42,7 +45,7 @@ def serving(data, toml):
             assert process.poll() is None, log.read_text()
             assert time.monotonic() < until, "it did not answer within a minute"
             try:
-                urllib.request.urlopen(f"{url}/.well-known/ucp", timeout=2).close()
+                urllib.request.urlopen(f"{url}/.well-known/ucp", timeout=2, context=tls).close()
                 break
             except OSError:
                 time.sleep(0.1)
