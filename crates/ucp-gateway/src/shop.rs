@@ -327,7 +327,7 @@ fn publish(publications: &[Publication], offering: &Offering, own: &[Value], the
 
 /// Makes the keyring's signer the current signing key, and its public keys the published ones.
 fn use_keys(current: &CurrentKey, keyring: &Keyring) {
-    current.set(keyring.signer().cloned());
+    current.set(keyring.signer().cloned(), keyring.mandate_signer().cloned());
     current.publish(keyring.public_keys(clock::now()).cloned().collect());
 }
 

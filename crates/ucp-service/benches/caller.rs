@@ -146,7 +146,7 @@ fn ingress(platforms: &Platforms, key: Arc<SigningKey>) -> Ingress {
     let quota = Quota::new(1_000_000, 1_000_000);
     let quotas = Quotas { anonymous: quota, signed: quota, platforms: Vec::new(), unverified: quota };
     let signing_key = Arc::new(CurrentKey::default());
-    signing_key.set(Some(key));
+    signing_key.set(Some(Arc::clone(&key)), Some(key));
     let rules = Rules {
         hosts: Hosts(vec![HOST.to_owned()]),
         scheme: Scheme::Https,

@@ -51,7 +51,7 @@ impl fmt::Debug for MerchantSigner {
 impl MerchantSigner {
     /// Returns the current signing key.
     pub(crate) fn signer(&self) -> Option<Arc<SigningKey>> {
-        self.keys.get()
+        self.keys.for_mandates()
     }
 
     /// Signs an answer that shows a checkout by adding the merchant authorization (rule AP2-02).

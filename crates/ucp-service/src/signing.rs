@@ -4,10 +4,11 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use ucp_trust::{jwk::PublicKey, signature::SigningKey};
 
-/// The current signing key, if there is one, and the published keys; both are replaced on a rotation.
+/// The current signing keys, if there are any, and the published keys; all are replaced on a rotation.
 #[derive(Debug, Default)]
 pub struct CurrentKey {
     signer: RwLock<Option<Arc<SigningKey>>>,
+    mandate_signer: RwLock<Option<Arc<SigningKey>>>,
     published: RwLock<Arc<[PublicKey]>>,
 }
 
@@ -18,9 +19,16 @@ impl CurrentKey {
         self.signer.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Replaces the signing key.
-    pub fn set(&self, key: Option<Arc<SigningKey>>) {
+    /// Returns the current key for AP2 mandates, which are not signed with every algorithm.
+    #[must_use]
+    pub fn for_mandates(&self) -> Option<Arc<SigningKey>> {
+        self.mandate_signer.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Replaces the signing keys, for messages and for mandates.
+    pub fn set(&self, key: Option<Arc<SigningKey>>, for_mandates: Option<Arc<SigningKey>>) {
         *self.signer.write().unwrap_or_else(PoisonError::into_inner) = key;
+        *self.mandate_signer.write().unwrap_or_else(PoisonError::into_inner) = for_mandates;
     }
 
     /// Returns the published keys. They include retired ones, so that older signatures of the gateway can still be

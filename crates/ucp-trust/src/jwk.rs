@@ -1,17 +1,17 @@
-//! Public keys as JSON Web Keys (RFC 7517), and the verification of raw ECDSA signatures with them.
+//! Public keys as JSON Web Keys (RFC 7517, RFC 8037), and the verification of raw ECDSA and Ed25519 signatures with them.
 //!
-//! UCP signs messages with ES256 and, where both sides support it, with ES384 (SIG-01); AP2 mandates may use ES512 as
-//! well (trap T-33). The vocabulary of key types is open nevertheless: a key of another type stays in the set under its
+//! UCP signs messages with ES256 and, where both sides support it, with ES384 (SIG-01); agents that sign as bots use
+//! Ed25519. AP2 mandates use ES256, ES384 or ES512 (trap T-33). The vocabulary of key types is open nevertheless: a key of another type stays in the set under its
 //! `kid`, so that a signature made with it can be told from one made with a key that was never published. Any other
 //! fault of a key excludes that key, never the set.
 //!
-//! A key is stored as its two coordinates: thousands of profiles stay in memory at once, and parsing the point again at
+//! A key is stored as its bytes: thousands of profiles stay in memory at once, and parsing the point again at
 //! every verification costs little compared to the operation on the curve.
 
 use aws_lc_rs::signature::{
     ECDSA_P256_SHA256_FIXED, ECDSA_P256_SHA256_FIXED_SIGNING, ECDSA_P384_SHA384_FIXED, ECDSA_P384_SHA384_FIXED_SIGNING,
-    ECDSA_P521_SHA512_FIXED, ECDSA_P521_SHA512_FIXED_SIGNING, EcdsaSigningAlgorithm, EcdsaVerificationAlgorithm,
-    ParsedPublicKey, UnparsedPublicKey,
+    ECDSA_P521_SHA512_FIXED, ECDSA_P521_SHA512_FIXED_SIGNING, ED25519, EcdsaSigningAlgorithm, ParsedPublicKey,
+    UnparsedPublicKey, VerificationAlgorithm,
 };
 use base64::{
     Engine as _,
@@ -46,14 +46,19 @@ pub enum Algorithm {
     Es384,
     /// ECDSA over P-521 with SHA-512: for AP2 mandates only.
     Es512,
+    /// EdDSA over Curve25519: for HTTP messages only.
+    Ed25519,
 }
 
 impl Algorithm {
     /// Algorithms with which signatures are verified and made.
-    pub const ALL: [Self; 3] = [Self::Es256, Self::Es384, Self::Es512];
+    pub const ALL: [Self; 4] = [Self::Es256, Self::Es384, Self::Es512, Self::Ed25519];
 
     /// Algorithms with which HTTP messages are signed.
-    pub const HTTP: [Self; 2] = [Self::Es256, Self::Es384];
+    pub const HTTP: [Self; 3] = [Self::Es256, Self::Es384, Self::Ed25519];
+
+    /// Algorithms with which AP2 mandates, and checkouts for them, are signed.
+    pub const MANDATE: [Self; 3] = [Self::Es256, Self::Es384, Self::Es512];
 
     /// Returns the name in a JWK (`alg`).
     #[must_use]
@@ -62,6 +67,7 @@ impl Algorithm {
             Self::Es256 => "ES256",
             Self::Es384 => "ES384",
             Self::Es512 => "ES512",
+            Self::Ed25519 => "EdDSA",
         }
     }
 
@@ -72,6 +78,7 @@ impl Algorithm {
             Self::Es256 => "P-256",
             Self::Es384 => "P-384",
             Self::Es512 => "P-521",
+            Self::Ed25519 => "Ed25519",
         }
     }
 
@@ -82,11 +89,21 @@ impl Algorithm {
         match self {
             Self::Es256 => Some("ecdsa-p256-sha256"),
             Self::Es384 => Some("ecdsa-p384-sha384"),
+            Self::Ed25519 => Some("ed25519"),
             Self::Es512 => None,
         }
     }
 
-    /// Returns the length of a signature in bytes: `r` and `s` at the width of the curve.
+    /// Returns the type of the key in a JWK (`kty`).
+    #[must_use]
+    pub const fn key_type(self) -> &'static str {
+        match self {
+            Self::Es256 | Self::Es384 | Self::Es512 => "EC",
+            Self::Ed25519 => "OKP",
+        }
+    }
+
+    /// Returns the length of a signature in bytes: `r` and `s` at the width of the curve, or `R` and `S` of Ed25519.
     #[must_use]
     pub const fn signature_len(self) -> usize {
         2 * self.coordinate_len()
@@ -95,25 +112,28 @@ impl Algorithm {
     /// Returns the length of a coordinate and of a private key, in bytes.
     pub(crate) const fn coordinate_len(self) -> usize {
         match self {
-            Self::Es256 => 32,
+            Self::Es256 | Self::Ed25519 => 32,
             Self::Es384 => 48,
             Self::Es512 => 66,
         }
     }
 
-    pub(crate) fn signing(self) -> &'static EcdsaSigningAlgorithm {
+    /// Returns the ECDSA algorithm of key pairs; `None` for Ed25519.
+    pub(crate) fn ecdsa(self) -> Option<&'static EcdsaSigningAlgorithm> {
         match self {
-            Self::Es256 => &ECDSA_P256_SHA256_FIXED_SIGNING,
-            Self::Es384 => &ECDSA_P384_SHA384_FIXED_SIGNING,
-            Self::Es512 => &ECDSA_P521_SHA512_FIXED_SIGNING,
+            Self::Es256 => Some(&ECDSA_P256_SHA256_FIXED_SIGNING),
+            Self::Es384 => Some(&ECDSA_P384_SHA384_FIXED_SIGNING),
+            Self::Es512 => Some(&ECDSA_P521_SHA512_FIXED_SIGNING),
+            Self::Ed25519 => None,
         }
     }
 
-    fn verification(self) -> &'static EcdsaVerificationAlgorithm {
+    fn verification(self) -> &'static dyn VerificationAlgorithm {
         match self {
             Self::Es256 => &ECDSA_P256_SHA256_FIXED,
             Self::Es384 => &ECDSA_P384_SHA384_FIXED,
             Self::Es512 => &ECDSA_P521_SHA512_FIXED,
+            Self::Ed25519 => &ED25519,
         }
     }
 }
@@ -139,7 +159,7 @@ pub enum VerifyError {
     Mismatch,
 }
 
-/// A public key. The point of a supported one is on its curve.
+/// A public key. The point of a supported one on P-256, P-384 or P-521 is on its curve.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PublicKey {
     kid: Box<str>,
@@ -148,14 +168,14 @@ pub struct PublicKey {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Material {
-    /// The uncompressed point, as encoded by SEC 1.
+    /// The uncompressed point, as encoded by SEC 1, or the 32 bytes of an Ed25519 key (RFC 8032).
     Point(Algorithm, Box<[u8]>),
     /// Description of a key that is not supported, for people.
     Unsupported(Box<str>),
 }
 
 impl PublicKey {
-    /// Creates the key at this uncompressed point (SEC 1), which comes from a key pair and so needs no check.
+    /// Creates the key at this point (SEC 1, or RFC 8032 for Ed25519), which comes from a key pair and so needs no check.
     pub(crate) fn from_point(kid: &str, algorithm: Algorithm, point: &[u8]) -> Self {
         Self { kid: kid.into(), material: Material::Point(algorithm, point.into()) }
     }
@@ -239,23 +259,24 @@ impl PublicKey {
     #[must_use]
     pub fn to_jwk(&self) -> Option<Value> {
         let (algorithm, x, y) = self.coordinates()?;
-        Some(json!({
-            "kid": self.kid,
-            "kty": "EC",
-            "crv": algorithm.curve(),
-            "x": x,
-            "y": y,
-            "use": "sig",
-            "alg": algorithm.as_str(),
-        }))
+        let mut jwk = json!({ "kid": self.kid, "kty": algorithm.key_type(), "crv": algorithm.curve(), "x": x });
+        if let Some(y) = y {
+            jwk["y"] = y.into();
+        }
+        jwk["use"] = "sig".into();
+        jwk["alg"] = algorithm.as_str().into();
+        Some(jwk)
     }
 
-    /// Returns the SHA-256 thumbprint (RFC 7638), in base64url without padding; `None` for a key that is not supported.
+    /// Returns the SHA-256 thumbprint (RFC 7638, RFC 8037 section 2), in base64url without padding; `None` for a key
+    /// that is not supported.
     #[must_use]
     pub fn thumbprint(&self) -> Option<String> {
         let (algorithm, x, y) = self.coordinates()?;
         // The members are in lexical order, without white space; nothing in them needs escaping.
-        let canonical = format!(r#"{{"crv":"{}","kty":"EC","x":"{x}","y":"{y}"}}"#, algorithm.curve());
+        let y = y.map(|y| format!(r#","y":"{y}""#)).unwrap_or_default();
+        let (curve, key_type) = (algorithm.curve(), algorithm.key_type());
+        let canonical = format!(r#"{{"crv":"{curve}","kty":"{key_type}","x":"{x}"{y}}}"#);
         Some(BASE64_URL_SAFE_NO_PAD.encode(Sha256::digest(canonical)))
     }
 
@@ -269,7 +290,7 @@ impl PublicKey {
         size_of::<Self>() + self.kid.len() + material
     }
 
-    /// Returns the uncompressed point (SEC 1) of a supported key.
+    /// Returns the point of a supported key (SEC 1, or RFC 8032 for Ed25519).
     pub(crate) fn point(&self) -> Option<&[u8]> {
         match &self.material {
             Material::Point(_, point) => Some(point),
@@ -277,10 +298,15 @@ impl PublicKey {
         }
     }
 
-    fn coordinates(&self) -> Option<(Algorithm, String, String)> {
+    /// Returns the members `x` and `y` of the JWK; Ed25519 has no `y`.
+    fn coordinates(&self) -> Option<(Algorithm, String, Option<String>)> {
         let Material::Point(algorithm, point) = &self.material else { return None };
+        let encode = |bytes: &[u8]| BASE64_URL_SAFE_NO_PAD.encode(bytes);
+        if *algorithm == Algorithm::Ed25519 {
+            return Some((*algorithm, encode(point), None));
+        }
         let (x, y) = point[1..].split_at(algorithm.coordinate_len());
-        Some((*algorithm, BASE64_URL_SAFE_NO_PAD.encode(x), BASE64_URL_SAFE_NO_PAD.encode(y)))
+        Some((*algorithm, encode(x), Some(encode(y))))
     }
 }
 
@@ -366,21 +392,33 @@ fn algorithm_of(jwk: &Map<String, Value>) -> Result<Algorithm, String> {
         None => "missing".to_owned(),
     };
     let is = |name: &str, wanted: &str| jwk.get(name).is_some_and(|value| value == wanted);
-    if !is("kty", "EC") {
+    let mut known = Algorithm::ALL.into_iter().filter(|algorithm| is("kty", algorithm.key_type())).peekable();
+    if known.peek().is_none() {
         return Err(format!("a key whose kty is {}", text("kty")));
     }
-    let Some(algorithm) = Algorithm::ALL.into_iter().find(|algorithm| is("crv", algorithm.curve())) else {
-        return Err(format!("an EC key whose crv is {}", text("crv")));
+    let Some(algorithm) = known.find(|algorithm| is("crv", algorithm.curve())) else {
+        let key_type = jwk.get("kty").and_then(Value::as_str).unwrap_or_default();
+        return Err(format!("an {key_type} key whose crv is {}", text("crv")));
     };
-    if jwk.contains_key("alg") && !is("alg", algorithm.as_str()) {
+    // RFC 9864 has a name of its own for EdDSA over this curve.
+    let specified = algorithm == Algorithm::Ed25519 && is("alg", algorithm.curve());
+    if jwk.contains_key("alg") && !is("alg", algorithm.as_str()) && !specified {
         return Err(format!("a {} key whose alg is {}", algorithm.curve(), text("alg")));
     }
     Ok(algorithm)
 }
 
-/// Returns the uncompressed point; fails if it is not on the curve.
+/// Returns the point; fails if it is not on the curve, as far as the library checks that before a verification.
 fn point(jwk: &Map<String, Value>, algorithm: Algorithm, mut note: impl FnMut(String)) -> Result<Box<[u8]>, String> {
     let width = algorithm.coordinate_len();
+    if algorithm == Algorithm::Ed25519 {
+        let text = jwk.get("x").and_then(Value::as_str).ok_or("its x is not a string")?;
+        let bytes = BASE64_URL.decode(text).map_err(|_| "its x is not base64url")?;
+        if bytes.len() != width {
+            return Err(format!("its x has {} bytes instead of {width}", bytes.len()));
+        }
+        return Ok(bytes.into_boxed_slice());
+    }
     let mut point = Vec::with_capacity(1 + 2 * width);
     point.push(4);
     for name in ["x", "y"] {
@@ -469,7 +507,8 @@ mod tests {
     #[test]
     fn keys_of_other_types_stay_under_their_name() {
         for (change, what) in [
-            (json!({ "kty": "OKP", "crv": "Ed25519" }), "kty is \"OKP\""),
+            (json!({ "kty": "RSA" }), "kty is \"RSA\""),
+            (json!({ "kty": "OKP", "crv": "Ed448" }), "crv is \"Ed448\""),
             (json!({ "kty": null }), "kty is missing"),
             (json!({ "crv": "secp256k1" }), "crv is \"secp256k1\""),
             (json!({ "alg": "ES384" }), "alg is \"ES384\""),

@@ -148,7 +148,8 @@ impl Keyring {
         Ok(&self.keys[0])
     }
 
-    /// Generates a key with the algorithm of the one that signs now (ES256 if there is none), and retires all others.
+    /// Generates a key, with the algorithm of the one that signs now (ES256 if there is none) unless another is named, and
+    /// retires all others.
     /// They stay published for at most `grace`; if it is zero, they are removed at once, as they have to be when they
     /// may have leaked.
     ///
@@ -156,8 +157,14 @@ impl Keyring {
     ///
     /// [`KeyringError`] if a key cannot be generated, written or removed. The new key is stored before an old one
     /// changes.
-    pub fn rotate(&mut self, grace: Duration, now: SystemTime) -> Result<&OwnKey, KeyringError> {
-        let algorithm = self.signer().map_or(Algorithm::Es256, |signer| signer.algorithm());
+    pub fn rotate(
+        &mut self,
+        algorithm: Option<Algorithm>,
+        grace: Duration,
+        now: SystemTime,
+    ) -> Result<&OwnKey, KeyringError> {
+        let algorithm =
+            algorithm.or_else(|| self.signer().map(|signer| signer.algorithm())).unwrap_or(Algorithm::Es256);
         self.generate(algorithm, now)?;
         let until = unix(now).saturating_add(grace.as_secs());
         for own in &mut self.keys[1..] {
@@ -185,6 +192,13 @@ impl Keyring {
     #[must_use]
     pub fn signer(&self) -> Option<&Arc<SigningKey>> {
         self.keys.iter().find(|key| key.retired.is_none()).map(|own| &own.key)
+    }
+
+    /// Returns the newest key in service with which AP2 mandates can be signed; `None` if there is none.
+    #[must_use]
+    pub fn mandate_signer(&self) -> Option<&Arc<SigningKey>> {
+        let signs = |own: &&OwnKey| own.retired.is_none() && Algorithm::MANDATE.contains(&own.key.algorithm());
+        self.keys.iter().find(signs).map(|own| &own.key)
     }
 
     /// Returns what the profile publishes: the public halves of the keys as JWKs, newest first.
@@ -390,7 +404,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let mut keyring = Keyring::open(root.path()).unwrap();
         let first = keyring.generate(Algorithm::Es384, at(100)).unwrap().kid().to_owned();
-        let second = keyring.rotate(DEFAULT_GRACE, at(200)).unwrap().kid().to_owned();
+        let second = keyring.rotate(None, DEFAULT_GRACE, at(200)).unwrap().kid().to_owned();
         assert_eq!(keyring.signer().unwrap().public().kid(), second);
         assert_eq!(keyring.signer().unwrap().algorithm(), Algorithm::Es384);
         let end = 200 + 7 * DAY;
@@ -411,12 +425,33 @@ mod tests {
     fn rotation_without_grace_leaves_nothing_of_the_old_keys() {
         let root = tempfile::tempdir().unwrap();
         let mut keyring = Keyring::open(root.path()).unwrap();
-        keyring.rotate(DEFAULT_GRACE, at(100)).unwrap();
-        keyring.rotate(DEFAULT_GRACE, at(100)).unwrap();
-        let last = keyring.rotate(Duration::ZERO, at(100)).unwrap().kid().to_owned();
+        keyring.rotate(None, DEFAULT_GRACE, at(100)).unwrap();
+        keyring.rotate(None, DEFAULT_GRACE, at(100)).unwrap();
+        let last = keyring.rotate(None, Duration::ZERO, at(100)).unwrap().kid().to_owned();
         assert_eq!(kids(&keyring, 100), [&*last]);
         let files: Vec<_> = fs::read_dir(root.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(files, [&*format!("{last}.json")]);
+    }
+
+    #[test]
+    fn mandates_are_signed_with_the_newest_key_that_may() {
+        let root = tempfile::tempdir().unwrap();
+        let mut keyring = Keyring::open(root.path()).unwrap();
+        keyring.generate(Algorithm::Ed25519, at(100)).unwrap();
+        assert!(keyring.signer().is_some() && keyring.mandate_signer().is_none());
+        let second = keyring.generate(Algorithm::Es384, at(200)).unwrap().kid().to_owned();
+        keyring.generate(Algorithm::Ed25519, at(300)).unwrap();
+        let read = Keyring::open(root.path()).unwrap();
+        assert_eq!(read.signer().map(|key| key.algorithm()), Some(Algorithm::Ed25519));
+        assert_eq!(read.mandate_signer().map(|key| key.public().kid()), Some(&*second));
+        assert_eq!(read.published(at(400)).len(), 3);
+        // A rotation keeps the algorithm of the key that signs.
+        keyring.rotate(None, DEFAULT_GRACE, at(400)).unwrap();
+        assert_eq!(keyring.signer().map(|key| key.algorithm()), Some(Algorithm::Ed25519));
+        keyring.rotate(Some(Algorithm::Es384), DEFAULT_GRACE, at(500)).unwrap();
+        assert_eq!(keyring.signer().map(|key| key.algorithm()), Some(Algorithm::Es384));
+        let before = keyring.published(at(600)).into_iter().filter(|jwk| jwk["kty"] == "OKP").count();
+        assert_eq!(before, 3, "what was signed before can still be verified");
     }
 
     #[test]
@@ -424,8 +459,8 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let mut keyring = Keyring::open(root.path()).unwrap();
         keyring.generate(Algorithm::Es256, at(100)).unwrap();
-        keyring.rotate(Duration::from_secs(50), at(100)).unwrap();
-        keyring.rotate(DEFAULT_GRACE, at(120)).unwrap();
+        keyring.rotate(None, Duration::from_secs(50), at(100)).unwrap();
+        keyring.rotate(None, DEFAULT_GRACE, at(120)).unwrap();
         assert_eq!(keyring.list()[2].retired, Some(Retired { at: 100, publish_until: 150 }));
     }
 
@@ -437,7 +472,7 @@ mod tests {
         let mut operator = Keyring::open(root.path()).unwrap();
         operator.generate(Algorithm::Es256, at(1)).unwrap();
         assert!(server.reload().unwrap() && !server.reload().unwrap());
-        operator.rotate(DEFAULT_GRACE, at(2)).unwrap();
+        operator.rotate(None, DEFAULT_GRACE, at(2)).unwrap();
         assert!(server.reload().unwrap());
         assert_eq!(server.signer().unwrap().public(), operator.signer().unwrap().public());
         // A damaged file leaves the keys of a running server unchanged.
@@ -483,7 +518,7 @@ mod tests {
         let directory = root.path().join("keys");
         let mut keyring = Keyring::open(&directory).unwrap();
         keyring.generate(Algorithm::Es256, at(1)).unwrap();
-        keyring.rotate(DEFAULT_GRACE, at(2)).unwrap();
+        keyring.rotate(None, DEFAULT_GRACE, at(2)).unwrap();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode(&directory), 0o700);
         let mut secrets = Vec::new();
@@ -503,7 +538,7 @@ mod tests {
         fs::write(root.path().join(format!(".{name}.{}", std::process::id())), "{").unwrap();
         let mut keyring = Keyring::open(root.path()).unwrap();
         assert_eq!(keyring.list().len(), 1);
-        keyring.rotate(DEFAULT_GRACE, at(2)).unwrap();
+        keyring.rotate(None, DEFAULT_GRACE, at(2)).unwrap();
         assert_eq!(Keyring::open(root.path()).unwrap().list().len(), 2);
     }
 }

@@ -14,10 +14,10 @@ import httpx
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from http_message_signatures import HTTPMessageVerifier, InvalidSignature, MappingKeyResolver
-from http_message_signatures.algorithms import ECDSA_P256_SHA256, ECDSA_P384_SHA384
+from http_message_signatures.algorithms import ECDSA_P256_SHA256, ECDSA_P384_SHA384, ED25519
 
 from lib.gateway import FETCHING, RUNS, Host, platform_profile, serving
 from lib.gateway import run as gateway
@@ -54,12 +54,14 @@ def test_the_gateway_judges_what_python_signed(profile, name):
 
 
 def public_key(jwk):
+    if jwk["crv"] == "Ed25519":
+        return ed25519.Ed25519PublicKey.from_public_bytes(urlsafe_b64decode(jwk["x"] + "=="))
     numbers = [int.from_bytes(urlsafe_b64decode(jwk[name] + "==")) for name in ("x", "y")]
     curve = {"P-256": ec.SECP256R1(), "P-384": ec.SECP384R1()}[jwk["crv"]]
     return ec.EllipticCurvePublicNumbers(*numbers, curve).public_key()
 
 
-@pytest.fixture(scope="module", params=["es256", "es384"])
+@pytest.fixture(scope="module", params=["es256", "es384", "ed25519"])
 def keys(request):
     """A data directory whose key is of this algorithm, and the other side's verifier that knows what is published."""
     data = RUNS / f"keys-{request.param}"
@@ -67,7 +69,7 @@ def keys(request):
     published = json.loads(gateway("keys", "list", "--json", "--data-dir", data)[1])["keys"]
     assert [jwk["kid"] for jwk in published] == [make.thumbprint(jwk) for jwk in published]
     resolver = MappingKeyResolver(public_keys={jwk["kid"]: public_key(jwk) for jwk in published}, private_keys={})
-    algorithm = {"es256": ECDSA_P256_SHA256, "es384": ECDSA_P384_SHA384}[request.param]
+    algorithm = {"es256": ECDSA_P256_SHA256, "es384": ECDSA_P384_SHA384, "ed25519": ED25519}[request.param]
     return data, HTTPMessageVerifier(signature_algorithm=algorithm, key_resolver=resolver)
 
 

@@ -60,6 +60,9 @@ pub(crate) struct RotateOptions {
     /// Number of days for which the old keys stay published; 0 if they may be compromised.
     #[arg(long, default_value_t = 7, value_name = "DAYS", value_parser = clap::value_parser!(u16).range(0..=3650))]
     grace_days: u16,
+    /// The signature algorithm of the new key [default: that of the key that signs now].
+    #[arg(long, value_name = "ALGORITHM")]
+    algorithm: Option<Algorithm>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -68,6 +71,18 @@ enum Algorithm {
     Es256,
     /// ECDSA with P-384 and SHA-384.
     Es384,
+    /// EdDSA with Curve25519, which verifiers of bots take; AP2 mandates need a key of another algorithm beside it.
+    Ed25519,
+}
+
+impl From<Algorithm> for jwk::Algorithm {
+    fn from(algorithm: Algorithm) -> Self {
+        match algorithm {
+            Algorithm::Es256 => Self::Es256,
+            Algorithm::Es384 => Self::Es384,
+            Algorithm::Ed25519 => Self::Ed25519,
+        }
+    }
 }
 
 impl KeysDirectory {
@@ -80,19 +95,15 @@ impl KeysDirectory {
 pub(crate) fn run(command: &OwnKeysCommand) -> Done {
     match command {
         OwnKeysCommand::Generate(options) => {
-            let algorithm = match options.algorithm {
-                Algorithm::Es256 => jwk::Algorithm::Es256,
-                Algorithm::Es384 => jwk::Algorithm::Es384,
-            };
             let mut keyring = options.directory.open()?;
-            let own = keyring.generate(algorithm, now())?;
+            let own = keyring.generate(options.algorithm.into(), now())?;
             println!("{} signs from now on.", own.kid());
         }
         OwnKeysCommand::List(options) => list(options)?,
         OwnKeysCommand::Rotate(options) => {
             let grace = Duration::from_secs(u64::from(options.grace_days) * 24 * 60 * 60);
             let mut keyring = options.directory.open()?;
-            let own = keyring.rotate(grace, now())?;
+            let own = keyring.rotate(options.algorithm.map(Into::into), grace, now())?;
             println!("{} signs from now on.", own.kid());
             for own in &keyring.list()[1..] {
                 println!("{} is {}.", own.kid(), state(own, None));

@@ -87,7 +87,7 @@ impl Header {
             Some(_) => Err(format!("has a header whose {name} is not a string")),
         };
         let stated = text("alg")?.ok_or("has a header without alg")?;
-        let algorithm = Algorithm::ALL
+        let algorithm = Algorithm::MANDATE
             .into_iter()
             .find(|algorithm| algorithm.as_str() == stated)
             .ok_or_else(|| format!("states the algorithm {}; ES256, ES384 and ES512 are accepted", quoted(stated)))?;

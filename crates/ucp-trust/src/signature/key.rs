@@ -5,8 +5,9 @@ use std::fmt;
 
 use aws_lc_rs::{
     encoding::AsBigEndian as _,
+    error::{KeyRejected, Unspecified},
     rand::SystemRandom,
-    signature::{EcdsaKeyPair, KeyPair as _},
+    signature::{EcdsaKeyPair, Ed25519KeyPair, KeyPair as _, Signature},
 };
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use serde_json::Value;
@@ -17,10 +18,10 @@ use crate::jwk::{Algorithm, PublicKey};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
     /// The JWK is malformed, or not a private key on a supported curve.
-    #[error("it is not an EC key on P-256, P-384 or P-521 as JWK (kty, crv, x, y, d and kid)")]
+    #[error("it is not a key on P-256, P-384, P-521 (EC) or Ed25519 (OKP) as JWK (kty, crv, x, y for EC, d and kid)")]
     NotAKey,
     /// The private member does not belong to the public ones.
-    #[error("its private member (d) does not fit its point (x, y)")]
+    #[error("its private member (d) does not fit its public ones (x, y)")]
     Inconsistent,
     /// The cryptographic library failed, for lack of memory or entropy.
     #[error("the cryptographic library failed")]
@@ -29,9 +30,44 @@ pub enum KeyError {
 
 /// A key pair for signatures, with the `kid` that its public half is published under.
 pub struct SigningKey {
-    pair: EcdsaKeyPair,
+    pair: Pair,
     algorithm: Algorithm,
     public: PublicKey,
+}
+
+enum Pair {
+    Ecdsa(EcdsaKeyPair),
+    Ed25519(Ed25519KeyPair),
+}
+
+impl Pair {
+    fn generate(algorithm: Algorithm) -> Result<Self, Unspecified> {
+        match algorithm.ecdsa() {
+            Some(ecdsa) => EcdsaKeyPair::generate(ecdsa).map(Self::Ecdsa),
+            None => Ed25519KeyPair::generate().map(Self::Ed25519),
+        }
+    }
+
+    fn read(algorithm: Algorithm, private: &[u8], public: &[u8]) -> Result<Self, KeyRejected> {
+        match algorithm.ecdsa() {
+            Some(ecdsa) => EcdsaKeyPair::from_private_key_and_public_key(ecdsa, private, public).map(Self::Ecdsa),
+            None => Ed25519KeyPair::from_seed_and_public_key(private, public).map(Self::Ed25519),
+        }
+    }
+
+    fn public(&self) -> &[u8] {
+        match self {
+            Self::Ecdsa(pair) => pair.public_key().as_ref(),
+            Self::Ed25519(pair) => pair.public_key().as_ref(),
+        }
+    }
+
+    fn sign(&self, message: &[u8]) -> Result<Signature, Unspecified> {
+        match self {
+            Self::Ecdsa(pair) => pair.sign(&SystemRandom::new(), message),
+            Self::Ed25519(pair) => pair.try_sign(message),
+        }
+    }
 }
 
 impl SigningKey {
@@ -41,8 +77,8 @@ impl SigningKey {
     ///
     /// [`KeyError::Library`] if the cryptographic library fails.
     pub fn generate(algorithm: Algorithm) -> Result<Self, KeyError> {
-        let pair = EcdsaKeyPair::generate(algorithm.signing()).map_err(|_| KeyError::Library)?;
-        let kid = PublicKey::from_point("", algorithm, pair.public_key().as_ref()).thumbprint();
+        let pair = Pair::generate(algorithm).map_err(|_| KeyError::Library)?;
+        let kid = PublicKey::from_point("", algorithm, pair.public()).thumbprint();
         Ok(Self::new(pair, algorithm, &kid.ok_or(KeyError::Library)?))
     }
 
@@ -63,13 +99,12 @@ impl SigningKey {
         };
         let scalar = jwk.get("d").and_then(Value::as_str).ok_or(KeyError::NotAKey)?;
         let scalar = BASE64_URL_SAFE_NO_PAD.decode(scalar).map_err(|_| KeyError::NotAKey)?;
-        let pair = EcdsaKeyPair::from_private_key_and_public_key(algorithm.signing(), &scalar, point)
-            .map_err(|_| KeyError::Inconsistent)?;
+        let pair = Pair::read(algorithm, &scalar, point).map_err(|_| KeyError::Inconsistent)?;
         Ok(Self { pair, algorithm, public })
     }
 
-    fn new(pair: EcdsaKeyPair, algorithm: Algorithm, kid: &str) -> Self {
-        let public = PublicKey::from_point(kid, algorithm, pair.public_key().as_ref());
+    fn new(pair: Pair, algorithm: Algorithm, kid: &str) -> Self {
+        let public = PublicKey::from_point(kid, algorithm, pair.public());
         Self { pair, algorithm, public }
     }
 
@@ -85,19 +120,23 @@ impl SigningKey {
         self.algorithm
     }
 
-    /// Signs the message, which is hashed here. Returns raw `r‖s` (SIG-02).
+    /// Signs the message, which is hashed here. Returns raw `r‖s` (SIG-02), or the 64 bytes of an Ed25519 signature.
     ///
     /// # Errors
     ///
     /// [`KeyError::Library`] if the cryptographic library fails.
     pub fn sign(&self, message: &[u8]) -> Result<impl AsRef<[u8]> + use<>, KeyError> {
-        self.pair.sign(&SystemRandom::new(), message).map_err(|_| KeyError::Library)
+        self.pair.sign(message).map_err(|_| KeyError::Library)
     }
 
     /// Returns the private member of the JWK (`d`), for the file of the key only.
     pub(crate) fn private_member(&self) -> Result<String, KeyError> {
-        let scalar = self.pair.private_key().as_be_bytes().map_err(|_| KeyError::Library)?;
-        Ok(BASE64_URL_SAFE_NO_PAD.encode(scalar.as_ref()))
+        let encode = |bytes: &[u8]| BASE64_URL_SAFE_NO_PAD.encode(bytes);
+        match &self.pair {
+            Pair::Ecdsa(pair) => pair.private_key().as_be_bytes().map(|scalar| encode(scalar.as_ref())),
+            Pair::Ed25519(pair) => pair.seed().and_then(|seed| seed.as_be_bytes()).map(|seed| encode(seed.as_ref())),
+        }
+        .map_err(|_| KeyError::Library)
     }
 }
 

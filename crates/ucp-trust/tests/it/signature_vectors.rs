@@ -2,11 +2,12 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde_json::{Value, json};
 use ucp_core::refusal::Refusal;
 use ucp_trust::{
     jwk::{self, PublicKey},
-    signature::{Scheme, Signed, Verified, message::RawMessage},
+    signature::{Scheme, Signed, SigningKey, Verified, message::RawMessage},
 };
 
 /// Made by `tests/vectors/make.py`.
@@ -77,5 +78,52 @@ fn the_example_of_the_rfc_verifies() {
     assert_eq!((verified.keyid.as_str(), verified.label.as_str()), ("test-key-ecc-p256", "sig-b24"));
     for (old, new) in [("200", "201"), ("good", "mood"), ("1618884473", "1618884474")] {
         assert!(verify(&response.replace(old, new), &keys, now).is_err(), "{old}");
+    }
+}
+
+/// RFC 9421 appendix B.2.6, with the key of B.1.4. The algorithm has no randomness, so that signing gives the same.
+#[test]
+fn the_example_of_the_rfc_with_ed25519_verifies_and_is_made_again() {
+    let private = json!({
+        "kty": "OKP",
+        "crv": "Ed25519",
+        "kid": "test-key-ed25519",
+        "x": "JrQLj5P_89iXES9-vFgrIy29clF9CC_oPPsw3c5D0bs",
+        "d": "n4Ni-HpISpVObnQMW0wOhCKROaIKqKtW_2ZYb2p9KcU"
+    });
+    let base = concat!(
+        "\"date\": Tue, 20 Apr 2021 02:07:55 GMT\n",
+        "\"@method\": POST\n",
+        "\"@path\": /foo\n",
+        "\"@authority\": example.com\n",
+        "\"content-type\": application/json\n",
+        "\"content-length\": 18\n",
+        "\"@signature-params\": (\"date\" \"@method\" \"@path\" \"@authority\" \"content-type\" \"content-length\")",
+        ";created=1618884473;keyid=\"test-key-ed25519\"",
+    );
+    let expected = "wqcAqbmYJ2ji2glfAMaRy4gruYYnx2nEFN2HN6jrnDnQCK1u02Gb04v9EDgwUPiu4A0w6vuQv5lIp5WPpBKRCw==";
+    let key = SigningKey::from_jwk(&private).expect("a key");
+    let signature = key.sign(base.as_bytes()).expect("signs");
+    assert_eq!(BASE64_STANDARD.encode(&signature), expected);
+    key.public().verify(base.as_bytes(), signature.as_ref()).expect("is its own");
+    assert!(key.public().verify(base.replace("foo", "fop").as_bytes(), signature.as_ref()).is_err());
+    assert!(key.public().verify(base.as_bytes(), &signature.as_ref()[..63]).is_err());
+}
+
+/// RFC 8037 appendix A.3.
+#[test]
+fn the_thumbprint_of_an_ed25519_key_is_that_of_the_rfc() {
+    let jwks = json!([{
+        "kty": "OKP", "crv": "Ed25519", "kid": "a", "alg": "Ed25519", "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"
+    }]);
+    let keys = keys(&jwks);
+    assert_eq!(keys[0].thumbprint().as_deref(), Some("kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k"));
+    let written = keys[0].to_jwk().expect("a key");
+    assert_eq!((&written["kty"], &written["alg"], written.get("y")), (&json!("OKP"), &json!("EdDSA"), None));
+    for (member, value) in [("x", json!("11qY")), ("x", json!(1)), ("alg", json!("ES256")), ("crv", json!("Ed448"))] {
+        let mut changed = jwks.clone();
+        changed[0][member] = value;
+        let read = self::keys(&changed);
+        assert!(read.iter().all(|key| key.algorithm().is_none()), "{changed}");
     }
 }

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 
 from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import ec, ed25519
+from cryptography.hazmat.primitives.asymmetric import ec, ed448, ed25519
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from http_message_signatures import HTTPMessageSigner, MappingKeyResolver
 from http_message_signatures.algorithms import ECDSA_P256_SHA256, ECDSA_P384_SHA384, ED25519
@@ -33,6 +33,15 @@ class Es384(ECDSA_P384_SHA384):
         self.signature_algorithm = ec.ECDSA(hashes.SHA384(), deterministic_signing=True)
 
 
+class Ed448(ED25519):
+    """An algorithm that no registry has."""
+
+    algorithm_id = "ed448"
+
+    def __init__(self, public_key=None, private_key=None, password=None):
+        self.public_key, self.private_key = public_key, private_key
+
+
 def private(seed, curve):
     # 255 bits are below the order of either curve.
     return ec.derive_private_key(int.from_bytes(sha256(seed).digest()) >> 1, curve)
@@ -42,6 +51,7 @@ KEYS = {
     "es256": (private(b"es256", ec.SECP256R1()), Es256),
     "es384": (private(b"es384", ec.SECP384R1()), Es384),
     "ed25519": (ed25519.Ed25519PrivateKey.from_private_bytes(sha256(b"ed25519").digest()), ED25519),
+    "ed448": (ed448.Ed448PrivateKey.from_private_bytes(sha256(b"ed448").digest() + bytes(25)), Ed448),
     "not-published": (private(b"not-published", ec.SECP256R1()), Es256),
 }
 
@@ -51,21 +61,22 @@ def base64url(data):
 
 
 def jwk(kid, public_key):
-    if isinstance(public_key, ed25519.Ed25519PublicKey):
+    if isinstance(public_key, (ed25519.Ed25519PublicKey, ed448.Ed448PublicKey)):
         x = public_key.public_bytes(Encoding.Raw, PublicFormat.Raw)
-        return {"kid": kid, "kty": "OKP", "crv": "Ed25519", "x": base64url(x), "use": "sig", "alg": "EdDSA"}
+        curve = "Ed25519" if len(x) == 32 else "Ed448"
+        return {"kid": kid, "kty": "OKP", "crv": curve, "x": base64url(x), "use": "sig", "alg": "EdDSA"}
     numbers, size = public_key.public_numbers(), public_key.key_size // 8
     coordinates = {name: base64url(getattr(numbers, name).to_bytes(size)) for name in ("x", "y")}
     return {"kid": kid, "kty": "EC", "crv": f"P-{public_key.key_size}", **coordinates, "use": "sig"}
 
 
 def thumbprint(key):
-    members = {name: key[name] for name in ("crv", "kty", "x", "y")}
+    members = {name: key[name] for name in ("crv", "kty", "x", "y") if name in key}
     return base64url(sha256(json.dumps(members, sort_keys=True, separators=(",", ":")).encode()).digest())
 
 
-THUMBPRINT = thumbprint(jwk("", KEYS["es256"][0].public_key()))
-KEYS[THUMBPRINT] = KEYS["es256"]
+BOTS = {kid: thumbprint(jwk("", KEYS[kid][0].public_key())) for kid in ("es256", "ed25519")}
+KEYS |= {name: KEYS[kid] for kid, name in BOTS.items()}
 
 PUBLIC = [jwk(kid, key.public_key()) for kid, (key, _) in KEYS.items() if kid != "not-published"]
 
@@ -159,7 +170,7 @@ def cases(created=CREATED):
     """Pairs of what they show and (message, the code of the refusal or None)."""
     at = {"created": created}
     all_of_post = [*TARGET, "ucp-agent", "idempotency-key", *BODY]
-    for kid in ("es256", "es384"):
+    for kid in ("es256", "es384", "ed25519"):
         yield f"{kid}: a request with a body", (post().sign(kid, all_of_post, **at), None)
         yield f"{kid}: parts in another order", (post().sign(kid, all_of_post[::-1], **at), None)
         yield f"{kid}: a request with a query", (
@@ -192,7 +203,8 @@ def cases(created=CREATED):
         )
         yield f"{kid}: a response", (response().sign(kid, ["@status", *BODY], **at), None)
         yield f"{kid}: a response without a body", (Message("HTTP/1.1 204 No Content", []).sign(kid, ["@status"], **at), None)
-        yield f"{kid}: DER instead of r||s", (post().sign(kid, all_of_post, der=True, **at), "signature_invalid")
+        if kid != "ed25519":
+            yield f"{kid}: DER instead of r||s", (post().sign(kid, all_of_post, der=True, **at), "signature_invalid")
         for what, change in ALTERATIONS.items():
             altered = post().sign(kid, all_of_post, **at)
             code = change(altered)
@@ -200,18 +212,19 @@ def cases(created=CREATED):
 
     agent = [("Signature-Agent", 'sig1="https://platform.example/profile.json";type=jwks_uri')]
     shared = {**at, "expires": created + timedelta(hours=1), "tag": "web-bot-auth"}
-    yield "shared with Web Bot Auth", (
-        get("/", extra=agent).sign(THUMBPRINT, [*TARGET, "ucp-agent", AGENT], **shared),
-        None,
-    )
-    yield "shared with Web Bot Auth under a kid that is no thumbprint", (
-        get("/", extra=agent).sign("es256", [*TARGET, "ucp-agent", AGENT], **shared),
-        "signature_invalid",
-    )
-    yield "Web Bot Auth's own minimum", (
-        get("/", extra=agent).sign(THUMBPRINT, ["@authority", AGENT], **shared),
-        "signature_invalid",
-    )
+    for kid, name in BOTS.items():
+        yield f"{kid}: shared with Web Bot Auth", (
+            get("/", extra=agent).sign(name, [*TARGET, "ucp-agent", AGENT], **shared),
+            None,
+        )
+        yield f"{kid}: shared with Web Bot Auth under a kid that is no thumbprint", (
+            get("/", extra=agent).sign(kid, [*TARGET, "ucp-agent", AGENT], **shared),
+            "signature_invalid",
+        )
+        yield f"{kid}: Web Bot Auth's own minimum", (
+            get("/", extra=agent).sign(name, ["@authority", AGENT], **shared),
+            "signature_invalid",
+        )
     yield "for another purpose", (
         get("/").sign("es256", [*TARGET, "ucp-agent"], tag="other", **at),
         "signature_invalid",
@@ -235,7 +248,7 @@ def cases(created=CREATED):
         "key_not_found",
     )
     yield "with an algorithm that is not supported", (
-        get("/").sign("ed25519", [*TARGET, "ucp-agent"], **at),
+        get("/").sign("ed448", [*TARGET, "ucp-agent"], **at),
         "algorithm_unsupported",
     )
     second = get("/").sign("not-published", [*TARGET, "ucp-agent"], label="a", **at)
