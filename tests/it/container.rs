@@ -1,5 +1,5 @@
-//! The container image, as far as it can be tested without an engine: the binary is started as the image starts it,
-//! with the same arguments and environment, as a user without rights, in a directory it cannot write.
+//! The container image and the unit of systemd, as far as they can be tested without either: the binary is started as the
+//! image starts it, with the same arguments and environment, as a user without rights, in a directory it cannot write.
 
 use std::{
     fs,
@@ -75,4 +75,23 @@ fn compose_keeps_what_the_image_promises() {
     let stop_signal = words("STOPSIGNAL");
     assert_eq!(stop_signal, ["SIGTERM"]);
     assert_eq!(words("FROM"), ["scratch"]);
+}
+
+/// Whoever stops the gateway waits for longer than its requests may go on.
+#[test]
+fn the_unit_and_compose_wait_for_what_is_under_way() {
+    let read = |name: &str| fs::read_to_string(repository().join(name)).expect(name);
+    let number = |file: &str, name: &str| -> u64 {
+        let text = read(file);
+        let value = text.lines().find_map(|line| line.trim_start_matches(['#', ' ']).strip_prefix(name)).expect(name);
+        value.trim_start_matches([' ', '=', ':']).trim_end_matches('s').parse().expect(name)
+    };
+    let example = "docs/gateway.example.toml";
+    let most = number(example, "drain_timeout_ms") + number(example, "shutdown_delay_ms");
+    assert!(most > 0);
+    for (file, name) in
+        [("packaging/ucp-gateway.service", "TimeoutStopSec"), ("docker-compose.yml", "stop_grace_period")]
+    {
+        assert!(number(file, name) * 1_000 > most, "{file}: {name} must be more than {most} ms");
+    }
 }
