@@ -1,0 +1,467 @@
+//! jq programs of the operator: what they may name, where they are wrong, and what they yield.
+//!
+//! A program is compiled by jaq. It has jq's filters but for those that read what is outside of it (environment, clock,
+//! files, further inputs), print, or have no bound of their own; and it may not call itself. What still runs away is
+//! ended from outside: programs run in [a process of their own](super::worker).
+
+use std::{fmt, thread};
+
+use jaq_core::{
+    Bind, Compiler, Ctx, Error, Native, RunPtr, ValR, Vars, data,
+    load::{
+        Arena, File, Loader,
+        lex::{Lexer, StrPart, Token},
+        parse::{BinaryOp, Def, Expect, Parser, Pattern, Term},
+        span,
+    },
+    native::{Fun, bome, unary, v},
+    path::Part,
+};
+use jaq_json::{Num, Val, read};
+use jaq_std::ValT as _;
+use ucp_core::money::Currency;
+
+use super::decimal;
+
+/// Maximum size of a program in bytes.
+pub const MAX_PROGRAM: usize = 16 << 10;
+
+/// Stack of the threads on which programs are compiled and run.
+pub(super) const STACK: usize = 256 << 20;
+
+/// Filters that programs may not call, and the reason. It completes "`…` is not available: …".
+const FORBIDDEN: [(&str, &str); 18] = [
+    ("debug", "programs print nothing"),
+    ("debug_empty", "programs print nothing"),
+    ("env", "programs read no environment"),
+    ("halt", "a program ends with its value or `error`"),
+    ("halt_error", "a program ends with its value or `error`"),
+    ("input", "a program has one input"),
+    ("input_filename", "a program has one input"),
+    ("input_line_number", "a program has one input"),
+    ("inputs", "a program has one input"),
+    ("localtime", "programs know no time zone; use `gmtime`"),
+    ("now", "programs know no clock"),
+    ("recurse", "it has no bound; use `..`"),
+    ("repeat", "it has no bound"),
+    ("stderr", "programs print nothing"),
+    ("stderr_empty", "programs print nothing"),
+    ("strflocaltime", "programs know no time zone; use `strftime`"),
+    ("until", "it has no bound; use `reduce` or `foreach`"),
+    ("while", "it has no bound; use `reduce` or `foreach`"),
+];
+
+/// Native filters of jaq that are not even compiled in.
+const REMOVED: [&str; 7] = ["debug_empty", "env", "halt", "localtime", "now", "stderr_empty", "strflocaltime"];
+
+/// Definitions of jaq that are built on those.
+const REMOVED_DEFINITIONS: [&str; 4] = ["debug", "halt", "halt_error", "stderr"];
+
+/// Members of answers that hold money, in which no computed float may be.
+const MONEY: [&str; 7] = ["amount", "delivery", "discount", "max", "min", "price", "total"];
+
+/// Program that cannot be used, and where in its text.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}")]
+pub struct Fault {
+    /// Offset in the text of the program, in bytes.
+    pub offset: usize,
+    /// Reason, for the operator.
+    pub reason: String,
+}
+
+/// A compiled program.
+pub(super) struct Program {
+    filter: jaq_core::Filter<Data>,
+}
+
+type Data = data::JustLut<Val>;
+
+/// Reasons why a program yields no value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Stopped {
+    /// The input is not to be answered for: the program yields nothing.
+    Empty,
+    /// The program failed. The text may quote the input.
+    Error(String),
+    /// The value cannot be used, wherever it came from; with the path of the member.
+    Unusable(String),
+}
+
+/// Checks that a program can be compiled.
+///
+/// # Errors
+/// [`Fault`].
+pub fn check(code: &str, variables: &[String]) -> Result<(), Fault> {
+    on_own_stack(|| Program::compile(code, variables).map(drop))
+}
+
+/// Runs a function on a thread with a stack that no program of the permitted size exhausts.
+fn on_own_stack<T: Send>(function: impl FnOnce() -> Result<T, Fault> + Send) -> Result<T, Fault> {
+    thread::scope(|scope| {
+        let thread = thread::Builder::new().stack_size(STACK).spawn_scoped(scope, function);
+        let outcome = thread.ok().and_then(|thread| thread.join().ok());
+        outcome.unwrap_or_else(|| Err(Fault { offset: 0, reason: "cannot be compiled".to_owned() }))
+    })
+}
+
+impl Program {
+    /// Compiles a program in which these variables (`$name`) are bound.
+    pub(super) fn compile(code: &str, variables: &[String]) -> Result<Self, Fault> {
+        if code.len() > MAX_PROGRAM {
+            return Err(Fault { offset: 0, reason: format!("must be at most {MAX_PROGRAM} bytes long") });
+        }
+        let at = |part: &str, reason: String| Fault { offset: span(code, part).start.min(code.len()), reason };
+        let tokens = Lexer::new(code).lex().map_err(|errors| {
+            first(errors, |(expected, found)| at(found, format!("expected {}", expected.as_str())))
+        })?;
+        if let Some(Token(word @ ("import" | "include"), _)) = tokens.first() {
+            return Err(at(word, format!("`{word}` is not available: a program is one text")));
+        }
+        let term = Parser::new(&tokens).parse(Parser::term).map_err(|errors| {
+            first(errors, |(expected, found)| {
+                let expected = match expected {
+                    Expect::Nothing => "the end of the program",
+                    expected => expected.as_str(),
+                };
+                at(Token::opt_as_str(found, code), format!("expected {expected}"))
+            })
+        })?;
+        Names::default().term(&term).map_err(|(name, reason)| at(name, reason))?;
+
+        let definitions = jaq_core::defs().chain(jaq_std::defs()).chain(jaq_json::defs());
+        let definitions = definitions.filter(|definition| !REMOVED_DEFINITIONS.contains(&definition.name));
+        let natives = jaq_core::funs().chain(jaq_std::funs()).chain(jaq_json::funs());
+        let natives = natives.filter(|(name, ..)| !REMOVED.contains(name)).chain(natives_of_ours());
+        let arena = Arena::default();
+        let modules = Loader::new(definitions)
+            .load(&arena, File { code, path: () })
+            .map_err(|_| Fault { offset: 0, reason: "cannot be read".to_owned() })?;
+        let filter = Compiler::default()
+            .with_funs(natives)
+            .with_global_vars(variables.iter().map(String::as_str))
+            .compile(modules)
+            .map_err(|files| {
+                first(files.into_iter().flat_map(|(_, errors)| errors).collect(), |(name, kind)| {
+                    at(name, format!("{} `{name}` is not defined", kind.as_str()))
+                })
+            })?;
+        Ok(Self { filter })
+    }
+
+    /// Runs the program on a JSON text, with the values of its variables in the order in which they were named, and
+    /// returns its value as JSON of at most `limit` bytes.
+    pub(super) fn run(&self, input: &Val, variables: &[Val], limit: usize) -> Result<Vec<u8>, Stopped> {
+        let context = Ctx::<Data>::new(&self.filter.lut, Vars::new(variables.iter().cloned()));
+        let mut values = self.filter.id.run((context, input.clone()));
+        let value = values.next().ok_or(Stopped::Empty)?.map_err(|exception| {
+            Stopped::Error(exception.get_err().map_or_else(|_| "it broke off".to_owned(), shortened))
+        })?;
+        if values.next().is_some() {
+            let reason = "must yield one value: put several into an array".to_owned();
+            return Err(Stopped::Unusable(reason));
+        }
+        let mut json = Vec::new();
+        write(&value, &mut json, limit, &Place::Root)?;
+        Ok(json)
+    }
+}
+
+/// Reads JSON as programs see it: decimals keep their text, and integers any size.
+pub(super) fn json(text: &[u8]) -> Option<Val> {
+    read::parse_single(text).ok()
+}
+
+fn first<E>(errors: Vec<E>, fault: impl Fn(E) -> Fault) -> Fault {
+    let none = || Fault { offset: 0, reason: "cannot be read".to_owned() };
+    errors.into_iter().next().map_or_else(none, fault)
+}
+
+/// Text of an error, which can quote a whole input, cut to a line.
+fn shortened(error: Error<Val>) -> String {
+    let value = error.into_val();
+    ucp_import::printable(&text(&value).map_or_else(|_| value.to_string(), str::to_owned))
+}
+
+/// Names that a program uses, checked from the outside in.
+#[derive(Default)]
+struct Names<'s> {
+    /// Definitions in scope, the innermost last: name, number of arguments, and whether its own body is being read.
+    definitions: Vec<(&'s str, usize, bool)>,
+}
+
+type Misuse<'s> = Result<(), (&'s str, String)>;
+
+impl<'s> Names<'s> {
+    fn call(&self, name: &'s str, arguments: usize) -> Misuse<'s> {
+        let known = self.definitions.iter().rev().find(|(known, arity, _)| *known == name && *arity == arguments);
+        if let Some((_, _, own)) = known {
+            return if *own { Err((name, format!("`{name}` must not call itself"))) } else { Ok(()) };
+        }
+        // Without arguments it is `..`.
+        let harmless = name == "recurse" && arguments == 0;
+        match FORBIDDEN.iter().find(|(forbidden, _)| *forbidden == name) {
+            Some((_, reason)) if !harmless => Err((name, format!("`{name}` is not available: {reason}"))),
+            _ => Ok(()),
+        }
+    }
+
+    fn definition(&mut self, definition: &Def<&'s str, Term<&'s str>>) -> Misuse<'s> {
+        let around = self.definitions.len();
+        self.definitions.push((definition.name, definition.args.len(), true));
+        let filters = definition.args.iter().filter(|argument| !argument.starts_with('$'));
+        self.definitions.extend(filters.map(|argument| (*argument, 0, false)));
+        let body = self.term(&definition.body);
+        self.definitions.truncate(around);
+        self.definitions.push((definition.name, definition.args.len(), false));
+        body
+    }
+
+    fn all<'t>(&mut self, terms: impl IntoIterator<Item = &'t Term<&'s str>>) -> Misuse<'s>
+    where
+        's: 't,
+    {
+        terms.into_iter().try_for_each(|term| self.term(term))
+    }
+
+    fn pattern(&mut self, pattern: &Pattern<&'s str>) -> Misuse<'s> {
+        match pattern {
+            Pattern::Var(_) => Ok(()),
+            Pattern::Arr(parts) => parts.iter().try_for_each(|part| self.pattern(part)),
+            Pattern::Obj(parts) => parts.iter().try_for_each(|(key, part)| {
+                self.term(key)?;
+                self.pattern(part)
+            }),
+        }
+    }
+
+    fn term(&mut self, term: &Term<&'s str>) -> Misuse<'s> {
+        match term {
+            Term::Id | Term::Recurse | Term::Num(_) | Term::Break(_) | Term::Var(_) => Ok(()),
+            Term::Str(_, parts) => self.all(parts.iter().filter_map(|part| match part {
+                StrPart::Term(term) => Some(term),
+                StrPart::Str(_) | StrPart::Char(_) => None,
+            })),
+            Term::Arr(inner) => self.all(inner.as_deref()),
+            Term::Obj(members) => {
+                self.all(members.iter().flat_map(|(key, value)| std::iter::once(key).chain(value.as_ref())))
+            }
+            Term::Neg(inner) | Term::Label(_, inner) => self.term(inner),
+            Term::BinOp(left, operation, right) => {
+                self.term(left)?;
+                if let BinaryOp::Pipe(Some(pattern)) = operation {
+                    self.pattern(pattern)?;
+                }
+                self.term(right)
+            }
+            Term::Fold(_, source, pattern, parts) => {
+                self.term(source)?;
+                self.pattern(pattern)?;
+                self.all(parts)
+            }
+            Term::TryCatch(body, otherwise) => {
+                self.term(body)?;
+                self.all(otherwise.as_deref())
+            }
+            Term::IfThenElse(branches, otherwise) => {
+                self.all(branches.iter().flat_map(|(condition, then)| [condition, then]))?;
+                self.all(otherwise.as_deref())
+            }
+            Term::Def(definitions, rest) => {
+                let around = self.definitions.len();
+                definitions.iter().try_for_each(|definition| self.definition(definition))?;
+                let rest = self.term(rest);
+                self.definitions.truncate(around);
+                rest
+            }
+            Term::Call(name, arguments) => {
+                self.call(name, arguments.len())?;
+                self.all(arguments)
+            }
+            Term::Path(of, path) => {
+                self.term(of)?;
+                path.0.iter().try_for_each(|(part, _)| match part {
+                    Part::Index(index) => self.term(index),
+                    Part::Range(from, to) => self.all(from.iter().chain(to)),
+                })
+            }
+        }
+    }
+}
+
+/// Place of a value within an answer.
+enum Place<'a> {
+    Root,
+    Member(&'a Place<'a>, &'a str),
+    Element(&'a Place<'a>, usize),
+}
+
+impl Place<'_> {
+    /// Returns `true` if the member around this place holds money.
+    fn is_money(&self) -> bool {
+        matches!(self, Self::Member(_, name) if MONEY.contains(name))
+    }
+}
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Root => f.write_str("$"),
+            Self::Member(around, name) => write!(f, "{around}.{}", ucp_import::printable(name)),
+            Self::Element(around, index) => write!(f, "{around}[{index}]"),
+        }
+    }
+}
+
+/// Maximum nesting of an answer; that of readers of JSON.
+const MAX_DEPTH: usize = 100;
+
+/// Writes a value as JSON, unless it is larger than `limit` bytes or JSON cannot say it.
+fn write(value: &Val, json: &mut Vec<u8>, limit: usize, place: &Place<'_>) -> Result<(), Stopped> {
+    let unusable = |reason: &str| Err(Stopped::Unusable(format!("{place} {reason}")));
+    let text = |bytes: &[u8], json: &mut Vec<u8>| match std::str::from_utf8(bytes) {
+        Ok(text) => serde_json::to_writer(json, text).map_err(|_| ()),
+        Err(_) => Err(()),
+    };
+    let depth = std::iter::successors(Some(place), |place| match place {
+        Place::Root => None,
+        Place::Member(around, _) | Place::Element(around, _) => Some(around),
+    });
+    if depth.count() > MAX_DEPTH {
+        return Err(Stopped::Unusable(format!("must be nested at most {MAX_DEPTH} levels deep")));
+    }
+    match value {
+        Val::Null => json.extend_from_slice(b"null"),
+        Val::Bool(flag) => json.extend_from_slice(if *flag { b"true" } else { b"false" }),
+        Val::Num(Num::Float(_)) if place.is_money() => {
+            return unusable(
+                "was computed with floating-point arithmetic; make minor units with `minor(currency)` first",
+            );
+        }
+        Val::Num(Num::Float(number)) if !number.is_finite() => return unusable("must be a finite number"),
+        Val::Num(number) => json.extend_from_slice(number.to_string().as_bytes()),
+        Val::TStr(bytes) => {
+            if text(bytes, json).is_err() {
+                return unusable("must be text in UTF-8");
+            }
+        }
+        Val::BStr(_) => return unusable("must be text, not bytes"),
+        Val::Arr(elements) => {
+            json.push(b'[');
+            for (index, element) in elements.iter().enumerate() {
+                if index > 0 {
+                    json.push(b',');
+                }
+                write(element, json, limit, &Place::Element(place, index))?;
+            }
+            json.push(b']');
+        }
+        Val::Obj(members) => {
+            json.push(b'{');
+            for (index, (name, member)) in members.iter().enumerate() {
+                if index > 0 {
+                    json.push(b',');
+                }
+                let Some(name) = name.as_utf8_bytes().and_then(|name| std::str::from_utf8(name).ok()) else {
+                    return unusable("must have names of members that are text");
+                };
+                if text(name.as_bytes(), json).is_err() {
+                    return unusable("must have names of members that are text");
+                }
+                json.push(b':');
+                write(member, json, limit, &Place::Member(place, name))?;
+            }
+            json.push(b'}');
+        }
+    }
+    if json.len() > limit { Err(Stopped::Unusable(format!("must be at most {limit} bytes of JSON"))) } else { Ok(()) }
+}
+
+/// Filters that a mapping needs beside jq's.
+///
+/// | filter | input | value |
+/// | :-- | :-- | :-- |
+/// | `minor($currency)` | decimal, as number or text | integer of minor units, exactly |
+/// | `minor($currency; $mark)` | amount written for people, with its decimal mark | the same |
+/// | `currency` | code in any letter case | ISO 4217 code |
+/// | `boolean` | `true`, `1`, `"yes"` … or the opposite | boolean |
+/// | `timestamp` | RFC 3339, seconds since 1970, or a date | RFC 3339 in UTC |
+/// | `plain` | HTML | its text |
+fn natives_of_ours() -> impl Iterator<Item = Fun<Data>> {
+    let natives: [(&'static str, Box<[Bind]>, RunPtr<Data>); 6] = [
+        ("minor", v(1), |cv| unary(cv, |amount, code| minor(&amount, &code, None))),
+        ("minor", v(2), |mut cv| {
+            let mark = cv.0.pop_var();
+            unary(cv, move |amount, code| minor(&amount, &code, Some(&mark)))
+        }),
+        ("currency", v(0), |cv| bome(currency(&cv.1).map(|currency| Val::from(currency.as_str().to_owned())))),
+        ("boolean", v(0), |cv| bome(boolean(&cv.1))),
+        ("timestamp", v(0), |cv| bome(timestamp(&cv.1))),
+        ("plain", v(0), |cv| bome(text(&cv.1).map(|html| Val::from(ucp_import::html::to_text(html))))),
+    ];
+    natives.into_iter().map(|(name, arguments, run)| (name, arguments, Native::<Data>::new(run)))
+}
+
+fn text(value: &Val) -> Result<&str, Error<Val>> {
+    let text = value.as_utf8_bytes().and_then(|bytes| std::str::from_utf8(bytes).ok());
+    text.ok_or_else(|| Error::str(format_args!("{value} must be a text")))
+}
+
+fn currency(code: &Val) -> Result<Currency, Error<Val>> {
+    text(code)?.parse().map_err(|_| Error::str(format_args!("{code} must be an ISO 4217 currency code")))
+}
+
+fn minor(amount: &Val, code: &Val, mark: Option<&Val>) -> ValR<Val> {
+    let currency = currency(code)?;
+    let refused = |reason: decimal::NotMinor| Error::str(format_args!("{amount} {reason}"));
+    let decimal = match (amount, mark) {
+        (Val::Num(Num::Float(_)), _) => {
+            return Err(Error::str(format_args!(
+                "{amount} was computed with floating-point arithmetic: make minor units before computing"
+            )));
+        }
+        (Val::Num(number), None) => number.to_string(),
+        (_, None) => text(amount)?.trim().to_owned(),
+        (_, Some(mark)) => match text(mark)? {
+            "." => decimal::written(text(amount)?, '.').map_err(refused)?,
+            "," => decimal::written(text(amount)?, ',').map_err(refused)?,
+            _ => return Err(Error::str(format_args!("{mark} must be the decimal mark, \".\" or \",\""))),
+        },
+    };
+    let units = decimal::minor(&decimal, currency).map_err(refused)?;
+    isize::try_from(units).map(Val::from).map_err(Error::str)
+}
+
+fn boolean(value: &Val) -> ValR<Val> {
+    let flag = match value {
+        Val::Bool(flag) => Some(*flag),
+        Val::Num(number) => match number.as_isize() {
+            Some(0) => Some(false),
+            Some(1) => Some(true),
+            _ => None,
+        },
+        _ => match text(value)?.to_ascii_lowercase().as_str() {
+            "true" | "yes" | "y" | "on" | "1" => Some(true),
+            "false" | "no" | "n" | "off" | "0" => Some(false),
+            _ => None,
+        },
+    };
+    flag.map(Val::from).ok_or_else(|| Error::str(format_args!("{value} must be true or false")))
+}
+
+fn timestamp(value: &Val) -> ValR<Val> {
+    let instant = match value {
+        Val::Num(number) => number.as_isize().and_then(|seconds| jiff::Timestamp::from_second(seconds as i64).ok()),
+        _ => {
+            let text = text(value)?;
+            let midnight = || format!("{text}T00:00:00Z").parse().ok();
+            text.parse().ok().or_else(|| (text.len() == "2026-01-31".len()).then(midnight).flatten())
+        }
+    };
+    let refused =
+        || Error::str(format_args!("{value} must be a time with its offset (RFC 3339), seconds since 1970, or a date"));
+    instant.map(|instant: jiff::Timestamp| Val::from(instant.to_string())).ok_or_else(refused)
+}
+
+#[cfg(test)]
+mod tests;
