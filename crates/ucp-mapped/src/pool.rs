@@ -158,6 +158,11 @@ impl Pool {
         &self.listed[program.0].label
     }
 
+    /// Returns the number of variables that a program knows.
+    pub(super) fn variables(&self, program: ProgramId) -> usize {
+        self.listed[program.0].variables.len()
+    }
+
     /// Runs a program once for each input, all JSON, with the values of its variables in their order.
     ///
     /// # Errors

@@ -2,19 +2,19 @@
 //!
 //! A program is compiled by jaq. It has jq's filters but for those that read what is outside of it (environment, clock,
 //! files, further inputs), print, or have no bound of their own; and it may not call itself. What still runs away is
-//! ended from outside: programs run in [a process of their own](super::worker).
+//! ended from outside: programs run in a process of their own.
 
 use std::{fmt, thread};
 
 use jaq_core::{
-    Bind, Compiler, Ctx, Error, Native, RunPtr, ValR, Vars, data,
+    Compiler, Ctx, Error, Native, RunPtr, ValR, Vars, data,
     load::{
         Arena, File, Loader,
         lex::{Lexer, StrPart, Token},
         parse::{BinaryOp, Def, Expect, Parser, Pattern, Term},
         span,
     },
-    native::{Fun, bome, unary, v},
+    native::{Filter, Fun, bome, unary, v},
     path::Part,
 };
 use jaq_json::{Num, Val, read};
@@ -388,7 +388,7 @@ fn write(value: &Val, json: &mut Vec<u8>, limit: usize, place: &Place<'_>) -> Re
 /// | `timestamp` | RFC 3339, seconds since 1970, or a date | RFC 3339 in UTC |
 /// | `plain` | HTML | its text |
 fn natives_of_ours() -> impl Iterator<Item = Fun<Data>> {
-    let natives: [(&'static str, Box<[Bind]>, RunPtr<Data>); 6] = [
+    let natives: [Filter<RunPtr<Data>>; 6] = [
         ("minor", v(1), |cv| unary(cv, |amount, code| minor(&amount, &code, None))),
         ("minor", v(2), |mut cv| {
             let mark = cv.0.pop_var();

@@ -4,7 +4,7 @@
 //! deadly. So programs run in a child of the gateway, the same binary, which has nothing to lose: an empty environment,
 //! no files but the socket to its parent, a bound on its memory, and the first place in line when the machine runs out
 //! of it. Whatever a program does to it, the parent kills it when its time is up, or notices that it died, and starts
-//! another one ([`pool`](super::pool)).
+//! another one.
 //!
 //! Both speak over the socket that is the child's standard input. A frame is its length and its bytes; the first one
 //! from the parent holds all programs, each further one a request, which is answered with one frame.
@@ -145,7 +145,7 @@ pub fn serve() -> io::Result<()> {
     let (sender, frames) = mpsc::sync_channel::<Vec<u8>>(1);
     thread::Builder::new().stack_size(STACK).spawn(move || {
         let _exit = Exit;
-        run(&frames, answers)
+        run(&frames, answers);
     })?;
     // Reading goes on while a program runs: a parent that is gone ends the process at once.
     while let Some(frame) = read_frame(&mut parent)? {

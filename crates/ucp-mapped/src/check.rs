@@ -1,0 +1,98 @@
+//! What answers must be, whatever program made them: checked here, where the program is known.
+
+use serde::{Deserialize, de::DeserializeOwned};
+use ucp_contract::{
+    Question,
+    documents::{Cart, Outcome},
+};
+use ucp_core::money::{Amount, Price};
+
+/// Maximum number of characters of a position in a result.
+const MAX_POSITION: usize = 1024;
+
+/// Reads an answer as a type of the contract.
+///
+/// # Errors
+/// The path of the first member that is of another form, and what it must be.
+fn typed<T: DeserializeOwned>(answer: &[u8]) -> Result<T, String> {
+    let mut reader = serde_json::Deserializer::from_slice(answer);
+    serde_path_to_error::deserialize(&mut reader).map_err(|error| match error.path().to_string().as_str() {
+        "." => format!("$: {}", error.inner()),
+        path => format!("$.{path}: {}", error.inner()),
+    })
+}
+
+/// What every product must have, beside what the catalog itself asks of it.
+#[derive(Deserialize)]
+struct Product {
+    #[expect(dead_code, reason = "must be there")]
+    id: String,
+    variants: Vec<Variant>,
+}
+
+#[derive(Deserialize)]
+struct Variant {
+    #[expect(dead_code, reason = "must be there")]
+    id: String,
+    #[expect(dead_code, reason = "must be there, in a currency that exists")]
+    price: Price,
+}
+
+/// Checks a product.
+///
+/// # Errors
+/// What must be mended, with its path.
+pub(super) fn product(product: &[u8]) -> Result<(), String> {
+    match typed::<Product>(product)? {
+        Product { variants, .. } if variants.is_empty() => Err("$.variants: must have at least one variant".to_owned()),
+        _ => Ok(()),
+    }
+}
+
+/// Checks a whole answer other than one with products.
+///
+/// # Errors
+/// What must be mended, with its path.
+pub(super) fn answer(question: Question, answer: &[u8]) -> Result<(), String> {
+    match question {
+        Question::CartSync | Question::CartFetch => typed(answer).and_then(|cart: Cart| total(&cart)),
+        Question::Place | Question::Order | Question::Cancel => match (question, typed(answer)?) {
+            (Question::Place, Outcome::Absent) => Err("$.status: must not be `absent` for `place`".to_owned()),
+            _ => Ok(()),
+        },
+        Question::Backend | Question::Find | Question::Resolve | Question::Open | Question::CartAbandon => Ok(()),
+    }
+}
+
+/// Checks the position after which the next page starts.
+pub(super) fn next(position: &str) -> Result<(), String> {
+    if position.is_empty() || position.chars().count() > MAX_POSITION {
+        return Err(format!("$.next: must be a text of 1 to {MAX_POSITION} characters"));
+    }
+    Ok(())
+}
+
+/// Checks that the total of a cart is the sum of what it is made of.
+fn total(cart: &Cart) -> Result<(), String> {
+    let minor = |amount: Amount| i128::from(amount.minor());
+    let chosen = cart.delivery_option.as_ref().map(|chosen| {
+        let option = cart.delivery_options.iter().find(|option| option.id == *chosen);
+        option.ok_or_else(|| "$.delivery_option: must be one of `delivery_options`".to_owned())
+    });
+    let delivery = chosen.transpose()?.map_or(0, |option| minor(option.amount));
+    let lines: i128 = cart
+        .lines
+        .iter()
+        .map(|line| i128::from(line.quantity) * minor(line.price) - line.discount.map_or(0, minor))
+        .sum();
+    let charges: i128 = cart.fees.iter().chain(&cart.taxes).map(|charge| minor(charge.amount)).sum();
+    let discounts: i128 = cart.discounts.iter().map(|discount| minor(discount.amount)).sum();
+    let sum = lines - discounts + delivery + charges;
+    if sum == minor(cart.total) {
+        return Ok(());
+    }
+    Err(format!(
+        "$.total: must be {sum} (lines {lines}, discounts -{discounts}, delivery {delivery}, fees and taxes {charges}), is {}",
+        cart.total.minor()
+    ))
+}

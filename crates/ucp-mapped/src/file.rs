@@ -1,0 +1,317 @@
+//! The file of the operator: what the shop is, where it is, and how each question of the contract is answered.
+//!
+//! This module knows the members of the file; what they say together, and the programs, the plan checks.
+
+use std::{borrow::Cow, collections::BTreeMap, fmt};
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, de::Error as _};
+use toml::Spanned;
+use ucp_contract::{
+    Question,
+    documents::{CatalogAbilities, Completion, Market, PaymentHandler},
+};
+use url::Url;
+
+use super::program;
+
+/// Maximum size of the file in bytes.
+pub const MAX_FILE: usize = 1 << 20;
+
+/// Mapping of the backend contract to the API of a shop.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Mapping {
+    /// Market of the shop: its name, languages, currencies and pages.
+    pub market: Market,
+    /// Abilities of the catalog.
+    #[serde(default)]
+    pub catalog: CatalogAbilities,
+    /// Payments that the shop takes with `place`.
+    #[serde(default)]
+    pub payment_handlers: Vec<PaymentHandler>,
+    /// Servers that are asked, by name.
+    pub source: BTreeMap<String, Source>,
+    /// Program that makes a product, as a line of `ucp-gateway import` states it, from each element of `products` in the
+    /// answers of `find`, `resolve` and `open`. A product that it fails for is left out.
+    pub product: Option<Code>,
+    /// One page of the products that match.
+    pub find: Asked,
+    /// The products that identifiers name.
+    pub resolve: Asked,
+    /// The same, no older than a few seconds. Default: `resolve`.
+    pub open: Option<Asked>,
+    /// Carts; without them the gateway offers the catalog alone.
+    pub cart: Option<Carts>,
+    /// Placing an order.
+    pub place: Option<Asked>,
+    /// What became of an attempt to place one.
+    pub order: Option<Asked>,
+    /// Keeping an attempt from placing one late.
+    pub cancel: Option<Asked>,
+}
+
+/// Carts.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Carts {
+    /// Means by which purchases are completed.
+    pub completion: Completion,
+    /// `true` if discount codes are taken.
+    #[serde(default)]
+    pub codes: bool,
+    /// `true` if the shop delivers goods to an address and states the options.
+    #[serde(default)]
+    pub delivery: bool,
+    /// Bringing a cart to what was stated.
+    pub sync: Asked,
+    /// A cart as it is.
+    pub fetch: Asked,
+    /// Giving a cart up.
+    pub abandon: Asked,
+}
+
+/// A server that is asked.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Source {
+    /// Address that all paths are below.
+    pub address: Address,
+    /// `true` if http may be used to another machine.
+    #[serde(default)]
+    pub plain_http: bool,
+    /// Headers of every request.
+    #[serde(default)]
+    pub headers: BTreeMap<String, String>,
+    /// Authentication.
+    pub auth: Option<Auth>,
+    /// Names of the cookies that make the session of a cart. They travel within the identifier of the cart.
+    #[serde(default)]
+    pub session_cookies: Vec<String>,
+}
+
+/// Authentication at a source. Secrets are named here and stated elsewhere.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Auth {
+    /// A token in a header.
+    Token {
+        /// Name of the secret.
+        secret: String,
+        /// Name of the header.
+        #[serde(default = "authorization")]
+        header: String,
+        /// Text before the token.
+        #[serde(default = "bearer")]
+        prefix: String,
+    },
+    /// User and password.
+    Basic {
+        /// User.
+        user: String,
+        /// Name of the secret that is the password.
+        secret: String,
+    },
+    /// OAuth 2.0 client credentials: tokens are fetched, kept until shortly before they expire, and fetched again.
+    Oauth {
+        /// Address of the token endpoint.
+        token_address: Address,
+        /// Identifier of the client.
+        client: String,
+        /// Name of the secret of the client.
+        secret: String,
+        /// Scope, if one is to be asked for.
+        scope: Option<String>,
+    },
+}
+
+fn authorization() -> String {
+    "Authorization".to_owned()
+}
+
+fn bearer() -> String {
+    "Bearer ".to_owned()
+}
+
+/// How a question is answered: by requests, one after the other, and a program that makes the answer.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Asked {
+    /// Requests.
+    #[serde(default)]
+    pub step: Vec<Step>,
+    /// Program that makes the answer. Its input is the value of the last step; `$question`, `$market`, `$paging` and the
+    /// values of all steps by name are known to it. Default: the value of the last step.
+    pub answer: Option<Code>,
+    /// Pages of `find`.
+    pub paging: Option<Paging>,
+    /// Number of identifiers that `resolve` asks for at once. Default: all.
+    pub batch: Option<usize>,
+}
+
+/// Style of pages, which decides what `$paging` holds and what `next: true` in an answer stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Paging {
+    /// `$paging.number` counts pages from 1.
+    Page,
+    /// `$paging.offset` counts products from 0.
+    Offset,
+    /// `$paging.cursor` is what the answer before had as `next`; `null` for the first page.
+    Cursor,
+}
+
+/// A request.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Step {
+    /// Name by which later programs know its value, as `$name`.
+    pub name: String,
+    /// Name of the source; may be left out if there is only one.
+    pub source: Option<String>,
+    /// Program that says whether the request is made at all; otherwise its value is `null`.
+    pub when: Option<Code>,
+    /// Program that yields an array: the request is made once for each element, and the value is an array, too. The
+    /// input of the step's other programs is the element then.
+    pub each: Option<Code>,
+    /// HTTP method. Default: `POST` with a body, otherwise `GET`.
+    pub method: Option<String>,
+    /// Path below the address of the source. jq expressions in braces are replaced by their values, encoded for a
+    /// segment.
+    pub path: Option<Code>,
+    /// Programs for the parameters of the query; those that yield `null` or nothing are left out.
+    #[serde(default)]
+    pub query: BTreeMap<String, Code>,
+    /// Programs for headers; those that yield `null` or nothing are left out.
+    #[serde(default)]
+    pub headers: BTreeMap<String, Code>,
+    /// Program for the JSON document that is sent.
+    pub body: Option<Code>,
+    /// GraphQL document that is sent. The answer is its `data`; with `errors`, the question is refused.
+    pub graphql: Option<String>,
+    /// Program for the variables of the GraphQL document.
+    pub variables: Option<Code>,
+    /// Program that makes the value of the step from the document that the source answers with.
+    pub answer: Option<Code>,
+    /// Statuses from 400 on that are answers, too. The input of `answer` is `{status, body}` then, whatever the status.
+    #[serde(default)]
+    pub accept: Vec<u16>,
+    /// `true` if the value is `null` where the source answers that there is no such thing (404, 410). Otherwise there is
+    /// none for the question as a whole.
+    #[serde(default)]
+    pub optional: bool,
+    /// `true` if the request changes nothing, whatever its method. Requests for questions that only read never do.
+    pub reads: Option<bool>,
+}
+
+/// Address of a server.
+#[derive(Clone, Debug)]
+pub struct Address(pub Url);
+
+impl<'de> Deserialize<'de> for Address {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let must = || D::Error::custom("must be an http or https address without user, password, query and fragment");
+        let url: Url = text.parse().map_err(|_| must())?;
+        let plain = url.username().is_empty() && url.password().is_none();
+        let fits = plain && url.query().is_none() && url.fragment().is_none() && url.has_host();
+        if fits && matches!(url.scheme(), "http" | "https") { Ok(Self(url)) } else { Err(must()) }
+    }
+}
+
+impl JsonSchema for Address {
+    fn schema_name() -> Cow<'static, str> {
+        "Address".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "format": "uri" })
+    }
+}
+
+/// Text of a program, with its place in the file.
+#[derive(Clone, Debug)]
+pub struct Code {
+    /// Text.
+    pub text: String,
+    /// Place of the value in the file, with its quotes, in bytes.
+    span: std::ops::Range<usize>,
+}
+
+impl<'de> Deserialize<'de> for Code {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let spanned = Spanned::<String>::deserialize(deserializer)?;
+        Ok(Self { span: spanned.span(), text: spanned.into_inner() })
+    }
+}
+
+impl JsonSchema for Code {
+    fn schema_name() -> Cow<'static, str> {
+        "Program".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "description": "jq program.", "maxLength": program::MAX_PROGRAM })
+    }
+}
+
+/// A mapping that cannot be used: each line is something to mend.
+#[derive(Debug, thiserror::Error)]
+pub struct Faulty(pub Vec<String>);
+
+impl fmt::Display for Faulty {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.join("\n"))
+    }
+}
+
+impl Mapping {
+    /// Reads the file. Its programs are not looked at yet.
+    ///
+    /// # Errors
+    /// [`Faulty`].
+    pub(super) fn parse(file: &str) -> Result<Self, Faulty> {
+        if file.len() > MAX_FILE {
+            return Err(Faulty(vec![format!("must be at most {MAX_FILE} bytes long")]));
+        }
+        toml::from_str(file).map_err(|error| Faulty(vec![error.to_string().trim_end().to_owned()]))
+    }
+
+    /// Returns how a question is answered; `None` if the file does not say. That of [`Question::Backend`] is the file.
+    #[must_use]
+    pub fn asked(&self, question: Question) -> Option<&Asked> {
+        let carts = self.cart.as_ref();
+        match question {
+            Question::Backend => None,
+            Question::Find => Some(&self.find),
+            Question::Resolve => Some(&self.resolve),
+            Question::Open => Some(self.open.as_ref().unwrap_or(&self.resolve)),
+            Question::CartSync => carts.map(|carts| &carts.sync),
+            Question::CartFetch => carts.map(|carts| &carts.fetch),
+            Question::CartAbandon => carts.map(|carts| &carts.abandon),
+            Question::Place => self.place.as_ref(),
+            Question::Order => self.order.as_ref(),
+            Question::Cancel => self.cancel.as_ref(),
+        }
+    }
+}
+
+/// JSON Schema of the file, for editors.
+#[must_use]
+pub fn schema() -> Schema {
+    schemars::schema_for!(Mapping)
+}
+
+/// Line and column, both from 1, at an offset within a program.
+pub(super) fn position(file: &str, code: &Code, offset: usize) -> (usize, usize) {
+    let quoted = file.get(code.span.clone()).unwrap_or_default();
+    let opening = ["'''", "\"\"\"", "'", "\""].into_iter().find(|quote| quoted.starts_with(quote)).map_or(0, str::len);
+    let newline = match quoted.get(opening..) {
+        Some(rest) if opening == 3 && rest.starts_with("\r\n") => 2,
+        Some(rest) if opening == 3 && rest.starts_with('\n') => 1,
+        _ => 0,
+    };
+    let before = file.get(..code.span.start + opening + newline + offset).unwrap_or(file);
+    let line = before.rsplit('\n').next().unwrap_or_default();
+    (before.matches('\n').count() + 1, line.chars().count() + 1)
+}

@@ -1,0 +1,114 @@
+//! Sessions of carts: the cookies by which a shop knows a cart, within the identifier that the contract hands back.
+//!
+//! The contract tells the identifier of a cart to nobody, so that it may hold what opens the cart. It is opaque to the
+//! gateway, which keeps it with its own record of the cart; nothing is kept here.
+
+use std::collections::BTreeMap;
+
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use http::{HeaderMap, HeaderValue, header};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Start of identifiers that hold a session, and the version of their form.
+const PREFIX: &str = "m1.";
+
+/// Maximum size of the cookies of a session in bytes.
+const MAX_COOKIES: usize = 3 << 10;
+
+/// Cookies by source and name. Has no `Debug` form: whoever knows them can open the cart.
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(super) struct Session(BTreeMap<String, BTreeMap<String, String>>);
+
+#[derive(Serialize, Deserialize)]
+struct Sealed {
+    cart: Value,
+    cookies: Session,
+}
+
+impl Session {
+    /// Takes the session out of an identifier, and returns the shop's own identifier of the cart; `None` for an
+    /// identifier that was not made here.
+    pub(super) fn open(identifier: &str) -> Option<(Self, Value)> {
+        let bytes = URL_SAFE_NO_PAD.decode(identifier.strip_prefix(PREFIX)?).ok()?;
+        let Sealed { cart, cookies } = serde_json::from_slice(&bytes).ok()?;
+        Some((cookies, cart))
+    }
+
+    /// Returns the identifier of a cart in this session.
+    pub(super) fn seal(&self, cart: Value) -> Option<String> {
+        let sealed = serde_json::to_vec(&Sealed { cart, cookies: self.clone() }).ok()?;
+        Some(format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(sealed)))
+    }
+
+    /// Returns the `Cookie` header for a source.
+    pub(super) fn header(&self, source: &str) -> Option<HeaderValue> {
+        let cookies: Vec<_> = self.0.get(source)?.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let mut value = HeaderValue::from_str(&cookies.join("; ")).ok().filter(|value| !value.is_empty())?;
+        value.set_sensitive(true);
+        Some(value)
+    }
+
+    /// Takes over the cookies of these names that an answer of a source sets.
+    pub(super) fn note(&mut self, source: &str, names: &[String], headers: &HeaderMap) {
+        for set in headers.get_all(header::SET_COOKIE) {
+            let Some(text) = set.to_str().ok() else { continue };
+            let mut parts = text.split(';').map(str::trim);
+            let Some((name, value)) = parts.next().and_then(|pair| pair.split_once('=')) else { continue };
+            if !names.iter().any(|known| known == name) {
+                continue;
+            }
+            let ended = value.is_empty() || parts.any(|part| part.eq_ignore_ascii_case("max-age=0"));
+            let jar = self.0.entry(source.to_owned()).or_default();
+            let held: usize = jar.iter().map(|(name, value)| name.len() + value.len()).sum();
+            if ended {
+                jar.remove(name);
+            } else if held + text.len() <= MAX_COOKIES || jar.contains_key(name) && value.len() <= MAX_COOKIES {
+                jar.insert(name.to_owned(), value.to_owned());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(lines: &[&str]) -> HeaderMap {
+        let set = lines.iter().map(|line| (header::SET_COOKIE, HeaderValue::from_str(line).expect("a header")));
+        set.collect()
+    }
+
+    #[test]
+    fn a_session_travels_within_the_identifier_of_its_cart() {
+        let names = ["sid".to_owned(), "sig".to_owned()];
+        let mut session = Session::default();
+        session.note("shop", &names, &set(&["sid=a=b; Path=/; HttpOnly", "other=1", "sig=2"]));
+        let identifier = session.seal(Value::from(7)).expect("an identifier");
+        assert!(!identifier.contains("sid"), "{identifier}");
+        let (mut opened, cart) = Session::open(&identifier).expect("one of ours");
+        assert!(opened == session && cart == 7);
+        assert_eq!(opened.header("shop").expect("cookies"), "sid=a=b; sig=2");
+        assert!(opened.header("shop").expect("cookies").is_sensitive());
+        assert_eq!(opened.header("other"), None);
+        opened.note("shop", &names, &set(&["sid=; Path=/", "sig=3; Max-Age=0"]));
+        assert_eq!(opened.header("shop"), None);
+    }
+
+    #[test]
+    fn other_identifiers_hold_no_session() {
+        for identifier in ["", "7", "m1.", "m1.!", "m1.e30"] {
+            assert!(Session::open(identifier).is_none(), "{identifier}");
+        }
+    }
+
+    #[test]
+    fn a_shop_cannot_make_identifiers_of_any_size() {
+        let names: Vec<_> = (0..100).map(|number| format!("c{number}")).collect();
+        let lines: Vec<_> = names.iter().map(|name| format!("{name}={}", "x".repeat(1000))).collect();
+        let mut session = Session::default();
+        session.note("shop", &names, &set(&lines.iter().map(String::as_str).collect::<Vec<_>>()));
+        assert!(session.seal(Value::Null).expect("an identifier").len() < 2 * MAX_COOKIES);
+    }
+}

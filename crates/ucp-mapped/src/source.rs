@@ -1,0 +1,271 @@
+//! The servers of a mapping: where requests go, and what they are let in by.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use serde::Deserialize;
+use tokio::{sync::Mutex, time::Instant};
+use ucp_net::{
+    CallKind, Classifier, Clock, Counters, Failure, Options, Random, Received, Unreadable, Upstream, UpstreamRequest,
+    Verdict,
+    classifier::{Sound, by_status},
+    failure::{Answered, Unfit},
+    outbound::SetupError,
+};
+use url::{Url, form_urlencoded};
+
+use super::file;
+
+/// Time before its end at which a token is fetched anew.
+const EARLY: Duration = Duration::from_secs(30);
+
+/// Time for which a token is used whose answer states none.
+const UNSTATED: Duration = Duration::from_secs(300);
+
+/// What sources are opened with.
+pub struct Surroundings<'a> {
+    /// Looks up a secret by its name in the file.
+    pub secret: &'a dyn Fn(&str) -> Option<String>,
+    /// Makes the options of an upstream from its name and address.
+    pub options: &'a dyn Fn(&str, Url) -> Options,
+    /// Current time.
+    pub clock: Clock,
+    /// Jitter of retries.
+    pub random: Random,
+}
+
+/// Error of a source that cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum SourceError {
+    /// A secret is not stated.
+    #[error("source.{source_name}: the secret `{secret}` must be stated, in characters that a header may have")]
+    Secret {
+        /// Name of the source.
+        source_name: String,
+        /// Name of the secret.
+        secret: String,
+    },
+    /// There can be no client.
+    #[error("source.{source_name}: {error}")]
+    Setup {
+        /// Name of the source.
+        source_name: String,
+        /// Reason.
+        #[source]
+        error: SetupError,
+    },
+}
+
+/// A server.
+pub(super) struct Source {
+    pub(super) name: String,
+    pub(super) session_cookies: Vec<String>,
+    address: Url,
+    headers: HeaderMap,
+    access: Access,
+    upstream: Upstream,
+}
+
+enum Access {
+    Open,
+    Fixed(HeaderName, HeaderValue),
+    Tokens(Box<Tokens>),
+}
+
+/// Tokens of OAuth 2.0 client credentials.
+struct Tokens {
+    upstream: Upstream,
+    address: Url,
+    client: String,
+    secret: String,
+    scope: Option<String>,
+    held: Mutex<Option<(HeaderValue, Instant)>>,
+    clock: Clock,
+}
+
+/// A request below the address of a source.
+pub(super) struct Outgoing {
+    pub(super) call_kind: CallKind,
+    pub(super) method: Method,
+    pub(super) url: Url,
+    pub(super) headers: Vec<(HeaderName, HeaderValue)>,
+    pub(super) body: Option<Bytes>,
+    pub(super) cookies: Option<HeaderValue>,
+}
+
+/// Classifies by status; an answer must be JSON that can be kept, or empty.
+fn classify(received: &Received) -> Verdict {
+    let sound = || received.body.is_empty() || serde_json::from_slice::<Sound>(&received.body).is_ok();
+    match by_status(received) {
+        // What a server says about a refusal may be anything.
+        Verdict::Good if received.status.is_success() && !sound() => Verdict::Unreadable(Unreadable::NotJson),
+        verdict => verdict,
+    }
+}
+
+impl Source {
+    pub(super) fn open(name: &str, source: &file::Source, around: &Surroundings<'_>) -> Result<Self, SourceError> {
+        let missing = |secret: &str| SourceError::Secret { source_name: name.to_owned(), secret: secret.to_owned() };
+        let secret = |secret: &str| (around.secret)(secret).ok_or_else(|| missing(secret));
+        let upstream = |address: &Url| {
+            let options = (around.options)(name, address.clone());
+            let plain_http = options.plain_http || source.plain_http;
+            let classifier: fn(&Received) -> Verdict = classify;
+            upstream(&Options { plain_http, ..options }, classifier, around)
+                .map_err(|error| SourceError::Setup { source_name: name.to_owned(), error })
+        };
+        let sensitive = |text: String, named: &str| {
+            let mut value = HeaderValue::from_str(&text).map_err(|_| missing(named))?;
+            value.set_sensitive(true);
+            Ok(value)
+        };
+        let access = match &source.auth {
+            None => Access::Open,
+            Some(file::Auth::Token { secret: named, header, prefix }) => {
+                let name = header.parse().map_err(|_| missing(named))?;
+                Access::Fixed(name, sensitive(format!("{prefix}{}", secret(named)?), named)?)
+            }
+            Some(file::Auth::Basic { user, secret: named }) => {
+                let pair = STANDARD.encode(format!("{user}:{}", secret(named)?));
+                Access::Fixed(header::AUTHORIZATION, sensitive(format!("Basic {pair}"), named)?)
+            }
+            Some(file::Auth::Oauth { token_address, client, secret: named, scope }) => {
+                Access::Tokens(Box::new(Tokens {
+                    upstream: upstream(&token_address.0)?,
+                    address: token_address.0.clone(),
+                    client: client.clone(),
+                    secret: secret(named)?,
+                    scope: scope.clone(),
+                    held: Mutex::default(),
+                    clock: around.clock.clone(),
+                }))
+            }
+        };
+        let mut address = source.address.0.clone();
+        if !address.path().ends_with('/') {
+            address.set_path(&format!("{}/", address.path()));
+        }
+        let headers = source.headers.iter();
+        let headers = headers.filter_map(|(name, value)| Some((name.parse().ok()?, value.parse().ok()?))).collect();
+        let upstream = upstream(&address)?;
+        let (name, session_cookies) = (name.to_owned(), source.session_cookies.clone());
+        Ok(Self { name, session_cookies, address, headers, access, upstream })
+    }
+
+    pub(super) fn counters(&self) -> &std::sync::Arc<Counters> {
+        self.upstream.counters()
+    }
+
+    /// Returns the URL of a path below the address; `None` for one that leads out of it.
+    pub(super) fn url(&self, path: &str, query: &BTreeMap<String, String>) -> Option<Url> {
+        let (path, stated) = path.split_once('?').map_or((path, None), |(path, query)| (path, Some(query)));
+        let url = if path.is_empty() { self.bare() } else { self.address.join(&format!("./{path}")).ok()? };
+        let dots = |segment: &str| matches!(segment.replace("%2e", ".").replace("%2E", ".").as_str(), "." | "..");
+        let inside = url.origin() == self.address.origin() && url.path().starts_with(self.bare().path());
+        if !inside || path.split(['/', '\\']).any(dots) || path.contains('#') {
+            return None;
+        }
+        let mut url = url;
+        url.set_query(stated);
+        if !query.is_empty() {
+            url.query_pairs_mut().extend_pairs(query);
+        }
+        Some(url)
+    }
+
+    /// Address without the slash that was added, for requests without a path, such as those of GraphQL.
+    fn bare(&self) -> Url {
+        let mut url = self.address.clone();
+        let path = url.path().trim_end_matches('/').to_owned();
+        url.set_path(&path);
+        url
+    }
+
+    /// Sends a request. Only reads are ever sent twice.
+    pub(super) async fn send(&self, outgoing: Outgoing) -> Result<Received, Failure> {
+        let received = self.attempt(&outgoing).await?;
+        let Access::Tokens(tokens) = &self.access else { return Ok(received) };
+        if received.status != StatusCode::UNAUTHORIZED {
+            return Ok(received);
+        }
+        // The server has ended the token before its time.
+        *tokens.held.lock().await = None;
+        if outgoing.call_kind == CallKind::Read { self.attempt(&outgoing).await } else { Ok(received) }
+    }
+
+    async fn attempt(&self, outgoing: &Outgoing) -> Result<Received, Failure> {
+        let mut request = UpstreamRequest::new(outgoing.call_kind, outgoing.method.clone(), outgoing.url.clone());
+        request.headers = self.headers.clone();
+        request.headers.entry(header::ACCEPT).or_insert(HeaderValue::from_static("application/json"));
+        if let Some(body) = &outgoing.body {
+            request = request.json(body.clone());
+        }
+        for (name, value) in &outgoing.headers {
+            request = request.header(name.clone(), value.clone());
+        }
+        if let Some(cookies) = &outgoing.cookies {
+            request = request.secret(header::COOKIE, cookies.clone());
+        }
+        request = match &self.access {
+            Access::Open => request,
+            Access::Fixed(name, value) => request.secret(name.clone(), value.clone()),
+            Access::Tokens(tokens) => request.secret(header::AUTHORIZATION, tokens.get().await?),
+        };
+        self.upstream.call(request).await
+    }
+}
+
+fn upstream(options: &Options, classifier: impl Classifier, around: &Surroundings<'_>) -> Result<Upstream, SetupError> {
+    Upstream::new(options, classifier, around.clock.clone(), around.random.clone())
+}
+
+/// Answer of a token endpoint (RFC 6749, 5.1).
+#[derive(Deserialize)]
+struct Granted {
+    access_token: String,
+    expires_in: Option<u64>,
+}
+
+impl Tokens {
+    /// Returns the request for a token (RFC 6749, 4.4.2), with the client's credentials in the body.
+    fn form(&self) -> String {
+        let mut form = form_urlencoded::Serializer::new(String::new());
+        form.append_pair("grant_type", "client_credentials");
+        form.append_pair("client_id", &self.client).append_pair("client_secret", &self.secret);
+        if let Some(scope) = &self.scope {
+            form.append_pair("scope", scope);
+        }
+        form.finish()
+    }
+
+    /// Returns a token that is valid for a while. Whoever comes while one is fetched waits for it.
+    async fn get(&self) -> Result<HeaderValue, Failure> {
+        let mut held = self.held.lock().await;
+        if let Some((token, until)) = &*held
+            && (self.clock)() < *until
+        {
+            return Ok(token.clone());
+        }
+        let mut request = UpstreamRequest::new(CallKind::Read, Method::POST, self.address.clone())
+            .header(header::CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
+        request.body = self.form().into();
+        let received = self.upstream.call(request).await?;
+        if !received.status.is_success() {
+            return Err(refused(received));
+        }
+        let granted: Granted = received.json().map_err(Failure::Unreadable)?;
+        let lifetime = granted.expires_in.map_or(UNSTATED, Duration::from_secs).min(Duration::from_secs(86_400));
+        let token = HeaderValue::from_str(&format!("Bearer {}", granted.access_token));
+        let mut token = token.map_err(|_| Failure::Unreadable(Unreadable::Unexpected))?;
+        token.set_sensitive(true);
+        *held = Some((token.clone(), (self.clock)() + lifetime.saturating_sub(EARLY)));
+        Ok(token)
+    }
+}
+
+/// Failure of a request that the server does not let in.
+pub(super) fn refused(received: Received) -> Failure {
+    Failure::Answered(Box::new(Answered { unfit: Unfit::Misconfigured, pause: None, received }))
+}

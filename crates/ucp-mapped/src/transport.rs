@@ -1,0 +1,640 @@
+//! A shop that is asked by way of its mapping.
+//!
+//! Each question of the contract is answered by the requests of its steps and the programs around them. A program that
+//! fails is named in the log, with the path of what it made; data of buyers is not. A product that cannot be used is left
+//! out, every other answer as a whole.
+//!
+//! A request that changes something is sent once. If a later step of the same question fails, the failure never says that
+//! nothing was sent.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use futures_util::future::join_all;
+use http::{HeaderValue, StatusCode};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json, value::RawValue};
+use ucp_contract::{
+    Question, Reply, Transport,
+    documents::{Backend, CartAbilities, VERSION},
+};
+use ucp_net::{CallKind, Counters, Failure, Received, Unreadable};
+
+use super::{
+    check,
+    file::{Mapping, Paging},
+    plan::{Made, Plan, Way},
+    pool::{Launch, Limits, NoValue, NotRun, Pool, ProgramId},
+    session::Session,
+    source::{Outgoing, Source, SourceError, Surroundings, refused},
+};
+
+/// Maximum number of elements that a step is repeated for.
+const MAX_REPEATS: usize = 250;
+
+/// Number of reads of a repeated step that are under way at once.
+const AT_ONCE: usize = 8;
+
+/// A shop behind a mapping.
+pub struct Mapped {
+    plan: Plan,
+    backend: Bytes,
+    market: Vec<u8>,
+    sources: BTreeMap<String, Source>,
+    pool: Pool,
+    counters: Arc<Counters>,
+    has_sessions: bool,
+}
+
+/// A request that was made for a question, for whoever tries a mapping.
+#[derive(Clone, Debug)]
+pub struct Exchange {
+    /// Name of the step.
+    pub step: String,
+    /// Method and URL.
+    pub request: String,
+    /// Document that was sent.
+    pub body: Option<Bytes>,
+    /// Status and document of the answer; the failure if there is none.
+    pub answer: Result<(u16, Bytes), String>,
+}
+
+/// What happened while a question was answered, for whoever tries a mapping.
+#[derive(Debug, Default)]
+pub struct Trace {
+    /// Requests in their order.
+    pub exchanges: Vec<Exchange>,
+    /// What programs could not make, and what was left out.
+    pub findings: Vec<String>,
+}
+
+/// What a question came to before its answer.
+enum End {
+    Failure(Failure),
+    Reply(Reply),
+}
+
+impl From<Failure> for End {
+    fn from(failure: Failure) -> Self {
+        Self::Failure(failure)
+    }
+}
+
+/// A question that is being answered.
+struct Asking<'a> {
+    question: Question,
+    /// The document, without the session in the identifier of its cart.
+    document: Vec<u8>,
+    paging: Vec<u8>,
+    /// Values of the steps so far.
+    values: Vec<Vec<u8>>,
+    session: Session,
+    /// `true` once a request that changes something may have been sent.
+    wrote: bool,
+    trace: Option<&'a Mutex<Trace>>,
+}
+
+impl Asking<'_> {
+    fn trace(&self, note: impl FnOnce(&mut Trace)) {
+        if let Some(trace) = self.trace {
+            note(&mut trace.lock().unwrap_or_else(PoisonError::into_inner));
+        }
+    }
+
+    /// Notes what a program could not make. Texts of programs can quote data of buyers: only those about products are
+    /// logged.
+    fn finding(&self, label: &str, what: &str, text: &str) {
+        let browsing = matches!(self.question, Question::Find | Question::Resolve | Question::Open);
+        let reason = if browsing { text } else { "" };
+        tracing::error!(question = self.question.path(), program = label, reason, "{what}");
+        self.trace(|trace| trace.findings.push(format!("`{label}`: {text}")));
+    }
+
+    /// Failure of what could not be made: nothing was sent, unless something was before.
+    fn unmade(&self) -> End {
+        End::Failure(if self.wrote {
+            Failure::Unreadable(Unreadable::Unexpected)
+        } else {
+            Failure::Unsendable("cannot be made by the programs of the mapping")
+        })
+    }
+}
+
+impl Mapped {
+    /// Opens the sources of a mapping. Nothing is asked yet.
+    ///
+    /// # Errors
+    /// [`SourceError`].
+    pub fn open(
+        mapping: &Mapping,
+        mut plan: Plan,
+        around: &Surroundings<'_>,
+        launch: Launch,
+        limits: Limits,
+    ) -> Result<Self, SourceError> {
+        let sources: BTreeMap<_, _> = mapping
+            .source
+            .iter()
+            .map(|(name, source)| Source::open(name, source, around).map(|source| (name.clone(), source)))
+            .collect::<Result<_, _>>()?;
+        let counters = sources.values().next().map(|source| Arc::clone(source.counters())).unwrap_or_default();
+        let cart = mapping.cart.as_ref();
+        let backend = Backend {
+            contract: VERSION.to_owned(),
+            market: mapping.market.clone(),
+            catalog: mapping.catalog.clone(),
+            cart: cart.map(|cart| CartAbilities {
+                completion: cart.completion,
+                codes: cart.codes,
+                delivery: cart.delivery,
+            }),
+            payment_handlers: mapping.payment_handlers.clone(),
+        };
+        let has_sessions = sources.values().any(|source| !source.session_cookies.is_empty());
+        let pool = Pool::new(std::mem::take(&mut plan.listed), launch, limits);
+        let market = serde_json::to_vec(&mapping.market).unwrap_or_default();
+        let backend = serde_json::to_vec(&backend).unwrap_or_default().into();
+        Ok(Self { plan, backend, market, sources, pool, counters, has_sessions })
+    }
+
+    /// Asks a question as [`Transport::ask`] does, and keeps what happened.
+    ///
+    /// # Errors
+    /// As [`Transport::ask`].
+    pub async fn ask_traced(&self, question: Question, body: Bytes, trace: &Mutex<Trace>) -> Result<Reply, Failure> {
+        self.answer(question, &body, Some(trace)).await
+    }
+
+    async fn answer(&self, question: Question, body: &[u8], trace: Option<&Mutex<Trace>>) -> Result<Reply, Failure> {
+        if question == Question::Backend {
+            return Ok(Reply::Answer(self.backend.clone()));
+        }
+        let Some(way) = self.plan.questions.get(question.path()) else {
+            return Ok(Reply::Refused("the mapping does not state how to answer it".to_owned()));
+        };
+        let document: Value =
+            serde_json::from_slice(body).map_err(|_| Failure::Unsendable("must be for a question that is JSON"))?;
+        let ended = match way.batch {
+            Some(batch) if document["ids"].as_array().is_some_and(|ids| ids.len() > batch) => {
+                self.in_batches(question, way, document, batch, trace).await
+            }
+            _ => self.once(question, way, document, trace).await,
+        };
+        match ended {
+            Ok(answer) => Ok(Reply::Answer(answer.into())),
+            Err(End::Reply(reply)) => Ok(reply),
+            Err(End::Failure(failure)) => Err(failure),
+        }
+    }
+
+    /// Asks for identifiers in several groups.
+    async fn in_batches(
+        &self,
+        question: Question,
+        way: &Way,
+        document: Value,
+        batch: usize,
+        trace: Option<&Mutex<Trace>>,
+    ) -> Result<Vec<u8>, End> {
+        let ids = document["ids"].as_array().cloned().unwrap_or_default();
+        let mut products = Vec::new();
+        for ids in ids.chunks(batch) {
+            let mut part = document.clone();
+            part["ids"] = ids.into();
+            let answer = self.once(question, way, part, trace).await?;
+            let mut listed: Products = serde_json::from_slice(&answer).map_err(|_| unexpected())?;
+            products.append(&mut listed.products);
+        }
+        serde_json::to_vec(&Products { products, next: None, total: None }).map_err(|_| unexpected())
+    }
+
+    async fn once(
+        &self,
+        question: Question,
+        way: &Way,
+        mut document: Value,
+        trace: Option<&Mutex<Trace>>,
+    ) -> Result<Vec<u8>, End> {
+        let mut session = Session::default();
+        if self.has_sessions
+            && let Some(cart) = document["cart"].as_str()
+        {
+            let Some((opened, own)) = Session::open(cart) else { return Err(End::Reply(Reply::Gone)) };
+            session = opened;
+            document["cart"] = own;
+        }
+        let text = |value: &Value| serde_json::to_vec(value).map_err(|_| unexpected());
+        let paging = Page::of(way.paging, &document);
+        let mut asking = Asking {
+            question,
+            document: text(&document)?,
+            paging: text(&paging.document())?,
+            values: Vec::new(),
+            session,
+            wrote: false,
+            trace,
+        };
+        for made in &way.steps {
+            let value = self.step(&mut asking, made).await.map_err(|end| match end {
+                End::Failure(failure) if asking.wrote && failure.never_sent() => Failure::Broken { sent: true }.into(),
+                end => end,
+            })?;
+            asking.values.push(value);
+        }
+        let last = asking.values.last().unwrap_or(&asking.document).clone();
+        let answer = match way.answer {
+            None => last,
+            Some(program) => match self.one(&asking, program, &last).await? {
+                Some(answer) => answer,
+                None => return Err(End::Reply(Reply::Gone)),
+            },
+        };
+        let label =
+            || way.answer.map_or_else(|| question.path().to_owned(), |program| self.pool.label(program).to_owned());
+        match question {
+            Question::Find | Question::Resolve | Question::Open => {
+                self.products(&asking, &label(), &answer, &paging).await
+            }
+            _ => {
+                let answer = if matches!(question, Question::CartSync | Question::CartFetch) && self.has_sessions {
+                    sealed(&asking.session, &answer).ok_or_else(unexpected)?
+                } else {
+                    answer
+                };
+                check::answer(question, &answer).map_err(|reason| {
+                    asking.finding(&label(), "the mapping made an answer that cannot be used", &reason);
+                    unexpected()
+                })?;
+                Ok(answer)
+            }
+        }
+    }
+
+    /// Runs a program for several inputs.
+    async fn run(
+        &self,
+        asking: &Asking<'_>,
+        program: ProgramId,
+        inputs: &[&[u8]],
+    ) -> Result<Vec<Result<Vec<u8>, NoValue>>, End> {
+        let known: [&[u8]; 3] = [&asking.document, &self.market, &asking.paging];
+        let mut variables: Vec<&[u8]> = known.into_iter().chain(asking.values.iter().map(Vec::as_slice)).collect();
+        variables.truncate(self.pool.variables(program));
+        self.pool.run(program, &variables, inputs).await.map_err(|not_run| {
+            asking.finding(self.pool.label(program), "a program of the mapping did not run", &not_run.to_string());
+            match not_run {
+                NotRun::Saturated if !asking.wrote => Failure::Saturated.into(),
+                _ => asking.unmade(),
+            }
+        })
+    }
+
+    /// Runs a program for several inputs; `None` where it yields nothing or `null`.
+    async fn each(
+        &self,
+        asking: &Asking<'_>,
+        program: ProgramId,
+        inputs: &[&[u8]],
+    ) -> Result<Vec<Option<Vec<u8>>>, End> {
+        let values = self.run(asking, program, inputs).await?.into_iter();
+        values
+            .map(|value| match value {
+                Ok(value) => Ok((value != b"null").then_some(value)),
+                Err(NoValue::Empty) => Ok(None),
+                Err(reason) => {
+                    asking.finding(self.pool.label(program), "a program of the mapping failed", &reason.to_string());
+                    Err(asking.unmade())
+                }
+            })
+            .collect()
+    }
+
+    async fn one(&self, asking: &Asking<'_>, program: ProgramId, input: &[u8]) -> Result<Option<Vec<u8>>, End> {
+        Ok(self.each(asking, program, &[input]).await?.pop().flatten())
+    }
+
+    async fn step(&self, asking: &mut Asking<'_>, made: &Made) -> Result<Vec<u8>, End> {
+        if let Some(when) = made.when
+            && self.one(asking, when, &asking.document).await?.is_none_or(|value| value == b"false")
+        {
+            return Ok(b"null".to_vec());
+        }
+        let elements: Option<Vec<Box<RawValue>>> = match made.each {
+            None => None,
+            Some(program) => {
+                let array = self.one(asking, program, &asking.document).await?.unwrap_or_else(|| b"[]".to_vec());
+                let elements: Vec<Box<RawValue>> = serde_json::from_slice(&array).map_err(|_| {
+                    asking.finding(self.pool.label(program), "a program of the mapping failed", "must yield an array");
+                    asking.unmade()
+                })?;
+                if elements.len() > MAX_REPEATS {
+                    let text = format!("must yield at most {MAX_REPEATS} elements");
+                    asking.finding(self.pool.label(program), "a program of the mapping failed", &text);
+                    return Err(asking.unmade());
+                }
+                Some(elements)
+            }
+        };
+        let document = asking.document.clone();
+        let inputs: Vec<&[u8]> = match &elements {
+            None => vec![&document],
+            Some(elements) => elements.iter().map(|element| element.get().as_bytes()).collect(),
+        };
+        let source = self.sources.get(&made.source).ok_or(Failure::Unsendable("must name a source of the mapping"))?;
+        let requests = self.requests(asking, made, source, &inputs).await?;
+        let bodies = self.send(asking, made, source, requests).await?;
+        let mut values: Vec<Vec<u8>> = bodies.iter().map(|body| body.as_deref().unwrap_or(b"null").to_vec()).collect();
+        if let Some(program) = made.answer {
+            let there: Vec<&[u8]> = bodies.iter().flatten().map(AsRef::as_ref).collect();
+            let mut made = self.each(asking, program, &there).await?.into_iter();
+            for (value, body) in values.iter_mut().zip(&bodies) {
+                if body.is_some() {
+                    *value = made.next().flatten().unwrap_or_else(|| b"null".to_vec());
+                }
+            }
+        }
+        if elements.is_none() {
+            return Ok(values.pop().unwrap_or_else(|| b"null".to_vec()));
+        }
+        let joined = values.join(&b","[..]);
+        Ok([b"[".as_slice(), &joined, b"]"].concat())
+    }
+
+    /// Makes the requests of a step.
+    async fn requests(
+        &self,
+        asking: &Asking<'_>,
+        made: &Made,
+        source: &Source,
+        inputs: &[&[u8]],
+    ) -> Result<Vec<Outgoing>, End> {
+        let none = || vec![None; inputs.len()];
+        let column = async |program: Option<ProgramId>| match program {
+            Some(program) => self.each(asking, program, inputs).await,
+            None => Ok(none()),
+        };
+        let paths = column(made.path).await?;
+        let bodies = column(made.body).await?;
+        let (mut queries, mut headers) = (vec![BTreeMap::new(); inputs.len()], vec![Vec::new(); inputs.len()]);
+        for (name, program) in &made.query {
+            for (query, value) in queries.iter_mut().zip(column(Some(*program)).await?) {
+                query.extend(value.map(|value| (name.clone(), plain(&value))));
+            }
+        }
+        for (name, program) in &made.headers {
+            for (headers, value) in headers.iter_mut().zip(column(Some(*program)).await?) {
+                let value = value.and_then(|value| HeaderValue::from_str(&plain(&value)).ok());
+                headers.extend(value.map(|value| (name.clone(), value)));
+            }
+        }
+        let parts = paths.into_iter().zip(bodies).zip(queries).zip(headers);
+        parts
+            .map(|(((path, body), query), headers)| {
+                let path = path.map(|path| plain(&path)).unwrap_or_default();
+                let url = source.url(&path, &query).ok_or_else(|| {
+                    asking.finding(
+                        &made.name,
+                        "a path of the mapping leads out of its source",
+                        "must be below the address",
+                    );
+                    asking.unmade()
+                })?;
+                let body = match &made.graphql {
+                    None => body,
+                    Some(document) => {
+                        let variables = body.as_deref().unwrap_or(b"{}");
+                        let variables: &RawValue = serde_json::from_slice(variables).map_err(|_| asking.unmade())?;
+                        let posted = Posted { query: document, variables };
+                        Some(serde_json::to_vec(&posted).map_err(|_| asking.unmade())?)
+                    }
+                };
+                let (call_kind, method) = (made.call_kind, made.method.clone());
+                Ok(Outgoing { call_kind, method, url, headers, body: body.map(Bytes::from), cookies: None })
+            })
+            .collect()
+    }
+
+    /// Sends the requests of a step, reads several at once, and returns the documents of the answers; `None` for what
+    /// does not exist.
+    async fn send(
+        &self,
+        asking: &mut Asking<'_>,
+        made: &Made,
+        source: &Source,
+        requests: Vec<Outgoing>,
+    ) -> Result<Vec<Option<Bytes>>, End> {
+        let at_once = if made.call_kind == CallKind::Read { AT_ONCE } else { 1 };
+        let mut documents = Vec::with_capacity(requests.len());
+        let mut requests = requests.into_iter().peekable();
+        while requests.peek().is_some() {
+            let cookies = asking.session.header(&source.name);
+            let group = requests.by_ref().take(at_once);
+            let group: Vec<Outgoing> =
+                group.map(|outgoing| Outgoing { cookies: cookies.clone(), ..outgoing }).collect();
+            let wrote = asking.wrote;
+            asking.wrote |= made.call_kind != CallKind::Read;
+            let described: Vec<_> = group
+                .iter()
+                .map(|outgoing| (format!("{} {}", outgoing.method, outgoing.url), outgoing.body.clone()))
+                .collect();
+            let answers = join_all(group.into_iter().map(|outgoing| source.send(outgoing))).await;
+            for ((request, body), answer) in described.into_iter().zip(&answers) {
+                let answer = match answer {
+                    Ok(received) => Ok((received.status.as_u16(), received.body.clone())),
+                    Err(failure) => Err(failure.to_string()),
+                };
+                asking.trace(|trace| trace.exchanges.push(Exchange { step: made.name.clone(), request, body, answer }));
+            }
+            for answer in answers {
+                let received = answer.inspect_err(|failure| {
+                    // A write that was never sent has changed nothing; those before it may have.
+                    if failure.never_sent() {
+                        asking.wrote = wrote;
+                    }
+                })?;
+                asking.session.note(&source.name, &source.session_cookies, &received.headers);
+                documents.push(document(made, received)?);
+            }
+        }
+        Ok(documents)
+    }
+
+    /// Makes the products of an answer, leaves out those that cannot be used, and completes the page.
+    async fn products(&self, asking: &Asking<'_>, label: &str, answer: &[u8], page: &Page) -> Result<Vec<u8>, End> {
+        let unusable = |reason: &str| {
+            asking.finding(label, "the mapping made an answer that cannot be used", reason);
+            unexpected()
+        };
+        let mut listed: Products = serde_json::from_slice(answer)
+            .map_err(|_| unusable("must be an object with `products`, and `next` and `total` of pages"))?;
+        if let Some(program) = self.plan.product {
+            let raw: Vec<&[u8]> = listed.products.iter().map(|product| product.get().as_bytes()).collect();
+            let values = self.run(asking, program, &raw).await?;
+            let mut made = Vec::with_capacity(values.len());
+            for (index, value) in values.into_iter().enumerate() {
+                match value {
+                    Ok(value) => {
+                        made.extend(String::from_utf8(value).ok().and_then(|text| RawValue::from_string(text).ok()))
+                    }
+                    Err(NoValue::Empty) => {}
+                    Err(reason) => asking.finding(
+                        self.pool.label(program),
+                        "a product of the shop was left out",
+                        &format!("products[{index}] {reason}"),
+                    ),
+                }
+            }
+            listed.products = made;
+        }
+        let label = self.plan.product.map_or(label, |program| self.pool.label(program));
+        let mut index = 0;
+        listed.products.retain(|product| {
+            let checked = check::product(product.get().as_bytes());
+            if let Err(reason) = &checked {
+                let text = format!("products[{index}] cannot be used: {reason}");
+                asking.finding(label, "a product of the shop was left out", &text);
+            }
+            index += 1;
+            checked.is_ok()
+        });
+        listed.next = match listed.next.take() {
+            Some(Value::Bool(true)) => page.after().map(Value::from),
+            Some(Value::String(position)) => {
+                check::next(&position).map_err(|reason| unusable(&reason))?;
+                Some(position.into())
+            }
+            None | Some(Value::Bool(false) | Value::Null) => None,
+            Some(_) => return Err(unusable("$.next: must be a text, or `true` if there are more")),
+        };
+        serde_json::to_vec(&listed).map_err(|_| unexpected())
+    }
+}
+
+#[async_trait]
+impl Transport for Mapped {
+    async fn ask(&self, question: Question, body: Bytes) -> Result<Reply, Failure> {
+        self.answer(question, &body, None).await
+    }
+
+    fn counters(&self) -> &Arc<Counters> {
+        &self.counters
+    }
+}
+
+/// Answer with products.
+#[derive(Serialize, Deserialize)]
+struct Products {
+    products: Vec<Box<RawValue>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    next: Option<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    total: Option<u64>,
+}
+
+/// GraphQL request.
+#[derive(Serialize)]
+struct Posted<'a> {
+    query: &'a str,
+    variables: &'a RawValue,
+}
+
+/// GraphQL answer.
+#[derive(Deserialize)]
+struct Replied<'a> {
+    #[serde(borrow, default)]
+    data: Option<&'a RawValue>,
+    #[serde(default)]
+    errors: Vec<GraphQlError>,
+}
+
+#[derive(Deserialize)]
+struct GraphQlError {
+    #[serde(default)]
+    message: String,
+}
+
+/// The page that is asked for.
+struct Page {
+    style: Option<Paging>,
+    size: u64,
+    /// Number of the page or of its first product, as the style counts.
+    position: u64,
+    cursor: Value,
+}
+
+impl Page {
+    fn of(style: Option<Paging>, question: &Value) -> Self {
+        let after = question["after"].as_str();
+        let first = u64::from(style == Some(Paging::Page));
+        let position = after.and_then(|after| after.parse().ok()).unwrap_or(first);
+        Self { style, size: question["limit"].as_u64().unwrap_or(1), position, cursor: after.into() }
+    }
+
+    /// Returns the value of `$paging`.
+    fn document(&self) -> Value {
+        let mut document = Map::from_iter([("size".to_owned(), self.size.into())]);
+        match self.style {
+            None => {}
+            Some(Paging::Page) => drop(document.insert("number".to_owned(), self.position.into())),
+            Some(Paging::Offset) => drop(document.insert("offset".to_owned(), self.position.into())),
+            Some(Paging::Cursor) => drop(document.insert("cursor".to_owned(), self.cursor.clone())),
+        }
+        document.into()
+    }
+
+    /// Returns the position of the page after this one.
+    fn after(&self) -> Option<String> {
+        match self.style? {
+            Paging::Page => Some(self.position.saturating_add(1).to_string()),
+            Paging::Offset => Some(self.position.saturating_add(self.size).to_string()),
+            Paging::Cursor => None,
+        }
+    }
+}
+
+fn unexpected() -> End {
+    End::Failure(Failure::Unreadable(Unreadable::Unexpected))
+}
+
+/// Text of a value of a program: a string without its quotes, anything else as JSON.
+fn plain(value: &[u8]) -> String {
+    serde_json::from_slice(value).unwrap_or_else(|_| String::from_utf8_lossy(value).into_owned())
+}
+
+/// Puts the session into the identifier of the cart of an answer.
+fn sealed(session: &Session, answer: &[u8]) -> Option<Vec<u8>> {
+    let mut answer: Value = serde_json::from_slice(answer).ok()?;
+    let members = answer.as_object_mut()?;
+    let own = members.remove("cart").unwrap_or_default();
+    members.insert("cart".to_owned(), session.seal(own)?.into());
+    serde_json::to_vec(&answer).ok()
+}
+
+/// Returns the document of an answer; `None` if there is no such thing.
+fn document(made: &Made, received: Received) -> Result<Option<Bytes>, End> {
+    let Received { status, body, .. } = &received;
+    let json = || -> Bytes { if body.is_empty() { Bytes::from_static(b"null") } else { body.clone() } };
+    if !made.accept.is_empty() && (status.is_success() || made.accept.contains(&status.as_u16())) {
+        let body: Value = serde_json::from_slice(&json()).unwrap_or_default();
+        return Ok(Some(json!({ "status": status.as_u16(), "body": body }).to_string().into()));
+    }
+    match *status {
+        status if status.is_success() && made.graphql.is_some() => {
+            let replied: Replied<'_> = serde_json::from_slice(body).map_err(|_| unexpected())?;
+            if let Some(error) = replied.errors.first() {
+                let reason = format!("`{}`: {}", made.name, ucp_import::printable(&error.message));
+                return Err(End::Reply(Reply::Refused(reason)));
+            }
+            Ok(Some(replied.data.map_or(Bytes::from_static(b"null"), |data| data.get().to_owned().into())))
+        }
+        status if status.is_success() => Ok(Some(json())),
+        StatusCode::NOT_FOUND | StatusCode::GONE if made.optional => Ok(None),
+        StatusCode::NOT_FOUND | StatusCode::GONE => Err(End::Reply(Reply::Gone)),
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Err(refused(received).into()),
+        status => Err(End::Reply(Reply::Refused(format!("`{}`: status {}", made.name, status.as_u16())))),
+    }
+}

@@ -1,0 +1,215 @@
+//! Carts and orders.
+
+use serde_json::{Value, json};
+use ucp_contract::{Question, Reply};
+use ucp_net::Failure;
+use ucp_testkit::{host::Request, server::Answer};
+
+use super::{Shop, context};
+
+const MAPPING: &str = r#"
+session_cookies = ["sid"]
+
+[find]
+answer = "{products: []}"
+
+[resolve]
+answer = "{products: []}"
+
+[cart]
+completion = "place"
+
+[cart.sync]
+answer = "$basket"
+
+[[cart.sync.step]]
+name = "emptied"
+when = "$question.cart != null"
+method = "DELETE"
+path = "basket/lines"
+
+[[cart.sync.step]]
+name = "added"
+each = "$question.lines"
+path = "basket/lines"
+body = "{product: .variant, quantity}"
+
+[[cart.sync.step]]
+name = "basket"
+path = "basket"
+answer = '''
+{
+  cart: .id, currency, total: (.total | minor("EUR")),
+  lines: [.lines[] | {variant: .product, quantity, price: (.price | minor("EUR"))}],
+}
+'''
+
+[cart.fetch]
+[[cart.fetch.step]]
+name = "basket"
+path = "basket"
+answer = '''
+{
+  cart: .id, currency, total: (.total | minor("EUR")),
+  lines: [.lines[] | {variant: .product, quantity, price: (.price | minor("EUR"))}],
+}
+'''
+
+[[cart.abandon.step]]
+name = "emptied"
+method = "DELETE"
+path = "basket/lines"
+
+[[place.step]]
+name = "order"
+path = "checkout"
+body = "{reference: $question.reference, total: $question.total}"
+accept = [402]
+answer = '''
+if .status == 402 then {status: "declined", reason: .body.reason}
+else {status: "placed", order: {id: .body.number}} end
+'''
+
+[[order.step]]
+name = "order"
+path = "orders/{$question.reference}"
+optional = true
+answer = "{status: \"placed\", order: {id: .number}}"
+
+[order]
+answer = "$order // {status: \"absent\"}"
+
+[cancel]
+answer = "{status: \"absent\"}"
+"#;
+
+fn basket() -> Value {
+    json!({"id": 9, "currency": "EUR", "total": "25.00", "lines": [{"product": "v1", "quantity": 2, "price": "12.50"}]})
+}
+
+fn cookie(request: &Request) -> Option<&str> {
+    request.headers().get("cookie").and_then(|value| value.to_str().ok())
+}
+
+fn shop(request: &Request) -> Answer {
+    let whole = |body: &Value, set: &[&str]| {
+        let set = set.iter().map(|set| format!("Set-Cookie: {set}"));
+        Answer::Whole(200, set.collect(), body.to_string().into_bytes())
+    };
+    match (request.method().as_str(), request.uri().path(), cookie(request)) {
+        ("POST", "/api/basket/lines", None) => whole(&json!({}), &["sid=s1; Path=/", "lang=en"]),
+        ("POST" | "DELETE", "/api/basket/lines", Some("sid=s1")) => Answer::Whole(204, Vec::new(), Vec::new()),
+        ("GET", "/api/basket", Some("sid=s1")) => whole(&basket(), &[]),
+        ("GET", "/api/basket", _) => Answer::status(404),
+        ("POST", "/api/checkout", Some("sid=s1")) => {
+            let body: Value = serde_json::from_slice(request.body()).expect("JSON");
+            match body["reference"].as_str() {
+                Some("poor") => Answer::Whole(402, Vec::new(), br#"{"reason":"No funds"}"#.to_vec()),
+                Some("silent") => Answer::HangUp,
+                _ => whole(&json!({"number": "O-1"}), &[]),
+            }
+        }
+        ("GET", "/api/orders/known", None) => whole(&json!({"number": "O-1"}), &[]),
+        _ => Answer::status(404),
+    }
+}
+
+fn mapped(answer: impl Fn(&Request) -> Answer + Send + Sync + 'static) -> Shop {
+    Shop::new(MAPPING, answer)
+}
+
+fn wanted(cart: Option<&str>) -> Value {
+    let lines = json!([{"variant": "v1", "quantity": 2}, {"variant": "v2", "quantity": 1}]);
+    json!({"cart": cart, "purpose": "cart", "lines": lines, "codes": [], "context": context()})
+}
+
+async fn made(shop: &Shop) -> String {
+    let cart = shop.answer(Question::CartSync, wanted(None)).await;
+    assert_eq!((&cart["total"], &cart["lines"][0]["price"]), (&json!(2500), &json!(1250)));
+    cart["cart"].as_str().expect("an identifier").to_owned()
+}
+
+#[tokio::test]
+async fn a_cart_keeps_its_session() {
+    let shop = mapped(shop);
+    let cart = made(&shop).await;
+    assert!(cart.starts_with("m1.") && !cart.contains("s1"), "{cart}");
+    assert_eq!(shop.asked(), ["POST /api/basket/lines", "POST /api/basket/lines", "GET /api/basket"]);
+    let again = shop.answer(Question::CartFetch, wanted(Some(&cart))).await;
+    assert_eq!(again["cart"], cart);
+    shop.answer(Question::CartSync, wanted(Some(&cart))).await;
+    assert_eq!(shop.asked()[4], "DELETE /api/basket/lines");
+    shop.answer(Question::CartAbandon, json!({"cart": cart})).await;
+    let sessions: Vec<_> = shop.server.requests().iter().map(|request| cookie(request).map(str::to_owned)).collect();
+    assert_eq!(sessions[0], None);
+    assert!(sessions[1..].iter().all(|session| session.as_deref() == Some("sid=s1")), "{sessions:?}");
+}
+
+#[tokio::test]
+async fn a_cart_of_nobody_is_gone() {
+    let shop = mapped(shop);
+    for cart in ["7", "m1.x", ""] {
+        let asked = shop.ask(Question::CartFetch, wanted(Some(cart))).await;
+        assert!(matches!(asked, Ok(Reply::Gone)), "{cart}: {asked:?}");
+    }
+    assert!(shop.asked().is_empty());
+}
+
+#[tokio::test]
+async fn a_total_that_does_not_add_up_is_refused() {
+    let shop = mapped(|request| match request.method().as_str() {
+        "GET" => {
+            let mut basket = basket();
+            basket["total"] = "26.00".into();
+            Answer::json(&basket)
+        }
+        _ => Answer::json(&json!({})),
+    });
+    assert!(shop.ask(Question::CartSync, wanted(None)).await.is_err());
+    let findings = shop.findings(Question::CartSync, wanted(None)).await;
+    let expected =
+        "`cart.sync.answer`: $.total: must be 2500 (lines 2500, discounts -0, delivery 0, fees and taxes 0), is 2600";
+    assert_eq!(findings, [expected]);
+}
+
+fn place(cart: &str, reference: &str) -> Value {
+    let lines = json!([{"variant": "v1", "quantity": 2, "price": 1250}]);
+    json!({"reference": reference, "cart": cart, "lines": lines, "currency": "EUR", "total": 2500})
+}
+
+#[tokio::test]
+async fn an_order_is_placed_declined_or_looked_up() {
+    let shop = mapped(shop);
+    let cart = made(&shop).await;
+    let placed = shop.answer(Question::Place, place(&cart, "known")).await;
+    assert_eq!(placed, json!({"status": "placed", "order": {"id": "O-1"}}));
+    let declined = shop.answer(Question::Place, place(&cart, "poor")).await;
+    assert_eq!(declined, json!({"status": "declined", "reason": "No funds"}));
+    assert_eq!(shop.answer(Question::Order, json!({"reference": "known"})).await["order"]["id"], "O-1");
+    assert_eq!(shop.answer(Question::Order, json!({"reference": "other"})).await["status"], "absent");
+    assert_eq!(shop.answer(Question::Cancel, json!({"reference": "other"})).await["status"], "absent");
+}
+
+#[tokio::test]
+async fn a_write_is_sent_once() {
+    let shop = mapped(shop);
+    let cart = made(&shop).await;
+    let before = shop.asked().len();
+    let placed = shop.ask(Question::Place, place(&cart, "silent")).await;
+    assert!(matches!(&placed, Err(failure) if !failure.never_sent()), "{placed:?}");
+    assert_eq!(shop.asked().len(), before + 1);
+}
+
+#[tokio::test]
+async fn a_failure_after_a_write_never_says_that_nothing_was_sent() {
+    let breaking = MAPPING.replace(
+        "path = \"basket\"\nanswer = '''\n{\n  cart: .id,",
+        "path = \"{error(\\\"stop\\\")}\"\nanswer = '''\n{\n  cart: .id,",
+    );
+    assert_ne!(breaking, MAPPING);
+    let shop = Shop::new(&breaking, shop);
+    let asked = shop.ask(Question::CartSync, wanted(None)).await;
+    assert!(matches!(&asked, Err(failure) if !failure.never_sent()), "{asked:?}");
+    let asked = shop.ask(Question::CartFetch, wanted(None)).await;
+    assert!(matches!(&asked, Err(Failure::Unsendable(_))), "{asked:?}");
+}

@@ -1,0 +1,189 @@
+//! Products.
+
+use serde_json::{Value, json};
+use ucp_contract::{Question, Reply};
+use ucp_testkit::{host::Request, server::Answer};
+
+use super::{Shop, context, find};
+
+const MAPPING: &str = r#"
+[find]
+paging = "page"
+answer = "{products: .results, next: (.next != null), total: .count}"
+
+[[find.step]]
+name = "page"
+path = "products"
+query.search = "$question.words"
+query.page = "$paging.number"
+query.page_size = "$paging.size"
+
+[resolve]
+batch = 2
+answer = "{products: [.[] | values]}"
+
+[[resolve.step]]
+name = "product"
+each = "$question.ids"
+path = "products/{.}"
+"#;
+
+const PRODUCT: &str = r#"
+product = '''
+{
+  id: (.id | tostring), title, description: {plain: (.html | plain)},
+  variants: [{id: (.id | tostring), price: {amount: (.price | minor("EUR")), currency: "EUR"}}]
+}
+'''
+"#;
+
+fn product(id: u32, price: &str) -> Value {
+    json!({"id": id, "title": format!("Product {id}"), "html": "<p>Red &amp; warm</p>", "price": price})
+}
+
+fn shop(request: &Request) -> Answer {
+    let path = request.uri().path();
+    match path.strip_prefix("/api/products") {
+        Some("") => {
+            let second = request.uri().query().is_some_and(|query| query.contains("page=2"));
+            let next = if second { Value::Null } else { json!("http://elsewhere/") };
+            let results =
+                if second { [product(3, "3"), product(4, "oops")] } else { [product(1, "19.99"), product(2, "0.29")] };
+            Answer::json(&json!({"count": 4, "next": next, "results": results}))
+        }
+        Some("/1") => Answer::json(&product(1, "19.99")),
+        Some("/a%2Fb") => Answer::json(&product(7, "1.00")),
+        _ => Answer::status(404),
+    }
+}
+
+#[tokio::test]
+async fn pages_follow_each_other() {
+    let shop = Shop::topped(PRODUCT, MAPPING, shop);
+    let first = shop.answer(Question::Find, find(&json!({"words": "red & warm"}))).await;
+    assert_eq!(first["products"][0]["variants"][0]["price"], json!({"amount": 1999, "currency": "EUR"}));
+    assert_eq!(first["products"][0]["description"]["plain"], "Red & warm");
+    assert_eq!((&first["next"], &first["total"]), (&json!("2"), &json!(4)));
+    let second = shop.answer(Question::Find, find(&json!({"after": "2"}))).await;
+    assert_eq!(second["products"].as_array().map(Vec::len), Some(1), "the one without a price is left out");
+    assert_eq!(second.get("next"), None);
+    assert_eq!(
+        shop.asked(),
+        ["GET /api/products?page=1&page_size=2&search=red+%26+warm", "GET /api/products?page=2&page_size=2"]
+    );
+}
+
+#[tokio::test]
+async fn what_is_left_out_is_named() {
+    let shop = Shop::topped(PRODUCT, MAPPING, shop);
+    let findings = shop.findings(Question::Find, find(&json!({"after": "2"}))).await;
+    assert_eq!(findings.len(), 1, "{findings:?}");
+    assert!(findings[0].starts_with("`product`: products[1] failed: \"oops\" must be a decimal"), "{findings:?}");
+}
+
+#[tokio::test]
+async fn products_are_looked_up_one_by_one_and_in_groups() {
+    let shop = Shop::topped(PRODUCT, MAPPING, shop);
+    let question = json!({"ids": ["1", "nothing", "a/b", ".."], "context": context()});
+    let refused = shop.ask(Question::Resolve, question).await;
+    assert!(refused.is_err(), "an identifier must not lead elsewhere: {refused:?}");
+    let question = json!({"ids": ["1", "nothing", "a/b"], "context": context()});
+    for of in [Question::Resolve, Question::Open] {
+        let found = shop.answer(of, question.clone()).await;
+        let ids: Vec<_> =
+            found["products"].as_array().expect("products").iter().map(|product| &product["id"]).collect();
+        assert_eq!(ids, ["1", "7"]);
+    }
+}
+
+#[tokio::test]
+async fn products_without_variants_prices_or_currencies_are_left_out() {
+    let price = |amount: Value, currency: &str| json!({"amount": amount, "currency": currency});
+    let variant = |price: Value| json!({"id": "p", "variants": [{"id": "v", "price": price}]});
+    let results = json!([
+        variant(price(json!(1), "EUR")),
+        variant(price(json!(1), "XQQ")),
+        variant(price(json!(1.5), "EUR")),
+        variant(price(json!(-1), "EUR")),
+        {"id": "p", "variants": []},
+        {"id": "p", "variants": [{"id": "v"}]},
+        {"variants": [{"id": "v", "price": price(json!(1), "EUR")}]},
+    ]);
+    let answer = Answer::json(&json!({"results": results, "count": 7}));
+    let shop = Shop::new(MAPPING, move |_| answer.clone());
+    let found = shop.answer(Question::Find, find(&json!({}))).await;
+    assert_eq!(found["products"].as_array().map(Vec::len), Some(1));
+    let findings = shop.findings(Question::Find, find(&json!({}))).await;
+    for (finding, path) in findings.iter().zip([
+        "products[1] cannot be used: $.variants[0].price.currency: `XQQ` is not",
+        "products[2] cannot be used: $.variants[0].price.amount: 1.5 is not",
+        "products[3] cannot be used: $.variants[0].price.amount: -1 is not",
+        "products[4] cannot be used: $.variants: must have at least one",
+        "products[5] cannot be used: $.variants[0]: missing field `price`",
+        "products[6] cannot be used: $: missing field `id`",
+    ]) {
+        assert!(finding.starts_with(&format!("`find.answer`: {path}")), "{finding}");
+    }
+    assert_eq!(findings.len(), 6);
+}
+
+#[tokio::test]
+async fn answers_that_are_not_usable_are_failures() {
+    for answer in [
+        Answer::Whole(200, Vec::new(), b"<html>".to_vec()),
+        Answer::Whole(200, Vec::new(), "[".repeat(100_000).into_bytes()),
+        Answer::json(&json!([])),
+        Answer::json(&json!({"count": 0})),
+        Answer::status(500),
+        Answer::status(401),
+    ] {
+        let name = format!("{answer:?}");
+        let shop = Shop::new(MAPPING, move |_| answer.clone());
+        let asked = shop.ask(Question::Find, find(&json!({}))).await;
+        assert!(asked.is_err(), "{name:.60}: {asked:?}");
+    }
+    let shop = Shop::new(MAPPING, |_| Answer::status(400));
+    let asked = shop.ask(Question::Find, find(&json!({}))).await;
+    assert!(matches!(&asked, Ok(Reply::Refused(reason)) if reason == "`page`: status 400"), "{asked:?}");
+    let shop = Shop::new(MAPPING, |_| Answer::status(404));
+    assert!(matches!(shop.ask(Question::Find, find(&json!({}))).await, Ok(Reply::Gone)));
+}
+
+#[tokio::test]
+async fn the_file_says_what_the_shop_is() {
+    let shop = Shop::new(MAPPING, shop);
+    let backend = shop.answer(Question::Backend, Value::Null).await;
+    assert_eq!((&backend["market"]["currency"], &backend["contract"]), (&json!("EUR"), &json!("1")));
+    assert!(backend["cart"].is_null());
+    let asked = shop.ask(Question::CartFetch, json!({})).await;
+    assert!(matches!(asked, Ok(Reply::Refused(_))), "{asked:?}");
+}
+
+#[tokio::test]
+async fn graphql_shops_are_asked_their_documents() {
+    const MAPPING: &str = r#"
+[find]
+paging = "cursor"
+answer = "{products: [.products.nodes[]], next: .products.end}"
+
+[[find.step]]
+name = "page"
+graphql = "query($after: String) { products(after: $after) { nodes end } }"
+variables = "{after: $paging.cursor}"
+
+[resolve]
+answer = "{products: []}"
+"#;
+    let shop = Shop::topped(PRODUCT, MAPPING, |request| {
+        let posted: Value = serde_json::from_slice(request.body()).expect("JSON");
+        if posted["variables"]["after"] == "bad" {
+            return Answer::json(&json!({"data": null, "errors": [{"message": "no such cursor"}]}));
+        }
+        Answer::json(&json!({"data": {"products": {"nodes": [product(1, "1.00")], "end": "c2"}}}))
+    });
+    let found = shop.answer(Question::Find, find(&json!({}))).await;
+    assert_eq!((&found["products"][0]["id"], &found["next"]), (&json!("1"), &json!("c2")));
+    assert_eq!(shop.asked(), ["POST /api"]);
+    let refused = shop.ask(Question::Find, find(&json!({"after": "bad"}))).await;
+    assert!(matches!(&refused, Ok(Reply::Refused(reason)) if reason == "`page`: no such cursor"), "{refused:?}");
+}

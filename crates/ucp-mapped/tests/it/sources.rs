@@ -1,0 +1,79 @@
+//! What sources are let in by.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::json;
+use ucp_contract::{Question, Reply};
+use ucp_testkit::{host::Request, server::Answer};
+
+use super::{Shop, find};
+
+const QUESTIONS: &str = r#"
+[find]
+answer = "{products: []}"
+[[find.step]]
+name = "page"
+path = "products"
+headers.X-Language = "$question.context.language"
+headers.X-Country = "$question.context.country"
+[resolve]
+answer = "{products: []}"
+"#;
+
+fn header<'a>(request: &'a Request, name: &str) -> Option<&'a str> {
+    request.headers().get(name).and_then(|value| value.to_str().ok())
+}
+
+#[tokio::test]
+async fn tokens_and_passwords_are_sent() {
+    for (auth, name, value) in [
+        ("{ kind = \"token\", secret = \"A\" }", "authorization", "Bearer A-value"),
+        ("{ kind = \"token\", secret = \"A\", header = \"X-Key\", prefix = \"\" }", "x-key", "A-value"),
+        ("{ kind = \"basic\", user = \"me\", secret = \"A\" }", "authorization", "Basic bWU6QS12YWx1ZQ=="),
+    ] {
+        let mapping = format!("headers = {{ X-Channel = \"web\" }}\nauth = {auth}\n{QUESTIONS}");
+        let shop = Shop::new(&mapping, |_| Answer::json(&json!({})));
+        shop.answer(Question::Find, find(&json!({}))).await;
+        let request = &shop.server.requests()[0];
+        assert_eq!(header(request, name), Some(value));
+        assert_eq!((header(request, "x-channel"), header(request, "x-language")), (Some("web"), Some("en")));
+        assert_eq!(header(request, "x-country"), None);
+    }
+}
+
+#[tokio::test]
+async fn oauth_tokens_are_fetched_once_and_again_when_they_are_ended() {
+    let grants = AtomicUsize::new(0);
+    let mapping = format!(
+        "auth = {{ kind = \"oauth\", token_address = \"ADDRESStoken\", client = \"me\", secret = \"A\", scope = \"all\" }}\n{QUESTIONS}"
+    );
+    let shop = Shop::new(&mapping, move |request| {
+        if request.uri().path() == "/api/token" {
+            let form = String::from_utf8_lossy(request.body());
+            assert_eq!(form, "grant_type=client_credentials&client_id=me&client_secret=A-value&scope=all");
+            let number = grants.fetch_add(1, Ordering::Relaxed);
+            return Answer::json(&json!({"access_token": format!("t{number}"), "expires_in": 3600}));
+        }
+        // The first token is ended after one request.
+        let asked =
+            header(request, "x-language") == Some("fr") || header(request, "authorization") == Some("Bearer t1");
+        if asked { Answer::json(&json!({})) } else { Answer::status(401) }
+    });
+    for _ in 0..2 {
+        shop.answer(Question::Find, find(&json!({}))).await;
+    }
+    let expected =
+        ["POST /api/token", "GET /api/products", "POST /api/token", "GET /api/products", "GET /api/products"];
+    assert_eq!(shop.asked(), expected);
+}
+
+#[tokio::test]
+async fn paths_stay_below_the_address() {
+    for (words, good) in [("shoes", true), ("a/../../b", true), ("..", false), (".", false)] {
+        let mapping = QUESTIONS.replace("path = \"products\"", "path = \"search/{$question.words}\"");
+        let shop = Shop::new(&mapping, |_| Answer::json(&json!({})));
+        let asked = shop.ask(Question::Find, find(&json!({"words": words}))).await;
+        assert_eq!(matches!(asked, Ok(Reply::Answer(_))), good, "{words}: {asked:?}");
+        assert!(shop.asked().iter().all(|line| line.starts_with("GET /api/search/")), "{:?}", shop.asked());
+    }
+}
