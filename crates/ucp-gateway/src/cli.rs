@@ -51,7 +51,7 @@ pub(crate) enum Command {
     /// Show or erase what is stored about a buyer.
     #[command(subcommand)]
     Buyers(BuyersCommand),
-    /// Check a shop that implements the backend contract.
+    /// Check and try a shop that is asked the questions of the backend contract, by itself or by a mapping.
     #[command(subcommand)]
     Backend(BackendCommand),
     /// Back up the data directory, check it, or restore it.

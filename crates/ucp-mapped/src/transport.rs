@@ -142,16 +142,12 @@ impl Mapped {
             .map(|(name, source)| Source::open(name, source, around).map(|source| (name.clone(), source)))
             .collect::<Result<_, _>>()?;
         let counters = sources.values().next().map(|source| Arc::clone(source.counters())).unwrap_or_default();
-        let cart = mapping.cart.as_ref();
+        let cart = &mapping.cart;
         let backend = Backend {
             contract: VERSION.to_owned(),
             market: mapping.market.clone(),
             catalog: mapping.catalog.clone(),
-            cart: cart.map(|cart| CartAbilities {
-                completion: cart.completion,
-                codes: cart.codes,
-                delivery: cart.delivery,
-            }),
+            cart: CartAbilities { completion: cart.completion, codes: cart.codes, delivery: cart.delivery },
             payment_handlers: mapping.payment_handlers.clone(),
         };
         let has_sessions = sources.values().any(|source| !source.session_cookies.is_empty());
@@ -478,7 +474,7 @@ impl Mapped {
             for (index, value) in values.into_iter().enumerate() {
                 match value {
                     Ok(value) => {
-                        made.extend(String::from_utf8(value).ok().and_then(|text| RawValue::from_string(text).ok()))
+                        made.extend(String::from_utf8(value).ok().and_then(|text| RawValue::from_string(text).ok()));
                     }
                     Err(NoValue::Empty) => {}
                     Err(reason) => asking.finding(

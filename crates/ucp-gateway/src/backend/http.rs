@@ -3,7 +3,7 @@
 use std::{error::Error, sync::Arc};
 
 use ucp_contract::{
-    ContractShop,
+    ContractShop, Transport,
     http::{Credential, HttpShop, SigningSecret},
     orders::OrderEvents,
     shop::RENEWAL,
@@ -16,20 +16,30 @@ use crate::clock;
 
 pub(super) async fn open(place: &Place<'_>) -> Result<Opened, Box<dyn Error>> {
     let Place { upstream, .. } = place;
-    let credential = match (&upstream.signing_secret, &upstream.token) {
-        (Some(secret), _) => Credential::Signing(SigningSecret::new(secret.reveal())),
+    let secret = upstream.signing_secret.as_ref().map(|secret| SigningSecret::new(secret.reveal()));
+    let credential = match (&secret, &upstream.token) {
+        (Some(secret), _) => Credential::Signing(secret.clone()),
         (None, Some(token)) => Credential::bearer(token.reveal())?,
         (None, None) => Credential::None,
     };
-    let now = Arc::new(clock::timestamp);
-    let transport = HttpShop::new(&reached("http", place), credential, monotonic(), chance(), Arc::clone(&now) as _)?;
+    let options = reached("http", place);
+    let transport = HttpShop::new(&options, credential, monotonic(), chance(), Arc::new(clock::timestamp))?;
+    open_by(place, Arc::new(transport), secret).await
+}
+
+/// Opens a shop that answers the questions of the contract, and signs its events with `secret`.
+pub(super) async fn open_by(
+    place: &Place<'_>,
+    transport: Arc<dyn Transport>,
+    secret: Option<SigningSecret>,
+) -> Result<Opened, Box<dyn Error>> {
     let section = &place.settings.sections.upstream;
+    // There are two caches.
     let capacity = Capacity { bytes: section.cache_mb.bytes() / 2, ..Capacity::default() };
-    let connected =
-        ContractShop::connect(Arc::new(transport), capacity, monotonic(), Arc::clone(&now) as _, place.last.clone());
+    let now = Arc::new(clock::timestamp);
+    let connected = ContractShop::connect(transport, capacity, monotonic(), now, place.last.clone());
     let shop = connected.await.map_err(|error| down(error.is_passing(), error))?;
-    let secret = upstream.signing_secret.as_ref();
-    let inbox = secret.map(|secret| OrderEvents::new(SigningSecret::new(secret.reveal()), now));
+    let inbox = secret.map(|secret| OrderEvents::new(secret, Arc::new(clock::timestamp)));
     let inbox = inbox.map(|inbox| Arc::new(inbox) as Arc<dyn OrderInbox>);
     if inbox.is_none() && !shop.takes_orders() {
         tracing::warn!(

@@ -5,6 +5,7 @@
 //! | [`embedded`] | the shop in the data directory |
 //! | [`shopify`] | a shop behind Shopify's Storefront GraphQL API |
 //! | [`http`] | a shop that implements the backend contract, in any language |
+//! | [`mapped`] | a shop behind any REST or GraphQL API, by a mapping file |
 //! | [`ucp`] | a shop that speaks UCP itself |
 //! | `last_known` | what a remote shop stated last about itself, for a start while it is down |
 //!
@@ -17,6 +18,7 @@ pub(crate) mod embedded;
 mod http;
 mod inbox;
 mod last_known;
+pub(crate) mod mapped;
 mod shopify;
 mod ucp;
 
@@ -154,6 +156,7 @@ pub(crate) async fn open(
             let mut opened = match kind {
                 BackendKind::Shopify => shopify::open(&place).await,
                 BackendKind::Http => http::open(&place).await,
+                BackendKind::Mapped => mapped::open(&place).await,
                 BackendKind::Ucp => ucp::open(&place).await,
                 BackendKind::Embedded => Err(NO_SHOP.into()),
             }?;

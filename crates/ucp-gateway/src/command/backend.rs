@@ -1,31 +1,65 @@
-//! `backend`: checks a shop that implements the backend contract.
+//! `backend`: checks and tries a shop that is asked the questions of the backend contract, by itself or by a mapping.
 
-use std::{fs, path::PathBuf, process::ExitCode, sync::Arc};
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+    process::ExitCode,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use clap::{Args, Subcommand};
+use serde_json::{Map, Value, json};
 use ucp_contract::{
+    Question, Reply, Transport,
     check::{Finding, Report, check},
     http::{Credential, HttpShop, SigningSecret},
 };
+use ucp_mapped::{Exchange, Mapped, Trace, file::Mapping, plan::Plan, pool::Limits, source::Surroundings, worker};
 use ucp_net::Options;
+use ucp_wire::documents::pretty;
 use url::Url;
 
 use super::Done;
 use crate::{
-    backend::{chance, monotonic},
+    backend::{chance, mapped::launch, monotonic},
     clock,
 };
+
+/// Maximum number of characters of a document that is shown.
+const SHOWN: usize = 4_000;
+
+/// Members that a product should have and need not.
+const WANTED: [&str; 6] = ["description", "url", "categories", "media", "options", "handle"];
+
+/// Members that a variant should have and need not.
+const WANTED_OF_VARIANTS: [&str; 4] = ["sku", "availability", "inventory", "options"];
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum BackendCommand {
     /// Try the rules of the backend contract on a shop; exit code 1 if it does not keep one.
     Check(CheckOptions),
+    /// Ask a shop by its mapping, and show the requests, the raw answers, the mapped answer and what is missing.
+    Try {
+        /// The mapping.
+        file: PathBuf,
+        /// Question: find, resolve, open, cart/sync, cart/fetch, cart/abandon, place, order or cancel.
+        #[arg(default_value = "find")]
+        question: String,
+        /// Words for `find`, identifiers for `resolve` and `open`, otherwise the question as a JSON document.
+        arguments: Vec<String>,
+    },
+    /// Print the JSON Schema of mappings, for editors.
+    Schema,
+    /// Run the programs of a mapping for the gateway that started this process.
+    #[command(hide = true)]
+    Worker,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct CheckOptions {
-    /// Where the shop answers: the paths of the questions are appended.
-    url: Url,
+    /// Where the shop answers, below which are the paths of the questions; or the file of its mapping.
+    shop: String,
     /// A file with the token that the shop wants to see.
     #[arg(long, value_name = "FILE", conflicts_with = "signing_secret_file")]
     token_file: Option<PathBuf>,
@@ -41,11 +75,41 @@ pub(crate) struct CheckOptions {
 }
 
 pub(crate) fn run(command: &BackendCommand) -> Done {
-    let BackendCommand::Check(options) = command;
-    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(tried(options))
+    match command {
+        BackendCommand::Check(options) => {
+            let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+            runtime.block_on(checked(options))
+        }
+        BackendCommand::Try { file, question, arguments } => try_out(file, question, arguments),
+        BackendCommand::Schema => {
+            print!("{}", pretty(&ucp_mapped::file::schema().to_value()));
+            Ok(ExitCode::SUCCESS)
+        }
+        BackendCommand::Worker => {
+            worker::serve()?;
+            Ok(ExitCode::SUCCESS)
+        }
+    }
 }
 
-async fn tried(options: &CheckOptions) -> Done {
+async fn checked(options: &CheckOptions) -> Done {
+    let shop: Box<dyn Transport> = match options.shop.parse::<Url>() {
+        Ok(url) if matches!(url.scheme(), "http" | "https") => Box::new(contract(options, url)?),
+        _ => {
+            let (mapping, plan) = read(Path::new(&options.shop))?;
+            Box::new(mapped(&mapping, plan)?)
+        }
+    };
+    let report = check(&*shop, options.allow_writes).await;
+    if options.json {
+        println!("{}", serde_json::to_string_pretty(&report)?);
+    } else {
+        print(&report);
+    }
+    Ok(if report.findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn contract(options: &CheckOptions, url: Url) -> Result<HttpShop, Box<dyn std::error::Error>> {
     let read = |path: &PathBuf| {
         let text = fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
         Ok::<_, String>(text.trim().to_owned())
@@ -55,15 +119,19 @@ async fn tried(options: &CheckOptions) -> Done {
         (None, Some(file)) => Credential::Signing(SigningSecret::new(&read(file)?)),
         (None, None) => Credential::None,
     };
-    let upstream = Options { plain_http: true, ..Options::new("http", options.url.clone()) };
-    let shop = HttpShop::new(&upstream, credential, monotonic(), chance(), Arc::new(clock::timestamp))?;
-    let report = check(&shop, options.allow_writes).await;
-    if options.json {
-        println!("{}", serde_json::to_string_pretty(&report)?);
-    } else {
-        print(&report);
-    }
-    Ok(if report.findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    let upstream = Options { plain_http: true, ..Options::new("http", url) };
+    Ok(HttpShop::new(&upstream, credential, monotonic(), chance(), Arc::new(clock::timestamp))?)
+}
+
+/// Opens the shop of a mapping with the usual deadlines.
+fn mapped(mapping: &Mapping, plan: Plan) -> Result<Mapped, Box<dyn std::error::Error>> {
+    let around = Surroundings {
+        secret: &|name| std::env::var(name).ok(),
+        options: &|name, address| Options::new(name, address),
+        clock: monotonic(),
+        random: chance(),
+    };
+    Ok(Mapped::open(mapping, plan, &around, launch()?, Limits::default())?)
 }
 
 fn print(report: &Report) {
@@ -77,4 +145,117 @@ fn print(report: &Report) {
         println!("failed   {rule}: {problem}\n  asked  /{question} {asked}\n  seen   {seen}\n  cure   {cure}");
     }
     println!("{} rules kept, {} not", report.kept.len(), report.findings.len());
+}
+
+fn read(file: &Path) -> Result<(Mapping, Plan), String> {
+    let text = fs::read_to_string(file).map_err(|error| format!("cannot read {}: {error}", file.display()))?;
+    ucp_mapped::read(&text).map_err(|faulty| format!("{} cannot be used:\n{faulty}", file.display()))
+}
+
+/// Returns the document of a question.
+fn document(question: Question, arguments: &[String], mapping: &Mapping) -> Result<Value, String> {
+    let context = json!({ "language": mapping.market.language, "currency": mapping.market.currency });
+    let mut document = match question {
+        Question::Find => {
+            let words = (!arguments.is_empty()).then(|| arguments.join(" "));
+            let mut document =
+                Map::from_iter([("limit".to_owned(), 10.into()), ("available".to_owned(), false.into())]);
+            document.extend(words.map(|words| ("words".to_owned(), words.into())));
+            document.into()
+        }
+        Question::Resolve | Question::Open => json!({ "ids": arguments }),
+        _ => match arguments {
+            [] => json!({}),
+            [one] => serde_json::from_str(one).map_err(|error| format!("the question must be JSON: {error}"))?,
+            _ => return Err("the question must be one JSON document".to_owned()),
+        },
+    };
+    let members = document.as_object_mut().ok_or("the question must be a JSON object")?;
+    members.entry("context").or_insert(context);
+    Ok(document)
+}
+
+fn try_out(file: &Path, question: &str, arguments: &[String]) -> Done {
+    let (mapping, plan) = read(file)?;
+    let asked = Question::ALL.into_iter().find(|known| known.path() == question);
+    let asked = asked.ok_or_else(|| format!("`{question}` must be a question, such as `find` or `cart/sync`"))?;
+    let document = document(asked, arguments, &mapping)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let trace = Mutex::new(Trace::default());
+    let reply = runtime.block_on(async {
+        let mapped = mapped(&mapping, plan)?;
+        let reply = mapped.ask_traced(asked, document.to_string().into(), &trace).await;
+        Ok::<_, Box<dyn std::error::Error>>(reply)
+    })?;
+    let trace = trace.into_inner().unwrap_or_else(PoisonError::into_inner);
+    println!("question {question}\n{}\n", shown(document.to_string().as_bytes()));
+    for exchange in &trace.exchanges {
+        show(exchange);
+    }
+    let code = match &reply {
+        Ok(Reply::Answer(answer)) => {
+            println!("answer\n{}\n", shown(answer));
+            for missing in missing(answer) {
+                println!("missing  {missing}");
+            }
+            ExitCode::SUCCESS
+        }
+        Ok(Reply::Gone) => {
+            println!("answer: there is no such thing");
+            ExitCode::SUCCESS
+        }
+        Ok(Reply::Refused(reason)) => {
+            println!("refused: {reason}");
+            ExitCode::FAILURE
+        }
+        Err(failure) => {
+            println!("failed: {failure}");
+            ExitCode::FAILURE
+        }
+    };
+    for finding in &trace.findings {
+        println!("problem  {finding}");
+    }
+    Ok(code)
+}
+
+fn show(exchange: &Exchange) {
+    println!("step {}: {}", exchange.step, exchange.request);
+    if let Some(body) = &exchange.body {
+        println!("{}", shown(body));
+    }
+    match &exchange.answer {
+        Ok((status, body)) => println!("status {status}\n{}\n", shown(body)),
+        Err(failure) => println!("no answer: {failure}\n"),
+    }
+}
+
+/// Text of a document, indented if it is JSON, and cut.
+fn shown(document: &[u8]) -> String {
+    let text = serde_json::from_slice::<Value>(document)
+        .map_or_else(|_| String::from_utf8_lossy(document).into_owned(), |value| format!("{value:#}"));
+    match text.char_indices().nth(SHOWN) {
+        Some((cut, _)) => format!("{}…", &text[..cut]),
+        None => text,
+    }
+}
+
+/// Returns the members that no product of an answer has, although agents and buyers look for them.
+fn missing(answer: &[u8]) -> Vec<String> {
+    let answer: Value = serde_json::from_slice(answer).unwrap_or_default();
+    let Some(products) = answer["products"].as_array().filter(|products| !products.is_empty()) else {
+        return Vec::new();
+    };
+    let variants: Vec<&Value> =
+        products.iter().filter_map(|product| product["variants"].as_array()).flatten().collect();
+    let stated = |of: &[&Value]| -> BTreeSet<String> {
+        let stated = of.iter().filter_map(|value| value.as_object()).flatten();
+        stated.filter(|(_, value)| !value.is_null()).map(|(name, _)| name.clone()).collect()
+    };
+    let (of_products, of_variants) = (stated(&products.iter().collect::<Vec<_>>()), stated(&variants));
+    let lacking = |wanted: &[&str], stated: &BTreeSet<String>, whose: &str| -> Vec<String> {
+        let lacking = wanted.iter().filter(|name| !stated.contains(**name));
+        lacking.map(|name| format!("no {whose} has `{name}`")).collect()
+    };
+    [lacking(&WANTED, &of_products, "product"), lacking(&WANTED_OF_VARIANTS, &of_variants, "variant")].concat()
 }

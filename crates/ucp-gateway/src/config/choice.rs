@@ -88,6 +88,8 @@ pub(crate) enum BackendKind {
     Shopify,
     /// A shop that implements the backend contract over HTTP.
     Http,
+    /// A shop behind any REST or GraphQL API, by a mapping file.
+    Mapped,
     /// A shop that speaks UCP itself.
     Ucp,
 }

@@ -207,8 +207,8 @@ impl Default for Data {
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub(crate) struct Upstream {
     /// "embedded" (nothing else in this section means anything then), "shopify" (Shopify's Storefront GraphQL API, or
-    /// one that is compatible), "http" (a shop that implements the backend contract, in any language) or "ucp" (a shop
-    /// that speaks UCP itself). (`--backend`, `UCP_GATEWAY_BACKEND`)
+    /// one that is compatible), "http" (a shop that implements the backend contract, in any language), "mapped" (a
+    /// shop behind any REST or GraphQL API, by a mapping file) or "ucp" (a shop that speaks UCP itself). (`--backend`, `UCP_GATEWAY_BACKEND`)
     pub(crate) backend: BackendKind,
     /// Where it is: https, or http in a network that nobody else is in. (`--upstream-url`, `UCP_GATEWAY_UPSTREAM_URL`)
     #[schemars(example = "https://shop.example.com")]
@@ -256,6 +256,10 @@ pub(crate) struct Upstream {
     pub(super) signing_secret_file: Option<FilePath>,
     #[serde(skip_deserializing)]
     pub(super) signing_secret: Remark,
+    /// With "mapped": the mapping, which names the addresses of the shop in place of `url`; its secrets are variables of the
+    /// environment.
+    #[schemars(example = "shop.mapping.toml", extend("x-only" = "mapped"))]
+    pub(super) mapping_file: Option<FilePath>,
     /// With "ucp": whether it is asked over "rest" or "mcp"; by default REST where its profile has both.
     #[schemars(example = Transport::Mcp, extend("x-only" = "ucp", "x-without" = "what its profile has"))]
     pub(crate) transport: Option<Transport>,

@@ -34,6 +34,8 @@ pub(crate) struct Upstream {
     pub(crate) webhook_secret: Option<Secret>,
     /// Secret that the gateway and a shop behind the backend contract share.
     pub(crate) signing_secret: Option<Secret>,
+    /// Mapping of a shop behind any API, which has been read without a fault.
+    pub(crate) mapping: Option<String>,
     /// The version of Shopify's API, or of one that is compatible.
     pub(crate) api_version: String,
     /// As which bot it is asked.
@@ -78,7 +80,15 @@ pub(super) fn resolve(
         }
         return None;
     }
-    let url = said.url.as_ref().map(|url| url.0.clone());
+    let mapping = mapping(said, document);
+    let mapped = mapping.as_ref().map(|(_, address)| address.clone());
+    if let (Some(_), Some(_)) = (&mapped, &said.url) {
+        document.add("upstream.url", "the mapping names the addresses of the shop; leave this out");
+    }
+    if said.backend == BackendKind::Mapped && mapped.is_none() {
+        return None;
+    }
+    let url = mapped.or_else(|| said.url.as_ref().map(|url| url.0.clone()));
     match url.as_ref().map(is_http) {
         Some(Ok(())) => {}
         Some(Err(problem)) => document.unfit("upstream.url", problem),
@@ -107,7 +117,40 @@ pub(super) fn resolve(
     let is_shopify = said.backend == BackendKind::Shopify;
     let bot = if is_shopify { bot(said, public_url, document, now) } else { Bot::Unknown };
     let token_file = said.token_file.as_ref().map(|path| path.to_path_buf());
-    Some(Upstream { url: url?, token, token_file, webhook_secret, signing_secret, api_version, bot, release })
+    Some(Upstream {
+        url: url?,
+        token,
+        token_file,
+        webhook_secret,
+        signing_secret,
+        mapping: mapping.map(|(text, _)| text),
+        api_version,
+        bot,
+        release,
+    })
+}
+
+/// Reads the mapping of a shop behind any API, with the address of its first source.
+fn mapping(said: &sections::Upstream, document: &mut Document<'_>) -> Option<(String, Url)> {
+    if said.backend != BackendKind::Mapped {
+        return None;
+    }
+    let Some(path) = said.mapping_file.as_ref().map(|path| path.to_path_buf()) else {
+        document.add("upstream.backend", "this needs `upstream.mapping_file`");
+        return None;
+    };
+    let read = fs::read_to_string(&path).map_err(|error| format!("cannot read {}: {error}", path.display()));
+    let read = read.and_then(|text| match ucp_mapped::read(&text) {
+        Ok((mapping, _)) => Ok((text, mapping)),
+        Err(faults) => Err(format!("{} cannot be used: {faults}", path.display())),
+    });
+    match read {
+        Ok((text, mapping)) => mapping.source.into_values().next().map(|source| (text, source.address.0)),
+        Err(problem) => {
+            document.add("upstream.mapping_file", problem);
+            None
+        }
+    }
 }
 
 /// Whether this is a version of the Storefront API: a year and a month.

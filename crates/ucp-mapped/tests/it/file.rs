@@ -6,7 +6,7 @@ const SOURCE: &str = "[source.shop]\naddress = \"https://shop.example/api\"\n";
 const QUESTIONS: &str = "[find]\nanswer = \"{products: []}\"\n[resolve]\nanswer = \"{products: []}\"\n";
 
 fn faults(file: &str) -> String {
-    ucp_mapped::read(file).map(|_| String::new()).unwrap_or_else(|faulty| faulty.to_string())
+    ucp_mapped::read(file).map_or_else(|faulty| faulty.to_string(), |_| String::new())
 }
 
 #[test]
