@@ -34,6 +34,7 @@ mod import;
 mod journey;
 mod lifecycle;
 mod logged;
+mod mapped;
 mod mcp;
 mod merchants;
 mod negotiation;

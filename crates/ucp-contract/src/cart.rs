@@ -81,7 +81,7 @@ impl ContractShop {
     }
 
     async fn inquiry<'a>(&self, request: PriceRequest<'a>) -> Result<Inquiry<'a>, PortError> {
-        let abilities = self.cart_abilities();
+        let abilities = self.cart_abilities().ok_or_else(PortError::internal)?;
         let (currency, mut goods) = goods::of(self, request.draft, &request.caller.buyer_signals).await?;
         if !abilities.delivery && abilities.completion == Completion::Place {
             // What no delivery can be stated for needs none.
@@ -366,8 +366,12 @@ fn unanswered(question: Question, failure: Failure) -> PortError {
 #[async_trait]
 impl RemoteCart for ContractShop {
     fn capabilities(&self) -> SalesCapabilities {
-        let CartAbilities { completion, codes, delivery } = self.cart_abilities();
+        let abilities = self.cart_abilities();
+        let purchases = abilities.is_some();
+        let catalog = CartAbilities { completion: Completion::HandOff, codes: false, delivery: false };
+        let CartAbilities { completion, codes, delivery } = abilities.unwrap_or(catalog);
         SalesCapabilities {
+            purchases,
             completion: match completion {
                 Completion::Place => port::Completion::Native,
                 Completion::HandOff => port::Completion::HandOff,

@@ -27,8 +27,9 @@ pub struct Backend {
     /// Abilities of the catalog.
     #[serde(default)]
     pub catalog: CatalogAbilities,
-    /// Abilities of carts.
-    pub cart: CartAbilities,
+    /// Abilities of carts; without them the gateway offers the catalog alone.
+    #[serde(default)]
+    pub cart: Option<CartAbilities>,
     /// Payments that the shop takes with `/place`. Their credentials pass the gateway unread.
     #[serde(default)]
     pub payment_handlers: Vec<PaymentHandler>,

@@ -235,7 +235,7 @@ impl ContractShop {
     /// Returns `true` if the gateway places orders at the shop.
     #[must_use]
     pub fn takes_orders(&self) -> bool {
-        self.cart_abilities().completion == Completion::Place
+        self.cart_abilities().is_some_and(|cart| cart.completion == Completion::Place)
     }
 
     /// Returns the payment handlers that the shop declares, if it places orders.
@@ -259,8 +259,8 @@ impl ContractShop {
         Arc::clone(&self.0.statement.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Returns the abilities of carts.
-    pub(crate) fn cart_abilities(&self) -> CartAbilities {
+    /// Returns the abilities of carts, if the shop has any.
+    pub(crate) fn cart_abilities(&self) -> Option<CartAbilities> {
         self.statement().backend.cart.clone()
     }
 

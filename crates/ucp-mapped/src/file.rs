@@ -41,8 +41,8 @@ pub struct Mapping {
     pub resolve: Asked,
     /// The same, no older than a few seconds. Default: `resolve`.
     pub open: Option<Asked>,
-    /// Carts.
-    pub cart: Carts,
+    /// Carts; without them the gateway offers the catalog alone.
+    pub cart: Option<Carts>,
     /// Placing an order.
     pub place: Option<Asked>,
     /// What became of an attempt to place one.
@@ -280,14 +280,15 @@ impl Mapping {
     /// Returns how a question is answered; `None` if the file does not say. That of [`Question::Backend`] is the file.
     #[must_use]
     pub fn asked(&self, question: Question) -> Option<&Asked> {
+        let carts = self.cart.as_ref();
         match question {
             Question::Backend => None,
             Question::Find => Some(&self.find),
             Question::Resolve => Some(&self.resolve),
             Question::Open => Some(self.open.as_ref().unwrap_or(&self.resolve)),
-            Question::CartSync => Some(&self.cart.sync),
-            Question::CartFetch => Some(&self.cart.fetch),
-            Question::CartAbandon => Some(&self.cart.abandon),
+            Question::CartSync => carts.map(|carts| &carts.sync),
+            Question::CartFetch => carts.map(|carts| &carts.fetch),
+            Question::CartAbandon => carts.map(|carts| &carts.abandon),
             Question::Place => self.place.as_ref(),
             Question::Order => self.order.as_ref(),
             Question::Cancel => self.cancel.as_ref(),

@@ -107,7 +107,7 @@ impl Planner<'_> {
                 }
             }
         }
-        let places = mapping.cart.completion == Completion::Place;
+        let places = mapping.cart.as_ref().is_some_and(|cart| cart.completion == Completion::Place);
         for (label, asked) in [("place", &mapping.place), ("order", &mapping.order), ("cancel", &mapping.cancel)] {
             match asked {
                 None if places => self.fault(label, "must be stated where `cart.completion` is `place`"),

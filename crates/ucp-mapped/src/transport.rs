@@ -142,12 +142,16 @@ impl Mapped {
             .map(|(name, source)| Source::open(name, source, around).map(|source| (name.clone(), source)))
             .collect::<Result<_, _>>()?;
         let counters = sources.values().next().map(|source| Arc::clone(source.counters())).unwrap_or_default();
-        let cart = &mapping.cart;
+        let cart = mapping.cart.as_ref();
         let backend = Backend {
             contract: VERSION.to_owned(),
             market: mapping.market.clone(),
             catalog: mapping.catalog.clone(),
-            cart: CartAbilities { completion: cart.completion, codes: cart.codes, delivery: cart.delivery },
+            cart: cart.map(|cart| CartAbilities {
+                completion: cart.completion,
+                codes: cart.codes,
+                delivery: cart.delivery,
+            }),
             payment_handlers: mapping.payment_handlers.clone(),
         };
         let has_sessions = sources.values().any(|source| !source.session_cookies.is_empty());

@@ -28,7 +28,8 @@ use super::program::{Program, STACK, Stopped, json};
 /// Maximum size of a frame in bytes.
 pub(super) const MAX_FRAME: usize = 64 << 20;
 
-/// Memory that the process may take, in bytes: its stack, the largest frame, and what programs make of it.
+/// Memory that the process may take beyond what it has at its start, in bytes: the stack of programs, the largest frame,
+/// and what programs make of it. An allocator that reserves memory ahead adds that to it.
 const MAX_MEMORY: u64 = 1 << 30;
 
 /// The first frame.
@@ -134,7 +135,7 @@ fn take_number(frame: &mut &[u8]) -> Result<usize, Malformed> {
 /// # Errors
 /// The standard input is not a socket, or breaks.
 pub fn serve() -> io::Result<()> {
-    for (resource, limit) in [(Resource::Data, MAX_MEMORY), (Resource::Core, 0)] {
+    for (resource, limit) in [(Resource::Data, held() + MAX_MEMORY), (Resource::Core, 0)] {
         let maximum = getrlimit(resource).maximum.map_or(limit, |maximum| maximum.min(limit));
         setrlimit(resource, Rlimit { current: Some(maximum), maximum: Some(maximum) })?;
     }
@@ -154,6 +155,13 @@ pub fn serve() -> io::Result<()> {
         }
     }
     process::exit(0)
+}
+
+/// Returns the memory that the process has, in bytes, where the system says so.
+fn held() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let data = status.lines().find_map(|line| line.strip_prefix("VmData:")?.trim().strip_suffix(" kB")?.parse().ok());
+    data.unwrap_or(0_u64) << 10
 }
 
 /// Ends the process when the thread of the programs ends, however it does.

@@ -46,7 +46,7 @@ pub enum Algorithm {
     Es384,
     /// ECDSA over P-521 with SHA-512: for AP2 mandates only.
     Es512,
-    /// EdDSA over Curve25519: for HTTP messages only.
+    /// `EdDSA` over Curve25519: for HTTP messages only.
     Ed25519,
 }
 

@@ -16,6 +16,8 @@ use crate::{
 /// Sales operations and extensions that a shop supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SalesCapabilities {
+    /// `true` if there are carts and checkouts; otherwise the catalog is all that is offered.
+    pub purchases: bool,
     /// Means by which purchases are completed.
     pub completion: Completion,
     /// `true` if orders can be read.
@@ -35,14 +37,16 @@ pub enum Completion {
 
 impl SalesCapabilities {
     /// Everything that the domain supports.
-    pub const ALL: Self = Self { completion: Completion::Native, orders: true, extensions: EXTENSIONS };
+    pub const ALL: Self =
+        Self { purchases: true, completion: Completion::Native, orders: true, extensions: EXTENSIONS };
 
     /// Returns the operations and extensions that such a shop can serve.
     #[must_use]
     pub fn offering(self) -> Offering {
         let asked = |operation: &Operation| match operation.row().resource {
-            Resource::Catalog | Resource::Cart | Resource::Checkout => true,
-            Resource::Order => self.orders,
+            Resource::Catalog => true,
+            Resource::Cart | Resource::Checkout => self.purchases,
+            Resource::Order => self.purchases && self.orders,
             Resource::Directory => false,
         };
         Offering {

@@ -55,7 +55,7 @@ impl Remote {
 impl RemoteCart for Remote {
     fn capabilities(&self) -> SalesCapabilities {
         let completion = if self.orders.is_some() { Completion::Native } else { Completion::HandOff };
-        SalesCapabilities { completion, orders: false, extensions: &[] }
+        SalesCapabilities { purchases: true, completion, orders: false, extensions: &[] }
     }
 
     async fn place(&self, request: PlaceRequest<'_>) -> OrderOutcome {

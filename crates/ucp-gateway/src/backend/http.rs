@@ -8,7 +8,10 @@ use ucp_contract::{
     orders::OrderEvents,
     shop::RENEWAL,
 };
-use ucp_core::port::OrderInbox;
+use ucp_core::{
+    port::{Completion, OrderInbox},
+    purchase::remote_cart::RemoteCart as _,
+};
 use ucp_net::coalescing::Capacity;
 
 use super::{Opened, Place, chance, down, monotonic, reached};
@@ -41,7 +44,7 @@ pub(super) async fn open_by(
     let shop = connected.await.map_err(|error| down(error.is_passing(), error))?;
     let inbox = secret.map(|secret| OrderEvents::new(secret, Arc::new(clock::timestamp)));
     let inbox = inbox.map(|inbox| Arc::new(inbox) as Arc<dyn OrderInbox>);
-    if inbox.is_none() && !shop.takes_orders() {
+    if inbox.is_none() && shop.capabilities().completion == Completion::HandOff && shop.capabilities().purchases {
         tracing::warn!(
             "the shop tells nothing about orders: checkouts that buyers pay on its pages are `canceled` when they expire; \
              name a file with a secret that it shares in `upstream.signing_secret_file`"

@@ -71,7 +71,7 @@ enum Algorithm {
     Es256,
     /// ECDSA with P-384 and SHA-384.
     Es384,
-    /// EdDSA with Curve25519, which verifiers of bots take; AP2 mandates need a key of another algorithm beside it.
+    /// Ed25519 (RFC 8032), which verifiers of bots take; AP2 mandates need a key of another algorithm beside it.
     Ed25519,
 }
 

@@ -586,6 +586,7 @@ fn the_example_states_the_defaults() {
     for other in [
         "token_env = \"SHOP_TOKEN\"\n",
         "signing_secret_file = \"/run/secrets/shop-signing\"\n",
+        "mapping_file = \"shop.mapping.toml\"\n",
         "transport = \"mcp\"\n",
         "release = \"2026-08-25\"\n",
         "max_lookup_ids = 10\n",

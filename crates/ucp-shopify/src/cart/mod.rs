@@ -519,7 +519,12 @@ fn undeliverable() -> Message {
 #[async_trait]
 impl RemoteCart for Storefront {
     fn capabilities(&self) -> SalesCapabilities {
-        SalesCapabilities { completion: Completion::HandOff, orders: false, extensions: &[FULFILLMENT, DISCOUNT] }
+        SalesCapabilities {
+            purchases: true,
+            completion: Completion::HandOff,
+            orders: false,
+            extensions: &[FULFILLMENT, DISCOUNT],
+        }
     }
 
     async fn sync(&self, request: PriceRequest<'_>) -> Result<Option<PriceQuote>, PortError> {
