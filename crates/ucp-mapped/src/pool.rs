@@ -6,7 +6,7 @@
 //! | takes too much memory or stack | with its process, by the bound on it |
 //! | yields too much | with an error, by the [size](Limits::value) of values |
 //!
-//! After [`STRIKES`] such ends in a row a program is refused for [`PAUSE`], so that it cannot keep the machine busy with
+//! After three such ends in a row a program is refused for a minute, so that it cannot keep the machine busy with
 //! starting processes. Programs change nothing, so that one whose process turns out to have died before is run again.
 
 use std::{
