@@ -2,7 +2,7 @@
 //!
 //! | module | holds |
 //! | :-- | :-- |
-//! | [`file`] | the file: market, sources, questions |
+//! | [`file`](mod@file) | the file: market, sources, questions |
 //! | [`plan`] | its programs, checked and numbered, and the requests that they make |
 //! | [`transport`] | a shop that is asked by way of its mapping |
 //! | `source` | the servers: requests, and what they are let in by |
