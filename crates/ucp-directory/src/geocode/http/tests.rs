@@ -51,7 +51,10 @@ async fn a_service_is_asked_for_a_place_and_for_nothing_else() {
          &state=CA&countrycodes=us"
     );
     let whole = format!("{question:?}");
-    assert!(!whole.contains("Mustermann") && !whole.contains("555"), "{whole}");
+    // Spelled out, because the number of the port can have some of the digits.
+    for hidden in ["Mustermann", "555 0100", "555+0100", "555%200100", "5550100"] {
+        assert!(!whole.contains(hidden), "{whole}");
+    }
 }
 
 #[tokio::test]
