@@ -1,6 +1,9 @@
 //! Authorities that issue certificates, and clients that trust them.
 
-use std::{io, sync::Arc};
+use std::{
+    io::{self, ErrorKind},
+    sync::Arc,
+};
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use bytes::Bytes;
@@ -175,6 +178,17 @@ impl Http2 {
             bytes.extend_from_slice(&chunk);
         }
         http::Response::from_parts(head, bytes)
+    }
+
+    /// Waits until the gateway says that the client can go. A goodbye of the client may come too late: the gateway does
+    /// not wait for it.
+    pub(super) async fn dismissed(self) {
+        let ended = self.ended().await;
+        let is_late = |error: &h2::Error| {
+            let kind = error.get_io().map(std::io::Error::kind);
+            matches!(kind, Some(ErrorKind::BrokenPipe | ErrorKind::ConnectionReset))
+        };
+        assert!(ended.as_ref().map_or_else(is_late, |()| true), "an idle client is told that it can go: {ended:?}");
     }
 
     /// How the connection ends.
