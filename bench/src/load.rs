@@ -36,8 +36,8 @@ pub(crate) struct Run {
     pub(crate) latencies: Vec<(usize, Duration)>,
     /// The bodies of all answers together.
     pub(crate) bytes: u64,
-    /// How many of the requests were turned away.
-    pub(crate) refused: usize,
+    /// The status of each answer, in the order of the latencies.
+    pub(crate) statuses: Vec<u16>,
 }
 
 /// What counts as an answer.
@@ -61,7 +61,8 @@ impl Run {
 
     /// The share of requests that were turned away.
     pub(crate) fn refused_share(&self) -> f64 {
-        u32::try_from(self.refused).map_or(f64::MAX, f64::from) / self.requests()
+        let refused = self.statuses.iter().filter(|status| !is_good(**status)).count();
+        u32::try_from(refused).map_or(f64::MAX, f64::from) / self.requests()
     }
 
     /// Seconds of the server's processor time.
@@ -154,7 +155,7 @@ impl Load<'_> {
                     }
                     let mut run = run.borrow_mut();
                     run.bytes += head.body as u64;
-                    run.refused += usize::from(!head.is_good());
+                    run.statuses.push(head.status);
                     run.latencies.push((request.kind, since.elapsed()));
                 }
                 Done::Ok(())
@@ -214,7 +215,7 @@ impl Connection {
 
     /// Whether the answer that was just read is a good one.
     fn check(&self, head: &Head) -> Done<()> {
-        if head.is_good() {
+        if is_good(head.status) {
             return Ok(());
         }
         Err(format!("an answer is not what it should be:\n{}", String::from_utf8_lossy(&self.buffer[..head.whole()]))
@@ -230,12 +231,12 @@ struct Head {
     body: usize,
 }
 
-impl Head {
-    /// Whether it is the answer that was asked for, or tells that something was made.
-    fn is_good(&self) -> bool {
-        matches!(self.status, 200 | 201)
-    }
+/// Whether an answer of this status is the one that was asked for, or tells that something was made.
+pub(crate) const fn is_good(status: u16) -> bool {
+    matches!(status, 200 | 201)
+}
 
+impl Head {
     fn whole(&self) -> usize {
         self.length + self.body
     }

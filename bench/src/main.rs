@@ -19,6 +19,7 @@
 //! | [`nginx`] | the other yardstick |
 //! | [`goods`] | a large catalog, made up |
 //! | [`relevance`] | how well searches rank |
+//! | [`soak`] | a long time at capacity, and ten times more than a slow shop can take |
 //! | [`report`] | figures as people read them |
 
 mod bare;
@@ -34,6 +35,7 @@ mod relevance;
 mod report;
 mod scenario;
 mod server;
+mod soak;
 mod upstream;
 mod webhooks;
 
@@ -98,6 +100,9 @@ struct Options {
     /// Keep the large catalog in this directory, or use the one that is there.
     #[arg(long, value_name = "DIRECTORY")]
     keep: Option<PathBuf>,
+    /// How long the gateway is kept at capacity, in seconds.
+    #[arg(long, default_value_t = 600, value_name = "SECONDS")]
+    soak_seconds: u64,
     /// The gateway to measure; without it, this checkout's is built.
     #[arg(long, env = "UCP_GATEWAY_BIN", value_name = "FILE")]
     gateway: Option<PathBuf>,
@@ -177,7 +182,7 @@ async fn measure(options: &Options) -> Done<()> {
     webhooks::all(options, &gateway, directory.path()).await?;
     places::all(options, &gateway, directory.path()).await?;
     fronting::all(options, &gateway, directory.path()).await?;
-    Ok(())
+    soak::all(options, &gateway, directory.path()).await
 }
 
 /// Builds the gateway and says where it is.

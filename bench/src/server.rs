@@ -156,6 +156,11 @@ impl Server {
         workers.split_whitespace().try_fold(own, |sum, worker| Ok(sum + processor_time(worker)?))
     }
 
+    /// How many file descriptors the process has open.
+    pub(crate) fn descriptors(&self) -> Done<usize> {
+        Ok(fs::read_dir(format!("/proc/{}/fd", self.child.id()))?.count())
+    }
+
     pub(crate) fn memory(&self) -> Done<Memory> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
         let of = |name: &str| -> Done<u64> {

@@ -84,6 +84,8 @@ struct Upstream {
     calls: Cell<u64>,
     /// Whether the next of them is to be held back.
     hold: Cell<bool>,
+    /// How long each of them takes.
+    slow: Cell<Duration>,
     /// The body of the last one.
     asked: RefCell<Vec<u8>>,
 }
@@ -110,6 +112,7 @@ pub(crate) fn serve(answer: &Path, id: &str) -> Done<()> {
             .to_string(),
             calls: Cell::default(),
             hold: Cell::default(),
+            slow: Cell::default(),
             asked: RefCell::default(),
         });
         println!("REST http://{address}");
@@ -134,8 +137,9 @@ async fn attend(mut stream: TcpStream, upstream: Rc<Upstream>) -> std::io::Resul
         filled += read;
         while let Some((body, end)) = request(&buffer[..filled]) {
             answer.clear();
-            if upstream.answer(&buffer[..end], body, &mut answer) {
-                tokio::time::sleep(HELD).await;
+            let wait = upstream.answer(&buffer[..end], body, &mut answer);
+            if !wait.is_zero() {
+                tokio::time::sleep(wait).await;
             }
             stream.write_all(&answer).await?;
             buffer.copy_within(end..filled, 0);
@@ -167,8 +171,8 @@ fn id(body: &[u8]) -> Option<&[u8]> {
 }
 
 impl Upstream {
-    /// Answers a request; whether that is to be held back.
-    fn answer(&self, request: &[u8], body: usize, to: &mut Vec<u8>) -> bool {
+    /// Answers a request; how long that is to be held back.
+    fn answer(&self, request: &[u8], body: usize, to: &mut Vec<u8>) -> Duration {
         let body = &request[body..];
         if let Some(id) = id(body) {
             self.calls.set(self.calls.get() + 1);
@@ -180,12 +184,16 @@ impl Upstream {
             } else {
                 self.lookup.write(id, to);
             }
-            return self.hold.take();
+            return if self.hold.take() { HELD } else { self.slow.get() };
         }
         if request.starts_with(b"GET /calls ") {
             whole(&self.calls.get().to_string(), to);
         } else if request.starts_with(b"GET /asked ") {
             whole(&String::from_utf8_lossy(&self.asked.borrow()), to);
+        } else if let Some(milliseconds) = request.strip_prefix(b"GET /slow/") {
+            let digits = milliseconds.iter().map_while(|byte| char::from(*byte).to_digit(10));
+            self.slow.set(Duration::from_millis(digits.fold(0, |sum, digit| sum * 10 + u64::from(digit))));
+            whole("{}", to);
         } else if request.starts_with(b"GET /hold ") {
             self.hold.set(true);
             whole("{}", to);
@@ -203,7 +211,7 @@ impl Upstream {
         } else {
             whole(&self.found, to);
         }
-        false
+        Duration::ZERO
     }
 }
 
@@ -216,6 +224,12 @@ pub(crate) async fn calls(upstream: &Server) -> Done<u64> {
 /// Has the upstream hold back its next look-up.
 pub(crate) async fn hold(upstream: &Server) -> Done<()> {
     Connection::open(upstream.address).await?.body(&get("/hold")).await.map(drop)
+}
+
+/// Has each look-up take so long from now on.
+pub(crate) async fn slow(upstream: &Server, each: Duration) -> Done<()> {
+    let path = format!("/slow/{}", each.as_millis());
+    Connection::open(upstream.address).await?.body(&get(&path)).await.map(drop)
 }
 
 /// What the upstream was asked last over the Storefront API.
