@@ -47,5 +47,6 @@ mod rules;
 mod setup;
 mod signatures;
 mod stdio;
+mod telemetry;
 mod tls;
 mod wire;

@@ -18,15 +18,15 @@ use crate::{
     wire::{Connection, Response, request},
 };
 
-const ADMIN: [&str; 2] = ["--admin-listen", "127.0.0.1:0"];
+pub(crate) const ADMIN: [&str; 2] = ["--admin-listen", "127.0.0.1:0"];
 
 /// Where the operator's calls are taken.
-fn admin(gateway: &Gateway) -> SocketAddr {
+pub(crate) fn admin(gateway: &Gateway) -> SocketAddr {
     let line = gateway.welcome.iter().find_map(|line| line.trim().strip_prefix("admin    http://"));
     line.expect("where it listens").parse().expect("an address")
 }
 
-fn ask(address: SocketAddr, method: &str, path: &str, body: &[u8]) -> Response {
+pub(crate) fn ask(address: SocketAddr, method: &str, path: &str, body: &[u8]) -> Response {
     let mut connection = Connection::open(address);
     assert!(connection.write(&request(method, path, &[("Content-Type", "application/json")], body)));
     connection.read().expect("an answer")

@@ -4,6 +4,8 @@
 //! learns something on the way notes it there, wherever that is; the listener reads it once, when the call has ended. Without
 //! a current record, as in tests of single parts, notes are dropped.
 
+pub mod trace;
+
 use std::{
     cell::RefCell,
     future::{Future, poll_fn},
@@ -14,6 +16,8 @@ use std::{
 };
 
 use crate::{Code, Operation, Release, checkout::Status};
+
+pub use self::trace::{OutboundRequest, RequestSpan, Spans, StageSpan, Trace, TraceContext, Tracer};
 
 /// Part of a call that its time is counted for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -262,6 +266,9 @@ impl Step {
 pub struct CallRecord {
     clock: fn() -> Instant,
     keeps_queries: bool,
+    trace: Option<Arc<Trace>>,
+    /// `false` if its stages are not those of the call that is traced.
+    is_staged: bool,
     state: Mutex<State>,
 }
 
@@ -279,13 +286,16 @@ struct State {
 
 impl State {
     /// Counts the time since it was counted last for the stage that the call is in.
-    fn count(&mut self, now: Instant) {
+    fn count(&mut self, now: Instant, trace: Option<&Arc<Trace>>) {
         let stage = match self.waits {
             (1.., _) => Stage::Upstream,
             (0, 1..) => Stage::Store,
             (0, 0) => self.stage,
         };
         self.spent[stage as usize] += now.saturating_duration_since(self.counted);
+        if let Some(trace) = trace {
+            trace.stage(stage, self.counted, now);
+        }
         self.counted = now;
     }
 }
@@ -294,7 +304,11 @@ impl CallRecord {
     /// Begins the record of a call at the time that `clock` tells, in the stage [`Stage::Identify`]. The words of a
     /// search are kept if `keeps_queries` is `true`.
     #[must_use]
-    pub fn begin(clock: fn() -> Instant, keeps_queries: bool) -> Arc<Self> {
+    pub fn begin(clock: fn() -> Instant, keeps_queries: bool, trace: Option<Arc<Trace>>) -> Arc<Self> {
+        Self::new(clock, keeps_queries, trace, true)
+    }
+
+    fn new(clock: fn() -> Instant, keeps_queries: bool, trace: Option<Arc<Trace>>, is_staged: bool) -> Arc<Self> {
         let state = State {
             facts: Facts::default(),
             stage: Stage::Identify,
@@ -302,14 +316,25 @@ impl CallRecord {
             counted: clock(),
             spent: [Duration::ZERO; Stage::ALL.len()],
         };
-        Arc::new(Self { clock, keeps_queries, state: Mutex::new(state) })
+        Arc::new(Self { clock, keeps_queries, trace, is_staged, state: Mutex::new(state) })
     }
 
     /// Ends the record. Returns what is known, and the time spent in each of [`Stage::ALL`].
     pub fn end(&self) -> (Facts, [Duration; Stage::ALL.len()]) {
         let mut state = self.locked();
-        state.count((self.clock)());
+        state.count((self.clock)(), self.staged());
         (mem::take(&mut state.facts), state.spent)
+    }
+
+    /// Returns the trace of the call.
+    #[must_use]
+    pub fn trace(&self) -> Option<&Arc<Trace>> {
+        self.trace.as_ref()
+    }
+
+    /// Returns the trace that the stages of this record are spans of.
+    fn staged(&self) -> Option<&Arc<Trace>> {
+        self.trace.as_ref().filter(|_| self.is_staged)
     }
 
     fn locked(&self) -> MutexGuard<'_, State> {
@@ -318,7 +343,7 @@ impl CallRecord {
 
     fn wait(&self, stage: Stage, by: i32) {
         let mut state = self.locked();
-        state.count((self.clock)());
+        state.count((self.clock)(), self.staged());
         let (upstream, store) = &mut state.waits;
         let wait = if stage == Stage::Store { store } else { upstream };
         *wait = wait.saturating_add_signed(by);
@@ -365,6 +390,19 @@ pub fn inherit<F: Future + Send>(future: F) -> impl Future<Output = F::Output> +
     }
 }
 
+/// Gives a future that another task runs on behalf of several calls the trace of the one that is current here, whose other
+/// facts and stages it leaves alone.
+pub fn inherit_trace<F: Future + Send>(future: F) -> impl Future<Output = F::Output> + Send {
+    let record = current().and_then(|record| Some((record.clock, Arc::clone(record.trace.as_ref()?))));
+    let record = record.map(|(clock, trace)| CallRecord::new(clock, false, Some(trace), false));
+    async move {
+        match record {
+            Some(record) => scope(record, future).await,
+            None => future.await,
+        }
+    }
+}
+
 /// Notes something in the current record.
 pub fn note(note: impl FnOnce(&mut Facts)) {
     CURRENT.with_borrow(|record| {
@@ -388,7 +426,7 @@ pub fn enter(stage: Stage) {
     CURRENT.with_borrow(|record| {
         if let Some(record) = record {
             let mut state = record.locked();
-            state.count((record.clock)());
+            state.count((record.clock)(), record.staged());
             state.stage = stage;
         }
     });
@@ -411,90 +449,4 @@ pub async fn during<F: Future>(stage: Stage, future: F) -> F::Output {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::{cell::Cell, task::Poll};
-
-    use super::*;
-
-    thread_local! {
-        static NOW: Cell<(Option<Instant>, u64)> = const { Cell::new((None, 0)) };
-    }
-
-    fn now() -> Instant {
-        let (start, seconds) = NOW.get();
-        let start = start.unwrap_or_else(Instant::now);
-        NOW.set((Some(start), seconds));
-        start + Duration::from_secs(seconds)
-    }
-
-    fn pass(seconds: u64) {
-        let (start, before) = NOW.get();
-        NOW.set((start, before + seconds));
-    }
-
-    /// Lets a future wait once, while time passes.
-    async fn waiting(seconds: u64) {
-        let mut waited = false;
-        poll_fn(|context| {
-            if mem::replace(&mut waited, true) {
-                return Poll::Ready(());
-            }
-            pass(seconds);
-            context.waker().wake_by_ref();
-            Poll::Pending
-        })
-        .await;
-    }
-
-    #[tokio::test]
-    async fn time_is_counted_for_one_stage_at_a_time() {
-        let record = CallRecord::begin(now, false);
-        scope(Arc::clone(&record), async {
-            pass(1);
-            enter(Stage::Read);
-            pass(2);
-            enter(Stage::Domain);
-            pass(3);
-            // Two waits at the same time; the first one ends later than the second.
-            let store = during(Stage::Store, async {
-                waiting(10).await;
-                waiting(20).await;
-            });
-            let upstream = during(Stage::Upstream, waiting(100));
-            tokio::join!(store, upstream);
-            pass(4);
-            // A wait that is given up.
-            let given_up = during(Stage::Store, waiting(1_000));
-            tokio::select! { biased; () = given_up => {}, () = std::future::ready(()) => {} }
-            pass(5);
-            enter(Stage::Encode);
-            pass(6);
-        })
-        .await;
-        let spent = record.end().1.map(|time| time.as_secs());
-        assert_eq!(spent.iter().sum::<u64>(), 1 + 2 + 3 + 130 + 4 + 1_000 + 5 + 6);
-        assert_eq!((spent[0], spent[1], spent[2], spent[5]), (1, 2, 3 + 4 + 5, 6));
-        assert_eq!((spent[3], spent[4]), (100, 1_030));
-    }
-
-    #[tokio::test]
-    async fn notes_go_to_the_call_of_the_task() {
-        note(|_| panic!("there is no call"));
-        let [one, two] = [(); 2].map(|()| CallRecord::begin(now, false));
-        let call = |record: &Arc<CallRecord>, bytes| {
-            scope(Arc::clone(record), async move {
-                waiting(0).await;
-                let inherited = inherit(async { note(|facts| facts.looked_up(Cached::Stale)) });
-                tokio::spawn(inherited).await.expect("no panic");
-                note(|facts| facts.bytes_in = bytes);
-                note(|facts| facts.looked_up(Cached::Hit));
-            })
-        };
-        tokio::join!(call(&one, 1), call(&two, 2));
-        for (record, bytes) in [(one, 1), (two, 2)] {
-            let facts = record.end().0;
-            assert_eq!((facts.bytes_in, facts.cached), (bytes, Some(Cached::Stale)));
-        }
-        assert!(current().is_none());
-    }
-}
+mod tests;

@@ -17,7 +17,7 @@ use hyper::body::Body as _;
 use tower::ServiceExt as _;
 use ucp_core::{
     Code,
-    record::{self, CallRecord, Facts, Stage},
+    record::{self, CallRecord, Facts, Stage, Trace},
 };
 use ucp_service::header;
 
@@ -26,6 +26,7 @@ use crate::{
     metrics::{Ended, Metrics},
     running::Running,
     shop::{self, Shop},
+    spans::CallTracer,
     telemetry::{Log, Name, name},
 };
 
@@ -47,19 +48,27 @@ pub(crate) struct Calls {
     paused: Router,
     log: Arc<Log>,
     metrics: Metrics,
-    events: Option<Events>,
+    events: Option<Arc<Events>>,
+    tracer: Option<Arc<CallTracer>>,
     /// Refusals of the current interval, by code.
     refused: Vec<AtomicU32>,
 }
 
 impl Calls {
-    pub(crate) fn new(running: Arc<Running>, log: Arc<Log>, metrics: Metrics, events: Option<Events>) -> Self {
+    pub(crate) fn new(
+        running: Arc<Running>,
+        log: Arc<Log>,
+        metrics: Metrics,
+        events: Option<Arc<Events>>,
+        tracer: Option<Arc<CallTracer>>,
+    ) -> Self {
         Self {
             running,
             paused: shop::paused(),
             log,
             metrics,
             events,
+            tracer,
             refused: Code::ALL.iter().map(|_| AtomicU32::new(0)).collect(),
         }
     }
@@ -67,11 +76,16 @@ impl Calls {
     /// Answers a request in its shop.
     pub(crate) async fn answer(&self, request: Request<Body>) -> Response {
         let Some(shop) = self.running.shops.of(&request) else { return answered(Router::new(), request).await };
-        let begun = CallRecord::begin(Instant::now, self.running.settings().sections.log.searches);
+        let stated = header::trace(request.headers(), None);
+        let stated = stated.parent.map(|parent| (parent, stated.state));
+        let trace = match &self.tracer {
+            Some(tracer) => tracer.trace(stated),
+            None => Trace::new(stated, None),
+        };
+        let begun = CallRecord::begin(Instant::now, self.running.settings().sections.log.searches, trace);
         let router = if self.running.decisions.is_paused(&shop.id) { &self.paused } else { &shop.router }.clone();
-        let trace = header::trace(request.headers(), None).parent;
         self.metrics.begin();
-        let mut ending = Ending { calls: self, shop: &shop, record: &begun, trace, status: None, bytes_out: 0 };
+        let mut ending = Ending { calls: self, shop: &shop, record: &begun, status: None, bytes_out: 0 };
         let response = record::scope(Arc::clone(&begun), answered(router, request)).await;
         ending.status = Some(response.status().as_u16());
         ending.bytes_out = response.body().size_hint().lower();
@@ -116,8 +130,6 @@ struct Ending<'a> {
     calls: &'a Calls,
     shop: &'a Shop,
     record: &'a CallRecord,
-    /// Value of `traceparent`.
-    trace: Option<String>,
     /// Status of the answer; `None` if the caller has gone before there was one.
     status: Option<u16>,
     bytes_out: u64,
@@ -136,16 +148,20 @@ impl Drop for Ending<'_> {
             spent,
         };
         self.calls.metrics.count(&ended);
+        let trace = self.record.trace();
         if let Some(events) = &self.calls.events {
-            events.tell(&ended);
+            events.tell(&ended, trace);
+        }
+        if let Some((tracer, trace)) = self.calls.tracer.as_ref().zip(trace) {
+            tracer.tell(&ended, trace);
         }
         if !self.calls.log.has_calls || !self.calls.samples(&facts) {
             return;
         }
         let mut line = self.calls.log.line("call");
         line.plain(&name!("request_id"), &facts.request_id);
-        if let Some(id) = self.trace.as_ref().and_then(|trace| trace.split('-').nth(1)) {
-            line.plain(&name!("trace_id"), id);
+        if let Some(id) = trace.and_then(|trace| trace.id()) {
+            line.plain(&name!("trace_id"), &id);
         }
         line.plain(&name!("shop"), self.shop.id.as_str());
         line.plain(&name!("transport"), facts.transport.as_str());

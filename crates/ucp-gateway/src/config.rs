@@ -13,6 +13,7 @@
 //! | [`mod@directory`] | the directory of merchants, with the files it refers to |
 //! | [`mod@payment`] | the payment handlers, with their secrets |
 //! | [`platform`] | the registered platforms, with the files and secrets they refer to |
+//! | [`mod@telemetry`] | where spans and events are sent, with the tokens that are asked for there |
 //! | [`mod@tls`] | the certificate of the listener, with the files it is read from |
 //! | [`mod@upstream`] | the commerce API behind the gateway, with the token it asks for |
 //! | [`mod@warnings`] | warnings about valid settings that are seldom wanted |
@@ -31,6 +32,7 @@ pub(crate) mod payment;
 mod platform;
 pub(crate) mod schema;
 pub(crate) mod sections;
+mod telemetry;
 mod tls;
 mod upstream;
 pub(crate) mod value;
@@ -68,6 +70,7 @@ pub(crate) use self::{
     payment::Payment,
     platform::Platform,
     sections::Data,
+    telemetry::{Receiver, Receivers},
     tls::Tls,
     upstream::{Bot, Upstream, is_exposed},
     value::public_url,
@@ -105,6 +108,8 @@ pub(crate) struct Settings {
     pub(crate) payments: Vec<Payment>,
     /// The directory of merchants.
     pub(crate) directory: Directory,
+    /// Where spans and events are sent.
+    pub(crate) receivers: Receivers,
     /// Warnings about settings that are valid and seldom wanted.
     pub(crate) warnings: Vec<String>,
 }
@@ -159,7 +164,19 @@ impl Settings {
         let (mut document, mut sections) = Document::read(flags.config.as_deref(), environment)?;
         flags.put_over(&mut sections);
         let Sections {
-            server, data, upstream, callers, profiles, platform, limits, payment, merchants, geocoder, ..
+            server,
+            telemetry,
+            events,
+            data,
+            upstream,
+            callers,
+            profiles,
+            platform,
+            limits,
+            payment,
+            merchants,
+            geocoder,
+            ..
         } = &mut sections;
 
         let public_url = server.public_url.as_ref().map(|url| &url.0);
@@ -216,6 +233,7 @@ impl Settings {
         // belong to that shop's sample.
         let sampled = development && upstream.is_none();
         let directory = directory::resolve(merchants, geocoder, sampled, &extra_roots, &mut document);
+        let receivers = telemetry::resolve(telemetry, events, environment, &mut document);
         let mut settings = Self {
             policy,
             reach,
@@ -228,6 +246,7 @@ impl Settings {
             platforms,
             payments,
             directory,
+            receivers,
             warnings: Vec::new(),
             sections,
         };

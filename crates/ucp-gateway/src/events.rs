@@ -1,51 +1,114 @@
-//! Events of commerce: what platforms and their buyers do in the shop, a JSON object in each line of a file.
+//! Events of commerce: what platforms and their buyers do in the shop, to a file of JSON Lines, to a server of the operator,
+//! or as logs to a collector of OpenTelemetry.
 //!
 //! The types are those of the public `ucp-analytics` package, as far as calls have them. Nothing tells who a buyer is:
-//! no address, no words of a search, no goods. A file that takes no more stops no call; events are dropped and counted.
+//! no address, no words of a search, no goods. A receiver that takes no more stops no call; events are dropped
+//! and counted.
 
 use std::{
+    error::Error,
     fmt,
     fs::OpenOptions,
     io::{self, Write as _},
     os::unix::fs::OpenOptionsExt as _,
     path::Path,
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
+use opentelemetry::{
+    SpanId, TraceFlags, TraceId,
+    logs::{AnyValue, LogRecord as _},
+};
+use opentelemetry_sdk::logs::SdkLogRecord;
 use serde_json::{Map, Value, json};
 use tracing_appender::non_blocking::{ErrorCounter, NonBlocking, NonBlockingBuilder, WorkerGuard};
 use ucp_core::{
     Operation, Release,
     checkout::Status,
-    record::{Facts, Repetition, Transport},
+    record::{Facts, Repetition, Trace, Transport},
 };
 
-use crate::{clock, metrics::Ended};
+use crate::{
+    clock,
+    config::{Receivers, sections},
+    export::{
+        Export, Exports,
+        json_lines::JsonLines,
+        otlp::{Logs, Records},
+    },
+    metrics::Ended,
+};
 
 /// Maximum number of events that wait to be written.
 const WAITING: usize = 4_096;
 
-/// The file that events are added to. Dropping it writes what is waiting, for at most about a second.
+/// Receivers of events. Dropping them writes what waits for the file, for at most about a second.
 pub(crate) struct Events {
+    file: Option<File>,
+    lines: Option<Export<Map<String, Value>>>,
+    logs: Option<(Export<SdkLogRecord>, Records)>,
+}
+
+impl fmt::Debug for Events {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Events").field("lines", &self.lines).finish_non_exhaustive()
+    }
+}
+
+impl Events {
+    /// Opens the receivers of a configuration; `None` if there is none.
+    ///
+    /// # Errors
+    /// An error if a receiver cannot be set up.
+    pub(crate) fn open(
+        sections: &sections::Events,
+        receivers: &Receivers,
+        exports: &mut Exports,
+    ) -> Result<Option<Self>, Box<dyn Error>> {
+        let file = sections.file.as_ref().map(|path| File::open(path)).transpose()?;
+        let lines = receivers.events.as_ref().map(JsonLines::new).transpose()?;
+        let lines = lines.map(|sink| Export::start("events_http", sink, exports));
+        let logs = receivers.logs.as_ref().map(Logs::new).transpose()?;
+        let logs = logs.map(|sink| (Export::start("events_otlp", sink, exports), Records::new()));
+        let exists = file.is_some() || lines.is_some() || logs.is_some();
+        Ok(exists.then_some(Self { file, lines, logs }))
+    }
+
+    /// Tells the events that a call was.
+    pub(crate) fn tell(&self, ended: &Ended<'_>, trace: Option<&Arc<Trace>>) {
+        for kind in kinds(ended) {
+            self.put(kind, event(kind, ended), trace);
+        }
+    }
+
+    fn put(&self, kind: &'static str, event: Map<String, Value>, trace: Option<&Arc<Trace>>) {
+        if let Some(file) = &self.file {
+            file.put(&event);
+        }
+        if let Some((logs, records)) = &self.logs {
+            logs.tell(std::iter::once(record(kind, &event, trace, records)));
+        }
+        if let Some(lines) = &self.lines {
+            lines.tell(std::iter::once(event));
+        }
+    }
+}
+
+/// The file that events are added to. Dropping it writes what is waiting, for at most about a second.
+struct File {
     writer: NonBlocking,
     dropped: ErrorCounter,
     told: AtomicUsize,
     _thread: WorkerGuard,
 }
 
-impl fmt::Debug for Events {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Events").finish_non_exhaustive()
-    }
-}
-
-impl Events {
+impl File {
     /// Opens the file, or creates it so that only its owner can read it.
-    ///
-    /// # Errors
-    /// An error that names the file, if it can be neither opened nor created.
-    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+    fn open(path: &Path) -> io::Result<Self> {
         let file = OpenOptions::new().create(true).append(true).mode(0o600).open(path);
         let file = file.map_err(|error| {
             io::Error::new(error.kind(), format!("cannot open {} (`events.file`): {error}", path.display()))
@@ -55,18 +118,46 @@ impl Events {
         Ok(Self { dropped: writer.error_counter(), writer, told: AtomicUsize::new(0), _thread: thread })
     }
 
-    /// Writes the events that a call was.
-    pub(crate) fn tell(&self, ended: &Ended<'_>) {
-        for kind in kinds(ended) {
-            let line = format!("{}\n", Value::Object(event(kind, ended)));
-            // It fails only if it is dropped, which is counted.
-            drop(self.writer.clone().write_all(line.as_bytes()));
-        }
+    fn put(&self, event: &Map<String, Value>) {
+        let mut line = serde_json::to_vec(event).unwrap_or_default();
+        line.push(b'\n');
+        // It fails only if it is dropped, which is counted.
+        drop(self.writer.clone().write_all(&line));
         let dropped = self.dropped.dropped_lines();
         if dropped > self.told.swap(dropped, Ordering::Relaxed) {
             tracing::warn!(total = dropped, "events were dropped: their file takes no more");
         }
     }
+}
+
+/// Returns an event as a log record, with the span of the call that it was.
+fn record(
+    kind: &'static str,
+    event: &Map<String, Value>,
+    trace: Option<&Arc<Trace>>,
+    records: &Records,
+) -> SdkLogRecord {
+    let mut record = records.begin();
+    record.set_event_name(kind);
+    record.set_timestamp(clock::now());
+    for (name, value) in event {
+        let value = match value {
+            Value::Bool(value) => AnyValue::Boolean(*value),
+            Value::Number(number) => match number.as_i64() {
+                Some(whole) => AnyValue::Int(whole),
+                None => AnyValue::Double(number.as_f64().unwrap_or_default()),
+            },
+            Value::String(text) => AnyValue::String(text.clone().into()),
+            other => AnyValue::String(other.to_string().into()),
+        };
+        record.add_attribute(name.clone(), value);
+    }
+    if let Some(own) = trace.and_then(|trace| trace.own()) {
+        let flags = if own.is_sampled { TraceFlags::SAMPLED } else { TraceFlags::default() };
+        let (trace_id, span_id) = (TraceId::from_bytes(own.trace_id), SpanId::from_bytes(own.span_id));
+        record.set_trace_context(trace_id, span_id, Some(flags));
+    }
+    record
 }
 
 /// Returns the types of the events that a call was.

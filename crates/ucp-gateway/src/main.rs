@@ -16,6 +16,7 @@ mod decisions;
 mod directory;
 mod docs;
 mod events;
+mod export;
 mod first_key;
 mod health;
 mod listener;
@@ -24,6 +25,7 @@ mod orders;
 mod running;
 mod shop;
 mod shops;
+mod spans;
 mod telemetry;
 mod webhooks;
 

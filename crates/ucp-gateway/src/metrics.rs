@@ -16,7 +16,10 @@ use ucp_core::{
     record::{Facts, Stage, Step},
 };
 
-use crate::{backend::DataDirectory, clock, health::Health, listener::Connections, running::Running, telemetry::Log};
+use crate::{
+    backend::DataDirectory, clock, export::Counts, health::Health, listener::Connections, running::Running,
+    telemetry::Log,
+};
 
 /// Media type of the text format.
 pub(crate) use prometheus::TEXT_FORMAT;
@@ -140,6 +143,8 @@ pub(crate) struct Sources {
     pub(crate) connections: Connections,
     pub(crate) log: Arc<Log>,
     pub(crate) health: Health,
+    /// Numbers of the items of each export of telemetry.
+    pub(crate) exports: Vec<Arc<Counts>>,
 }
 
 impl Sources {
@@ -173,6 +178,14 @@ impl Sources {
         read.counter("ucp_store_writes_total", "Writes to the store", &[])?.set(&[], written.writes());
         read.gauge("ucp_store_queue", "Writes to the store that wait or are under way", &[])?
             .set(&[], written.queued());
+        let items = "Spans and events for other servers, by result";
+        let items = read.counter("ucp_telemetry_items_total", items, &["of", "result"])?;
+        let waiting = read.gauge("ucp_telemetry_waiting", "Spans and events that wait to be sent", &["of"])?;
+        for counts in &self.exports {
+            items.set(&[counts.name, "sent"], counts.sent());
+            items.set(&[counts.name, "dropped"], counts.dropped());
+            waiting.set(&[counts.name], counts.waiting());
+        }
         self.read_shops(&read).await?;
         Ok(read.0.gather())
     }

@@ -12,7 +12,7 @@ use std::{
 
 use sd_notify::NotifyState;
 use tokio::sync::Mutex;
-use ucp_core::ShopId;
+use ucp_core::{ShopId, record::Tracer};
 use ucp_trust::keyring::Keyring;
 use url::Url;
 
@@ -43,6 +43,8 @@ pub(crate) struct Running {
     local_url: Url,
     pub(crate) shops: Shops,
     pub(crate) decisions: Decisions,
+    /// Tracer of what no call asks for.
+    tracer: Option<Arc<dyn Tracer>>,
     is_stopping: AtomicBool,
     /// Held while a shop is opened.
     opening: Mutex<()>,
@@ -57,6 +59,7 @@ impl Running {
         data: DataDirectory,
         local_url: Url,
         decisions: Decisions,
+        tracer: Option<Arc<dyn Tracer>>,
     ) -> Self {
         Self {
             options: options.clone(),
@@ -65,6 +68,7 @@ impl Running {
             local_url,
             shops: Shops::default(),
             decisions,
+            tracer,
             is_stopping: AtomicBool::new(false),
             opening: Mutex::new(()),
             pause: Arc::new(AtomicU32::new(FIRST_PAUSE)),
@@ -125,7 +129,8 @@ impl Running {
     }
 
     async fn open(&self, settings: &Settings, keyring: Keyring, live: bool) -> Result<Shop, Box<dyn Error>> {
-        Shop::open(&self.data, settings, &self.public_url(settings), keyring, &self.decisions, live).await
+        let tracer = self.tracer.clone();
+        Shop::open(&self.data, settings, &self.public_url(settings), keyring, &self.decisions, tracer, live).await
     }
 
     /// Opens a shop that is down again until it answers, and serves it then.
@@ -236,6 +241,7 @@ fn process(settings: &Settings) -> Vec<(&'static str, String)> {
         ("data.keep_completed_hours", sections.data.keep_completed_hours.count().to_string()),
         ("data.keep_addresses_days", format!("{:?}", sections.data.keep_addresses_days)),
         ("log", format!("{:?}", settings.sections.log)),
+        ("telemetry", format!("{:?}", settings.sections.telemetry)),
         ("events", format!("{:?}", settings.sections.events)),
     ]
 }

@@ -22,6 +22,7 @@ use ucp_core::{
     operation::{AP2_MANDATE, Offering},
     port::{Backend, store::Store},
     purchase::sales_service::SalesService,
+    record::Tracer,
 };
 use ucp_mcp::{Server, http::ErrorStatus};
 use ucp_net::Counters;
@@ -102,7 +103,7 @@ pub(crate) struct Shop {
 
 impl Shop {
     /// Opens the shop whose public URL is `public_url`, and starts its background tasks. A remote shop that is down is
-    /// opened with what it stated last, unless `live` is `true`.
+    /// opened with what it stated last, unless `live` is `true`. Deliveries of webhooks are traced by `tracer`.
     ///
     /// # Errors
     /// [`Down`](backend::Down) if a remote shop is down, and another error if the backend cannot be opened, the store cannot be read, a pinned profile is malformed, or the
@@ -113,6 +114,7 @@ impl Shop {
         public_url: &Url,
         keyring: Keyring,
         decisions: &Decisions,
+        tracer: Option<Arc<dyn Tracer>>,
         live: bool,
     ) -> Result<Self, Box<dyn Error>> {
         let base = base(public_url);
@@ -174,7 +176,8 @@ impl Shop {
         }
         let router = ucp_rest::surrounded(router);
         let (webhooks, held) = (Arc::new(Attempts::default()), Some((bodies, platforms.clone())));
-        let dispatcher = webhooks::dispatcher(Arc::clone(&store), platforms, settings, &signing_key, &base, &webhooks)?;
+        let dispatcher =
+            webhooks::dispatcher(Arc::clone(&store), platforms, settings, &signing_key, &base, &webhooks, tracer)?;
         tasks.spawn(dispatcher.run());
         let upkeep = Upkeep { keyring, signing_key, publications, sales, store: Arc::clone(&store) };
         tasks.spawn(upkeep.run());

@@ -75,7 +75,7 @@ mod tests {
         }
         let public_url = Url::parse(&format!("https://{name}.example")).expect("an address");
         let decisions = Decisions::open(directory).expect("no decisions");
-        Arc::new(Shop::open(&data, &settings, &public_url, keyring, &decisions, false).await.expect("a shop"))
+        Arc::new(Shop::open(&data, &settings, &public_url, keyring, &decisions, None, false).await.expect("a shop"))
     }
 
     async fn call(shop: &Shop, method: &str, path: &str, key: &str, body: Body) -> (StatusCode, Value) {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use http::HeaderValue;
-use ucp_core::{Refusal, Release, port::store::Store, purchase::sales_service::permalink};
+use ucp_core::{Refusal, Release, port::store::Store, purchase::sales_service::permalink, record::Tracer};
 use ucp_rest::publication::PROFILE_PATH;
 use ucp_service::{platform::Platforms, signing::CurrentKey};
 use ucp_trust::{address::is_unpublished, post::Poster};
@@ -24,6 +24,7 @@ pub(crate) fn dispatcher(
     signing_key: &Arc<CurrentKey>,
     base: &str,
     attempts: &Arc<Attempts>,
+    tracer: Option<Arc<dyn Tracer>>,
 ) -> Result<WebhookDispatcher, Box<dyn std::error::Error>> {
     let (pages, signing_key) = (base.to_owned(), Arc::clone(signing_key));
     Ok(WebhookDispatcher {
@@ -39,6 +40,7 @@ pub(crate) fn dispatcher(
             let [a, b, c, d, ..] = uuid::Uuid::new_v4().into_bytes();
             u32::from_be_bytes([a, b, c, d])
         }),
+        tracer,
         claimant: uuid::Uuid::new_v4().to_string(),
     })
 }

@@ -119,8 +119,18 @@ impl Client {
 }
 
 impl Inner {
-    /// Sends a request once and reads the complete response.
-    async fn send(&self, upstream_request: UpstreamRequest) -> Result<Received, Failure> {
+    /// Sends a request once and reads the complete response, as a span of the current call.
+    async fn send(&self, mut upstream_request: UpstreamRequest) -> Result<Received, Failure> {
+        let UpstreamRequest { method, url, headers, .. } = &mut upstream_request;
+        let span = outbound::traced(method, url, headers);
+        let result = self.exchange(upstream_request).await;
+        if let Some(span) = span {
+            span.end(result.as_ref().map(|received| received.status.as_u16()).map_err(Failure::kind));
+        }
+        result
+    }
+
+    async fn exchange(&self, upstream_request: UpstreamRequest) -> Result<Received, Failure> {
         if !is_same_origin(&upstream_request.url, &self.origin) {
             return Err(Failure::Unsendable("is for another origin than the upstream's"));
         }

@@ -137,6 +137,28 @@ pub(super) enum Blame {
 }
 
 impl Failure {
+    /// Returns the kind of failure, as spans name it.
+    #[must_use]
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Unsendable(_) => "unsendable",
+            Self::Saturated => "saturated",
+            Self::Limited { .. } => "limited",
+            Self::Open { .. } => "circuit_open",
+            Self::Expired { .. } => "expired",
+            Self::Connect => "connect",
+            Self::Tls => "tls",
+            Self::Timeout { .. } => "timeout",
+            Self::TooSlow => "too_slow",
+            Self::Broken { .. } => "broken",
+            Self::TooLarge { .. } => "too_large",
+            Self::Redirect(_) => "redirect",
+            Self::Unreadable(_) => "unreadable",
+            Self::Answered(_) => "status",
+            Self::Abandoned => "abandoned",
+        }
+    }
+
     /// Returns the progress of the request.
     #[must_use]
     pub fn reach(&self) -> Reach {

@@ -13,6 +13,7 @@ use std::{
 
 use tokio::sync::watch;
 use tracing::Instrument as _;
+use ucp_core::record;
 
 /// The calls under way, by what they are about. Clones share one table.
 pub struct InFlight<K, T>(Arc<Mutex<HashMap<K, Pending<T>>>>);
@@ -94,7 +95,7 @@ where
     K: Eq + Hash + Send + 'static,
     T: Send + Sync + 'static,
 {
-    /// Makes the call as a task of its own, whose span is that of the caller. What `call` does before it yields its
+    /// Makes the call as a task of its own, whose span and trace are those of the caller. What `call` does before it yields its
     /// future is done at once. A panic ends the call without an outcome.
     pub fn spawn<F: Future<Output = T> + Send + 'static>(self, call: impl FnOnce() -> F) {
         let Self { outcome, listed } = self;
@@ -108,7 +109,7 @@ where
             };
             outcome.send_replace(Some(ended));
         };
-        tokio::spawn(task.in_current_span());
+        tokio::spawn(record::inherit_trace(task).in_current_span());
     }
 }
 

@@ -8,14 +8,32 @@
 use std::{error::Error, io, time::Duration};
 
 use bytes::{Bytes, BytesMut};
-use http::{HeaderMap, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use reqwest::{Client, ClientBuilder, Response, redirect};
+use ucp_core::record::OutboundRequest;
 use url::{Host, Url};
 
 pub use reqwest::Certificate;
 
 /// The name that requests go under.
 pub const USER_AGENT: &str = concat!("ucp-gateway/", env!("CARGO_PKG_VERSION"));
+
+const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
+const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
+
+/// Begins the span of a request on behalf of the current call, and states it in the headers (W3C Trace Context). Returns
+/// `None`, and changes nothing, if there is no call or no trace of it.
+#[must_use]
+pub fn traced(method: &Method, url: &Url, headers: &mut HeaderMap) -> Option<OutboundRequest> {
+    let host = url.host_str().unwrap_or_default();
+    let request = OutboundRequest::begin(method.as_str(), host, url.port_or_known_default())?;
+    headers.insert(TRACEPARENT, HeaderValue::from_str(request.parent()).ok()?);
+    match request.state().and_then(|state| HeaderValue::from_str(state).ok()) {
+        Some(state) => headers.insert(TRACESTATE, state),
+        None => headers.remove(TRACESTATE),
+    };
+    Some(request)
+}
 
 /// Why there can be no client for an address. The texts complete "The upstream …".
 #[derive(Debug, thiserror::Error)]

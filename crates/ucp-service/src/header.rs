@@ -6,7 +6,7 @@ use http::{
     uri::Authority,
 };
 use tower_http::request_id::{MakeRequestId, RequestId};
-use ucp_core::{Code, Refusal, port::Trace};
+use ucp_core::{Code, Refusal, port::Trace, record::TraceContext};
 use uuid::Uuid;
 
 use crate::agent::{Stated, profile_of_header};
@@ -59,9 +59,6 @@ const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 /// Header with vendor-specific trace data (W3C Trace Context).
 const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
 
-/// Maximum length of a `traceparent` in bytes: version 00 has 55 bytes, newer versions may have more.
-const MAX_TRACEPARENT: usize = 256;
-
 /// Maximum length of a `tracestate` in bytes, and its maximum number of members (sections 3.3.1.1 and 3.3.1.5).
 const MAX_TRACESTATE: (usize, usize) = (512, 32);
 
@@ -71,28 +68,12 @@ const MAX_TRACESTATE: (usize, usize) = (512, 32);
 pub fn trace(headers: &HeaderMap, id: Option<&HeaderValue>) -> Trace {
     let mut parents = headers.get_all(TRACEPARENT).iter();
     let parent = match (parents.next().and_then(|parent| parent.to_str().ok()), parents.next()) {
-        (Some(parent), None) if is_traceparent(parent) => Some(parent.to_owned()),
+        (Some(parent), None) if TraceContext::parse(parent).is_some() => Some(parent.to_owned()),
         _ => None,
     };
     // A `tracestate` without a valid `traceparent` is ignored (section 3.3).
     let state = parent.as_ref().and_then(|_| tracestate(headers));
     Trace { request_id: id.and_then(|id| id.to_str().ok()).map(str::to_owned), parent, state }
-}
-
-/// Returns `true` for a valid `traceparent`: `version-traceid-parentid-flags`, in lower-case hexadecimal, neither of
-/// the IDs zero. Versions after 00 may append fields after another dash.
-fn is_traceparent(text: &str) -> bool {
-    let hex = |part: &str, length: usize| {
-        part.len() == length && part.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
-    };
-    let id = |part: &str, length: usize| hex(part, length) && part.bytes().any(|byte| byte != b'0');
-    let mut parts = text.splitn(5, '-');
-    let mut next = || parts.next().unwrap_or_default();
-    let (version, trace, parent, flags) = (next(), next(), next(), next());
-    let more = parts.next();
-    let plain = text.len() <= MAX_TRACEPARENT && text.bytes().all(|byte| byte.is_ascii_graphic());
-    let fits = if version == "00" { more.is_none() } else { version != "ff" };
-    plain && fits && hex(version, 2) && id(trace, 32) && id(parent, 16) && hex(flags, 2)
 }
 
 /// Joins all `tracestate` headers in their order, or returns `None` if the list is malformed or empty.

@@ -18,13 +18,13 @@ use std::{
 };
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, header};
+use http::{HeaderMap, HeaderValue, Method, header};
 use reqwest::{
     Client, Response,
     dns::{Name, Resolve, Resolving},
 };
 use tokio::time::Instant;
-use ucp_net::outbound::USER_AGENT;
+use ucp_net::outbound::{self, USER_AGENT};
 use url::Host;
 
 use crate::{
@@ -108,7 +108,7 @@ impl Poster {
         sent.unwrap_or(Err(FetchError::Timeout))
     }
 
-    async fn exchange(&self, url: &ProfileUrl, headers: HeaderMap, body: Bytes) -> Result<Answered, FetchError> {
+    async fn exchange(&self, url: &ProfileUrl, mut headers: HeaderMap, body: Bytes) -> Result<Answered, FetchError> {
         let (client, _held) = match url.url().host() {
             Some(Host::Domain(host)) => {
                 let resolving = tokio::time::timeout(self.connect_timeout, self.guard.addresses(host)).await;
@@ -122,8 +122,13 @@ impl Poster {
             // A host that is written as an IP address cannot resolve differently.
             _ => (&self.lasting, None),
         };
+        let span = outbound::traced(&Method::POST, url.url(), &mut headers);
         let sent = client.post(url.url().clone()).headers(headers).body(body).send().await;
-        let response = sent.map_err(|error| classify(url, error))?;
+        let sent = sent.map_err(|error| classify(url, error));
+        if let Some(span) = span {
+            span.end(sent.as_ref().map(|response| response.status().as_u16()).map_err(|_| "no_response"));
+        }
+        let response = sent?;
         let retry_after = response.headers().get(header::RETRY_AFTER).and_then(|after| seconds(after.to_str().ok()?));
         let answered = Answered { status: response.status().as_u16(), retry_after };
         // The status is known already, so the outcome does not matter.

@@ -36,6 +36,7 @@ use ucp_core::{
         outbox::{Attempted, Claim, Content, Outbox, Payload, State, Wanted},
     },
     port::PortError,
+    record::{self, Tracer},
 };
 use ucp_trust::{
     address::{ProfileUrl, Reach},
@@ -143,6 +144,8 @@ pub struct WebhookDispatcher {
     pub random: Random,
     /// Results of the attempts.
     pub attempts: Arc<Attempts>,
+    /// Tracer of attempts; `None` if no spans are exported.
+    pub tracer: Option<Arc<dyn Tracer>>,
     /// Name for claims, unique among the dispatchers of all processes.
     pub claimant: String,
 }
@@ -223,7 +226,7 @@ impl WebhookDispatcher {
         for content in found(self.outbox.claim(ids, now, &claim).await) {
             let (id, owner) = (content.webhook_event.id.clone(), content.webhook_event.owner.clone());
             let (dispatcher, key) = (Arc::clone(self), Arc::clone(key));
-            let flight: Id = flights.spawn(async move { dispatcher.attempt(content, &key).await }).id();
+            let flight: Id = flights.spawn(async move { dispatcher.traced(content, &key).await }).id();
             traffic.depart(flight, id, owner);
         }
     }
@@ -239,6 +242,15 @@ impl WebhookDispatcher {
             );
         }
         waits
+    }
+
+    /// Attempts to deliver a webhook event, as a trace of its own.
+    async fn traced(&self, content: Content, key: &SigningKey) -> Landing {
+        let Some(tracer) = &self.tracer else { return self.attempt(content, key).await };
+        let (id, record) = (content.webhook_event.id.clone(), tracer.begin());
+        let landing = record::scope(Arc::clone(&record), self.attempt(content, key)).await;
+        tracer.end(&record, "deliver_webhook", ("ucp.webhook.id", &id), !matches!(landing, Landing::Failed));
+        landing
     }
 
     /// Attempts to deliver a webhook event and records the outcome.

@@ -107,6 +107,8 @@ def test_what_is_named_is_there_and_what_is_there_is_explained(metrics):
         "ucp_idempotency_keys_total",
         "ucp_upstream_circuit_open",
         "ucp_upstream_events_total",
+        "ucp_telemetry_items_total",
+        "ucp_telemetry_waiting",
     }
     dashboard = json.loads((MONITORING / "grafana/dashboards/ucp-gateway.json").read_text())
     shown = {name for panel in dashboard["panels"] for target in panel["targets"] for name in NAMED.findall(target["expr"])}

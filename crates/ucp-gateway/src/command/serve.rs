@@ -10,6 +10,7 @@ use tokio::{
     signal::unix::{SignalKind, signal},
     sync::watch,
 };
+use ucp_core::record::Tracer;
 use ucp_trust::{api_key::ApiKey, client::TrustedProxies};
 use url::Url;
 
@@ -23,12 +24,14 @@ use crate::{
     config::{self, Policy, ServeOptions, Settings},
     decisions::Decisions,
     events::Events,
+    export::{Export, Exports, otlp::Spans},
     first_key,
     health::{Health, LIVENESS, READINESS},
     listener::{self, Connections, Limits, Tls},
     metrics::{Metrics, Sources},
     running::{Running, tell_service_manager},
     shop::{Shop, open_keyring},
+    spans::CallTracer,
     telemetry::Log,
 };
 
@@ -58,7 +61,6 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
     } else {
         None
     };
-    let events = settings.sections.events.file.as_ref().map(|file| Events::open(file)).transpose()?;
     let decisions = Decisions::open(&settings.sections.data.dir)?;
     runtime.block_on(async {
         settings.log_warnings();
@@ -68,7 +70,13 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
             tracing::warn!("the gateway runs as root, which it never needs: start it as a user of its own");
         }
         let local_url = reachable(listener.local_addr()?, settings.tls.is_some())?;
-        let running = Arc::new(Running::new(options, settings, data, local_url, decisions));
+        let mut exports = Exports::default();
+        let events = Events::open(&settings.sections.events, &settings.receivers, &mut exports)?.map(Arc::new);
+        let spans = settings.receivers.spans.as_ref().map(Spans::new).transpose()?;
+        let percent = settings.sections.telemetry.sampled_percent.count();
+        let tracer = spans.map(|sink| Arc::new(CallTracer::new(Export::start("spans", sink, &mut exports), percent)));
+        let background = tracer.clone().map(|tracer| tracer as Arc<dyn Tracer>);
+        let running = Arc::new(Running::new(options, settings, data, local_url, decisions, background));
         let health = Health::new(Arc::clone(&running));
         let (metrics, connections) = (Metrics::new()?, Connections::default());
         let sources = Sources {
@@ -77,6 +85,7 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
             connections: connections.clone(),
             log: Arc::clone(&log),
             health: health.clone(),
+            exports: exports.counts.clone(),
         };
         let shop = running.begin(keyring).await?;
         let settings = running.settings();
@@ -115,7 +124,7 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
         drop(first_key);
         drop(shop);
         tell_service_manager(&[NotifyState::Ready]);
-        let calls = Arc::new(Calls::new(Arc::clone(&running), log, metrics, events));
+        let calls = Arc::new(Calls::new(Arc::clone(&running), log, metrics, events, tracer));
         let reported = Arc::clone(&calls);
         tokio::spawn(async move { reported.report().await });
         let server = &settings.sections.server;
@@ -146,7 +155,7 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
             tokio::time::sleep(delay).await;
         };
         tokio::select! {
-            () = listener::serve(listener, tls, answer, limits, connections, shutdown) => {}
+            () = listener::serve(listener, tls, answer, limits, connections, shutdown) => exports.finish().await,
             _ = second.wait_for(|stops| *stops > 1) => {
                 tracing::warn!("told to end a second time: requests under way are given up");
             }

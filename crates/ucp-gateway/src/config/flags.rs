@@ -50,6 +50,9 @@ pub(crate) struct ServeOptions {
     /// What is logged [default: info].
     #[arg(long, env = "UCP_GATEWAY_LOG_LEVEL", value_name = "LEVEL")]
     pub(crate) log_level: Option<LogLevel>,
+    /// Where a collector takes spans of calls, OTLP over HTTP [default: none].
+    #[arg(long, env = "UCP_GATEWAY_OTLP_ENDPOINT", value_name = "URL")]
+    pub(crate) otlp_endpoint: Option<Url>,
 }
 
 #[derive(Clone, Debug, Default, Args)]
@@ -87,7 +90,7 @@ pub(crate) struct UpstreamOptions {
 impl ServeOptions {
     /// Puts what the flags say over what the file says.
     pub(super) fn put_over(&self, sections: &mut Sections) {
-        let Sections { server, log, data, upstream, callers, .. } = sections;
+        let Sections { server, log, telemetry, data, upstream, callers, .. } = sections;
         put(self.listen.map(Listen), &mut server.listen);
         put(self.admin_listen.map(Some), &mut server.admin_listen);
         put(self.public_url.clone().map(|url| Some(WebUrl(url))), &mut server.public_url);
@@ -96,6 +99,7 @@ impl ServeOptions {
         put(self.policy.map(Some), &mut callers.policy);
         put(self.log_format, &mut log.format);
         put(self.log_level, &mut log.level);
+        put(self.otlp_endpoint.clone().map(|url| Some(WebUrl(url))), &mut telemetry.otlp_endpoint);
         self.data.put_over(data);
         self.upstream.put_over(upstream);
     }

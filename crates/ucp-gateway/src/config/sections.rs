@@ -46,6 +46,8 @@ pub(crate) struct Sections {
     pub(crate) server: Server,
     /// What is logged, to standard error.
     pub(crate) log: Log,
+    /// Traces of calls, for a collector of OpenTelemetry.
+    pub(crate) telemetry: Telemetry,
     /// What platforms and their buyers do in the shop, for those who analyse it. No buyer is named.
     pub(crate) events: Events,
     /// The shop, or what is kept beside the upstream.
@@ -158,6 +160,36 @@ pub(crate) struct Events {
     /// A file that events are added to, as a JSON object in each line. Off by default.
     #[schemars(example = "/var/log/ucp-gateway/events.jsonl", extend("x-without" = "none"))]
     pub(crate) file: Option<FilePath>,
+    /// An address that events are posted to, as JSON Lines (`application/x-ndjson`), up to 512 at once. What it does not
+    /// take within about a minute is dropped and counted. Off by default.
+    #[schemars(example = "https://analytics.example.com/events", extend("x-without" = "none"))]
+    pub(crate) url: Option<WebUrl>,
+    /// A file with the token that the gateway shows there (`Authorization: Bearer`).
+    #[serde(skip_serializing)]
+    #[schemars(example = "/run/secrets/events-token")]
+    pub(super) token_file: Option<FilePath>,
+    #[serde(skip_deserializing)]
+    pub(super) token: Remark,
+    /// Whether events are also sent to the collector of `telemetry`, as logs.
+    pub(crate) otlp: bool,
+}
+
+#[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
+pub(crate) struct Telemetry {
+    /// Where the collector takes OTLP over HTTP (http/protobuf): spans are posted to `v1/traces` below it, and events to
+    /// `v1/logs`. Off by default; `OTEL_EXPORTER_OTLP_ENDPOINT` and the other variables of OpenTelemetry for OTLP hold where
+    /// nothing is said here. (`--otlp-endpoint`, `UCP_GATEWAY_OTLP_ENDPOINT`)
+    #[schemars(example = "http://collector.example.com:4318", extend("x-without" = "none"))]
+    pub(super) otlp_endpoint: Option<WebUrl>,
+    /// A file with the token that the gateway shows there (`Authorization: Bearer`).
+    #[serde(skip_serializing)]
+    #[schemars(example = "/run/secrets/collector-token")]
+    pub(super) token_file: Option<FilePath>,
+    #[serde(skip_deserializing)]
+    pub(super) token: Remark,
+    /// How many percent of the calls are traced of those whose callers do not say by `traceparent` whether to.
+    pub(crate) sampled_percent: Number<0, 100, 100>,
 }
 
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]

@@ -29,7 +29,7 @@ async fn a_panic_in_a_binding_is_an_answer_of_its_protocol_and_a_line_of_the_log
     let keyring = open_keyring(&settings.sections.data).expect("a keyring");
     let public_url = Url::parse("http://localhost:8080").expect("an address");
     let decisions = Decisions::open(&settings.sections.data.dir).expect("no decisions");
-    let shop = Shop::open(&data, &settings, &public_url, keyring, &decisions, false).await.expect("a shop");
+    let shop = Shop::open(&data, &settings, &public_url, keyring, &decisions, None, false).await.expect("a shop");
     for (path, id) in [("/catalog/search", "r-rest"), ("/mcp", "r-mcp"), ("/ucp/2026-04-08/mcp", "r-leaf")] {
         let request = Request::post(path)
             .header("host", "localhost:8080")

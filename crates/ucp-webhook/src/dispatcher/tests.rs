@@ -301,6 +301,7 @@ impl Place {
             permalink: Arc::new(|token| format!("https://shop.example/order/{token}")),
             clock: Arc::clone(&self.receivers.clock),
             random: Arc::new(move || drawn.fetch_add(0x1357_9bdf, Ordering::Relaxed)),
+            tracer: None,
             claimant: "one".to_owned(),
         }
     }
