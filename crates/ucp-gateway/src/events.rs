@@ -9,7 +9,7 @@ use std::{
     error::Error,
     fmt,
     fs::OpenOptions,
-    io::{self, Write as _},
+    io,
     os::unix::fs::OpenOptionsExt as _,
     path::Path,
     sync::{
@@ -25,7 +25,6 @@ use opentelemetry::{
 };
 use opentelemetry_sdk::logs::SdkLogRecord;
 use serde_json::{Map, Value, json};
-use tracing_appender::non_blocking::{ErrorCounter, NonBlocking, NonBlockingBuilder, WorkerGuard};
 use ucp_core::{
     Operation, Release,
     checkout::Status,
@@ -40,11 +39,9 @@ use crate::{
         json_lines::JsonLines,
         otlp::{Logs, Records},
     },
+    line_writer::{Closing, LineWriter},
     metrics::Ended,
 };
-
-/// Maximum number of events that wait to be written.
-const WAITING: usize = 4_096;
 
 /// Receivers of events. Dropping them writes what waits for the file, for at most about a second.
 pub(crate) struct Events {
@@ -100,10 +97,9 @@ impl Events {
 
 /// The file that events are added to. Dropping it writes what is waiting, for at most about a second.
 struct File {
-    writer: NonBlocking,
-    dropped: ErrorCounter,
+    writer: LineWriter,
     told: AtomicUsize,
-    _thread: WorkerGuard,
+    _closing: Closing,
 }
 
 impl File {
@@ -113,17 +109,15 @@ impl File {
         let file = file.map_err(|error| {
             io::Error::new(error.kind(), format!("cannot open {} (`events.file`): {error}", path.display()))
         })?;
-        let builder = NonBlockingBuilder::default().buffered_lines_limit(WAITING).thread_name("events");
-        let (writer, thread) = builder.finish(file);
-        Ok(Self { dropped: writer.error_counter(), writer, told: AtomicUsize::new(0), _thread: thread })
+        let (writer, closing) = LineWriter::start("events", file)?;
+        Ok(Self { writer, told: AtomicUsize::new(0), _closing: closing })
     }
 
     fn put(&self, event: &Map<String, Value>) {
         let mut line = serde_json::to_vec(event).unwrap_or_default();
         line.push(b'\n');
-        // It fails only if it is dropped, which is counted.
-        drop(self.writer.clone().write_all(&line));
-        let dropped = self.dropped.dropped_lines();
+        self.writer.put(&line);
+        let dropped = self.writer.dropped();
         if dropped > self.told.swap(dropped, Ordering::Relaxed) {
             tracing::warn!(total = dropped, "events were dropped: their file takes no more");
         }

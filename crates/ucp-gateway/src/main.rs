@@ -19,6 +19,7 @@ mod events;
 mod export;
 mod first_key;
 mod health;
+mod line_writer;
 mod listener;
 mod metrics;
 mod orders;

@@ -4,12 +4,12 @@
 //! call waits. Events of the code come through `tracing`; the line about each call is written by [`crate::calls`].
 
 use std::{
-    cell::RefCell,
+    cell::{Cell, RefCell},
     env,
     error::Error,
     fmt,
     fmt::Write as _,
-    io::{BufWriter, IsTerminal as _, Write as _, stderr},
+    io::{self, IsTerminal as _, stderr},
     time::Duration,
 };
 
@@ -18,7 +18,6 @@ use tracing::{
     Event, Level, Subscriber,
     field::{Field, Visit},
 };
-use tracing_appender::non_blocking::{ErrorCounter, NonBlocking, NonBlockingBuilder, WorkerGuard};
 use tracing_subscriber::{
     EnvFilter,
     fmt::{FmtContext, FormatEvent, FormatFields, FormattedFields, format::Writer},
@@ -28,10 +27,8 @@ use tracing_subscriber::{
 use crate::{
     clock,
     config::{LogFormat, LogLevel},
+    line_writer::{Closing, LineWriter},
 };
-
-/// Maximum number of lines that wait to be written.
-const WAITING: usize = 4_096;
 
 /// The variable that filters as developers do, and takes precedence over the level.
 const FILTER: &str = "RUST_LOG";
@@ -54,12 +51,11 @@ fn filter(level: LogLevel) -> EnvFilter {
 
 /// The log of a gateway. Dropping it writes what is waiting, for at most about a second.
 pub(crate) struct Log {
-    writer: NonBlocking,
-    dropped: ErrorCounter,
+    writer: LineWriter,
     is_json: bool,
     /// `true` if calls have a line each.
     pub(crate) has_calls: bool,
-    _thread: WorkerGuard,
+    _closing: Closing,
 }
 
 impl fmt::Debug for Log {
@@ -70,12 +66,13 @@ impl fmt::Debug for Log {
 
 impl Log {
     /// Installs the logger of a gateway.
-    pub(crate) fn start(format: LogFormat, level: LogLevel) -> Self {
+    ///
+    /// # Errors
+    /// The error of the system if there can be no thread that writes.
+    pub(crate) fn start(format: LogFormat, level: LogLevel) -> io::Result<Self> {
         let is_terminal = stderr().is_terminal();
         let is_json = format == LogFormat::Json || format == LogFormat::Auto && !is_terminal;
-        let builder = NonBlockingBuilder::default().buffered_lines_limit(WAITING).thread_name("log");
-        // Buffered, so that lines that come together are written together; it is flushed when no more are waiting.
-        let (writer, thread) = builder.finish(BufWriter::with_capacity(1 << 16, stderr()));
+        let (writer, closing) = LineWriter::start("log", stderr())?;
         let subscriber = tracing_subscriber::fmt().with_env_filter(filter(level)).with_writer(writer.clone());
         if is_json {
             subscriber.with_ansi(false).event_format(Json).init();
@@ -83,12 +80,12 @@ impl Log {
             subscriber.with_ansi(is_terminal).init();
         }
         let has_calls = tracing::enabled!(target: "ucp_gateway::calls", Level::INFO);
-        Self { dropped: writer.error_counter(), writer, is_json, has_calls, _thread: thread }
+        Ok(Self { writer, is_json, has_calls, _closing: closing })
     }
 
     /// Returns the number of lines that were dropped since the start.
     pub(crate) fn dropped(&self) -> usize {
-        self.dropped.dropped_lines()
+        self.writer.dropped()
     }
 
     /// Begins a line of the level INFO.
@@ -98,8 +95,9 @@ impl Log {
 
     /// Writes a line, or drops it if too many are waiting.
     pub(crate) fn write(&self, line: Line) {
-        // It fails only if it is dropped, which is counted.
-        drop(self.writer.clone().write_all(line.end().as_bytes()));
+        let text = line.end();
+        self.writer.put(text.as_bytes());
+        SPARE.set(text);
     }
 }
 
@@ -122,6 +120,11 @@ macro_rules! name {
 }
 pub(crate) use name;
 
+thread_local! {
+    /// The text of the last line that was written, for the next one.
+    static SPARE: Cell<String> = const { Cell::new(String::new()) };
+}
+
 /// A line of the log, member by member: a JSON object, or a text for people.
 pub(crate) struct Line {
     text: String,
@@ -131,7 +134,10 @@ pub(crate) struct Line {
 impl Line {
     /// Begins a line. The text of `message` needs no escaping.
     fn begin(is_json: bool, level: &str, message: &str) -> Self {
-        let mut line = Self { text: String::with_capacity(768), is_json };
+        let mut text = SPARE.take();
+        text.clear();
+        text.reserve(768);
+        let mut line = Self { text, is_json };
         if is_json {
             line.text.push_str("{\"timestamp\":\"");
             line.now();

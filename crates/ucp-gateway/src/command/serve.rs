@@ -40,7 +40,7 @@ const ADMIN_CONNECTIONS: usize = 32;
 
 pub(crate) fn run(options: &ServeOptions) -> Done {
     let mut settings = Settings::resolve(options, clock::now())?;
-    let log = Arc::new(Log::start(settings.sections.log.format, settings.sections.log.level));
+    let log = Arc::new(Log::start(settings.sections.log.format, settings.sections.log.level)?);
     let listen = settings.sections.server.listen.0;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     // Before anything that takes time: a hangup would end the process.
