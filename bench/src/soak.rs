@@ -59,7 +59,8 @@ fn verdict(samples: &[Sample]) -> &'static str {
     let (first, second) = settled.split_at(settled.len() / 2);
     let most = |samples: &[Sample], of: fn(&Sample) -> f64| samples.iter().map(of).fold(0.0, f64::max);
     let anonymous = |samples| most(samples, |sample| sample.anonymous);
-    let descriptors = |samples| most(samples, |sample| f64::from(u32::try_from(sample.descriptors).unwrap_or(u32::MAX)));
+    let descriptors =
+        |samples| most(samples, |sample| f64::from(u32::try_from(sample.descriptors).unwrap_or(u32::MAX)));
     let is_flat = anonymous(second) <= anonymous(first) * 1.05 + 1.0 && descriptors(second) <= descriptors(first) + 2.0;
     if is_flat { "flat" } else { "NOT FLAT" }
 }
@@ -114,12 +115,16 @@ async fn overload(options: &Options, gateway: &Path, directory: &Path) -> Done<(
     let file = directory.join("answer.json");
     std::fs::write(&file, &answer)?;
     let slow = Server::upstream(&file, SAMPLE)?;
-    let config = format!("[server]\nmax_connections = 1024\nmax_in_flight = 512\n[upstream]\nreads_in_flight = {PLACES}\n");
+    let config =
+        format!("[server]\nmax_connections = 1024\nmax_in_flight = 512\n[upstream]\nreads_in_flight = {PLACES}\n");
     let server = Server::fronting(gateway, &directory.join("front"), "ucp", slow.address, &config)?;
     upstream::slow(&slow, SLOW).await?;
     settle().await;
     let capacity = f64::from(PLACES) / SLOW.as_secs_f64();
-    println!("\nIn front of a shop that takes {} ms for each look-up, {PLACES} at once: {capacity:.0} per second", SLOW.as_millis());
+    println!(
+        "\nIn front of a shop that takes {} ms for each look-up, {PLACES} at once: {capacity:.0} per second",
+        SLOW.as_millis()
+    );
     println!("  before: {}, {} descriptors", memory(server.memory()?), server.descriptors()?);
     let calm = unasked(1_000_000, capacity / 2.0, duration / 4);
     let load = Load { server: &server, scenario: &calm, connections: CALLERS };
@@ -169,7 +174,9 @@ fn show(name: &str, run: &Run) {
     let percentile = |latencies: &[Duration], percent: usize| {
         latencies.get(latencies.len() * percent / 100).map_or(0.0, |latency| latency.as_secs_f64() * 1e3)
     };
-    let per_second = |latencies: &[Duration]| f64::from(u32::try_from(latencies.len()).unwrap_or(u32::MAX)) / run.elapsed.as_secs_f64();
+    let per_second = |latencies: &[Duration]| {
+        f64::from(u32::try_from(latencies.len()).unwrap_or(u32::MAX)) / run.elapsed.as_secs_f64()
+    };
     let accepted = of(&is_good);
     println!(
         "  {name}: {:.0} per second asked for; {:.0} accepted, p50 {:.0} ms, p99 {:.0} ms",

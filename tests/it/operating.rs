@@ -201,7 +201,7 @@ fn commerce_is_told_as_events() {
             let all: Vec<Value> = text.lines().map(serde_json::from_str).collect::<Result<_, _>>().ok()?;
             let name = if transport == Transport::Rest { "rest" } else { "mcp" };
             let all: Vec<_> = all.into_iter().filter(|event| event["transport"] == name).collect();
-            all.iter().any(|event| event["event_type"] == "order_created").then_some(all)
+            all.iter().any(|event| event["event_type"] == "checkout_session_completed").then_some(all)
         });
         let kinds: Vec<_> = told.iter().filter_map(|event| event["event_type"].as_str()).collect();
         assert_eq!(
@@ -212,8 +212,7 @@ fn commerce_is_told_as_events() {
                 "checkout_session_created",
                 "payment_failed",
                 "payment_completed",
-                "checkout_session_completed",
-                "order_created"
+                "checkout_session_completed"
             ]
         );
         assert_eq!(told[1]["cart_id"], cart["id"]);
@@ -229,6 +228,71 @@ fn commerce_is_told_as_events() {
     }
     let text = fs::read_to_string(&events).expect("the events");
     for secret in ["a-secret-wish", "jane@example.com", "bouquet_roses", "_token"] {
+        assert!(!text.contains(secret), "{secret}");
+    }
+}
+
+/// What happens to orders and checkouts without a call is told too, once, by whichever process causes it.
+#[test]
+fn steps_of_orders_and_abandoned_checkouts_are_told_as_events() {
+    let lifetimes = json!({ "cart_seconds": 15, "checkout_seconds": 15 });
+    let (files, data) = (folder(), crate::purchase::conditions::directory(|terms| terms["lifetimes"] = lifetimes));
+    let events = files.path().join("events.jsonl");
+    let setup = Setup::new(&format!("[events]\nfile = \"{}\"\n", events.display()));
+    let setup = setup.arguments(&["--sample", "flower-shop"]).arguments(&ADMIN);
+    let gateway = setup.spawn("127.0.0.1:0", data.path());
+    let shopper = Shopper::rest(&gateway);
+    let completed = shopper.complete(&shopper.create(&ready(&[("bouquet_roses", 2)])), "success_token");
+    let order = completed["order"]["id"].as_str().expect("an order");
+    let step = |name: &str, details: Value| {
+        let response = ask(admin(&gateway), "POST", &format!("/orders/{order}/{name}"), details.to_string().as_bytes());
+        assert_eq!(response.status, 200, "{response:?}");
+        response.json()
+    };
+    let line = step("ship", json!({}))["line_items"][0]["id"].clone();
+    step("deliver", json!({ "line_items": [{ "id": line, "quantity": 1 }] }));
+    let mut command = crate::harness::binary();
+    command
+        .args(["orders", "refund", order, "--amount", "100", "--reason", "a-secret-reason", "--data-dir"])
+        .arg(data.path());
+    let output = crate::harness::Ends::ends(&mut command);
+    assert!(output.status.success(), "{output:?}");
+    // One is canceled, and one is left.
+    let canceled = shopper.create(&ready(&[("bouquet_roses", 1)]));
+    shopper.call("cancel_checkout", canceled["id"].as_str(), &Value::Null);
+    let left = shopper.create(&ready(&[("bouquet_roses", 1)]));
+    let told = || -> Option<Vec<Value>> {
+        let text = fs::read_to_string(&events).ok()?;
+        let all: Vec<Value> = text.lines().map(serde_json::from_str).collect::<Result<_, _>>().ok()?;
+        Some(all.into_iter().filter(|event| event["request_id"].is_null()).collect())
+    };
+    let all = crate::harness::eventually("the checkout is abandoned", crate::wire::PATIENCE, || {
+        told().filter(|all| all.iter().any(|event| event["cancel_reason"] == "expired"))
+    });
+    let (orders, abandoned): (Vec<_>, Vec<_>) = all.iter().partition(|event| event["cancel_reason"].is_null());
+    let kinds: Vec<_> = orders.iter().filter_map(|event| event["event_type"].as_str()).collect();
+    assert_eq!(kinds, ["order_created", "order_shipped", "order_delivered", "order_updated"]);
+    for event in &orders {
+        assert_eq!((&event["order_id"], &event["currency"]), (&json!(order), &json!("USD")), "{event}");
+        assert_eq!(event["checkout_session_id"], completed["id"], "{event}");
+    }
+    assert_eq!((&orders[3]["adjustment_type"], &orders[3]["adjustment_amount"]), (&json!("refund"), &json!(-100)));
+    assert_eq!(abandoned.len(), 1, "{abandoned:?}");
+    assert_eq!((&abandoned[0]["checkout_session_id"], &abandoned[0]["platform"]), (&left["id"], &json!("other")));
+    let metrics = ask(admin(&gateway), "GET", "/metrics", b"").body;
+    let counted = "ucp_funnel_total{platform=\"other\",shop=\"default\",step=\"abandoned\"} 1";
+    assert!(metrics.lines().any(|line| line == counted), "{metrics}");
+    // Not again by the next process.
+    let count = told().expect("the events").len();
+    drop(gateway);
+    let gateway = setup.spawn("127.0.0.1:0", data.path());
+    Shopper::rest(&gateway).complete(&Shopper::rest(&gateway).create(&ready(&[("bouquet_roses", 1)])), "success_token");
+    let all = crate::harness::eventually("the next order", crate::wire::PATIENCE, || {
+        told().filter(|all| all.iter().filter(|event| event["event_type"] == "order_created").count() == 2)
+    });
+    assert_eq!(all.len(), count + 1, "{all:?}");
+    let text = fs::read_to_string(&events).expect("the events");
+    for secret in ["a-secret-reason", "jane@example.com", "bouquet_roses"] {
         assert!(!text.contains(secret), "{secret}");
     }
 }

@@ -3,7 +3,7 @@
 mod bad_input;
 mod bridge;
 mod canary;
-mod conditions;
+pub(crate) mod conditions;
 mod conformance;
 mod differential;
 mod founding;

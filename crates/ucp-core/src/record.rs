@@ -207,11 +207,13 @@ pub enum Step {
     Declined,
     /// A cart or checkout was canceled.
     Canceled,
+    /// A checkout expired unfinished.
+    Abandoned,
 }
 
 impl Step {
     /// All steps, in the order of their declaration.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Search,
         Self::Product,
         Self::Cart,
@@ -220,6 +222,7 @@ impl Step {
         Self::Escalated,
         Self::Declined,
         Self::Canceled,
+        Self::Abandoned,
     ];
 
     /// Returns the name in metrics.
@@ -234,6 +237,7 @@ impl Step {
             Self::Escalated => "escalated",
             Self::Declined => "declined",
             Self::Canceled => "canceled",
+            Self::Abandoned => "abandoned",
         }
     }
 
@@ -322,7 +326,11 @@ impl CallRecord {
     /// Ends the record. Returns what is known, and the time spent in each of [`Stage::ALL`].
     pub fn end(&self) -> (Facts, [Duration; Stage::ALL.len()]) {
         let mut state = self.locked();
-        state.count((self.clock)(), self.staged());
+        let now = (self.clock)();
+        state.count(now, self.staged());
+        if let Some(trace) = self.staged() {
+            trace.end(now);
+        }
         (mem::take(&mut state.facts), state.spent)
     }
 

@@ -33,7 +33,7 @@ use ucp_core::{
 
 use crate::{
     clock,
-    config::{Receivers, sections},
+    config::{BackendKind, Settings},
     export::{
         Export, Exports,
         json_lines::JsonLines,
@@ -48,6 +48,8 @@ pub(crate) struct Events {
     file: Option<File>,
     lines: Option<Export<Map<String, Value>>>,
     logs: Option<(Export<SdkLogRecord>, Records)>,
+    /// `true` if orders are kept by a shop elsewhere, so that the calls that place them are all that is known of them.
+    are_orders_elsewhere: bool,
 }
 
 impl fmt::Debug for Events {
@@ -61,25 +63,33 @@ impl Events {
     ///
     /// # Errors
     /// An error if a receiver cannot be set up.
-    pub(crate) fn open(
-        sections: &sections::Events,
-        receivers: &Receivers,
-        exports: &mut Exports,
-    ) -> Result<Option<Self>, Box<dyn Error>> {
+    pub(crate) fn open(settings: &Settings, exports: &mut Exports) -> Result<Option<Self>, Box<dyn Error>> {
+        let (sections, receivers) = (&settings.sections.events, &settings.receivers);
         let file = sections.file.as_ref().map(|path| File::open(path)).transpose()?;
         let lines = receivers.events.as_ref().map(JsonLines::new).transpose()?;
         let lines = lines.map(|sink| Export::start("events_http", sink, exports));
         let logs = receivers.logs.as_ref().map(Logs::new).transpose()?;
         let logs = logs.map(|sink| (Export::start("events_otlp", sink, exports), Records::new()));
         let exists = file.is_some() || lines.is_some() || logs.is_some();
-        Ok(exists.then_some(Self { file, lines, logs }))
+        let are_orders_elsewhere = settings.sections.upstream.backend == BackendKind::Ucp;
+        Ok(exists.then_some(Self { file, lines, logs, are_orders_elsewhere }))
     }
 
     /// Tells the events that a call was.
     pub(crate) fn tell(&self, ended: &Ended<'_>, trace: Option<&Arc<Trace>>) {
-        for kind in kinds(ended) {
+        let kinds = kinds(ended).iter().filter(|kind| self.are_orders_elsewhere || **kind != "order_created");
+        for kind in kinds {
             self.put(kind, event(kind, ended), trace);
         }
+    }
+
+    /// Tells an event that was no call, and that states its own time.
+    pub(crate) fn happened(&self, kind: &'static str, members: Map<String, Value>) {
+        let mut event = Map::new();
+        event.insert("event_id".to_owned(), uuid::Uuid::new_v4().to_string().into());
+        event.insert("event_type".to_owned(), kind.into());
+        event.extend(members);
+        self.put(kind, event, None);
     }
 
     fn put(&self, kind: &'static str, event: Map<String, Value>, trace: Option<&Arc<Trace>>) {
@@ -133,7 +143,10 @@ fn record(
 ) -> SdkLogRecord {
     let mut record = records.begin();
     record.set_event_name(kind);
-    record.set_timestamp(clock::now());
+    let now = clock::now();
+    record.set_timestamp(now);
+    // The exporter takes it for granted.
+    record.set_observed_timestamp(now);
     for (name, value) in event {
         let value = match value {
             Value::Bool(value) => AnyValue::Boolean(*value),
@@ -190,6 +203,7 @@ fn kinds(ended: &Ended<'_>) -> &'static [&'static str] {
         }
         Operation::UpdateCheckout | Operation::CompleteCheckout => &["checkout_session_updated"],
         Operation::CancelCheckout => &["checkout_session_canceled"],
+        Operation::GetOrder => &["order_get"],
         _ => &["request"],
     }
 }

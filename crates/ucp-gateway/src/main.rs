@@ -18,6 +18,7 @@ mod docs;
 mod events;
 mod export;
 mod first_key;
+mod happenings;
 mod health;
 mod line_writer;
 mod listener;

@@ -130,8 +130,13 @@ impl Metrics {
             self.keys.with_label_values(&[shop, repetition.as_str()]).inc();
         }
         if let Some(step) = Step::of(facts).filter(|_| ended.status.is_some_and(|status| status < 400)) {
-            self.funnel.with_label_values(&[shop, ended.platform.unwrap_or("other"), step.as_str()]).inc();
+            self.step(shop, ended.platform, step);
         }
+    }
+
+    /// Counts a step of a buyer.
+    pub(crate) fn step(&self, shop: &str, platform: Option<&str>, step: Step) {
+        self.funnel.with_label_values(&[shop, platform.unwrap_or("other"), step.as_str()]).inc();
     }
 }
 

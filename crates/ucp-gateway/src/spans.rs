@@ -16,7 +16,7 @@ use opentelemetry::{
 use opentelemetry_sdk::trace::{SpanData, SpanEvents, SpanLinks};
 use ucp_core::{
     Release,
-    record::{CallRecord, RequestSpan, Trace, TraceContext, Tracer},
+    record::{Cached, CallRecord, Repetition, RequestSpan, Trace, TraceContext, Tracer},
 };
 use uuid::Uuid;
 
@@ -76,8 +76,8 @@ impl CallTracer {
         let texts = [
             ("ucp.operation", facts.operation.map(|operation| operation.row().name)),
             ("ucp.release", facts.release.map(Release::date)),
-            ("ucp.cache", facts.cached.map(|cached| cached.as_str())),
-            ("ucp.idempotency", facts.repetition.map(|repetition| repetition.as_str())),
+            ("ucp.cache", facts.cached.map(Cached::as_str)),
+            ("ucp.idempotency", facts.repetition.map(Repetition::as_str)),
         ];
         attributes.extend(texts.into_iter().filter_map(|(name, text)| Some(KeyValue::new(name, text?))));
         if facts.profile.is_some() {
@@ -91,7 +91,7 @@ impl CallTracer {
         self.export_spans(trace, own, total, (name, SpanKind::Server), attributes, is_ok);
     }
 
-    /// Queues a span that has just ended and took `total`, with its children.
+    /// Queues a span that has ended and took `total`, with its children.
     fn export_spans(
         &self,
         trace: &Trace,
@@ -103,6 +103,7 @@ impl CallTracer {
     ) {
         let spans = trace.take();
         let clocks = Clocks { now: clock::now(), instant: Instant::now() };
+        let ended = clocks.time(spans.ended.unwrap_or(clocks.instant));
         if spans.omitted > 0 {
             attributes.push(KeyValue::new("ucp.spans_omitted", i64::from(spans.omitted)));
         }
@@ -130,8 +131,8 @@ impl CallTracer {
         let whole_call = SpanData {
             parent_span_id: parent.map_or(SpanId::INVALID, |parent| SpanId::from_bytes(parent.span_id)),
             parent_span_is_remote: parent.is_some(),
-            start_time: clocks.now.checked_sub(total).unwrap_or(clocks.now),
-            end_time: clocks.now,
+            start_time: ended.checked_sub(total).unwrap_or(ended),
+            end_time: ended,
             ..child(own.span_id, name.into(), span_kind, clocks.instant, clocks.instant, attributes, status(is_ok))
         };
         let mut all = vec![whole_call];

@@ -11,6 +11,7 @@
 //! | [`stock`], [`revision`] | quantities of variants, and revisions of products |
 //! | `port` | the rest of the store port: queries of operators, forwarded webhook messages, removal of expired rows |
 //! | `buyers` | what is stored about a buyer, and its erasure |
+//! | `happened` | what happens to orders and checkouts without a call |
 //! | `migrations` | the schema, and the upgrade of older files |
 //! | `backup` | copies of the file: made, checked, put back |
 //! | `header` | the check of a file before SQLite opens it |
@@ -25,6 +26,7 @@ mod backup;
 mod buyers;
 mod connection;
 mod error;
+mod happened;
 mod header;
 mod ledger;
 mod migrations;
@@ -42,6 +44,7 @@ mod writer;
 pub use buyers::{Erasure, PersonalData};
 pub use connection::ShopConnection;
 pub use error::{BackupError, Put, Rejected, StoreError, WriteError};
+pub use happened::Happened;
 pub use store::{Retention, Room, SqliteStore};
 pub use writer::Activity;
 

@@ -23,6 +23,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0011_remote_carts.sql"),
     include_str!("migrations/0012_shops.sql"),
     include_str!("migrations/0013_holders.sql"),
+    include_str!("migrations/0014_told.sql"),
 ];
 
 /// Brings the database to the newest schema.

@@ -42,8 +42,8 @@ pub(crate) fn queue(
         webhook_message.map(|webhook_message| (webhook_message.release.date(), &webhook_message.body)).unzip();
     let at = nanoseconds(at);
     db.prepare_cached(
-        "INSERT INTO outbox (shop, id, order_id, owner, order_version, occurred_at, since, document, release, body) \
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO outbox (shop, id, order_id, owner, order_version, occurred_at, since, document, release, body, untold) \
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)",
     )?
     .execute((db.shop(), id, order_id, owner, order_version, at, at, document, release, body))?;
     advance(db, order_id)

@@ -27,7 +27,7 @@ fn terms(data: &TempDir, set: Option<&Value>) -> Result<String, String> {
 }
 
 /// A directory with a shop of flowers that has other terms.
-pub(super) fn directory(change: impl FnOnce(&mut Value)) -> TempDir {
+pub(crate) fn directory(change: impl FnOnce(&mut Value)) -> TempDir {
     let data = harness::flower_shop();
     let mut present: Value = serde_json::from_str(&terms(&data, None).expect("the terms")).expect("JSON");
     change(&mut present);

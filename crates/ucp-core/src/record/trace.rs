@@ -105,6 +105,8 @@ pub struct Spans {
     pub requests: Vec<RequestSpan>,
     /// Number of further ones, which were not kept.
     pub omitted: u32,
+    /// End of the call, once it has ended.
+    pub ended: Option<Instant>,
     /// Number of requests that began.
     begun: u64,
 }
@@ -187,6 +189,13 @@ impl Trace {
 
     fn spans(&self) -> MutexGuard<'_, Spans> {
         self.spans.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps the end of the call.
+    pub(super) fn end(&self, now: Instant) {
+        if self.is_recorded() {
+            self.spans().ended = Some(now);
+        }
     }
 
     /// Keeps the time from `begun` to `ended` as one in this stage.

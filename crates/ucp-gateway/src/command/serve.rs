@@ -25,7 +25,7 @@ use crate::{
     decisions::Decisions,
     events::Events,
     export::{Export, Exports, otlp::Spans},
-    first_key,
+    first_key, happenings,
     health::{Health, LIVENESS, READINESS},
     listener::{self, Connections, Limits, Tls},
     metrics::{Metrics, Sources},
@@ -71,7 +71,7 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
         }
         let local_url = reachable(listener.local_addr()?, settings.tls.is_some())?;
         let mut exports = Exports::default();
-        let events = Events::open(&settings.sections.events, &settings.receivers, &mut exports)?.map(Arc::new);
+        let events = Events::open(&settings, &mut exports)?.map(Arc::new);
         let spans = settings.receivers.spans.as_ref().map(Spans::new).transpose()?;
         let percent = settings.sections.telemetry.sampled_percent.count();
         let tracer = spans.map(|sink| Arc::new(CallTracer::new(Export::start("spans", sink, &mut exports), percent)));
@@ -124,6 +124,7 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
         drop(first_key);
         drop(shop);
         tell_service_manager(&[NotifyState::Ready]);
+        tokio::spawn(happenings::tell(Arc::clone(&running), metrics.clone(), events.clone()));
         let calls = Arc::new(Calls::new(Arc::clone(&running), log, metrics, events, tracer));
         let reported = Arc::clone(&calls);
         tokio::spawn(async move { reported.report().await });

@@ -576,7 +576,7 @@ fn the_example_states_the_defaults() {
         .lines()
         .filter(|line| !line.starts_with("tls_") && !line.starts_with("certificate_sha256"))
         .fold(String::new(), |all, line| all + line + "\n");
-    for secret in ["admin-token", "shop-token", "shop-webhooks"] {
+    for secret in ["admin-token", "collector-token", "events-token", "shop-token", "shop-webhooks"] {
         all = all.replace(&format!("/run/secrets/{secret}"), "run/psp");
     }
     case = case.with("run/signature", bot_signature(1));

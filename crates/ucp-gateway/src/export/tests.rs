@@ -10,13 +10,13 @@ use super::{json_lines::JsonLines, *};
 
 /// A sink that hands its batches to a test, and waits for its word.
 struct Held {
-    batches: mpsc::UnboundedSender<Vec<u32>>,
+    batches: mpsc::UnboundedSender<Vec<usize>>,
     results: Arc<tokio::sync::Mutex<mpsc::UnboundedReceiver<Result<(), String>>>>,
 }
 
 #[async_trait]
-impl Sink<u32> for Held {
-    async fn send(&self, batch: Vec<u32>) -> Result<(), String> {
+impl Sink<usize> for Held {
+    async fn send(&self, batch: Vec<usize>) -> Result<(), String> {
         self.batches.send(batch).expect("the test listens");
         self.results.lock().await.recv().await.unwrap_or_else(|| Err("nobody".to_owned()))
     }
@@ -34,7 +34,7 @@ async fn what_does_not_fit_or_is_not_taken_is_dropped_and_counted_and_nobody_wai
     export.tell(vec![3].into_iter());
     assert_eq!(sent.recv().await, Some(vec![1, 2, 3]), "what comes within a second is sent together");
     // The receiver does not answer, and the queue fills up.
-    for number in 0..WAITING as u32 {
+    for number in 0..WAITING {
         export.tell(std::iter::once(number));
     }
     export.tell(vec![7, 8].into_iter());
