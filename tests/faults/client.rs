@@ -331,7 +331,8 @@ pub(crate) fn contents(goods: &[(&str, u64)]) -> Value {
 /// A payment that goes as `word` says, with faults after plus signs.
 pub(crate) fn payment(word: &str) -> Value {
     // The provider takes what comes after plus signs and is no fault for nothing.
-    let token = format!("{word}+{CANARY}");
+    let token = format!("{word}+{CANARY}").replace('+', "ZP").replace(':', "ZC");
+    let token = format!("pm_{token}");
     let credential = json!({ "type": "token", "token": token });
     let instrument =
         json!({ "id": "i1", "handler_id": HANDLER, "type": "card", "selected": true, "credential": credential });

@@ -52,7 +52,7 @@ use std::{
 
 use crate::{
     client::CANARY,
-    process::{Times, World},
+    process::{Provider, Times, World},
     random::Random,
     strace::Strace,
 };
@@ -70,29 +70,106 @@ struct Scenario {
     name: &'static str,
     times: Times,
     traced: bool,
+    provider: Provider,
     run: Run,
 }
 
 /// Comes first, and alone.
-const ORACLE: Scenario = Scenario { name: "oracle", times: Times::PATIENT, traced: false, run: oracle::notices };
+const ORACLE: Scenario = Scenario {
+    name: "oracle",
+    times: Times::PATIENT,
+    traced: false,
+    provider: Provider::Processor,
+    run: oracle::notices,
+};
 
 const SCENARIOS: &[Scenario] = &[
     Scenario {
         name: "kills",
         times: kills::TIMES,
         traced: false,
+        provider: Provider::Processor,
         run: |world, random| kills::at_random(world, random, number("UCP_FAULTS_KILLS", KILLS)),
     },
-    Scenario { name: "calls", times: Times::PATIENT, traced: true, run: disk::killed_at_every_call },
-    Scenario { name: "disk", times: Times::PATIENT, traced: true, run: disk::failing },
-    Scenario { name: "provider", times: Times::BRISK, traced: false, run: provider::misbehaving },
-    Scenario { name: "doubt", times: Times::BRISK, traced: false, run: provider::in_doubt },
-    Scenario { name: "overtaken", times: provider::OVERTAKING, traced: false, run: provider::overtaken },
-    Scenario { name: "rivals", times: Times::PATIENT, traced: false, run: rivals::in_one },
-    Scenario { name: "thawed", times: Times::BRISK, traced: false, run: rivals::thawed },
-    Scenario { name: "gateways", times: Times::PATIENT, traced: false, run: rivals::in_two },
-    Scenario { name: "webhooks", times: Times::PATIENT, traced: false, run: webhooks::killed_at_random },
-    Scenario { name: "letters", times: Times::PATIENT, traced: true, run: webhooks::killed_at_every_call },
+    Scenario {
+        name: "calls",
+        times: Times::PATIENT,
+        traced: true,
+        provider: Provider::Processor,
+        run: disk::killed_at_every_call,
+    },
+    Scenario { name: "disk", times: Times::PATIENT, traced: true, provider: Provider::Processor, run: disk::failing },
+    Scenario {
+        name: "provider",
+        times: Times::BRISK,
+        traced: false,
+        provider: Provider::Processor,
+        run: provider::misbehaving,
+    },
+    Scenario {
+        name: "doubt",
+        times: Times::BRISK,
+        traced: false,
+        provider: Provider::Processor,
+        run: provider::in_doubt,
+    },
+    Scenario {
+        name: "overtaken",
+        times: provider::OVERTAKING,
+        traced: false,
+        provider: Provider::Processor,
+        run: provider::overtaken,
+    },
+    Scenario {
+        name: "stripe",
+        times: Times::BRISK,
+        traced: false,
+        provider: Provider::Stripe,
+        run: provider::misbehaving,
+    },
+    Scenario {
+        name: "stripe-doubt",
+        times: Times::BRISK,
+        traced: false,
+        provider: Provider::Stripe,
+        run: provider::in_doubt,
+    },
+    Scenario {
+        name: "stripe-kills",
+        times: kills::TIMES,
+        traced: false,
+        provider: Provider::Stripe,
+        run: |world, random| kills::at_random(world, random, number("UCP_FAULTS_KILLS", KILLS)),
+    },
+    Scenario {
+        name: "rivals",
+        times: Times::PATIENT,
+        traced: false,
+        provider: Provider::Processor,
+        run: rivals::in_one,
+    },
+    Scenario { name: "thawed", times: Times::BRISK, traced: false, provider: Provider::Processor, run: rivals::thawed },
+    Scenario {
+        name: "gateways",
+        times: Times::PATIENT,
+        traced: false,
+        provider: Provider::Processor,
+        run: rivals::in_two,
+    },
+    Scenario {
+        name: "webhooks",
+        times: Times::PATIENT,
+        traced: false,
+        provider: Provider::Processor,
+        run: webhooks::killed_at_random,
+    },
+    Scenario {
+        name: "letters",
+        times: Times::PATIENT,
+        traced: true,
+        provider: Provider::Processor,
+        run: webhooks::killed_at_every_call,
+    },
 ];
 
 fn number(variable: &str, otherwise: u64) -> u64 {
@@ -154,7 +231,7 @@ fn run(wanted: &[String]) -> ExitCode {
 fn carried_out(scenario: &Scenario, root: &Path, seed: u64) -> bool {
     let start = Instant::now();
     let done = catch_unwind(AssertUnwindSafe(|| {
-        let world = World::new(scenario.name, root, scenario.times);
+        let world = World::new(scenario.name, root, scenario.times, scenario.provider);
         let more = (scenario.run)(&world, &Random::new(seed));
         let searched = secret_kept(world.folder());
         println!("{}, {} MB searched, {} s", world.summary(&more), searched >> 20, start.elapsed().as_secs());

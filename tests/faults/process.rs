@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use ucp_fake_psp::{FakePsp, Keys, Options, Report};
+use ucp_fake_psp::{FakePsp, FakeStripe, Keys, Options, Report};
 use ucp_testkit::leash::{self, Leashed, Lines};
 pub(crate) use ucp_testkit::wait::PATIENCE;
 
@@ -22,12 +22,30 @@ use crate::client::Clients;
 /// The argument that makes this program the payment provider.
 pub(crate) const PSP: &str = "psp";
 
-const API_KEY: &str = "key-of-the-shop-0123456789abcdef";
+const API_KEY: &str = "sk_test_0123456789abcdef";
 const SIGNING_SECRET: &str = "secret-of-the-shop-0123456789abcdef";
 
-/// Runs the payment provider: `psp JOURNAL PORT SLOW_MS`. It prints its port, and ends when its standard input does.
+/// Which payment provider takes the money.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Provider {
+    /// One that speaks the gateway's own protocol.
+    Processor,
+    /// One that speaks as Stripe does.
+    Stripe,
+}
+
+impl Provider {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Processor => "processor",
+            Self::Stripe => "stripe",
+        }
+    }
+}
+
+/// Runs the payment provider: `psp JOURNAL PORT SLOW_MS KIND`. It prints its port, and ends when its standard input does.
 pub(crate) fn psp(mut arguments: impl Iterator<Item = String>) -> ExitCode {
-    let mut next = || arguments.next().expect("JOURNAL PORT SLOW_MS");
+    let mut next = || arguments.next().expect("JOURNAL PORT SLOW_MS KIND");
     let keys = Keys { api_key: API_KEY.into(), signing_secret: SIGNING_SECRET.into() };
     let options = Options {
         journal: Some(next().into()),
@@ -35,8 +53,16 @@ pub(crate) fn psp(mut arguments: impl Iterator<Item = String>) -> ExitCode {
         slow: Duration::from_millis(next().parse().expect("milliseconds")),
         ..Options::new(keys)
     };
-    let running = FakePsp::start(options).expect("the provider starts");
-    println!("{}", running.url());
+    let (_stripe, _processor);
+    if next() == Provider::Stripe.name() {
+        let running = FakeStripe::start(options).expect("the provider starts");
+        println!("{}", running.url());
+        _stripe = running;
+    } else {
+        let running = FakePsp::start(options).expect("the provider starts");
+        println!("{}", running.url());
+        _processor = running;
+    }
     // Whatever is written to it is ignored: only its end matters.
     drop(std::io::copy(&mut std::io::stdin(), &mut std::io::sink()));
     ExitCode::SUCCESS
@@ -94,6 +120,7 @@ pub(crate) struct World {
     name: &'static str,
     folder: PathBuf,
     times: Times,
+    provider: Provider,
     psp: Mutex<Option<Psp>>,
     /// What there was of each variant in the beginning.
     pub(crate) initial: std::sync::OnceLock<crate::books::Counts>,
@@ -102,31 +129,41 @@ pub(crate) struct World {
 
 impl World {
     /// A new shop, and a provider that knows nothing.
-    pub(crate) fn new(name: &'static str, root: &Path, times: Times) -> Self {
+    pub(crate) fn new(name: &'static str, root: &Path, times: Times, provider: Provider) -> Self {
         let folder = root.join(name);
         fs::create_dir_all(&folder).expect("a folder");
-        let psp = Psp::start(&folder.join("provider.journal"), 0, times);
+        let psp = Psp::start(&folder.join("provider.journal"), 0, times, provider);
         fs::write(folder.join("api.key"), API_KEY).expect("a file");
         fs::write(folder.join("signing.secret"), SIGNING_SECRET).expect("a file");
         let Times { timeout, deadline, .. } = times;
+        let keys = match provider {
+            Provider::Processor => "signing_secret_file = \"signing.secret\"\n",
+            Provider::Stripe => "",
+        };
         let configuration = format!(
             "[data]\nsample = \"flower-shop\"\n[callers]\npolicy = \"development\"\n\
              [limits]\nanonymous = \"none\"\nsigned = \"none\"\nkeyed = \"none\"\nunverified = \"none\"\n\
-             [[payment]]\nkind = \"processor\"\nid = \"{HANDLER}\"\nname = \"com.example.psp\"\nversion = \"2026-08-25\"\n\
+             [[payment]]\nkind = \"{}\"\nid = \"{HANDLER}\"\nname = \"com.example.psp\"\nversion = \"2026-08-25\"\n\
              spec = \"https://example.com/psp\"\nschema = \"https://example.com/psp.json\"\nurl = \"{}\"\n\
-             api_key_file = \"api.key\"\nsigning_secret_file = \"signing.secret\"\n\
+             api_key_file = \"api.key\"\n{keys}\
              connect_timeout_ms = {timeout}\ntimeout_ms = {timeout}\ndeadline_ms = {deadline}\n",
+            provider.name(),
             psp.url
         );
         fs::write(folder.join("gateway.toml"), configuration).expect("a file");
         let record = File::create(folder.join("record.jsonl")).expect("a file");
         let (psp, initial) = (Mutex::new(Some(psp)), std::sync::OnceLock::new());
-        Self { name, folder, times, psp, initial, clients: Clients::new(record) }
+        Self { name, folder, times, provider, psp, initial, clients: Clients::new(record) }
     }
 
     /// The folder with everything of it.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    /// Which payment provider takes the money.
+    pub(crate) const fn provider(&self) -> Provider {
+        self.provider
     }
 
     pub(crate) fn data(&self) -> PathBuf {
@@ -180,7 +217,7 @@ impl World {
     pub(crate) fn kill_provider(&self) {
         let mut psp = self.psp.lock().unwrap_or_else(PoisonError::into_inner);
         let port = psp.take().map_or(0, |psp| psp.port);
-        *psp = Some(Psp::start(&self.journal(), port, self.times));
+        *psp = Some(Psp::start(&self.journal(), port, self.times, self.provider));
         Tally::add(&self.tally().provider_kills);
     }
 
@@ -296,9 +333,9 @@ struct Psp {
 }
 
 impl Psp {
-    fn start(journal: &Path, port: u16, times: Times) -> Self {
+    fn start(journal: &Path, port: u16, times: Times, provider: Provider) -> Self {
         let mut command = Command::new(std::env::current_exe().expect("this program"));
-        command.arg(PSP).arg(journal).args([port.to_string(), times.slow.to_string()]);
+        command.arg(PSP).arg(journal).args([port.to_string(), times.slow.to_string()]).arg(provider.name());
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the provider starts");
         let output = Lines::of(child.stdout.take().expect("output"));
         let url = output.next("where the provider listens").expect("an address");

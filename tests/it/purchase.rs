@@ -17,4 +17,5 @@ mod reviews;
 mod rules;
 pub(crate) mod shopper;
 mod status;
+mod stripe;
 pub(crate) mod webhooks;

@@ -15,12 +15,19 @@ pub enum Step {
     Inquire,
     /// `POST /payments/{id}/void`.
     Void,
+    /// `POST /v1/payment_intents`, of Stripe alone.
+    Create,
 }
 
 impl Step {
     /// Every step with its name.
-    pub const ALL: &[(&str, Self)] =
-        &[("authorize", Self::Authorize), ("capture", Self::Capture), ("inquire", Self::Inquire), ("void", Self::Void)];
+    pub const ALL: &[(&str, Self)] = &[
+        ("authorize", Self::Authorize),
+        ("capture", Self::Capture),
+        ("inquire", Self::Inquire),
+        ("void", Self::Void),
+        ("create", Self::Create),
+    ];
 }
 
 /// A way to misbehave. *Before* means that the request is not carried out, *after* that it is.

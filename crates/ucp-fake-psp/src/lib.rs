@@ -7,6 +7,7 @@
 //! | module | holds |
 //! | :-- | :-- |
 //! | [`psp`] | payments and what may happen to them, and the journal they survive a crash in |
+//! | [`stripe`] | the same of Stripe |
 //! | [`fault`] | the ways to misbehave |
 //! | [`reply`] | what is answered |
 //! | [`server`] | the provider behind a port of the loopback interface |
@@ -23,14 +24,19 @@
 //! | `refuse_capture` | authorised, then declined when it is captured |
 //!
 //! Faults follow after plus signs, as `step:fault` or `step:fault:times`:
-//! `ok+authorize:reset_after+capture:hang_before:2`.
+//! `ok+authorize:reset_after+capture:hang_before:2`. Where a token has to be one of Stripe, it is `pm_` and such a text with
+//! `ZP` for each plus sign and `ZC` for each colon.
+
+mod token;
 
 pub mod fault;
 pub mod psp;
 pub mod reply;
 pub mod server;
+pub mod stripe;
 
 pub use fault::{Fault, Order, Step};
 pub use psp::{Keys, Psp, Report, Request};
 pub use reply::Reply;
-pub use server::{FakePsp, Options};
+pub use server::{FakePsp, FakeStripe, Options};
+pub use stripe::Stripe;

@@ -21,6 +21,7 @@ use sha2::{Digest as _, Sha256};
 use crate::{
     fault::{Fault, Order, Step},
     reply::Reply,
+    token::plain,
 };
 
 /// A request, as it came.
@@ -92,6 +93,17 @@ pub struct Payment {
 }
 
 impl Payment {
+    /// A payment of this attempt and checkout, with its counts of authorisations, captures and voids.
+    pub(crate) fn of(
+        (id, checkout_id): (String, String),
+        (amount, currency): (i64, String),
+        status: &str,
+        [authorizations, captures, voids]: [u32; 3],
+    ) -> Self {
+        let (status, word) = (status.to_owned(), String::new());
+        Self { id, checkout_id, amount, currency, status, authorizations, captures, voids, word }
+    }
+
     fn reply(&self) -> Reply {
         let reason = (self.status == "declined").then_some("refused_by_bank");
         let body = json!({
@@ -254,7 +266,7 @@ impl Psp {
             && !books.orders.contains_key(&id)
             && let Ok(body) = serde_json::from_slice::<Value>(&request.body)
         {
-            let token = body["credential"]["token"].as_str().unwrap_or_default().to_owned();
+            let token = plain(body["credential"]["token"].as_str().unwrap_or_default());
             let orders = token.split('+').skip(1).filter_map(|order| order.parse().ok()).collect();
             books.orders.insert(id.clone(), orders);
             books.tokens.push(token);
@@ -393,7 +405,7 @@ fn act(step: Step, id: &str, known: Option<Payment>, body: &[u8]) -> Result<Paym
         }
         (Step::Authorize, None) => {
             let token = body.credential.as_ref().and_then(|credential| credential.get("token"));
-            let token = token.and_then(Value::as_str).ok_or_else(|| invalid("A token is needed."))?;
+            let token = plain(token.and_then(Value::as_str).ok_or_else(|| invalid("A token is needed."))?);
             let mut payment = match token.split('+').next() {
                 Some("decline") => blank("declined", "decline"),
                 Some("challenge") => blank("challenge", "challenge"),
@@ -411,15 +423,17 @@ fn act(step: Step, id: &str, known: Option<Payment>, body: &[u8]) -> Result<Paym
             }
             _ => Ok(known),
         },
-        (Step::Capture | Step::Inquire, None) => {
+        (Step::Capture | Step::Inquire | Step::Create, None) => {
             Err(Reply::error(404, "payment_not_found", "There is no such payment."))
         }
-        (Step::Capture | Step::Inquire, Some(known)) => match (known.status.as_str(), known.word.as_str()) {
-            ("authorized", "refuse_capture") => Ok(Payment { status: "declined".into(), ..known }),
-            ("authorized" | "captured", _) => {
-                Ok(Payment { status: "captured".into(), captures: known.captures + 1, ..known })
+        (Step::Capture | Step::Inquire | Step::Create, Some(known)) => {
+            match (known.status.as_str(), known.word.as_str()) {
+                ("authorized", "refuse_capture") => Ok(Payment { status: "declined".into(), ..known }),
+                ("authorized" | "captured", _) => {
+                    Ok(Payment { status: "captured".into(), captures: known.captures + 1, ..known })
+                }
+                _ => Ok(known),
             }
-            _ => Ok(known),
-        },
+        }
     }
 }

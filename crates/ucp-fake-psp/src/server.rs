@@ -20,8 +20,9 @@ use socket2::SockRef;
 
 use crate::{
     fault::{Fault, Order},
-    psp::{Keys, Psp, Request},
+    psp::{Keys, Psp, Report, Request},
     reply::Reply,
+    stripe::Stripe,
 };
 
 /// How long a connection may be silent, and how long a request that hangs does so.
@@ -58,8 +59,68 @@ impl Options {
     }
 }
 
-struct Shared {
-    psp: Psp,
+/// A provider, without a port.
+pub trait Provider: Send + Sync + 'static {
+    /// How this request is to go wrong, if it is. Uses the order up.
+    fn fault(&self, request: &Request) -> Option<Fault>;
+
+    /// Carries a request out and answers it.
+    fn answer(&self, request: &Request) -> Reply;
+
+    /// Orders to misbehave at the next request of a step.
+    fn inject(&self, order: Order);
+
+    /// Everything that happened.
+    fn report(&self) -> Report;
+
+    /// Answers the browser of a buyer, if the request comes from one.
+    fn page(&self, _request: &Request) -> Option<Reply> {
+        None
+    }
+}
+
+impl Provider for Psp {
+    fn fault(&self, request: &Request) -> Option<Fault> {
+        self.fault(request)
+    }
+
+    fn answer(&self, request: &Request) -> Reply {
+        self.answer(request)
+    }
+
+    fn inject(&self, order: Order) {
+        self.inject(order);
+    }
+
+    fn report(&self) -> Report {
+        self.report()
+    }
+}
+
+impl Provider for Stripe {
+    fn fault(&self, request: &Request) -> Option<Fault> {
+        self.fault(request)
+    }
+
+    fn answer(&self, request: &Request) -> Reply {
+        self.answer(request)
+    }
+
+    fn inject(&self, order: Order) {
+        self.inject(order);
+    }
+
+    fn report(&self) -> Report {
+        self.report()
+    }
+
+    fn page(&self, request: &Request) -> Option<Reply> {
+        self.page(request)
+    }
+}
+
+struct Shared<P> {
+    psp: P,
     scheme: &'static str,
     late: Duration,
     slow: Duration,
@@ -67,10 +128,16 @@ struct Shared {
 }
 
 /// A running provider. Stops when it is dropped; requests that are late are not carried out after that.
-pub struct FakePsp {
+pub struct Server<P> {
     address: SocketAddr,
-    shared: Arc<Shared>,
+    shared: Arc<Shared<P>>,
 }
+
+/// A provider of the gateway's own protocol.
+pub type FakePsp = Server<Psp>;
+
+/// A provider that speaks as Stripe does.
+pub type FakeStripe = Server<Stripe>;
 
 impl FakePsp {
     /// Starts a provider on the loopback interface.
@@ -78,15 +145,27 @@ impl FakePsp {
     /// # Errors
     /// When there is no such port, or the journal cannot be read or written.
     pub fn start(options: Options) -> io::Result<Self> {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, options.port))?;
+        let Options { keys, journal, port, scheme, late, slow } = options;
+        Self::serving(Psp::new(keys, journal.as_deref())?, port, scheme, late, slow)
+    }
+}
+
+impl FakeStripe {
+    /// Starts Stripe on the loopback interface. The signing secret is not used.
+    ///
+    /// # Errors
+    /// When there is no such port, or the journal cannot be read or written.
+    pub fn start(options: Options) -> io::Result<Self> {
+        let Options { keys, journal, port, scheme, late, slow } = options;
+        Self::serving(Stripe::new(keys.api_key, journal.as_deref())?, port, scheme, late, slow)
+    }
+}
+
+impl<P: Provider> Server<P> {
+    fn serving(psp: P, port: u16, scheme: &'static str, late: Duration, slow: Duration) -> io::Result<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
         let address = listener.local_addr()?;
-        let shared = Arc::new(Shared {
-            psp: Psp::new(options.keys, options.journal.as_deref())?,
-            scheme: options.scheme,
-            late: options.late,
-            slow: options.slow,
-            stopping: AtomicBool::new(false),
-        });
+        let shared = Arc::new(Shared { psp, scheme, late, slow, stopping: AtomicBool::new(false) });
         let accepting = Arc::clone(&shared);
         thread::spawn(move || {
             for connection in listener.incoming() {
@@ -112,12 +191,12 @@ impl FakePsp {
 
     /// The provider itself, to ask what happened and to order faults.
     #[must_use]
-    pub fn psp(&self) -> &Psp {
+    pub fn psp(&self) -> &P {
         &self.shared.psp
     }
 }
 
-impl Drop for FakePsp {
+impl<P> Drop for Server<P> {
     fn drop(&mut self) {
         self.shared.stopping.store(true, Ordering::SeqCst);
         // Wakes the thread that accepts.
@@ -125,7 +204,7 @@ impl Drop for FakePsp {
     }
 }
 
-impl Shared {
+impl<P: Provider> Shared<P> {
     /// Waits, unless the provider stops first. Whether it still runs.
     fn wait(&self, time: Duration) -> bool {
         let mut waited = Duration::ZERO;
@@ -200,7 +279,7 @@ impl Shared {
                     Err(error) => Reply::error(400, "no_order", &error.to_string()),
                 })
             }
-            _ => None,
+            _ => self.psp.page(request),
         }
     }
 }
@@ -237,8 +316,12 @@ fn read(reader: &mut BufReader<TcpStream>, scheme: &str) -> io::Result<Option<Re
 }
 
 fn text(reply: &Reply) -> String {
+    if reply.status == 303 {
+        return format!("HTTP/1.1 303 Fake\r\nlocation: {}\r\ncontent-length: 0\r\n\r\n", reply.body);
+    }
+    let kind = if reply.body.starts_with("<!doctype") { "text/html" } else { "application/json" };
     format!(
-        "HTTP/1.1 {} Fake\r\ncontent-type: application/json\r\n{}content-length: {}\r\n\r\n{}",
+        "HTTP/1.1 {} Fake\r\ncontent-type: {kind}\r\n{}content-length: {}\r\n\r\n{}",
         reply.status,
         if reply.status == 307 { "location: /payments\r\n" } else { "" },
         reply.body.len(),

@@ -73,7 +73,8 @@ impl From<NotTaken> for Failure {
     fn from(why: NotTaken) -> Self {
         let status = match &why {
             NotTaken::NoSuchOrder(_) => StatusCode::NOT_FOUND,
-            NotTaken::Impossible(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            NotTaken::Impossible(_) | NotTaken::NotRefunded(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            NotTaken::RefundUnknown => StatusCode::BAD_GATEWAY,
             NotTaken::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
         };
         Self(status, why.to_string())
@@ -233,11 +234,15 @@ fn audited(running: &Running, action: &str, subject: &str) -> Result<(), Failure
     running.decisions.audit(action, subject).map_err(unwritten)
 }
 
+/// Returns the shop that is served.
+fn shop(running: &Running) -> Result<Arc<Shop>, Failure> {
+    let shop = running.shops.all().into_iter().next();
+    shop.ok_or_else(|| Failure(StatusCode::SERVICE_UNAVAILABLE, "no shop is served".to_owned()))
+}
+
 /// Returns the store of the shop that is served.
 fn store(running: &Running) -> Result<Arc<dyn Store>, Failure> {
-    let shop = running.shops.all().into_iter().next();
-    shop.map(|shop| Arc::clone(&shop.store))
-        .ok_or_else(|| Failure(StatusCode::SERVICE_UNAVAILABLE, "no shop is served".to_owned()))
+    Ok(Arc::clone(&shop(running)?.store))
 }
 
 async fn upstream(State(running): State<Arc<Running>>) -> Answer {
@@ -268,7 +273,8 @@ async fn step(State(running): State<Arc<Running>>, Path((id, step)): Path<(Strin
     let action = format!("order {step}");
     let step = Step::of(&step, details).map_err(|problem| Failure(StatusCode::BAD_REQUEST, problem))?;
     audited(&running, &action, &id)?;
-    Ok(Document(orders::shown(&orders::take(&*store(&running)?, &id, &step, clock::timestamp).await?)))
+    let shop = shop(&running)?;
+    Ok(Document(orders::shown(&orders::take(&*shop.store, shop.handlers(), &id, &step, clock::timestamp).await?)))
 }
 
 async fn webhooks(State(running): State<Arc<Running>>) -> Answer {

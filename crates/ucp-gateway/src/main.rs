@@ -24,6 +24,8 @@ mod line_writer;
 mod listener;
 mod metrics;
 mod orders;
+mod payments;
+mod reception;
 mod running;
 mod shop;
 mod shops;

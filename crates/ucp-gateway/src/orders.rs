@@ -4,10 +4,13 @@
 //! applied again, so that several processes can change orders at the same time. The commit also queues the webhook
 //! event for the platform.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use ucp_core::{
+    money::Amount,
     order::{
         LineQuantity, Order,
         progress::{Impossible, Tracking},
@@ -15,6 +18,7 @@ use ucp_core::{
     port::{PortError, store::Store},
     purchase::{
         ledger::{Change, Committed, Movement, Stored},
+        payment::{Handler, Refund, Refunded},
         totals::{TotalKind, amount_of},
     },
 };
@@ -71,6 +75,14 @@ pub(crate) enum NotTaken {
     /// The state of the order does not allow the step.
     #[error("this cannot happen to the order: {0}")]
     Impossible(#[from] Impossible),
+    /// The payment service provider refused the refund.
+    #[error("nothing was refunded: {0}")]
+    NotRefunded(String),
+    /// The result of a refund is unknown, or another refund was recorded at the same time.
+    #[error(
+        "it is not known whether the money was given back; the same refund can be requested again, and is given once"
+    )]
+    RefundUnknown,
     /// The database cannot be read or written, or others kept changing the order.
     #[error(transparent)]
     Unavailable(#[from] PortError),
@@ -149,18 +161,38 @@ impl Step {
 
 /// Takes a step of the order with this identifier, and returns the changed order.
 ///
+/// Money is given back by the handler that took it, if that is one of `handlers` and refunds; otherwise the refund is
+/// only recorded.
+///
 /// # Errors
-/// [`NotTaken`] if the order does not exist or does not allow the step, or the change cannot be stored.
+/// [`NotTaken`] if the order does not exist or does not allow the step, the money cannot be given back, or the change
+/// cannot be stored.
 pub(crate) async fn take(
     store: &dyn Store,
+    handlers: &[Arc<dyn Handler>],
     id: &str,
     step: &Step,
     now: fn() -> Timestamp,
 ) -> Result<Stored<Order>, NotTaken> {
+    let mut given: Option<Refund> = None;
     for _ in 0..TRIES {
         let order = store.any_order(id).await?;
         let Stored { mut document, version } = order.ok_or_else(|| NotTaken::NoSuchOrder(id.to_owned()))?;
+        let before = document.refundable();
+        let refunds = document.adjustments.iter().filter(|adjustment| adjustment.kind == "refund").count();
         let stock = step.apply(&mut document, now())?;
+        if matches!(step, Step::Refund { .. }) {
+            let refund = refund(&document, refunds, before - document.refundable());
+            match (&given, refund) {
+                // Under one identifier money is given back once, so that another refund of the same one must be recorded.
+                (Some(given), refund) if refund.as_ref() != Some(given) => return Err(NotTaken::RefundUnknown),
+                (None, Some(refund)) => {
+                    give_back(handlers, &document, &refund).await?;
+                    given = Some(refund);
+                }
+                _ => {}
+            }
+        }
         let taken = Stored { document, version: version + 1 };
         let stored = Stored { document: taken.document.clone(), version };
         let change = Change { order: Some(stored), stock, ..Change::default() };
@@ -169,6 +201,31 @@ pub(crate) async fn take(
         }
     }
     Err(PortError::unavailable("Too many changes are made to this order at the same time.", 1).into())
+}
+
+/// Returns the refund of an amount of an order with this number of earlier refunds.
+fn refund(order: &Order, earlier: usize, minor: i64) -> Option<Refund> {
+    Some(Refund {
+        id: format!("{}:refund:{}:{minor}", order.payment.attempt_id, earlier + 1),
+        reference: order.payment.reference.clone(),
+        amount: Amount::new(minor)?,
+        currency: order.currency,
+    })
+}
+
+/// Has the handler that took the money of an order give an amount of it back.
+async fn give_back(handlers: &[Arc<dyn Handler>], order: &Order, refund: &Refund) -> Result<(), NotTaken> {
+    let handler = handlers.iter().find(|handler| handler.declaration().id == order.payment.handler_id);
+    let Some(handler) = handler.filter(|_| order.remote.is_none()) else { return Ok(()) };
+    match handler.refund(refund).await {
+        Refunded::Done { reference } => {
+            tracing::info!(order = order.id, refund = refund.id, reference, "money was given back");
+            Ok(())
+        }
+        Refunded::ByHand => Ok(()),
+        Refunded::Refused { reason } => Err(NotTaken::NotRefunded(reason)),
+        Refunded::Unknown => Err(NotTaken::RefundUnknown),
+    }
 }
 
 /// Encodes an order as JSON for operators.

@@ -21,7 +21,7 @@ use ucp_core::{
     catalog::cursor::Cursors,
     operation::{AP2_MANDATE, Offering},
     port::{Backend, store::Store},
-    purchase::sales_service::SalesService,
+    purchase::{payment::Handler, sales_service::SalesService},
     record::Tracer,
 };
 use ucp_mcp::{Server, http::ErrorStatus};
@@ -53,7 +53,7 @@ use crate::{
     callers, clock,
     config::{self, Data, McpErrorStatus, Settings},
     decisions::Decisions,
-    directory as merchants, docs, webhooks,
+    directory as merchants, docs, payments, webhooks,
 };
 
 /// Opens the gateway's own keys, in `keys` below the data directory.
@@ -88,6 +88,8 @@ pub(crate) struct Shop {
     pub(crate) router: Router,
     /// Store of its orders and webhook events.
     pub(crate) store: Arc<dyn Store>,
+    /// Sales service, if the gateway itself carries out purchases.
+    sales: Option<SalesService>,
     /// Names of the registered platforms, by their profile URL.
     pub(crate) platforms: HashMap<String, String>,
     /// Counters of the calls to a remote shop; `None` for the embedded shop.
@@ -174,17 +176,25 @@ impl Shop {
                 plain: settings.policy == config::Policy::Development,
             }));
         }
+        if let Some(sales) = sales.as_ref().filter(|sales| !sales.handlers.is_empty()) {
+            router = router.merge(payments::router(sales.clone(), settings, &bodies));
+        }
         let router = ucp_rest::surrounded(router);
         let (webhooks, held) = (Arc::new(Attempts::default()), Some((bodies, platforms.clone())));
         let dispatcher =
             webhooks::dispatcher(Arc::clone(&store), platforms, settings, &signing_key, &base, &webhooks, tracer)?;
         tasks.spawn(dispatcher.run());
-        let upkeep = Upkeep { keyring, signing_key, publications, sales, store: Arc::clone(&store) };
+        let upkeep = Upkeep { keyring, signing_key, publications, sales: sales.clone(), store: Arc::clone(&store) };
         tasks.spawn(upkeep.run());
         let names = settings.platforms.iter();
         let platforms = names.map(|platform| (platform.profile.as_str().to_owned(), platform.name.clone())).collect();
         let id = data.sqlite().shop().clone();
-        Ok(Self { id, name, router, store, platforms, counters, webhooks, held, ready, _tasks: tasks })
+        Ok(Self { id, name, router, store, sales, platforms, counters, webhooks, held, ready, _tasks: tasks })
+    }
+
+    /// Returns the payment handlers of the gateway itself.
+    pub(crate) fn handlers(&self) -> &[Arc<dyn Handler>] {
+        self.sales.as_ref().map_or(&[], |sales| &sales.handlers)
     }
 
     /// Returns the place of a remote shop that is down and of which nothing is known. Every call is refused; it may be
@@ -200,7 +210,19 @@ impl Shop {
         let (id, store) = (data.sqlite().shop().clone(), Arc::new(data.sqlite().clone()));
         let platforms = HashMap::new();
         let (webhooks, _tasks) = (Arc::default(), JoinSet::new());
-        Self { id, name, router, store, platforms, counters: None, webhooks, held: None, ready: false, _tasks }
+        Self {
+            id,
+            name,
+            router,
+            store,
+            sales: None,
+            platforms,
+            counters: None,
+            webhooks,
+            held: None,
+            ready: false,
+            _tasks,
+        }
     }
 }
 

@@ -72,12 +72,16 @@ pub(crate) fn is_foreign(headers: &HeaderMap) -> bool {
     headers.get("sec-fetch-site").is_some_and(|site| site != "same-origin" && site != "none")
 }
 
+/// What Stripe adds to the address to which it sends buyers back.
+const RETURNED: &str = "redirect_status";
+
 /// How a page was come to, and where it leads back to.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Way {
     back: Option<Url>,
     confirms: bool,
     done: Option<String>,
+    returns: bool,
 }
 
 impl Way {
@@ -92,6 +96,7 @@ impl Way {
                 "continue_to" => way.back = Some(place_of(&value, owner).ok_or(())?),
                 "view" => way.confirms = value == "confirm",
                 "done" => way.done = Some(value.into_owned()),
+                RETURNED => way.returns = true,
                 _ => {}
             }
         }
@@ -101,6 +106,11 @@ impl Way {
     /// Whether the buyer wants to see what is to be confirmed.
     pub(crate) const fn confirms(&self) -> bool {
         self.confirms
+    }
+
+    /// Whether the buyer comes back from a page of a payment processor, which added to the address.
+    pub(crate) const fn returns(&self) -> bool {
+        self.returns
     }
 
     /// The step that was just taken.

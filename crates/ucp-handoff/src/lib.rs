@@ -103,6 +103,9 @@ async fn shown(shop: &Options, token: Token, uri: &Uri, headers: &HeaderMap) -> 
     let frame = shop.frame();
     let (token, page) = opened(shop, token, &frame).await?;
     let way = Way::read(uri, page.owner()).map_err(|()| page::misled(&frame))?;
+    if way.returns() {
+        return Ok(Answer::see(&way.after("pay")));
+    }
     let session = Session::of(headers, shop.secure, || (shop.sales.random)());
     Ok(rendered(shop, &frame, &page, &way, &session, &token, None))
 }

@@ -100,6 +100,10 @@ pub(crate) fn checkout(frame: &Frame, desktop: &Desktop, way: &Way, seal: &str, 
             @if let Some(url) = &desktop.permalink_url {
                 p { a.button href=(url) { "Look at the order" } }
             }
+            @if let Some(url) = desktop.bank() {
+                p { a.button href=(url) rel="noreferrer" { "Go to your bank" } }
+                (cancel(desktop.version, way, seal))
+            }
             @if desktop.is_waiting() {
                 p { a.button href=(way.here()) { "Look again" } }
             }
@@ -117,6 +121,11 @@ fn headline(desktop: &Desktop) -> (String, String) {
             ("Thank you, it is yours".into(), format!("This is order {label}. It is paid, and your assistant knows."))
         }
         Status::Canceled => ("This purchase was canceled".into(), "Nothing was paid, and nothing will be.".into()),
+        Status::CompleteInProgress if desktop.bank().is_some() => (
+            "Your bank asks you to confirm".into(),
+            "Nothing is paid yet. You confirm the payment on a page of your bank, and come back here after that."
+                .into(),
+        ),
         Status::CompleteInProgress => (
             "Your payment is on its way".into(),
             "The bank has not answered yet. You will not be charged twice: please wait, and do not pay again.".into(),

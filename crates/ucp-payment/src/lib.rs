@@ -4,24 +4,31 @@
 //! | :-- | :-- |
 //! | [`sandbox`] | handler that moves no money and takes the outcome from its tokens |
 //! | [`processor`] | handler that authorises and captures at a payment service provider, over HTTP |
+//! | [`stripe`] | handler that authorises and captures at Stripe |
+//! | [`endpoint`] | address of a provider |
 //! | [`secret`] | secrets that only a provider sees |
 //!
-//! Both handlers guarantee that money never moves twice for an attempt, and that an uncertain outcome is `Unknown`
+//! All handlers guarantee that money never moves twice for an attempt, and that an uncertain outcome is `Unknown`
 //! until the provider has stated it. A credential goes from the request to the provider only; no message, log, memo or
 //! reference contains it.
 
+mod client;
 mod credential;
+pub mod endpoint;
 pub mod processor;
 pub mod sandbox;
 pub mod secret;
+pub mod stripe;
 
 use std::sync::Arc;
 
 use jiff::Timestamp;
 
+pub use endpoint::Endpoint;
 pub use processor::Processor;
 pub use sandbox::Sandbox;
 pub use secret::Secret;
+pub use stripe::Stripe;
 
 /// Source of the current time.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;

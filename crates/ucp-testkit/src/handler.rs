@@ -38,6 +38,8 @@ pub enum Course {
     Late(u32),
     /// The same, but the processor declines it when it arrives.
     LateDeclined(u32),
+    /// The payment waits for its buyer, who confirms it after it was asked for so many times; then the money is captured.
+    Awaiting(u32),
 }
 
 /// Money that was captured.
@@ -83,6 +85,8 @@ enum Standing {
         asked: u32,
         declined: bool,
     },
+    /// Its buyer has to confirm it, and has when it was asked for so many times.
+    Awaiting(u32),
     /// It must not count when it arrives.
     Forgotten,
 }
@@ -96,6 +100,9 @@ impl fmt::Debug for ScriptedHandler {
 impl ScriptedHandler {
     /// How long an attempt can be under way.
     pub const DEADLINE: Duration = Duration::from_secs(60);
+
+    /// How long a payment waits for its buyer.
+    pub const PATIENCE: Duration = Duration::from_secs(900);
 
     /// A handler of this id, for which everything goes well.
     #[must_use]
@@ -165,6 +172,7 @@ impl Truth {
             Course::Slow(asked) => (Standing::Pending(asked), Settlement::Unknown),
             Course::Late(asked) => (Standing::UnderWay { asked, declined: false }, Settlement::Unknown),
             Course::LateDeclined(asked) => (Standing::UnderWay { asked, declined: true }, Settlement::Unknown),
+            Course::Awaiting(asked) => (Standing::Awaiting(asked), awaiting(attempt)),
         };
         self.attempts.insert(attempt.id.clone(), standing);
         if standing == Standing::Captured {
@@ -186,7 +194,7 @@ impl Truth {
             Standing::Declined => declined(),
             Standing::Challenged => challenged(),
             Standing::Forgotten => Settlement::Absent,
-            Standing::Pending(0) | Standing::UnderWay { asked: 0, declined: false } => {
+            Standing::Pending(0) | Standing::Awaiting(0) | Standing::UnderWay { asked: 0, declined: false } => {
                 self.capture(attempt);
                 captured(attempt)
             }
@@ -198,6 +206,10 @@ impl Truth {
                 *asked -= 1;
                 Settlement::Unknown
             }
+            Standing::Awaiting(asked) => {
+                *asked -= 1;
+                awaiting(attempt)
+            }
             Standing::UnderWay { asked, .. } => {
                 *asked -= 1;
                 Settlement::Absent
@@ -208,6 +220,14 @@ impl Truth {
 
 fn captured(attempt: &Attempt) -> Settlement {
     Settlement::Captured { reference: format!("capture of {}", attempt.id) }
+}
+
+fn awaiting(attempt: &Attempt) -> Settlement {
+    let url = format!("https://bank.example/{}", attempt.id);
+    Settlement::AwaitingBuyer {
+        url,
+        until: attempt.begun_at.saturating_add(ScriptedHandler::PATIENCE).expect("a time"),
+    }
 }
 
 fn declined() -> Settlement {
@@ -266,7 +286,7 @@ impl Handler for ScriptedHandler {
         let forgotten = {
             let mut truth = locked(&self.truth);
             let standing = truth.attempts.entry(attempt.id.clone()).or_insert(Standing::Forgotten);
-            if matches!(standing, Standing::UnderWay { .. }) {
+            if matches!(standing, Standing::UnderWay { .. } | Standing::Awaiting(_)) {
                 *standing = Standing::Forgotten;
             }
             *standing == Standing::Forgotten

@@ -103,3 +103,8 @@ pub(crate) fn locked<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/adding-a-backend.md")]
 struct AddingABackend;
+
+/// The code of the guide for whoever adds a payment handler, as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/adding-a-payment-handler.md")]
+struct AddingAPaymentHandler;

@@ -25,7 +25,7 @@ use crate::{
         caller::Caller,
         ledger::{Change, Committed, Movement, Stored},
         mandate::{Evidence, Mandate, Presented, refused},
-        payment::{Attempt, Handler, Settlement, Tender},
+        payment::{Attempt, Challenge, Handler, Settlement, Tender},
         remote_cart::{OrderOutcome, PlaceRequest, RemoteCart, ShopOrder},
         sales_service::{SalesService, not_found},
         totals::{Total, TotalKind, amount_of},
@@ -34,6 +34,9 @@ use crate::{
 
 /// Maximum number of tries to begin a payment while other calls change the checkout or buy the same goods.
 const TRIES: usize = 16;
+
+/// Maximum number of open payments among which that of a processor's message is looked for.
+const UNSETTLED: usize = 1_000;
 
 /// JSONPath prefix in messages of handlers.
 const FIRST_INSTRUMENT: &str = "$.payment.instruments[0]";
@@ -68,7 +71,7 @@ impl SalesService {
             if checkout.state.attempt().is_some() {
                 return Ok(Some(match self.reconciled(checkout.clone(), version).await {
                     Some(decision) => decision,
-                    None if begun => self.standing(checkout),
+                    None if begun || checkout.state.challenge().is_some() => self.standing(checkout),
                     None => self.closed(checkout, "be completed again"),
                 }));
             }
@@ -120,6 +123,11 @@ impl SalesService {
                     continue;
                 }
                 let id = document.id.clone();
+                // Whoever looks at the checkout asks meanwhile, and so does the processor's message.
+                if document.state.challenge().is_some_and(|challenge| challenge.until > self.now()) {
+                    unknown.insert(id);
+                    continue;
+                }
                 if let Some(decision) = self.reconciled(document, version).await
                     && self.ledger.commit(decision.change, None).await? == Committed::Done
                 {
@@ -160,9 +168,76 @@ impl SalesService {
             Settlement::Absent if self.is_lost(&attempt, handler.deadline()) && handler.forget(&attempt).await => {
                 Ending::Declined { reason: "The payment did not reach the processor.".into() }
             }
+            Settlement::AwaitingBuyer { until, .. } if until <= self.now() && handler.forget(&attempt).await => {
+                Ending::Declined { reason: "The payment was not confirmed in time. Nothing was charged.".into() }
+            }
             other => other.into(),
         };
         self.settled(&checkout, version, ending)
+    }
+
+    /// Returns a checkout as it stands once its processor was asked, if it waits for its buyer.
+    ///
+    /// # Errors
+    /// Errors of the ledger.
+    pub(super) async fn looked_after(&self, stored: Stored<Checkout>) -> Result<Stored<Checkout>, Refusal> {
+        if stored.document.state.challenge().is_none() {
+            return Ok(stored);
+        }
+        let decision = self.reconciled(stored.document.clone(), stored.version).await;
+        self.committed(stored, decision).await
+    }
+
+    /// Calls off a payment that waits for its buyer, so that the checkout can be changed or canceled, and returns the
+    /// checkout as it stands after that: a payment may have been captured meanwhile.
+    ///
+    /// # Errors
+    /// Errors of the ledger.
+    pub(super) async fn released(&self, stored: Stored<Checkout>) -> Result<Stored<Checkout>, Refusal> {
+        let attempt = stored.document.state.attempt().filter(|attempt| attempt.challenge.is_some());
+        let Some((attempt, handler)) =
+            attempt.and_then(|attempt| Some((attempt.clone(), self.handler(&attempt.handler_id)?)))
+        else {
+            return Ok(stored);
+        };
+        let ending = match handler.inquire(&attempt).await {
+            Settlement::AwaitingBuyer { .. } if handler.forget(&attempt).await => {
+                Ending::Declined { reason: "The payment was called off. Nothing was charged.".into() }
+            }
+            other => other.into(),
+        };
+        let decision = self.settled(&stored.document, stored.version, ending);
+        self.committed(stored, decision).await
+    }
+
+    /// Commits a decision about a checkout, and returns the checkout as it stands then.
+    async fn committed(
+        &self,
+        stored: Stored<Checkout>,
+        decision: Option<Decision>,
+    ) -> Result<Stored<Checkout>, Refusal> {
+        let Some(decision) = decision else { return Ok(stored) };
+        // Whether this or a concurrent change was committed, the ledger has what came of it.
+        self.ledger.commit(decision.change, None).await?;
+        let now = self.ledger.checkout(&stored.document.owner, &stored.document.id).await?;
+        Ok(now.unwrap_or(stored))
+    }
+
+    /// Settles the checkout with this payment attempt, if it is still open. Returns `true` if it was settled.
+    ///
+    /// # Errors
+    /// Errors of the ledger.
+    pub async fn settle(&self, attempt_id: &str) -> Result<bool, Refusal> {
+        // The message may be faster than the clock is fine.
+        let before = self.now().saturating_add(SignedDuration::from_secs(1)).unwrap_or(Timestamp::MAX);
+        let found = self.ledger.unsettled(before, UNSETTLED).await?;
+        let is_it =
+            |stored: &Stored<Checkout>| stored.document.state.attempt().is_some_and(|attempt| attempt.id == attempt_id);
+        let Some(Stored { document, version }) = found.into_iter().find(is_it) else { return Ok(false) };
+        Ok(match self.reconciled(document, version).await {
+            Some(decision) => self.ledger.commit(decision.change, None).await? == Committed::Done,
+            None => false,
+        })
     }
 
     /// Returns the shop behind another API, if orders are placed there.
@@ -241,6 +316,8 @@ impl SalesService {
             begun_at: self.now(),
             memo,
             at_shop: matches!(payer, Payer::Shop(_)),
+            return_url: self.continue_url(&checkout.token, checkout.remote_cart.as_ref()),
+            challenge: None,
         };
         checkout.state = checkout.state.begin(attempt).map_err(|illegal| unreachable_transition(&illegal))?;
         checkout.completing = request.call.clone();
@@ -346,8 +423,7 @@ impl SalesService {
             decision.change.stock = stock;
             Some(decision)
         };
-        let instruments = &checkout.draft.instruments;
-        let chosen = instruments.iter().position(|instrument| instrument.selected == Some(true)).unwrap_or_default();
+        let chosen = checkout.draft.chosen_instrument();
         let failed = |code: &str, reason: String, severity, page| {
             let path = format!("$.payment.instruments[{chosen}]");
             reopened(Message::error(code, reason, severity).at(path), page)
@@ -358,6 +434,17 @@ impl SalesService {
             Ending::Declined { reason } => failed("payment_failed", reason, Severity::Recoverable, None),
             Ending::Challenged { reason, continue_url } => {
                 failed("requires_3ds", reason, Severity::RequiresBuyerInput, continue_url)
+            }
+            Ending::AwaitingBuyer { url, until } => {
+                let known = checkout.state.challenge();
+                if known.is_some_and(|known| known.url == url) {
+                    return None;
+                }
+                let challenge = Challenge { id: self.unguessable("act_"), url, until };
+                let mut checkout = checkout.clone();
+                checkout.expires_at = checkout.expires_at.max(until);
+                checkout.state = checkout.state.await_buyer(challenge).ok()?;
+                Some(self.changed_checkout(checkout, version))
             }
             Ending::Open => None,
         }
@@ -454,6 +541,8 @@ enum Ending {
     Declined { reason: String },
     /// The buyer has to authenticate first. No money moved, and none will for this attempt.
     Challenged { reason: String, continue_url: Option<String> },
+    /// None yet: the attempt goes on once the buyer has authenticated.
+    AwaitingBuyer { url: String, until: Timestamp },
     /// It is not known yet.
     Open,
 }
@@ -470,6 +559,7 @@ impl From<Settlement> for Ending {
             Settlement::Captured { reference } => Self::Captured { reference },
             Settlement::Declined { reason } => Self::Declined { reason },
             Settlement::Challenged { reason } => Self::Challenged { reason, continue_url: None },
+            Settlement::AwaitingBuyer { url, until } => Self::AwaitingBuyer { url, until },
             Settlement::Unknown | Settlement::Absent => Self::Open,
         }
     }

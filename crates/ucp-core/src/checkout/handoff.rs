@@ -176,7 +176,8 @@ impl SalesService {
     /// # Errors
     /// Errors of the ledger.
     pub async fn page(&self, token: &str) -> Result<Option<Page>, Refusal> {
-        if let Some(Stored { document, version }) = self.ledger.checkout_by_token(token).await? {
+        if let Some(stored) = self.ledger.checkout_by_token(token).await? {
+            let Stored { document, version } = self.looked_after(stored).await?;
             let was_open = document.status().is_open();
             let checkout = self.as_of_now(document);
             return Ok(Some(if was_open && !checkout.status().is_open() {
@@ -206,12 +207,12 @@ impl SalesService {
     /// # Errors
     /// Errors of the ports, and [`InvalidRequest`](crate::Code::InvalidRequest) for a draft that cannot be priced.
     pub async fn hand_in(&self, token: &str, seen: u64, step: Step) -> Result<Done, Refusal> {
-        let Some(Stored { document, version }) = self.ledger.checkout_by_token(token).await? else {
-            return Ok(Done::Nothing);
-        };
-        if version != seen {
+        let Some(stored) = self.ledger.checkout_by_token(token).await? else { return Ok(Done::Nothing) };
+        if stored.version != seen {
             return Ok(Done::Stale);
         }
+        let stored = if matches!(step, Step::Cancel) { self.released(stored).await? } else { stored };
+        let Stored { document, version } = stored;
         let mut checkout = self.as_of_now(document);
         if !checkout.status().is_open() {
             return Ok(Done::Closed);
@@ -350,7 +351,14 @@ impl Desktop {
     /// Returns `true` if a payment is in progress and its result is unknown.
     #[must_use]
     pub fn is_waiting(&self) -> bool {
-        self.checkout.status() == Status::CompleteInProgress
+        self.checkout.status() == Status::CompleteInProgress && self.bank().is_none()
+    }
+
+    /// Returns the URL of the page of the bank or the processor on which the buyer has to confirm the payment in
+    /// progress.
+    #[must_use]
+    pub fn bank(&self) -> Option<&str> {
+        self.checkout.state.challenge().map(|challenge| challenge.url.as_str())
     }
 }
 

@@ -137,8 +137,10 @@ pub struct Complete {
 /// Answer of the operations on checkouts.
 #[derive(Debug)]
 pub struct View {
-    /// The checkout with its current status.
+    /// The checkout.
     pub checkout: Box<Checkout>,
+    /// Status that platforms see: a payment that waits for its buyer is an escalation.
+    pub status: Status,
     /// URL at which the buyer can continue; present until the checkout is completed or canceled (rule CHK-03).
     pub continue_url: Option<String>,
     /// URL of the page of the order; `None` before completion.

@@ -113,6 +113,7 @@ impl SalesService {
     pub async fn get_checkout(&self, caller: &Caller, request: ById) -> Result<Decision, Refusal> {
         Ok(Decision::unchanged(match self.ledger.checkout(&caller.owner, &request.id).await? {
             Some(stored) => {
+                let stored = self.looked_after(stored).await?;
                 let checkout = self.looked_at_checkout(caller, self.as_of_now(stored.document)).await?;
                 Outcome::Answer(Answer::Checkout(self.view_checkout(checkout, false)))
             }
@@ -129,6 +130,7 @@ impl SalesService {
         let Some(stored) = self.ledger.checkout(&caller.owner, &request.id).await? else {
             return Ok(Decision::unchanged(not_found("checkout", &request.id)));
         };
+        let stored = if request.draft.line_items.is_empty() { stored } else { self.released(stored).await? };
         let (mut checkout, version) = (self.as_of_now(stored.document), stored.version);
         if !checkout.status().is_open() {
             return Ok(self.closed(checkout, "be changed"));
@@ -164,6 +166,7 @@ impl SalesService {
         let Some(stored) = self.ledger.checkout(&caller.owner, &request.id).await? else {
             return Ok(Decision::unchanged(not_found("checkout", &request.id)));
         };
+        let stored = self.released(stored).await?;
         let (mut checkout, version) = (self.as_of_now(stored.document), stored.version);
         match checkout.state.cancel() {
             Ok(canceled) => {
@@ -312,13 +315,22 @@ impl SalesService {
 
     pub(crate) fn view_checkout(&self, checkout: Checkout, created: bool) -> View {
         let open_ended = !checkout.status().is_terminal();
+        let mut messages = checkout.messages.clone();
+        let mut status = checkout.status();
+        if checkout.state.challenge().is_some() {
+            status = Status::RequiresEscalation;
+            let content = "The bank asks the buyer to confirm the payment, on the page under `continue_url`.";
+            let path = format!("$.payment.instruments[{}]", checkout.draft.chosen_instrument());
+            messages.push(Message::error("requires_3ds", content, Severity::RequiresBuyerInput).at(path));
+        }
         View {
+            status,
             continue_url: self.continue_url(&checkout.token, checkout.remote_cart.as_ref()).filter(|_| open_ended),
             permalink_url: checkout.state.order().map(|order| order.permalink(|token| self.permalink(token))),
             handlers: self.declarations(),
             links: self.links(),
             created,
-            messages: checkout.messages.clone(),
+            messages,
             checkout: Box::new(checkout),
         }
     }

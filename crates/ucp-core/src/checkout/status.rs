@@ -9,6 +9,7 @@
 //! | any open state | [`classifier`](State::judge) | incomplete, `requires_escalation` or `ready_for_complete` |
 //! | `ready_for_complete` | [`begin`](State::begin) | `complete_in_progress` |
 //! | `complete_in_progress` | [`conclude`](State::conclude) | completed |
+//! | `complete_in_progress` | [`await_buyer`](State::await_buyer) | `complete_in_progress` |
 //! | `complete_in_progress` | [`reopen`](State::reopen) | an open state |
 //! | any open state | [`cancel`](State::cancel) | canceled |
 //! | any open state, canceled | [`place`](State::place) | completed |
@@ -18,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     message::{Message, Severity},
     order::Confirmation,
-    purchase::payment::Attempt,
+    purchase::payment::{Attempt, Challenge},
 };
 
 /// Status of a checkout.
@@ -151,6 +152,12 @@ impl State {
         }
     }
 
+    /// Returns the authentication of the buyer that the payment attempt waits for.
+    #[must_use]
+    pub fn challenge(&self) -> Option<&Challenge> {
+        self.attempt()?.challenge.as_ref()
+    }
+
     /// Returns the confirmation of the order.
     #[must_use]
     pub fn order(&self) -> Option<&Confirmation> {
@@ -176,6 +183,20 @@ impl State {
         match self {
             Self::ReadyForComplete => Ok(Self::CompleteInProgress { attempt: Box::new(attempt) }),
             _ => Err(self.illegal("be completed")),
+        }
+    }
+
+    /// Lets the payment attempt wait for an authentication of the buyer.
+    ///
+    /// # Errors
+    /// [`Illegal`] unless a payment is in progress.
+    pub fn await_buyer(&self, challenge: Challenge) -> Result<Self, Illegal> {
+        match self {
+            Self::CompleteInProgress { attempt } => {
+                let attempt = Attempt { challenge: Some(challenge), ..Attempt::clone(attempt) };
+                Ok(Self::CompleteInProgress { attempt: Box::new(attempt) })
+            }
+            _ => Err(self.illegal("wait for its buyer")),
         }
     }
 

@@ -48,6 +48,14 @@ pub struct Draft {
     pub ignored: Vec<String>,
 }
 
+impl Draft {
+    /// Returns the position of the instrument to pay with: of the one that is selected, or else of the first.
+    #[must_use]
+    pub fn chosen_instrument(&self) -> usize {
+        self.instruments.iter().position(|instrument| instrument.selected == Some(true)).unwrap_or_default()
+    }
+}
+
 /// A line item as a platform states it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LineDraft {

@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 
 use super::buyer::PostalAddress;
 use crate::{
+    Code, Refusal,
     message::Message,
     money::{Amount, Currency},
 };
@@ -114,6 +115,23 @@ pub struct Attempt {
     /// `true` if the attempt places an order at a shop behind another API, which takes the payment.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub at_shop: bool,
+    /// URL of the buyer's page, to which the processor sends the buyer back after an authentication.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub return_url: Option<String>,
+    /// Authentication of the buyer that the attempt waits for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub challenge: Option<Challenge>,
+}
+
+/// An authentication of the buyer in the middle of an attempt (3-D Secure): the attempt goes on after it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Challenge {
+    /// Identifier of the authentication; another one has another identifier.
+    pub id: String,
+    /// URL of the page of the processor or the bank.
+    pub url: String,
+    /// Time at which the attempt is called off unless the buyer has been authenticated, UTC.
+    pub until: Timestamp,
 }
 
 /// Result of a payment attempt.
@@ -135,10 +153,50 @@ pub enum Settlement {
         /// Reason, for the buyer.
         reason: String,
     },
+    /// The processor waits for an authentication of the buyer, and goes on with this attempt after it. No money has
+    /// moved so far.
+    AwaitingBuyer {
+        /// URL of the page of the processor or the bank: https, or http to the loopback interface in development.
+        url: String,
+        /// Time at which the attempt is called off unless the buyer has been authenticated, UTC.
+        until: Timestamp,
+    },
     /// The result is unknown: the processor did not answer, or is still working. It has to be asked again.
     Unknown,
     /// The processor does not know the attempt. Only [`inquire`](Handler::inquire) returns this.
     Absent,
+}
+
+/// An amount to be given back to a buyer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refund {
+    /// Identifier of the refund, used as the processor's idempotency key.
+    pub id: String,
+    /// Reference of the captured payment at the processor, from [`Settlement::Captured`].
+    pub reference: String,
+    /// Amount in minor units of `currency`, at least 1.
+    pub amount: Amount,
+    /// Currency of the amount.
+    pub currency: Currency,
+}
+
+/// Result of a refund.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refunded {
+    /// The processor gives the money back.
+    Done {
+        /// Reference of the refund at the processor.
+        reference: String,
+    },
+    /// The handler does not refund: the operator does, at the processor.
+    ByHand,
+    /// The processor refused. No money moved.
+    Refused {
+        /// Reason, for the operator.
+        reason: String,
+    },
+    /// The result is unknown. The same refund can be requested again, under the same identifier.
+    Unknown,
 }
 
 /// A payment handler that the shop accepts.
@@ -171,7 +229,25 @@ pub trait Handler: Send + Sync {
         None
     }
 
-    /// Makes sure that an attempt unknown to the processor has no effect if it arrives late. Returns `true` if the
-    /// processor agreed.
+    /// Makes sure that an attempt has no effect which is unknown to the processor, should it arrive late, or which waits
+    /// for the buyer. Returns `true` if the processor agreed.
     async fn forget(&self, attempt: &Attempt) -> bool;
+
+    /// Verifies a message of the processor about a payment, and returns the identifier of the attempt that it is about;
+    /// `None` if it is about none. By default there are no such messages.
+    ///
+    /// The message says that something happened, not what: [`inquire`](Handler::inquire) does. `headers` are names in lower
+    /// case and values, of those whose value is visible ASCII.
+    ///
+    /// # Errors
+    /// [`Refusal`] if the handler takes no messages, or this one is not the processor's.
+    fn notified(&self, _headers: &[(&str, &str)], _body: &[u8]) -> Result<Option<String>, Refusal> {
+        Err(Refusal::new(Code::UnknownPath, "This payment handler takes no messages."))
+    }
+
+    /// Gives money of a captured payment back, once per [`Refund::id`]. By default the operator has to do that at the
+    /// processor.
+    async fn refund(&self, _refund: &Refund) -> Refunded {
+        Refunded::ByHand
+    }
 }

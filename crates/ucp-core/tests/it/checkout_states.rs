@@ -77,6 +77,8 @@ fn attempt() -> Attempt {
         begun_at: Timestamp::UNIX_EPOCH,
         memo: serde_json::Value::Null,
         at_shop: false,
+        return_url: None,
+        challenge: None,
     }
 }
 

@@ -145,7 +145,7 @@ fn outcome(settlement: Settlement) -> OrderOutcome {
         Settlement::Captured { reference } => OrderOutcome::Placed(order(&reference)),
         Settlement::Declined { reason } => OrderOutcome::Declined { reason },
         Settlement::Challenged { reason } => OrderOutcome::Challenged { reason, continue_url: Some(PROOF.to_owned()) },
-        Settlement::Unknown => OrderOutcome::Unknown,
+        Settlement::AwaitingBuyer { .. } | Settlement::Unknown => OrderOutcome::Unknown,
         Settlement::Absent => OrderOutcome::Absent,
     }
 }

@@ -88,6 +88,8 @@ async fn what_it_did_survives_its_death() {
         begun_at: Timestamp::UNIX_EPOCH,
         memo: handler.prepare(&tender).expect("can pay"),
         at_shop: false,
+        return_url: None,
+        challenge: None,
     };
     assert_eq!(handler.pay(&attempt, &tender).await, Settlement::Unknown);
     child.kill().expect("killed");

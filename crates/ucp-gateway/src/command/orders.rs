@@ -32,7 +32,8 @@ pub(crate) enum OrdersCommand {
     Deliver(StepOptions),
     /// Cancel goods that were not shipped yet: the given lines, or all. The refund is a separate step.
     Cancel(CancelOptions),
-    /// Record a refund: an amount, or all that is left. The payment service provider is not called.
+    /// Record a refund: an amount, or all that is left. The payment service provider is not called; a refund over the
+    /// admin endpoint is given by a handler that can.
     Refund(RefundOptions),
 }
 
@@ -161,7 +162,8 @@ fn take(
 ) -> Result<(), Box<dyn std::error::Error>> {
     let StepOptions { id, lines, place } = options;
     let step = Step::of(name, more(Details::of_lines(lines)))?;
-    let order = runtime.block_on(orders::take(&SqliteStore::open(&place.data_dir)?, &id, &step, clock::timestamp))?;
+    let order =
+        runtime.block_on(orders::take(&SqliteStore::open(&place.data_dir)?, &[], &id, &step, clock::timestamp))?;
     show(&order, &place)
 }
 

@@ -158,11 +158,15 @@ pub(crate) enum Transport {
 
 /// Kind of a payment handler.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum HandlerKind {
     /// It moves no money, and does what its tokens say.
     #[default]
     Sandbox,
     /// It authorises and captures at a payment service provider.
     Processor,
+    /// It authorises and captures at Stripe.
+    Stripe,
+    /// It takes tokens of Google Pay, with which another handler pays.
+    GooglePay,
 }

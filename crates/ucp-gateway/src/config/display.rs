@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{
     Settings,
-    schema::{keys, schema, toml},
+    schema::{keys, schema, toml, values},
 };
 
 impl fmt::Display for Settings {
@@ -35,7 +35,8 @@ fn show(f: &mut fmt::Formatter<'_>, table: &Map<String, Value>, schema: &Value) 
     for (key, value) in table {
         let schema = keys(schema).and_then(|keys| keys.get(key));
         let says = |keyword: &str| schema.and_then(|schema| schema.get(keyword));
-        if says("x-only").is_some_and(|only| Some(only) != kind) {
+        let kind = kind.and_then(Value::as_str);
+        if says("x-only").is_some_and(|only| values(only).all(|only| Some(only) != kind)) {
             continue;
         }
         let remark = if value.is_null() { says("x-without") } else { Some(value) };

@@ -3,15 +3,17 @@
 //! A kind of handler is a name in [`HandlerKind`], a module here, which reads its keys and opens it, and a line in
 //! `kinds!`.
 
+mod google_pay;
 mod processor;
 mod sandbox;
+mod stripe;
 
-use std::{collections::HashSet, error::Error, fmt, sync::Arc};
+use std::{collections::HashSet, error::Error, fmt, path::Path, sync::Arc};
 
 use serde_json::Map;
 use ucp_core::purchase::payment::{Declaration, Handler};
 use ucp_net::outbound::Certificate;
-use ucp_payment::Clock;
+use ucp_payment::{Clock, Endpoint, Secret};
 
 use super::{choice::HandlerKind, document::Document, schema, sections};
 
@@ -40,17 +42,21 @@ macro_rules! kinds {
 kinds! {
     Sandbox = "sandbox" in sandbox;
     Processor = "processor" in processor;
+    Stripe = "stripe" in stripe;
+    GooglePay = "google_pay" in google_pay;
 }
 
 /// A payment handler.
 pub(crate) struct Payment {
     /// What the profile says about it.
     pub(crate) declaration: Declaration,
+    /// Whether it pays at a payment service provider.
+    is_gateway: bool,
     open: Open,
 }
 
 /// Opens a handler with its declaration, the clock, and the authorities to trust beside those of the system.
-type Open = Box<dyn Fn(Declaration, Clock, &[Certificate]) -> Opened + Send + Sync>;
+type Open = Arc<dyn Fn(Declaration, Clock, &[Certificate]) -> Opened + Send + Sync>;
 
 /// A handler, or why there is none.
 type Opened = Result<Arc<dyn Handler>, Box<dyn Error>>;
@@ -83,14 +89,16 @@ pub(super) fn resolve(
         said.push(sections::Payment { id: SANDBOX.to_owned(), ..sections::Payment::default() });
     }
     let mut ids = HashSet::new();
-    let complete = |(index, said): (usize, &mut sections::Payment)| {
-        let mut entry = Entry { at: format!("payment[{index}]"), private, document };
+    let mut payments = Vec::new();
+    for (index, said) in said.iter_mut().enumerate() {
+        let mut entry = Entry { at: format!("payment[{index}]"), private, development, document, before: &payments };
         if !ids.insert(said.id.clone()) {
             entry.wrong("id", "another payment handler has the same id");
         }
-        entry.complete(said)
-    };
-    said.iter_mut().enumerate().filter_map(complete).collect()
+        let payment = entry.complete(said);
+        payments.extend(payment);
+    }
+    payments
 }
 
 /// One entry of the file.
@@ -99,7 +107,11 @@ struct Entry<'a, 'b> {
     at: String,
     /// Whether only this machine reaches the gateway.
     private: bool,
+    /// Whether the policy is that of development.
+    development: bool,
     document: &'a mut Document<'b>,
+    /// The entries before this one.
+    before: &'a [Payment],
 }
 
 impl Entry<'_, '_> {
@@ -107,15 +119,35 @@ impl Entry<'_, '_> {
         self.document.add(&format!("{}.{key}", self.at), problem);
     }
 
+    fn warn(&mut self, key: &str, risk: impl fmt::Display) {
+        self.document.warn(&format!("{}.{key}", self.at), risk);
+    }
+
+    fn endpoint(&mut self, key: &str, url: &str) -> Option<Endpoint> {
+        Endpoint::parse(url, self.private).map_err(|error| self.wrong(key, error)).ok()
+    }
+
+    /// A secret from a file or from the environment.
+    fn secret(&mut self, name: &str, file: Option<&Path>, variable: Option<&str>) -> Option<Secret> {
+        if file.is_some() == variable.is_some() {
+            let problem = format_args!("a payment service provider needs either this or `{name}_env`");
+            self.wrong(&format!("{name}_file"), problem);
+            return None;
+        }
+        self.document.secret(&format!("{}.{name}", self.at), file, variable)
+    }
+
     fn complete(&mut self, said: &mut sections::Payment) -> Option<Payment> {
         let own = said.kind.name();
-        for (key, only) in schema::only("payment").filter(|(_, only)| only != own) {
+        for (key, only) in schema::only("payment").filter(|(_, only)| only.iter().all(|only| only != own)) {
             if self.document.has(&format!("{}.{key}", self.at)) {
-                self.wrong(&key, format_args!("this means something with the kind `{only}` only"));
+                let kinds = only.join("` or `");
+                self.wrong(&key, format_args!("this means something with the kind `{kinds}` only"));
             }
         }
         let open = said.kind.resolve(self, said);
-        Some(Payment { declaration: self.declaration(said)?, open: open? })
+        let is_gateway = matches!(said.kind, HandlerKind::Processor | HandlerKind::Stripe);
+        Some(Payment { declaration: self.declaration(said)?, is_gateway, open: open? })
     }
 
     fn declaration(&mut self, said: &mut sections::Payment) -> Option<Declaration> {
@@ -132,10 +164,16 @@ impl Entry<'_, '_> {
             }
             value.clone()
         };
+        let stated = |text: &'_ String| !text.is_empty();
         let name = needed("name", &mut said.name, usual.as_ref().map(|usual| &usual.name));
-        let version = needed("version", &mut said.version, usual.as_ref().map(|usual| &usual.version));
+        let version = needed(
+            "version",
+            &mut said.version,
+            usual.as_ref().map(|usual| &usual.version).filter(|text| stated(text)),
+        );
         let spec = needed("spec", &mut said.spec, usual.as_ref().map(|usual| &usual.spec));
-        let schema = needed("schema", &mut said.schema, usual.as_ref().map(|usual| &usual.schema));
+        let schema =
+            needed("schema", &mut said.schema, usual.as_ref().map(|usual| &usual.schema).filter(|text| stated(text)));
         let usual = usual.map(|usual| (usual.instruments, usual.config));
         let (instruments, config) = usual.unwrap_or_else(|| (vec!["card".to_owned()], Map::new()));
         Some(Declaration {

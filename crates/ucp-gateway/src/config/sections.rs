@@ -452,13 +452,14 @@ pub(crate) struct Signatures {
 #[serde(deny_unknown_fields, expecting = "a table")]
 pub(crate) struct Payment {
     /// "sandbox" moves no money and does what its tokens say; "processor" authorises and captures at a payment service
-    /// provider.
+    /// provider, "stripe" at Stripe; `google_pay` takes tokens of Google Pay, with which another entry pays.
     #[schemars(example = HandlerKind::Processor)]
     pub(super) kind: HandlerKind,
     /// What platforms name it by, as `handler_id`.
     #[schemars(length(min = 1, max = 100), example = &"card")]
     pub(super) id: String,
-    /// The reverse-domain name of what it speaks. A processor needs it, and the three keys that follow.
+    /// The reverse-domain name of what it speaks. A processor needs it, and the three keys that follow; "stripe" needs the
+    /// version and the schema, which come with the access to Stripe's preview.
     #[schemars(example = "com.example.card")]
     pub(super) name: Option<String>,
     /// The version of that.
@@ -476,20 +477,20 @@ pub(crate) struct Payment {
     /// What platforms need to know to use it. Public.
     #[schemars(example = serde_json::json!({ "environment": "production" }))]
     pub(super) config: Option<Map<String, Value>>,
-    /// With "processor": where the provider is.
-    #[schemars(example = "https://psp.example.com/v1", extend("x-only" = "processor"))]
+    /// With "processor": where the provider is. With "stripe": another address than that of Stripe itself.
+    #[schemars(example = "https://psp.example.com/v1", extend("x-only" = ["processor", "stripe"]))]
     pub(super) url: Option<String>,
     /// With "processor": where the provider was before. Payments made there are asked after here.
     #[serde(default)]
     #[schemars(extend("x-only" = "processor"))]
     pub(super) formerly: Vec<String>,
-    /// With "processor": a file with the API key.
+    /// With "processor" and "stripe": a file with the API key.
     #[serde(skip_serializing)]
-    #[schemars(example = "/run/secrets/psp-api-key", extend("x-only" = "processor"))]
+    #[schemars(example = "/run/secrets/psp-api-key", extend("x-only" = ["processor", "stripe"]))]
     pub(super) api_key_file: Option<FilePath>,
-    /// With "processor": an environment variable with the same, instead of the file.
+    /// An environment variable with the same, instead of the file.
     #[serde(skip_serializing)]
-    #[schemars(example = &"PSP_API_KEY", extend("x-only" = "processor"))]
+    #[schemars(example = &"PSP_API_KEY", extend("x-only" = ["processor", "stripe"]))]
     pub(super) api_key_env: Option<String>,
     /// With "processor": the name of the secret that requests are signed with.
     #[serde(default = "signing_key_id")]
@@ -503,19 +504,32 @@ pub(crate) struct Payment {
     #[serde(skip_serializing)]
     #[schemars(example = &"PSP_SIGNING_SECRET", extend("x-only" = "processor"))]
     pub(super) signing_secret_env: Option<String>,
+    /// With "stripe": a file with the signing secret of the webhook endpoint `/payments/ID/events`; without it events are
+    /// not taken.
+    #[serde(skip_serializing)]
+    #[schemars(example = "/run/secrets/stripe-webhook-secret", extend("x-only" = "stripe"))]
+    pub(super) webhook_secret_file: Option<FilePath>,
+    /// With "stripe": an environment variable with the same, instead of the file.
+    #[serde(skip_serializing)]
+    #[schemars(example = &"STRIPE_WEBHOOK_SECRET", extend("x-only" = "stripe"))]
+    pub(super) webhook_secret_env: Option<String>,
+    /// With `google_pay`: the id of the entry above this one that pays with the tokens, of the kind "stripe" or
+    /// "processor".
+    #[schemars(example = &"stripe", extend("x-only" = "google_pay"))]
+    pub(super) through: Option<String>,
     #[serde(rename = "API key and signing secret", skip_deserializing)]
     pub(super) secrets: Remark,
-    /// With "processor": how long connecting may take, in milliseconds.
+    /// With "processor" and "stripe": how long connecting may take, in milliseconds.
     #[serde(default)]
-    #[schemars(extend("x-only" = "processor"))]
+    #[schemars(extend("x-only" = ["processor", "stripe"]))]
     pub(super) connect_timeout_ms: Milliseconds<3_000>,
-    /// With "processor": how long one request may take altogether, in milliseconds.
+    /// With "processor" and "stripe": how long one request may take altogether, in milliseconds.
     #[serde(default)]
-    #[schemars(extend("x-only" = "processor"))]
+    #[schemars(extend("x-only" = ["processor", "stripe"]))]
     pub(super) timeout_ms: Milliseconds<8_000>,
-    /// With "processor": how long a payment may take altogether, in milliseconds.
+    /// With "processor" and "stripe": how long a payment may take altogether, in milliseconds.
     #[serde(default)]
-    #[schemars(extend("x-only" = "processor"))]
+    #[schemars(extend("x-only" = ["processor", "stripe"]))]
     pub(super) deadline_ms: Milliseconds<20_000>,
 }
 

@@ -388,7 +388,11 @@ fn payments_are_made_where_the_file_says() {
             "payment[0].timeout_ms",
             "more than",
         ),
-        (format!("{sandbox}url = \"https://psp.example.com\""), "payment[0].url", "with the kind `processor` only"),
+        (
+            format!("{sandbox}url = \"https://psp.example.com\""),
+            "payment[0].url",
+            "with the kind `processor` or `stripe` only",
+        ),
         (format!("{sandbox}{sandbox}"), "payment[1].id", "same id"),
         ("[[payment]]\nkind = \"cash\"\nid = \"a\"".to_owned(), "payment[0].kind", "cash"),
     ] {
@@ -581,6 +585,15 @@ fn the_example_states_the_defaults() {
     }
     case = case.with("run/signature", bot_signature(1));
     all = all.replace("/run/secrets/shop-signature", "run/signature");
+    // The kinds of payment handlers share a section.
+    for other in [
+        "webhook_secret_file = \"/run/secrets/stripe-webhook-secret\"\n",
+        "webhook_secret_env = \"STRIPE_WEBHOOK_SECRET\"\n",
+        "through = \"stripe\"\n",
+    ] {
+        assert!(all.contains(other), "{other}");
+        all = all.replace(other, "");
+    }
     // Two kinds of upstreams share a section, and the embedded shop has none.
     all = all.replace("backend = \"embedded\"", "backend = \"shopify\"");
     for other in [
@@ -692,7 +705,7 @@ fn no_mistake_hides_another() {
         "unknown key `data.sise` in gateway.toml, line 7, column 1; there are `dir`, `cache_mb`, `max_mb`, `min_free_mb`, \
          `keep_unfinished_hours`, `keep_completed_hours`, `keep_addresses_days`, `sample`",
         "`payment[0]` in gateway.toml, line 8, column 1: missing field `id`",
-        "`payment[0].kind` in gateway.toml, line 9, column 8: unknown variant `cash`, expected `sandbox` or `processor`",
+        "`payment[0].kind` in gateway.toml, line 9, column 8: unknown variant `cash`, expected one of `sandbox`, `processor`, `stripe`, `google_pay`",
         "`payment[1].id` in gateway.toml, line 12, column 6: invalid type: integer `4`, expected a string",
         "`limits.signed.per_second` in gateway.toml, line 14, column 25: invalid value: integer `0`, expected a whole \
          number from 1 to 1000000",

@@ -108,9 +108,10 @@ pub(super) fn resolve(
     }
     let backend = said.backend.to_possible_value();
     let other = |only: &str| backend.as_ref().is_none_or(|backend| backend.get_name() != only);
-    for (key, only) in schema::only("upstream").filter(|(_, only)| other(only)) {
+    for (key, only) in schema::only("upstream").filter(|(_, only)| only.iter().all(|only| other(only))) {
         let (flag, key) = (key == "signature_file" && said.signature_file.is_some(), format!("upstream.{key}"));
         if flag || document.has(&key) {
+            let only = only.join("` or `");
             document.add(&key, format_args!("this means something with the backend `{only}` only"));
         }
     }

@@ -2,10 +2,8 @@
 //!
 //! | module | holds |
 //! | :-- | :-- |
-//! | [`endpoint`] | address of a provider |
 //! | `wire` | messages of the provider and their classification |
 //! | `sign` | signatures of requests |
-//! | `client` | HTTP client of the provider |
 //!
 //! # The protocol
 //! A payment is identified by the attempt's `id`, which the gateway assigns, and has one of these statuses:
@@ -48,8 +46,6 @@
 //!   one stays unknown, unless that is one of the [former addresses](Options::formerly).
 //! - It does not follow redirects, use proxies of the environment, or read more than 64 KiB of an answer.
 
-mod client;
-pub mod endpoint;
 mod sign;
 mod wire;
 
@@ -68,16 +64,22 @@ use ucp_core::{
 use ucp_net::outbound;
 pub use ucp_net::outbound::Certificate;
 
-pub use self::endpoint::{Endpoint, UnusableEndpoint};
 use self::{
-    client::{Call, Failure, Transport},
     sign::Signer,
     wire::{Payment, Status, Step, Verdict},
 };
-use crate::{Clock, Secret, credential};
+pub use crate::endpoint::{Endpoint, UnusableEndpoint};
+use crate::{
+    Clock, Secret,
+    client::{self, Call, Failure, Transport},
+    credential,
+};
 
 /// Pause before the first repetition of a request; it doubles each time.
 const PAUSE: Duration = Duration::from_millis(100);
+
+/// Maximum size of a response, in bytes.
+const MAX_BODY: usize = 64 * 1024;
 
 /// Header of the idempotency key.
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -185,7 +187,15 @@ impl Processor {
     /// # Errors
     /// [`SetupError`] if the options cannot be used.
     pub fn new(options: Options) -> Result<Self, SetupError> {
-        let transport = client::Http::new(&options).map_err(SetupError::Unreachable)?;
+        let provider = client::Provider {
+            name: "payment provider",
+            endpoint: &options.endpoint,
+            connect_timeout: options.connect_timeout,
+            request_timeout: options.request_timeout,
+            max_body: MAX_BODY,
+            roots: &options.roots,
+        };
+        let transport = client::Http::new(&provider).map_err(SetupError::Unreachable)?;
         Self::over(options, Arc::new(transport))
     }
 
@@ -296,14 +306,6 @@ impl Processor {
             Verdict::NotFound | Verdict::Refused | Verdict::Unsent | Verdict::Unclear => Settlement::Unknown,
         }
     }
-
-    /// Returns the time until which an attempt may be sent, counted from when it was stored.
-    fn until(&self, attempt: &Attempt) -> Instant {
-        let age = (self.clock)().duration_since(attempt.begun_at);
-        // If the clock went back, the attempt counts as new.
-        let age = Duration::try_from(age).unwrap_or_default();
-        Instant::now() + self.deadline.saturating_sub(age)
-    }
 }
 
 #[async_trait]
@@ -323,7 +325,7 @@ impl Handler for Processor {
 
     async fn pay(&self, attempt: &Attempt, tender: &Tender) -> Settlement {
         let declined = |reason: &str| Settlement::Declined { reason: reason.into() };
-        let until = self.until(attempt);
+        let until = client::until((self.clock)(), attempt, self.deadline);
         let body = match (self.is_ours(attempt), &tender.credential) {
             (true, Some(credential)) => order(attempt, tender, credential.reveal()),
             _ => return declined("The payment could not be made. Nothing was charged."),

@@ -6,8 +6,8 @@ use http::{HeaderName, HeaderValue, header};
 use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
 
-use super::{IDEMPOTENCY_KEY, client::Call};
-use crate::Secret;
+use super::IDEMPOTENCY_KEY;
+use crate::{Secret, client::Call};
 
 const CONTENT_DIGEST: HeaderName = HeaderName::from_static("content-digest");
 const SIGNATURE_INPUT: HeaderName = HeaderName::from_static("signature-input");

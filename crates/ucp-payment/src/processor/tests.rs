@@ -16,7 +16,8 @@ use ucp_core::{
 };
 use ucp_fake_psp::{Fault, Keys, Order, Psp, Reply, Request};
 
-use super::{client::Failure, wire::Answer, *};
+use super::*;
+use crate::client::Answer;
 
 const NOW: i64 = 1_800_000_000;
 
@@ -148,6 +149,8 @@ fn attempt(id: &str) -> Attempt {
         begun_at: at(NOW),
         memo: json!({ "endpoint": "https://psp.example/v1" }),
         at_shop: false,
+        return_url: None,
+        challenge: None,
     }
 }
 

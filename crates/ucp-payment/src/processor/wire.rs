@@ -1,11 +1,12 @@
 //! Messages of the provider and their classification.
 
-use bytes::Bytes;
 use serde::Deserialize;
 use ucp_core::{
     money::{Amount, Currency},
     purchase::payment::Attempt,
 };
+
+use crate::client::Answer;
 
 /// Steps of a payment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,12 +27,6 @@ impl Step {
             Self::Void => "void",
         }
     }
-}
-
-/// A response as it was received.
-pub(super) struct Answer {
-    pub(super) status: u16,
-    pub(super) body: Bytes,
 }
 
 /// Status of a payment.

@@ -58,6 +58,8 @@ fn attempt(memo: Value) -> Attempt {
         begun_at: at(NOW),
         memo,
         at_shop: false,
+        return_url: None,
+        challenge: None,
     }
 }
 
@@ -69,6 +71,7 @@ fn word(settlement: &Settlement) -> &'static str {
         }
         Settlement::Declined { .. } => "declined",
         Settlement::Challenged { .. } => "challenged",
+        Settlement::AwaitingBuyer { .. } => "awaiting",
         Settlement::Unknown => "unknown",
         Settlement::Absent => "absent",
     }

@@ -5,9 +5,9 @@ use std::{sync::Arc, time::Duration};
 
 use serde_json::json;
 use ucp_core::purchase::payment::{Attempt, Credential, Handler, Tender};
-use ucp_fake_psp::Fault;
+use ucp_fake_psp::{FakeStripe, Fault};
 use ucp_payment::{
-    Processor, Sandbox,
+    Processor, Sandbox, Stripe,
     processor::{self, Endpoint},
     sandbox,
 };
@@ -72,24 +72,43 @@ fn nobody_but_the_provider_sees_a_credential() {
             seen.push_str(&format!("{processor:?}\n"));
             handlers.push(Arc::new(processor));
         }
+        let account = FakeStripe::start(ucp_fake_psp::Options::new(shop::keys())).expect("Stripe");
+        let stripe = Stripe::new(crate::stripe::options(&account.url())).expect("a handler");
+        seen.push_str(&format!("{stripe:?}\n"));
+        let stripe: Arc<dyn Handler> = Arc::new(stripe);
         let mut walks = Vec::new();
-        let mut set_out = |handler: &Arc<dyn Handler>, tender: Tender, id: String| {
-            walks.push(tokio::spawn(walk(Arc::clone(handler), tender, attempt(&id, &psp.url()))));
+        let mut set_out = |handler: &Arc<dyn Handler>, tender: Tender, attempt: Attempt| {
+            walks.push(tokio::spawn(walk(Arc::clone(handler), tender, attempt)));
         };
+        for (nth, (name, _)) in Fault::ALL.iter().enumerate() {
+            for step in ["create", "authorize", "capture", "inquire", "void"] {
+                let orders = format!("pm_canaryZcnr7f3a91+{step}:{name}:2").replace('+', "ZP").replace(':', "ZC");
+                let id = format!("s{nth}-{step}");
+                set_out(
+                    &stripe,
+                    tender(&orders),
+                    Attempt { begun_at: jiff::Timestamp::now(), ..attempt(&id, &psp.url()) },
+                );
+            }
+        }
+        for (tenth, tender) in canary_tenders().into_iter().enumerate() {
+            set_out(&stripe, tender, attempt(&format!("t-{tenth}"), &psp.url()));
+        }
         for (nth, handler) in handlers.iter().enumerate() {
             for (tenth, tender) in canary_tenders().into_iter().enumerate() {
-                set_out(handler, tender, format!("a{nth}-{tenth}"));
+                set_out(handler, tender, attempt(&format!("a{nth}-{tenth}"), &psp.url()));
             }
         }
         for (name, _) in Fault::ALL {
             for step in ["authorize", "capture", "inquire", "void"] {
                 let tender = tender(&format!("{TOKEN}+{step}:{name}:2"));
-                set_out(&handlers[1], tender, format!("{step}-{name}"));
+                set_out(&handlers[1], tender, attempt(&format!("{step}-{name}"), &psp.url()));
             }
         }
         for walk in walks {
             seen.push_str(&within("a walk", PATIENCE, walk).await.expect("no panic"));
         }
+        assert!(account.psp().saw("7f3a91"), "the canaries never flew to Stripe");
     });
     assert!(psp.psp().saw(TOKEN) && psp.psp().saw(CARD), "the canaries never flew");
     let logged = log.text();

@@ -3,8 +3,10 @@
 //! | module | is about |
 //! | :-- | :-- |
 //! | [`network`] | the processor over real connections |
+//! | [`stripe`] | Stripe over real connections |
 //! | [`canary`] | credentials and secrets, which reach the provider and nothing else |
 
 mod canary;
 mod network;
 mod shop;
+mod stripe;

@@ -62,5 +62,7 @@ pub(crate) fn attempt(id: &str, endpoint: &str) -> Attempt {
         begun_at: now(),
         memo: json!({ "endpoint": endpoint.as_str() }),
         at_shop: false,
+        return_url: None,
+        challenge: None,
     }
 }

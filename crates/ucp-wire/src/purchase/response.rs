@@ -56,7 +56,7 @@ pub(crate) fn checkout(operation: Operation, view: &checkout::View, active: &Act
     json(&Checkout {
         ucp: CheckoutSuccess::new(Release::NEWEST, operation, active, &view.handlers),
         id: &checkout.id,
-        status: checkout.status().as_str(),
+        status: view.status.as_str(),
         line_items: lines(&checkout.line_items),
         buyer: checkout.draft.buyer.as_ref().map(|stated| buyer(stated, extended(BUYER_CONSENT))),
         context: checkout.draft.context_stated.as_ref(),

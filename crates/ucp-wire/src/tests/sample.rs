@@ -145,8 +145,10 @@ pub(super) fn checkout(state: &Value) -> checkout::View {
     });
     let members = checkout.as_object_mut().expect("an object");
     members.extend(state.as_object().cloned().unwrap_or_default());
+    let checkout: Box<checkout::Checkout> = serde_json::from_value(checkout).expect("a checkout");
     checkout::View {
-        checkout: serde_json::from_value(checkout).expect("a checkout"),
+        status: checkout.status(),
+        checkout,
         continue_url: Some("https://shop.example/continue/t".to_owned()),
         permalink_url: Some("https://shop.example/order/t".to_owned()),
         handlers: Arc::new([handler()]),

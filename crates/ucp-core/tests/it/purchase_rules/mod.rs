@@ -1,5 +1,6 @@
 //! The rules of carts, checkouts and orders, one by one, at a sales service in front of doubles.
 
+mod awaiting;
 mod carts;
 mod checkouts_of_carts;
 mod completing;

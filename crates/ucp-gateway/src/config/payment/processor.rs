@@ -1,12 +1,9 @@
 //! A payment service provider, with the secrets that requests to it need.
 
-use std::{path::Path, sync::Arc};
+use std::sync::Arc;
 
 use ucp_core::purchase::payment::Declaration;
-use ucp_payment::{
-    Secret,
-    processor::{Endpoint, Options, Processor},
-};
+use ucp_payment::processor::{Options, Processor};
 
 use super::{Entry, Open, sections};
 
@@ -40,7 +37,7 @@ pub(super) fn resolve(entry: &mut Entry<'_, '_>, said: &mut sections::Payment) -
     }
     said.url = Some(endpoint.as_str().to_owned());
     said.formerly = formerly.iter().map(|endpoint| endpoint.as_str().to_owned()).collect();
-    Some(Box::new(move |declaration, clock, roots| {
+    Some(Arc::new(move |declaration, clock, roots| {
         let (endpoint, key_id) = (endpoint.clone(), signing_key_id.clone());
         let options = Options::new(declaration, endpoint, api_key.clone(), key_id, signing_secret.clone(), clock);
         let formerly = formerly.clone();
@@ -48,20 +45,4 @@ pub(super) fn resolve(entry: &mut Entry<'_, '_>, said: &mut sections::Payment) -
             Options { formerly, connect_timeout, request_timeout, deadline, roots: roots.to_vec(), ..options };
         Ok(Arc::new(Processor::new(options)?))
     }))
-}
-
-impl Entry<'_, '_> {
-    fn endpoint(&mut self, key: &str, url: &str) -> Option<Endpoint> {
-        Endpoint::parse(url, self.private).map_err(|error| self.wrong(key, error)).ok()
-    }
-
-    /// A secret from a file or from the environment.
-    fn secret(&mut self, name: &str, file: Option<&Path>, variable: Option<&str>) -> Option<Secret> {
-        if file.is_some() == variable.is_some() {
-            let problem = format_args!("a processor needs either this or `{name}_env`");
-            self.wrong(&format!("{name}_file"), problem);
-            return None;
-        }
-        self.document.secret(&format!("{}.{name}", self.at), file, variable)
-    }
 }

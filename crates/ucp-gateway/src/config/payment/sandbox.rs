@@ -13,5 +13,5 @@ pub(super) fn usual(id: &str) -> Option<Declaration> {
 }
 
 pub(super) fn resolve(_: &mut Entry<'_, '_>, _: &mut sections::Payment) -> Option<Open> {
-    Some(Box::new(|declaration, clock, _| Ok(Arc::new(Sandbox::new(declaration, clock, sandbox::SLOW)))))
+    Some(Arc::new(|declaration, clock, _| Ok(Arc::new(Sandbox::new(declaration, clock, sandbox::SLOW)))))
 }

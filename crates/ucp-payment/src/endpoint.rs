@@ -57,12 +57,12 @@ impl Endpoint {
         self.0.as_str()
     }
 
-    pub(super) fn url(&self) -> &Url {
+    pub(crate) fn url(&self) -> &Url {
         &self.0
     }
 
     /// Returns the URL of a path below it.
-    pub(super) fn join(&self, segments: &[&str]) -> Url {
+    pub(crate) fn join(&self, segments: &[&str]) -> Url {
         let mut url = self.0.clone();
         if let Ok(mut path) = url.path_segments_mut() {
             path.pop_if_empty().extend(segments);

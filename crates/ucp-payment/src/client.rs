@@ -1,36 +1,46 @@
-//! HTTP client of the provider.
+//! HTTP client of a provider.
 
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use http::{HeaderMap, Method};
+use jiff::Timestamp;
 use tokio::time::Instant;
+use ucp_core::purchase::payment::Attempt;
 use ucp_net::{
-    CallKind, Failure as Unanswered, Upstream, UpstreamRequest, bulkhead::ConcurrencyLimit, classifier::by_status,
-    client::Limits, client::Timeouts, outbound::SetupError, retry, upstream,
+    CallKind, Failure as Unanswered, Upstream, UpstreamRequest,
+    bulkhead::ConcurrencyLimit,
+    classifier::by_status,
+    client::Limits,
+    client::Timeouts,
+    outbound::{Certificate, SetupError},
+    retry, upstream,
 };
 use url::Url;
 
-use super::{Options, wire::Answer};
-
-/// Maximum size of a response, in bytes.
-const MAX_BODY: usize = 64 * 1024;
+use crate::Endpoint;
 
 /// Maximum number of concurrent requests.
 const AT_ONCE: usize = 64;
 
+/// A response as it was received.
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) body: Bytes,
+}
+
 /// A request. It has no `Debug`: its body may hold a credential.
-pub(super) struct Call {
-    pub(super) method: Method,
-    pub(super) url: Url,
-    pub(super) headers: HeaderMap,
-    pub(super) body: Bytes,
+pub(crate) struct Call {
+    pub(crate) method: Method,
+    pub(crate) url: Url,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
 }
 
 /// Reasons why there is no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Failure {
+pub(crate) enum Failure {
     /// Nothing was sent.
     Unsent,
     /// Something may have been sent.
@@ -39,26 +49,43 @@ pub(super) enum Failure {
 
 /// Transport of requests to the provider.
 #[async_trait]
-pub(super) trait Transport: Send + Sync {
+pub(crate) trait Transport: Send + Sync {
     /// Sends a request once and reads the complete response, until `deadline` at most.
     async fn upstream_request(&self, call: Call, deadline: Instant) -> Result<Answer, Failure>;
 }
 
+/// Place of a provider, and the times within which it has to answer.
+pub(crate) struct Provider<'a> {
+    pub(crate) name: &'static str,
+    pub(crate) endpoint: &'a Endpoint,
+    pub(crate) connect_timeout: Duration,
+    pub(crate) request_timeout: Duration,
+    pub(crate) max_body: usize,
+    pub(crate) roots: &'a [Certificate],
+}
+
+/// Returns the time until which an attempt may be sent, counted from when it was stored.
+pub(crate) fn until(now: Timestamp, attempt: &Attempt, deadline: Duration) -> Instant {
+    // If the clock went back, the attempt counts as new.
+    let age = Duration::try_from(now.duration_since(attempt.begun_at)).unwrap_or_default();
+    Instant::now() + deadline.saturating_sub(age)
+}
+
 /// HTTP over the network. A circuit breaker suspends requests for some seconds if the provider fails repeatedly.
-pub(super) struct Http(Upstream);
+pub(crate) struct Http(Upstream);
 
 impl Http {
-    pub(super) fn new(options: &Options) -> Result<Self, SetupError> {
-        let Options { connect_timeout, request_timeout, ref endpoint, ref roots, .. } = *options;
+    pub(crate) fn new(provider: &Provider<'_>) -> Result<Self, SetupError> {
+        let Provider { name, endpoint, connect_timeout, request_timeout, max_body, roots } = *provider;
         let limits = Limits { answer: request_timeout, idle: request_timeout, total: request_timeout };
         let options = upstream::Options {
-            roots: roots.clone(),
+            roots: roots.to_vec(),
             timeouts: Timeouts { connect: connect_timeout, read: limits, write: limits, conclude: limits },
-            max_body: MAX_BODY,
-            // The processor repeats a step itself: it alone knows what an answer says about the attempt.
+            max_body,
+            // The handler repeats a step itself: it alone knows what an answer says about the attempt.
             retry: retry::Rules { attempts: 1, ..retry::Rules::default() },
             writes: ConcurrencyLimit { max_wait: Duration::from_secs(1), ..ConcurrencyLimit::of(AT_ONCE) },
-            ..upstream::Options::new("payment provider", endpoint.url().clone())
+            ..upstream::Options::new(name, endpoint.url().clone())
         };
         Upstream::new(&options, by_status, Arc::new(Instant::now), Arc::new(|| 0)).map(Self)
     }

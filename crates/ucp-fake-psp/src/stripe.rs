@@ -1,0 +1,565 @@
+//! Stripe, as far as a payment needs it: payments with manual capture, refunds, 3-D Secure by redirect.
+//!
+//! Written from Stripe's public documents. It checks API keys, the form of requests and idempotency keys by itself, and
+//! repeats the answer to a key even if that was an error, as Stripe does.
+//!
+//! The `payment_method` says what becomes of a payment, as the [crate](crate) describes it. The step `create` is the creation of a `PaymentIntent`, `authorize` its
+//! confirmation and `void` its cancellation. The page of 3-D Secure leads to `/fake/3ds/ID/pass` and `/fake/3ds/ID/fail`.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    fs::{File, OpenOptions},
+    io::{self, Write as _},
+    path::Path,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use crate::{
+    fault::{Fault, Order, Step},
+    psp::{Payment, Report, Request},
+    reply::Reply,
+};
+
+/// A `PaymentIntent`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Intent {
+    id: String,
+    amount: i64,
+    currency: String,
+    status: String,
+    metadata: BTreeMap<String, String>,
+    created: u64,
+    received: i64,
+    refunded: i64,
+    word: String,
+    return_url: Option<String>,
+    /// Code and decline code of the last error.
+    error: Option<(String, String)>,
+    authorizations: u32,
+    captures: u32,
+    voids: u32,
+}
+
+impl Intent {
+    fn json(&self, base: &str) -> Value {
+        let secret = format!("{}_secret_of_the_fake", self.id);
+        let next_action = (self.status == "requires_action").then(|| {
+            json!({ "type": "redirect_to_url", "redirect_to_url": {
+                "url": format!("{base}/fake/3ds/{}?client_secret={secret}", self.id), "return_url": self.return_url,
+            } })
+        });
+        let error = self.error.as_ref().map(|(code, decline_code)| {
+            json!({ "type": "card_error", "code": code, "decline_code": decline_code, "message": "Your card was declined." })
+        });
+        let capturable = if self.status == "requires_capture" { self.amount } else { 0 };
+        json!({
+            "id": self.id, "object": "payment_intent", "amount": self.amount, "amount_received": self.received,
+            "amount_capturable": capturable, "capture_method": "manual", "client_secret": secret, "created": self.created,
+            "currency": self.currency, "last_payment_error": error, "livemode": false, "metadata": self.metadata,
+            "next_action": next_action, "status": self.status,
+        })
+    }
+
+    /// The payment as the books of the tests have it.
+    fn payment(&self) -> Payment {
+        let member = |name: &str| self.metadata.get(name).cloned().unwrap_or_default();
+        let status = match self.status.as_str() {
+            "succeeded" => "captured",
+            "canceled" => "voided",
+            "requires_capture" => "authorized",
+            "requires_payment_method" if self.error.is_some() => "declined",
+            other => other,
+        };
+        Payment::of(
+            (member("ucp_attempt"), member("ucp_checkout")),
+            (self.amount, self.currency.to_ascii_uppercase()),
+            status,
+            [self.authorizations, self.captures, self.voids],
+        )
+    }
+
+    /// Whether money can move because of it.
+    fn matters(&self) -> bool {
+        self.authorizations > 0 || self.error.is_some() || self.voids > 0 || self.status != "requires_payment_method"
+    }
+}
+
+/// A line of the journal. The members of a line of the other provider are called the same.
+#[derive(Serialize, Deserialize)]
+struct Line {
+    key: String,
+    fingerprint: String,
+    reply: Reply,
+    payment: Option<Payment>,
+    intent: Option<Intent>,
+}
+
+#[derive(Default)]
+struct Books {
+    report: Report,
+    intents: BTreeMap<String, Intent>,
+    answers: HashMap<String, (String, Reply)>,
+    orders: HashMap<String, Vec<Order>>,
+    script: Vec<Order>,
+    tokens: Vec<String>,
+    journal: Option<File>,
+}
+
+impl Books {
+    fn apply(&mut self, line: Line) {
+        if !line.key.is_empty() {
+            self.answers.insert(line.key, (line.fingerprint, line.reply));
+        }
+        if let Some(payment) = line.payment {
+            self.report.payments.insert(payment.id.clone(), payment);
+        }
+        if let Some(intent) = line.intent {
+            self.intents.insert(intent.id.clone(), intent);
+        }
+    }
+
+    fn commit(&mut self, line: Line) -> io::Result<()> {
+        if let Some(journal) = &mut self.journal {
+            let mut text = serde_json::to_string(&line)?;
+            text.push('\n');
+            journal.write_all(text.as_bytes())?;
+            journal.sync_data()?;
+        }
+        self.apply(line);
+        Ok(())
+    }
+
+    /// Keeps a payment as it is now, with the answer under the key.
+    fn keep(&mut self, key: String, fingerprint: String, reply: Reply, intent: Option<Intent>) -> Reply {
+        let payment = intent.as_ref().filter(|intent| intent.matters()).map(Intent::payment);
+        match self.commit(Line { key, fingerprint, reply: reply.clone(), payment, intent }) {
+            Ok(()) => reply,
+            Err(error) => Reply::error(500, "api_error", &error.to_string()),
+        }
+    }
+
+    fn order(&mut self, step: Step, id: &str) -> Option<Fault> {
+        let scripted = self.script.iter_mut();
+        let mut orders = scripted.chain(self.orders.get_mut(id).into_iter().flatten());
+        let order = orders.find(|order| order.step == step && order.times > 0)?;
+        order.times -= 1;
+        Some(order.fault)
+    }
+}
+
+/// Stripe, without a port.
+pub struct Stripe {
+    api_key: String,
+    books: Mutex<Books>,
+}
+
+/// What a request is about: the step, and the `PaymentIntent` if it exists.
+enum Target {
+    Intent(Step, String),
+    List,
+    Refund,
+}
+
+impl Stripe {
+    /// Stripe that continues the journal, if there is one.
+    ///
+    /// # Errors
+    /// When the journal cannot be read or written.
+    pub fn new(api_key: String, journal: Option<&Path>) -> io::Result<Self> {
+        let mut books = Books::default();
+        if let Some(path) = journal {
+            let mut text = match std::fs::read_to_string(path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+                read => read?,
+            };
+            for line in text.lines().filter_map(|line| serde_json::from_str(line).ok()) {
+                books.apply(line);
+            }
+            // A torn line must not swallow the next one.
+            text.truncate(text.rfind('\n').map_or(0, |end| end + 1));
+            let file = OpenOptions::new().create(true).append(true).open(path)?;
+            file.set_len(text.len() as u64)?;
+            books.journal = Some(file);
+        }
+        Ok(Self { api_key, books: Mutex::new(books) })
+    }
+
+    fn books(&self) -> MutexGuard<'_, Books> {
+        self.books.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Everything that happened, by attempts.
+    #[must_use]
+    pub fn report(&self) -> Report {
+        self.books().report.clone()
+    }
+
+    /// Whether a payment method or token arrived that contains this, since this process started.
+    #[must_use]
+    pub fn saw(&self, part: &str) -> bool {
+        self.books().tokens.iter().any(|seen| seen.contains(part))
+    }
+
+    /// How much was given back of the payment of an attempt.
+    #[must_use]
+    pub fn refunded(&self, attempt: &str) -> i64 {
+        let books = self.books();
+        let of = |intent: &&Intent| intent.metadata.get("ucp_attempt").is_some_and(|own| own == attempt);
+        books.intents.values().filter(of).map(|intent| intent.refunded).sum()
+    }
+
+    /// How many payments there are of an attempt.
+    #[must_use]
+    pub fn intents_of(&self, attempt: &str) -> usize {
+        let of = |intent: &&Intent| intent.metadata.get("ucp_attempt").is_some_and(|own| own == attempt);
+        self.books().intents.values().filter(of).count()
+    }
+
+    /// Forgets all idempotency keys, as Stripe does after a day.
+    pub fn forget_keys(&self) {
+        self.books().answers.clear();
+    }
+
+    /// Orders to misbehave at the next request of a step, whatever payment it is about.
+    pub fn inject(&self, order: Order) {
+        self.books().script.push(order);
+    }
+
+    /// How this request is to go wrong, if it is. Uses the order up.
+    #[must_use]
+    pub fn fault(&self, request: &Request) -> Option<Fault> {
+        let Some(Target::Intent(step, id)) = target(request) else { return None };
+        let mut books = self.books();
+        if step == Step::Authorize && !books.orders.contains_key(&id) {
+            let token = token(&form(&request.body));
+            let orders = token.split('+').skip(1).filter_map(|order| order.parse().ok()).collect();
+            books.orders.insert(id.clone(), orders);
+            books.tokens.push(token);
+        }
+        books.order(step, &id)
+    }
+
+    /// Carries a request out and answers it.
+    #[must_use]
+    pub fn answer(&self, request: &Request) -> Reply {
+        let header = |name: &str| request.headers.get(name).map(String::as_str);
+        if header("authorization") != Some(&format!("Bearer {}", self.api_key)) {
+            return problem(401, "invalid_request_error", "api_key_invalid");
+        }
+        let Some(target) = target(request) else {
+            return problem(404, "invalid_request_error", "url_invalid");
+        };
+        let base: String = request.url.splitn(4, '/').take(3).collect::<Vec<_>>().join("/");
+        let mut books = self.books();
+        if request.method == "GET" {
+            return match target {
+                Target::Intent(_, id) => retrieve(&mut books, &id, &base),
+                _ => list(&books, request, &base),
+            };
+        }
+        if header("content-type") != Some("application/x-www-form-urlencoded") {
+            return problem(400, "invalid_request_error", "content_type_invalid");
+        }
+        let Some(key) = header("idempotency-key").map(str::to_owned) else {
+            return problem(400, "invalid_request_error", "a_gateway_must_send_a_key");
+        };
+        let path = request.url.splitn(4, '/').nth(3).unwrap_or_default();
+        // Not the request itself: nothing that pays is written down.
+        let fingerprint = Sha256::new().chain_update(path).chain_update("\n").chain_update(&request.body).finalize();
+        let fingerprint = BASE64_STANDARD.encode(fingerprint);
+        if let Some((kept, reply)) = books.answers.get(&key).cloned() {
+            if kept != fingerprint {
+                return problem(400, "idempotency_error", "idempotency_error");
+            }
+            books.report.replays += 1;
+            return reply;
+        }
+        let members = form(&request.body);
+        match target {
+            Target::Intent(Step::Create, _) => create(&mut books, &members, key, fingerprint, &base),
+            Target::Intent(step, id) => act(&mut books, step, &id, &members, (key, fingerprint), &base),
+            Target::Refund => refund(&mut books, &members, key, fingerprint),
+            Target::List => problem(404, "invalid_request_error", "url_invalid"),
+        }
+    }
+
+    /// Answers the browser of a buyer: `/fake/3ds/ID` and what it leads to.
+    #[must_use]
+    pub fn page(&self, request: &Request) -> Option<Reply> {
+        let path = request.url.splitn(4, '/').nth(3)?.split('?').next()?;
+        let parts: Vec<&str> = path.split('/').collect();
+        let mut books = self.books();
+        match parts.as_slice() {
+            ["fake", "3ds", id] => {
+                let body = format!(
+                    "<!doctype html><title>Your bank</title><h1>Is it you?</h1><a href=\"/fake/3ds/{id}/pass\">Yes</a> \
+                     <a href=\"/fake/3ds/{id}/fail\">No</a>"
+                );
+                books.intents.get(*id).map(|_| Reply { status: 200, body })
+            }
+            ["fake", "3ds", id, verdict] => {
+                let mut intent = books.intents.get(*id)?.clone();
+                let passed = *verdict == "pass";
+                if intent.status == "requires_action" {
+                    if passed {
+                        intent.status = "requires_capture".into();
+                        intent.authorizations += 1;
+                    } else {
+                        intent.status = "requires_payment_method".into();
+                        intent.error = Some(("payment_intent_authentication_failure".into(), String::new()));
+                    }
+                    let _ = books.keep(
+                        String::new(),
+                        String::new(),
+                        Reply { status: 200, body: String::new() },
+                        Some(intent.clone()),
+                    );
+                }
+                let back = intent.return_url?;
+                let mark = if back.contains('?') { '&' } else { '?' };
+                let result = if passed { "succeeded" } else { "failed" };
+                let body = format!(
+                    "{back}{mark}payment_intent={id}&payment_intent_client_secret={id}_secret_of_the_fake&redirect_status={result}"
+                );
+                Some(Reply { status: 303, body })
+            }
+            _ => None,
+        }
+    }
+}
+
+fn target(request: &Request) -> Option<Target> {
+    let path = request.url.splitn(4, '/').nth(3)?.split('?').next()?;
+    let parts: Vec<&str> = path.split('/').collect();
+    Some(match (request.method.as_str(), parts.as_slice()) {
+        ("POST", ["v1", "payment_intents"]) => Target::Intent(Step::Create, String::new()),
+        ("GET", ["v1", "payment_intents"]) => Target::List,
+        ("GET", ["v1", "payment_intents", id]) => Target::Intent(Step::Inquire, (*id).to_owned()),
+        ("POST", ["v1", "payment_intents", id, "confirm"]) => Target::Intent(Step::Authorize, (*id).to_owned()),
+        ("POST", ["v1", "payment_intents", id, "capture"]) => Target::Intent(Step::Capture, (*id).to_owned()),
+        ("POST", ["v1", "payment_intents", id, "cancel"]) => Target::Intent(Step::Void, (*id).to_owned()),
+        ("POST", ["v1", "refunds"]) => Target::Refund,
+        _ => return None,
+    })
+}
+
+/// The time, in seconds since 1970.
+#[expect(clippy::disallowed_methods, reason = "Stripe has a clock of its own")]
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+/// The members of a form.
+fn form(body: &[u8]) -> BTreeMap<String, String> {
+    let text = String::from_utf8_lossy(body).into_owned();
+    text.split('&')
+        .filter_map(|pair| pair.split_once('='))
+        .map(|(name, value)| (decoded(name), decoded(value)))
+        .collect()
+}
+
+fn decoded(text: &str) -> String {
+    let mut bytes = text.bytes();
+    let mut out = Vec::new();
+    while let Some(byte) = bytes.next() {
+        out.push(match byte {
+            b'+' => b' ',
+            b'%' => {
+                let digits = [bytes.next().unwrap_or(b'0'), bytes.next().unwrap_or(b'0')];
+                u8::from_str_radix(&String::from_utf8_lossy(&digits), 16).unwrap_or(b'?')
+            }
+            byte => byte,
+        });
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+/// What a payment is confirmed with, as it is written for the other provider.
+fn token(members: &BTreeMap<String, String>) -> String {
+    let names = [
+        "payment_method",
+        "confirmation_token",
+        "payment_method_data[card][token]",
+        "payment_method_data[shared_payment_granted_token]",
+    ];
+    let id = names.iter().find_map(|name| members.get(*name)).cloned().unwrap_or_default();
+    crate::token::plain(&id)
+}
+
+fn problem(status: u16, kind: &str, code: &str) -> Reply {
+    let error = json!({ "type": kind, "code": code, "message": "As Stripe would say it." });
+    Reply { status, body: json!({ "error": error }).to_string() }
+}
+
+/// An error about a `PaymentIntent`, which comes with it.
+fn about(intent: &Intent, status: u16, kind: &str, code: &str, base: &str) -> Reply {
+    let decline = intent.error.as_ref().map(|(_, decline)| decline.clone());
+    let error = json!({
+        "type": kind, "code": code, "decline_code": decline, "message": "As Stripe would say it.",
+        "payment_intent": intent.json(base),
+    });
+    Reply { status, body: json!({ "error": error }).to_string() }
+}
+
+fn create(
+    books: &mut Books,
+    members: &BTreeMap<String, String>,
+    key: String,
+    fingerprint: String,
+    base: &str,
+) -> Reply {
+    let amount = members.get("amount").and_then(|amount| amount.parse::<i64>().ok()).filter(|amount| *amount > 0);
+    let (Some(amount), Some(currency)) = (amount, members.get("currency")) else {
+        return problem(400, "invalid_request_error", "parameter_missing");
+    };
+    if members.get("capture_method").map(String::as_str) != Some("manual") {
+        return problem(400, "invalid_request_error", "a_gateway_captures_itself");
+    }
+    let metadata = members.iter().filter_map(|(name, value)| {
+        Some((name.strip_prefix("metadata[")?.strip_suffix(']')?.to_owned(), value.clone()))
+    });
+    let intent = Intent {
+        id: format!("pi_fake_{}", books.intents.len() + 1),
+        amount,
+        currency: currency.clone(),
+        status: "requires_payment_method".into(),
+        metadata: metadata.collect(),
+        created: now(),
+        received: 0,
+        refunded: 0,
+        word: String::new(),
+        return_url: None,
+        error: None,
+        authorizations: 0,
+        captures: 0,
+        voids: 0,
+    };
+    let reply = Reply { status: 200, body: intent.json(base).to_string() };
+    books.keep(key, fingerprint, reply, Some(intent))
+}
+
+fn retrieve(books: &mut Books, id: &str, base: &str) -> Reply {
+    let Some(intent) = books.intents.get_mut(id) else {
+        return problem(404, "invalid_request_error", "resource_missing");
+    };
+    let reply = Reply { status: 200, body: intent.json(base).to_string() };
+    // Not written down: after a restart it is being processed once more, which is as true.
+    if intent.status == "processing" {
+        intent.status = "requires_capture".into();
+    }
+    reply
+}
+
+fn list(books: &Books, request: &Request, base: &str) -> Reply {
+    let query = form(request.url.split_once('?').map_or("", |(_, query)| query).as_bytes());
+    let number = |name: &str| query.get(name).and_then(|number| number.parse::<u64>().ok());
+    let (from, to) = (number("created[gte]").unwrap_or(0), number("created[lte]").unwrap_or(u64::MAX));
+    let limit = usize::try_from(number("limit").unwrap_or(10)).unwrap_or(10).clamp(1, 100);
+    // The newest first.
+    let mut intents: Vec<_> = books.intents.values().filter(|intent| (from..=to).contains(&intent.created)).collect();
+    let serial = |intent: &&Intent| intent.id.rsplit('_').next().and_then(|serial| serial.parse::<u64>().ok());
+    intents.sort_by_key(|intent| std::cmp::Reverse(serial(intent)));
+    let after = query.get("starting_after");
+    let start = after.and_then(|after| intents.iter().position(|intent| intent.id == *after)).map_or(0, |at| at + 1);
+    let page: Vec<_> = intents.iter().skip(start).take(limit).map(|intent| intent.json(base)).collect();
+    let has_more = start + page.len() < intents.len();
+    Reply { status: 200, body: json!({ "object": "list", "data": page, "has_more": has_more }).to_string() }
+}
+
+/// Confirms, captures or cancels.
+fn act(
+    books: &mut Books,
+    step: Step,
+    id: &str,
+    members: &BTreeMap<String, String>,
+    (key, fingerprint): (String, String),
+    base: &str,
+) -> Reply {
+    let Some(mut intent) = books.intents.get(id).cloned() else {
+        return problem(404, "invalid_request_error", "resource_missing");
+    };
+    let unexpected =
+        |intent: &Intent| about(intent, 400, "invalid_request_error", "payment_intent_unexpected_state", base);
+    let reply = match (step, intent.status.as_str()) {
+        (Step::Authorize, "requires_payment_method" | "requires_confirmation") => {
+            let token = token(members);
+            if token.is_empty() {
+                return problem(400, "invalid_request_error", "parameter_missing");
+            }
+            intent.word = token.split('+').next().unwrap_or_default().to_owned();
+            intent.return_url = members.get("return_url").cloned();
+            intent.error = None;
+            intent.status = match intent.word.as_str() {
+                "decline" => "requires_payment_method",
+                "challenge" => "requires_action",
+                "pending" => "processing",
+                "missing" => return problem(400, "invalid_request_error", "resource_missing"),
+                _ => "requires_capture",
+            }
+            .into();
+            if intent.status == "requires_payment_method" {
+                intent.error = Some(("card_declined".into(), "insufficient_funds".into()));
+                about(&intent, 402, "card_error", "card_declined", base)
+            } else {
+                intent.authorizations += u32::from(matches!(intent.status.as_str(), "requires_capture" | "processing"));
+                Reply { status: 200, body: intent.json(base).to_string() }
+            }
+        }
+        (Step::Capture, "requires_capture") if intent.word == "refuse_capture" => {
+            // The authorisation has expired.
+            intent.status = "canceled".into();
+            intent.authorizations = 0;
+            unexpected(&intent)
+        }
+        (Step::Capture, "requires_capture") => {
+            let wanted =
+                members.get("amount_to_capture").and_then(|amount| amount.parse().ok()).unwrap_or(intent.amount);
+            if wanted < 1 || wanted > intent.amount {
+                return problem(400, "invalid_request_error", "amount_too_large");
+            }
+            intent.status = "succeeded".into();
+            intent.received = wanted;
+            intent.captures += 1;
+            Reply { status: 200, body: intent.json(base).to_string() }
+        }
+        (
+            Step::Void,
+            "requires_payment_method" | "requires_confirmation" | "requires_action" | "requires_capture" | "processing",
+        ) => {
+            intent.status = "canceled".into();
+            intent.authorizations = 0;
+            intent.voids += 1;
+            Reply { status: 200, body: intent.json(base).to_string() }
+        }
+        _ => return unexpected(&intent),
+    };
+    books.keep(key, fingerprint, reply, Some(intent))
+}
+
+fn refund(books: &mut Books, members: &BTreeMap<String, String>, key: String, fingerprint: String) -> Reply {
+    let intent = members.get("payment_intent").and_then(|id| books.intents.get(id)).cloned();
+    let Some(mut intent) = intent else {
+        return problem(404, "invalid_request_error", "resource_missing");
+    };
+    let left = intent.received - intent.refunded;
+    let wanted = members.get("amount").and_then(|amount| amount.parse().ok()).unwrap_or(left);
+    if left == 0 {
+        return problem(400, "invalid_request_error", "charge_already_refunded");
+    }
+    if wanted < 1 || wanted > left {
+        return problem(400, "invalid_request_error", "amount_too_large");
+    }
+    intent.refunded += wanted;
+    let id = format!("re_fake_{}_{}", intent.id.rsplit('_').next().unwrap_or_default(), intent.refunded);
+    let body = json!({
+        "id": id, "object": "refund", "amount": wanted, "currency": intent.currency, "payment_intent": intent.id,
+        "status": "succeeded",
+    });
+    books.keep(key, fingerprint, Reply { status: 200, body: body.to_string() }, Some(intent))
+}

@@ -1,0 +1,63 @@
+//! Reception of notices that shops and payment service providers send.
+//!
+//! Requests can come from anywhere. Each is charged to the client's network address before its body is read and
+//! verified; the charge is refunded if the notice is genuine.
+
+use std::net::IpAddr;
+
+use axum::extract::Request;
+use ucp_core::{Refusal, port::Notice};
+use ucp_service::{body, ingress::Peer};
+use ucp_trust::{
+    client::{ClientAddress, TrustedProxies},
+    limit::{BodyLimit, InFlight, Permit, Quotas, RateLimits, Share, Tier},
+};
+
+use crate::config::Settings;
+
+/// Maximum number of notices that are verified and acted on at the same time.
+const NOTICES: usize = 32;
+
+/// Limits under which notices are received.
+pub(crate) struct Reception {
+    trusted_proxies: TrustedProxies,
+    /// Rate limits per network address for notices that are not genuine.
+    limits: RateLimits,
+    places: InFlight,
+    bodies: BodyLimit,
+}
+
+impl Reception {
+    /// Creates a reception with limits of its own, beside those of the bodies that the shop holds.
+    pub(crate) fn new(settings: &Settings, bodies: &BodyLimit) -> Self {
+        Self {
+            trusted_proxies: settings.trusted_proxies.clone(),
+            limits: RateLimits::new(&Quotas { signed: None, platforms: Vec::new(), ..settings.quotas() }),
+            places: InFlight::new(NOTICES),
+            bodies: bodies.clone(),
+        }
+    }
+
+    /// Returns what `open` makes of a notice, with the place to keep while it is acted on.
+    ///
+    /// # Errors
+    /// [`Refusal`] if a limit is exceeded, the body cannot be read, or the notice is not genuine.
+    pub(crate) async fn take<T>(
+        &self,
+        request: Request,
+        open: impl FnOnce(&Notice<'_>) -> Result<T, Refusal>,
+    ) -> Result<(T, Permit), Refusal> {
+        let (parts, body) = request.into_parts();
+        let peer = parts.extensions.get::<Peer>().map_or(IpAddr::from([127, 0, 0, 1]), |peer| peer.0);
+        let client = ClientAddress::of(peer, &parts.headers, &self.trusted_proxies);
+        let charge = self.limits.charge_signature(client)?;
+        let mut held = self.bodies.hold(Share::Network(client.bucket()));
+        let body = body::read(&parts.headers, body, &mut held).await?;
+        let place = self.places.try_acquire(Tier::Keyed)?;
+        let visible = parts.headers.iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)));
+        let headers: Vec<_> = visible.collect();
+        let opened = open(&Notice { headers: &headers, body: &body })?;
+        charge.refund();
+        Ok((opened, place))
+    }
+}

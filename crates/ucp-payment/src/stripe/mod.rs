@@ -1,0 +1,515 @@
+//! Payment handler that authorises and captures at Stripe (`com.stripe.payments`).
+//!
+//! | module | holds |
+//! | :-- | :-- |
+//! | `options` | options of an account, and the mode of its keys |
+//! | `amount` | amounts as Stripe counts them |
+//! | `tokens` | credentials that Stripe takes |
+//! | `wire` | messages of Stripe and their classification |
+//! | `event` | events that Stripe sends, and their signatures |
+//!
+//! # A payment
+//! 1. A `PaymentIntent` is created, with manual capture and without a credential. Its idempotency key is the attempt's
+//!    `id` with the step, so that creating it again leads to the same one: that is how an attempt is found after a crash,
+//!    of which nothing but its `id` is known.
+//! 2. It is confirmed with the credential, once. Where the bank wants to see the buyer, Stripe states the page to redirect
+//!    the buyer to, and the attempt waits.
+//! 3. It is captured.
+//!
+//! # Guarantees
+//! Those of the [processor](crate::processor). What moves money is the confirmation, which is sent under one key; a
+//! `PaymentIntent` that was not confirmed never does. Stripe keeps keys for a day at least: an attempt that is older is
+//! looked for by its time and its metadata, and never created again.
+
+mod amount;
+mod event;
+mod options;
+mod tokens;
+mod wire;
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use jiff::{SignedDuration, Timestamp};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+use ucp_core::{
+    Code, Refusal,
+    message::Message,
+    purchase::payment::{Attempt, Declaration, Handler, Refund, Refunded, Settlement, Tender},
+};
+use ucp_net::outbound::SetupError;
+use url::form_urlencoded;
+
+pub use self::options::{API, Mode, Options};
+use self::{
+    tokens::Members,
+    wire::{Intent, Status, Step, Verdict},
+};
+use crate::{
+    Clock, Endpoint, Secret,
+    client::{self, Answer, Call, Failure, Transport},
+    credential,
+};
+
+/// Version of Stripe's API that requests name.
+const VERSION: &str = "2024-06-20";
+
+/// Pause before the first repetition of a request; it doubles each time.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Maximum size of an answer, in bytes: a list has up to 100 payments.
+const MAX_BODY: usize = 2 << 20;
+
+/// Time that buyers have to authenticate. A bank gives them 10 minutes from the moment that its page is shown.
+const CHALLENGE: SignedDuration = SignedDuration::from_mins(15);
+
+/// Time for which a creation under the same key is certain to lead to the same payment. Stripe keeps keys for 24 hours.
+const KEPT: SignedDuration = SignedDuration::from_hours(20);
+
+/// Difference of the clocks here and at Stripe that does not matter, in seconds.
+const SKEW: i64 = 3_600;
+
+/// Maximum number of lists of 100 payments among which an old attempt is looked for.
+const LISTS: usize = 100;
+
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+const STRIPE_VERSION: HeaderName = HeaderName::from_static("stripe-version");
+
+/// Payment handler of a Stripe account.
+pub struct Stripe {
+    declaration: Declaration,
+    endpoint: Endpoint,
+    authorization: HeaderValue,
+    mode: Option<Mode>,
+    webhook_secret: Option<Secret>,
+    request_timeout: Duration,
+    deadline: Duration,
+    tries: u32,
+    clock: Clock,
+    transport: Arc<dyn Transport>,
+}
+
+impl fmt::Debug for Stripe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stripe")
+            .field("declaration", &self.declaration)
+            .field("endpoint", &self.endpoint)
+            .field("mode", &self.mode)
+            .field("deadline", &self.deadline)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Stripe {
+    /// Creates a handler for an account, without connecting to Stripe.
+    ///
+    /// # Errors
+    /// [`SetupError`] if the client cannot be set up.
+    pub fn new(options: Options) -> Result<Self, SetupError> {
+        let provider = client::Provider {
+            name: "Stripe",
+            endpoint: &options.endpoint,
+            connect_timeout: options.connect_timeout,
+            request_timeout: options.request_timeout,
+            max_body: MAX_BODY,
+            roots: &options.roots,
+        };
+        let transport = client::Http::new(&provider)?;
+        Ok(Self::over(options, Arc::new(transport)))
+    }
+
+    fn over(options: Options, transport: Arc<dyn Transport>) -> Self {
+        let mut authorization = HeaderValue::from_str(&format!("Bearer {}", options.api_key.reveal()))
+            .unwrap_or_else(|_| unreachable!("a secret is visible ASCII"));
+        authorization.set_sensitive(true);
+        Self {
+            declaration: options.declaration,
+            endpoint: options.endpoint,
+            authorization,
+            mode: Mode::of(options.api_key.reveal()),
+            webhook_secret: options.webhook_secret,
+            request_timeout: options.request_timeout,
+            deadline: options.deadline,
+            tries: options.tries.max(1),
+            clock: options.clock,
+            transport,
+        }
+    }
+
+    /// Returns the memo of attempts: where, and with which kind of key, they are made.
+    fn memo(&self) -> Value {
+        json!({ "endpoint": self.endpoint.as_str(), "live": self.mode == Some(Mode::Live) })
+    }
+
+    /// Returns `true` if an attempt was made at this address with this kind of key.
+    fn is_ours(&self, attempt: &Attempt) -> bool {
+        let ours = attempt.memo == self.memo();
+        if !ours {
+            tracing::error!(
+                attempt = attempt.id,
+                endpoint = self.endpoint.as_str(),
+                made_at = attempt.memo["endpoint"].as_str(),
+                "a payment was made at another address of Stripe, or with a key of the other mode, and cannot be asked \
+                 after here"
+            );
+        }
+        ours
+    }
+
+    /// Returns a request. Members of one that only reads are in its query.
+    fn call(&self, method: Method, path: &[&str], members: &Members, key: Option<&str>) -> Call {
+        let mut url = self.endpoint.join(&["v1"]);
+        if let Ok(mut segments) = url.path_segments_mut() {
+            segments.extend(path);
+        }
+        let mut headers = HeaderMap::new();
+        headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        headers.insert(header::AUTHORIZATION, self.authorization.clone());
+        headers.insert(STRIPE_VERSION, HeaderValue::from_static(VERSION));
+        let text = form_urlencoded::Serializer::new(String::new()).extend_pairs(members).finish();
+        let mut body = Bytes::new();
+        if method == Method::GET {
+            url.set_query((!text.is_empty()).then_some(&text));
+        } else {
+            body = text.into();
+            headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
+        }
+        if let Some(Ok(key)) = key.map(HeaderValue::from_str) {
+            headers.insert(IDEMPOTENCY_KEY, key);
+        }
+        Call { method, url, headers, body }
+    }
+
+    /// Sends a request until there is a credible answer, and returns the outcome.
+    async fn ask<T>(
+        &self,
+        step: &str,
+        about: &str,
+        until: Instant,
+        call: impl Fn() -> Call + Sync,
+        read: impl Fn(&Answer) -> Verdict<T> + Sync,
+    ) -> Verdict<T> {
+        // Once a request may have reached Stripe, only its statement about the payment ends the doubt.
+        let mut doubtful = false;
+        let mut pause = PAUSE;
+        for nth in 0..self.tries {
+            if nth > 0 {
+                tokio::time::sleep_until(until.min(Instant::now() + pause)).await;
+                pause *= 2;
+            }
+            let now = Instant::now();
+            if now >= until {
+                break;
+            }
+            match self.transport.upstream_request(call(), until.min(now + self.request_timeout)).await {
+                Ok(answer) => match read(&answer) {
+                    Verdict::Refused(code) => {
+                        tracing::error!(about, step, status = answer.status, code, "Stripe refused a request");
+                        if !doubtful {
+                            return Verdict::Refused(code);
+                        }
+                    }
+                    Verdict::Unclear => doubtful = true,
+                    verdict => return verdict,
+                },
+                Err(Failure::Unsent) => {}
+                Err(Failure::Lost) => doubtful = true,
+            }
+            tracing::warn!(about, step, nth, doubtful, "Stripe gave no answer that can be relied on");
+        }
+        if doubtful { Verdict::Unclear } else { Verdict::Unsent }
+    }
+
+    /// Creates the payment, or returns it as it was when it was created.
+    async fn create(&self, attempt: &Attempt, amount: i64, until: Instant) -> Verdict<Intent> {
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let members = vec![
+            pair("amount", &amount.to_string()),
+            pair("currency", &attempt.currency.as_str().to_ascii_lowercase()),
+            pair("capture_method", "manual"),
+            pair("payment_method_types[]", "card"),
+            pair(&format!("metadata[{}]", wire::ATTEMPT), &attempt.id),
+            pair(&format!("metadata[{}]", wire::CHECKOUT), &attempt.checkout_id),
+        ];
+        let key = key(attempt, Step::Create, "");
+        let call = || self.call(Method::POST, &["payment_intents"], &members, Some(&key));
+        self.ask(Step::Create.as_str(), &attempt.id, until, call, |answer| wire::read(answer, attempt)).await
+    }
+
+    /// Sends a step of a payment that exists.
+    async fn step(
+        &self,
+        step: Step,
+        attempt: &Attempt,
+        id: &str,
+        members: &Members,
+        key: &str,
+        until: Instant,
+    ) -> Verdict<Intent> {
+        let call = || match step {
+            Step::Confirm | Step::Capture | Step::Cancel => {
+                self.call(Method::POST, &["payment_intents", id, step.as_str()], members, Some(key))
+            }
+            Step::Create | Step::Retrieve | Step::Find => {
+                self.call(Method::GET, &["payment_intents", id], members, None)
+            }
+        };
+        let is_it = |answer: &Answer| match wire::read(answer, attempt) {
+            Verdict::Stands(intent) if intent.id != id => Verdict::Unclear,
+            verdict => verdict,
+        };
+        self.ask(step.as_str(), &attempt.id, until, call, is_it).await
+    }
+
+    /// Returns the payment of an attempt as it stands; `None` inside if Stripe has none.
+    async fn find(&self, attempt: &Attempt, until: Instant) -> Verdict<Option<Intent>> {
+        let age = (self.clock)().duration_since(attempt.begun_at);
+        let Some(amount) = amount::charged(attempt.amount, attempt.currency) else { return Verdict::Stands(None) };
+        if age < KEPT
+            && let Verdict::Stands(created) = self.create(attempt, amount, until).await
+        {
+            let none = Members::new();
+            return match self.step(Step::Retrieve, attempt, &created.id, &none, "", until).await {
+                Verdict::Stands(intent) => Verdict::Stands(Some(intent)),
+                Verdict::Refused(code) => Verdict::Refused(code),
+                Verdict::Unsent => Verdict::Unsent,
+                Verdict::Unclear => Verdict::Unclear,
+            };
+        }
+        self.search(attempt, until).await
+    }
+
+    /// Looks for the payment of an attempt among all that were created at the time.
+    async fn search(&self, attempt: &Attempt, until: Instant) -> Verdict<Option<Intent>> {
+        #[derive(Deserialize)]
+        struct List {
+            data: Vec<Value>,
+            has_more: bool,
+        }
+        let begun = attempt.begun_at.as_second();
+        let mut after: Option<String> = None;
+        for _ in 0..LISTS {
+            let mut members = vec![
+                ("limit".to_owned(), "100".to_owned()),
+                ("created[gte]".to_owned(), (begun - SKEW).to_string()),
+                ("created[lte]".to_owned(), (begun + SKEW).to_string()),
+            ];
+            members.extend(after.take().map(|id| ("starting_after".to_owned(), id)));
+            let read = |answer: &Answer| match answer.status {
+                200 => serde_json::from_slice::<List>(&answer.body).map_or(Verdict::Unclear, Verdict::Stands),
+                _ => match wire::refusal(answer) {
+                    Verdict::Refused(code) => Verdict::Refused(code),
+                    _ => Verdict::Unclear,
+                },
+            };
+            let call = || self.call(Method::GET, &["payment_intents"], &members, None);
+            let list = match self.ask(Step::Find.as_str(), &attempt.id, until, call, read).await {
+                Verdict::Stands(list) => list,
+                Verdict::Refused(code) => return Verdict::Refused(code),
+                Verdict::Unsent => return Verdict::Unsent,
+                Verdict::Unclear => return Verdict::Unclear,
+            };
+            let last = list.data.last().and_then(|intent| Some(intent.get("id")?.as_str()?.to_owned()));
+            let mut intents = list.data.into_iter().filter_map(|intent| Intent::deserialize(intent).ok());
+            if let Some(intent) = intents.find(|intent| intent.is_of(attempt)) {
+                return Verdict::Stands(Some(intent));
+            }
+            match last {
+                Some(last) if list.has_more => after = Some(last),
+                _ => return Verdict::Stands(None),
+            }
+        }
+        tracing::error!(attempt = attempt.id, "a payment is not among the first that Stripe lists of its time");
+        Verdict::Unclear
+    }
+
+    /// Returns the settlement for a payment, and captures or calls off what needs that. `when` distinguishes the keys of
+    /// those steps from those of earlier calls, because Stripe repeats an answer to a key even if it was an error.
+    async fn settle(&self, attempt: &Attempt, intent: Intent, when: &str, until: Instant) -> Settlement {
+        let none = Members::new();
+        let intent = match intent.status {
+            Status::RequiresCapture => {
+                let key = key(attempt, Step::Capture, when);
+                match self.step(Step::Capture, attempt, &intent.id, &none, &key, until).await {
+                    Verdict::Stands(intent) => intent,
+                    Verdict::Refused(_) => {
+                        match self.step(Step::Retrieve, attempt, &intent.id, &none, "", until).await {
+                            Verdict::Stands(intent) => intent,
+                            _ => return Settlement::Unknown,
+                        }
+                    }
+                    Verdict::Unsent | Verdict::Unclear => return Settlement::Unknown,
+                }
+            }
+            Status::RequiresAction if intent.redirect(self.endpoint.url()).is_none() => {
+                // Without a page there is nowhere to send the buyer.
+                let key = key(attempt, Step::Cancel, when);
+                match self.step(Step::Cancel, attempt, &intent.id, &none, &key, until).await {
+                    Verdict::Stands(intent) => intent,
+                    _ => return Settlement::Unknown,
+                }
+            }
+            _ => intent,
+        };
+        match intent.status {
+            Status::Succeeded => {
+                if !intent.is_whole() {
+                    tracing::error!(attempt = attempt.id, "only a part of a payment was captured at Stripe");
+                }
+                Settlement::Captured { reference: intent.id }
+            }
+            Status::Canceled => {
+                Settlement::Declined { reason: "The payment was called off. Nothing was charged.".into() }
+            }
+            Status::RequiresPaymentMethod if intent.has_failed() => {
+                Settlement::Declined { reason: intent.reason().into() }
+            }
+            Status::RequiresPaymentMethod | Status::RequiresConfirmation => Settlement::Absent,
+            Status::RequiresAction => match intent.redirect(self.endpoint.url()) {
+                Some(url) => Settlement::AwaitingBuyer {
+                    url,
+                    until: attempt.begun_at.saturating_add(CHALLENGE).unwrap_or(Timestamp::MAX),
+                },
+                None => Settlement::Unknown,
+            },
+            Status::Processing | Status::RequiresCapture => Settlement::Unknown,
+        }
+    }
+
+    /// Returns what distinguishes the keys of a later call from those of [`pay`](Handler::pay).
+    fn when(&self) -> String {
+        (self.clock)().as_millisecond().to_string()
+    }
+}
+
+/// Returns the idempotency key of a step.
+fn key(attempt: &Attempt, step: Step, when: &str) -> String {
+    let when = if when.is_empty() { String::new() } else { format!(":{when}") };
+    format!("{}:{}{when}", attempt.id, step.as_str())
+}
+
+#[async_trait]
+impl Handler for Stripe {
+    fn declaration(&self) -> &Declaration {
+        &self.declaration
+    }
+
+    fn prepare(&self, tender: &Tender) -> Result<Value, Message> {
+        let credential = credential::usable(&self.declaration, tender, (self.clock)())?;
+        tokens::members(tender, credential)?;
+        Ok(self.memo())
+    }
+
+    fn deadline(&self) -> Duration {
+        self.deadline
+    }
+
+    async fn pay(&self, attempt: &Attempt, tender: &Tender) -> Settlement {
+        let declined = |reason: &str| Settlement::Declined { reason: reason.into() };
+        let until = client::until((self.clock)(), attempt, self.deadline);
+        let members = tender.credential.as_ref().and_then(|credential| tokens::members(tender, credential).ok());
+        let Some(mut members) = members.filter(|_| self.is_ours(attempt)) else {
+            return declined("The payment could not be made. Nothing was charged.");
+        };
+        let Some(amount) = amount::charged(attempt.amount, attempt.currency) else {
+            let step = amount::step(attempt.currency);
+            tracing::error!(attempt = attempt.id, currency = %attempt.currency, step, "Stripe charges no such amount");
+            return declined("Amounts such as this cannot be charged in the currency. Nothing was charged.");
+        };
+        let created = match self.create(attempt, amount, until).await {
+            Verdict::Stands(intent) => intent,
+            Verdict::Refused(_) => {
+                return declined("The payment provider did not take the payment. Nothing was charged.");
+            }
+            // What is not confirmed charges nothing, whether it exists or not.
+            Verdict::Unsent | Verdict::Unclear => {
+                return declined("The payment provider could not be reached. Nothing was charged.");
+            }
+        };
+        members.extend(attempt.return_url.iter().map(|url| ("return_url".to_owned(), url.clone())));
+        let key = key(attempt, Step::Confirm, "");
+        match self.step(Step::Confirm, attempt, &created.id, &members, &key, until).await {
+            Verdict::Stands(intent) => match self.settle(attempt, intent, "", until).await {
+                // It was confirmed: there is no doubt that Stripe knows it.
+                Settlement::Absent => Settlement::Unknown,
+                settlement => settlement,
+            },
+            Verdict::Refused(_) => declined("The payment provider did not take the payment. Nothing was charged."),
+            Verdict::Unsent => declined("The payment provider could not be reached. Nothing was charged."),
+            Verdict::Unclear => Settlement::Unknown,
+        }
+    }
+
+    async fn inquire(&self, attempt: &Attempt) -> Settlement {
+        if !self.is_ours(attempt) {
+            return Settlement::Unknown;
+        }
+        let until = Instant::now() + self.deadline;
+        match self.find(attempt, until).await {
+            Verdict::Stands(Some(intent)) => self.settle(attempt, intent, &self.when(), until).await,
+            Verdict::Stands(None) => Settlement::Absent,
+            Verdict::Refused(_) | Verdict::Unsent | Verdict::Unclear => Settlement::Unknown,
+        }
+    }
+
+    async fn forget(&self, attempt: &Attempt) -> bool {
+        if !self.is_ours(attempt) {
+            return false;
+        }
+        let until = Instant::now() + self.deadline;
+        match self.find(attempt, until).await {
+            // Whatever is created later is never confirmed.
+            Verdict::Stands(None | Some(Intent { status: Status::Canceled, .. })) => true,
+            Verdict::Stands(Some(intent)) => {
+                let key = key(attempt, Step::Cancel, &self.when());
+                let canceled = self.step(Step::Cancel, attempt, &intent.id, &Members::new(), &key, until).await;
+                matches!(canceled, Verdict::Stands(Intent { status: Status::Canceled, .. }))
+            }
+            Verdict::Refused(_) | Verdict::Unsent | Verdict::Unclear => false,
+        }
+    }
+
+    fn notified(&self, headers: &[(&str, &str)], body: &[u8]) -> Result<Option<String>, Refusal> {
+        match &self.webhook_secret {
+            Some(secret) => event::open(secret, headers, body, (self.clock)()),
+            None => Err(Refusal::new(Code::UnknownPath, "This payment handler has no secret to verify events with.")),
+        }
+    }
+
+    async fn refund(&self, refund: &Refund) -> Refunded {
+        #[derive(Deserialize)]
+        struct Made {
+            id: String,
+            status: Option<String>,
+        }
+        let Some(amount) = amount::charged(refund.amount, refund.currency) else {
+            let step = amount::step(refund.currency);
+            let currency = refund.currency;
+            let reason = format!("Stripe moves amounts in {currency} in steps of {step} minor units only.");
+            return Refunded::Refused { reason };
+        };
+        let members =
+            vec![("payment_intent".to_owned(), refund.reference.clone()), ("amount".to_owned(), amount.to_string())];
+        let read = |answer: &Answer| match answer.status {
+            200 => serde_json::from_slice::<Made>(&answer.body).map_or(Verdict::Unclear, Verdict::Stands),
+            _ => match wire::refusal(answer) {
+                Verdict::Refused(code) => Verdict::Refused(code),
+                _ => Verdict::Unclear,
+            },
+        };
+        let call = || self.call(Method::POST, &["refunds"], &members, Some(&refund.id));
+        match self.ask("refund", &refund.id, Instant::now() + self.deadline, call, read).await {
+            Verdict::Stands(Made { status: Some(status), .. }) if matches!(&*status, "failed" | "canceled") => {
+                Refunded::Refused { reason: format!("Stripe states that the refund has {status}.") }
+            }
+            Verdict::Stands(made) => Refunded::Done { reference: made.id },
+            Verdict::Refused(code) => Refunded::Refused { reason: format!("Stripe refused the refund: {code}.") },
+            Verdict::Unsent => Refunded::Refused { reason: "Stripe could not be reached.".to_owned() },
+            Verdict::Unclear => Refunded::Unknown,
+        }
+    }
+}
