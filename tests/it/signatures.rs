@@ -1,6 +1,7 @@
 //! HTTP Message Signatures (RFC 9421) over the wire: what platforms sign, and what the gateway signs (rules SIG-01 to
 //! SIG-13).
 
+mod bots;
 mod keys;
 mod requests;
 mod responses;

@@ -163,6 +163,8 @@ pub struct Facts {
     pub operation: Option<Operation>,
     /// Profile URL of the platform, once it is identified.
     pub profile: Option<String>,
+    /// Origin at which the bot that calls publishes its keys, once it is identified (Web Bot Auth).
+    pub agent: Option<String>,
     /// Code of the refusal.
     pub refused: Option<Code>,
     /// Code of the first message of an answer without a resource.

@@ -82,6 +82,35 @@ pub(crate) fn directory(
     Directory::new(fetcher, options, move |profile| business.negotiated_profile(profile))
 }
 
+/// Builds the directory of bots that identify themselves by keys that they publish (Web Bot Auth), under the same limits as
+/// that of platforms. The keys of registered ones are kept fresh.
+pub(crate) fn bots(settings: &Settings, fetcher: Fetcher) -> Directory<()> {
+    let fetches = Quota::from(settings.sections.profiles.fetches);
+    let options = DirectoryOptions {
+        capacity: settings.sections.profiles.cache_mb.bytes(),
+        fetches_per_second: fetches.per_second.get(),
+        fetch_burst: fetches.burst.get(),
+        read: PlatformProfile::read_directory,
+        ..DirectoryOptions::default()
+    };
+    let bots = Directory::new(fetcher, options, |_| ());
+    for platform in &settings.platforms {
+        if let Some(address) = &platform.signature_agent {
+            let (first, name) = (bots.pin_url(address.clone()), platform.name.clone());
+            tokio::spawn(async move {
+                if let Err(refusal) = first.await {
+                    tracing::warn!(
+                        platform = name,
+                        reason = refusal.content,
+                        "the keys of a registered bot are out of reach"
+                    );
+                }
+            });
+        }
+    }
+    bots
+}
+
 /// Adds the registered platforms to the directory, so that their calls need not wait for a fetch. A profile that is
 /// configured as a file is never fetched; the others are fetched in the background from now on, and may still be
 /// missing when the first calls arrive.
@@ -129,8 +158,17 @@ pub(crate) fn register(
 }
 
 /// Returns the rules by which requests are admitted.
-pub(crate) fn rules(settings: &Settings, public_url: &Url, signing_key: &Arc<CurrentKey>, bodies: BodyLimit) -> Rules {
+pub(crate) fn rules(
+    settings: &Settings,
+    public_url: &Url,
+    signing_key: &Arc<CurrentKey>,
+    bodies: BodyLimit,
+    bots: Directory<()>,
+) -> Rules {
+    let agents = settings.platforms.iter().enumerate();
     Rules {
+        bots,
+        agents: agents.filter_map(|(index, it)| Some((it.signature_agent.clone()?, index))).collect(),
         hosts: Hosts(public_url.host_str().map(str::to_owned).into_iter().collect()),
         scheme: scheme(public_url),
         trusted_proxies: settings.trusted_proxies.clone(),

@@ -180,6 +180,9 @@ impl Drop for Ending<'_> {
                 }
             }
         }
+        if let Some(agent) = &facts.agent {
+            line.plain(&name!("agent"), agent);
+        }
         match (facts.refused, &facts.error, self.status) {
             (_, _, None) => line.plain(&name!("outcome"), "hung_up"),
             (Some(code), ..) => line.plain(&name!("outcome"), code.as_str()),

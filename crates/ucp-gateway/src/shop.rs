@@ -133,12 +133,13 @@ impl Shop {
         let merchant_signer = MerchantSigner { keys: Arc::clone(&signing_key), audiences: audiences(public_url) };
         let business = Arc::new(Business::under(&names, &offering, home).sealing(merchant_signer));
         let fetcher = callers::fetcher(settings, &base, &signing_key)?;
+        let bots = callers::bots(settings, callers::fetcher(settings, &base, &signing_key)?);
         let directory = callers::directory(&business, fetcher, &settings.sections.profiles);
         callers::register(&directory, &settings.platforms)?;
         let platforms = Platforms::new(business, callers::policy(settings), settings.reach, directory)
             .refusing(decisions.blocked.clone());
         let ingress =
-            Ingress::new(callers::rules(settings, public_url, &signing_key, bodies.clone()), platforms.clone());
+            Ingress::new(callers::rules(settings, public_url, &signing_key, bodies.clone(), bots), platforms.clone());
         let directory = merchants::open(data.sqlite(), &settings.directory)?;
         let handler = CallHandler::new(
             Backend { shop, directory, cursors: cursors(data.sqlite()) },
@@ -397,7 +398,8 @@ impl Desktop {
         let handler = CallHandler::new(backend, platforms.clone(), Access::OPEN).viewing(callers::view(settings));
         let server = Server::new(handler, Endpoint::Root, &offering.operations, publication.openrpc().bytes(), true);
         let pages = sales.filter(|_| pages).map(|sales| {
-            let ingress = Ingress::new(callers::rules(settings, public_url, &signing_key, bodies), platforms);
+            let bots = Directory::new(Offline, DirectoryOptions::default(), |_| ());
+            let ingress = Ingress::new(callers::rules(settings, public_url, &signing_key, bodies, bots), platforms);
             let secure = public_url.scheme() == "https";
             let options = ucp_handoff::Options { sales, ingress, home, secure, plain: !secure };
             ucp_rest::surrounded(ucp_handoff::router(options))

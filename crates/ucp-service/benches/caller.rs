@@ -154,6 +154,8 @@ fn ingress(platforms: &Platforms, key: Arc<SigningKey>) -> Ingress {
         registered: Vec::new(),
         api_keys: ApiKeys::new([]),
         certificates: HashMap::new(),
+        bots: Directory::new(Network(Bytes::new()), DirectoryOptions::default(), |_| ()),
+        agents: HashMap::new(),
         limits: RateLimits::new(&quotas),
         in_flight: InFlight::new(512),
         bodies: BodyLimit::new(64 << 20),

@@ -25,8 +25,9 @@ use ucp_trust::{
     api_key::ApiKeys,
     certificate::Fingerprint,
     client::{ClientAddress, TrustedProxies},
+    directory::Directory,
     limit::{BodyLimit, Caller, HeldBody, InFlight, RateLimits, Share, Tier},
-    signature::{Message, RequestLine, Scheme, Signed, Start, sign_response},
+    signature::{Message, RequestLine, Scheme, Signed, Start, sign_response, visitor::Visitor},
 };
 
 use crate::{
@@ -109,6 +110,11 @@ pub struct Rules {
     pub api_keys: ApiKeys<usize>,
     /// Client certificates, each with the position of its platform in `registered`.
     pub certificates: HashMap<Fingerprint, usize>,
+    /// Keys of the bots that identify themselves (Web Bot Auth).
+    pub bots: Directory<()>,
+    /// Addresses of the keys of registered platforms that sign as bots, each with the position of the platform in
+    /// `registered`.
+    pub agents: HashMap<ProfileUrl, usize>,
     /// Rate limits per caller.
     pub limits: RateLimits,
     /// Limit of requests in flight.
@@ -245,23 +251,47 @@ impl Ingress {
         if let Some(signed) = signed {
             record::enter(Stage::Identify);
             let charge = rules.limits.charge_signature(client)?;
-            let signer = self.signer_of(&signed, head, body, held.share()).await?;
-            charge.refund();
-            let caller = match &signer {
-                Some(profile) => rules
-                    .registered
-                    .iter()
-                    .position(|registered| registered == profile)
-                    .map_or(Caller::Signed(profile.as_str()), Caller::Keyed),
-                None => Caller::Anonymous(client),
-            };
-            is_registered = matches!(caller, Caller::Keyed(_));
-            if principal == Principal::Anonymous {
-                rules.limits.check(&caller)?;
-            }
-            if let Some(profile) = signer {
-                principal.may_act_for(&profile)?;
-                principal = Principal::Signed(profile);
+            let message = self.message(head)?;
+            if let Some(visitor) = signed.visitor(&message, body, self.0.platforms.reach())? {
+                let known = self.recognises(&visitor, &message, held.share()).await?;
+                charge.refund();
+                let index = rules.agents.get(&visitor.directory).copied().filter(|_| known);
+                is_registered = index.is_some();
+                let caller = match index {
+                    Some(index) => Caller::Keyed(index),
+                    None if known => Caller::Signed(visitor.directory.as_str()),
+                    None => Caller::Anonymous(client),
+                };
+                if known {
+                    record::note(|facts| facts.agent = Some(visitor.directory.origin().to_owned()));
+                }
+                if principal == Principal::Anonymous {
+                    rules.limits.check(&caller)?;
+                }
+                let platform = index.and_then(|index| Some((index, rules.registered.get(index)?.clone())));
+                if let Some((index, profile)) = platform {
+                    principal.may_act_for(&profile)?;
+                    principal = Principal::Keyed(Registered { index, profile });
+                }
+            } else {
+                let signer = self.signer_of(&signed, &message, head, body, held.share()).await?;
+                charge.refund();
+                let caller = match &signer {
+                    Some(profile) => rules
+                        .registered
+                        .iter()
+                        .position(|registered| registered == profile)
+                        .map_or(Caller::Signed(profile.as_str()), Caller::Keyed),
+                    None => Caller::Anonymous(client),
+                };
+                is_registered = matches!(caller, Caller::Keyed(_));
+                if principal == Principal::Anonymous {
+                    rules.limits.check(&caller)?;
+                }
+                if let Some(profile) = signer {
+                    principal.may_act_for(&profile)?;
+                    principal = Principal::Signed(profile);
+                }
             }
             record::enter(Stage::Read);
         }
@@ -273,16 +303,9 @@ impl Ingress {
         Ok(Admission::new(principal, rules.in_flight.try_acquire(tier)?).of_registered(is_registered).holding(held))
     }
 
-    /// Returns the profile whose key signed a request (rule SIG-07), or `None` if the profile cannot be fetched and the
-    /// policy tolerates that.
-    async fn signer_of(
-        &self,
-        signed: &Signed,
-        head: &Parts,
-        body: &[u8],
-        share: &Share,
-    ) -> Result<Option<ProfileUrl>, Refusal> {
-        let Inner { rules, platforms } = &*self.0;
+    /// Returns the parts of a signed request that signatures cover.
+    fn message<'a>(&self, head: &'a Parts) -> Result<Message<'a>, Refusal> {
+        let rules = &self.0.rules;
         let authority = head.headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
         if !rules.hosts.contain(authority) {
             return Err(Refusal::new(
@@ -291,7 +314,7 @@ impl Ingress {
             )
             .accepting("a signature over the host name of the gateway's public URL"));
         }
-        let message = Message {
+        Ok(Message {
             start: Start::Request(RequestLine {
                 method: head.method.as_str(),
                 scheme: rules.scheme,
@@ -300,7 +323,38 @@ impl Ingress {
                 query: head.uri.query(),
             }),
             headers: &head.headers,
+        })
+    }
+
+    /// Returns `true` if a request is from the bot that it names, and `false` if the keys of the bot cannot be fetched and
+    /// the policy tolerates that.
+    async fn recognises(&self, visitor: &Visitor, message: &Message<'_>, share: &Share) -> Result<bool, Refusal> {
+        let Inner { rules, platforms } = &*self.0;
+        let directory = rules.bots.charged_to(Some(share));
+        let known = match directory.get(&visitor.directory).await {
+            Ok(known) => known,
+            Err(refusal) if platforms.overlooks(&refusal) => return Ok(false),
+            Err(refusal) => return Err(refusal),
         };
+        let now = (rules.clock)();
+        let Err(refusal) = visitor.verify(message, &known.profile.keys, now) else { return Ok(true) };
+        // The key may be newer than the cached ones.
+        let Some(keyid) = visitor.keyid().filter(|_| refusal.code == Code::KeyNotFound) else { return Err(refusal) };
+        let known = directory.refresh_for_key(&visitor.directory, keyid).await?;
+        visitor.verify(message, &known.profile.keys, now).map(|()| true)
+    }
+
+    /// Returns the profile whose key signed a request (rule SIG-07), or `None` if the profile cannot be fetched and the
+    /// policy tolerates that.
+    async fn signer_of(
+        &self,
+        signed: &Signed,
+        message: &Message<'_>,
+        head: &Parts,
+        body: &[u8],
+        share: &Share,
+    ) -> Result<Option<ProfileUrl>, Refusal> {
+        let Inner { rules, platforms } = &*self.0;
         // Only the header counts, not the body: the signature covers the header (trap T-08).
         let stated: Vec<_> = header::profile(&head.headers)?.into_iter().collect();
         let profile = agent::profile(&stated, platforms.reach())?;
@@ -311,11 +365,11 @@ impl Ingress {
             Err(refusal) => return Err(refusal),
         };
         let now = (rules.clock)();
-        let Err(refusal) = signed.verify(&message, body, &known.profile.keys, now) else { return Ok(Some(profile)) };
+        let Err(refusal) = signed.verify(message, body, &known.profile.keys, now) else { return Ok(Some(profile)) };
         // The key may be newer than the cached profile (rule AGT-06).
         let Some(kid) = signed.unknown_key(&known.profile.keys) else { return Err(refusal) };
         let known = directory.refresh_for_key(&profile, kid).await?;
-        signed.verify(&message, body, &known.profile.keys, now).map(|_| Some(profile))
+        signed.verify(message, body, &known.profile.keys, now).map(|_| Some(profile))
     }
 
     /// Signs a response if the rules or the request's `Accept-Signature` header ask for it. Without a signing key the

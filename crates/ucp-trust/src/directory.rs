@@ -48,6 +48,9 @@ pub use self::memory::Known;
 /// Memory for failures, in bytes. Forced refreshes get the same amount.
 const LEDGER: u64 = 4 * 1024 * 1024;
 
+/// Parser of a document that is fetched, which returns notes on tolerated faults as well.
+pub type ReadProfile = fn(&[u8]) -> Result<(PlatformProfile, Vec<String>), Refusal>;
+
 /// Times and limits of a [`Directory`].
 #[derive(Clone, Debug)]
 pub struct DirectoryOptions {
@@ -74,6 +77,8 @@ pub struct DirectoryOptions {
     pub concurrent_fetches: usize,
     /// Maximum number of such fetches in flight to one origin, so that one slow host cannot block all others.
     pub concurrent_fetches_per_origin: usize,
+    /// Parser of what is fetched.
+    pub read: ReadProfile,
 }
 
 impl Default for DirectoryOptions {
@@ -90,6 +95,7 @@ impl Default for DirectoryOptions {
             fetch_burst: 40,
             concurrent_fetches: 16,
             concurrent_fetches_per_origin: 4,
+            read: PlatformProfile::read,
         }
     }
 }
@@ -389,7 +395,7 @@ impl<V: Weigh + Send + Sync + 'static> Inner<V> {
     /// Fetches a profile and stores the outcome.
     async fn visit(&self, url: &ProfileUrl) -> Outcome<V> {
         let fetched = self.fetcher.fetch(url).await.map_err(Refusal::from);
-        match fetched.and_then(|Fetched { body, max_age }| Ok((PlatformProfile::read(&body)?, max_age))) {
+        match fetched.and_then(|Fetched { body, max_age }| Ok(((self.options.read)(&body)?, max_age))) {
             Ok(((profile, notes), max_age)) => {
                 if !notes.is_empty() {
                     tracing::info!(profile.url = %url, ?notes, "a platform's profile has faults that were read over");

@@ -115,6 +115,34 @@ impl PlatformProfile {
         Ok(reading.finish(version))
     }
 
+    /// Parses the keys that a bot publishes (Web Bot Auth), as a profile that has nothing else.
+    ///
+    /// # Errors
+    /// [`Code::ProfileMalformed`] if it is not an object with the array `keys`.
+    pub fn read_directory(bytes: &[u8]) -> Result<(Self, Vec<String>), Refusal> {
+        let unreadable = |content: &str| {
+            Refusal::new(Code::ProfileMalformed, format!("The keys of the bot cannot be read. {content}"))
+                .accepting("an object with the array `keys`, of JSON Web Keys")
+        };
+        let document = json::parse(bytes, LIMITS).map_err(|refusal| unreadable(&refusal.content))?;
+        let keys = document.get("keys").filter(|keys| keys.is_array());
+        let mut keys = keys.ok_or_else(|| unreadable("`$.keys` must be an array."))?.clone();
+        // Signatures of bots name keys by their thumbprint, whatever the directory calls them.
+        for jwk in keys.as_array_mut().into_iter().flatten() {
+            let members = jwk.as_object().cloned().map(|mut members| {
+                members.insert("kid".to_owned(), "unnamed".into());
+                Value::Object(members)
+            });
+            let thumbprint = members.and_then(|named| PublicKey::read(&named, "", &mut Vec::new()).ok()?.thumbprint());
+            if let (Some(thumbprint), Some(members)) = (thumbprint, jwk.as_object_mut()) {
+                members.insert("kid".to_owned(), thumbprint.into());
+            }
+        }
+        let mut reading = Reading::default();
+        reading.keys("$.keys", Some(&keys))?;
+        Ok(reading.finish(String::new()))
+    }
+
     /// Returns the key with this `kid`.
     #[must_use]
     pub fn key(&self, kid: &str) -> Option<&PublicKey> {

@@ -17,6 +17,7 @@
 //! | [`explain`] | verification results with their reasons, for people |
 //! | [`message`] | HTTP messages in files |
 //! | [`bot`] | signatures that identify only the bot that sends a request (Web Bot Auth) |
+//! | [`visitor`] | requests of such bots |
 
 pub mod base;
 pub mod bot;
@@ -28,6 +29,7 @@ pub mod key;
 pub mod message;
 pub mod sign;
 pub mod verify;
+pub mod visitor;
 
 pub use self::{
     base::{Component, Message, RequestLine, Scheme, Start},

@@ -6,7 +6,7 @@ import json
 import os
 import ssl
 import sys
-from base64 import urlsafe_b64decode
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-from http_message_signatures import HTTPMessageVerifier, InvalidSignature, MappingKeyResolver
+from http_message_signatures import HTTPMessageSigner, HTTPMessageVerifier, InvalidSignature, MappingKeyResolver
 from http_message_signatures.algorithms import ECDSA_P256_SHA256, ECDSA_P384_SHA384, ED25519
 
 from lib.gateway import FETCHING, RUNS, Host, platform_profile, serving
@@ -364,3 +364,61 @@ def test_a_call_over_http2_that_was_altered_is_refused(secured, host):
     for message, code in [(body, "digest_mismatch"), (authority, "signature_invalid")]:
         answer = send_over_http2(client, message)
         assert json.loads(answer.body)["code"] == code, answer.body
+
+
+# Bots that sign the host alone (Web Bot Auth).
+
+DIRECTORY = "/.well-known/http-message-signatures-directory"
+
+
+@pytest.fixture(scope="module")
+def bot(host):
+    """A bot whose keys lie on this machine: its key, the name of the key, and the bot's address."""
+    key = ed25519.Ed25519PrivateKey.generate()
+    x = urlsafe_b64encode(key.public_key().public_bytes_raw()).decode().rstrip("=")
+    jwk = {"kty": "OKP", "crv": "Ed25519", "x": x}
+    host.put(DIRECTORY, {"keys": [jwk]})
+    return key, make.thumbprint(jwk), host.url
+
+
+@pytest.fixture(scope="module")
+def bots(host, bot):
+    toml = f'{FETCHING}\n[[platform]]\nname = "Bot"\nsignature_agent = "{host.url}"\n'
+    with serving(RUNS / "bots", toml) as url:
+        yield url
+
+
+def visit(url, bot, agent=None, lifetime=60, tag="web-bot-auth", covered=("@authority", "signature-agent")):
+    """A search as the bot signs it; gives the status and what was said."""
+    key, name, home = bot
+    lines = [("Host", url.removeprefix("http://")), ("Content-Type", "application/json")]
+    lines.append(("Signature-Agent", agent or f'"{home}"'))
+    message = make.Message("POST /catalog/search HTTP/1.1", lines, SEARCH, url=url + "/catalog/search")
+    resolver = MappingKeyResolver(public_keys={}, private_keys={name: key})
+    signer = HTTPMessageSigner(signature_algorithm=ED25519, key_resolver=resolver)
+    times = {"created": now(), "expires": now() + timedelta(seconds=lifetime)}
+    signer.sign(message, key_id=name, label="sig1", tag=tag, nonce="bm9uY2U=", covered_component_ids=covered, **times)
+    answer = send(url, message)
+    return answer.status_code, json.loads(answer.body)
+
+
+def test_a_bot_that_python_signs_for_is_known(bots, bot):
+    keyed = f'sig1="{bot[2]}"'
+    for agent, covered in [(None, ("@authority", "signature-agent")), (keyed, ("@authority", make.AGENT))]:
+        status, told = visit(bots, bot, agent=agent, covered=covered)
+        assert (status, told["products"][0]["id"]) == (200, "prod_abc123"), told
+
+
+def test_a_bot_that_says_something_else_is_not(bots, bot):
+    other = ed25519.Ed25519PrivateKey.generate(), bot[1], bot[2]
+    unknown = other[0], "poqkLGiymh_W0uP6PZFw-dvez3QJT5SolqXBCW38r0U", bot[2]
+    for refused, code in [
+        (visit(bots, other), "signature_invalid"),
+        (visit(bots, unknown), "key_not_found"),
+        (visit(bots, bot, lifetime=-100), "signature_invalid"),
+        (visit(bots, bot, lifetime=90_000), "signature_invalid"),
+        (visit(bots, bot, covered=("@authority",)), "signature_invalid"),
+        (visit(bots, bot, covered=("signature-agent",)), "signature_invalid"),
+    ]:
+        assert (refused[0], refused[1]["code"]) == (401, code), refused
+    assert visit(bots, bot, tag="crawler")[0] >= 400

@@ -11,6 +11,7 @@ use ucp_trust::{
     api_key::{ApiKey, KeyHash},
     certificate::{Fingerprint, NotAFingerprint},
     limit::Quota,
+    signature::visitor,
 };
 
 use super::{document::Document, sections, value::Limit};
@@ -35,6 +36,8 @@ pub(crate) struct Platform {
     pub(crate) api_keys: Vec<KeyHash>,
     /// Its client certificates.
     pub(crate) certificates: Vec<Fingerprint>,
+    /// Address of its keys, if it signs as a bot (Web Bot Auth).
+    pub(crate) signature_agent: Option<ProfileUrl>,
     /// Rate limit of its requests, if it has its own.
     pub(crate) limit: Option<Quota>,
 }
@@ -73,7 +76,15 @@ pub(super) fn first(data_dir: &Path, limit: Option<Quota>, document: &mut Docume
     })?;
     let name = first_key::FILE.to_owned();
     let profile = ProfileUrl::unpublished(&name).ok()?;
-    Some(Platform { name, profile, pinned: None, api_keys: vec![hash], certificates: Vec::new(), limit })
+    Some(Platform {
+        name,
+        profile,
+        pinned: None,
+        api_keys: vec![hash],
+        certificates: Vec::new(),
+        signature_agent: None,
+        limit,
+    })
 }
 
 /// Values that have to be unique among the platforms.
@@ -81,6 +92,7 @@ pub(super) fn first(data_dir: &Path, limit: Option<Quota>, document: &mut Docume
 struct Taken {
     names: HashSet<String>,
     profiles: HashSet<String>,
+    agents: HashSet<String>,
     /// Each with its entry: one platform may state the same key in two ways.
     keys: HashMap<KeyHash, String>,
     certificates: HashMap<Fingerprint, String>,
@@ -131,8 +143,21 @@ impl Entry<'_, '_> {
                 return None;
             }
         };
-        if !profile.is_published() && api_keys.is_empty() && certificates.is_empty() {
-            self.wrong("profile", "a platform must have a profile, an API key or a certificate by which it is known");
+        let stated = said.signature_agent.as_deref().map(|agent| visitor::address(agent, reach));
+        let signature_agent = match stated.transpose() {
+            Ok(agent) => agent,
+            Err(problem) => {
+                self.wrong("signature_agent", format_args!("the address {problem}"));
+                return None;
+            }
+        };
+        if signature_agent.as_ref().is_some_and(|agent| !taken.agents.insert(agent.as_str().to_owned())) {
+            self.wrong("signature_agent", "another platform has the same");
+        }
+        if !profile.is_published() && api_keys.is_empty() && certificates.is_empty() && signature_agent.is_none() {
+            let problem =
+                "a platform must have a profile, an API key, a certificate or a signature agent by which it is known";
+            self.wrong("profile", problem);
         }
         if !taken.profiles.insert(profile.as_str().to_owned()) {
             self.wrong("profile", "another platform has the same profile");
@@ -147,7 +172,7 @@ impl Entry<'_, '_> {
             profile.as_str().clone_into(said);
         }
         let limit = said.limit.get_or_insert_with(|| Limit::from(limit)).quota();
-        Some(Platform { name, profile, pinned, api_keys, certificates, limit })
+        Some(Platform { name, profile, pinned, api_keys, certificates, signature_agent, limit })
     }
 
     fn wrong(&mut self, key: &str, problem: impl fmt::Display) {

@@ -379,6 +379,7 @@ pub(crate) struct Profiles {
     { "required": ["api_key_file"] },
     { "required": ["api_key_env"] },
     { "required": ["certificate_sha256"] },
+    { "required": ["signature_agent"] },
 ]))]
 pub(crate) struct Platform {
     /// What you call it.
@@ -410,6 +411,10 @@ pub(crate) struct Platform {
     /// with a space between them while the platform changes certificates. This needs `server.tls_client_ca_file`.
     #[schemars(example = ["00"; 32].join(":"))]
     pub(super) certificate_sha256: Option<String>,
+    /// Where it publishes the keys with which it signs as a bot (Web Bot Auth): the origin that it names in
+    /// `Signature-Agent`. A request of that bot is one of this platform.
+    #[schemars(example = "https://bot.example.com")]
+    pub(super) signature_agent: Option<String>,
     /// How much it may send, however it is recognised; by default what `limits.keyed` says.
     #[schemars(example = Rate::of(500, 1_000))]
     pub(super) limit: Option<Limit>,

@@ -45,6 +45,8 @@ pub struct Input {
     pub algorithm: Option<String>,
     /// Purpose for which it was made.
     pub tag: Option<String>,
+    /// Random text that tells it from others.
+    pub nonce: Option<String>,
     /// Bytes of the signature.
     pub signature: Vec<u8>,
 }
@@ -121,6 +123,7 @@ impl Input {
             expires: None,
             algorithm: None,
             tag: None,
+            nonce: None,
             signature,
         };
         for (name, value) in params {
@@ -133,6 +136,7 @@ impl Input {
                 "expires" => read.expires = seconds()?,
                 "alg" => read.algorithm = text()?,
                 "tag" => read.tag = text()?,
+                "nonce" => read.nonce = text()?,
                 // Other parameters are part of the base, and have no effect here.
                 _ => {}
             }

@@ -136,7 +136,7 @@ fn refusal(flaws: &[(&Candidate, Flaw)]) -> Refusal {
 }
 
 /// Returns `true` if the signature was made for UCP, or for UCP as well (SIG-13).
-fn is_for_ucp(input: &Input) -> bool {
+pub(super) fn is_for_ucp(input: &Input) -> bool {
     input.tag.as_deref().is_none_or(|tag| tag == WEB_BOT_AUTH)
 }
 
