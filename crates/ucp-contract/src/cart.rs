@@ -456,22 +456,26 @@ impl RemoteCart for ContractShop {
         }
     }
 
-    async fn placed(&self, attempt: &payment::Attempt) -> OrderOutcome {
-        match self.ask::<Outcome>(Question::Order, &Attempt { reference: attempt.id.clone() }).await {
+    async fn placed(&self, attempt: &payment::Attempt, cart: Option<&RemoteCartRef>) -> OrderOutcome {
+        match self.ask::<Outcome>(Question::Order, &asked_for(attempt, cart)).await {
             Ok(None | Some(Outcome::Absent)) => OrderOutcome::Absent,
             Ok(outcome) => ended(outcome, &attempt.id),
             Err(_) => OrderOutcome::Unknown,
         }
     }
 
-    async fn cancel(&self, attempt: &payment::Attempt) -> bool {
-        let canceled = self.ask::<Outcome>(Question::Cancel, &Attempt { reference: attempt.id.clone() }).await;
+    async fn cancel(&self, attempt: &payment::Attempt, cart: Option<&RemoteCartRef>) -> bool {
+        let canceled = self.ask::<Outcome>(Question::Cancel, &asked_for(attempt, cart)).await;
         matches!(canceled, Ok(Some(Outcome::Absent | Outcome::Declined { .. })))
     }
 
     fn place_deadline(&self) -> Duration {
         PLACE_DEADLINE
     }
+}
+
+fn asked_for(attempt: &payment::Attempt, cart: Option<&RemoteCartRef>) -> Attempt {
+    Attempt { reference: attempt.id.clone(), cart: cart.map(|cart| cart.reference.clone()) }
 }
 
 /// Returns the end of an attempt to place an order.

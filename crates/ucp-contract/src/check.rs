@@ -457,7 +457,8 @@ impl<'a> Shop<'a> {
         let [one, _] = self.bought(&trial)?;
         let made: Cart = trial.ask_existing(Question::CartSync, self.cart(None, &[(one, 1)])).await?;
         let reference = format!("{NOTHING}-{}", made.cart);
-        let outcome: Outcome = trial.ask_existing(Question::Cancel, json!({ "reference": reference })).await?;
+        let outcome: Outcome =
+            trial.ask_existing(Question::Cancel, json!({ "reference": reference, "cart": made.cart })).await?;
         let given_up = matches!(outcome, Outcome::Absent | Outcome::Declined { .. });
         trial.must(given_up, "an attempt that was never made cannot be canceled")?;
         // The total is wrong as well, so that no shop that reads it places an order.

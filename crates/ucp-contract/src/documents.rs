@@ -104,10 +104,10 @@ pub struct PaymentHandler {
     pub id: String,
     /// Version of the handler's specification, a date.
     pub version: String,
-    /// URL of the specification.
+    /// URL of the specification. Default: the one that `name` stands for, `https://example.com/pay`.
     #[serde(default)]
     pub spec: String,
-    /// URL of the schema of the configuration.
+    /// URL of the schema of the configuration. Default: the same.
     #[serde(default)]
     pub schema: String,
     /// Types of instruments that are taken, such as `card`; at least one.
@@ -115,6 +115,17 @@ pub struct PaymentHandler {
     /// Public configuration that platforms need.
     #[serde(default)]
     pub config: Map<String, Value>,
+}
+
+impl PaymentHandler {
+    /// Returns the URL that the name stands for: releases that ask for URLs of the handler get no empty ones.
+    #[must_use]
+    pub fn address(&self) -> String {
+        let mut labels = self.name.split('.');
+        let (top, domain) = (labels.next().unwrap_or_default(), labels.next().unwrap_or_default());
+        let path: Vec<_> = labels.collect();
+        format!("https://{domain}.{top}/{}", path.join("/"))
+    }
 }
 
 /// Refusal of a question: the body of an answer with status 4xx.
@@ -403,6 +414,9 @@ pub struct Payment {
 pub struct Attempt {
     /// Reference of the attempt.
     pub reference: String,
+    /// Identifier of the cart that the order is of, for shops that find an order by its cart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cart: Option<String>,
 }
 
 /// Answer to `/place`, `/order` and `/cancel`.

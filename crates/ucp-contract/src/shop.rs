@@ -243,14 +243,18 @@ impl ContractShop {
     pub fn declarations(&self) -> Vec<Declaration> {
         let statement = self.statement();
         let handlers = statement.backend.payment_handlers.iter().filter(|_| self.takes_orders()).cloned();
-        let declaration = |handler: crate::documents::PaymentHandler| Declaration {
-            name: handler.name,
-            id: handler.id,
-            version: handler.version,
-            spec: handler.spec,
-            schema: handler.schema,
-            instruments: handler.instruments,
-            config: handler.config,
+        let declaration = |handler: crate::documents::PaymentHandler| {
+            let address = handler.address();
+            let stated = |url: String| if url.is_empty() { address.clone() } else { url };
+            Declaration {
+                spec: stated(handler.spec),
+                schema: stated(handler.schema),
+                name: handler.name,
+                id: handler.id,
+                version: handler.version,
+                instruments: handler.instruments,
+                config: handler.config,
+            }
         };
         handlers.map(declaration).collect()
     }

@@ -97,6 +97,14 @@ async fn a_shop_that_is_down_is_what_it_said_last() {
     assert_eq!((shop.market().name.as_str(), shop.document()), ("Stall", None));
 }
 
+/// The two oldest releases ask for URLs.
+#[tokio::test]
+async fn a_payment_without_urls_has_those_that_its_name_stands_for() {
+    let declared = Stall::new().connect().await.declarations();
+    let urls: Vec<_> = declared.iter().map(|handler| (handler.spec.as_str(), handler.schema.as_str())).collect();
+    assert_eq!(urls, [("https://example.com/stall", "https://example.com/stall")]);
+}
+
 #[tokio::test]
 async fn what_a_shop_says_about_itself_has_to_be_usable() {
     for (spoil, named) in [

@@ -150,9 +150,10 @@ impl SalesService {
         // again.
         if attempt.at_shop {
             let shop = self.placing_shop()?;
-            let ending = match shop.placed(&attempt).await {
+            let cart = checkout.remote_cart.as_ref();
+            let ending = match shop.placed(&attempt, cart).await {
                 OrderOutcome::Absent
-                    if self.is_lost(&attempt, shop.place_deadline()) && shop.cancel(&attempt).await =>
+                    if self.is_lost(&attempt, shop.place_deadline()) && shop.cancel(&attempt, cart).await =>
                 {
                     Ending::Declined { reason: "The order did not reach the shop.".into() }
                 }

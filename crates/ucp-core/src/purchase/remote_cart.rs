@@ -62,16 +62,16 @@ pub trait RemoteCart: Send + Sync {
         OrderOutcome::Declined { reason: "This shop takes orders on its own pages only.".to_owned() }
     }
 
-    /// Asks for the result of an attempt to place an order. Never places one.
-    async fn placed(&self, attempt: &Attempt) -> OrderOutcome {
-        let _ = attempt;
+    /// Asks for the result of an attempt to place an order of `cart`. Never places one.
+    async fn placed(&self, attempt: &Attempt, cart: Option<&RemoteCartRef>) -> OrderOutcome {
+        let _ = (attempt, cart);
         OrderOutcome::Unknown
     }
 
     /// Makes sure that an attempt unknown to the shop places no order if it arrives late. Returns `true` if the shop
     /// agreed.
-    async fn cancel(&self, attempt: &Attempt) -> bool {
-        let _ = attempt;
+    async fn cancel(&self, attempt: &Attempt, cart: Option<&RemoteCartRef>) -> bool {
+        let _ = (attempt, cart);
         false
     }
 

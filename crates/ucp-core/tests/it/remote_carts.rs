@@ -67,7 +67,8 @@ impl RemoteCart for Remote {
         outcome(orders.pay(&Attempt { memo, ..request.attempt.clone() }, tender).await)
     }
 
-    async fn placed(&self, attempt: &Attempt) -> OrderOutcome {
+    async fn placed(&self, attempt: &Attempt, cart: Option<&RemoteCartRef>) -> OrderOutcome {
+        assert_eq!(cart.map(|cart| &cart.reference[..6]), Some("remote"));
         match &self.orders {
             Some(_) if attempt.amount.minor() == 0 => OrderOutcome::Placed(order("free")),
             Some(orders) => outcome(orders.inquire(attempt).await),
@@ -75,7 +76,8 @@ impl RemoteCart for Remote {
         }
     }
 
-    async fn cancel(&self, attempt: &Attempt) -> bool {
+    async fn cancel(&self, attempt: &Attempt, cart: Option<&RemoteCartRef>) -> bool {
+        assert_eq!(cart.map(|cart| &cart.reference[..6]), Some("remote"));
         match &self.orders {
             Some(orders) => orders.forget(attempt).await,
             None => false,
