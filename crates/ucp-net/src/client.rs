@@ -22,7 +22,7 @@ use url::Url;
 
 use super::{
     CallKind, Clock, Counters, Failure, Received, Unreadable, UpstreamRequest,
-    outbound::{self, Certificate, SetupError, check_address, has_content_coding, is_tls},
+    outbound::{self, Certificate, Identity, SetupError, check_address, has_content_coding, is_tls},
     upstream_request::{Enough, Sent},
 };
 
@@ -87,6 +87,7 @@ pub(super) struct Setup<'a> {
     pub(super) address: &'a Url,
     pub(super) plain_http: bool,
     pub(super) roots: &'a [Certificate],
+    pub(super) identity: Option<&'a Identity>,
     pub(super) timeouts: Timeouts,
     pub(super) connections: usize,
     pub(super) max_body: usize,
@@ -110,7 +111,11 @@ impl Client {
     pub(super) fn new(setup: &Setup<'_>, clock: Clock, counters: Arc<Counters>) -> Result<Self, SetupError> {
         check_address(setup.address, setup.plain_http)?;
         let http = outbound::client(setup.timeouts.connect, setup.roots, |builder| {
-            builder.pool_idle_timeout(IDLE_CONNECTION).pool_max_idle_per_host(setup.connections)
+            let builder = builder.pool_idle_timeout(IDLE_CONNECTION).pool_max_idle_per_host(setup.connections);
+            match setup.identity {
+                Some(identity) => builder.identity(identity.clone()),
+                None => builder,
+            }
         })
         .map_err(SetupError::Tls)?;
         let Setup { timeouts, max_body, .. } = *setup;

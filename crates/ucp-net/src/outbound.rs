@@ -13,7 +13,7 @@ use reqwest::{Client, ClientBuilder, Response, redirect};
 use ucp_core::record::OutboundRequest;
 use url::{Host, Url};
 
-pub use reqwest::Certificate;
+pub use reqwest::{Certificate, Identity};
 
 /// The name that requests go under.
 pub const USER_AGENT: &str = concat!("ucp-gateway/", env!("CARGO_PKG_VERSION"));
@@ -53,6 +53,13 @@ pub enum SetupError {
 #[derive(Debug, thiserror::Error)]
 #[error("the file holds no PEM certificates that can be read")]
 pub struct InvalidCertificates;
+
+/// A certificate and a key that cannot be shown to a server.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "must hold a certificate with its chain and its private key in PEM (PKCS #8, PKCS #1 or SEC1) that is not encrypted"
+)]
+pub struct InvalidIdentity;
 
 /// A client that trusts these certificates beside those of the system, with what `adapt` adds.
 ///
@@ -103,6 +110,17 @@ pub fn certificates(pem: &[u8]) -> Result<Vec<Certificate>, InvalidCertificates>
         return Err(InvalidCertificates);
     }
     Ok(certificates)
+}
+
+/// Reads a certificate that is shown to servers, with its chain, and its private key, both in PEM.
+///
+/// # Errors
+/// When one of them cannot be read, or the key is not that of the certificate.
+pub fn identity(certificate: &[u8], key: &[u8]) -> Result<Identity, InvalidIdentity> {
+    let identity = Identity::from_pem(&[key, b"\n", certificate].concat()).map_err(|_| InvalidIdentity)?;
+    // Whether they belong together is looked at by who uses them.
+    let usable = Client::builder().tls_certs_only([]).identity(identity.clone()).build().is_ok();
+    if usable { Ok(identity) } else { Err(InvalidIdentity) }
 }
 
 /// Checks that credentials may be sent to an address: https, or http on this machine (or anywhere, if `plain_http`).

@@ -15,7 +15,7 @@ use super::{
     client::{Client, Setup, Timeouts},
     deadline::Deadline,
     failure::Blame,
-    outbound::{Certificate, SetupError},
+    outbound::{Certificate, Identity, SetupError},
     rate::{Rate, RateLimit},
     retry::{self, Retry},
 };
@@ -31,6 +31,8 @@ pub struct Options {
     pub plain_http: bool,
     /// Certificates to trust beside those of the system.
     pub roots: Vec<Certificate>,
+    /// Certificate that is shown to the upstream, if there is one.
+    pub identity: Option<Identity>,
     /// Timeouts by kind of call.
     pub timeouts: Timeouts,
     /// Maximum size of a response body, in bytes. All concurrent calls together hold at most this times their number.
@@ -56,6 +58,7 @@ impl Options {
             address,
             plain_http: false,
             roots: Vec::new(),
+            identity: None,
             timeouts: Timeouts::default(),
             max_body: 8 << 20,
             retry: retry::Rules::default(),
@@ -91,6 +94,7 @@ impl Upstream {
             address: &options.address,
             plain_http: options.plain_http,
             roots: &options.roots,
+            identity: options.identity.as_ref(),
             timeouts: options.timeouts,
             connections: options.reads.places.saturating_add(options.writes.places),
             max_body: options.max_body,

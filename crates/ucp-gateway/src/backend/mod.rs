@@ -235,6 +235,7 @@ fn reached(name: &str, place: &Place<'_>) -> ucp_net::Options {
         // The address is the operator's, who is warned at the start.
         plain_http: true,
         roots: place.settings.extra_roots.clone(),
+        identity: place.upstream.identity.clone(),
         timeouts: Timeouts {
             connect: upstream.connect_timeout_ms.time(),
             read: limits(upstream.read_timeout_ms.time(), usual.timeouts.read),

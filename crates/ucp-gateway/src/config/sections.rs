@@ -254,6 +254,12 @@ pub(crate) struct Upstream {
     #[serde(skip_serializing)]
     #[schemars(example = &"SHOP_TOKEN")]
     pub(super) token_env: Option<String>,
+    /// A file with the certificate in PEM, and its chain, that the gateway shows to the shop (mutual TLS).
+    #[schemars(example = "/etc/ucp-gateway/gateway.crt")]
+    pub(super) client_certificate_file: Option<FilePath>,
+    /// A file with the private key of that certificate in PEM, not encrypted.
+    #[schemars(example = "/run/secrets/gateway.key")]
+    pub(super) client_key_file: Option<FilePath>,
     #[serde(skip_deserializing)]
     pub(super) token: Remark,
     /// With "shopify": whether the token is one for servers ("private") or for browsers ("public").

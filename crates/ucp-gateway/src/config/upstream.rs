@@ -9,6 +9,7 @@ use std::{
 use clap::ValueEnum as _;
 use jiff::Timestamp;
 use ucp_core::Release;
+use ucp_net::outbound::{self, Identity};
 use ucp_payment::Secret;
 use ucp_trust::signature::bot::BotSignature;
 use url::{Host, Url};
@@ -30,6 +31,8 @@ pub(crate) struct Upstream {
     pub(crate) token: Option<Secret>,
     /// File with the token, which is read again when it changes.
     pub(crate) token_file: Option<PathBuf>,
+    /// Certificate that the gateway shows there.
+    pub(crate) identity: Option<Identity>,
     /// Secret with which the shop signs its notices about orders.
     pub(crate) webhook_secret: Option<Secret>,
     /// Secret that the gateway and a shop behind the backend contract share.
@@ -106,6 +109,7 @@ pub(super) fn resolve(
     if token.is_some() && signing_secret.is_some() {
         document.add("upstream.signing_secret_file", "either this or a token, not both");
     }
+    let identity = identity(said, document);
     let backend = said.backend.to_possible_value();
     let other = |only: &str| backend.as_ref().is_none_or(|backend| backend.get_name() != only);
     for (key, only) in schema::only("upstream").filter(|(_, only)| only.iter().all(|only| other(only))) {
@@ -122,6 +126,7 @@ pub(super) fn resolve(
         url: url?,
         token,
         token_file,
+        identity,
         webhook_secret,
         signing_secret,
         mapping: mapping.map(|(text, _)| text),
@@ -129,6 +134,39 @@ pub(super) fn resolve(
         bot,
         release,
     })
+}
+
+/// Reads the certificate that the gateway shows to the shop, and its key.
+fn identity(said: &sections::Upstream, document: &mut Document<'_>) -> Option<Identity> {
+    const KEYS: [&str; 2] = ["upstream.client_certificate_file", "upstream.client_key_file"];
+    let (certificate, key) = match (&said.client_certificate_file, &said.client_key_file) {
+        (None, None) => return None,
+        (Some(certificate), Some(key)) => (certificate, key),
+        (Some(_), None) => {
+            document.add(KEYS[0], format_args!("this needs `{}`", KEYS[1]));
+            return None;
+        }
+        (None, Some(_)) => {
+            document.add(KEYS[1], format_args!("this needs `{}`", KEYS[0]));
+            return None;
+        }
+    };
+    let mut read = |name: &str, path: &Path| {
+        let read = fs::read(path);
+        if let Err(error) = &read {
+            document.add(name, format_args!("cannot read {}: {error}", path.display()));
+        }
+        read.ok()
+    };
+    let (certificate_pem, key_pem) = (read(KEYS[0], certificate)?, read(KEYS[1], key)?);
+    match outbound::identity(&certificate_pem, &key_pem) {
+        Ok(identity) => Some(identity),
+        Err(error) => {
+            let (certificate, key) = (certificate.display(), key.display());
+            document.add(KEYS[0], format_args!("{certificate} and {key} {error}"));
+            None
+        }
+    }
 }
 
 /// Reads the mapping of a shop behind any API, with the address of its first source.
