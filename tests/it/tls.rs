@@ -6,6 +6,7 @@ mod host;
 mod limits;
 mod openssl;
 mod signed;
+mod upstream;
 
 use std::{fs, path::PathBuf, time::Duration};
 

@@ -32,6 +32,8 @@ pub struct Mapping {
     pub payment_handlers: Vec<PaymentHandler>,
     /// Servers that are asked, by name.
     pub source: BTreeMap<String, Source>,
+    /// Definitions of jq (`def name: …;`) that every program may use.
+    pub definitions: Option<Code>,
     /// Program that makes a product, as a line of `ucp-gateway import` states it, from each element of `products` in the
     /// answers of `find`, `resolve` and `open`. A product that it fails for is left out.
     pub product: Option<Code>,
@@ -193,9 +195,19 @@ pub struct Step {
     pub variables: Option<Code>,
     /// Program that makes the value of the step from the document that the source answers with.
     pub answer: Option<Code>,
+    /// Program that says of the value of the step whether what the question is about does not exist. The question ends
+    /// there then: a cart, for one, is gone.
+    pub gone: Option<Code>,
+    /// Program that makes the answer of the question from the value of the step, if there is no need for further steps.
+    /// If it yields `null` or nothing, the next step is made.
+    pub end: Option<Code>,
     /// Statuses from 400 on that are answers, too. The input of `answer` is `{status, body}` then, whatever the status.
     #[serde(default)]
     pub accept: Vec<u16>,
+    /// Codes (`extensions.code`) of GraphQL errors that are answers, too. The input of `answer` is `{data, errors}` then,
+    /// with `code` and `message` of each error, if any.
+    #[serde(default)]
+    pub accept_errors: Vec<String>,
     /// `true` if the value is `null` where the source answers that there is no such thing (404, 410). Otherwise there is
     /// none for the question as a whole.
     #[serde(default)]

@@ -51,13 +51,18 @@ pub(super) struct Made {
     pub(super) body: Option<ProgramId>,
     pub(super) graphql: Option<String>,
     pub(super) answer: Option<ProgramId>,
+    pub(super) gone: Option<ProgramId>,
+    pub(super) end: Option<ProgramId>,
     pub(super) accept: Vec<u16>,
+    pub(super) accept_errors: Vec<String>,
     pub(super) optional: bool,
 }
 
 struct Planner<'a> {
     mapping: &'a Mapping,
     file: &'a str,
+    /// Definitions that precede every program.
+    definitions: String,
     listed: Vec<Listed>,
     faults: Vec<String>,
 }
@@ -69,8 +74,10 @@ struct Planner<'a> {
 /// [`Faulty`], with all faults that were found.
 pub fn read(file: &str) -> Result<(Mapping, Plan), Faulty> {
     let mapping = Mapping::parse(file)?;
-    let mut planner = Planner { mapping: &mapping, file, listed: Vec::new(), faults: Vec::new() };
+    let mut planner =
+        Planner { mapping: &mapping, file, definitions: String::new(), listed: Vec::new(), faults: Vec::new() };
     let known: Vec<String> = KNOWN.map(str::to_owned).into();
+    planner.define(&known);
     let product = planner.program("product", mapping.product.as_ref(), &known);
     let mut questions = BTreeMap::new();
     for question in Question::ALL {
@@ -120,15 +127,40 @@ impl Planner<'_> {
         }
     }
 
+    /// Checks the definitions, which then precede every program. Those that cannot be used are left out, so that they
+    /// are reported once.
+    fn define(&mut self, variables: &[String]) {
+        let Some(code) = &self.mapping.definitions else { return };
+        // Something has to be there to define for.
+        let definitions = format!("{}\n", code.text);
+        match program::check(&format!("{definitions}."), variables) {
+            Ok(()) => self.definitions = definitions,
+            Err(fault) => {
+                let (line, column) = position(self.file, code, fault.offset.min(code.text.len()));
+                self.faults.push(format!("line {line}, column {column}: definitions: {}", fault.reason));
+            }
+        }
+    }
+
     /// Checks a program, and gives it a number.
     fn program(&mut self, label: &str, code: Option<&Code>, variables: &[String]) -> Option<ProgramId> {
         let code = code?;
-        self.text(label, code, code.text.clone(), variables, true)
+        self.text(label, code, &code.text, variables, true)
     }
 
-    fn text(&mut self, label: &str, code: &Code, text: String, variables: &[String], exact: bool) -> Option<ProgramId> {
+    fn text(&mut self, label: &str, code: &Code, text: &str, variables: &[String], exact: bool) -> Option<ProgramId> {
+        let holes = holes(&code.text);
+        for (offset, name) in &holes {
+            let (line, column) = position(self.file, code, *offset);
+            self.faults.push(format!("line {line}, column {column}: {label}: the hole `{name}` must be filled"));
+        }
+        if !holes.is_empty() {
+            return None;
+        }
+        let text = format!("{}{text}", self.definitions);
         if let Err(fault) = program::check(&text, variables) {
-            let (line, column) = position(self.file, code, if exact { fault.offset } else { 0 });
+            let offset = fault.offset.saturating_sub(self.definitions.len());
+            let (line, column) = position(self.file, code, if exact { offset } else { 0 });
             self.faults.push(format!("line {line}, column {column}: {label}: {}", fault.reason));
             return None;
         }
@@ -200,10 +232,14 @@ impl Planner<'_> {
         if step.accept.iter().any(|status| !(400..500).contains(status)) {
             self.fault(&label, "`accept` must be of statuses from 400 to 499");
         }
+        if step.graphql.is_none() && !step.accept_errors.is_empty() {
+            self.fault(&label, "must not have `accept_errors` without `graphql`");
+        }
         let mut program = |member: &str, code: Option<&Code>| self.program(&format!("{label}.{member}"), code, known);
         let (when, each) = (program("when", step.when.as_ref()), program("each", step.each.as_ref()));
         let body = program("body", step.body.as_ref()).or_else(|| program("variables", step.variables.as_ref()));
         let answer = program("answer", step.answer.as_ref());
+        let (gone, end) = (program("gone", step.gone.as_ref()), program("end", step.end.as_ref()));
         let query = step.query.iter();
         let query =
             query.filter_map(|(name, code)| Some((name.clone(), program(&format!("query.{name}"), Some(code))?)));
@@ -220,7 +256,7 @@ impl Planner<'_> {
         }
         let path = match step.path.as_ref().map(|code| (code, template(&code.text))) {
             None => None,
-            Some((code, Some(text))) => self.text(&format!("{label}.path"), code, text, known, false),
+            Some((code, Some(text))) => self.text(&format!("{label}.path"), code, &text, known, false),
             Some((_, None)) => {
                 self.fault(&label, "`path` must be below the source's address, with jq expressions in balanced braces");
                 None
@@ -239,10 +275,19 @@ impl Planner<'_> {
             body,
             graphql: step.graphql.clone(),
             answer,
+            gone,
+            end,
             accept: step.accept.clone(),
+            accept_errors: step.accept_errors.clone(),
             optional: step.optional || matches!(question, Question::Resolve | Question::Open),
         })
     }
+}
+
+/// Returns the holes that a draft has left in a program, with their places.
+fn holes(text: &str) -> Vec<(usize, &str)> {
+    let calls = text.match_indices("hole(\"");
+    calls.filter_map(|(at, opening)| Some((at, text[at + opening.len()..].split_once('"')?.0))).collect()
 }
 
 /// Returns the program that makes a path from a template: `products/{.id}/` becomes `@uri "products/\(.id)/"`.

@@ -383,17 +383,19 @@ fn write(value: &Val, json: &mut Vec<u8>, limit: usize, place: &Place<'_>) -> Re
 /// | :-- | :-- | :-- |
 /// | `minor($currency)` | decimal, as number or text | integer of minor units, exactly |
 /// | `minor($currency; $mark)` | amount written for people, with its decimal mark | the same |
+/// | `decimal($currency)` | integer of minor units | decimal text, `12.50` |
 /// | `currency` | code in any letter case | ISO 4217 code |
 /// | `boolean` | `true`, `1`, `"yes"` … or the opposite | boolean |
 /// | `timestamp` | RFC 3339, seconds since 1970, or a date | RFC 3339 in UTC |
 /// | `plain` | HTML | its text |
 fn natives_of_ours() -> impl Iterator<Item = Fun<Data>> {
-    let natives: [Filter<RunPtr<Data>>; 6] = [
+    let natives: [Filter<RunPtr<Data>>; 7] = [
         ("minor", v(1), |cv| unary(cv, |amount, code| minor(&amount, &code, None))),
         ("minor", v(2), |mut cv| {
             let mark = cv.0.pop_var();
             unary(cv, move |amount, code| minor(&amount, &code, Some(&mark)))
         }),
+        ("decimal", v(1), |cv| unary(cv, |units, code| decimal_text(&units, &code))),
         ("currency", v(0), |cv| bome(currency(&cv.1).map(|currency| Val::from(currency.as_str().to_owned())))),
         ("boolean", v(0), |cv| bome(boolean(&cv.1))),
         ("timestamp", v(0), |cv| bome(timestamp(&cv.1))),
@@ -430,6 +432,16 @@ fn minor(amount: &Val, code: &Val, mark: Option<&Val>) -> ValR<Val> {
     };
     let units = decimal::minor(&decimal, currency).map_err(refused)?;
     isize::try_from(units).map(Val::from).map_err(Error::str)
+}
+
+fn decimal_text(units: &Val, code: &Val) -> ValR<Val> {
+    let currency = currency(code)?;
+    let units = match units {
+        Val::Num(number) => number.as_isize(),
+        _ => None,
+    };
+    let units = units.ok_or_else(|| Error::str("the input must be an integer of minor units"))?;
+    Ok(Val::from(decimal::text(units as i64, currency)))
 }
 
 fn boolean(value: &Val) -> ValR<Val> {

@@ -93,6 +93,8 @@ struct Asking<'a> {
     /// Values of the steps so far.
     values: Vec<Vec<u8>>,
     session: Session,
+    /// `true` once a request may have been sent.
+    asked: bool,
     /// `true` once a request that changes something may have been sent.
     wrote: bool,
     trace: Option<&'a Mutex<Trace>>,
@@ -114,9 +116,9 @@ impl Asking<'_> {
         self.trace(|trace| trace.findings.push(format!("`{label}`: {text}")));
     }
 
-    /// Failure of what could not be made: nothing was sent, unless something was before.
+    /// Failure of what could not be made: of an answer of the shop, or before anything was sent.
     fn unmade(&self) -> End {
-        End::Failure(if self.wrote {
+        End::Failure(if self.asked {
             Failure::Unreadable(Unreadable::Unexpected)
         } else {
             Failure::Unsendable("cannot be made by the programs of the mapping")
@@ -228,33 +230,46 @@ impl Mapped {
             document["cart"] = own;
         }
         let text = |value: &Value| serde_json::to_vec(value).map_err(|_| unexpected());
-        let paging = Page::of(way.paging, &document);
+        let Some(paging) = Page::of(way.paging, &document) else { return Err(End::Reply(Reply::Gone)) };
         let mut asking = Asking {
             question,
             document: text(&document)?,
             paging: text(&paging.document())?,
             values: Vec::new(),
             session,
+            asked: false,
             wrote: false,
             trace,
         };
+        let mut ended = None;
         for made in &way.steps {
             let value = self.step(&mut asking, made).await.map_err(|end| match end {
                 End::Failure(failure) if asking.wrote && failure.never_sent() => Failure::Broken { sent: true }.into(),
                 end => end,
             })?;
+            if let Some(gone) = made.gone
+                && self.one(&asking, gone, &value).await?.is_some_and(|gone| gone != b"false")
+            {
+                return Err(End::Reply(Reply::Gone));
+            }
+            if let Some(program) = made.end
+                && let Some(answer) = self.one(&asking, program, &value).await?
+            {
+                ended = Some((Some(program), answer));
+                break;
+            }
             asking.values.push(value);
         }
         let last = asking.values.last().unwrap_or(&asking.document).clone();
-        let answer = match way.answer {
-            None => last,
-            Some(program) => match self.one(&asking, program, &last).await? {
-                Some(answer) => answer,
+        let (by, answer) = match (ended, way.answer) {
+            (Some(ended), _) => ended,
+            (None, None) => (None, last),
+            (None, Some(program)) => match self.one(&asking, program, &last).await? {
+                Some(answer) => (way.answer, answer),
                 None => return Err(End::Reply(Reply::Gone)),
             },
         };
-        let label =
-            || way.answer.map_or_else(|| question.path().to_owned(), |program| self.pool.label(program).to_owned());
+        let label = || by.map_or_else(|| question.path().to_owned(), |program| self.pool.label(program).to_owned());
         match question {
             Question::Find | Question::Resolve | Question::Open => {
                 self.products(&asking, &label(), &answer, &paging).await
@@ -436,6 +451,7 @@ impl Mapped {
             let group: Vec<Outgoing> =
                 group.map(|outgoing| Outgoing { cookies: cookies.clone(), ..outgoing }).collect();
             let wrote = asking.wrote;
+            asking.asked = true;
             asking.wrote |= made.call_kind != CallKind::Read;
             let described: Vec<_> = group
                 .iter()
@@ -555,6 +571,14 @@ struct Replied<'a> {
 struct GraphQlError {
     #[serde(default)]
     message: String,
+    #[serde(default)]
+    extensions: Extensions,
+}
+
+#[derive(Default, Deserialize)]
+struct Extensions {
+    #[serde(default)]
+    code: String,
 }
 
 /// The page that is asked for.
@@ -567,11 +591,15 @@ struct Page {
 }
 
 impl Page {
-    fn of(style: Option<Paging>, question: &Value) -> Self {
+    /// Returns the page of a question; `None` if its position is none that was given out.
+    fn of(style: Option<Paging>, question: &Value) -> Option<Self> {
         let after = question["after"].as_str();
         let first = u64::from(style == Some(Paging::Page));
-        let position = after.and_then(|after| after.parse().ok()).unwrap_or(first);
-        Self { style, size: question["limit"].as_u64().unwrap_or(1), position, cursor: after.into() }
+        let position = match (style, after) {
+            (Some(Paging::Page | Paging::Offset), Some(after)) => after.parse().ok().filter(|after| *after > first)?,
+            _ => first,
+        };
+        Some(Self { style, size: question["limit"].as_u64().unwrap_or(1), position, cursor: after.into() })
     }
 
     /// Returns the value of `$paging`.
@@ -625,9 +653,15 @@ fn document(made: &Made, received: Received) -> Result<Option<Bytes>, End> {
     match *status {
         status if status.is_success() && made.graphql.is_some() => {
             let replied: Replied<'_> = serde_json::from_slice(body).map_err(|_| unexpected())?;
-            if let Some(error) = replied.errors.first() {
+            let accepted = |error: &GraphQlError| made.accept_errors.contains(&error.extensions.code);
+            if let Some(error) = replied.errors.iter().find(|error| !accepted(error)) {
                 let reason = format!("`{}`: {}", made.name, ucp_import::printable(&error.message));
                 return Err(End::Reply(Reply::Refused(reason)));
+            }
+            if !made.accept_errors.is_empty() {
+                let error = |error: &GraphQlError| json!({ "code": error.extensions.code, "message": error.message });
+                let errors: Vec<_> = replied.errors.iter().map(error).collect();
+                return Ok(Some(json!({ "data": replied.data, "errors": errors }).to_string().into()));
             }
             Ok(Some(replied.data.map_or(Bytes::from_static(b"null"), |data| data.get().to_owned().into())))
         }

@@ -1,7 +1,6 @@
 //! `backend`: checks and tries a shop that is asked the questions of the backend contract, by itself or by a mapping.
 
 use std::{
-    collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
     process::ExitCode,
@@ -15,8 +14,10 @@ use ucp_contract::{
     check::{Finding, Report, check},
     http::{Credential, HttpShop, SigningSecret},
 };
-use ucp_mapped::{Exchange, Mapped, Trace, file::Mapping, plan::Plan, pool::Limits, source::Surroundings, worker};
-use ucp_net::Options;
+use ucp_mapped::{
+    Exchange, Mapped, Trace, draft, file::Mapping, plan::Plan, pool::Limits, source::Surroundings, worker,
+};
+use ucp_net::{Options, outbound};
 use ucp_wire::documents::pretty;
 use url::Url;
 
@@ -29,8 +30,11 @@ use crate::{
 /// Maximum number of characters of a document that is shown.
 const SHOWN: usize = 4_000;
 
+/// Maximum number of requests of a step that are shown whole.
+const SHOWN_OF_STEP: usize = 2;
+
 /// Members that a product should have and need not.
-const WANTED: [&str; 6] = ["description", "url", "categories", "media", "options", "handle"];
+const WANTED: [&str; 5] = ["description", "url", "categories", "media", "handle"];
 
 /// Members that a variant should have and need not.
 const WANTED_OF_VARIANTS: [&str; 4] = ["sku", "availability", "inventory", "options"];
@@ -46,14 +50,29 @@ pub(crate) enum BackendCommand {
         /// Question: find, resolve, open, cart/sync, cart/fetch, cart/abandon, place, order or cancel.
         #[arg(default_value = "find")]
         question: String,
-        /// Words for `find`, identifiers for `resolve` and `open`, otherwise the question as a JSON document.
+        /// Words for `find`, identifiers for `resolve` and `open`, `VARIANT` or `VARIANT=QUANTITY` for `cart/sync`;
+        /// otherwise, and for more, the question as a JSON document.
         arguments: Vec<String>,
     },
+    /// Draft a mapping from what a shop publishes about its API. Guesses are marked with `REVIEW`; the holes that are to
+    /// be filled are named on standard error.
+    Draft(DraftOptions),
     /// Print the JSON Schema of mappings, for editors.
     Schema,
     /// Run the programs of a mapping for the gateway that started this process.
     #[command(hide = true)]
     Worker,
+}
+
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+pub(crate) struct DraftOptions {
+    /// An OpenAPI document, 3 or 2, in JSON.
+    #[arg(long, value_name = "FILE")]
+    openapi: Option<PathBuf>,
+    /// A GraphQL schema in SDL, or the answer to an introspection.
+    #[arg(long, value_name = "FILE")]
+    graphql: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -66,6 +85,12 @@ pub(crate) struct CheckOptions {
     /// A file with the secret with which requests are signed.
     #[arg(long, value_name = "FILE")]
     signing_secret_file: Option<PathBuf>,
+    /// A file with the certificate in PEM that is shown to the shop.
+    #[arg(long, value_name = "FILE", requires = "client_key_file")]
+    client_certificate_file: Option<PathBuf>,
+    /// A file with the private key of that certificate.
+    #[arg(long, value_name = "FILE", requires = "client_certificate_file")]
+    client_key_file: Option<PathBuf>,
     /// Try the rules that make carts and attempts at the shop as well; no order is placed.
     #[arg(long)]
     allow_writes: bool,
@@ -81,6 +106,7 @@ pub(crate) fn run(command: &BackendCommand) -> Done {
             runtime.block_on(checked(options))
         }
         BackendCommand::Try { file, question, arguments } => try_out(file, question, arguments),
+        BackendCommand::Draft(options) => drafted(options),
         BackendCommand::Schema => {
             print!("{}", pretty(&ucp_mapped::file::schema().to_value()));
             Ok(ExitCode::SUCCESS)
@@ -90,6 +116,20 @@ pub(crate) fn run(command: &BackendCommand) -> Done {
             Ok(ExitCode::SUCCESS)
         }
     }
+}
+
+fn drafted(options: &DraftOptions) -> Done {
+    let DraftOptions { openapi, graphql } = options;
+    let path = openapi.as_ref().or(graphql.as_ref()).ok_or("either `--openapi` or `--graphql` must be stated")?;
+    let shown = path.display();
+    let text = fs::read_to_string(path).map_err(|error| format!("cannot read {shown}: {error}"))?;
+    let drafted = if openapi.is_some() { draft::from_openapi(&text) } else { draft::from_graphql(&text) };
+    let mapping = drafted.map_err(|error| format!("{shown}: {error}"))?;
+    print!("{mapping}");
+    if let Err(faulty) = ucp_mapped::read(&mapping) {
+        eprintln!("{faulty}\n{} to be filled", faulty.0.len());
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 async fn checked(options: &CheckOptions) -> Done {
@@ -119,7 +159,13 @@ fn contract(options: &CheckOptions, url: Url) -> Result<HttpShop, Box<dyn std::e
         (None, Some(file)) => Credential::Signing(SigningSecret::new(&read(file)?)),
         (None, None) => Credential::None,
     };
-    let upstream = Options { plain_http: true, ..Options::new("http", url) };
+    let identity = match (&options.client_certificate_file, &options.client_key_file) {
+        (Some(certificate), Some(key)) => {
+            Some(outbound::identity(read(certificate)?.as_bytes(), read(key)?.as_bytes())?)
+        }
+        _ => None,
+    };
+    let upstream = Options { plain_http: true, identity, ..Options::new("http", url) };
     Ok(HttpShop::new(&upstream, credential, monotonic(), chance(), Arc::new(clock::timestamp))?)
 }
 
@@ -164,6 +210,17 @@ fn document(question: Question, arguments: &[String], mapping: &Mapping) -> Resu
             document.into()
         }
         Question::Resolve | Question::Open => json!({ "ids": arguments }),
+        Question::CartSync if arguments.iter().all(|argument| !argument.trim_start().starts_with('{')) => {
+            let line = |argument: &String| {
+                let (variant, quantity) = argument.rsplit_once('=').unwrap_or((argument, "1"));
+                match quantity.parse::<u64>() {
+                    Ok(quantity) => Ok(json!({ "variant": variant, "quantity": quantity })),
+                    Err(_) => Err(format!("`{argument}` must be VARIANT or VARIANT=QUANTITY")),
+                }
+            };
+            let lines: Vec<_> = arguments.iter().map(line).collect::<Result<_, _>>()?;
+            json!({ "purpose": "cart", "lines": lines, "codes": [] })
+        }
         _ => match arguments {
             [] => json!({}),
             [one] => serde_json::from_str(one).map_err(|error| format!("the question must be JSON: {error}"))?,
@@ -189,8 +246,13 @@ fn try_out(file: &Path, question: &str, arguments: &[String]) -> Done {
     })?;
     let trace = trace.into_inner().unwrap_or_else(PoisonError::into_inner);
     println!("question {question}\n{}\n", shown(document.to_string().as_bytes()));
-    for exchange in &trace.exchanges {
-        show(exchange);
+    for group in trace.exchanges.chunk_by(|one, other| one.step == other.step) {
+        group.iter().take(SHOWN_OF_STEP).for_each(show);
+        if let Some(more) = group.get(SHOWN_OF_STEP..).filter(|more| !more.is_empty()) {
+            let failed = more.iter().filter(|exchange| !matches!(exchange.answer, Ok((200..=299, _)))).count();
+            println!("step {}: {} more requests, {failed} of them without success\n", group[0].step, more.len());
+            more.iter().filter(|exchange| !matches!(exchange.answer, Ok((200..=299, _)))).take(1).for_each(show);
+        }
     }
     let code = match &reply {
         Ok(Reply::Answer(answer)) => {
@@ -240,22 +302,28 @@ fn shown(document: &[u8]) -> String {
     }
 }
 
-/// Returns the members that no product of an answer has, although agents and buyers look for them.
+/// Returns the members that products or variants of an answer lack, although agents and buyers look for them.
 fn missing(answer: &[u8]) -> Vec<String> {
     let answer: Value = serde_json::from_slice(answer).unwrap_or_default();
-    let Some(products) = answer["products"].as_array().filter(|products| !products.is_empty()) else {
-        return Vec::new();
+    let products: Vec<&Value> = answer["products"].as_array().into_iter().flatten().collect();
+    let variants = |product: &&Value| product["variants"].as_array().cloned().unwrap_or_default();
+    let variants_of: Vec<Vec<Value>> = products.iter().map(variants).collect();
+    let all: Vec<&Value> = variants_of.iter().flatten().collect();
+    // One variant needs no options to be told apart from others.
+    let several: Vec<&Value> = variants_of.iter().filter(|variants| variants.len() > 1).flatten().collect();
+    let lacking = |of: &[&Value], whose: &str, name: &str| {
+        let without =
+            of.iter().filter(|value| value[name].is_null() || value[name].as_array().is_some_and(Vec::is_empty));
+        match without.count() {
+            0 => None,
+            without if without == of.len() => Some(format!("no {whose} has `{name}`")),
+            without => Some(format!("{without} of {} {whose}s have no `{name}`", of.len())),
+        }
     };
-    let variants: Vec<&Value> =
-        products.iter().filter_map(|product| product["variants"].as_array()).flatten().collect();
-    let stated = |of: &[&Value]| -> BTreeSet<String> {
-        let stated = of.iter().filter_map(|value| value.as_object()).flatten();
-        stated.filter(|(_, value)| !value.is_null()).map(|(name, _)| name.clone()).collect()
-    };
-    let (of_products, of_variants) = (stated(&products.iter().collect::<Vec<_>>()), stated(&variants));
-    let lacking = |wanted: &[&str], stated: &BTreeSet<String>, whose: &str| -> Vec<String> {
-        let lacking = wanted.iter().filter(|name| !stated.contains(**name));
-        lacking.map(|name| format!("no {whose} has `{name}`")).collect()
-    };
-    [lacking(&WANTED, &of_products, "product"), lacking(&WANTED_OF_VARIANTS, &of_variants, "variant")].concat()
+    let of_products = WANTED.iter().filter_map(|name| lacking(&products, "product", name));
+    let of_variants = WANTED_OF_VARIANTS.iter().filter_map(|name| match *name {
+        "options" => lacking(&several, "variant", name),
+        name => lacking(&all, "variant", name),
+    });
+    of_products.chain(of_variants).collect()
 }

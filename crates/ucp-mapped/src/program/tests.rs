@@ -49,11 +49,14 @@ fn money_is_made_exactly() {
         (r#"minor("JPY")"#, "100.00", "100"),
         (r#"minor("KWD")"#, "1.5", "1500"),
         (r#"minor("USD")"#, "12", "1200"),
+        (r#"decimal("EUR")"#, "1999", "\"19.99\""),
+        (r#"decimal("JPY")"#, "1999", "\"1999\""),
         (r#"minor("EUR"; ",")"#, "\"1.234,50 €\"", "123450"),
     ] {
         assert_eq!(run(code, input).as_deref(), Ok(units), "{code} of {input}");
     }
     for (code, input, reason) in [
+        (r#"decimal("EUR")"#, "19.99", "must be an integer of minor units"),
         (r#". * 3 | minor("EUR")"#, "0.1", "floating-point"),
         (r#"minor("EUR")"#, "1.005", "more decimal places than EUR has"),
         (r#"minor("XXL")"#, "1", "must be an ISO 4217 currency code"),

@@ -155,6 +155,22 @@ async fn a_cart_of_nobody_is_gone() {
 }
 
 #[tokio::test]
+async fn a_step_finds_out_that_a_cart_is_gone() {
+    let watching = MAPPING.replace(
+        "[cart.fetch]\n[[cart.fetch.step]]\nname = \"basket\"\n",
+        "[cart.fetch]\n[[cart.fetch.step]]\nname = \"basket\"\ngone = \"$question.purpose == \\\"checkout\\\"\"\n",
+    );
+    assert_ne!(watching, MAPPING);
+    let shop = Shop::new(&watching, shop);
+    let cart = made(&shop).await;
+    assert_eq!(shop.answer(Question::CartFetch, wanted(Some(&cart))).await["cart"], cart);
+    let mut question = wanted(Some(&cart));
+    question["purpose"] = "checkout".into();
+    let asked = shop.ask(Question::CartFetch, question).await;
+    assert!(matches!(asked, Ok(Reply::Gone)), "{asked:?}");
+}
+
+#[tokio::test]
 async fn a_total_that_does_not_add_up_is_refused() {
     let shop = mapped(|request| match request.method().as_str() {
         "GET" => {

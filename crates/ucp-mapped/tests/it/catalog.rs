@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use ucp_contract::{Question, Reply};
+use ucp_net::Failure;
 use ucp_testkit::{host::Request, server::Answer};
 
 use super::{Shop, context, find};
@@ -134,13 +135,15 @@ async fn answers_that_are_not_usable_are_failures() {
         Answer::Whole(200, Vec::new(), "[".repeat(100_000).into_bytes()),
         Answer::json(&json!([])),
         Answer::json(&json!({"count": 0})),
+        Answer::json(&json!("products")),
+        Answer::json(&json!(7)),
         Answer::status(500),
         Answer::status(401),
     ] {
         let name = format!("{answer:?}");
         let shop = Shop::new(MAPPING, move |_| answer.clone());
         let asked = shop.ask(Question::Find, find(&json!({}))).await;
-        assert!(asked.is_err(), "{name:.60}: {asked:?}");
+        assert!(asked.is_err() && !matches!(asked, Err(Failure::Unsendable(_))), "{name:.60}: {asked:?}");
     }
     let shop = Shop::new(MAPPING, |_| Answer::status(400));
     let asked = shop.ask(Question::Find, find(&json!({}))).await;
@@ -186,4 +189,65 @@ answer = "{products: []}"
     assert_eq!(shop.asked(), ["POST /api"]);
     let refused = shop.ask(Question::Find, find(&json!({"after": "bad"}))).await;
     assert!(matches!(&refused, Ok(Reply::Refused(reason)) if reason == "`page`: no such cursor"), "{refused:?}");
+}
+
+#[tokio::test]
+async fn a_position_that_was_never_given_out_is_gone() {
+    let shop = Shop::topped(PRODUCT, MAPPING, shop);
+    for after in ["", "0", "1", "-1", "two", "99999999999999999999"] {
+        let asked = shop.ask(Question::Find, find(&json!({"after": after}))).await;
+        assert!(matches!(asked, Ok(Reply::Gone)), "{after}: {asked:?}");
+    }
+    assert!(shop.asked().is_empty());
+}
+
+#[tokio::test]
+async fn programs_share_definitions() {
+    let top = "definitions = 'def stated($in): {amount: minor($in), currency: $in};'\n";
+    let product =
+        PRODUCT.replace("{amount: (.price | minor(\"EUR\")), currency: \"EUR\"}", "(.price | stated(\"EUR\"))");
+    assert_ne!(product, PRODUCT);
+    let shop = Shop::topped(&format!("{top}{product}"), MAPPING, shop);
+    let found = shop.answer(Question::Find, find(&json!({}))).await;
+    assert_eq!(found["products"][0]["variants"][0]["price"], json!({"amount": 1999, "currency": "EUR"}));
+}
+
+const GRAPH: &str = r#"
+[find]
+answer = "{products: []}"
+
+[resolve]
+answer = "{products: [], errors: $known.errors, data: $known.data}"
+
+[[resolve.step]]
+name = "known"
+graphql = "query { known }"
+accept_errors = ["FORBIDDEN"]
+end = "if .errors == [] then {products: [], all: true} else null end"
+
+[[resolve.step]]
+name = "more"
+graphql = "query { more }"
+"#;
+
+#[tokio::test]
+async fn errors_of_graphql_are_answers_where_the_mapping_says_so() {
+    let shop = |code: &'static str| {
+        Shop::new(GRAPH, move |request| {
+            let known = String::from_utf8_lossy(request.body()).contains("known");
+            let errors = json!([{"message": "no", "extensions": {"code": code}}]);
+            let errors = if known && !code.is_empty() { errors } else { json!([]) };
+            Answer::json(&json!({"data": {"known": null}, "errors": errors}))
+        })
+    };
+    let question = json!({"ids": ["1"], "context": context()});
+    let accepted = shop("FORBIDDEN");
+    accepted.answer(Question::Resolve, question.clone()).await;
+    assert_eq!(accepted.asked().len(), 2);
+    let refused = shop("INTERNAL").ask(Question::Resolve, question.clone()).await;
+    assert!(matches!(&refused, Ok(Reply::Refused(reason)) if reason == "`known`: no"), "{refused:?}");
+    // Without errors, the first step has the answer.
+    let ended = shop("");
+    ended.answer(Question::Resolve, question).await;
+    assert_eq!(ended.asked().len(), 1);
 }

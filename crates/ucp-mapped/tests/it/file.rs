@@ -22,6 +22,12 @@ fn programs_are_blamed_with_line_and_column() {
     assert_eq!(faulty, "line 17, column 3: find.page.answer: filter `nosuch` is not defined");
     let faulty = faults(&format!("product = '. | env'\n{MARKET}{SOURCE}{QUESTIONS}"));
     assert_eq!(faulty, "line 1, column 16: product: `env` is not available: programs read no environment");
+    // Those of a program that uses definitions, and of the definitions themselves, once.
+    let definitions = "definitions = '''\ndef a: 1;\ndef b: a + 1;\n'''\n";
+    let faulty = faults(&format!("{definitions}product = 'b | c'\n{MARKET}{SOURCE}{QUESTIONS}"));
+    assert_eq!(faulty, "line 5, column 16: product: filter `c` is not defined");
+    let faulty = faults(&format!("definitions = 'def a: b;'\nproduct = '.'\n{MARKET}{SOURCE}{QUESTIONS}"));
+    assert_eq!(faulty, "line 1, column 23: definitions: filter `b` is not defined");
 }
 
 #[test]
@@ -37,6 +43,10 @@ fn faults_are_named() {
         ("[[find.step]]\nname = \"a\"\npath = \"/a\"\n", "find.a: `path` must be below"),
         ("[[find.step]]\nname = \"a\"\nvariables = \".\"\n", "find.a: must have `body`, or `graphql`"),
         ("[[find.step]]\nname = \"a\"\naccept = [500]\n", "find.a: `accept` must be of statuses from 400 to 499"),
+        (
+            "[[find.step]]\nname = \"a\"\naccept_errors = [\"X\"]\n",
+            "find.a: must not have `accept_errors` without `graphql`",
+        ),
         ("[open]\n", "open: must have a step or an answer"),
         ("[open]\nbatch = 0\nanswer = \".\"\n", "open: `batch` must be"),
         ("[place]\nanswer = \".\"\n", "place: must not be stated unless"),

@@ -2,6 +2,7 @@
 
 mod cart;
 mod catalog;
+mod draft;
 mod file;
 mod sources;
 
