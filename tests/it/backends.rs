@@ -14,7 +14,7 @@
 //!
 //! Four are about one backend alone: [`bot`] about how it says to the shop which bot is asking, [`notices`] about orders
 //! that buyers place there, [`orphans`] about carts there that no document names, [`token`] about another access token.
-//! [`placing`] is about orders that the gateway places, while it is killed;
+//! [`placing`] is about orders that the gateway places, while it is killed; [`shops`] about shops that nobody here wrote;
 //! [`down`] is about a start while a shop is down.
 
 mod bot;
@@ -25,6 +25,7 @@ mod down;
 mod notices;
 mod orphans;
 mod placing;
+mod shops;
 mod strangers;
 mod subjects;
 mod token;
@@ -39,13 +40,33 @@ use crate::{
     wire::{Connection, request},
 };
 
+/// Nobody asks too often here, and a machine that is busy has its time.
+const CONFIGURATION: &str = "
+    [profiles]
+    loopback = true
+    [limits]
+    anonymous = \"none\"
+    signed = \"none\"
+    keyed = \"none\"
+    unverified = \"none\"
+";
+const UPSTREAM: &str = "
+    [upstream]
+    connect_timeout_ms = 20000
+    read_timeout_ms = 30000
+    write_timeout_ms = 30000
+    complete_timeout_ms = 60000
+";
+
 /// A gateway in front of some shop.
 #[derive(Debug)]
 struct Subject {
     gateway: Configured,
     goods: Goods,
-    /// The shop behind it, where that is a process of this test.
+    /// The shop behind it, where that is another gateway.
     _behind: Option<Configured>,
+    /// The shop behind it, where that is a program of others.
+    _shop: Option<shops::Shop>,
 }
 
 /// What is known of a shop beforehand.
@@ -70,8 +91,8 @@ struct Goods {
 /// How a purchase ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
-    /// Through the API, with this handler and token.
-    Paid { handler: &'static str, token: &'static str },
+    /// Through the API, with this handler, a type of instrument that it takes, and a token.
+    Paid { handler: &'static str, kind: &'static str, token: &'static str },
     /// On a page of the shop.
     HandedOff,
 }
@@ -209,6 +230,8 @@ backends! {
     starter_in_python: super::subjects::starter_in_python,
     ucp_over_rest: super::subjects::ucp_over_rest,
     ucp_over_mcp: super::subjects::ucp_over_mcp,
+    oscar: super::subjects::oscar,
+    vendure: super::subjects::vendure,
 }
 
 /// What happens between the gateway and a shop that is elsewhere is for its operator to see, and for nobody else.

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{End, Subject, amount, asked, came_to_nothing, context};
 use crate::{
     harness::{elements, texts},
-    purchase::shopper::{Shopper, address, id, lines, new_key, paying_in, shipping, total},
+    purchase::shopper::{Shopper, address, id, lines, new_key, paying_by, paying_in, shipping, total},
     setup::Transport,
 };
 
@@ -298,9 +298,9 @@ pub(super) fn a_purchase_ends_as_the_shop_can(subject: &Subject) {
                 let now = of(&shopper, "get_checkout", &checkout);
                 assert_eq!((&now["status"], now.get("order")), (&json!("requires_escalation"), None));
             }
-            End::Paid { handler, token } => {
+            End::Paid { handler, kind, token } => {
                 assert_eq!(checkout["status"], "ready_for_complete", "{checkout}");
-                let (key, paying) = (new_key(), paying_in(shopper.release, handler, token));
+                let (key, paying) = (new_key(), paying_by(kind, shopper.release, handler, token));
                 let pay = || shopper.keyed(Some(&key), "complete_checkout", Some(id(&checkout)), &paying);
                 let done = pay();
                 let document = done.document();

@@ -4,26 +4,8 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::{End, Goods, Lent, Shared, Subject};
+use super::{CONFIGURATION, End, Goods, Lent, Shared, Subject, UPSTREAM, shops};
 use crate::setup::{Configured, Setup};
-
-/// Nobody asks too often here, and a machine that is busy has its time.
-const CONFIGURATION: &str = "
-    [profiles]
-    loopback = true
-    [limits]
-    anonymous = \"none\"
-    signed = \"none\"
-    keyed = \"none\"
-    unverified = \"none\"
-";
-const UPSTREAM: &str = "
-    [upstream]
-    connect_timeout_ms = 20000
-    read_timeout_ms = 30000
-    write_timeout_ms = 30000
-    complete_timeout_ms = 60000
-";
 
 /// Where the sample shop has its terms.
 const PAGES: &str = "origins = [\"https://business.example.com\"]\n";
@@ -36,12 +18,17 @@ const SAMPLE: Goods = Goods {
     sold_out: "var_abc123_green_9",
     code: Some("WELCOME10"),
     secret: None,
-    end: End::Paid { handler: "mock_payment_handler", token: "success_token" },
+    end: End::Paid { handler: "mock_payment_handler", kind: "card", token: "success_token" },
 };
 
 /// The embedded shop.
 pub(super) fn embedded(shared: &'static Shared<Subject>) -> Option<Lent<Subject>> {
-    Some(shared.get(|| Subject { gateway: Configured::start(CONFIGURATION), goods: SAMPLE, _behind: None }))
+    Some(shared.get(|| Subject {
+        gateway: Configured::start(CONFIGURATION),
+        goods: SAMPLE,
+        _behind: None,
+        _shop: None,
+    }))
 }
 
 /// A shop that speaks UCP over REST: another gateway with the sample.
@@ -64,7 +51,7 @@ pub(super) fn in_front_of_ucp(transport: &str, more: &str) -> Subject {
         .file("token", ADMIN_TOKEN)
         .arguments(&["--backend", "ucp", "--upstream-url", &format!("http://{}", shop.address)])
         .start_on(crate::harness::folder());
-    Subject { gateway, goods: SAMPLE, _behind: Some(shop) }
+    Subject { gateway, goods: SAMPLE, _behind: Some(shop), _shop: None }
 }
 
 /// A shop behind the Storefront API: `tests/upstreams/storefront`, where `UCP_STOREFRONT_URL` says that it listens.
@@ -100,7 +87,7 @@ fn in_front_of_storefront(upstream: &str) -> Subject {
         secret: Some("shopify/Cart"),
         end: End::HandedOff,
     };
-    Subject { gateway, goods, _behind: None }
+    Subject { gateway, goods, _behind: None, _shop: None }
 }
 
 /// A shop behind the backend contract: the starter in TypeScript, where `UCP_STARTER_TYPESCRIPT_URL` says that it listens.
@@ -131,8 +118,24 @@ fn starter(shared: &'static Shared<Subject>, variable: &str) -> Option<Lent<Subj
             sold_out: "robe-1",
             code: Some("WELCOME10"),
             secret: Some("starter-cart"),
-            end: End::Paid { handler: "starter_pay", token: "success_token" },
+            end: End::Paid { handler: "starter_pay", kind: "card", token: "success_token" },
         };
-        Subject { gateway, goods, _behind: None }
+        Subject { gateway, goods, _behind: None, _shop: None }
     }))
+}
+
+/// A shop made with django-oscar behind `examples/oscar.toml`.
+pub(super) fn oscar(shared: &'static Shared<Subject>) -> Option<Lent<Subject>> {
+    shops::OSCAR.installed().then(|| shared.get(|| in_front_of(&shops::OSCAR)))
+}
+
+/// A shop made with Vendure behind `examples/vendure.toml`.
+pub(super) fn vendure(shared: &'static Shared<Subject>) -> Option<Lent<Subject>> {
+    shops::VENDURE.installed().then(|| shared.get(|| in_front_of(&shops::VENDURE)))
+}
+
+fn in_front_of(kind: &'static shops::Kind) -> Subject {
+    let shop = shops::Shop::start(kind);
+    let gateway = kind.gateway(&shop.origin(), UPSTREAM);
+    Subject { gateway, goods: kind.goods, _behind: None, _shop: Some(shop) }
 }

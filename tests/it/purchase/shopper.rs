@@ -222,15 +222,20 @@ impl<'a> Shopper<'a> {
 
 /// What pays, in the form of a release.
 pub(crate) fn paying_in(release: Release, handler: &str, token: &str) -> Value {
+    paying_by("card", release, handler, token)
+}
+
+/// The same with an instrument of some type.
+pub(crate) fn paying_by(kind: &str, release: Release, handler: &str, token: &str) -> Value {
     let credential = json!({ "type": "token", "token": token });
     if release == Release::V2026_01_11 {
         return json!({ "payment_data": {
-            "id": "instrument_1", "handler_id": handler, "type": "card", "brand": "visa", "last_digits": "1111",
+            "id": "instrument_1", "handler_id": handler, "type": kind, "brand": "visa", "last_digits": "1111",
             "credential": credential,
         } });
     }
     json!({ "payment": { "instruments": [{
-        "id": "instrument_1", "handler_id": handler, "type": "card", "selected": true,
+        "id": "instrument_1", "handler_id": handler, "type": kind, "selected": true,
         "display": { "brand": "visa", "last_digits": "1111" }, "credential": credential,
     }] } })
 }

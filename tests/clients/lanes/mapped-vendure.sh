@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# The gateway in front of a shop made with Vendure, by examples/vendure.toml: `ucp-gateway backend check`, the rules that
+# every backend has to pass, and what tests/it/backends/shops.rs asks of shops of others.
+#
+# The lane's own gateway, in front of the sample shop, is not asked.
+export UCP_VENDURE_SHOP="node $CLIENTS_DIR/upstreams/vendure/shop.mjs"
+source lib/mapped.sh
+published() {
+  curl --silent --fail --max-time 60 "$1/shop-api" --header 'Content-Type: application/json' \
+    --data @lib/introspection.json >"$LANE_DIR/introspection.json"
+  drafted --graphql "$LANE_DIR/introspection.json"
+}
+mapped vendure http://127.0.0.1:18766
