@@ -128,7 +128,7 @@ async fn overload(options: &Options, gateway: &Path, directory: &Path) -> Done<(
     println!("  before: {}, {} descriptors", memory(server.memory()?), server.descriptors()?);
     let calm = unasked(1_000_000, capacity / 2.0, duration / 4);
     let load = Load { server: &server, scenario: &calm, connections: CALLERS };
-    show("half of that", &load.paced(capacity / 2.0, duration / 4).await?);
+    show("half of that", &load.flood(capacity / 2.0, duration / 4).await?);
     let much = unasked(2_000_000, capacity * TIMES, duration);
     let load = Load { server: &server, scenario: &much, connections: CALLERS };
     let mut samples = Vec::new();
