@@ -5,12 +5,14 @@
 //! | [`stack`] | the layers together, around answers that are made up |
 //! | [`shared`] | equal reads, and what is kept of them |
 //! | [`hostile`] | servers that do not behave, over real connections |
+//! | [`traces`] | what an upstream is told about the trace of a call |
 //!
 //! Nothing here waits for time to pass: the clock of tokio is paused, and goes on when there is nothing else to do.
 
 mod coalescing;
 mod hostile;
 mod stack;
+mod traces;
 
 use std::{
     future::Future,
