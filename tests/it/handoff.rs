@@ -5,5 +5,6 @@ pub(crate) mod browser;
 mod journeys;
 mod late;
 mod limits;
+mod looks;
 mod refusals;
 mod safety;

@@ -44,10 +44,12 @@ use std::{
     fmt, fs,
     net::{IpAddr, SocketAddr},
     path::Path,
+    sync::Arc,
     time::{Duration, SystemTime},
 };
 
 use ipnet::IpNet;
+use ucp_handoff::Languages;
 use ucp_net::outbound::{Certificate, certificates};
 use ucp_service::body;
 use ucp_trust::{
@@ -69,7 +71,7 @@ pub(crate) use self::{
     flags::{DataOptions, ServeOptions, UpstreamOptions},
     payment::Payment,
     platform::Platform,
-    sections::Data,
+    sections::{Data, Pages},
     telemetry::{Receiver, Receivers},
     tls::Tls,
     upstream::{Bot, Upstream, is_exposed},
@@ -110,6 +112,8 @@ pub(crate) struct Settings {
     pub(crate) directory: Directory,
     /// Where spans and events are sent.
     pub(crate) receivers: Receivers,
+    /// Languages of the pages.
+    pub(crate) languages: Arc<Languages>,
     /// Warnings about settings that are valid and seldom wanted.
     pub(crate) warnings: Vec<String>,
 }
@@ -173,6 +177,7 @@ impl Settings {
             profiles,
             platform,
             limits,
+            pages,
             payment,
             merchants,
             geocoder,
@@ -234,6 +239,7 @@ impl Settings {
         let sampled = development && upstream.is_none();
         let directory = directory::resolve(merchants, geocoder, sampled, &extra_roots, &mut document);
         let receivers = telemetry::resolve(telemetry, events, environment, &mut document);
+        let languages = languages(pages.texts_dir.as_deref(), &mut document);
         let mut settings = Self {
             policy,
             reach,
@@ -247,6 +253,7 @@ impl Settings {
             payments,
             directory,
             receivers,
+            languages,
             warnings: Vec::new(),
             sections,
         };
@@ -312,6 +319,14 @@ fn is_loopback(url: &Url) -> bool {
         Some(Host::Ipv6(address)) => address.is_loopback(),
         None => false,
     }
+}
+
+/// Reads the languages of the pages.
+fn languages(directory: Option<&Path>, document: &mut Document<'_>) -> Arc<Languages> {
+    Arc::new(Languages::read(directory).unwrap_or_else(|error| {
+        document.add("pages.texts_dir", error);
+        Languages::default()
+    }))
 }
 
 /// Reads the certificates in files.

@@ -24,6 +24,7 @@ use ucp_core::{
     purchase::{payment::Handler, sales_service::SalesService},
     record::Tracer,
 };
+use ucp_handoff::Brand;
 use ucp_mcp::{Server, http::ErrorStatus};
 use ucp_net::Counters;
 use ucp_rest::publication::{Publication, prefix};
@@ -169,13 +170,8 @@ impl Shop {
         publications.publish(&keys);
         publications.follow(&signing_key);
         if let Some(sales) = sales.as_ref().filter(|_| pages) {
-            router = router.merge(ucp_handoff::router(ucp_handoff::Options {
-                sales: sales.clone(),
-                ingress: ingress.clone(),
-                home: settings.sections.server.storefront.as_ref().map(|url| url.0.to_string()),
-                secure: public_url.scheme() == "https",
-                plain: settings.policy == config::Policy::Development,
-            }));
+            let plain = settings.policy == config::Policy::Development;
+            router = router.merge(pages_of(settings, sales.clone(), ingress.clone(), public_url, plain));
         }
         if let Some(sales) = sales.as_ref().filter(|sales| !sales.handlers.is_empty()) {
             router = router.merge(payments::router(sales.clone(), settings, &bodies));
@@ -225,6 +221,22 @@ impl Shop {
             _tasks,
         }
     }
+}
+
+/// Returns the pages on which buyers go on; `plain` allows them over http.
+fn pages_of(settings: &Settings, sales: SalesService, ingress: Ingress, public_url: &Url, plain: bool) -> Router {
+    let config::Pages { name, color, logo_url, .. } = &settings.sections.pages;
+    let color = color.as_ref().map(|color| color.color);
+    ucp_handoff::router(ucp_handoff::Options {
+        sales,
+        ingress,
+        name: name.clone(),
+        home: settings.sections.server.storefront.as_ref().map(|url| url.0.to_string()),
+        languages: Arc::clone(&settings.languages),
+        brand: Brand::new(color, logo_url.as_ref().map(|url| url.0.clone())),
+        secure: public_url.scheme() == "https",
+        plain,
+    })
 }
 
 /// Returns the routes of a shop that is paused.
@@ -387,7 +399,7 @@ impl Desktop {
         let offering = merchants::beside(shop.offering(), &settings.directory);
         let names = merchants::names(&settings.directory);
         let home = settings.sections.server.storefront.as_ref().map(|url| url.0.to_string());
-        let business = Arc::new(Business::under(&names, &offering, home.clone()));
+        let business = Arc::new(Business::under(&names, &offering, home));
         let negotiator = Arc::clone(&business);
         let directory =
             Directory::new(Offline, DirectoryOptions::default(), move |profile| negotiator.negotiated_profile(profile));
@@ -400,9 +412,8 @@ impl Desktop {
         let pages = sales.filter(|_| pages).map(|sales| {
             let bots = Directory::new(Offline, DirectoryOptions::default(), |_| ());
             let ingress = Ingress::new(callers::rules(settings, public_url, &signing_key, bodies, bots), platforms);
-            let secure = public_url.scheme() == "https";
-            let options = ucp_handoff::Options { sales, ingress, home, secure, plain: !secure };
-            ucp_rest::surrounded(ucp_handoff::router(options))
+            let plain = public_url.scheme() != "https";
+            ucp_rest::surrounded(pages_of(settings, sales, ingress, public_url, plain))
         });
         Ok(Self { server, pages, _tasks: tasks })
     }

@@ -9,19 +9,20 @@ use ucp_core::{
 
 use crate::{
     guard::Way,
-    page::{Frame, amount, page, totals},
+    page::{Frame, page, totals},
     purchase::{carried, deliveries, lines, notes},
 };
 
 /// The page on which a buyer confirms.
-pub(crate) fn page_of(frame: &Frame, desktop: &Desktop, way: &Way, seal: &str) -> Markup {
+pub(crate) fn page_of(frame: &Frame<'_>, desktop: &Desktop, way: &Way, seal: &str) -> Markup {
     let checkout = &desktop.checkout;
-    let sum = amount(amount_of(&checkout.totals, TotalKind::Total), checkout.currency);
+    let texts = frame.texts();
+    let sum = frame.language.amount(amount_of(&checkout.totals, TotalKind::Total), checkout.currency);
     let free = desktop.payment == Payment::Free;
     let approves = desktop.wants_approval();
     let title = match desktop.payment {
-        Payment::Here if !approves => "Confirm your payment",
-        _ => "Confirm your order",
+        Payment::Here if !approves => &texts.confirm_payment,
+        _ => &texts.confirm_order,
     };
     let buyer = checkout.draft.buyer.as_ref();
     let name: Vec<_> = buyer
@@ -31,63 +32,63 @@ pub(crate) fn page_of(frame: &Frame, desktop: &Desktop, way: &Way, seal: &str) -
         .collect();
     page(
         frame,
-        title,
+        title.as_str(),
         &html! {
             h1 { (title) }
             @if approves {
-                p { "The shop asks you to look at this yourself before it is bought:" }
-                ul { @for reason in desktop.reasons_to_approve() { li { (reason) } } }
+                p { (texts.shop_wants_review) }
+                ul { @for reason in desktop.reasons_to_approve() { li lang=[frame.language.other_than_english()] { (reason) } } }
             } @else if desktop.payment != Payment::Elsewhere {
-                p { "Please check everything once more. With the button at the end you buy it." }
+                p { (texts.check_once_more) }
             }
-            (notes(&checkout.messages))
+            (notes(frame, &checkout.messages))
             section aria-labelledby="lines" {
-                h2 #lines { "What you are buying" }
-                (lines(&checkout.line_items, checkout.currency))
-                (totals(&checkout.totals, checkout.currency))
+                h2 #lines { (texts.you_buy) }
+                (lines(frame, &checkout.line_items, checkout.currency))
+                (totals(frame, &checkout.totals, checkout.currency))
             }
             section aria-labelledby="who" {
-                h2 #who { "For whom" }
+                h2 #who { (texts.for_whom) }
                 dl.facts {
-                    @if !name.is_empty() { div { dt { "Name" } dd { (name.join(" ")) } } }
+                    @if !name.is_empty() { div { dt { (texts.name) } dd { (name.join(" ")) } } }
                     @if let Some(email) = buyer.and_then(|buyer| buyer.email.as_deref()) {
-                        div { dt { "E-mail address" } dd { (email) } }
+                        div { dt { (texts.email) } dd { (email) } }
                     }
-                    (deliveries(checkout))
+                    (deliveries(frame, checkout))
                 }
             }
             @if approves {
                 section aria-labelledby="approval" {
-                    h2 #approval { "Your approval" }
-                    p { "With this you agree to what is above. Your assistant buys it then, and cannot buy anything else on it." }
+                    h2 #approval { (texts.your_approval) }
+                    p { (texts.approval_what) }
                     div.actions {
                         form method="post" action=(way.here()) {
                             (carried(desktop.version, seal, "approve"))
-                            button { "I approve this purchase" }
+                            button { (texts.approve) }
                         }
-                        a.button.second href=(way.here()) { "Back, without approving" }
+                        a.button.second href=(way.here()) { (texts.back_unapproved) }
                     }
                 }
             }
             @match desktop.payment {
                 Payment::Elsewhere if approves => {}
-                Payment::Elsewhere => p { "This cannot be paid on this page." },
+                Payment::Elsewhere => p { (texts.not_payable_here) },
                 Payment::Free | Payment::Here => {
-                    @if approves { p { "Or finish it here yourself:" } }
+                    @if approves { p { (texts.or_here) } }
                     section.bank aria-labelledby="bank" {
-                        h2 #bank { @if free { "Your word" } @else { "The sandbox bank asks" } }
+                        h2 #bank { @if free { (texts.your_word) } @else { (texts.sandbox_asks) } }
                         @if free {
-                            p { "There is nothing to pay." }
+                            p { (texts.nothing_to_pay) }
                         } @else {
-                            p { (frame.shop) " wants " strong { (sum) } ". Is that you, and do you agree?" }
-                            p.quiet { "This is a bank to play with. No money moves." }
+                            p { (texts.shop_wants.with(&[("shop", &frame.shop), ("sum", &sum)])) }
+                            p.quiet { (texts.sandbox_plays) }
                         }
                         div.actions {
+                            a.button.second href=(way.here()) { (texts.back_unpaid) }
                             form method="post" action=(way.here()) {
                                 (carried(desktop.version, seal, "pay"))
-                                button { @if free { "Confirm the order" } @else { "Confirm and pay " (sum) } }
+                                button { @if free { (texts.confirm_the_order) } @else { (texts.confirm_and_pay.with(&[("sum", &sum)])) } }
                             }
-                            a.button.second href=(way.here()) { "Back, without paying" }
                         }
                     }
                 }

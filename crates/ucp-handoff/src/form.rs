@@ -10,6 +10,8 @@ use ucp_core::{
 use ucp_service::body::DEADLINE;
 use url::form_urlencoded;
 
+use crate::language::{Text, Texts};
+
 /// Maximum size of a form, in bytes.
 const MAX_BYTES: usize = 16 * 1024;
 
@@ -26,30 +28,45 @@ pub(crate) const PLACE: &str = "place:";
 /// Prefix of the fields that choose a delivery option; position of the method and identifier of the group follow.
 pub(crate) const OPTION: &str = "option:";
 
-/// Text fields: name, label, `autocomplete`, and whether it is part of the address.
+/// Text fields of the buyer and of the address.
 pub(crate) const FIELDS: &[Field] = &[
-    Field { name: "first_name", label: "First name", autocomplete: "given-name", address: false },
-    Field { name: "last_name", label: "Last name", autocomplete: "family-name", address: false },
-    Field { name: "email", label: "E-mail address", autocomplete: "email", address: false },
-    Field { name: "phone_number", label: "Telephone number", autocomplete: "tel", address: false },
-    Field { name: "street_address", label: "Street and number", autocomplete: "address-line1", address: true },
+    Field { name: "first_name", label: |texts| &texts.first_name, autocomplete: "given-name", address: false },
+    Field { name: "last_name", label: |texts| &texts.last_name, autocomplete: "family-name", address: false },
+    Field { name: "email", label: |texts| &texts.email, autocomplete: "email", address: false },
+    Field { name: "phone_number", label: |texts| &texts.phone_number, autocomplete: "tel", address: false },
+    Field {
+        name: "street_address",
+        label: |texts| &texts.street_address,
+        autocomplete: "address-line1",
+        address: true,
+    },
     Field {
         name: "extended_address",
-        label: "Apartment, floor, building",
+        label: |texts| &texts.extended_address,
         autocomplete: "address-line2",
         address: true,
     },
-    Field { name: "postal_code", label: "Postal code", autocomplete: "postal-code", address: true },
-    Field { name: "address_locality", label: "City or town", autocomplete: "address-level2", address: true },
-    Field { name: "address_region", label: "State, province or region", autocomplete: "address-level1", address: true },
-    Field { name: "address_country", label: "Country", autocomplete: "country", address: true },
+    Field { name: "postal_code", label: |texts| &texts.postal_code, autocomplete: "postal-code", address: true },
+    Field {
+        name: "address_locality",
+        label: |texts| &texts.address_locality,
+        autocomplete: "address-level2",
+        address: true,
+    },
+    Field {
+        name: "address_region",
+        label: |texts| &texts.address_region,
+        autocomplete: "address-level1",
+        address: true,
+    },
+    Field { name: "address_country", label: |texts| &texts.address_country, autocomplete: "country", address: true },
 ];
 
 /// A text field.
 #[derive(Debug)]
 pub(crate) struct Field {
     pub(crate) name: &'static str,
-    pub(crate) label: &'static str,
+    pub(crate) label: fn(&Texts) -> &Text,
     pub(crate) autocomplete: &'static str,
     pub(crate) address: bool,
 }
@@ -123,13 +140,14 @@ impl Form {
     }
 
     /// Returns the errors of the text fields, by name.
-    pub(crate) fn faults(&self) -> Option<Vec<(&'static Field, String)>> {
+    pub(crate) fn faults(&self, texts: &Texts) -> Option<Vec<(&'static Field, String)>> {
         let fault = |field: &'static Field| {
             let text = self.text(field.name)?;
+            let label = (field.label)(texts).as_str();
             let content = if text.chars().count() > MAX_TEXT {
-                format!("{} is too long: use at most {MAX_TEXT} characters", field.label)
+                texts.field_too_long.with(&[("field", &label), ("characters", &MAX_TEXT)])
             } else if text.chars().any(char::is_control) {
-                format!("{} has characters that cannot be used: write it in one line", field.label)
+                texts.field_unusable.with(&[("field", &label)])
             } else {
                 return None;
             };

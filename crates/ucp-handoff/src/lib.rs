@@ -4,24 +4,29 @@
 //! | :-- | :-- |
 //! | `guard` | who may send a form, where a page may lead back to, and what a browser may do with a page |
 //! | `form` | what a form says, read within limits |
-//! | `page` | what all pages have in common: frame, style, texts for amounts |
+//! | `language` | texts, and the forms of amounts, dates and countries |
+//! | `brand`, `address` | the look of the shop; postal addresses in lines |
+//! | `page` | frame and headers of all pages |
 //! | `purchase` | the pages of carts and checkouts |
 //! | `confirmation` | the page on which a buyer confirms to pay |
 //! | `receipt` | the page of an order |
 //!
-//! Pages are rendered here and need neither scripts nor anything from elsewhere. Texts of shops, platforms and buyers
+//! Pages are rendered here and need neither scripts nor anything from elsewhere but pictures of the goods. Texts of shops, platforms and buyers
 //! are escaped by the template language, without exception: nothing in this crate renders markup that came as data. A
 //! form is answered with a redirection, so that reloading a page repeats nothing. What a buyer may do is decided in
 //! [`ucp_core::checkout::handoff`]. Whoever opens too many pages is turned away by the same gate as every other caller.
 
+mod address;
+mod brand;
 mod confirmation;
 mod form;
 mod guard;
+mod language;
 mod page;
 mod purchase;
 mod receipt;
 
-use std::{error::Error as _, sync::Arc};
+use std::{collections::BTreeSet, error::Error as _, sync::Arc};
 
 use axum::{
     Router,
@@ -31,6 +36,7 @@ use axum::{
     routing::get,
 };
 use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header::ALLOW};
+use maud::{Markup, html};
 use ucp_core::{
     Code, Refusal,
     checkout::handoff::{Done, Page},
@@ -40,6 +46,10 @@ use ucp_core::{
 };
 use ucp_service::Ingress;
 
+pub use self::{
+    brand::{Brand, Color},
+    language::{LanguageError, Languages},
+};
 use self::{
     guard::{Session, Way},
     page::{Answer, Frame},
@@ -52,8 +62,14 @@ pub struct Options {
     pub sales: SalesService,
     /// Rate limits and trusted proxies.
     pub ingress: Ingress,
+    /// Name of the shop on the pages, if it is another than that of its market.
+    pub name: Option<String>,
     /// URL of the shop itself, linked from error pages.
     pub home: Option<String>,
+    /// Languages of the pages.
+    pub languages: Arc<Languages>,
+    /// Look of the shop.
+    pub brand: Brand,
     /// `true` if the public URL is https.
     pub secure: bool,
     /// `true` if plain http is allowed, for development only.
@@ -79,9 +95,24 @@ impl Options {
         self.secure || self.plain
     }
 
-    fn frame(&self) -> Frame {
+    /// Returns the frame of a page in the first language that there is of `wanted`, the browser's and the shop's.
+    fn frame(&self, wanted: &[String], headers: &HeaderMap) -> Frame<'_> {
         let market = self.sales.catalog.market();
-        Frame { shop: market.name.clone(), home: self.home.clone(), links: market.links.clone() }
+        let language = self.languages.of(wanted, headers, &market.language);
+        let shop = self.name.as_ref().unwrap_or(&market.name).clone();
+        let (links, picture_origins) = (market.links.clone(), BTreeSet::new());
+        Frame { shop, home: self.home.clone(), links, language, brand: &self.brand, picture_origins }
+    }
+
+    /// Returns the frame of the page of a cart or checkout: in its language, with the pictures of its goods.
+    fn frame_of(&self, page: &Page, headers: &HeaderMap) -> Frame<'_> {
+        let (context, lines) = match page {
+            Page::Cart(cart) => (Some(&cart.draft.context), &*cart.line_items),
+            Page::Checkout(desktop) => (Some(&desktop.checkout.draft.context), &*desktop.checkout.line_items),
+            Page::Over(_) => (None, &[][..]),
+        };
+        let wanted = context.map(|context| &*context.languages).unwrap_or_default();
+        self.frame(wanted, headers).picturing(lines.iter().map(|line| &line.item))
     }
 }
 
@@ -91,7 +122,7 @@ async fn admitted(State(shop): Shop, request: Request, next: Next) -> Response {
     let (head, body) = request.into_parts();
     match shop.ingress.visit(&head) {
         Ok(_admission) => next.run(Request::from_parts(head, body)).await,
-        Err(refusal) => page::turned_away(&shop.frame(), &refusal).into_response(),
+        Err(refusal) => page::turned_away(&shop.frame(&[], &head.headers), &refusal).into_response(),
     }
 }
 
@@ -100,8 +131,8 @@ async fn show(State(shop): Shop, token: Token, uri: Uri, headers: HeaderMap) -> 
 }
 
 async fn shown(shop: &Options, token: Token, uri: &Uri, headers: &HeaderMap) -> Result<Answer, Answer> {
-    let frame = shop.frame();
-    let (token, page) = opened(shop, token, &frame).await?;
+    let (token, page) = opened(shop, token, &shop.frame(&[], headers)).await?;
+    let frame = shop.frame_of(&page, headers);
     let way = Way::read(uri, page.owner()).map_err(|()| page::misled(&frame))?;
     if way.returns() {
         return Ok(Answer::see(&way.after("pay")));
@@ -113,7 +144,7 @@ async fn shown(shop: &Options, token: Token, uri: &Uri, headers: &HeaderMap) -> 
 /// Renders the current page with a remark about the step that was tried.
 fn rendered(
     shop: &Options,
-    frame: &Frame,
+    frame: &Frame<'_>,
     page: &Page,
     way: &Way,
     session: &Session,
@@ -122,15 +153,16 @@ fn rendered(
 ) -> Answer {
     let answer = match page {
         Page::Over(over) => return page::over(frame, way, over),
-        Page::Cart(cart) => Answer::page(purchase::cart(frame, cart, way)),
+        Page::Cart(cart) => Answer::page(frame, purchase::cart(frame, cart, way)),
         Page::Checkout(desktop) => {
             let seal = session.seal(token);
             let confirming = way.confirms() && tried.is_none() && desktop.is_payable();
-            Answer::page(if confirming {
+            let page = if confirming {
                 confirmation::page_of(frame, desktop, way, &seal)
             } else {
                 purchase::checkout(frame, desktop, way, &seal, tried)
-            })
+            };
+            Answer::page(frame, page)
         }
     };
     answer.with_cookie(session.cookie(shop.secure))
@@ -147,8 +179,8 @@ async fn taken(
     headers: &HeaderMap,
     body: axum::body::Body,
 ) -> Result<Answer, Answer> {
-    let frame = shop.frame();
-    let (token, page) = opened(shop, token, &frame).await?;
+    let (token, page) = opened(shop, token, &shop.frame(&[], headers)).await?;
+    let frame = shop.frame_of(&page, headers);
     let way = Way::read(uri, page.owner()).map_err(|()| page::misled(&frame))?;
     if let Page::Over(over) = &page {
         return Err(page::over(&frame, &way, over));
@@ -164,7 +196,7 @@ async fn taken(
     let (Some(version), Some(step)) = (form.version(), form.step()) else {
         return Err(page::unreadable(&frame, form::Fault::Incomplete));
     };
-    if let Some(faults) = form.faults() {
+    if let Some(faults) = form.faults(frame.texts()) {
         return Ok(again(StatusCode::UNPROCESSABLE_ENTITY, &purchase::Tried::Faulty { form: &form, faults }, &page));
     }
     let name = step.name;
@@ -180,21 +212,24 @@ async fn taken(
     }
 }
 
-async fn order(State(shop): Shop, token: Token) -> Answer {
-    let frame = shop.frame();
+async fn order(State(shop): Shop, token: Token, headers: HeaderMap) -> Answer {
+    let frame = shop.frame(&[], &headers);
     if !shop.is_safe() {
         return page::unsafe_connection(&frame);
     }
     let Ok(Path(token)) = token else { return page::nothing_here(&frame) };
     match shop.sales.order_page(&token).await {
-        Ok(Some(order)) => Answer::page(receipt::page_of(&frame, &order)),
+        Ok(Some(order)) => {
+            let frame = frame.picturing(order.line_items.iter().map(|line| &line.item));
+            Answer::page(&frame, receipt::page_of(&frame, &order))
+        }
         Ok(None) => page::nothing_here(&frame),
         Err(refusal) => refused(&frame, &Way::default(), &refusal),
     }
 }
 
 /// Document that a token opens.
-async fn opened(shop: &Options, token: Token, frame: &Frame) -> Result<(String, Page), Answer> {
+async fn opened(shop: &Options, token: Token, frame: &Frame<'_>) -> Result<(String, Page), Answer> {
     if !shop.is_safe() {
         return Err(page::unsafe_connection(frame));
     }
@@ -206,39 +241,30 @@ async fn opened(shop: &Options, token: Token, frame: &Frame) -> Result<(String, 
     }
 }
 
-fn refused(frame: &Frame, way: &Way, refusal: &Refusal) -> Answer {
+fn refused(frame: &Frame<'_>, way: &Way, refusal: &Refusal) -> Answer {
     if let Some(cause) = refusal.source() {
         tracing::error!(code = %refusal.code, error = cause, "a page for a buyer failed");
     }
+    let texts = frame.texts();
     let (status, content) = match refusal.code {
-        Code::InvalidRequest => (StatusCode::UNPROCESSABLE_ENTITY, refusal.content.to_string()),
-        Code::Unavailable => (
-            StatusCode::SERVICE_UNAVAILABLE,
-            "The shop cannot do this at the moment. Nothing was paid by this. Please try again in a minute.".to_owned(),
-        ),
-        Code::StoredDataDamaged => (
-            StatusCode::INTERNAL_SERVER_ERROR,
-            "What the shop has stored of this is damaged. Please ask the shop; to try again does not help.".to_owned(),
-        ),
-        _ => (StatusCode::INTERNAL_SERVER_ERROR, "Something went wrong in the shop. Please try again.".to_owned()),
+        Code::InvalidRequest => (StatusCode::UNPROCESSABLE_ENTITY, &*refusal.content),
+        Code::Unavailable => (StatusCode::SERVICE_UNAVAILABLE, texts.shop_unavailable.as_str()),
+        Code::StoredDataDamaged => (StatusCode::INTERNAL_SERVER_ERROR, texts.data_damaged.as_str()),
+        _ => (StatusCode::INTERNAL_SERVER_ERROR, texts.shop_failed.as_str()),
     };
-    page::failed(frame, way, status, &content)
+    page::failed(frame, way, status, content)
 }
 
-async fn wrong_method(State(shop): Shop, method: Method, uri: Uri) -> Answer {
+async fn wrong_method(State(shop): Shop, method: Method, uri: Uri, headers: HeaderMap) -> Answer {
+    let frame = shop.frame(&[], &headers);
     let allowed = if uri.path().contains("/order/") { "GET, HEAD" } else { "GET, HEAD, POST" };
-    page::failed(
-        &shop.frame(),
-        &Way::default(),
-        StatusCode::METHOD_NOT_ALLOWED,
-        &format!("This page does not take {method}. Please open it in a browser."),
-    )
-    .with_header(ALLOW, HeaderValue::from_static(allowed))
+    let content = frame.texts().wrong_method.with(&[("method", &method)]);
+    page::failed(&frame, &Way::default(), StatusCode::METHOD_NOT_ALLOWED, &content)
+        .with_header(ALLOW, HeaderValue::from_static(allowed))
 }
 
-/// Returns the text of a message for people.
-fn content(message: &Message) -> &str {
-    match message {
-        Message::Error { content, .. } | Message::Warning { content, .. } | Message::Info { content, .. } => content,
-    }
+/// Renders the text of a message for people, which the shop has in English only.
+fn content(frame: &Frame<'_>, message: &Message) -> Markup {
+    let (Message::Error { content, .. } | Message::Warning { content, .. } | Message::Info { content, .. }) = message;
+    html! { span lang=[frame.language.other_than_english()] { (content) } }
 }

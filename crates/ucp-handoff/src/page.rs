@@ -1,9 +1,8 @@
-//! What all pages have in common: their frame, their headers, and texts for amounts and times.
+//! Frame and headers of all pages.
 
-use std::sync::LazyLock;
+use std::collections::BTreeSet;
 
 use axum::response::{IntoResponse, Response};
-use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http::{
     HeaderName, HeaderValue, StatusCode,
     header::{
@@ -12,40 +11,95 @@ use http::{
     },
 };
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use sha2::{Digest as _, Sha256};
 use ucp_core::{
     Code, Refusal,
     catalog::product::Link,
     checkout::handoff::Over,
-    country::Country,
     money::Currency,
     purchase::{
-        buyer::PostalAddress,
+        line_item::Item,
         totals::{Total, TotalKind},
     },
 };
+use url::Url;
 
-use crate::{form::Fault, guard::Way};
+use crate::{
+    brand::Brand,
+    form::Fault,
+    guard::Way,
+    language::{Language, Text, Texts},
+};
 
-const STYLE: &str = include_str!("style.css");
-
-/// Content security policy: a page may apply its own style and submit its own forms, nothing else.
-static POLICY: LazyLock<String> = LazyLock::new(|| {
-    let digest = STANDARD.encode(Sha256::digest(STYLE));
-    format!(
-        "default-src 'none'; style-src 'sha256-{digest}'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
-    )
-});
+/// Maximum number of places that pictures of one page come from.
+const MAX_PICTURE_ORIGINS: usize = 8;
 
 /// Frame of every page.
 #[derive(Debug)]
-pub(crate) struct Frame {
+pub(crate) struct Frame<'a> {
     /// The name of the shop.
     pub(crate) shop: String,
     /// URL of the shop.
     pub(crate) home: Option<String>,
     /// The pages of the shop that matter to a buyer.
     pub(crate) links: Vec<Link>,
+    /// Language of the page.
+    pub(crate) language: &'a Language,
+    /// Look of the shop.
+    pub(crate) brand: &'a Brand,
+    /// Origins of the pictures of the goods.
+    pub(crate) picture_origins: BTreeSet<String>,
+}
+
+impl<'a> Frame<'a> {
+    /// Returns the texts of the page.
+    pub(crate) fn texts(&self) -> &'a Texts {
+        &self.language.texts
+    }
+
+    /// Returns the frame of a page that shows the pictures of these items.
+    pub(crate) fn picturing<'i>(mut self, items: impl Iterator<Item = &'i Item>) -> Self {
+        let urls = items.filter_map(|item| Url::parse(item.image_url.as_deref()?).ok());
+        let origins = urls.filter(is_picture).map(|url| url.origin().ascii_serialization());
+        for origin in origins {
+            if self.picture_origins.len() < MAX_PICTURE_ORIGINS {
+                self.picture_origins.insert(origin);
+            }
+        }
+        self
+    }
+
+    /// Content security policy: a page may apply its own style, show the logo of the shop and the pictures of its goods,
+    /// and submit its own forms, nothing else.
+    fn policy(&self) -> String {
+        let logo = self.brand.logo.as_ref().map(|logo| logo.origin().ascii_serialization());
+        let images: BTreeSet<_> = logo.as_ref().into_iter().chain(&self.picture_origins).map(String::as_str).collect();
+        let images = if images.is_empty() {
+            String::new()
+        } else {
+            format!(" img-src {};", images.into_iter().collect::<Vec<_>>().join(" "))
+        };
+        let style = &self.brand.style_source;
+        format!(
+            "default-src 'none'; style-src {style};{images} form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+        )
+    }
+
+    /// Renders the picture of an item, if it may be shown.
+    pub(crate) fn picture(&self, item: &Item) -> Markup {
+        let url = item.image_url.as_deref().and_then(|url| Url::parse(url).ok());
+        let shown = url.filter(|url| self.picture_origins.contains(&url.origin().ascii_serialization()));
+        html! {
+            @if let Some(url) = shown.filter(is_picture) {
+                // The title beside it says what it shows.
+                img src=(url) alt="" width="64" height="64" loading="lazy" referrerpolicy="no-referrer";
+            }
+        }
+    }
+}
+
+/// Returns `true` for a URL that pictures are loaded from.
+fn is_picture(url: &Url) -> bool {
+    matches!(url.scheme(), "https" | "http") && url.username().is_empty() && url.password().is_none()
 }
 
 /// An answer to a browser.
@@ -57,8 +111,13 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    pub(crate) fn page(page: Markup) -> Self {
-        Self { status: StatusCode::OK, headers: Vec::new(), page: page.into_string() }
+    /// Page in its frame.
+    pub(crate) fn page(frame: &Frame<'_>, page: Markup) -> Self {
+        let answer = Self { status: StatusCode::OK, headers: Vec::new(), page: page.into_string() };
+        match HeaderValue::try_from(frame.policy()) {
+            Ok(policy) => answer.with_header(CONTENT_SECURITY_POLICY, policy),
+            Err(_) => answer,
+        }
     }
 
     /// Redirection to a page, which answers a form.
@@ -95,39 +154,47 @@ impl IntoResponse for Answer {
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
         headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
         headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-        if let Ok(policy) = HeaderValue::try_from(POLICY.as_str()) {
-            headers.insert(CONTENT_SECURITY_POLICY, policy);
+        // A page brings a wider policy.
+        headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'"));
+        for (name, value) in self.headers {
+            headers.insert(name, value);
         }
-        headers.extend(self.headers);
         response
     }
 }
 
 /// Renders a page with a title and a body.
-pub(crate) fn page(frame: &Frame, title: &str, content: &Markup) -> Markup {
+pub(crate) fn page(frame: &Frame<'_>, title: &str, content: &Markup) -> Markup {
+    let texts = frame.texts();
     html! {
         (DOCTYPE)
-        html lang="en" {
+        html lang=(frame.language.tag) {
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="robots" content="noindex, nofollow";
                 title { (title) " – " (frame.shop) }
                 // Our own text, and the one thing here that is not escaped.
-                style { (PreEscaped(STYLE)) }
+                style { (PreEscaped(&frame.brand.style)) }
             }
             body {
-                a.skip href="#main" { "Skip to content" }
-                header { p { (frame.shop) } }
+                a.skip href="#main" { (texts.skip_to_content) }
+                header {
+                    p {
+                        @if let Some(logo) = &frame.brand.logo {
+                            img.logo src=(logo) alt=(frame.shop) height="40" referrerpolicy="no-referrer";
+                        } @else { (frame.shop) }
+                    }
+                }
                 main #main tabindex="-1" { (content) }
                 footer {
-                    p { "You see this page because an assistant shops for you. Nobody else should have its address." }
+                    p { (texts.why_this_page) }
                     @let links: Vec<_> = frame.links.iter().filter(|link| is_web(&link.url)).collect();
                     @if !links.is_empty() {
-                        nav aria-label="About this shop" {
+                        nav aria-label=(texts.about_this_shop) {
                             ul {
                                 @for link in links {
-                                    li { a href=(link.url) rel="noreferrer" { (link_text(link)) } }
+                                    li { a href=(link.url) rel="noreferrer" { (link_text(link, texts)) } }
                                 }
                             }
                         }
@@ -138,229 +205,210 @@ pub(crate) fn page(frame: &Frame, title: &str, content: &Markup) -> Markup {
     }
 }
 
-fn link_text(link: &Link) -> String {
+fn link_text(link: &Link, texts: &Texts) -> String {
+    let known = match link.kind.as_str() {
+        "privacy_policy" => Some(&texts.link_privacy_policy),
+        "terms_of_service" => Some(&texts.link_terms_of_service),
+        "refund_policy" => Some(&texts.link_refund_policy),
+        "shipping_policy" => Some(&texts.link_shipping_policy),
+        "faq" => Some(&texts.link_faq),
+        _ => None,
+    };
     let words = || {
         let words = link.kind.replace('_', " ");
         let mut letters = words.chars();
         letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
     };
-    link.title.clone().unwrap_or_else(words)
+    link.title.clone().or_else(|| known.map(|text| text.as_str().to_owned())).unwrap_or_else(words)
 }
 
 /// Returns `true` if a URL is http or https: no other kind becomes a link.
 pub(crate) fn is_web(address: &str) -> bool {
-    url::Url::parse(address).is_ok_and(|address| matches!(address.scheme(), "https" | "http"))
+    Url::parse(address).is_ok_and(|address| matches!(address.scheme(), "https" | "http"))
 }
 
 /// Renders an error page.
-pub(crate) fn failed(frame: &Frame, way: &Way, status: StatusCode, content: &str) -> Answer {
+pub(crate) fn failed(frame: &Frame<'_>, way: &Way, status: StatusCode, content: &str) -> Answer {
+    let texts = frame.texts();
     let title = match status {
-        StatusCode::NOT_FOUND => "This page does not exist",
-        StatusCode::TOO_MANY_REQUESTS => "Please wait a moment",
-        _ => "This did not work",
+        StatusCode::NOT_FOUND => &texts.page_missing,
+        StatusCode::TOO_MANY_REQUESTS => &texts.please_wait,
+        _ => &texts.did_not_work,
     };
     let again =
         status != StatusCode::NOT_FOUND && status != StatusCode::METHOD_NOT_ALLOWED && status != StatusCode::FORBIDDEN;
-    Answer::page(page(
-        frame,
-        title,
-        &html! {
-            h1 { (title) }
-            p { (content) }
-            @if again {
-                p { a.button href=(way.here()) { "Back to the purchase" } }
-            } @else {
-                p { "Your assistant can give you a new link." }
-                (to_the_shop(frame))
-            }
-        },
-    ))
-    .with_status(status)
+    let content = html! {
+        h1 { (title) }
+        p { (content) }
+        @if again {
+            p { a.button href=(way.here()) { (texts.back_to_purchase) } }
+        } @else {
+            p { (texts.new_link) }
+            (to_the_shop(frame))
+        }
+    };
+    Answer::page(frame, page(frame, title.as_str(), &content)).with_status(status)
 }
 
 /// Link to the shop itself, if it has a URL of its own.
-pub(crate) fn to_the_shop(frame: &Frame) -> Markup {
+pub(crate) fn to_the_shop(frame: &Frame<'_>) -> Markup {
     html! {
         @if let Some(home) = frame.home.as_deref().filter(|home| is_web(home)) {
-            p { a href=(home) rel="noreferrer" { "Go to " (frame.shop) } }
+            p { a href=(home) rel="noreferrer" { (frame.texts().go_to_shop.with(&[("shop", &frame.shop)])) } }
         }
     }
 }
 
 /// Link back to the platform.
-pub(crate) fn back(way: &Way, otherwise: &str) -> Markup {
+pub(crate) fn back(frame: &Frame<'_>, way: &Way, otherwise: &Text) -> Markup {
     html! {
         @match way.back() {
-            Some((url, host)) => p { a href=(url) rel="noreferrer" { "Back to " (host) } },
+            Some((url, host)) => p { a href=(url) rel="noreferrer" { (frame.texts().back_to.with(&[("place", &host)])) } },
             None => p.quiet { (otherwise) },
         }
     }
 }
 
 /// Page of a canceled cart or checkout.
-pub(crate) fn over(frame: &Frame, way: &Way, over: &Over) -> Answer {
+pub(crate) fn over(frame: &Frame<'_>, way: &Way, over: &Over) -> Answer {
+    let texts = frame.texts();
     let (title, content) = match (over.purchase, over.expired) {
-        (true, _) => (
-            "This purchase has expired",
-            "It was not completed in time, so the shop has given it up. Nothing was paid, and nothing will be.",
-        ),
-        (false, true) => (
-            "This cart has expired",
-            "It was not used for a long time, so the shop has given it up. Nothing was bought.",
-        ),
-        (false, false) => ("This cart is empty now", "Your assistant has given it up. Nothing was bought."),
+        (true, _) => (&texts.purchase_expired, &texts.purchase_expired_why),
+        (false, true) => (&texts.cart_expired, &texts.cart_expired_why),
+        (false, false) => (&texts.cart_canceled, &texts.cart_canceled_why),
     };
-    Answer::page(page(
-        frame,
-        title,
-        &html! {
-            h1 { (title) }
-            p { (content) }
-            p { "If you still want it, ask your assistant to start again: it gets a new page, at the prices of today." }
-            (back(way, "You can close this page and go back to your assistant."))
-            (to_the_shop(frame))
-        },
-    ))
-    .with_status(StatusCode::GONE)
+    let content = html! {
+        h1 { (title) }
+        p { (content) }
+        p { (texts.start_again) }
+        (back(frame, way, &texts.close_page))
+        (to_the_shop(frame))
+    };
+    Answer::page(frame, page(frame, title.as_str(), &content)).with_status(StatusCode::GONE)
 }
 
 /// Page for visitors over their rate limit, or when the gateway is overloaded.
-pub(crate) fn turned_away(frame: &Frame, refusal: &Refusal) -> Answer {
+pub(crate) fn turned_away(frame: &Frame<'_>, refusal: &Refusal) -> Answer {
     let seconds = refusal.retry_after.unwrap_or(1);
     let (status, why) = match refusal.code {
-        Code::RateLimited => (StatusCode::TOO_MANY_REQUESTS, "Too much comes from your network at once."),
-        _ => (StatusCode::SERVICE_UNAVAILABLE, "The shop has too much to do at the moment."),
+        Code::RateLimited => (StatusCode::TOO_MANY_REQUESTS, &frame.texts().too_much_from_you),
+        _ => (StatusCode::SERVICE_UNAVAILABLE, &frame.texts().too_much_to_do),
     };
-    let wait = if seconds == 1 { "a second".to_owned() } else { format!("{seconds} seconds") };
-    let content = format!("{why} Nothing was changed or paid by this. Please try again in {wait}.");
+    let content = why.with(&[("seconds", &seconds)]);
     failed(frame, &Way::default(), status, &content).with_header(RETRY_AFTER, seconds.into())
 }
 
 /// Page for unknown and expired tokens, which are not told apart.
-pub(crate) fn nothing_here(frame: &Frame) -> Answer {
-    let content = "There is nothing under this address, or its time is over. Nothing was paid by opening it.";
-    failed(frame, &Way::default(), StatusCode::NOT_FOUND, content)
+pub(crate) fn nothing_here(frame: &Frame<'_>) -> Answer {
+    failed(frame, &Way::default(), StatusCode::NOT_FOUND, frame.texts().nothing_here.as_str())
 }
 
 /// Page for connections that are not encrypted.
-pub(crate) fn unsafe_connection(frame: &Frame) -> Answer {
-    let content =
-        "This page is only shown over a secure connection (https), because others could read along otherwise.";
-    failed(frame, &Way::default(), StatusCode::FORBIDDEN, content)
+pub(crate) fn unsafe_connection(frame: &Frame<'_>) -> Answer {
+    failed(frame, &Way::default(), StatusCode::FORBIDDEN, frame.texts().only_https.as_str())
 }
 
 /// Page for a return URL that is not of the platform.
-pub(crate) fn misled(frame: &Frame) -> Answer {
-    let content = "The address of this page leads on to a site that does not belong to your assistant. Somebody may have \
-                   changed it. Please go back to your assistant and follow its link again.";
-    failed(frame, &Way::default(), StatusCode::BAD_REQUEST, content)
+pub(crate) fn misled(frame: &Frame<'_>) -> Answer {
+    failed(frame, &Way::default(), StatusCode::BAD_REQUEST, frame.texts().misled.as_str())
 }
 
 /// Page for a form that cannot be read.
-pub(crate) fn unreadable(frame: &Frame, fault: Fault) -> Answer {
+pub(crate) fn unreadable(frame: &Frame<'_>, fault: Fault) -> Answer {
+    let texts = frame.texts();
     let (status, content) = match fault {
-        Fault::Kind => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "This is not a form of this page."),
-        Fault::Size => (StatusCode::PAYLOAD_TOO_LARGE, "That is more text than this page takes. Nothing was changed."),
-        Fault::Late => (StatusCode::REQUEST_TIMEOUT, "The form did not arrive. Nothing was changed."),
-        Fault::Incomplete => (StatusCode::BAD_REQUEST, "Parts of the form are missing. Nothing was changed."),
+        Fault::Kind => (StatusCode::UNSUPPORTED_MEDIA_TYPE, &texts.form_foreign),
+        Fault::Size => (StatusCode::PAYLOAD_TOO_LARGE, &texts.form_too_large),
+        Fault::Late => (StatusCode::REQUEST_TIMEOUT, &texts.form_late),
+        Fault::Incomplete => (StatusCode::BAD_REQUEST, &texts.form_incomplete),
     };
-    failed(frame, &Way::default(), status, content)
+    failed(frame, &Way::default(), status, content.as_str())
 }
 
 /// Page for a form without proof of origin.
-pub(crate) fn unproven(frame: &Frame, way: &Way) -> Answer {
-    let content = "The form did not come from this page, or your browser does not keep its cookie. Nothing was changed. \
-                   Please go back, look at the purchase again and repeat what you did.";
-    failed(frame, way, StatusCode::FORBIDDEN, content)
-}
-
-/// Formats an amount for people.
-pub(crate) fn amount(minor: i64, currency: Currency) -> String {
-    let digits = currency.exponent() as usize;
-    let text = format!("{:0>width$}", minor.unsigned_abs(), width = digits + 1);
-    let (whole, fraction) = text.split_at(text.len() - digits);
-    let point = if fraction.is_empty() { "" } else { "." };
-    // A minus sign, not a hyphen; the code stays with its number.
-    let sign = if minor < 0 { "\u{2212}" } else { "" };
-    format!("{sign}{whole}{point}{fraction}\u{a0}{currency}")
+pub(crate) fn unproven(frame: &Frame<'_>, way: &Way) -> Answer {
+    failed(frame, way, StatusCode::FORBIDDEN, frame.texts().form_unproven.as_str())
 }
 
 /// Renders the totals.
-pub(crate) fn totals(totals: &[Total], currency: Currency) -> Markup {
+pub(crate) fn totals(frame: &Frame<'_>, totals: &[Total], currency: Currency) -> Markup {
     html! {
         dl.totals {
             @for total in totals {
                 div.sum[total.kind == TotalKind::Total] {
-                    dt { (total_text(total)) }
-                    dd.amount { (amount(total.amount, currency)) }
+                    dt { (total_text(total, frame.texts())) }
+                    dd.amount { (frame.language.amount(total.amount, currency)) }
                 }
             }
         }
     }
 }
 
-fn total_text(total: &Total) -> &str {
-    total.display_text.as_deref().unwrap_or(match total.kind {
-        TotalKind::Subtotal => "Goods",
-        TotalKind::ItemsDiscount => "Discount on goods",
-        TotalKind::Discount => "Discount",
-        TotalKind::Fulfillment => "Delivery",
-        TotalKind::Tax => "Tax",
-        TotalKind::Fee => "Fee",
-        TotalKind::Total => "Total",
-    })
-}
-
-/// Renders an address in lines.
-pub(crate) fn address(address: &PostalAddress) -> Markup {
-    let joined = |parts: &[&Option<String>]| {
-        let filled = parts.iter().filter_map(|part| part.as_deref().filter(|part| !part.trim().is_empty()));
-        filled.collect::<Vec<_>>().join(" ")
+fn total_text<'a>(total: &'a Total, texts: &'a Texts) -> &'a str {
+    let text = match total.kind {
+        TotalKind::Subtotal => &texts.goods,
+        TotalKind::ItemsDiscount => &texts.discount_on_goods,
+        TotalKind::Discount => &texts.discount,
+        TotalKind::Fulfillment => &texts.delivery,
+        TotalKind::Tax => &texts.tax,
+        TotalKind::Fee => &texts.fee,
+        TotalKind::Total => &texts.total,
     };
-    let PostalAddress { street_address, extended_address, address_locality, address_region, postal_code, .. } = address;
-    let country = address.address_country.as_deref().map(country_name);
-    let lines = [
-        joined(&[&address.first_name, &address.last_name]),
-        joined(&[street_address]),
-        joined(&[extended_address]),
-        joined(&[address_locality, address_region, postal_code]),
-        country.unwrap_or_default(),
-    ];
-    html! {
-        @for line in lines.iter().filter(|line| !line.is_empty()) { (line) br; }
-    }
-}
-
-/// Returns the name of a country.
-pub(crate) fn country_name(code: &str) -> String {
-    Country::with_alpha2(&code.trim().to_ascii_uppercase())
-        .map_or_else(|| code.to_owned(), |country| country.name.to_owned())
+    total.display_text.as_deref().unwrap_or(text.as_str())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use http::HeaderMap;
 
-    #[test]
-    fn amounts_are_written_with_all_their_digits() {
-        let text = |minor, code: &str| amount(minor, code.parse().expect("a currency"));
-        assert_eq!(text(0, "USD"), "0.00\u{a0}USD");
-        assert_eq!(text(-5, "USD"), "\u{2212}0.05\u{a0}USD");
-        assert_eq!(text(123_456, "JPY"), "123456\u{a0}JPY");
-        assert_eq!(text(1_234, "KWD"), "1.234\u{a0}KWD");
+    use super::*;
+    use crate::language::Languages;
+
+    fn frame<'a>(languages: &'a Languages, brand: &'a Brand) -> Frame<'a> {
+        let language = languages.of(&[], &HeaderMap::new(), "en");
+        let (shop, picture_origins) = ("Flowers".to_owned(), BTreeSet::new());
+        Frame { shop, home: None, links: Vec::new(), language, brand, picture_origins }
     }
 
     #[test]
     fn whatever_comes_as_data_is_escaped() {
         let hostile = "<script>alert(1)</script>\" onload='x";
         let link = Link { kind: hostile.into(), url: "javascript:alert(1)".into(), title: Some(hostile.into()) };
+        let (languages, brand) = (Languages::default(), Brand::new(None, None));
         let frame = Frame {
             shop: hostile.into(),
             home: Some("javascript:alert(1)".into()),
             links: vec![link.clone(), Link { url: "https://shop.example/".into(), ..link }],
+            ..frame(&languages, &brand)
         };
         let text = page(&frame, hostile, &html! { p title=(hostile) { (hostile) } }).into_string();
         assert!(!text.contains("<script") && !text.contains("\" onload") && !text.contains("javascript:"), "{text}");
         assert_eq!(text.matches("&lt;script&gt;").count(), 6, "{text}");
+    }
+
+    #[test]
+    fn pictures_come_from_few_places_that_the_policy_names() {
+        let (languages, brand) = (Languages::default(), Brand::new(None, None));
+        assert!(!frame(&languages, &brand).policy().contains("img-src"));
+        let item = |url: &str| -> Item {
+            serde_json::from_value(serde_json::json!({ "id": "v", "title": "T", "price": 1, "image_url": url }))
+                .expect("an item")
+        };
+        let good = item("https://cdn.example/rose.png?a=1;%20script-src%20*");
+        let bad = [
+            "javascript:alert(1)",
+            "data:image/png;base64,AA",
+            "//cdn.example/x",
+            "https://a:b@cdn.example/x",
+            "nonsense",
+        ];
+        let bad: Vec<_> = bad.into_iter().map(item).collect();
+        let shown = frame(&languages, &brand).picturing(bad.iter().chain([&good]));
+        let policy = shown.policy();
+        assert!(policy.contains(" img-src https://cdn.example;") && policy.matches("script").count() == 0, "{policy}");
+        assert!(shown.picture(&good).into_string().contains("src=\"https://cdn.example/rose.png"));
+        assert!(bad.iter().all(|item| shown.picture(item).into_string().is_empty()));
+        let many: Vec<_> = (0..20).map(|number| item(&format!("https://cdn{number}.example/x"))).collect();
+        assert_eq!(frame(&languages, &brand).picturing(many.iter()).picture_origins.len(), MAX_PICTURE_ORIGINS);
     }
 }

@@ -7,8 +7,8 @@ use ucp_core::{
         Checkout, Status,
         handoff::{Desktop, Payment},
     },
-    country::Country,
     message::{Message, Severity},
+    money::Currency,
     purchase::{
         buyer::{Buyer, PostalAddress},
         fulfillment::{DeliveryOption, MethodKind},
@@ -18,10 +18,11 @@ use ucp_core::{
 };
 
 use crate::{
-    content,
+    address, content,
     form::{ADDRESS, DESTINATION, FIELDS, Field, Form, MAX_TEXT, OPTION, PLACE},
     guard::Way,
-    page::{Frame, address, amount, back, page, to_the_shop, totals},
+    language::{Text, Texts},
+    page::{Frame, back, page, to_the_shop, totals},
 };
 
 /// What became of the form that this page answers, where that was nothing.
@@ -41,185 +42,159 @@ pub(crate) enum Tried<'a> {
 }
 
 /// The page of a cart.
-pub(crate) fn cart(frame: &Frame, cart: &Cart, way: &Way) -> Markup {
-    let title = "Your cart";
+pub(crate) fn cart(frame: &Frame<'_>, cart: &Cart, way: &Way) -> Markup {
+    let texts = frame.texts();
+    let title = texts.your_cart.as_str();
     page(
         frame,
         title,
         &html! {
             h1 { (title) }
-            p { "This is what your assistant has put together for you. Nothing is bought yet." }
+            p { (texts.your_cart_what) }
             section aria-labelledby="lines" {
-                h2 #lines { "What is in it" }
-                (lines(&cart.line_items, cart.currency))
-                (totals(&cart.totals, cart.currency))
+                h2 #lines { (texts.in_the_cart) }
+                (lines(frame, &cart.line_items, cart.currency))
+                (totals(frame, &cart.totals, cart.currency))
             }
-            (notes(&cart.messages))
-            (back(way, "To buy it, or to change something, go back to your assistant."))
+            (notes(frame, &cart.messages))
+            (back(frame, way, &texts.cart_back))
         },
     )
 }
 
-/// The page of a checkout.
-pub(crate) fn checkout(frame: &Frame, desktop: &Desktop, way: &Way, seal: &str, tried: Option<&Tried<'_>>) -> Markup {
+/// The page of a checkout: what is bought, and then the steps in the order in which a buyer takes them.
+pub(crate) fn checkout(
+    frame: &Frame<'_>,
+    desktop: &Desktop,
+    way: &Way,
+    seal: &str,
+    tried: Option<&Tried<'_>>,
+) -> Markup {
+    let texts = frame.texts();
     let checkout = &desktop.checkout;
     let open = checkout.status().is_open();
-    let (title, what) = headline(desktop);
-    let stands = html! {
-        section aria-labelledby="lines" {
-            h2 #lines {
-                @match checkout.status() {
-                    Status::Completed => "What you bought",
-                    Status::Canceled => "What it was about",
-                    _ => "What you are buying",
-                }
-            }
-            (lines(&checkout.line_items, checkout.currency))
-            (totals(&checkout.totals, checkout.currency))
-        }
-    };
-    let prefix = if matches!(tried, Some(Tried::Faulty { .. })) { "Error: " } else { "" };
+    let (title, what) = headline(texts, desktop);
+    let faulty = matches!(tried, Some(Tried::Faulty { .. }));
+    let whole_title =
+        if faulty { texts.error_in_title.with(&[("title", &title.as_str())]) } else { title.as_str().into() };
     page(
         frame,
-        &format!("{prefix}{title}"),
+        &whole_title,
         &html! {
             h1 { (title) }
             p { (what) }
-            (outcome(desktop, way, tried))
-            @if open && !matches!(tried, Some(Tried::Faulty { .. })) { (missing(desktop)) }
-            (notes(&checkout.messages))
-            (stands)
+            (outcome(frame, desktop, way, tried))
+            @if open && !faulty { (missing(frame, desktop)) }
+            (notes(frame, &checkout.messages))
+            section aria-labelledby="lines" {
+                h2 #lines {
+                    @match checkout.status() {
+                        Status::Completed => (texts.you_bought),
+                        Status::Canceled => (texts.you_did_not_buy),
+                        _ => (texts.you_buy),
+                    }
+                }
+                (lines(frame, &checkout.line_items, checkout.currency))
+                (totals(frame, &checkout.totals, checkout.currency))
+                @if open { (cancel(texts, desktop.version, way, seal)) }
+            }
             @if open {
-                // What comes next comes first.
-                @if desktop.is_payable() { (payment(desktop, way)) }
-                (details(desktop, way, seal, tried))
-                (options(checkout, desktop.version, way, seal))
-                @if !desktop.is_payable() { (payment(desktop, way)) }
-                (cancel(desktop.version, way, seal))
+                (details(frame, desktop, way, seal, tried))
+                (options(frame, checkout, desktop.version, way, seal))
+                (payment(frame, desktop, way))
             }
             @if let Some(url) = &desktop.permalink_url {
-                p { a.button href=(url) { "Look at the order" } }
+                p { a.button href=(url) { (texts.look_at_order) } }
             }
             @if let Some(url) = desktop.bank() {
-                p { a.button href=(url) rel="noreferrer" { "Go to your bank" } }
-                (cancel(desktop.version, way, seal))
+                p { a.button href=(url) rel="noreferrer" { (texts.go_to_bank) } }
+                (cancel(texts, desktop.version, way, seal))
             }
             @if desktop.is_waiting() {
-                p { a.button href=(way.here()) { "Look again" } }
+                p { a.button href=(way.here()) { (texts.look_again) } }
             }
-            (back(way, "You can leave this page at any time and go back to your assistant. It sees what you did here."))
+            (back(frame, way, &texts.leave_page))
             @if checkout.status() == Status::Canceled { (to_the_shop(frame)) }
         },
     )
 }
 
 /// Where the purchase stands, in the words of the page.
-fn headline(desktop: &Desktop) -> (String, String) {
-    match desktop.checkout.status() {
+fn headline<'t>(texts: &'t Texts, desktop: &Desktop) -> (&'t Text, String) {
+    let (title, what) = match desktop.checkout.status() {
         Status::Completed => {
             let label = desktop.checkout.state.order().map(|order| order.label.clone()).unwrap_or_default();
-            ("Thank you, it is yours".into(), format!("This is order {label}. It is paid, and your assistant knows."))
+            return (&texts.done_title, texts.done_what.with(&[("order", &label)]));
         }
-        Status::Canceled => ("This purchase was canceled".into(), "Nothing was paid, and nothing will be.".into()),
-        Status::CompleteInProgress if desktop.bank().is_some() => (
-            "Your bank asks you to confirm".into(),
-            "Nothing is paid yet. You confirm the payment on a page of your bank, and come back here after that."
-                .into(),
-        ),
-        Status::CompleteInProgress => (
-            "Your payment is on its way".into(),
-            "The bank has not answered yet. You will not be charged twice: please wait, and do not pay again.".into(),
-        ),
-        _ if desktop.is_payable() && desktop.wants_approval() => (
-            "Please look at your purchase".into(),
-            "Nothing is missing, and nothing is paid yet. The shop asks you to approve it yourself, on the next page."
-                .into(),
-        ),
-        _ if desktop.is_payable() && desktop.payment != Payment::Elsewhere => {
-            ("Your purchase is ready".into(), "Please check everything. You confirm it on the next page.".into())
-        }
-        _ if desktop.is_payable() => (
-            "Your purchase is ready".into(),
-            "Nothing is missing. Your assistant pays for it; you can still change things here.".into(),
-        ),
-        _ => (
-            "Finish your purchase".into(),
-            "Your assistant has prepared this for you. A few things are missing, and nothing is paid yet.".into(),
-        ),
-    }
+        Status::Canceled => (&texts.canceled_title, &texts.canceled_what),
+        Status::CompleteInProgress if desktop.bank().is_some() => (&texts.bank_title, &texts.bank_what),
+        Status::CompleteInProgress => (&texts.paying_title, &texts.paying_what),
+        _ if desktop.is_payable() && desktop.wants_approval() => (&texts.review_title, &texts.review_what),
+        _ if desktop.is_payable() && desktop.payment != Payment::Elsewhere => (&texts.ready_title, &texts.ready_here),
+        _ if desktop.is_payable() => (&texts.ready_title, &texts.ready_elsewhere),
+        _ => (&texts.missing_title, &texts.missing_what),
+    };
+    (title, what.as_str().to_owned())
 }
 
 /// What became of the step that was just taken or tried.
-fn outcome(desktop: &Desktop, way: &Way, tried: Option<&Tried<'_>>) -> Markup {
-    let faults = |faults: &[(&'static Field, String)]| {
+fn outcome(frame: &Frame<'_>, desktop: &Desktop, way: &Way, tried: Option<&Tried<'_>>) -> Markup {
+    let texts = frame.texts();
+    let alarm = |title: &Text, content: &Markup| {
         html! {
-            div.note.alarm role="alert" tabindex="-1" autofocus {
-                h2 { "Please correct this" }
-                ul { @for (field, content) in faults { li { a href={ "#" (field.name) } { (content) } } } }
-            }
+            div.note.alarm role="alert" tabindex="-1" autofocus { h2 { (title) } (content) }
         }
     };
-    let alarm = |title: &str, content: &str| {
-        html! {
-            div.note.alarm role="alert" tabindex="-1" autofocus { h2 { (title) } p { (content) } }
-        }
-    };
-    let good = |title: &str, content: &str| {
+    let failed = |title: &Text, content: &Text| alarm(title, &html! { p { (content) } });
+    let good = |title: &Text, content: &Text| {
         html! {
             div.note.good role="status" tabindex="-1" autofocus { h2 { (title) } p { (content) } }
         }
     };
     let checkout = &desktop.checkout;
     match tried {
-        Some(Tried::Faulty { faults: found, .. }) => return faults(found),
-        Some(Tried::Stale) => {
-            let content = "Something changed in the meantime: in another window, or because your assistant changed it. What \
-                           you sent was not used. This is how it stands now; please check it again.";
-            return alarm("The purchase is not what it was", content);
+        Some(Tried::Faulty { faults, .. }) => {
+            let list =
+                html! { ul { @for (field, content) in faults { li { a href={ "#" (field.name) } { (content) } } } } };
+            return alarm(&texts.correct_this, &list);
         }
-        Some(Tried::Closed) => {
-            return alarm(
-                "This cannot be done any more",
-                "The purchase takes no changes of this kind where it stands now.",
-            );
-        }
+        Some(Tried::Stale) => return failed(&texts.stale, &texts.stale_what),
+        Some(Tried::Closed) => return failed(&texts.closed, &texts.closed_what),
         None => {}
     }
     match way.done() {
-        Some("details") if checkout.status().is_open() => good("Saved", "Your details are saved."),
-        Some("delivery") if checkout.status().is_open() => good("Saved", "Your choice of delivery is saved."),
-        Some("approve") if desktop.wants_approval() => {
-            alarm("Please look at it again", "What it costs has changed meanwhile. This is how it stands now.")
-        }
-        Some("approve") if checkout.status().is_open() => {
-            let said = good("Approved", "Your assistant can go on now, and sees that you approved this purchase.");
-            html! {
-                (said)
-                @if let Some((url, host)) = way.back() { p { a.button href=(url) rel="noreferrer" { "Back to " (host) } } }
+        Some("details") if checkout.status().is_open() => good(&texts.saved, &texts.details_saved),
+        Some("delivery") if checkout.status().is_open() => good(&texts.saved, &texts.delivery_saved),
+        Some("approve") if desktop.wants_approval() => failed(&texts.look_once_more, &texts.price_changed),
+        Some("approve") if checkout.status().is_open() => html! {
+            (good(&texts.approved, &texts.approved_what))
+            @if let Some((url, host)) = way.back() {
+                p { a.button href=(url) rel="noreferrer" { (texts.back_to.with(&[("place", &host)])) } }
             }
-        }
-        Some("pay") if checkout.status() == Status::Completed => good("Paid", "The payment went through."),
-        Some("pay") if checkout.status().is_open() => {
-            alarm("Nothing was paid", "The purchase is still open. Below is what came in between.")
-        }
+        },
+        Some("pay") if checkout.status() == Status::Completed => good(&texts.paid, &texts.paid_what),
+        Some("pay") if checkout.status().is_open() => failed(&texts.nothing_paid, &texts.nothing_paid_what),
         _ => html! {},
     }
 }
 
 /// What keeps the purchase from being completed, with links to where it can be said.
-fn missing(desktop: &Desktop) -> Markup {
+fn missing(frame: &Frame<'_>, desktop: &Desktop) -> Markup {
+    let texts = frame.texts();
     let errors: Vec<_> =
         desktop.checkout.messages.iter().filter(|message| matches!(message, Message::Error { .. })).collect();
     html! {
         @if !errors.is_empty() {
             div.note.alarm {
-                h2 { @if desktop.is_payable() { "One more thing" } @else { "What is missing" } }
+                h2 { @if desktop.is_payable() { (texts.one_more_thing) } @else { (texts.what_is_missing) } }
                 ul {
                     @for error in errors {
                         li {
-                            @match place(error, desktop) {
-                                Some((id, text)) => a href={ "#" (id) } { (text.unwrap_or_else(|| content(error).to_owned())) },
-                                None => (content(error)),
+                            @match place(texts, error, desktop) {
+                                Some((id, text)) => a href={ "#" (id) } {
+                                    @match text { Some(text) => (text), None => (content(frame, error)) }
+                                },
+                                None => (content(frame, error)),
                             }
                         }
                     }
@@ -230,10 +205,10 @@ fn missing(desktop: &Desktop) -> Markup {
 }
 
 /// The field that an error is about, and what to say about it if that is not what the error says.
-fn place(error: &Message, desktop: &Desktop) -> Option<(String, Option<String>)> {
+fn place(texts: &Texts, error: &Message, desktop: &Desktop) -> Option<(String, Option<String>)> {
     let Message::Error { code, path, severity, .. } = error else { return None };
     if matches!(code.as_str(), "requires_3ds" | "payment_failed") {
-        let asked = (code == "requires_3ds").then(|| "Your bank asks you to confirm the payment".to_owned());
+        let asked = (code == "requires_3ds").then(|| texts.bank_asks.as_str().to_owned());
         return (desktop.payment == Payment::Here).then(|| ("pay".to_owned(), asked));
     }
     if *severity == Severity::RequiresBuyerReview {
@@ -247,8 +222,8 @@ fn place(error: &Message, desktop: &Desktop) -> Option<(String, Option<String>)>
     if let Some(field) = field {
         let here = !field.address || desktop.delivery.shipping;
         let text = match code.as_str() {
-            "field_required" => Some(format!("{} is needed", field.label)),
-            "field_invalid" => Some(format!("{} does not look right", field.label)),
+            "field_required" => Some(texts.field_needed.with(&[("field", &(field.label)(texts).as_str())])),
+            "field_invalid" => Some(texts.field_invalid.with(&[("field", &(field.label)(texts).as_str())])),
             _ => None,
         };
         return here.then(|| (field.name.to_owned(), text));
@@ -256,30 +231,33 @@ fn place(error: &Message, desktop: &Desktop) -> Option<(String, Option<String>)>
     if path.starts_with("$.fulfillment") && path.contains("groups") {
         return Some(("delivery".to_owned(), None));
     }
-    (path.starts_with("$.fulfillment") && desktop.delivery.is_some()).then(|| ("destination".to_owned(), None))
+    let text = (code == "fulfillment_required").then(|| texts.delivery_needed.as_str().to_owned());
+    (path.starts_with("$.fulfillment") && desktop.delivery.is_some()).then(|| ("destination".to_owned(), text))
 }
 
 /// What is worth knowing.
-pub(crate) fn notes(messages: &[Message]) -> Markup {
+pub(crate) fn notes(frame: &Frame<'_>, messages: &[Message]) -> Markup {
     let notes: Vec<_> = messages.iter().filter(|message| !matches!(message, Message::Error { .. })).collect();
     html! {
         @if !notes.is_empty() {
             div.note {
-                h2 { "Good to know" }
-                ul { @for note in notes { li { (content(note)) } } }
+                h2 { (frame.texts().good_to_know) }
+                ul { @for note in notes { li { (content(frame, note)) } } }
             }
         }
     }
 }
 
 /// The lines of a purchase.
-pub(crate) fn lines(lines: &[LineItem], currency: ucp_core::money::Currency) -> Markup {
+pub(crate) fn lines(frame: &Frame<'_>, lines: &[LineItem], currency: Currency) -> Markup {
+    let amount = |minor| frame.language.amount(minor, currency);
     html! {
         ul.lines {
             @for line in lines {
                 li {
-                    span { (line.item.title) small { (line.quantity) " × " (amount(line.item.price.minor(), currency)) } }
-                    span.amount { (amount(amount_of(&line.totals, TotalKind::Subtotal), currency)) }
+                    (frame.picture(&line.item))
+                    span.what { (line.item.title) small { (line.quantity) " × " (amount(line.item.price.minor())) } }
+                    span.amount { (amount(amount_of(&line.totals, TotalKind::Subtotal))) }
                 }
             }
         }
@@ -296,7 +274,8 @@ pub(crate) fn carried(version: u64, seal: &str, step: &str) -> Markup {
 }
 
 /// The form for who buys and where it goes.
-fn details(desktop: &Desktop, way: &Way, seal: &str, tried: Option<&Tried<'_>>) -> Markup {
+fn details(frame: &Frame<'_>, desktop: &Desktop, way: &Way, seal: &str, tried: Option<&Tried<'_>>) -> Markup {
+    let texts = frame.texts();
     let checkout = &desktop.checkout;
     let (form, faults): (Option<&Form>, &[(&Field, String)]) = match tried {
         Some(Tried::Faulty { form, faults }) => (Some(form), faults),
@@ -328,36 +307,36 @@ fn details(desktop: &Desktop, way: &Way, seal: &str, tried: Option<&Tried<'_>>) 
     let delivery = &desktop.delivery;
     html! {
         section aria-labelledby="details" {
-            h2 #details { "Your details" }
+            h2 #details { (texts.your_details) }
             form method="post" action=(way.here()) novalidate {
                 (carried(desktop.version, seal, "details"))
                 div.pair {
-                    @for field in FIELDS.iter().filter(|field| !field.address) { (input(field, &value(field), fault(field))) }
+                    @for field in FIELDS.iter().filter(|field| !field.address) { (input(frame, field, &value(field), fault(field))) }
                 }
                 @if delivery.is_some() {
                     fieldset #destination tabindex="-1" {
-                        legend { "Where should it go?" }
+                        legend { (texts.where_to) }
                         @if delivery.places.is_empty() {
                             input type="hidden" name=(DESTINATION) value=(ADDRESS);
                         } @else {
                             @if delivery.shipping {
-                                (choice(DESTINATION, ADDRESS, "To this address", goal.as_deref().is_none_or(|goal| goal == ADDRESS)))
+                                (choice(DESTINATION, ADDRESS, texts.to_this_address.as_str(), goal.as_deref().is_none_or(|goal| goal == ADDRESS)))
                             }
                             @for (id, name) in &delivery.places {
                                 @let value = format!("{PLACE}{id}");
-                                (choice(DESTINATION, &value, &format!("I pick it up at {name}"), goal.as_ref() == Some(&value)))
+                                (choice(DESTINATION, &value, &texts.pick_up_at.with(&[("place", name)]), goal.as_ref() == Some(&value)))
                             }
                         }
                         @if delivery.shipping {
                             div.pair {
                                 @for field in FIELDS.iter().filter(|field| field.address) {
-                                    (input(field, &value(field), fault(field)))
+                                    (input(frame, field, &value(field), fault(field)))
                                 }
                             }
                         }
                     }
                 }
-                button.second { "Save" }
+                button.second { (texts.save) }
             }
         }
     }
@@ -385,7 +364,7 @@ fn of_address(address: &PostalAddress, name: &str) -> Option<String> {
     }
 }
 
-fn input(field: &Field, value: &str, fault: Option<&str>) -> Markup {
+fn input(frame: &Frame<'_>, field: &Field, value: &str, fault: Option<&str>) -> Markup {
     let Field { name, label, autocomplete, .. } = *field;
     let described = fault.map(|_| format!("{name}-fault"));
     let invalid = fault.map(|_| "true");
@@ -396,11 +375,11 @@ fn input(field: &Field, value: &str, fault: Option<&str>) -> Markup {
     };
     html! {
         div.field {
-            label for=(name) { (label) }
+            label for=(name) { (label(frame.texts())) }
             @if let (Some(fault), Some(id)) = (fault, &described) { span.fault id=(id) { (fault) } }
             @if name == "address_country" {
                 select id=(name) name=(name) autocomplete=(autocomplete) aria-describedby=[&described] aria-invalid=[invalid] {
-                    (countries(value))
+                    (countries(frame, value))
                 }
             } @else {
                 input type=(kind) id=(name) name=(name) value=(value) autocomplete=(autocomplete) maxlength=(MAX_TEXT)
@@ -410,13 +389,12 @@ fn input(field: &Field, value: &str, fault: Option<&str>) -> Markup {
     }
 }
 
-fn countries(value: &str) -> Markup {
+fn countries(frame: &Frame<'_>, value: &str) -> Markup {
     let value = value.trim().to_ascii_uppercase();
-    let mut countries: Vec<_> = Country::all().iter().map(|country| (country.name, country.alpha2)).collect();
-    countries.sort_unstable();
+    let countries = frame.language.countries();
     let known = countries.iter().any(|(_, code)| *code == value);
     html! {
-        option value="" selected[value.is_empty()] { "Please choose" }
+        option value="" selected[value.is_empty()] { (frame.texts().please_choose) }
         @if !known && !value.is_empty() { option value=(value) selected { (value) } }
         @for (name, code) in countries { option value=(code) selected[code == value] { (name) } }
     }
@@ -433,7 +411,8 @@ fn choice(name: &str, value: &str, text: &str, checked: bool) -> Markup {
 }
 
 /// The form for how packages travel, where there is a choice.
-fn options(checkout: &Checkout, version: u64, way: &Way, seal: &str) -> Markup {
+fn options(frame: &Frame<'_>, checkout: &Checkout, version: u64, way: &Way, seal: &str) -> Markup {
+    let texts = frame.texts();
     let methods = checkout.fulfillment.iter().flat_map(|fulfillment| &fulfillment.methods).enumerate();
     let groups: Vec<_> = methods
         .flat_map(|(position, method)| method.groups.iter().map(move |group| (position, group)))
@@ -447,100 +426,104 @@ fn options(checkout: &Checkout, version: u64, way: &Way, seal: &str) -> Markup {
     html! {
         @if !groups.is_empty() {
             section aria-labelledby="delivery" {
-                h2 #delivery tabindex="-1" { "Delivery" }
+                h2 #delivery tabindex="-1" { (texts.delivery) }
                 form method="post" action=(way.here()) {
                     (carried(version, seal, "delivery"))
                     @for (method, group) in groups {
                         fieldset {
-                            legend { "How should it travel: " (titles(&group.line_item_ids)) "?" }
+                            legend { (texts.how_to_travel.with(&[("goods", &titles(&group.line_item_ids))])) }
                             @for option in &group.options {
                                 (choice(
                                     &format!("{OPTION}{method}:{}", group.id),
                                     &option.id,
-                                    &option_text(option, checkout.currency),
+                                    &option_text(frame, option, checkout.currency),
                                     group.selected_option_id.as_ref() == Some(&option.id),
                                 ))
                             }
                         }
                     }
-                    button.second { "Choose this delivery" }
+                    button.second { (texts.choose_delivery) }
                 }
             }
         }
     }
 }
 
-fn option_text(option: &DeliveryOption, currency: ucp_core::money::Currency) -> String {
+fn option_text(frame: &Frame<'_>, option: &DeliveryOption, currency: Currency) -> String {
+    let (texts, language) = (frame.texts(), frame.language);
     let price = match amount_of(&option.totals, TotalKind::Total) {
-        0 => "free".to_owned(),
-        minor => amount(minor, currency),
+        0 => texts.free.as_str().to_owned(),
+        minor => language.amount(minor, currency),
     };
-    let day = |time: jiff::Timestamp| time.to_string().split('T').next().unwrap_or_default().to_owned();
-    let arrival = option.latest.map(|latest| format!(", with you by {}", day(latest))).unwrap_or_default();
+    let by = |latest| texts.with_you_by.with(&[("day", &language.day(latest))]);
+    let arrival = option.latest.map(|latest| format!(", {}", by(latest))).unwrap_or_default();
     let more = option.description.as_deref().map(|more| format!(". {more}")).unwrap_or_default();
     format!("{}, {price}{arrival}{more}", option.title)
 }
 
 /// How it goes on to paying.
-fn payment(desktop: &Desktop, way: &Way) -> Markup {
+fn payment(frame: &Frame<'_>, desktop: &Desktop, way: &Way) -> Markup {
+    let texts = frame.texts();
     let checkout = &desktop.checkout;
-    let sum = amount(amount_of(&checkout.totals, TotalKind::Total), checkout.currency);
+    let sum = frame.language.amount(amount_of(&checkout.totals, TotalKind::Total), checkout.currency);
+    let strong = html! { strong { (sum) } };
     html! {
         section aria-labelledby="pay" {
-            h2 #pay tabindex="-1" { @if desktop.wants_approval() { "Your approval" } @else { "Payment" } }
+            h2 #pay tabindex="-1" { @if desktop.wants_approval() { (texts.your_approval) } @else { (texts.payment) } }
             @match (desktop.payment, desktop.is_payable()) {
                 _ if desktop.is_payable() && desktop.wants_approval() => {
-                    p { "It comes to " strong { (sum) } "." }
-                    p { a.button href=(way.to_confirmation()) { "Go on to look at it and approve" } }
+                    p { (texts.comes_to.around("sum", &strong)) }
+                    p { a.button href=(way.to_confirmation()) { (texts.go_to_approval) } }
                 }
                 (Payment::Elsewhere, _) => {
-                    p { "This is paid with what you gave to your assistant, and cannot be paid on this page. When nothing is missing, go back to your assistant: it goes on there." }
+                    p { (texts.paid_elsewhere) }
                 }
-                (_, false) => p { "You can pay " (sum) " here as soon as nothing is missing." },
+                (_, false) => p { (texts.pay_later.with(&[("sum", &sum)])) },
                 (Payment::Free, true) => {
-                    p { "There is nothing to pay." }
-                    p { a.button href=(way.to_confirmation()) { "Go on to confirm the order" } }
+                    p { (texts.nothing_to_pay) }
+                    p { a.button href=(way.to_confirmation()) { (texts.go_to_order) } }
                 }
                 (Payment::Here, true) => {
-                    p { "You pay " strong { (sum) } "." }
-                    p { a.button href=(way.to_confirmation()) { "Go on to pay" } }
+                    p { (texts.you_pay.around("sum", &strong)) }
+                    p { a.button href=(way.to_confirmation()) { (texts.go_to_pay) } }
                 }
             }
         }
     }
 }
 
-fn cancel(version: u64, way: &Way, seal: &str) -> Markup {
+fn cancel(texts: &Texts, version: u64, way: &Way, seal: &str) -> Markup {
     html! {
         details {
-            summary { "I do not want this" }
-            p { "The purchase is given up for good. Nothing is paid." }
+            summary { (texts.do_not_want) }
+            p { (texts.given_up) }
             form method="post" action=(way.here()) {
                 (carried(version, seal, "cancel"))
-                button.second { "Cancel the purchase" }
+                button.second { (texts.cancel_purchase) }
             }
         }
     }
 }
 
 /// Where it goes and how, in short.
-pub(crate) fn deliveries(checkout: &Checkout) -> Markup {
+pub(crate) fn deliveries(frame: &Frame<'_>, checkout: &Checkout) -> Markup {
+    let texts = frame.texts();
     let methods = checkout.fulfillment.iter().flat_map(|fulfillment| &fulfillment.methods);
     html! {
         @for method in methods {
             @let chosen = method.destinations.iter().find(|destination| Some(&destination.id) == method.selected_destination_id.as_ref());
             @if let Some(destination) = chosen {
                 div {
-                    dt { @match method.kind { MethodKind::Shipping => "Sent to", MethodKind::Pickup => "Picked up at" } }
+                    dt { @match method.kind { MethodKind::Shipping => (texts.sent_to), MethodKind::Pickup => (texts.picked_up_at) } }
                     dd {
                         @if let Some(name) = &destination.name { (name) br; }
-                        (address(&destination.address))
+                        (address::lines(&destination.address, frame.language))
                     }
                 }
             }
             @for group in &method.groups {
                 @if let Some(option) = group.options.iter().find(|option| Some(&option.id) == group.selected_option_id.as_ref()) {
-                    div { dt { "Delivery" } dd { (option.title) } }
+                    div { dt { (texts.delivery) } dd { (option.title) } }
                 }
             }
         }

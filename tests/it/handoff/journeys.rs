@@ -29,7 +29,7 @@ fn a_buyer_confirms_what_the_bank_asks_for() {
     assert_eq!(receipt.response.status, 200);
     receipt.shows(text(&completed["order"]["label"]));
     receipt.shows("being prepared");
-    receipt.shows("Sent to Springfield, OR, United States");
+    receipt.shows("Will be sent to Springfield, OR, United States");
     receipt.hides("1 Main St");
     receipt.hides("buyer@example.com");
     // The order is one, and its page stays what it is.
@@ -126,7 +126,7 @@ fn a_cart_is_shown() {
     let page = browser.open(&path(&cart["continue_url"]));
     assert_eq!(page.response.status, 200);
     page.shows("White Orchid");
-    page.shows("135.00\u{a0}USD");
+    page.shows("$135.00");
     page.hides("<form");
     call(&gateway, "POST", &format!("/carts/{}/cancel", text(&cart["id"])), &json!({}));
     let page = browser.open(&page.place);

@@ -27,7 +27,7 @@ use super::{
         Anonymous, BackendKind, CatalogView, Check, HandlerKind, LogFormat, LogLevel, McpErrorStatus, Policy, Signed,
         TokenKind, Transport,
     },
-    value::{FilePath, Limit, Listen, Megabytes, Milliseconds, Number, Rate, SampleName, WebUrl},
+    value::{FilePath, HexColor, Limit, Listen, Megabytes, Milliseconds, Number, Rate, SampleName, WebUrl},
 };
 
 /// What is said about a secret, or about what a file holds, in its place.
@@ -66,6 +66,8 @@ pub(crate) struct Sections {
     pub(crate) limits: Limits,
     /// What becomes of signatures.
     pub(crate) signatures: Signatures,
+    /// The pages on which buyers go on in person.
+    pub(crate) pages: Pages,
     /// How buyers can pay. Repeat the section for each way. Where there is none, a gateway that only this machine can
     /// reach has a sandbox, and every other one sends buyers to the shop's own page to pay.
     pub(crate) payment: Vec<Payment>,
@@ -139,6 +141,25 @@ pub(crate) struct Server {
     /// The HTTP status of JSON-RPC errors: "fitting" (200 for clients that name a version of MCP) or "matching".
     /// (`--mcp-error-status`, `UCP_GATEWAY_MCP_ERROR_STATUS`)
     pub(crate) mcp_error_status: McpErrorStatus,
+}
+
+#[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
+pub(crate) struct Pages {
+    /// The name of the shop on its pages; by default that of its market.
+    #[schemars(example = &"Flowers & Co", extend("x-without" = "that of the market"))]
+    pub(crate) name: Option<String>,
+    /// The color of links and buttons, `#` and six hexadecimal digits. It is made lighter or darker where it could not be
+    /// read.
+    #[schemars(example = &"#0b57c2", extend("x-without" = "blue"))]
+    pub(crate) color: Option<HexColor>,
+    /// The address of a picture that stands for the name of the shop, 40 pixels high.
+    #[schemars(example = "https://shop.example.com/logo.svg", extend("x-without" = "the name"))]
+    pub(crate) logo_url: Option<WebUrl>,
+    /// A directory with further languages, besides English and Spanish: TOML files named after their BCP 47 tag, such as
+    /// de.toml, with what differs from English or from the language that `base` names.
+    #[schemars(example = "/etc/ucp-gateway/languages", extend("x-without" = "none"))]
+    pub(super) texts_dir: Option<FilePath>,
 }
 
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]

@@ -15,6 +15,7 @@ use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
     de::{self, MapAccess, Visitor, value::MapAccessDeserializer},
 };
+use ucp_handoff::Color;
 use ucp_shop::sample::{self, SAMPLES, Sample};
 use ucp_trust::limit::Quota;
 use url::Url;
@@ -308,6 +309,30 @@ impl TryFrom<String> for WebUrl {
 impl From<WebUrl> for String {
     fn from(WebUrl(url): WebUrl) -> Self {
         url.into()
+    }
+}
+
+/// A color in sRGB.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(try_from = "String", into = "String")]
+#[schemars(with = "String", extend("pattern" = "^#[0-9A-Fa-f]{6}$"))]
+pub(crate) struct HexColor {
+    text: String,
+    pub(crate) color: Color,
+}
+
+impl TryFrom<String> for HexColor {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let color = Color::parse(&text).ok_or("expected `#` and six hexadecimal digits, such as #0b57c2")?;
+        Ok(Self { text, color })
+    }
+}
+
+impl From<HexColor> for String {
+    fn from(color: HexColor) -> Self {
+        color.text
     }
 }
 
