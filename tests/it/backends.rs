@@ -228,6 +228,7 @@ backends! {
     storefront: super::subjects::storefront,
     starter_in_typescript: super::subjects::starter_in_typescript,
     starter_in_python: super::subjects::starter_in_python,
+    starter_in_typescript_synchronised: super::subjects::starter_in_typescript_synchronised,
     ucp_over_rest: super::subjects::ucp_over_rest,
     ucp_over_mcp: super::subjects::ucp_over_mcp,
     oscar: super::subjects::oscar,

@@ -47,6 +47,7 @@ mod rules;
 mod setup;
 mod signatures;
 mod stdio;
+mod synchronised;
 mod telemetry;
 mod tls;
 mod wire;

@@ -79,6 +79,11 @@ impl Setup {
         self
     }
 
+    /// The arguments beside the configuration.
+    pub(crate) fn own_arguments(&self) -> &[String] {
+        &self.arguments
+    }
+
     /// A command of the binary that reads the configuration.
     pub(crate) fn command(&self, name: &str) -> Command {
         let mut command = binary();

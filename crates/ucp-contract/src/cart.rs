@@ -82,7 +82,8 @@ impl ContractShop {
 
     async fn inquiry<'a>(&self, request: PriceRequest<'a>) -> Result<Inquiry<'a>, PortError> {
         let abilities = self.cart_abilities().ok_or_else(PortError::internal)?;
-        let (currency, mut goods) = goods::of(self, request.draft, &request.caller.buyer_signals).await?;
+        let of_draft = goods::of(self, request.draft, &request.caller.buyer_signals).await?;
+        let (currency, mut goods) = (of_draft.currency, of_draft.by_line);
         if !abilities.delivery && abilities.completion == Completion::Place {
             // What no delivery can be stated for needs none.
             for named in &mut goods {

@@ -68,6 +68,9 @@ pub struct CatalogAbilities {
     /// short.
     #[serde(default)]
     pub filters: bool,
+    /// `true` if `/find` understands `updated_since`.
+    #[serde(default)]
+    pub updated_since: bool,
 }
 
 /// Abilities of carts.
@@ -167,6 +170,11 @@ pub struct Find {
     /// `true` for products with a variant that can be bought now.
     #[serde(default)]
     pub available: bool,
+    /// Only products that changed at this time or later, RFC 3339, without `words` and filters; those that are no longer
+    /// sold are stated as their `id` and `"deleted": true`. The gateway asks for them to keep a copy of the catalog.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
+    pub updated_since: Option<jiff::Timestamp>,
     /// For whom the page is made.
     pub context: Context,
     /// Page size, at least 1.
@@ -503,4 +511,12 @@ pub struct BoughtLine {
     /// Discount on the whole line.
     #[serde(default)]
     pub discount: Option<Amount>,
+}
+
+/// Event of the shop, `POST /upstream/catalog` of the gateway: products that changed, appeared or are no longer sold.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CatalogChanged {
+    /// Identifiers of the products, 1 to 1,000. The gateway asks `/resolve` for them; what that does not know is removed
+    /// from the copy of the catalog.
+    pub products: Vec<String>,
 }

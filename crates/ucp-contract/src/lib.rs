@@ -11,10 +11,14 @@
 //! | [`check`](mod@check) | rules of the contract, tried on a shop |
 //! | [`openapi`] | the contract as an OpenAPI document |
 //! | [`orders`] | events about orders that buyers place on the shop's pages |
+//! | [`changes`] | events about products that changed |
+//! | [`event`] | signatures of events |
 
 mod cart;
+pub mod changes;
 pub mod check;
 pub mod documents;
+pub mod event;
 pub mod http;
 pub mod openapi;
 pub mod orders;

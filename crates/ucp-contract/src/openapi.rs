@@ -4,9 +4,10 @@ use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Value, json};
 
 use crate::{
+    changes::CHANGES_PATH,
     documents::{
-        Abandon, Attempt, Backend, Cart, CartQuestion, Find, Found, OrderPlaced, Outcome, Place, Problem, Resolve,
-        Resolved, VERSION,
+        Abandon, Attempt, Backend, Cart, CartQuestion, CatalogChanged, Find, Found, OrderPlaced, Outcome, Place,
+        Problem, Resolve, Resolved, VERSION,
     },
     orders::EVENTS_PATH,
     transport::Question,
@@ -46,6 +47,14 @@ pub fn document() -> Value {
         "requestBody": { "required": true, "content": { "application/json": { "schema": event } } },
         "responses": { "2XX": { "description": "The event was stored; anything else has to be sent again." } },
     } });
+    let changed = generator.subschema_for::<CatalogChanged>();
+    let changes = json!({ "post": {
+        "operationId": "catalog_changed",
+        "summary": "Told to a gateway that keeps a copy of the catalog: products that changed.",
+        "description": format!("Sent to `{CHANGES_PATH}` of the gateway, signed with the shared secret."),
+        "requestBody": { "required": true, "content": { "application/json": { "schema": changed } } },
+        "responses": { "2XX": { "description": "The event was stored; anything else has to be sent again." } },
+    } });
     json!({
         "openapi": "3.1.0",
         "info": {
@@ -58,7 +67,7 @@ pub fn document() -> Value {
         "servers": [{ "url": "https://shop.example.com/ucp-backend" }],
         "security": [{ "bearer": [] }, { "signature": [], "signature_timestamp": [] }],
         "paths": paths,
-        "webhooks": { "order_placed": webhook },
+        "webhooks": { "order_placed": webhook, "catalog_changed": changes },
         "components": {
             "schemas": generator.take_definitions(true),
             "securitySchemes": {

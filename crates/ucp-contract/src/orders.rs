@@ -1,13 +1,13 @@
 //! Events of the shop about orders that buyers placed on its pages.
 //!
 //! An event is the shop's if it is signed as the gateway signs its requests (see [`http`](crate::http)), with the method
-//! and path of the endpoint, and no older than [`MAX_AGE`].
+//! and path of the endpoint, and no older than [`MAX_AGE`](event::MAX_AGE).
 
 use std::{fmt, sync::Arc};
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use ucp_core::{
-    Code, Refusal,
+    Refusal,
     port::{Notice, OrderInbox, PlacedLine, PlacedOrder},
     purchase::{
         line_item::{Item, MAX_QUANTITY},
@@ -21,14 +21,12 @@ use ucp_import::{
 
 use crate::{
     documents::{BoughtLine, OrderPlaced},
-    http::{SIGNATURE, SigningSecret, TIMESTAMP},
+    event,
+    http::SigningSecret,
 };
 
 /// Path of the endpoint for events, which the signature covers.
 pub const EVENTS_PATH: &str = "/upstream/orders";
-
-/// Maximum difference between the time of an event's signature and now.
-pub const MAX_AGE: SignedDuration = SignedDuration::from_mins(5);
 
 /// Maximum number of lines of an order.
 const MOST_LINES: usize = 1_000;
@@ -52,33 +50,11 @@ impl OrderEvents {
     pub fn new(secret: SigningSecret, now: Arc<dyn Fn() -> Timestamp + Send + Sync>) -> Self {
         Self { secret, now }
     }
-
-    fn verify(&self, notice: &Notice<'_>) -> Result<(), Refusal> {
-        let stated = notice.header(SIGNATURE.as_str()).zip(notice.header(TIMESTAMP.as_str()));
-        let (signature, timestamp) = stated.ok_or_else(|| {
-            Refusal::new(Code::SignatureMissing, "An event must be signed by the shop.")
-                .accepting("the header fields `X-Signature-Timestamp` and `X-Signature`")
-        })?;
-        let refused = |content: &str| {
-            Refusal::new(Code::SignatureInvalid, content.to_owned())
-                .accepting("`sha256=` and the HMAC-SHA256 of time, method, path and body, in hexadecimal digits")
-        };
-        let signed_at = timestamp.parse().ok().and_then(|seconds| Timestamp::from_second(seconds).ok());
-        if signed_at.is_none_or(|signed_at| (self.now)().duration_since(signed_at).abs() > MAX_AGE) {
-            return Err(refused(
-                "`X-Signature-Timestamp` must be the time of the event, in seconds, at most 5 minutes ago.",
-            ));
-        }
-        if !self.secret.verify(signature, timestamp, "POST", EVENTS_PATH, notice.body) {
-            return Err(refused("`X-Signature` is not the signature of this event under the shared secret."));
-        }
-        Ok(())
-    }
 }
 
 impl OrderInbox for OrderEvents {
     fn open(&self, notice: &Notice<'_>) -> Result<Option<PlacedOrder>, Refusal> {
-        self.verify(notice)?;
+        event::verify(&self.secret, (self.now)(), EVENTS_PATH, notice)?;
         let unusable = |path: String, reason: String| {
             Refusal::invalid(path, format!("The event must state an order: {reason}."))
                 .accepting("an order as the backend contract describes it")

@@ -259,6 +259,51 @@ impl ContractShop {
         handlers.map(declaration).collect()
     }
 
+    /// Returns `true` if the shop tells which products changed since a time.
+    #[must_use]
+    pub fn tells_changes(&self) -> bool {
+        self.statement().backend.catalog.updated_since
+    }
+
+    /// Returns a page of the whole catalog, or of what changed since a time, as the shop states it; `None` if it no
+    /// longer knows the position `after`.
+    ///
+    /// # Errors
+    /// [`Failure`] if the shop cannot be asked or gives no answer.
+    pub async fn page_of_all(
+        &self,
+        updated_since: Option<Timestamp>,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Option<Found>, Failure> {
+        let find = Find {
+            words: None,
+            categories: Vec::new(),
+            prices: Vec::new(),
+            available: false,
+            updated_since,
+            context: self.context(&self.market().own(), None, &BuyerSignals::default()),
+            limit,
+            after: after.map(str::to_owned),
+        };
+        let found = self.ask::<Found>(Question::Find, &find).await?;
+        Ok(if after.is_some() { found } else { Some(found.unwrap_or_default()) })
+    }
+
+    /// Returns the products of these identifiers, as the shop states them, asked in groups of what it takes at once.
+    ///
+    /// # Errors
+    /// [`Failure`] if the shop cannot be asked or gives no answer.
+    pub async fn stated(&self, ids: &[String]) -> Result<Vec<Value>, Failure> {
+        let mut products = Vec::new();
+        for ids in ids.chunks(self.capabilities().most_ids) {
+            let context = self.context(&self.market().own(), None, &BuyerSignals::default());
+            let resolved = self.ask::<Resolved>(Question::Resolve, &Resolve { ids: ids.to_vec(), context }).await?;
+            products.extend(resolved.unwrap_or_default().products);
+        }
+        Ok(products)
+    }
+
     fn statement(&self) -> Arc<Statement> {
         Arc::clone(&self.0.statement.read().unwrap_or_else(PoisonError::into_inner))
     }
@@ -340,6 +385,7 @@ impl ContractShop {
             categories: criteria.categories.iter().map(CategoryPath::key).collect(),
             prices: prices.collect(),
             available: criteria.available,
+            updated_since: None,
             context: self.context(&query.presentation, country.clone(), &BuyerSignals::default()),
             limit,
             after: after.map(str::to_owned),
@@ -528,8 +574,12 @@ impl Catalog for ContractShop {
         Ok(named)
     }
 
-    async fn open(&self, id: &str, presentation: &Presentation, _: &BuyerSignals) -> Result<Vec<Match>, PortError> {
+    async fn open(&self, id: &str, presentation: &Presentation, _: &BuyerSignals) -> Result<Named, PortError> {
         let served = self.resolved(Question::Open, &[id], presentation).await?;
-        Ok(matches(&served.value, id))
+        let found = matches(&served.value, id);
+        Ok(match served.stale {
+            Some(Staleness::Failed) => Named::Stale(found, stale(served.age)),
+            _ => Named::Found(found),
+        })
     }
 }

@@ -23,6 +23,7 @@ use ucp_core::{
     port::{PortError, store::Store},
 };
 use ucp_service::ingress::{Hosts, Peer};
+use ucp_sync::{SyncError, Synchroniser};
 use ucp_trust::address::ProfileUrl;
 
 use crate::{
@@ -98,13 +99,15 @@ pub(crate) fn router(sources: Sources) -> Router {
         .route("/platforms/block", post(block))
         .route("/platforms/unblock", post(unblock))
         .route("/upstream", get(upstream))
+        .route("/catalog", get(catalog))
+        .route("/catalog/release", post(release))
         .route("/orders", get(list))
         .route("/orders/{id}", get(show))
         .route("/orders/{id}/{step}", post(step))
         .route("/webhooks", get(webhooks))
         .route("/webhooks/{id}/resend", post(resend))
         .fallback(async || {
-            let problem = "there is nothing here; see `/shops`, `/platforms/blocked`, `/orders`, `/webhooks`, `/upstream`, \
+            let problem = "there is nothing here; see `/shops`, `/platforms/blocked`, `/orders`, `/webhooks`, `/upstream`, `/catalog`, \
                            `/metrics`, `/livez` and `/readyz`";
             Failure(StatusCode::NOT_FOUND, problem.to_owned())
         })
@@ -249,6 +252,32 @@ async fn upstream(State(running): State<Arc<Running>>) -> Answer {
     match running.shops.all().into_iter().find_map(|shop| shop.counters.clone()) {
         Some(counters) => Ok(Document(json!(counters.snapshot()))),
         None => Err(Failure(StatusCode::NOT_FOUND, "the shop is the embedded one, and has no upstream".to_owned())),
+    }
+}
+
+/// Returns the synchronisation of the shop that is served.
+fn synchroniser(running: &Running) -> Result<Synchroniser, Failure> {
+    let found = running.shops.all().into_iter().find_map(|shop| shop.synchroniser.clone());
+    found.ok_or_else(|| Failure(StatusCode::NOT_FOUND, "no catalog is copied; see `catalog.source`".to_owned()))
+}
+
+async fn catalog(State(running): State<Arc<Running>>) -> Answer {
+    let status = synchroniser(&running)?.status();
+    let mut document = json!(status.state);
+    document["failures"] = status.failures.into();
+    document["running"] = status.running.map_or(Value::Null, |run| json!({ "kind": run.kind, "tally": run.tally }));
+    Ok(Document(document))
+}
+
+async fn release(State(running): State<Arc<Running>>) -> Answer {
+    audited(&running, "catalog release", "")?;
+    match synchroniser(&running)?.release().await {
+        Ok(removed) => Ok(Document(json!({ "removed": removed.unwrap_or_default() }))),
+        Err(SyncError::Busy) => Err(Failure(StatusCode::CONFLICT, SyncError::Busy.to_string())),
+        Err(error) => {
+            tracing::error!(error = &error as &dyn Error, "held products cannot be released");
+            Err(Failure(StatusCode::SERVICE_UNAVAILABLE, error.to_string()))
+        }
     }
 }
 

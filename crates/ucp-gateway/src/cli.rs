@@ -5,9 +5,9 @@ use clap::{Parser, Subcommand};
 
 use crate::{
     command::{
-        backend::BackendCommand, buyers::BuyersCommand, explain::ExplainOptions, import::ImportOptions,
-        keys::OwnKeysCommand, mcp::McpOptions, orders::OrdersCommand, sign::SignOptions, spec::SpecOptions,
-        store::StoreCommand, terms::TermsOptions, verify::VerifyOptions, webhooks::WebhooksCommand,
+        backend::BackendCommand, buyers::BuyersCommand, catalog::CatalogCommand, explain::ExplainOptions,
+        import::ImportOptions, keys::OwnKeysCommand, mcp::McpOptions, orders::OrdersCommand, sign::SignOptions,
+        spec::SpecOptions, store::StoreCommand, terms::TermsOptions, verify::VerifyOptions, webhooks::WebhooksCommand,
     },
     config::ServeOptions,
 };
@@ -30,6 +30,9 @@ pub(crate) enum Command {
     Healthcheck(ServeOptions),
     /// Load products into the shop from a file, or merchants into the directory beside it; existing ones are updated.
     Import(ImportOptions),
+    /// Synchronise the copy of a shop's catalog, or show its state.
+    #[command(subcommand)]
+    Catalog(CatalogCommand),
     /// Show the terms on which the shop sells (taxes, fees, discounts, deliveries), or set them from a file.
     Terms(TermsOptions),
     /// Serve one agent over standard input and output.

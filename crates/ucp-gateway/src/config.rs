@@ -10,6 +10,7 @@
 //! | [`document`] | the file as written: the position of each key, and the errors found |
 //! | [`mod@display`] | the settings as text for operators |
 //! | [`mod@admin`] | the listener of the admin API |
+//! | [`mod@catalog`] | the copy of the shop's catalog |
 //! | [`mod@directory`] | the directory of merchants, with the files it refers to |
 //! | [`mod@payment`] | the payment handlers, with their secrets |
 //! | [`platform`] | the registered platforms, with the files and secrets they refer to |
@@ -23,6 +24,7 @@
 //! its keys.
 
 mod admin;
+mod catalog;
 mod choice;
 mod directory;
 mod display;
@@ -63,9 +65,10 @@ pub(crate) use self::directory::Search;
 pub(crate) use self::directory::WITHOUT;
 pub(crate) use self::{
     admin::Admin,
+    catalog::{CatalogCopy, FeedPlace},
     choice::{
-        Anonymous, BackendKind, CatalogView, Check, LogFormat, LogLevel, McpErrorStatus, Policy, Signed, TokenKind,
-        Transport,
+        Anonymous, BackendKind, CatalogView, Check, FeedFormat, LogFormat, LogLevel, McpErrorStatus, Policy, Signed,
+        TokenKind, Transport,
     },
     directory::Directory,
     flags::{DataOptions, ServeOptions, UpstreamOptions},
@@ -104,6 +107,8 @@ pub(crate) struct Settings {
     pub(crate) admin: Option<Admin>,
     /// Commerce API behind the gateway; `None` with the embedded shop.
     pub(crate) upstream: Option<Upstream>,
+    /// Copy of the shop's catalog; `None` if there is none.
+    pub(crate) catalog: Option<CatalogCopy>,
     /// The registered platforms.
     pub(crate) platforms: Vec<Platform>,
     /// Payment handlers.
@@ -173,6 +178,7 @@ impl Settings {
             events,
             data,
             upstream,
+            catalog,
             callers,
             profiles,
             platform,
@@ -233,6 +239,7 @@ impl Settings {
         let mut platforms = platform::resolve(platform, reach, keyed, &mut document);
         platforms.extend(platform::first(&data.dir, keyed, &mut document));
         let payments = payment::resolve(payment, development, private, &mut document);
+        let catalog = catalog::resolve(catalog, upstream.backend, &mut document);
         let upstream = upstream::resolve(upstream, public_url, &mut document, now);
         // In development, the directory is enabled by default beside the embedded shop only: the sample merchants
         // belong to that shop's sample.
@@ -249,6 +256,7 @@ impl Settings {
             tls,
             admin: admin::resolve(server, development, &mut document),
             upstream,
+            catalog,
             platforms,
             payments,
             directory,

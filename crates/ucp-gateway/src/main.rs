@@ -25,6 +25,7 @@ mod listener;
 mod metrics;
 mod orders;
 mod payments;
+mod progress;
 mod reception;
 mod running;
 mod shop;
@@ -60,6 +61,7 @@ fn main() -> ExitCode {
         Command::Serve(options) => command::serve::run(&options),
         Command::Healthcheck(options) => command::healthcheck::run(&options),
         Command::Import(options) => command::import::run(&options),
+        Command::Catalog(command) => command::catalog::run(&command),
         Command::Terms(options) => command::terms::run(&options),
         Command::Mcp(options) => command::mcp::run(&options),
         Command::CheckConfig(options) => command::check_config::run(&options),

@@ -15,11 +15,9 @@ use ucp_core::{
     order::outbox::Backlog,
     record::{Facts, Stage, Step},
 };
+use ucp_sync::Status;
 
-use crate::{
-    backend::DataDirectory, clock, export::Counts, health::Health, listener::Connections, running::Running,
-    telemetry::Log,
-};
+use crate::{clock, export::Counts, health::Health, listener::Connections, running::Running, telemetry::Log};
 
 /// Media type of the text format.
 pub(crate) use prometheus::TEXT_FORMAT;
@@ -207,6 +205,16 @@ impl Sources {
         let events = read.counter("ucp_upstream_events_total", events, &["shop", "event"])?;
         let circuit = read.gauge("ucp_upstream_circuit_open", "1 while a remote shop is left alone", SHOP)?;
         let lag = read.gauge("ucp_index_lag_products", "Products whose last change cannot be searched yet", SHOP)?;
+        let sync_age =
+            read.gauge("ucp_catalog_age_seconds", "Time since the copy of a catalog was up to date", SHOP)?;
+        let sync_running = "1 while the copy of a catalog is brought up to date";
+        let sync_running = read.gauge("ucp_catalog_sync_running", sync_running, SHOP)?;
+        let sync_read = "Products that the run under way has read";
+        let sync_read = read.gauge("ucp_catalog_sync_products", sync_read, SHOP)?;
+        let sync_held = "Products that would be removed from the copy, until the operator releases them";
+        let sync_held = read.gauge("ucp_catalog_sync_held_products", sync_held, SHOP)?;
+        let sync_failures = "Runs that failed since the last one that did not";
+        let sync_failures = read.gauge("ucp_catalog_sync_failures", sync_failures, SHOP)?;
         for shop in self.running.shops.all() {
             let id = shop.id.as_str();
             if let Some((bodies, platforms)) = &shop.held {
@@ -231,10 +239,19 @@ impl Sources {
                 circuit.set(&[id], u64::from(snapshot.is_open()));
                 snapshot.events().for_each(|(event, count)| events.set(&[id, event], count));
             }
-            if let DataDirectory::Embedded(embedded) = self.running.data().clone()
-                && let Ok(Ok(products)) = tokio::task::spawn_blocking(move || embedded.index_lag()).await
+            if let Some(products) = self.running.data().products().cloned()
+                && let Ok(Ok(products)) = tokio::task::spawn_blocking(move || products.index_lag()).await
             {
                 lag.set(&[id], products);
+            }
+            if let Some(synchroniser) = &shop.synchroniser {
+                let Status { state, running, failures } = synchroniser.status();
+                let age = |as_of| clock::timestamp().duration_since(as_of).as_secs().max(0).unsigned_abs();
+                state.as_of.map(age).into_iter().for_each(|seconds| sync_age.set(&[id], seconds));
+                sync_running.set(&[id], u64::from(running.is_some()));
+                sync_read.set(&[id], running.map_or(0, |run| run.tally.read()));
+                sync_held.set(&[id], state.held.map_or(0, |held| held.lost));
+                sync_failures.set(&[id], failures);
             }
         }
         Ok(())

@@ -36,6 +36,7 @@ use ucp_service::{
     signing::CurrentKey,
 };
 use ucp_sqlite::SqliteStore;
+use ucp_sync::Synchroniser;
 use ucp_trust::{
     address::{ProfileUrl, Reach},
     cursor::SealedCursors,
@@ -95,6 +96,8 @@ pub(crate) struct Shop {
     pub(crate) platforms: HashMap<String, String>,
     /// Counters of the calls to a remote shop; `None` for the embedded shop.
     pub(crate) counters: Option<Arc<Counters>>,
+    /// Synchronisation of the copy of the catalog, if there is one.
+    pub(crate) synchroniser: Option<Synchroniser>,
     /// Results of the attempts to deliver webhook events.
     pub(crate) webhooks: Arc<Attempts>,
     /// Bytes of request bodies that are held, and known profiles of platforms; `None` for a shop that is absent.
@@ -127,7 +130,9 @@ impl Shop {
         let bodies = BodyLimit::new(settings.sections.server.bodies_mb.count() << 20);
         let opened = backend::open(data, &store, settings, &base, &signing_key, &bodies, live).await?;
         let ready = opened.statement.as_ref().is_none_or(|statement| statement().is_some());
-        let Opened { name, shop, handlers, sales, pages, bridge, counters, router: own, mut tasks, .. } = opened;
+        let Opened {
+            name, shop, handlers, sales, pages, bridge, counters, synchroniser, router: own, mut tasks, ..
+        } = opened;
         let offering = merchants::beside(shop.offering(), &settings.directory);
         let (operations, names) = (&offering.operations, merchants::names(&settings.directory));
         let home = settings.sections.server.storefront.as_ref().map(|url| url.0.to_string());
@@ -186,7 +191,20 @@ impl Shop {
         let names = settings.platforms.iter();
         let platforms = names.map(|platform| (platform.profile.as_str().to_owned(), platform.name.clone())).collect();
         let id = data.sqlite().shop().clone();
-        Ok(Self { id, name, router, store, sales, platforms, counters, webhooks, held, ready, _tasks: tasks })
+        Ok(Self {
+            id,
+            name,
+            router,
+            store,
+            sales,
+            platforms,
+            counters,
+            synchroniser,
+            webhooks,
+            held,
+            ready,
+            _tasks: tasks,
+        })
     }
 
     /// Returns the payment handlers of the gateway itself.
@@ -215,6 +233,7 @@ impl Shop {
             sales: None,
             platforms,
             counters: None,
+            synchroniser: None,
             webhooks,
             held: None,
             ready: false,

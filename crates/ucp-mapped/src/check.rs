@@ -38,11 +38,22 @@ struct Variant {
     price: Price,
 }
 
-/// Checks a product.
+/// A product that is no longer sold, in an answer about what has changed.
+#[derive(Deserialize)]
+struct Removed {
+    #[expect(dead_code, reason = "must be there")]
+    id: String,
+    deleted: bool,
+}
+
+/// Checks a product, or the statement that one is no longer sold.
 ///
 /// # Errors
 /// What must be mended, with its path.
 pub(super) fn product(product: &[u8]) -> Result<(), String> {
+    if typed::<Removed>(product).is_ok_and(|removed| removed.deleted) {
+        return Ok(());
+    }
     match typed::<Product>(product)? {
         Product { variants, .. } if variants.is_empty() => Err("$.variants: must have at least one variant".to_owned()),
         _ => Ok(()),

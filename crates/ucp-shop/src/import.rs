@@ -1,13 +1,15 @@
-//! Import of a merchant's catalog: JSON Lines of UCP products, and Shopify's product CSV export.
+//! Import of a merchant's catalog: JSON Lines of UCP products, Shopify's product CSV export, and feeds of Google Merchant
+//! Center.
 //!
 //! An [`Import`] is an iterator over products. Each item is a [`Change`] with the line it starts on, namely a whole
 //! product that passed [`Record::check`] or one to remove, or a [`BadRow`] that says where and why a product is left
 //! out. A product is never yielded in part: one bad row leaves out its whole product and nothing else. Memory stays
-//! bounded by the largest single product.
+//! bounded by the largest single product; of a Google feed, by the products whose items do not follow each other.
 //!
 //! Nothing is stored here. Identifiers depend on the content of the file alone, so that importing the same catalog
 //! again updates the same products.
 
+mod google;
 pub mod jsonl;
 pub mod shopify;
 
@@ -15,7 +17,7 @@ use std::{
     collections::HashMap,
     fmt,
     fs::File,
-    io::{self, BufRead as _, BufReader, Read},
+    io::{self, BufRead as _, BufReader, Read, Seek as _},
     path::Path,
     sync::{
         Arc,
@@ -23,6 +25,7 @@ use std::{
     },
 };
 
+use jiff::Timestamp;
 use ucp_core::catalog::{market::Market, record::Record};
 pub use ucp_import::{BadRow, Verdict};
 use ucp_import::{Counted, is_web_address};
@@ -37,6 +40,10 @@ pub enum Format {
     Jsonl,
     /// Shopify's product export, with the column names of any year.
     ShopifyCsv,
+    /// A feed of Google Merchant Center, RSS 2.0 or Atom.
+    GoogleXml,
+    /// A feed of Google Merchant Center, tab-separated.
+    GoogleTsv,
 }
 
 impl Format {
@@ -48,14 +55,31 @@ impl Format {
         match extension.as_deref() {
             Some("jsonl" | "ndjson" | "jsonlines") => return Some(Self::Jsonl),
             Some("csv") => return Some(Self::ShopifyCsv),
+            Some("xml" | "rss" | "atom") => return Some(Self::GoogleXml),
+            Some("tsv") => return Some(Self::GoogleTsv),
             _ => {}
         }
         let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
-        if start.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{') {
-            return Some(Self::Jsonl);
+        match start.iter().find(|byte| !byte.is_ascii_whitespace()) {
+            Some(b'{') => return Some(Self::Jsonl),
+            Some(b'<') => return Some(Self::GoogleXml),
+            _ => {}
         }
         let header = start.split(|byte| matches!(byte, b'\n' | b'\r')).next().unwrap_or_default();
-        shopify::recognises(header).then_some(Self::ShopifyCsv)
+        match (google::recognises(header), shopify::recognises(header)) {
+            (true, _) => Some(Self::GoogleTsv),
+            (false, true) => Some(Self::ShopifyCsv),
+            (false, false) => None,
+        }
+    }
+
+    /// Returns the kind of a Google feed.
+    const fn google(self) -> Option<google::Kind> {
+        match self {
+            Self::GoogleXml => Some(google::Kind::Xml),
+            Self::GoogleTsv => Some(google::Kind::Tsv),
+            Self::Jsonl | Self::ShopifyCsv => None,
+        }
     }
 }
 
@@ -64,6 +88,8 @@ impl fmt::Display for Format {
         f.write_str(match self {
             Self::Jsonl => "JSON Lines",
             Self::ShopifyCsv => "Shopify CSV",
+            Self::GoogleXml => "Google XML",
+            Self::GoogleTsv => "Google TSV",
         })
     }
 }
@@ -75,12 +101,23 @@ pub enum Unimportable {
     #[error("the file cannot be read")]
     Io(#[from] io::Error),
     /// The format is recognised neither by the name nor by the first bytes.
-    #[error("the format is not recognised: it is neither JSON Lines (`.jsonl`) nor a Shopify product export (`.csv`)")]
+    #[error(
+        "the format is not recognised: it must be JSON Lines (`.jsonl`), a Shopify product export (`.csv`), or a feed of \
+         Google Merchant Center (`.xml` or `.tsv`)"
+    )]
     UnknownFormat,
     /// A CSV file lacks required columns.
     #[error("not a Shopify product export: no column {missing}; the columns are {found}")]
     MissingColumns {
         /// Missing columns, each with its accepted names.
+        missing: String,
+        /// Columns of the file.
+        found: String,
+    },
+    /// A tab-separated feed lacks required attributes.
+    #[error("not a feed of Google Merchant Center: no column {missing}; the columns are {found}")]
+    MissingAttributes {
+        /// Missing columns.
         missing: String,
         /// Columns of the file.
         found: String,
@@ -130,15 +167,28 @@ pub struct Import {
 }
 
 impl Import {
-    /// Opens a file, in the given format or the one that is recognised.
+    /// Opens a file, in the given format or the one that is recognised. The time `now` decides about prices that hold for
+    /// a while.
     ///
     /// # Errors
     /// An error if the file cannot be read, its format is not recognised, or its header is not that of a product
     /// export.
-    pub fn open(path: &Path, format: Option<Format>, market: &Market) -> Result<Self, Unimportable> {
-        let file = File::open(path)?;
+    pub fn open(path: &Path, format: Option<Format>, market: &Market, now: Timestamp) -> Result<Self, Unimportable> {
+        let mut file = File::open(path)?;
         let metadata = file.metadata()?;
-        let mut import = Self::read(file, path.file_name().and_then(|name| name.to_str()), format, market)?;
+        let name = path.file_name().and_then(|name| name.to_str());
+        let mut sizes = None;
+        if metadata.is_file() {
+            let mut start = Vec::with_capacity(SNIFFED);
+            (&mut file).take(SNIFFED as u64).read_to_end(&mut start)?;
+            file.rewind()?;
+            let format = format.or_else(|| Format::detect(name, &start));
+            if let Some(kind) = format.and_then(Format::google) {
+                sizes = Some(google::group_sizes(BufReader::with_capacity(64 * 1024, file.try_clone()?), kind)?);
+                file.rewind()?;
+            }
+        }
+        let mut import = Self::begin(file, name, format, market, now, sizes)?;
         import.total = metadata.is_file().then_some(metadata.len());
         Ok(import)
     }
@@ -152,18 +202,29 @@ impl Import {
         name: Option<&str>,
         format: Option<Format>,
         market: &Market,
+        now: Timestamp,
+    ) -> Result<Self, Unimportable> {
+        Self::begin(reader, name, format, market, now, None)
+    }
+
+    fn begin(
+        reader: impl Read + Send + 'static,
+        name: Option<&str>,
+        format: Option<Format>,
+        market: &Market,
+        now: Timestamp,
+        sizes: Option<google::GroupSizes>,
     ) -> Result<Self, Unimportable> {
         let bytes = Arc::new(AtomicU64::new(0));
         let mut buffered = BufReader::with_capacity(64 * 1024, Counted { reader, bytes: Arc::clone(&bytes) });
         let start = buffered.fill_buf()?;
         let start = &start[..start.len().min(SNIFFED)];
         let format = format.or_else(|| Format::detect(name, start)).ok_or(Unimportable::UnknownFormat)?;
-        let rows: Box<dyn Iterator<Item = _> + Send> = match format {
-            Format::Jsonl => Box::new(jsonl::Products::new(buffered, market.clone())),
-            Format::ShopifyCsv => Box::new(
-                shopify::Products::new(buffered, market.clone())?
-                    .map(|item| item.map(|(line, record)| (line, record.into()))),
-            ),
+        let put = |item: Item| item.map(|(line, record)| (line, Change::from(record)));
+        let rows: Box<dyn Iterator<Item = _> + Send> = match (format, format.google()) {
+            (_, Some(kind)) => Box::new(google::Products::new(buffered, kind, market.clone(), now, sizes)?.map(put)),
+            (Format::ShopifyCsv, None) => Box::new(shopify::Products::new(buffered, market.clone())?.map(put)),
+            (_, None) => Box::new(jsonl::Products::new(buffered, market.clone())),
         };
         Ok(Self { rows, format, bytes, total: None, seen: HashMap::new(), ended: false })
     }
@@ -278,7 +339,7 @@ mod tests {
     }
 
     fn import(file: impl Into<Vec<u8>>, name: Option<&str>) -> Result<Import, Unimportable> {
-        Import::read(Cursor::new(file.into()), name, None, &market())
+        Import::read(Cursor::new(file.into()), name, None, &market(), Timestamp::UNIX_EPOCH)
     }
 
     #[test]
@@ -290,6 +351,10 @@ mod tests {
             (Some("products"), " \n{\"id\"", Some(Format::Jsonl)),
             (None, "\u{feff}{", Some(Format::Jsonl)),
             (Some("a.txt"), "\u{feff}Title,URL handle,Price\r\n", Some(Format::ShopifyCsv)),
+            (Some("feed.xml"), "", Some(Format::GoogleXml)),
+            (None, "\u{feff}<?xml version=\"1.0\"?>", Some(Format::GoogleXml)),
+            (Some("feed.txt"), "id\ttitle\timage link\tprice\n", Some(Format::GoogleTsv)),
+            (None, "id\ttitle\n", None),
             (None, "id,name\n", None),
             (None, "", None),
         ] {
@@ -314,11 +379,11 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("catalog.csv");
         std::fs::write(&path, CSV).expect("written");
-        let import = Import::open(&path, None, &market()).expect("opened");
+        let import = Import::open(&path, None, &market(), Timestamp::UNIX_EPOCH).expect("opened");
         assert_eq!((import.bytes_total(), import.format()), (Some(CSV.len() as u64), Format::ShopifyCsv));
         assert_eq!(import.filter(Result::is_ok).count(), 1);
         let missing = directory.path().join("missing.csv");
-        assert!(matches!(Import::open(&missing, None, &market()), Err(Unimportable::Io(_))));
+        assert!(matches!(Import::open(&missing, None, &market(), Timestamp::UNIX_EPOCH), Err(Unimportable::Io(_))));
     }
 
     #[test]
@@ -342,7 +407,8 @@ mod tests {
         let both = [(format!("{JSON}\n"), Format::Jsonl), (CSV.to_owned(), Format::ShopifyCsv)];
         for (start, format) in both {
             let reader = Cursor::new(start).chain(Broken);
-            let items: Vec<_> = Import::read(reader, None, Some(format), &market()).expect("opened").collect();
+            let items: Vec<_> =
+                Import::read(reader, None, Some(format), &market(), Timestamp::UNIX_EPOCH).expect("opened").collect();
             let last = items.last().expect("an item").as_ref().expect_err("broken");
             assert_eq!(last.verdict, Verdict::Unreadable, "{format}");
             assert!(last.reason.contains("the disk is gone"), "{}", last.reason);
@@ -351,9 +417,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_file_is_refused_or_read(bytes in proptest::collection::vec(any::<u8>(), 0..300), jsonl in any::<bool>()) {
-            let format = if jsonl { Format::Jsonl } else { Format::ShopifyCsv };
-            if let Ok(import) = Import::read(Cursor::new(bytes), None, Some(format), &market()) {
+        fn any_file_is_refused_or_read(bytes in proptest::collection::vec(any::<u8>(), 0..300), format in 0..4_usize) {
+            let format = [Format::Jsonl, Format::ShopifyCsv, Format::GoogleXml, Format::GoogleTsv][format];
+            if let Ok(import) = Import::read(Cursor::new(bytes), None, Some(format), &market(), Timestamp::UNIX_EPOCH) {
                 import.for_each(drop);
             }
         }

@@ -6,6 +6,7 @@
 //! | [`Database`] | the products themselves, in the SQLite store: all that an import needs |
 //! | [`import`] | reading a merchant's files |
 //! | [`sample`] | the goods of the shop that a first start creates |
+//! | [`synchronised`] | what is stored of a catalog that is a copy of one elsewhere |
 //! | `products` | the tables of products |
 //! | `index` | the search index, derived from the database |
 //! | `cache` | what was asked for lately |
@@ -20,8 +21,10 @@ mod index;
 mod products;
 pub mod sample;
 mod shop;
+pub mod synchronised;
 
 pub use database::{Database, Opening};
+pub use index::Progress;
 pub use shop::{Options, Shop};
 
 #[cfg(test)]

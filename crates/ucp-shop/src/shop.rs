@@ -4,7 +4,7 @@
 //! watches the database, also for writes of other processes, and then renews cache and index. Until it has noticed a
 //! change, after a quarter of a second at most, answers show the previous state.
 
-use std::{error::Error, path::PathBuf, sync::Arc, time::Duration};
+use std::{error::Error, fmt, path::PathBuf, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use rusqlite::Connection;
@@ -28,7 +28,7 @@ use ucp_sqlite::{
 use crate::{
     cache::{Cache, Key, ReadAt},
     database::{Database, Opening},
-    index::{Index, IndexError, SearchError},
+    index::{Index, IndexError, Progress, SearchError},
     products::{self, Found, MAX_IDENTIFIER},
 };
 
@@ -39,7 +39,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const FEW: usize = 1_000;
 
 /// Options for opening a shop.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Options {
     /// Directory of the shop's files, which it can share with other shops.
     pub data_dir: PathBuf,
@@ -47,13 +47,21 @@ pub struct Options {
     pub shop: ShopId,
     /// Approximate size of the product cache, in bytes.
     pub cache_bytes: u64,
+    /// Called while a large index is being built.
+    pub progress: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Options").field("data_dir", &self.data_dir).field("shop", &self.shop).finish_non_exhaustive()
+    }
 }
 
 impl Options {
     /// Returns the default options: the default shop, 64 MiB of cache.
     #[must_use]
     pub fn new(data_dir: impl Into<PathBuf>) -> Self {
-        Self { data_dir: data_dir.into(), shop: ShopId::default(), cache_bytes: 64 << 20 }
+        Self { data_dir: data_dir.into(), shop: ShopId::default(), cache_bytes: 64 << 20, progress: None }
     }
 }
 
@@ -87,11 +95,21 @@ impl Shop {
         Self::on(Database::of_or_create(store, fill)?, options)
     }
 
+    /// Opens the shop of a store for a copy of a catalog with this market, or creates it without products. See
+    /// [`Database::of_market`].
+    ///
+    /// # Errors
+    /// [`StoreError`] if the shop can neither be opened nor created.
+    pub fn of_market(store: SqliteStore, market: &Market, options: &Options) -> Result<Self, StoreError> {
+        Self::on(Database::of_market(store, market)?, options)
+    }
+
     fn on(database: Database, options: &Options) -> Result<Self, StoreError> {
         let connection = database.store().connect()?;
         let parallel = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) * 2;
         let inner = Arc::new(Inner {
-            index: Index::new(&options.data_dir, database.store().shop(), database.identity(), &database.market),
+            index: Index::new(&options.data_dir, database.store().shop(), database.identity(), &database.market)
+                .reporting(options.progress.clone()),
             cache: Cache::new(options.cache_bytes),
             searches: Arc::new(Semaphore::new(parallel)),
             reads: Arc::new(Semaphore::new(parallel)),

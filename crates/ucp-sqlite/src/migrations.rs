@@ -24,6 +24,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0012_shops.sql"),
     include_str!("migrations/0013_holders.sql"),
     include_str!("migrations/0014_told.sql"),
+    include_str!("migrations/0015_synchronised.sql"),
 ];
 
 /// Brings the database to the newest schema.

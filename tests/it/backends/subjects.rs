@@ -3,6 +3,7 @@
 use std::fs;
 
 use serde_json::{Value, json};
+use ucp_testkit::{PATIENCE, eventually};
 
 use super::{CONFIGURATION, End, Goods, Lent, Shared, Subject, UPSTREAM, shops};
 use crate::setup::{Configured, Setup};
@@ -92,25 +93,34 @@ fn in_front_of_storefront(upstream: &str) -> Subject {
 
 /// A shop behind the backend contract: the starter in TypeScript, where `UCP_STARTER_TYPESCRIPT_URL` says that it listens.
 pub(super) fn starter_in_typescript(shared: &'static Shared<Subject>) -> Option<Lent<Subject>> {
-    starter(shared, "UCP_STARTER_TYPESCRIPT_URL")
+    starter(shared, "UCP_STARTER_TYPESCRIPT_URL", "")
+}
+
+/// The same, searched in a copy of its catalog.
+pub(super) fn starter_in_typescript_synchronised(shared: &'static Shared<Subject>) -> Option<Lent<Subject>> {
+    starter(shared, "UCP_STARTER_TYPESCRIPT_URL", "[catalog]\nsource = \"backend\"\n")
 }
 
 /// The starter in Python, where `UCP_STARTER_PYTHON_URL` says that it listens.
 pub(super) fn starter_in_python(shared: &'static Shared<Subject>) -> Option<Lent<Subject>> {
-    starter(shared, "UCP_STARTER_PYTHON_URL")
+    starter(shared, "UCP_STARTER_PYTHON_URL", "")
 }
 
-/// A gateway in front of a starter, which shares the secret `starter-secret` with it.
-fn starter(shared: &'static Shared<Subject>, variable: &str) -> Option<Lent<Subject>> {
+/// A gateway with more configuration in front of a starter, which shares the secret `starter-secret` with it.
+fn starter(shared: &'static Shared<Subject>, variable: &str, more: &str) -> Option<Lent<Subject>> {
     let Ok(upstream) = std::env::var(variable) else {
         println!("skipped: {variable} does not say where a starter of examples/backend listens");
         return None;
     };
     Some(shared.get(|| {
-        let gateway = Setup::new(&format!("{CONFIGURATION}{UPSTREAM}signing_secret_file = \"secret\"\n"))
+        let gateway = Setup::new(&format!("{CONFIGURATION}{UPSTREAM}signing_secret_file = \"secret\"\n{more}"))
             .file("secret", "starter-secret")
             .arguments(&["--backend", "http", "--upstream-url", &upstream])
             .start_on(crate::harness::folder());
+        eventually("the first product that is found", PATIENCE, || {
+            let found = gateway.search(&json!({ "query": "cotton" }));
+            (!crate::harness::elements(&found["products"]).is_empty()).then_some(())
+        });
         let goods = Goods {
             word: "cotton",
             choices: "shirt",

@@ -2,7 +2,7 @@
 
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
-use ucp_contract::documents::{Backend, Cart, CartQuestion, OrderPlaced, Outcome};
+use ucp_contract::documents::{Backend, Cart, CartQuestion, CatalogChanged, OrderPlaced, Outcome};
 use ucp_core::catalog::{market::Market, record::Record};
 use ucp_import::jsonl::typed;
 
@@ -64,4 +64,5 @@ fn the_documents_of_the_guide_are_of_the_contract() {
     whole::<Outcome>("outcome");
     let placed: OrderPlaced = whole("order-placed");
     assert_eq!(placed.total, cart.total);
+    whole::<CatalogChanged>("catalog-changed");
 }

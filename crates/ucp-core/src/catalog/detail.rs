@@ -13,7 +13,7 @@ use crate::{
     Refusal,
     message::{Message, Severity},
     outcome::Outcome,
-    port::{Catalog, Match, Target},
+    port::{Catalog, Match, Named, Target},
     purchase::caller::BuyerSignals,
     text::{fold, quoted},
 };
@@ -62,7 +62,11 @@ pub async fn detail(
 ) -> Result<Outcome<Detail>, Refusal> {
     let market = catalog.market();
     let presentation = market.presentation(&request.context);
-    let matches = catalog.open(&request.id, &presentation, buyer_signals).await?;
+    let (matches, age) = match catalog.open(&request.id, &presentation, buyer_signals).await? {
+        Named::Found(matches) => (matches, None),
+        Named::Stale(matches, message) | Named::Dated(matches, message) => (matches, Some(message)),
+        Named::Unchecked => return Err(Refusal::unavailable("The shop cannot be asked at the moment.", 1)),
+    };
     let named = |found: &Match| matches!(found.target, Target::Product | Target::Variant(_));
     let Some(Match { mut product, target }) = matches.into_iter().find(named) else {
         return Ok(Outcome::nothing_under(
@@ -71,6 +75,7 @@ pub async fn detail(
         ));
     };
     let (criteria, mut messages) = request.filters.criteria(&market, &request.context, &presentation);
+    messages.extend(age);
     messages.extend(unknown_choices(&product, &request.selected));
     let requested = match target {
         Target::Variant(position) => Some(product.variants[position].id.clone()),

@@ -112,7 +112,7 @@ pub async fn lookup(
     for (id, named) in ids.iter().zip(named) {
         let matches = match named {
             Named::Found(matches) => matches,
-            Named::Stale(matches, message) => {
+            Named::Stale(matches, message) | Named::Dated(matches, message) => {
                 if !messages.contains(&message) {
                     messages.push(message);
                 }

@@ -85,12 +85,9 @@ pub trait Catalog: Send + Sync {
         id: &str,
         presentation: &Presentation,
         buyer_signals: &BuyerSignals,
-    ) -> Result<Vec<Match>, PortError> {
-        match self.resolve(&[id], presentation, buyer_signals).await?.into_iter().next() {
-            Some(Named::Found(matches) | Named::Stale(matches, _)) => Ok(matches),
-            Some(Named::Unchecked) => Err(PortError::unavailable("The shop cannot be asked at the moment.", 1)),
-            None => Ok(Vec::new()),
-        }
+    ) -> Result<Named, PortError> {
+        let named = self.resolve(&[id], presentation, buyer_signals).await?.into_iter().next();
+        Ok(named.unwrap_or_else(|| Named::Found(Vec::new())))
     }
 
     /// Returns the same product with the variants of these combinations of option values included, as far as they
@@ -146,6 +143,9 @@ pub enum Named {
     Found(Vec<Match>),
     /// Earlier matches, with a message that says so: the shop cannot be reached at the moment.
     Stale(Vec<Match>, Message),
+    /// Matches in a copy of the shop's catalog, with a message that says as of when: the shop cannot say it better, so
+    /// that a purchase may be priced from them.
+    Dated(Vec<Match>, Message),
     /// The shop could not be reached: the identifier may name something.
     Unchecked,
 }

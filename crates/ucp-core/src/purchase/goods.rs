@@ -13,34 +13,42 @@ use crate::{
         market::Presentation,
         product::{Product, Variant},
     },
+    message::Message,
     money::Currency,
     port::{Catalog, Match, Named, Target},
 };
 
-/// Returns the goods by line of a draft, not counted, and the currency of their prices: the one that the buyer's
-/// circumstances choose if everything is priced in it, otherwise the shop's own.
+/// Goods that the lines of a draft name.
+#[derive(Debug)]
+pub struct Goods {
+    /// Currency of their prices: the one that the buyer's circumstances choose if everything is priced in it, otherwise
+    /// the shop's own.
+    pub currency: Currency,
+    /// Goods by line, not counted.
+    pub by_line: Vec<NamedGood>,
+    /// Messages about the facts, for instance as of when they are.
+    pub messages: Vec<Message>,
+}
+
+/// Returns the goods that the lines of a draft name.
 ///
 /// # Errors
 /// Errors of the catalog, and [`Unavailable`](crate::Code::Unavailable) if it has only stale answers.
-pub async fn of(
-    catalog: &dyn Catalog,
-    draft: &Draft,
-    buyer_signals: &BuyerSignals,
-) -> Result<(Currency, Vec<NamedGood>), Refusal> {
+pub async fn of(catalog: &dyn Catalog, draft: &Draft, buyer_signals: &BuyerSignals) -> Result<Goods, Refusal> {
     let market = catalog.market();
     let mut presentation = market.presentation(&draft.context.of_catalog());
-    let mut named = resolve(catalog, draft, &presentation, buyer_signals).await?;
+    let (mut named, mut messages) = resolve(catalog, draft, &presentation, buyer_signals).await?;
     let priced = |item: &Item| item.variant().is_none_or(|variant| variant.price.currency == presentation.currency);
     if !named.values().all(priced) {
         presentation.currency = market.currency;
-        named = resolve(catalog, draft, &presentation, buyer_signals).await?;
+        (named, messages) = resolve(catalog, draft, &presentation, buyer_signals).await?;
     }
     let good = |line: &LineDraft| match named.get(line.item.as_str()) {
         Some(Item::Variant(product, position)) => NamedGood::One(good(product, *position)),
         Some(Item::Several(choice)) => NamedGood::Several(choice.clone()),
         None => NamedGood::Nothing,
     };
-    Ok((presentation.currency, draft.line_items.iter().map(good).collect()))
+    Ok(Goods { currency: presentation.currency, by_line: draft.line_items.iter().map(good).collect(), messages })
 }
 
 /// Returns the variant at `position` as a good that is not counted.
@@ -71,21 +79,28 @@ async fn resolve<'a>(
     draft: &'a Draft,
     presentation: &Presentation,
     buyer_signals: &BuyerSignals,
-) -> Result<HashMap<&'a str, Item>, Refusal> {
+) -> Result<(HashMap<&'a str, Item>, Vec<Message>), Refusal> {
     let mut ids: Vec<_> = draft.line_items.iter().map(|line| line.item.as_str()).collect();
     ids.sort_unstable();
     ids.dedup();
-    let mut found = Vec::with_capacity(ids.len());
+    let (mut found, mut messages) = (Vec::with_capacity(ids.len()), Vec::new());
     for named in catalog.resolve(&ids, presentation, buyer_signals).await? {
         match named {
             Named::Found(matches) => found.push(matches),
+            Named::Dated(matches, message) => {
+                found.push(matches);
+                if !messages.contains(&message) {
+                    messages.push(message);
+                }
+            }
             // A purchase must not be priced from stale data.
             Named::Stale(..) | Named::Unchecked => {
                 return Err(Refusal::unavailable("The shop cannot be asked at the moment.", 1));
             }
         }
     }
-    Ok(ids.into_iter().zip(found).filter_map(|(id, matches)| Some((id, Item::of(matches)?))).collect())
+    let named = ids.into_iter().zip(found).filter_map(|(id, matches)| Some((id, Item::of(matches)?)));
+    Ok((named.collect(), messages))
 }
 
 /// Maximum number of variants that the answer names where an identifier names several.

@@ -14,7 +14,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::{
     caller::{BuyerSignals, Caller},
     draft::Draft,
-    goods,
+    goods::{self, Goods},
     ledger::Ledger,
     payment::{Declaration, Handler},
     pricing::quote,
@@ -151,8 +151,9 @@ impl SalesService {
             }
             return Ok(priced);
         }
-        let facts = self.facts(draft, &caller.buyer_signals).await?;
-        let quote = quote(purpose, draft, &facts, &self.terms, caller, previous)?;
+        let (facts, messages) = self.facts(draft, &caller.buyer_signals).await?;
+        let mut quote = quote(purpose, draft, &facts, &self.terms, caller, previous)?;
+        quote.messages.extend(messages);
         let purchasable =
             facts.goods.iter().filter_map(NamedGood::one).any(|good| good.available && good.stock != Some(0));
         Ok(Some(PriceQuote { quote, purchasable, remote_cart: None }))
@@ -184,9 +185,9 @@ impl SalesService {
         failure.map_or(Ok(abandoned), |error| Err(error.into()))
     }
 
-    /// Collects the facts about the goods of a draft.
-    async fn facts(&self, draft: &Draft, buyer_signals: &BuyerSignals) -> Result<Facts, Refusal> {
-        let (currency, mut goods) = goods::of(&*self.catalog, draft, buyer_signals).await?;
+    /// Collects the facts about the goods of a draft, with messages about them.
+    async fn facts(&self, draft: &Draft, buyer_signals: &BuyerSignals) -> Result<(Facts, Vec<Message>), Refusal> {
+        let Goods { currency, by_line: mut goods, messages } = goods::of(&*self.catalog, draft, buyer_signals).await?;
         let variants: Vec<_> = goods.iter().filter_map(|named| Some(named.one()?.id.as_str())).collect();
         let stock = self.ledger.stock(&variants).await?;
         let mut stock = stock.into_iter();
@@ -196,7 +197,7 @@ impl SalesService {
             }
         }
         let own_currency = self.catalog.market().currency;
-        Ok(Facts { currency, own_currency, goods, taxes: Vec::new(), now: self.now() })
+        Ok((Facts { currency, own_currency, goods, taxes: Vec::new(), now: self.now() }, messages))
     }
 }
 

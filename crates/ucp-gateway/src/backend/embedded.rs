@@ -9,42 +9,54 @@ use ucp_core::{
     purchase::{payment::Handler, sales_service::SalesService},
 };
 use ucp_net::outbound::Certificate;
-use ucp_shop::{Options, Shop};
+use ucp_shop::{Opening, Shop};
 use ucp_sqlite::StoreError;
+use ucp_trust::limit::BodyLimit;
 
-use super::Opened;
+use super::{Opened, synchronised};
 use crate::{
     clock,
-    config::{self, Data, Settings},
+    config::{self, Settings},
     directory,
 };
 
-/// Opens the shop in a data directory, or creates it from the configured sample if there is none.
-pub(crate) fn open_shop(data: &Data) -> Result<Shop, StoreError> {
-    let options = Options { cache_bytes: data.cache_mb.bytes(), ..Options::new(&*data.dir) };
-    Shop::open_or_create(&options, || directory::sample(data.sample.0))
+/// Opens the shop in the data directory, or creates it if there is none: from the configured sample, or empty if its
+/// products come from a feed.
+pub(crate) fn open_shop(settings: &Settings) -> Result<Shop, StoreError> {
+    let data = &settings.sections.data;
+    Shop::open_or_create(&synchronised::options(data), || match &settings.catalog {
+        Some(_) => Opening::of(synchronised::market(&settings.sections.catalog)),
+        None => directory::sample(data.sample.0),
+    })
 }
 
 /// Opens the embedded shop as a backend, with the buyers' pages below the base URL `base`.
-pub(super) fn open(shop: &Shop, settings: &Settings, base: &str) -> Result<Opened, Box<dyn Error>> {
-    let sales = sales(shop, handlers(&settings.payments, &settings.extra_roots)?, base);
-    Ok(Opened {
+pub(super) fn open(shop: &Shop, settings: &Settings, base: &str, bodies: &BodyLimit) -> Result<Opened, Box<dyn Error>> {
+    let mut sales = sales(shop, handlers(&settings.payments, &settings.extra_roots)?, base);
+    let copy =
+        settings.catalog.as_ref().map(|catalog| synchronised::of_embedded(shop, settings, catalog)).transpose()?;
+    if let Some(copy) = &copy {
+        // What is sold is what the feed says, and as of when is told.
+        sales.catalog = Arc::new(copy.catalog.clone());
+    }
+    let catalog = Arc::clone(&sales.catalog);
+    let mut opened = Opened {
         name: shop.market().name.clone(),
-        shop: selling(shop, &sales),
+        shop: port::Shop::Facts { catalog, sales: Arc::new(sales.clone()) },
         handlers: sales.declarations(),
         sales: Some(sales),
         pages: true,
         bridge: None,
         counters: None,
         statement: None,
+        synchroniser: None,
         router: Router::new(),
         tasks: JoinSet::new(),
-    })
-}
-
-/// Returns the ports of a shop whose goods `sales` sells.
-pub(crate) fn selling(shop: &Shop, sales: &SalesService) -> port::Shop {
-    port::Shop::Facts { catalog: Arc::new(shop.clone()), sales: Arc::new(sales.clone()) }
+    };
+    if let Some(copy) = copy {
+        copy.keep(&mut opened, settings, bodies);
+    }
+    Ok(opened)
 }
 
 /// Builds the sales service of an embedded shop, with the buyers' pages below the base URL `base`.

@@ -2,6 +2,7 @@
 
 use std::{error::Error, sync::Arc};
 
+use bytes::Bytes;
 use ucp_contract::{
     ContractShop, Transport,
     http::{Credential, HttpShop, SigningSecret},
@@ -14,20 +15,44 @@ use ucp_core::{
 };
 use ucp_net::coalescing::Capacity;
 
-use super::{Opened, Place, chance, down, monotonic, reached};
-use crate::clock;
+use super::{Opened, Place, chance, down, monotonic, reached, synchronised};
+use crate::{
+    clock,
+    config::{Settings, Upstream},
+};
 
 pub(super) async fn open(place: &Place<'_>) -> Result<Opened, Box<dyn Error>> {
-    let Place { upstream, .. } = place;
-    let secret = upstream.signing_secret.as_ref().map(|secret| SigningSecret::new(secret.reveal()));
+    let transport = transport(place.settings, place.upstream)?;
+    open_by(place, Arc::new(transport), secret(place.upstream)).await
+}
+
+/// Returns the secret that the gateway shares with the shop.
+pub(super) fn secret(upstream: &Upstream) -> Option<SigningSecret> {
+    upstream.signing_secret.as_ref().map(|secret| SigningSecret::new(secret.reveal()))
+}
+
+/// Returns the configured shop.
+pub(super) fn transport(settings: &Settings, upstream: &Upstream) -> Result<HttpShop, Box<dyn Error>> {
+    let secret = secret(upstream);
     let credential = match (&secret, &upstream.token) {
         (Some(secret), _) => Credential::Signing(secret.clone()),
         (None, Some(token)) => Credential::bearer(token.reveal())?,
         (None, None) => Credential::None,
     };
-    let options = reached("http", place);
-    let transport = HttpShop::new(&options, credential, monotonic(), chance(), Arc::new(clock::timestamp))?;
-    open_by(place, Arc::new(transport), secret).await
+    let options = reached("http", settings, &upstream.url);
+    Ok(HttpShop::new(&options, credential, monotonic(), chance(), Arc::new(clock::timestamp))?)
+}
+
+/// Asks a shop what it is. If it is down, what it stated last is used.
+pub(super) async fn connect(
+    settings: &Settings,
+    transport: Arc<dyn Transport>,
+    last: Option<Bytes>,
+) -> Result<ContractShop, Box<dyn Error>> {
+    // There are two caches.
+    let capacity = Capacity { bytes: settings.sections.upstream.cache_mb.bytes() / 2, ..Capacity::default() };
+    let connected = ContractShop::connect(transport, capacity, monotonic(), Arc::new(clock::timestamp), last);
+    connected.await.map_err(|error| down(error.is_passing(), error))
 }
 
 /// Opens a shop that answers the questions of the contract, and signs its events with `secret`.
@@ -36,12 +61,8 @@ pub(super) async fn open_by(
     transport: Arc<dyn Transport>,
     secret: Option<SigningSecret>,
 ) -> Result<Opened, Box<dyn Error>> {
-    let section = &place.settings.sections.upstream;
-    // There are two caches.
-    let capacity = Capacity { bytes: section.cache_mb.bytes() / 2, ..Capacity::default() };
-    let now = Arc::new(clock::timestamp);
-    let connected = ContractShop::connect(transport, capacity, monotonic(), now, place.last.clone());
-    let shop = connected.await.map_err(|error| down(error.is_passing(), error))?;
+    let shop = connect(place.settings, transport, place.last.clone()).await?;
+    let upstream_secret = secret.clone();
     let inbox = secret.map(|secret| OrderEvents::new(secret, Arc::new(clock::timestamp)));
     let inbox = inbox.map(|inbox| Arc::new(inbox) as Arc<dyn OrderInbox>);
     if inbox.is_none() && shop.capabilities().completion == Completion::HandOff && shop.capabilities().purchases {
@@ -51,7 +72,7 @@ pub(super) async fn open_by(
         );
     }
     let (counters, stated, declarations) = (Arc::clone(shop.counters()), shop.clone(), shop.declarations());
-    let renewed = shop.clone();
+    let (renewed, copied) = (shop.clone(), shop.clone());
     let statement = Arc::new(move || stated.document());
     let mut opened = Opened::of_remote_carts(place, shop, declarations, inbox, counters, statement);
     opened.tasks.spawn(async move {
@@ -60,5 +81,8 @@ pub(super) async fn open_by(
             renewed.renew().await;
         }
     });
+    if let Some(catalog) = &place.settings.catalog {
+        synchronised::before_shop(&mut opened, place, catalog, copied, upstream_secret).await?;
+    }
     Ok(opened)
 }

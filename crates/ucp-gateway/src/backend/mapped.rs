@@ -9,16 +9,18 @@ use ucp_mapped::{
 };
 
 use super::{Opened, Place, chance, http, monotonic, reached};
+use crate::config::{Settings, Upstream};
 
 pub(super) async fn open(place: &Place<'_>) -> Result<Opened, Box<dyn Error>> {
-    let transport = Arc::new(transport(place)?);
+    let transport = Arc::new(transport(place.settings, place.upstream)?);
     http::open_by(place, transport, None).await
 }
 
-fn transport(place: &Place<'_>) -> Result<Mapped, Box<dyn Error>> {
-    let Some(text) = &place.upstream.mapping else { return Err("there is no mapping".into()) };
+/// Returns the shop of the configured mapping.
+pub(super) fn transport(settings: &Settings, upstream: &Upstream) -> Result<Mapped, Box<dyn Error>> {
+    let Some(text) = &upstream.mapping else { return Err("there is no mapping".into()) };
     let (mapping, plan) = ucp_mapped::read(text)?;
-    let usual = reached("mapped", place);
+    let usual = reached("mapped", settings, &upstream.url);
     let around = Surroundings {
         secret: &|name| std::env::var(name).ok(),
         options: &|name, address| ucp_net::Options {

@@ -9,6 +9,7 @@
 //! | [`ucp`] | a shop that speaks UCP itself |
 //! | `last_known` | what a remote shop stated last about itself, for a start while it is down |
 //!
+//! [`synchronised`] puts a copy of the catalog in front of the embedded shop, `http` and `mapped`.
 //! `inbox` is the endpoint for notices of a shop about orders that were placed on its pages.
 //!
 //! A backend is one module here and one line in [`open`]; its capabilities follow from its ports. Every backend has a
@@ -20,15 +21,21 @@ mod inbox;
 mod last_known;
 pub(crate) mod mapped;
 mod shopify;
+pub(crate) mod synchronised;
 mod ucp;
 
-use std::{error::Error, sync::Arc, time::Duration};
+use std::{
+    error::Error,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use axum::Router;
 use bytes::Bytes;
 use jiff::SignedDuration;
 use tokio::task::JoinSet;
 use ucp_bridge::Bridge;
+use ucp_contract::Transport;
 use ucp_core::{
     port::{self, Catalog, OrderInbox, store::Store},
     purchase::{payment::Declaration, remote_cart::RemoteCart, sales_service::SalesService, terms::Terms},
@@ -40,9 +47,11 @@ use ucp_net::{
     rate::Rate,
 };
 use ucp_service::signing::CurrentKey;
-use ucp_shop::Shop;
+use ucp_shop::{Database, Opening, Shop};
 use ucp_sqlite::{Retention, Room, SqliteStore, StoreError};
+use ucp_sync::Synchroniser;
 use ucp_trust::limit::BodyLimit;
+use url::Url;
 
 use self::last_known::LastKnown;
 use crate::{
@@ -55,8 +64,8 @@ use crate::{
 pub(crate) enum DataDirectory {
     /// The embedded shop.
     Embedded(Shop),
-    /// Records of the gateway in front of a remote shop.
-    Beside(SqliteStore),
+    /// Records of the gateway in front of a remote shop, with the copy of its catalog once that is open.
+    Beside(SqliteStore, Arc<OnceLock<Shop>>),
 }
 
 impl DataDirectory {
@@ -64,8 +73,8 @@ impl DataDirectory {
     pub(crate) fn open(settings: &Settings) -> Result<Self, StoreError> {
         let data = &settings.sections.data;
         let opened = match &settings.upstream {
-            None => embedded::open_shop(data).map(Self::Embedded)?,
-            Some(_) => SqliteStore::open_or_create(&data.dir).map(Self::Beside)?,
+            None => embedded::open_shop(settings).map(Self::Embedded)?,
+            Some(_) => Self::Beside(SqliteStore::open_or_create(&data.dir)?, Arc::default()),
         };
         let most = data.max_mb.map_or(u64::MAX, Number::bytes);
         opened.sqlite().limit(Room { most, free: data.min_free_mb.bytes() });
@@ -82,7 +91,15 @@ impl DataDirectory {
     pub(crate) fn sqlite(&self) -> &SqliteStore {
         match self {
             Self::Embedded(shop) => shop.database().store(),
-            Self::Beside(store) => store,
+            Self::Beside(store, _) => store,
+        }
+    }
+
+    /// Returns the products: those of the embedded shop, or the copy of a remote shop's catalog.
+    pub(crate) fn products(&self) -> Option<&Shop> {
+        match self {
+            Self::Embedded(shop) => Some(shop),
+            Self::Beside(_, copy) => copy.get(),
         }
     }
 }
@@ -105,6 +122,8 @@ pub(crate) struct Opened {
     pub(crate) counters: Option<Arc<Counters>>,
     /// What a remote shop states about itself; `None` for the embedded shop.
     pub(crate) statement: Option<Statement>,
+    /// Synchronisation of the copy of the catalog, if there is one.
+    pub(crate) synchroniser: Option<Synchroniser>,
     /// Additional HTTP routes besides the operations.
     pub(crate) router: Router,
     /// Background tasks of the backend, which end with the shop.
@@ -140,8 +159,8 @@ pub(crate) async fn open(
     live: bool,
 ) -> Result<Opened, Box<dyn Error>> {
     match (data, &settings.upstream) {
-        (DataDirectory::Embedded(shop), _) => embedded::open(shop, settings, base),
-        (DataDirectory::Beside(_), Some(upstream)) => {
+        (DataDirectory::Embedded(shop), _) => embedded::open(shop, settings, base, bodies),
+        (DataDirectory::Beside(..), Some(upstream)) => {
             if is_exposed(&upstream.url) {
                 tracing::warn!(
                     host = upstream.url.host_str(),
@@ -152,7 +171,7 @@ pub(crate) async fn open(
             let kind = settings.sections.upstream.backend;
             let last_known = LastKnown::new(&settings.sections.data, kind, upstream);
             let last = if live { None } else { last_known.read() };
-            let place = Place { settings, upstream, base, store, signing_key, bodies, last };
+            let place = Place { settings, upstream, base, data, store, signing_key, bodies, last };
             let mut opened = match kind {
                 BackendKind::Shopify => shopify::open(&place).await,
                 BackendKind::Http => http::open(&place).await,
@@ -165,8 +184,31 @@ pub(crate) async fn open(
             }
             Ok(opened)
         }
-        (DataDirectory::Beside(_), None) => Err(NO_SHOP.into()),
+        (DataDirectory::Beside(..), None) => Err(NO_SHOP.into()),
     }
+}
+
+/// Opens the synchronisation of the catalog for a command: without a search index, which a gateway makes.
+///
+/// # Errors
+/// An error if no catalog is copied, the store cannot be opened, or the shop does not say what it is.
+pub(crate) async fn synchroniser(settings: &Settings) -> Result<Synchroniser, Box<dyn Error>> {
+    let Some(copy) = &settings.catalog else {
+        return Err("the configuration copies no catalog; see `catalog.source`".into());
+    };
+    let store = SqliteStore::open_or_create(&settings.sections.data.dir)?;
+    let Some(upstream) = &settings.upstream else {
+        let market = synchronised::market(&settings.sections.catalog);
+        let database = Database::of_or_create(store, || Opening::of(market))?;
+        return synchronised::synchroniser(database, settings, copy, None);
+    };
+    let transport: Arc<dyn Transport> = match settings.sections.upstream.backend {
+        BackendKind::Mapped => Arc::new(mapped::transport(settings, upstream)?),
+        _ => Arc::new(http::transport(settings, upstream)?),
+    };
+    let shop = http::connect(settings, transport, None).await?;
+    let database = Database::of_market(store, &shop.market())?;
+    synchronised::synchroniser(database, settings, copy, Some(&shop))
 }
 
 /// Keeps what the shop states about itself, whenever that has changed.
@@ -219,6 +261,7 @@ impl Opened {
             bridge: None,
             counters: Some(counters),
             statement: Some(statement),
+            synchroniser: None,
             router: notices.unwrap_or_default(),
             tasks: JoinSet::new(),
         }
@@ -226,16 +269,16 @@ impl Opened {
 }
 
 /// Returns the connection options of an upstream.
-fn reached(name: &str, place: &Place<'_>) -> ucp_net::Options {
-    let usual = ucp_net::Options::new(name, place.upstream.url.clone());
-    let upstream = &place.settings.sections.upstream;
+fn reached(name: &str, settings: &Settings, url: &Url) -> ucp_net::Options {
+    let usual = ucp_net::Options::new(name, url.clone());
+    let upstream = &settings.sections.upstream;
     let limits =
         |total: Duration, usual: Limits| Limits { answer: usual.answer.min(total), idle: usual.idle.min(total), total };
     ucp_net::Options {
         // The address is the operator's, who is warned at the start.
         plain_http: true,
-        roots: place.settings.extra_roots.clone(),
-        identity: place.upstream.identity.clone(),
+        roots: settings.extra_roots.clone(),
+        identity: settings.upstream.as_ref().and_then(|upstream| upstream.identity.clone()),
         timeouts: Timeouts {
             connect: upstream.connect_timeout_ms.time(),
             read: limits(upstream.read_timeout_ms.time(), usual.timeouts.read),
@@ -272,6 +315,8 @@ struct Place<'a> {
     upstream: &'a Upstream,
     /// Base URL of the gateway, without trailing slash.
     base: &'a str,
+    /// Content of the data directory.
+    data: &'a DataDirectory,
     /// Store of the gateway's own records.
     store: &'a Arc<dyn Store>,
     /// Key that the gateway signs with.

@@ -32,7 +32,8 @@ pub(super) async fn open(place: &Place<'_>) -> Result<Opened, Box<dyn Error>> {
     let section = &place.settings.sections.upstream;
     let kind = section.token_kind;
     let token = upstream.token.as_ref().map_or(Ok(Token::None), |shown| token(shown, kind))?;
-    let mut options = Options::new(reached("shopify", place), token, monotonic(), chance());
+    let mut options =
+        Options::new(reached("shopify", place.settings, &place.upstream.url), token, monotonic(), chance());
     options.version.clone_from(&upstream.api_version);
     options.bot = identity(place, &upstream.bot).map(Arc::new);
     options.capacity = Capacity { bytes: section.cache_mb.bytes(), ..options.capacity };

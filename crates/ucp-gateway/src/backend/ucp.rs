@@ -103,6 +103,7 @@ pub(super) async fn open(place: &Place<'_>) -> Result<Opened, Box<dyn Error>> {
         pages: false,
         counters: Some(bridge.counters()),
         statement: Some(Arc::new(move || stated.document())),
+        synchroniser: None,
         bridge: Some(bridge),
         router: router(&endpoint),
         tasks,
@@ -112,7 +113,7 @@ pub(super) async fn open(place: &Place<'_>) -> Result<Opened, Box<dyn Error>> {
 /// Returns the connection options of the shop. The head of a response may take as long as the whole call, because the
 /// configured timeouts are those of whole calls.
 fn call(place: &Place<'_>) -> ucp_net::Options {
-    let mut call = reached("ucp", place);
+    let mut call = reached("ucp", place.settings, &place.upstream.url);
     for limits in [&mut call.timeouts.read, &mut call.timeouts.write, &mut call.timeouts.conclude] {
         limits.answer = limits.total;
     }

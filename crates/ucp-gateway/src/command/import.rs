@@ -10,15 +10,13 @@ use std::{
     collections::{BTreeMap, HashSet},
     error::Error,
     fs,
-    io::IsTerminal as _,
     path::{Path, PathBuf},
     process::ExitCode,
     sync::atomic::Ordering,
-    time::Duration,
 };
 
 use clap::{Args, ValueEnum};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::ProgressBar;
 use ucp_core::{catalog::market::Market, money::Currency};
 use ucp_shop::{
     Database, Opening,
@@ -27,13 +25,14 @@ use ucp_shop::{
 use ucp_sqlite::{Put, WriteError};
 
 use super::{Done, chain};
+use crate::{clock, progress::bar};
 
 /// Number of products per transaction.
 const BATCH: usize = 500;
 
 #[derive(Debug, Args)]
 pub(crate) struct ImportOptions {
-    /// The file: JSON Lines of UCP products, or Shopify's product CSV export.
+    /// The file: JSON Lines of UCP products, Shopify's product CSV export, or a feed of Google Merchant Center.
     #[arg(required_unless_present = "merchants", conflicts_with = "merchants")]
     pub(crate) file: Option<PathBuf>,
     /// Load merchants into the directory beside the shop instead, from a file with one merchant per line (JSON Lines).
@@ -78,6 +77,21 @@ pub(crate) enum ImportFormat {
     Jsonl,
     /// Shopify's product CSV export.
     Shopify,
+    /// A feed of Google Merchant Center, RSS 2.0 or Atom.
+    GoogleXml,
+    /// A feed of Google Merchant Center, tab-separated.
+    GoogleTsv,
+}
+
+impl From<ImportFormat> for Format {
+    fn from(format: ImportFormat) -> Self {
+        match format {
+            ImportFormat::Jsonl => Self::Jsonl,
+            ImportFormat::Shopify => Self::ShopifyCsv,
+            ImportFormat::GoogleXml => Self::GoogleXml,
+            ImportFormat::GoogleTsv => Self::GoogleTsv,
+        }
+    }
 }
 
 #[derive(Default)]
@@ -130,12 +144,9 @@ mod merchants {
 
 fn products(options: &ImportOptions, file: &Path) -> Done {
     let wanted = Wanted::read(options)?;
-    let format = options.format.map(|format| match format {
-        ImportFormat::Jsonl => Format::Jsonl,
-        ImportFormat::Shopify => Format::ShopifyCsv,
-    });
+    let (format, now) = (options.format.map(Format::from), clock::timestamp());
     let open = |market: &Market| {
-        Import::open(file, format, market).map_err(|error| format!("{}: {}", file.display(), chain(&error)))
+        Import::open(file, format, market, now).map_err(|error| format!("{}: {}", file.display(), chain(&error)))
     };
     // Opened before the database, so that an unreadable file does not create a shop.
     drop(open(&wanted.market())?);
@@ -306,13 +317,7 @@ impl<'a> Wanted<'a> {
     }
 }
 
-/// Creates the progress bar on standard error; a hidden one if that is not a terminal or the total is unknown.
+/// Creates the progress bar of an import.
 fn progress_bar(total: Option<u64>) -> ProgressBar {
-    let Some(total) = total.filter(|_| std::io::stderr().is_terminal()) else {
-        return ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
-    };
-    let style = ProgressStyle::with_template("{bar:40} {percent:>3}% {msg}, {eta} left");
-    let bar = ProgressBar::new(total).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    bar.enable_steady_tick(Duration::from_millis(200));
-    bar
+    bar(total, "{bar:40} {percent:>3}% {msg}, {eta} left")
 }

@@ -3,6 +3,7 @@
 pub(crate) mod api_key;
 pub(crate) mod backend;
 pub(crate) mod buyers;
+pub(crate) mod catalog;
 pub(crate) mod check_config;
 pub(crate) mod config_schema;
 pub(crate) mod explain;

@@ -94,6 +94,33 @@ pub(crate) enum BackendKind {
     Ucp,
 }
 
+/// Source that the catalog is copied from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum CatalogSource {
+    /// None: the shop is asked.
+    #[default]
+    None,
+    /// The shop, page by page.
+    Backend,
+    /// A feed.
+    Feed,
+}
+
+/// Format of a feed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum FeedFormat {
+    /// JSON Lines of UCP products.
+    Jsonl,
+    /// Shopify's product CSV export.
+    Shopify,
+    /// A feed of Google Merchant Center, RSS 2.0 or Atom.
+    GoogleXml,
+    /// A feed of Google Merchant Center, tab-separated.
+    GoogleTsv,
+}
+
 /// What a token of a Shopify-style API is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]

@@ -19,13 +19,14 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 use ucp_core::{
     Release,
+    money::Currency,
     operation::{MERCHANT, RESTAURANT},
 };
 
 use super::{
     choice::{
-        Anonymous, BackendKind, CatalogView, Check, HandlerKind, LogFormat, LogLevel, McpErrorStatus, Policy, Signed,
-        TokenKind, Transport,
+        Anonymous, BackendKind, CatalogSource, CatalogView, Check, FeedFormat, HandlerKind, LogFormat, LogLevel,
+        McpErrorStatus, Policy, Signed, TokenKind, Transport,
     },
     value::{FilePath, HexColor, Limit, Listen, Megabytes, Milliseconds, Number, Rate, SampleName, WebUrl},
 };
@@ -55,6 +56,10 @@ pub(crate) struct Sections {
     /// A commerce API that the gateway stands in front of, instead of the embedded shop.
     #[serde(skip_serializing_if = "Upstream::is_embedded")]
     pub(crate) upstream: Upstream,
+    /// A copy of the shop's catalog, for shops whose API cannot search or that have only a feed. Searches and lookups are
+    /// answered from the copy; a product that is opened, and carts, are asked for at the shop, if there is one.
+    #[serde(skip_serializing_if = "Catalog::is_none")]
+    pub(crate) catalog: Catalog,
     /// What callers may do that are nobody in particular, and whose profiles are out of reach.
     pub(crate) callers: Callers,
     /// How the profiles of platforms are fetched and kept.
@@ -359,6 +364,63 @@ impl Upstream {
     /// Whether there is none.
     pub(crate) fn is_embedded(&self) -> bool {
         self.backend == BackendKind::Embedded
+    }
+}
+
+#[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
+pub(crate) struct Catalog {
+    /// "none" (nothing is copied), "backend" (the shop's own `/find`, page by page; with the backends "http" and
+    /// "mapped") or "feed" (a file or an https address; also with the embedded shop, which then sells what the feed has).
+    pub(crate) source: CatalogSource,
+    /// With "feed": a file.
+    #[schemars(example = "products.xml", extend("x-only" = "feed"))]
+    pub(super) feed_file: Option<FilePath>,
+    /// With "feed", instead of that: an https address. Redirects are not followed.
+    #[schemars(example = "https://shop.example.com/products.xml", extend("x-only" = "feed"))]
+    pub(super) feed_url: Option<WebUrl>,
+    /// With "feed": its format: "jsonl", "shopify", "google-xml" or "google-tsv"; by default what its name or beginning
+    /// shows.
+    #[schemars(example = FeedFormat::GoogleXml, extend("x-only" = "feed", "x-without" = "what its name or beginning shows"))]
+    pub(crate) format: Option<FeedFormat>,
+    /// With "feed": the largest feed that is read, in megabytes.
+    #[schemars(extend("x-only" = "feed"))]
+    pub(crate) max_feed_mb: Number<1, 1_048_576, 4_096>,
+    /// With "feed": how long fetching it may take, in seconds.
+    #[schemars(extend("x-only" = "feed"))]
+    pub(crate) feed_timeout_s: Number<1, 86_400, 1_800>,
+    /// With "feed" and the embedded shop: the name of a new shop.
+    #[schemars(example = &"Flowers & Co", extend("x-only" = "feed", "x-without" = "Shop"))]
+    pub(crate) name: Option<String>,
+    /// With "feed" and the embedded shop: the currency of a new shop.
+    #[schemars(example = &"EUR", extend("x-only" = "feed", "x-without" = "USD"))]
+    pub(crate) currency: Option<Currency>,
+    /// With "feed" and the embedded shop: the language of a new shop.
+    #[schemars(example = &"de", extend("x-only" = "feed", "x-without" = "en"))]
+    pub(crate) language: Option<String>,
+    /// How often the copy is brought up to date, in seconds. A feed is fetched only if it has changed; a shop is asked for
+    /// what has changed, if it says so in `GET /backend`.
+    pub(crate) interval_s: Number<1, 2_592_000, 900>,
+    /// How often everything is asked for, in hours; with a feed, whenever it has changed.
+    pub(crate) full_interval_hours: Number<1, 8_760, 24>,
+    /// The share of the products, in per cent, that may be gone at once. If more are, none is removed until you release
+    /// them: `ucp-gateway catalog sync --accept-loss`.
+    pub(crate) max_loss_percent: Number<0, 100, 20>,
+    /// How many products are asked for at once.
+    pub(crate) page_size: Number<1, 500, 100>,
+    /// A file with the secret with which the shop signs its events about changed products, which it sends to
+    /// `/upstream/catalog` of the gateway; by default that of `upstream.signing_secret_file`.
+    #[serde(skip_serializing)]
+    #[schemars(example = "/run/secrets/shop-signing")]
+    pub(super) webhook_secret_file: Option<FilePath>,
+    #[serde(skip_deserializing)]
+    pub(super) webhook_secret: Remark,
+}
+
+impl Catalog {
+    /// Whether nothing is copied.
+    pub(crate) fn is_none(&self) -> bool {
+        self.source == CatalogSource::None
     }
 }
 

@@ -33,15 +33,25 @@ impl<R: BufRead> Iterator for Products<R> {
     type Item = Result<(u64, Change), BadRow>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        Some(self.documents.next()?.and_then(|(line, mut value)| {
-            if let Some(id) = deleted(&mut value).map_err(|(path, reason)| BadRow::faulty(line, Some(path), reason))? {
-                return Ok((line, Change::Remove(id)));
-            }
-            tidy(&mut value);
-            let record = typed(value).map_err(|(path, reason)| BadRow::faulty(line, Some(path), reason))?;
-            finish(record, line, &self.market).map(|(line, record)| (line, record.into()))
-        }))
+        let (line, value) = match self.documents.next()? {
+            Ok(document) => document,
+            Err(bad) => return Some(Err(bad)),
+        };
+        Some(change(value, line, &self.market).map(|change| (line, change)))
     }
+}
+
+/// Reads what a document, the one on `line` of its source, states about a product.
+///
+/// # Errors
+/// [`BadRow`] if it cannot be used.
+pub fn change(mut value: Value, line: u64, market: &Market) -> Result<Change, BadRow> {
+    let faulty = |(path, reason): (String, String)| BadRow::faulty(line, Some(path), reason);
+    if let Some(id) = deleted(&mut value).map_err(faulty)? {
+        return Ok(Change::Remove(id));
+    }
+    tidy(&mut value);
+    finish(typed(value).map_err(faulty)?, line, market).map(|(_, record)| record.into())
 }
 
 /// Takes the mark `deleted` out of a product, and returns the identifier if it is `true`.

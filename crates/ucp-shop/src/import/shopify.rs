@@ -36,6 +36,7 @@ use std::{collections::HashMap, io::Read};
 use ucp_core::catalog::market::Market;
 use ucp_import::BadRow;
 
+pub(super) use self::{build::barcode, row::amount};
 use self::{
     build::build,
     column::Column,

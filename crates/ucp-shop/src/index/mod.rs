@@ -26,7 +26,7 @@ use std::{
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, PoisonError, RwLock,
-        atomic::{AtomicBool, AtomicI64, Ordering},
+        atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering},
         mpsc,
     },
     time::{Duration, Instant},
@@ -120,6 +120,47 @@ struct Maintenance {
     changed: Option<Instant>,
 }
 
+/// Progress of building an index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Number of products that are in it.
+    pub done: u64,
+    /// Number of products that it will have.
+    pub total: u64,
+}
+
+/// Number of products after which progress is told again.
+const TOLD_EVERY: u64 = 2_000;
+
+/// Time after which a line about progress is logged again.
+const LOGGED_EVERY: Duration = Duration::from_secs(5);
+
+/// Progress of adding products, which several threads count.
+struct Telling<'a> {
+    progress: Option<&'a (dyn Fn(Progress) + Send + Sync)>,
+    done: AtomicU64,
+    total: u64,
+    logged: Mutex<Instant>,
+}
+
+impl Telling<'_> {
+    fn count(&self) {
+        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
+        if !done.is_multiple_of(TOLD_EVERY) && done != self.total {
+            return;
+        }
+        if let Some(progress) = self.progress {
+            progress(Progress { done, total: self.total });
+        }
+        if let Ok(mut logged) = self.logged.try_lock()
+            && logged.elapsed() >= LOGGED_EVERY
+        {
+            *logged = Instant::now();
+            tracing::info!(products = done, of = self.total, "adding products to the search index");
+        }
+    }
+}
+
 /// The search index of one shop.
 pub(crate) struct Index {
     directory: PathBuf,
@@ -129,6 +170,7 @@ pub(crate) struct Index {
     maintenance: Mutex<Maintenance>,
     revision: AtomicI64,
     distrusted: AtomicBool,
+    progress: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
 }
 
 impl std::fmt::Debug for Index {
@@ -150,7 +192,13 @@ impl Index {
             maintenance: Mutex::default(),
             revision: AtomicI64::new(0),
             distrusted: AtomicBool::new(false),
+            progress: None,
         }
+    }
+
+    /// Calls `progress` while the index is being built.
+    pub(crate) fn reporting(self, progress: Option<Arc<dyn Fn(Progress) + Send + Sync>>) -> Self {
+        Self { progress, ..self }
     }
 
     /// Returns the index as of the last maintenance, if it is usable.
@@ -389,6 +437,14 @@ impl Index {
     /// Indexes the products that changed after `since`; those up to `known` in the shop's order may be
     /// in the index already.
     fn add(&self, writer: &IndexWriter, db: ShopConnection<'_>, since: i64, known: i64) -> Result<i64, IndexError> {
+        // `db` is in a transaction: what is counted is what is read.
+        let changed = revision::count_since(db, since)?;
+        let telling = Telling {
+            progress: self.progress.as_deref().filter(|_| since == 0),
+            done: AtomicU64::new(0),
+            total: changed.unsigned_abs(),
+            logged: Mutex::new(Instant::now()),
+        };
         let add = |seq: i64, document: &str, sold_out: &str| -> Result<(), IndexError> {
             if seq <= known {
                 writer.delete_term(Term::from_field_u64(self.fields.seq, seq.cast_unsigned()));
@@ -396,14 +452,13 @@ impl Index {
             if document != revision::REMOVED {
                 writer.add_document(self.fields.document(seq, &products::parse(document, Some(sold_out))?))?;
             }
+            telling.count();
             Ok(())
         };
         let sold_out = products::SOLD_OUT;
         let mut statement = db.prepare(&format!(
             "SELECT seq, document, {sold_out} FROM products WHERE shop = ? AND revision > ? ORDER BY seq"
         ))?;
-        // `db` is in a transaction: what is counted is what is read.
-        let changed = revision::count_since(db, since)?;
         let mut rows = statement.query((db.shop(), since))?;
         if changed < MANY {
             while let Some(row) = rows.next()? {

@@ -38,7 +38,7 @@ use ucp_core::{
         product::Product,
     },
     operation::{Freshness, Operation},
-    port::{Catalog, CatalogCapabilities, Filtering, Match, Named, Page, PortError, Query},
+    port::{Catalog, CatalogCapabilities, Filtering, Named, Page, PortError, Query},
     purchase::caller::BuyerSignals,
 };
 
@@ -287,8 +287,8 @@ impl Catalog for Storefront {
         id: &str,
         presentation: &Presentation,
         buyer_signals: &BuyerSignals,
-    ) -> Result<Vec<Match>, PortError> {
-        self.show(id, presentation, *buyer_signals).await
+    ) -> Result<Named, PortError> {
+        self.show(id, presentation, *buyer_signals).await.map(Named::Found)
     }
 
     async fn complete(

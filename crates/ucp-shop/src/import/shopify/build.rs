@@ -251,7 +251,7 @@ pub(super) fn token(text: &str, allowed: impl Fn(char) -> bool, spaced: bool) ->
     if kept.is_empty() { digest } else { format!("{kept}~{digest}") }
 }
 /// A barcode with the standard that its length and check digit tell; nothing if they tell none.
-pub(super) fn barcode(cell: &str) -> Option<Barcode> {
+pub(in super::super) fn barcode(cell: &str) -> Option<Barcode> {
     // Spreadsheets keep leading zeros behind an apostrophe.
     let code: String = cell.trim_start_matches('\'').chars().filter(|letter| !matches!(letter, ' ' | '-')).collect();
     let digits = code.bytes().all(|byte| byte.is_ascii_digit());

@@ -175,7 +175,7 @@ impl Header {
 ///
 /// Commas are read only as thousands separators before a decimal point (`1,299.00`); elsewhere they are ambiguous and
 /// rejected. Digits beyond the minor unit are rejected unless they are zero.
-pub(super) fn amount(text: &str, currency: Currency) -> Result<Amount, String> {
+pub(in super::super) fn amount(text: &str, currency: Currency) -> Result<Amount, String> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
     let whole = if whole.contains(',') {

@@ -460,6 +460,7 @@ async fn a_variant_that_was_not_asked_for_is_not_taken() {
     let shop = Shop::behind(&stub).await;
     let (own, buyer_signals) = (shop.storefront.market().own(), BuyerSignals::default());
     let opened = shop.storefront.open(&product_id(1), &own, &buyer_signals).await.expect("carried out");
+    let Named::Found(opened) = opened else { panic!("{opened:?}") };
     let product = &opened[0].product;
     let wanted: [&[usize]; 3] = [&[2, 0], &[2, 1], &[1, 1]];
     let complete = shop.storefront.complete(product, &wanted, &own, &buyer_signals).await.expect("carried out");

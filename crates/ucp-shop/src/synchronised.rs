@@ -1,0 +1,312 @@
+//! What is stored of a catalog that is kept as a copy of one elsewhere: its state, the products that runs have seen, and
+//! those that the shop has said to have changed.
+//!
+//! A step of a run is one transaction: products and the state from which the run goes on are stored together, so that a
+//! run that is killed goes on after its last step.
+
+use rusqlite::OptionalExtension as _;
+use ucp_core::catalog::market::Market;
+use ucp_sqlite::{Put, Rejected, ShopConnection, SqliteStore, StoreError, WriteError, revision::REMOVED};
+
+use crate::{
+    database::{Database, Opening},
+    import::Change,
+    products::{self, Prepared},
+};
+
+/// Run of a product that the shop has said to be gone.
+const GONE: i64 = -1;
+
+/// Maximum number of changed products that wait to be asked for.
+const MOST_CHANGED: i64 = 100_000;
+
+/// Number of products that are removed in one transaction.
+const BATCH: i64 = 500;
+
+/// A step of a run.
+#[derive(Debug)]
+pub struct Step {
+    /// What the shop states.
+    pub changes: Vec<Change>,
+    /// Number of the last full run, which has seen the products.
+    pub run: i64,
+    /// State of the synchronisation after this step, as JSON.
+    pub state: String,
+    /// `true` if products that are gone are removed at once, `false` if they are only marked.
+    pub removes: bool,
+    /// Changed products that this step has dealt with.
+    pub done: Vec<ChangedProduct>,
+}
+
+/// Result of a change in a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stepped {
+    /// The product was stored.
+    Put(Put),
+    /// The product cannot be stored.
+    Rejected(Rejected),
+    /// The product was removed, or marked to be.
+    Gone,
+    /// There is no such product to remove.
+    Unknown,
+}
+
+/// Products that are gone from a catalog.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// Those that the shop has said to be gone.
+    Stated,
+    /// Those that the full run of this number has not seen.
+    Since(i64),
+}
+
+impl Missing {
+    const fn bounds(self) -> (i64, i64) {
+        match self {
+            Self::Stated => (i64::MIN, GONE),
+            Self::Since(run) => (i64::MIN, run - 1),
+        }
+    }
+}
+
+/// A product that the shop has said to have changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChangedProduct {
+    seq: i64,
+    /// Identifier of the product.
+    pub id: String,
+}
+
+impl Database {
+    /// Opens the shop of a store for a copy of a catalog with this market, or creates it without products. A copy of a
+    /// market with other currencies, or another language, is emptied.
+    ///
+    /// # Errors
+    /// [`StoreError`] if it can neither be opened nor created.
+    pub fn of_market(store: SqliteStore, market: &Market) -> Result<Self, StoreError> {
+        let database = Self::of_or_create(store.clone(), || Opening::of(market.clone()))?;
+        let before = database.market();
+        if *before == *market {
+            return Ok(database);
+        }
+        let path = store.path().to_owned();
+        let text = serde_json::to_string(market).map_err(|error| StoreError::Damaged {
+            path,
+            what: format!("the shop's market cannot be written ({error})"),
+        })?;
+        let keeps = before.currency == market.currency
+            && before.language == market.language
+            && before.currencies.iter().all(|currency| market.trades_in(*currency));
+        store.transaction(|db| {
+            let shop = db.shop().to_owned();
+            let run = |sql: &str| {
+                db.execute(sql, [&shop]).map(drop).map_err(|error| StoreError::from(WriteError::from(error)))
+            };
+            if !keeps {
+                tracing::warn!(
+                    "the shop trades in other currencies or another language: the copy of its catalog is emptied"
+                );
+                for table in ["synchronised_products", "synchronised", "stock", "identifiers", "products"] {
+                    run(&format!("DELETE FROM {table} WHERE shop = ?"))?;
+                }
+                run("UPDATE shop SET identity = lower(hex(randomblob(16))) WHERE shop = ?")?;
+            }
+            db.execute("UPDATE shop SET market = ? WHERE shop = ?", (&text, &shop)).map_err(WriteError::from)?;
+            Ok(())
+        })?;
+        Self::of(store)
+    }
+
+    /// Returns the state of the synchronisation, as JSON; `None` if there was no run yet.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the database cannot be read.
+    pub fn sync_state(&self) -> Result<Option<String>, StoreError> {
+        self.read(|db| {
+            db.prepare_cached("SELECT state FROM synchronised WHERE shop = ?")?
+                .query_row([db.shop()], |row| row.get(0))
+                .optional()
+        })
+    }
+
+    /// Stores the state of the synchronisation. Blocks.
+    ///
+    /// # Errors
+    /// [`WriteError`] if the database failed; then nothing was stored.
+    pub fn set_sync_state(&self, state: String) -> Result<(), WriteError> {
+        self.store().execute_blocking(move |db| Ok(set_state(db, &state)?))
+    }
+
+    /// Begins to keep the catalog as a copy: all products that there are count as not seen by any run. Blocks.
+    ///
+    /// # Errors
+    /// [`WriteError`] if the database failed; then nothing was stored.
+    pub fn begin_sync(&self, state: String) -> Result<(), WriteError> {
+        self.store().execute_blocking(move |db| {
+            db.execute(
+                "INSERT OR IGNORE INTO synchronised_products (shop, product, run) \
+                 SELECT shop, seq, 0 FROM products WHERE shop = ? AND document <> ?",
+                (db.shop(), REMOVED),
+            )?;
+            Ok(set_state(db, &state)?)
+        })
+    }
+
+    /// Carries out a step of a run: one transaction. The outcomes are in the order of the changes. Blocks.
+    ///
+    /// # Errors
+    /// [`WriteError`] if the database failed; then nothing was stored.
+    pub fn step(&self, step: Step) -> Result<Vec<Stepped>, WriteError> {
+        let market = self.market();
+        let Step { changes, run, state, removes, done } = step;
+        let mut stepped = vec![Stepped::Unknown; changes.len()];
+        let (mut gone, mut sold, mut prepared) = (Vec::new(), Vec::new(), Vec::new());
+        // Outside the writer: checking and serialising takes most of the time.
+        for (place, change) in changes.into_iter().enumerate() {
+            match change {
+                Change::Put(record) => {
+                    sold.push((place, record.id.clone()));
+                    prepared.push(Prepared::new(*record, &market));
+                }
+                Change::Remove(id) => gone.push((place, id)),
+            }
+        }
+        self.store().execute_blocking(move |db| {
+            for (place, id) in gone {
+                stepped[place] = if removes { remove(db, &id)? } else { mark_gone(db, &id)? };
+            }
+            for ((place, id), outcome) in sold.into_iter().zip(products::put(db, prepared)?) {
+                // Also what cannot be stored is sold: the last usable statement of it stays.
+                saw(db, &id, run)?;
+                stepped[place] = outcome.map_or_else(Stepped::Rejected, Stepped::Put);
+            }
+            let mut forget = db.prepare_cached("DELETE FROM changed_products WHERE shop = ? AND seq = ?")?;
+            for ChangedProduct { seq, .. } in done {
+                forget.execute((db.shop(), seq))?;
+            }
+            set_state(db, &state)?;
+            Ok(stepped)
+        })
+    }
+
+    /// Counts the products that are gone, and all.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the database cannot be read.
+    pub fn missing(&self, missing: Missing) -> Result<(u64, u64), StoreError> {
+        let (from, to) = missing.bounds();
+        let counted = self.read(|db| {
+            db.query_row(
+                "SELECT count(*) FILTER (WHERE run BETWEEN ? AND ?), count(*) FROM synchronised_products WHERE shop = ?",
+                (from, to, db.shop()),
+                |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)),
+            )
+        })?;
+        Ok((counted.0.unsigned_abs(), counted.1.unsigned_abs()))
+    }
+
+    /// Removes the products that are gone, some at a time, and returns their number. Blocks.
+    ///
+    /// # Errors
+    /// [`WriteError`] if the database failed; what was removed before stays removed.
+    pub fn remove_missing(&self, missing: Missing) -> Result<u64, WriteError> {
+        let (from, to) = missing.bounds();
+        let mut removed = 0;
+        loop {
+            let some = self.store().execute_blocking(move |db| {
+                let ids: Vec<String> = db
+                    .prepare_cached(
+                        "SELECT products.id FROM synchronised_products AS own JOIN products ON products.seq = own.product \
+                         WHERE own.shop = ? AND own.run BETWEEN ? AND ? LIMIT ?",
+                    )?
+                    .query_map((db.shop(), from, to, BATCH), |row| row.get(0))?
+                    .collect::<rusqlite::Result<_>>()?;
+                for id in &ids {
+                    remove(db, id)?;
+                }
+                Ok(ids.len() as u64)
+            })?;
+            removed += some;
+            if some == 0 {
+                return Ok(removed);
+            }
+        }
+    }
+
+    /// Stores the identifiers of products that the shop has said to have changed. Returns `false` if too many wait. Blocks.
+    ///
+    /// # Errors
+    /// [`WriteError`] if the database failed; then nothing was stored.
+    pub fn add_changed(&self, ids: Vec<String>) -> Result<bool, WriteError> {
+        self.store().execute_blocking(move |db| {
+            let waiting: i64 =
+                db.query_row("SELECT count(*) FROM changed_products WHERE shop = ?", [db.shop()], |row| row.get(0))?;
+            if waiting.saturating_add(i64::try_from(ids.len()).unwrap_or(i64::MAX)) > MOST_CHANGED {
+                return Ok(false);
+            }
+            // With a new number, so that what is being asked for now is asked for again.
+            let mut insert = db.prepare_cached("INSERT OR REPLACE INTO changed_products (shop, id) VALUES (?, ?)")?;
+            for id in &ids {
+                insert.execute((db.shop(), id))?;
+            }
+            Ok(true)
+        })
+    }
+
+    /// Returns the changed products that wait longest, at most `limit`.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the database cannot be read.
+    pub fn changed(&self, limit: usize) -> Result<Vec<ChangedProduct>, StoreError> {
+        self.read(|db| {
+            db.prepare_cached("SELECT seq, id FROM changed_products WHERE shop = ? ORDER BY seq LIMIT ?")?
+                .query_map((db.shop(), i64::try_from(limit).unwrap_or(i64::MAX)), |row| {
+                    Ok(ChangedProduct { seq: row.get(0)?, id: row.get(1)? })
+                })?
+                .collect()
+        })
+    }
+
+    fn read<T>(&self, read: impl FnOnce(ShopConnection<'_>) -> rusqlite::Result<T>) -> Result<T, StoreError> {
+        let path = || self.store().path().to_owned();
+        self.store().snapshot(read).map_err(|source| StoreError::Open { path: path(), source })
+    }
+}
+
+fn set_state(db: ShopConnection<'_>, state: &str) -> rusqlite::Result<()> {
+    db.prepare_cached(
+        "INSERT INTO synchronised (shop, state) VALUES (?, ?) ON CONFLICT (shop) DO UPDATE SET state = excluded.state",
+    )?
+    .execute((db.shop(), state))
+    .map(drop)
+}
+
+/// Marks a product as seen by a run.
+fn saw(db: ShopConnection<'_>, id: &str, run: i64) -> rusqlite::Result<()> {
+    db.prepare_cached(
+        "INSERT INTO synchronised_products (shop, product, run) \
+         SELECT shop, seq, ? FROM products WHERE shop = ? AND id = ? AND document <> ? \
+         ON CONFLICT (shop, product) DO UPDATE SET run = excluded.run",
+    )?
+    .execute((run, db.shop(), id, REMOVED))
+    .map(drop)
+}
+
+fn mark_gone(db: ShopConnection<'_>, id: &str) -> rusqlite::Result<Stepped> {
+    let marked = db
+        .prepare_cached(
+            "UPDATE synchronised_products SET run = ? \
+             WHERE shop = ? AND product = (SELECT seq FROM products WHERE shop = ? AND id = ?)",
+        )?
+        .execute((GONE, db.shop(), db.shop(), id))?;
+    Ok(if marked > 0 { Stepped::Gone } else { Stepped::Unknown })
+}
+
+fn remove(db: ShopConnection<'_>, id: &str) -> rusqlite::Result<Stepped> {
+    db.prepare_cached(
+        "DELETE FROM synchronised_products WHERE shop = ? AND product = (SELECT seq FROM products WHERE shop = ? AND id = ?)",
+    )?
+    .execute((db.shop(), db.shop(), id))?;
+    let removed = products::remove(db, &[id.to_owned()])?;
+    Ok(if removed == [true] { Stepped::Gone } else { Stepped::Unknown })
+}

@@ -1,0 +1,33 @@
+//! Synchronised catalogs: a copy of a shop's catalog in the local index, for shops whose API cannot search or that have
+//! only a feed.
+//!
+//! | module | holds |
+//! | :-- | :-- |
+//! | [`catalog`] | the catalog port: searches in the copy, and facts that are asked live |
+//! | [`synchroniser`] | full runs and runs for changes: begun, resumed, held |
+//! | [`source`] | the sources of a run: pages of a shop, or a feed |
+//! | [`feed`] | feeds by file or https, fetched only if they have changed |
+//! | [`error`] | why a run ends early |
+//! | [`state`] | the state of the synchronisation, as it is stored |
+//!
+//! What holds of every run:
+//!
+//! - Products and the position after them are stored in one transaction. A run that is killed goes on after it.
+//! - Nothing is removed before a run has come to its end, but for products that the shop has named one by one.
+//! - A run that would remove more than a stated share of the products removes none, until the operator releases it.
+
+pub mod catalog;
+pub mod error;
+pub mod feed;
+pub mod source;
+pub mod state;
+pub mod synchroniser;
+
+pub use self::{
+    catalog::SynchronisedCatalog,
+    error::SyncError,
+    feed::Feed,
+    source::Source,
+    state::State,
+    synchroniser::{Options, Progress, Ran, Status, Synchroniser},
+};

@@ -1,0 +1,572 @@
+//! Runs that bring the copy of a catalog up to date.
+//!
+//! One run is under way at a time, also between processes: a file in the data directory is locked while it is. A full run
+//! reads everything; what it has not seen is gone. A run for changes reads what a shop says to have changed since the
+//! last run began. Products that the shop names in events are asked for between two pages.
+
+use std::{
+    fmt,
+    fs::{File, TryLockError},
+    path::PathBuf,
+    sync::{
+        Arc, Mutex, PoisonError, RwLock,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use jiff::{SignedDuration, Timestamp};
+use tokio::sync::Notify;
+use ucp_shop::{
+    Database,
+    synchronised::{Missing, Step, Stepped},
+};
+use ucp_sqlite::Put;
+
+use crate::{
+    error::SyncError,
+    feed::Fetched,
+    source::{Page, Pages, Source, blocking, named, since},
+    state::{Ended, Held, Kind, State, Tally, UnderWay},
+};
+
+/// Maximum number of products of one run.
+const MOST_PRODUCTS: u64 = 10_000_000;
+
+/// Number of changed products that are asked for at once.
+const CHANGED: usize = 500;
+
+/// Interval at which the state is read that another process may have stored.
+const LOOK: Duration = Duration::from_secs(2);
+
+/// Interval between two lines of the log about a run.
+const LOGGED_EVERY: Duration = Duration::from_secs(10);
+
+/// Pause after the first failed run; it doubles with each further one, up to the interval of runs.
+const FIRST_PAUSE: SignedDuration = SignedDuration::from_secs(5);
+
+/// Options of a synchronisation.
+#[derive(Clone)]
+pub struct Options {
+    /// Directory of the lock.
+    pub data_dir: PathBuf,
+    /// Interval between two runs.
+    pub interval: SignedDuration,
+    /// Interval between two full runs of a shop that tells what changed.
+    pub full_interval: SignedDuration,
+    /// Share of the products, in per cent, that a run may remove.
+    pub max_loss_percent: u64,
+    /// Number of products in a page.
+    pub page_size: usize,
+    /// Source of the current time, UTC.
+    pub now: Arc<dyn Fn() -> Timestamp + Send + Sync>,
+}
+
+/// Progress of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Kind of the run.
+    pub kind: Kind,
+    /// What it did so far.
+    pub tally: Tally,
+    /// Number of products of the whole run, if it is known.
+    pub total: Option<u64>,
+    /// Bytes of a feed that were read, and all.
+    pub bytes: Option<(u64, u64)>,
+}
+
+/// Result of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ran {
+    /// The run has ended.
+    Ended(Ended),
+    /// The run has ended, and the products that it would have removed are held.
+    Held(Ended, Held),
+    /// The feed is the one that was read last.
+    Unmodified,
+}
+
+/// State of a synchronisation for operators.
+#[derive(Clone, Debug)]
+pub struct Status {
+    /// State that is stored.
+    pub state: State,
+    /// Run of this process.
+    pub running: Option<Progress>,
+    /// Number of runs that failed since the last one that did not.
+    pub failures: u64,
+}
+
+/// Keeps the copy of a catalog. Clones share its state.
+#[derive(Clone)]
+pub struct Synchroniser(Arc<Inner>);
+
+struct Inner {
+    database: Arc<Database>,
+    source: Source,
+    options: Options,
+    state: RwLock<State>,
+    running: RwLock<Option<Progress>>,
+    failures: AtomicU64,
+    wake: Notify,
+}
+
+impl fmt::Debug for Synchroniser {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Synchroniser").field("source", &self.0.source).finish_non_exhaustive()
+    }
+}
+
+impl Synchroniser {
+    /// Creates the synchronisation of the catalog in a database.
+    ///
+    /// # Errors
+    /// [`SyncError`] if the state that is stored cannot be read.
+    pub fn new(database: Arc<Database>, source: Source, options: Options) -> Result<Self, SyncError> {
+        let state = stored(&database)?;
+        Ok(Self(Arc::new(Inner {
+            database,
+            source,
+            options,
+            state: RwLock::new(state),
+            running: RwLock::default(),
+            failures: AtomicU64::new(0),
+            wake: Notify::new(),
+        })))
+    }
+
+    /// Returns the source of the catalog.
+    #[must_use]
+    pub fn source(&self) -> &Source {
+        &self.0.source
+    }
+
+    /// Returns the time as of which the facts of the copy are; `None` before the first run has ended.
+    #[must_use]
+    pub fn as_of(&self) -> Option<Timestamp> {
+        self.0.state.read().unwrap_or_else(PoisonError::into_inner).as_of
+    }
+
+    /// Returns the state for operators.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        Status {
+            state: self.state(),
+            running: *self.0.running.read().unwrap_or_else(PoisonError::into_inner),
+            failures: self.0.failures.load(Ordering::Relaxed),
+        }
+    }
+
+    fn state(&self) -> State {
+        self.0.state.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Stores that products have changed, and has them asked for soon. With a feed, that is fetched. Returns `false` if too
+    /// many wait already.
+    ///
+    /// # Errors
+    /// [`SyncError`] if the store cannot be written.
+    pub async fn changed(&self, ids: Vec<String>) -> Result<bool, SyncError> {
+        let database = Arc::clone(&self.0.database);
+        let taken = blocking(move || database.add_changed(ids)).await??;
+        self.0.wake.notify_one();
+        Ok(taken)
+    }
+
+    /// Runs whenever it is time, until it is dropped.
+    pub async fn keep(self) {
+        let mut failed_at: Option<Timestamp> = None;
+        loop {
+            let now = (self.0.options.now)();
+            let waits = failed_at.is_some_and(|failed_at| now.duration_since(failed_at) < self.pause());
+            let looked = if waits { self.renew().await } else { self.look(now).await };
+            match looked {
+                Ok(()) if waits => {}
+                Ok(()) => {
+                    failed_at = None;
+                    self.0.failures.store(0, Ordering::Relaxed);
+                }
+                Err(SyncError::Busy) => {}
+                Err(error) => {
+                    self.0.failures.fetch_add(1, Ordering::Relaxed);
+                    failed_at = Some((self.0.options.now)());
+                    tracing::error!(error = &error as &dyn std::error::Error, "the catalog cannot be synchronised");
+                }
+            }
+            tokio::select! {
+                () = tokio::time::sleep(LOOK) => {}
+                () = self.0.wake.notified() => {}
+            }
+        }
+    }
+
+    /// Does what it is time for.
+    async fn look(&self, now: Timestamp) -> Result<(), SyncError> {
+        self.renew().await?;
+        let state = self.state();
+        let database = Arc::clone(&self.0.database);
+        let changed = !blocking(move || database.changed(1)).await??.is_empty();
+        let is_due = |last: Option<Timestamp>, interval| last.is_none_or(|last| now.duration_since(last) >= interval);
+        let ended = state.last.as_ref().map(|last| last.ended_at);
+        let due = match &self.0.source {
+            Source::Feed(_) => changed || is_due(ended.max(state.as_of), self.0.options.interval),
+            Source::Shop(shop) if shop.tells_changes() => is_due(ended, self.0.options.interval),
+            Source::Shop(_) => is_due(state.full_at, self.0.options.full_interval),
+        };
+        if due || state.under_way.is_some() {
+            let logged = Mutex::new(tokio::time::Instant::now());
+            let told = |progress: &Progress| {
+                let mut logged = logged.lock().unwrap_or_else(PoisonError::into_inner);
+                if logged.elapsed() >= LOGGED_EVERY {
+                    *logged = tokio::time::Instant::now();
+                    let Progress { kind, tally, total, .. } = progress;
+                    tracing::info!(
+                        kind = kind.as_str(),
+                        products = tally.read(),
+                        total,
+                        "the catalog is being synchronised"
+                    );
+                }
+            };
+            self.run(false, false, told).await.map(drop)?;
+        } else if changed {
+            let _lock = self.lock()?;
+            while self.ask_changed().await? {}
+        }
+        Ok(())
+    }
+
+    /// Returns the pause after a failure.
+    fn pause(&self) -> SignedDuration {
+        let failures = self.0.failures.load(Ordering::Relaxed).clamp(1, 16);
+        let pause = FIRST_PAUSE.saturating_mul(1 << failures.saturating_sub(1));
+        pause.min(self.0.options.interval)
+    }
+
+    /// Runs once: goes on with a run that was interrupted, or begins one. The products that it loses are removed even if
+    /// they are too many, if `accepts_loss`.
+    ///
+    /// # Errors
+    /// [`SyncError`] if it cannot be brought to its end.
+    pub async fn run(
+        &self,
+        full: bool,
+        accepts_loss: bool,
+        told: impl Fn(&Progress) + Send + Sync,
+    ) -> Result<Ran, SyncError> {
+        let _lock = self.lock()?;
+        self.renew().await?;
+        let ran = self.run_locked(full, accepts_loss, &told).await;
+        if let (Err(SyncError::BrokenOff(_) | SyncError::Unreadable(_)), Source::Feed(feed)) = (&ran, &self.0.source) {
+            // The same bytes break off again: the feed is fetched anew.
+            feed.tidy();
+            self.store(State { under_way: None, ..self.state() }).await?;
+        }
+        *self.0.running.write().unwrap_or_else(PoisonError::into_inner) = None;
+        ran
+    }
+
+    async fn run_locked(
+        &self,
+        full: bool,
+        accepts_loss: bool,
+        told: &(impl Fn(&Progress) + Send + Sync),
+    ) -> Result<Ran, SyncError> {
+        let market = self.0.database.market();
+        let Some((mut run, mut pages)) = self.begin(full).await? else { return Ok(Ran::Unmodified) };
+        let mut is_again = false;
+        loop {
+            let page = pages.page(&run, self.0.options.page_size, &market).await?;
+            let Some(page) = page else {
+                // The shop no longer knows the position: the run begins anew, once.
+                if std::mem::replace(&mut is_again, true) || run.after.is_none() {
+                    return Err(SyncError::Endless("the shop does not know the position that it stated".to_owned()));
+                }
+                run = UnderWay { after: None, tally: Tally::default(), ..run };
+                continue;
+            };
+            let next = page.next.clone();
+            if next.is_some() && next == run.after {
+                return Err(SyncError::Endless("a page states the position of the page before".to_owned()));
+            }
+            let progress = Progress { kind: run.kind, tally: run.tally, total: page.total, bytes: page.bytes };
+            run.after = next.clone();
+            run.tally = self.step(page, Some(&mut run)).await?;
+            let progress = Progress { tally: run.tally, ..progress };
+            *self.0.running.write().unwrap_or_else(PoisonError::into_inner) = Some(progress);
+            told(&progress);
+            if run.tally.read() > MOST_PRODUCTS {
+                return Err(SyncError::Endless(format!("there are more than {MOST_PRODUCTS} products")));
+            }
+            self.ask_changed().await?;
+            if next.is_none() {
+                return self.end(run, accepts_loss).await;
+            }
+        }
+    }
+
+    /// Begins a run, or goes on with the one that was interrupted; `None` if a feed has not changed.
+    async fn begin(&self, full: bool) -> Result<Option<(UnderWay, Pages)>, SyncError> {
+        let mut state = self.state();
+        let now = (self.0.options.now)();
+        let market = self.0.database.market();
+        let interrupted = state.under_way.clone().filter(|run| !full || run.kind == Kind::Full);
+        if let Some(run) = interrupted {
+            match &self.0.source {
+                Source::Shop(shop) if run.feed.is_none() => {
+                    tracing::info!(kind = run.kind.as_str(), products = run.tally.read(), "a synchronisation goes on");
+                    return Ok(Some((run, Pages::Shop(shop.clone()))));
+                }
+                Source::Feed(feed) => {
+                    let again = match &run.feed {
+                        Some(version) => feed.again(version),
+                        None => None,
+                    };
+                    if let Some(Fetched { path, .. }) = again {
+                        tracing::info!(products = run.tally.read(), "a synchronisation goes on");
+                        let pages = Pages::of_feed(&path, feed.format(), &market, &run).await?;
+                        return Ok(Some((run, pages)));
+                    }
+                }
+                Source::Shop(_) => {}
+            }
+        }
+        let begun =
+            UnderWay { kind: Kind::Full, since: None, begun_at: now, after: None, tally: Tally::default(), feed: None };
+        let (run, fetched) = match &self.0.source {
+            Source::Shop(shop) => {
+                let is_recent = state.full_at.is_some_and(|at| now.duration_since(at) < self.0.options.full_interval);
+                let since = state.as_of.filter(|_| !full && is_recent && shop.tells_changes()).map(since);
+                let kind = if since.is_some() { Kind::Changes } else { Kind::Full };
+                (UnderWay { kind, since, ..begun }, None)
+            }
+            Source::Feed(feed) => {
+                let known = state.feed.clone().filter(|_| !full && state.as_of.is_some());
+                let Some(fetched) = feed.fetch(known.as_ref()).await? else {
+                    state.as_of = Some(now);
+                    self.forget_changed().await?;
+                    self.store(state).await?;
+                    return Ok(None);
+                };
+                (UnderWay { feed: Some(fetched.version.clone()), ..begun }, Some((feed.clone(), fetched)))
+            }
+        };
+        if run.kind == Kind::Full {
+            state.run += 1;
+        }
+        let is_first = state.full_at.is_none();
+        state.under_way = Some(run.clone());
+        tracing::info!(kind = run.kind.as_str(), "a synchronisation of the catalog begins");
+        if is_first {
+            let (database, text) = (Arc::clone(&self.0.database), text(&state)?);
+            blocking(move || database.begin_sync(text)).await??;
+            self.set(state);
+        } else {
+            self.store(state).await?;
+        }
+        let pages = match (&self.0.source, fetched) {
+            (_, Some((feed, fetched))) => Pages::of_feed(&fetched.path, feed.format(), &market, &run).await?,
+            (Source::Shop(shop), None) => Pages::Shop(shop.clone()),
+            (Source::Feed(_), None) => return Err(SyncError::Panicked),
+        };
+        Ok(Some((run, pages)))
+    }
+
+    /// Stores a page with the state after it, and returns what was done so far.
+    async fn step(&self, page: Page, run: Option<&mut UnderWay>) -> Result<Tally, SyncError> {
+        let mut state = self.state();
+        let mut tally = run.as_ref().map(|run| run.tally).unwrap_or_default();
+        tally.rejected += page.rejected;
+        let removes = run.is_none();
+        // The tally of the state is that before the page: what the page does is known only once it is stored.
+        if let Some(run) = run {
+            run.tally = tally;
+            state.under_way = Some(run.clone());
+        }
+        let step = Step { changes: page.changes, run: state.run, state: text(&state)?, removes, done: Vec::new() };
+        let database = Arc::clone(&self.0.database);
+        let stepped = blocking(move || database.step(step)).await??;
+        self.set(state);
+        count(&mut tally, stepped, removes);
+        Ok(tally)
+    }
+
+    /// Asks for the products that the shop has said to have changed, at most some. Returns `false` if there were none.
+    async fn ask_changed(&self) -> Result<bool, SyncError> {
+        let Source::Shop(shop) = &self.0.source else { return Ok(false) };
+        let database = Arc::clone(&self.0.database);
+        let changed = blocking(move || database.changed(CHANGED)).await??;
+        if changed.is_empty() {
+            return Ok(false);
+        }
+        let ids: Vec<_> = changed.iter().map(|product| product.id.clone()).collect();
+        let page = named(shop, &ids, &self.0.database.market()).await?;
+        let state = self.state();
+        let step = Step { changes: page.changes, run: state.run, state: text(&state)?, removes: true, done: changed };
+        let database = Arc::clone(&self.0.database);
+        let stepped = blocking(move || database.step(step)).await??;
+        let mut tally = Tally { rejected: page.rejected, ..Tally::default() };
+        count(&mut tally, stepped, true);
+        let Tally { created, updated, removed, rejected, .. } = tally;
+        tracing::info!(created, updated, removed, rejected, "products were asked for that had changed");
+        Ok(true)
+    }
+
+    /// Forgets what was said to have changed: a feed has been fetched since.
+    async fn forget_changed(&self) -> Result<(), SyncError> {
+        let (database, state) = (Arc::clone(&self.0.database), self.state());
+        let text = text(&state)?;
+        blocking(move || {
+            loop {
+                let done = database.changed(CHANGED)?;
+                if done.is_empty() {
+                    return Ok(());
+                }
+                database.step(Step {
+                    changes: Vec::new(),
+                    run: state.run,
+                    state: text.clone(),
+                    removes: true,
+                    done,
+                })?;
+            }
+        })
+        .await?
+    }
+
+    /// Ends a run: removes what it has lost, or holds that.
+    async fn end(&self, mut run: UnderWay, accepts_loss: bool) -> Result<Ran, SyncError> {
+        let mut state = self.state();
+        let missing = match run.kind {
+            Kind::Full => Missing::Since(state.run),
+            Kind::Changes => Missing::Stated,
+        };
+        let database = Arc::clone(&self.0.database);
+        let (lost, of) = blocking(move || database.missing(missing)).await??;
+        let now = (self.0.options.now)();
+        let is_held = !accepts_loss && lost * 100 > of * self.0.options.max_loss_percent;
+        if is_held {
+            let held = Held { kind: run.kind, run: state.run, lost, of, since: now };
+            state.held = Some(held);
+            tracing::error!(
+                lost,
+                of,
+                "a synchronisation would remove too many products, and removes none; if they are gone indeed, release it \
+                 with `ucp-gateway catalog sync --accept-loss`"
+            );
+        } else {
+            let database = Arc::clone(&self.0.database);
+            run.tally.removed = blocking(move || database.remove_missing(missing)).await??;
+            // A run for changes says nothing about what a full run has not seen.
+            if run.kind == Kind::Full || state.held.as_ref().is_some_and(|held| held.kind == Kind::Changes) {
+                state.held = None;
+            }
+        }
+        let ended = Ended { kind: run.kind, begun_at: run.begun_at, ended_at: now, tally: run.tally };
+        state.under_way = None;
+        state.as_of = Some(run.begun_at);
+        if run.kind == Kind::Full {
+            state.full_at = Some(run.begun_at);
+        }
+        if let Source::Feed(feed) = &self.0.source {
+            state.feed = run.feed;
+            feed.tidy();
+            self.forget_changed().await?;
+        }
+        state.last = Some(ended.clone());
+        let Tally { created, updated, unchanged, removed, rejected } = ended.tally;
+        let held = state.held.clone().filter(|_| is_held);
+        self.store(state).await?;
+        tracing::info!(
+            kind = ended.kind.as_str(),
+            created,
+            updated,
+            unchanged,
+            removed,
+            rejected,
+            "a synchronisation of the catalog has ended"
+        );
+        Ok(match held {
+            Some(held) => Ran::Held(ended, held),
+            None => Ran::Ended(ended),
+        })
+    }
+
+    /// Removes the products that are held. Returns their number; `None` if none are held.
+    ///
+    /// # Errors
+    /// [`SyncError`] if a run is under way, or the store cannot be written.
+    pub async fn release(&self) -> Result<Option<u64>, SyncError> {
+        let _lock = self.lock()?;
+        self.renew().await?;
+        let mut state = self.state();
+        let Some(held) = state.held.take() else { return Ok(None) };
+        let (database, missing) = (Arc::clone(&self.0.database), held.missing());
+        let removed = blocking(move || database.remove_missing(missing)).await??;
+        self.store(state).await?;
+        tracing::warn!(removed, "the operator has released products that were held, and they are removed");
+        Ok(Some(removed))
+    }
+
+    /// Reads the state that another process may have stored.
+    async fn renew(&self) -> Result<(), SyncError> {
+        let database = Arc::clone(&self.0.database);
+        let state = blocking(move || stored(&database)).await??;
+        self.set(state);
+        Ok(())
+    }
+
+    async fn store(&self, state: State) -> Result<(), SyncError> {
+        let (database, text) = (Arc::clone(&self.0.database), text(&state)?);
+        blocking(move || database.set_sync_state(text)).await??;
+        self.set(state);
+        Ok(())
+    }
+
+    fn set(&self, state: State) {
+        *self.0.state.write().unwrap_or_else(PoisonError::into_inner) = state;
+    }
+
+    /// Takes the lock under which one run at a time is under way. The lock ends with the process.
+    fn lock(&self) -> Result<File, SyncError> {
+        let path = self.0.options.data_dir.join("synchronisation.lock");
+        let file = File::options().create(true).truncate(false).write(true).open(path).map_err(SyncError::Lock)?;
+        match file.try_lock() {
+            Ok(()) => Ok(file),
+            Err(TryLockError::WouldBlock) => Err(SyncError::Busy),
+            Err(TryLockError::Error(error)) => Err(SyncError::Lock(error)),
+        }
+    }
+}
+
+/// Returns the state that is stored.
+///
+/// # Errors
+/// [`SyncError`] if it cannot be read.
+pub fn stored(database: &Database) -> Result<State, SyncError> {
+    match database.sync_state()? {
+        Some(text) => serde_json::from_str(&text).map_err(|error| SyncError::State(error.to_string())),
+        None => Ok(State::default()),
+    }
+}
+
+fn text(state: &State) -> Result<String, SyncError> {
+    serde_json::to_string(state).map_err(|error| SyncError::State(error.to_string()))
+}
+
+/// Adds the outcomes of a step. What is only marked as gone is counted when it is removed.
+fn count(tally: &mut Tally, stepped: Vec<Stepped>, removes: bool) {
+    for outcome in stepped {
+        match outcome {
+            Stepped::Put(Put::Created) => tally.created += 1,
+            Stepped::Put(Put::Updated) => tally.updated += 1,
+            Stepped::Put(Put::Unchanged) => tally.unchanged += 1,
+            Stepped::Gone if removes => tally.removed += 1,
+            Stepped::Gone | Stepped::Unknown => {}
+            Stepped::Rejected(rejected) => {
+                tally.rejected += 1;
+                tracing::warn!(%rejected, "a product is left out of the catalog");
+            }
+        }
+    }
+}
