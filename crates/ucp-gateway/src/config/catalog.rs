@@ -40,6 +40,7 @@ pub(super) fn resolve(
     for (key, only) in schema::only("catalog").filter(|_| !is_feed) {
         let key = format!("catalog.{key}");
         if document.has(&key) {
+            let only = only.join("` or `");
             document.add(&key, format_args!("this means something with the source `{only}` only"));
         }
     }
