@@ -121,7 +121,6 @@ impl Stock {
         let limit = usize::try_from(asked["limit"].as_u64().expect("a limit")).expect("a size");
         let shown = |(id, (product, changed)): (&String, &(Option<Value>, Timestamp))| match (product, since) {
             (Some(product), None) => Some(product.clone()),
-            (None, None) => None,
             (product, Some(since)) if *changed >= since => {
                 Some(product.clone().unwrap_or_else(|| json!({ "id": id, "deleted": true })))
             }

@@ -608,6 +608,22 @@ fn the_example_states_the_defaults() {
         assert!(all.contains(other), "{other}");
         all = all.replace(other, "");
     }
+    all = all.replace("/run/secrets/shop-signing", "run/psp");
+    // Keys of feeds mean nothing without one, and languages are files of the operator.
+    for other in [
+        "feed_file = \"products.xml\"\n",
+        "feed_url = \"https://shop.example.com/products.xml\"\n",
+        "format = \"google-xml\"\n",
+        "max_feed_mb = 4096\n",
+        "feed_timeout_s = 1800\n",
+        "name = \"Flowers & Co\"\n",
+        "currency = \"EUR\"\n",
+        "language = \"de\"\n",
+        "texts_dir = \"/etc/ucp-gateway/languages\"\n",
+    ] {
+        assert!(all.contains(other), "{other}");
+        all = all.replace(other, "");
+    }
     all = all.replace("admin_token_env = \"UCP_GATEWAY_ADMIN_TOKEN\"\n", "");
     let all = case.resolve(&all, &listen).expect("the example with all keys");
     assert!(strict.admin.is_none() && all.admin.is_some());
