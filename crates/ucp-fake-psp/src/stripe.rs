@@ -3,7 +3,7 @@
 //! Written from Stripe's public documents. It checks API keys, the form of requests and idempotency keys by itself, and
 //! repeats the answer to a key even if that was an error, as Stripe does.
 //!
-//! The `payment_method` says what becomes of a payment, as the [crate](crate) describes it. The step `create` is the creation of a `PaymentIntent`, `authorize` its
+//! The `payment_method` says what becomes of a payment, as the [crate] describes it. The step `create` is the creation of a `PaymentIntent`, `authorize` its
 //! confirmation and `void` its cancellation. The page of 3-D Secure leads to `/fake/3ds/ID/pass` and `/fake/3ds/ID/fail`.
 
 use std::{
