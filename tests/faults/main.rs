@@ -11,6 +11,7 @@
 //! | [`disk`] | killed at every n-th system call; failing and full disks |
 //! | [`provider`] | a provider that hangs, breaks off and talks nonsense |
 //! | [`rivals`] | calls that race each other, in one gateway and in two |
+//! | [`postgres`] | three gateways on one PostgreSQL server: killed, cut off, failed over |
 //! | [`webhooks`] | killed while platforms are told about their orders, and do not listen |
 //! | [`books`] | what must be true of the database and of the provider's journal |
 //! | [`response`] | what must be true of everything that platforms were told |
@@ -31,6 +32,7 @@ mod disk;
 mod kills;
 mod oracle;
 mod platforms;
+mod postgres;
 mod process;
 mod proof;
 mod provider;
@@ -92,6 +94,13 @@ const SCENARIOS: &[Scenario] = &[
     Scenario { name: "thawed", times: Times::BRISK, traced: false, run: rivals::thawed },
     Scenario { name: "gateways", times: Times::PATIENT, traced: false, run: rivals::in_two },
     Scenario { name: "webhooks", times: Times::PATIENT, traced: false, run: webhooks::killed_at_random },
+    Scenario {
+        name: "postgres",
+        times: kills::TIMES,
+        traced: false,
+        run: |world, random| postgres::killed(world, random, number("UCP_FAULTS_KILLS", postgres::KILLS)),
+    },
+    Scenario { name: "failover", times: kills::TIMES, traced: false, run: postgres::failed_over },
     Scenario { name: "letters", times: Times::PATIENT, traced: true, run: webhooks::killed_at_every_call },
 ];
 

@@ -10,6 +10,7 @@
 //! | [`document`] | the file as written: the position of each key, and the errors found |
 //! | [`mod@display`] | the settings as text for operators |
 //! | [`mod@admin`] | the listener of the admin API |
+//! | [`mod@database`] | the database that gateways share |
 //! | [`mod@directory`] | the directory of merchants, with the files it refers to |
 //! | [`mod@payment`] | the payment handlers, with their secrets |
 //! | [`platform`] | the registered platforms, with the files and secrets they refer to |
@@ -24,6 +25,7 @@
 
 mod admin;
 mod choice;
+mod database;
 mod directory;
 mod display;
 mod document;
@@ -100,6 +102,8 @@ pub(crate) struct Settings {
     pub(crate) tls: Option<Tls>,
     /// Admin API, if it is enabled.
     pub(crate) admin: Option<Admin>,
+    /// Database that gateways share; `None` if everything is in the data directory.
+    pub(crate) database: Option<ucp_postgres::Options>,
     /// Commerce API behind the gateway; `None` with the embedded shop.
     pub(crate) upstream: Option<Upstream>,
     /// The registered platforms.
@@ -219,6 +223,7 @@ impl Settings {
         let drain = server.drain_timeout_ms.get_or_insert_with(|| Number::of_time(longest)).time();
         let extra_roots = extra_roots(profiles.extra_roots.iter().map(|path| &**path), &mut document);
         let tls = tls::resolve(server, &mut document);
+        let database = database::resolve(data, &mut document);
         if server.tls_client_ca_file.is_none() {
             for (index, _) in platform.iter().enumerate().filter(|(_, said)| said.certificate_sha256.is_some()) {
                 let key = format!("platform[{index}].certificate_sha256");
@@ -241,6 +246,7 @@ impl Settings {
             drain,
             extra_roots,
             tls,
+            database,
             admin: admin::resolve(server, development, &mut document),
             upstream,
             platforms,

@@ -18,7 +18,7 @@ use http::{HeaderValue, StatusCode, header};
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
-use crate::{backend::DataDirectory, command::chain, running::Running, shop::open_keyring};
+use crate::{command::chain, running::Running, shop::open_keyring};
 
 /// Path of the answer whether the process is alive.
 pub(crate) const LIVENESS: &str = "/livez";
@@ -97,7 +97,7 @@ impl Health {
                 reasons.insert("store", chain(&error));
             }
         }
-        if let DataDirectory::Embedded(shop) = self.0.running.data()
+        if let Some(shop) = self.0.running.data().embedded()
             && !shop.is_searchable()
         {
             reasons.insert("index", "the search index is being made".to_owned());

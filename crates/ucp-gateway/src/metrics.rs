@@ -17,8 +17,7 @@ use ucp_core::{
 };
 
 use crate::{
-    backend::DataDirectory, clock, export::Counts, health::Health, listener::Connections, running::Running,
-    telemetry::Log,
+    backend::Database, clock, export::Counts, health::Health, listener::Connections, running::Running, telemetry::Log,
 };
 
 /// Media type of the text format.
@@ -191,6 +190,9 @@ impl Sources {
             items.set(&[counts.name, "dropped"], counts.dropped());
             waiting.set(&[counts.name], counts.waiting());
         }
+        if let Some(database) = self.running.data().database() {
+            read_database(&read, database)?;
+        }
         self.read_shops(&read).await?;
         Ok(read.0.gather())
     }
@@ -231,7 +233,7 @@ impl Sources {
                 circuit.set(&[id], u64::from(snapshot.is_open()));
                 snapshot.events().for_each(|(event, count)| events.set(&[id, event], count));
             }
-            if let DataDirectory::Embedded(embedded) = self.running.data().clone()
+            if let Some(embedded) = self.running.data().embedded().cloned()
                 && let Ok(Ok(products)) = tokio::task::spawn_blocking(move || embedded.index_lag()).await
             {
                 lag.set(&[id], products);
@@ -239,6 +241,26 @@ impl Sources {
         }
         Ok(())
     }
+}
+
+/// Reads what is known of the database that gateways share.
+fn read_database(read: &Reading, database: &Database) -> prometheus::Result<()> {
+    let store = database.store();
+    let up = "1 if the database that gateways share answers";
+    read.gauge("ucp_database_up", up, &[])?.set(&[], u64::from(store.is_reachable()));
+    let (open, idle) = store.connections();
+    read.gauge("ucp_database_connections", "Open connections to the database", &[])?.set(&[], open as u64);
+    read.gauge("ucp_database_connections_idle", "Those of them that nobody uses", &[])?.set(&[], idle as u64);
+    let repeated = "Statements that were sent to the database again";
+    read.counter("ucp_database_repeated_total", repeated, &[])?.set(&[], store.repeated());
+    if let Some(replica) = database.replica() {
+        let lag = replica.lag();
+        let behind = "Changes of products in the database that are not here yet";
+        read.gauge("ucp_catalog_lag_changes", behind, &[])?.set(&[], lag.changes);
+        let since = "Milliseconds since the products here were last known to be those of the database";
+        read.gauge("ucp_catalog_lag_milliseconds", since, &[])?.set(&[], lag.milliseconds);
+    }
+    Ok(())
 }
 
 /// Metrics that are read at one moment.

@@ -18,7 +18,7 @@ use tokio::task::JoinSet;
 use ucp_bridge::{Bridge, platform};
 use ucp_core::{
     Refusal, Release, ShopId,
-    catalog::cursor::Cursors,
+    catalog::cursor::{CursorSecret, Cursors},
     operation::{AP2_MANDATE, Offering},
     port::{Backend, store::Store},
     purchase::sales_service::SalesService,
@@ -34,7 +34,6 @@ use ucp_service::{
     platform::{Business, Platforms, Policy},
     signing::CurrentKey,
 };
-use ucp_sqlite::SqliteStore;
 use ucp_trust::{
     address::{ProfileUrl, Reach},
     cursor::SealedCursors,
@@ -56,9 +55,9 @@ use crate::{
     directory as merchants, docs, webhooks,
 };
 
-/// Opens the gateway's own keys, in `keys` below the data directory.
+/// Opens the gateway's own keys.
 pub(crate) fn open_keyring(data: &Data) -> Result<Keyring, KeyringError> {
-    Keyring::open(&data.dir.join("keys"))
+    Keyring::open(&data.keys())
 }
 
 /// Interval at which the keys in the data directory are read again.
@@ -118,7 +117,7 @@ impl Shop {
         live: bool,
     ) -> Result<Self, Box<dyn Error>> {
         let base = base(public_url);
-        let store: Arc<dyn Store> = Arc::new(data.sqlite().clone());
+        let store = data.store();
         let signing_key = Arc::new(CurrentKey::default());
         use_keys(&signing_key, &keyring);
         let bodies = BodyLimit::new(settings.sections.server.bodies_mb.count() << 20);
@@ -139,7 +138,7 @@ impl Shop {
             Ingress::new(callers::rules(settings, public_url, &signing_key, bodies.clone()), platforms.clone());
         let directory = merchants::open(data.sqlite(), &settings.directory)?;
         let handler = CallHandler::new(
-            Backend { shop, directory, cursors: cursors(data.sqlite()) },
+            Backend { shop, directory, cursors: cursors(data.cursor_secret()) },
             platforms.clone(),
             callers::access(settings),
         )
@@ -183,7 +182,7 @@ impl Shop {
         tasks.spawn(upkeep.run());
         let names = settings.platforms.iter();
         let platforms = names.map(|platform| (platform.profile.as_str().to_owned(), platform.name.clone())).collect();
-        let id = data.sqlite().shop().clone();
+        let id = data.shop_id().clone();
         Ok(Self { id, name, router, store, platforms, counters, webhooks, held, ready, _tasks: tasks })
     }
 
@@ -197,7 +196,7 @@ impl Shop {
         let content =
             "The shop cannot be reached at the moment. The gateway tries again, and serves it as soon as it answers.";
         let router = refusing(move || Refusal::unavailable(content, pause()));
-        let (id, store) = (data.sqlite().shop().clone(), Arc::new(data.sqlite().clone()));
+        let (id, store) = (data.shop_id().clone(), data.store());
         let platforms = HashMap::new();
         let (webhooks, _tasks) = (Arc::default(), JoinSet::new());
         Self { id, name, router, store, platforms, counters: None, webhooks, held: None, ready: false, _tasks }
@@ -355,7 +354,7 @@ impl Desktop {
         keyring: &Keyring,
     ) -> Result<Self, Box<dyn Error>> {
         let base = base(public_url);
-        let store: Arc<dyn Store> = Arc::new(data.sqlite().clone());
+        let store = data.store();
         let signing_key = Arc::new(CurrentKey::default());
         use_keys(&signing_key, keyring);
         let bodies = BodyLimit::new(settings.sections.server.bodies_mb.count() << 20);
@@ -371,7 +370,7 @@ impl Desktop {
         let platforms = Platforms::new(business, Policy::Development, Reach::Public, directory);
         let publication = Publication::new(Endpoint::Root, &offering, &names, &base, &[], &handlers);
         let directory = merchants::open(data.sqlite(), &settings.directory)?;
-        let backend = Backend { shop, directory, cursors: cursors(data.sqlite()) };
+        let backend = Backend { shop, directory, cursors: cursors(data.cursor_secret()) };
         let handler = CallHandler::new(backend, platforms.clone(), Access::OPEN).viewing(callers::view(settings));
         let server = Server::new(handler, Endpoint::Root, &offering.operations, publication.openrpc().bytes(), true);
         let pages = sales.filter(|_| pages).map(|sales| {
@@ -385,8 +384,8 @@ impl Desktop {
 }
 
 /// Returns the cursors of a shop, sealed with the secret of its store.
-fn cursors(store: &SqliteStore) -> Arc<dyn Cursors> {
-    Arc::new(SealedCursors::new(store.cursor_secret().clone()))
+fn cursors(secret: &CursorSecret) -> Arc<dyn Cursors> {
+    Arc::new(SealedCursors::new(secret.clone()))
 }
 
 /// Fetcher that always fails: a process that serves its parent process fetches no profiles.

@@ -5,8 +5,8 @@ use std::{error::Error, sync::Arc};
 use axum::Router;
 use tokio::task::JoinSet;
 use ucp_core::{
-    port::{self, Catalog as _},
-    purchase::{payment::Handler, sales_service::SalesService},
+    port::{self, Catalog},
+    purchase::{ledger::Ledger, payment::Handler, sales_service::SalesService},
 };
 use ucp_net::outbound::Certificate;
 use ucp_shop::{Options, Shop};
@@ -25,12 +25,20 @@ pub(crate) fn open_shop(data: &Data) -> Result<Shop, StoreError> {
     Shop::open_or_create(&options, || directory::sample(data.sample.0))
 }
 
-/// Opens the embedded shop as a backend, with the buyers' pages below the base URL `base`.
-pub(super) fn open(shop: &Shop, settings: &Settings, base: &str) -> Result<Opened, Box<dyn Error>> {
-    let sales = sales(shop, handlers(&settings.payments, &settings.extra_roots)?, base);
+/// Opens the embedded shop as a backend, with the buyers' pages below the base URL `base`. Its products are read from `catalog` and its
+/// sales kept in `ledger`.
+pub(super) fn open(
+    shop: &Shop,
+    catalog: Arc<dyn Catalog>,
+    ledger: Arc<dyn Ledger>,
+    settings: &Settings,
+    base: &str,
+) -> Result<Opened, Box<dyn Error>> {
+    let handlers = handlers(&settings.payments, &settings.extra_roots)?;
+    let sales = sales(shop, &catalog, ledger, handlers, base);
     Ok(Opened {
         name: shop.market().name.clone(),
-        shop: selling(shop, &sales),
+        shop: selling(catalog, &sales),
         handlers: sales.declarations(),
         sales: Some(sales),
         pages: true,
@@ -43,15 +51,21 @@ pub(super) fn open(shop: &Shop, settings: &Settings, base: &str) -> Result<Opene
 }
 
 /// Returns the ports of a shop whose goods `sales` sells.
-pub(crate) fn selling(shop: &Shop, sales: &SalesService) -> port::Shop {
-    port::Shop::Facts { catalog: Arc::new(shop.clone()), sales: Arc::new(sales.clone()) }
+fn selling(catalog: Arc<dyn Catalog>, sales: &SalesService) -> port::Shop {
+    port::Shop::Facts { catalog, sales: Arc::new(sales.clone()) }
 }
 
 /// Builds the sales service of an embedded shop, with the buyers' pages below the base URL `base`.
-pub(crate) fn sales(shop: &Shop, handlers: Handlers, base: &str) -> SalesService {
+fn sales(
+    shop: &Shop,
+    catalog: &Arc<dyn Catalog>,
+    ledger: Arc<dyn Ledger>,
+    handlers: Handlers,
+    base: &str,
+) -> SalesService {
     SalesService {
-        catalog: Arc::new(shop.clone()),
-        ledger: Arc::new(shop.database().store().clone()),
+        catalog: Arc::clone(catalog),
+        ledger,
         terms: shop.database().terms(),
         remote_carts: None,
         order_inbox: None,
@@ -64,7 +78,7 @@ pub(crate) fn sales(shop: &Shop, handlers: Handlers, base: &str) -> SalesService
 }
 
 /// Payment handlers of a shop.
-pub(crate) type Handlers = Arc<[Arc<dyn Handler>]>;
+type Handlers = Arc<[Arc<dyn Handler>]>;
 
 /// Opens the configured payment handlers.
 fn handlers(payments: &[config::Payment], roots: &[Certificate]) -> Result<Handlers, Box<dyn Error>> {

@@ -3,6 +3,9 @@
 //! | module | the backend |
 //! | :-- | :-- |
 //! | [`embedded`] | the shop in the data directory |
+//! | [`database`] | the database that several gateways share |
+//! | [`replica`] | the embedded shop whose products are in that database |
+//! | `products` | products that are moved between that database and a directory |
 //! | [`shopify`] | a shop behind Shopify's Storefront GraphQL API |
 //! | [`http`] | a shop that implements the backend contract, in any language |
 //! | [`mapped`] | a shop behind any REST or GraphQL API, by a mapping file |
@@ -14,11 +17,14 @@
 //! A backend is one module here and one line in [`open`]; its capabilities follow from its ports. Every backend has a
 //! data directory, which keeps the answers to idempotency keys, orders, and the queue of webhook events.
 
+mod database;
 pub(crate) mod embedded;
 mod http;
 mod inbox;
 mod last_known;
 pub(crate) mod mapped;
+pub(crate) mod products;
+mod replica;
 mod shopify;
 mod ucp;
 
@@ -30,8 +36,12 @@ use jiff::SignedDuration;
 use tokio::task::JoinSet;
 use ucp_bridge::Bridge;
 use ucp_core::{
+    ShopId,
+    catalog::cursor::CursorSecret,
     port::{self, Catalog, OrderInbox, store::Store},
-    purchase::{payment::Declaration, remote_cart::RemoteCart, sales_service::SalesService, terms::Terms},
+    purchase::{
+        ledger::Ledger, payment::Declaration, remote_cart::RemoteCart, sales_service::SalesService, terms::Terms,
+    },
 };
 use ucp_net::{
     self, Counters,
@@ -41,9 +51,10 @@ use ucp_net::{
 };
 use ucp_service::signing::CurrentKey;
 use ucp_shop::Shop;
-use ucp_sqlite::{Retention, Room, SqliteStore, StoreError};
+use ucp_sqlite::{Retention, Room, SqliteStore};
 use ucp_trust::limit::BodyLimit;
 
+pub(crate) use self::database::{Database, Import};
 use self::last_known::LastKnown;
 use crate::{
     clock,
@@ -57,33 +68,84 @@ pub(crate) enum DataDirectory {
     Embedded(Shop),
     /// Records of the gateway in front of a remote shop.
     Beside(SqliteStore),
+    /// Either of them, beside a database that holds what several gateways share.
+    Shared(Box<Self>, Database),
 }
 
 impl DataDirectory {
     /// Opens the data directory, or creates it. Blocks.
-    pub(crate) fn open(settings: &Settings) -> Result<Self, StoreError> {
+    pub(crate) fn open(settings: &Settings) -> Result<Self, Box<dyn Error>> {
         let data = &settings.sections.data;
-        let opened = match &settings.upstream {
-            None => embedded::open_shop(data).map(Self::Embedded)?,
-            Some(_) => SqliteStore::open_or_create(&data.dir).map(Self::Beside)?,
+        let database = settings.database.as_ref().map(|options| Database::open(options, settings)).transpose()?;
+        let opened = match (&settings.upstream, database) {
+            (None, None) => embedded::open_shop(data).map(Self::Embedded)?,
+            (Some(_), None) => SqliteStore::open_or_create(&data.dir).map(Self::Beside)?,
+            (upstream, Some(database)) => {
+                let local = match (upstream, database.replica()) {
+                    (None, Some(replica)) => Self::Embedded(replica.shop().clone()),
+                    _ => Self::Beside(SqliteStore::open_or_create(&data.dir)?),
+                };
+                Self::Shared(Box::new(local), database)
+            }
         };
         let most = data.max_mb.map_or(u64::MAX, Number::bytes);
         opened.sqlite().limit(Room { most, free: data.min_free_mb.bytes() });
         let hours = |hours: usize| SignedDuration::from_hours(i64::try_from(hours).unwrap_or(i64::MAX / 3_600));
-        opened.sqlite().retain(Retention {
-            unfinished: hours(data.keep_unfinished_hours.count()),
-            completed: hours(data.keep_completed_hours.count()),
-            addresses: data.keep_addresses_days.map(|days| hours(days.count() * 24)),
-        });
+        let (unfinished, completed) =
+            (hours(data.keep_unfinished_hours.count()), hours(data.keep_completed_hours.count()));
+        let addresses = data.keep_addresses_days.map(|days| hours(days.count() * 24));
+        opened.sqlite().retain(Retention { unfinished, completed, addresses });
+        if let Some(database) = opened.database() {
+            database.store().retain(ucp_postgres::Retention { unfinished, completed, addresses });
+        }
         Ok(opened)
     }
 
-    /// Returns the store.
+    /// Returns the store in the directory.
     pub(crate) fn sqlite(&self) -> &SqliteStore {
         match self {
             Self::Embedded(shop) => shop.database().store(),
             Self::Beside(store) => store,
+            Self::Shared(local, _) => local.sqlite(),
         }
+    }
+
+    /// Returns the database that gateways share, if they do.
+    pub(crate) const fn database(&self) -> Option<&Database> {
+        match self {
+            Self::Shared(_, database) => Some(database),
+            Self::Embedded(_) | Self::Beside(_) => None,
+        }
+    }
+
+    /// Returns the embedded shop, if there is one.
+    pub(crate) fn embedded(&self) -> Option<&Shop> {
+        match self {
+            Self::Embedded(shop) => Some(shop),
+            Self::Beside(_) => None,
+            Self::Shared(local, _) => local.embedded(),
+        }
+    }
+
+    /// Returns the store of carts, checkouts and orders.
+    pub(crate) fn store(&self) -> Arc<dyn Store> {
+        match self.database() {
+            Some(database) => Arc::new(database.store().clone()),
+            None => Arc::new(self.sqlite().clone()),
+        }
+    }
+
+    /// Returns the key that cursors are sealed with.
+    pub(crate) fn cursor_secret(&self) -> &CursorSecret {
+        match self.database() {
+            Some(database) => database.store().cursor_secret(),
+            None => self.sqlite().cursor_secret(),
+        }
+    }
+
+    /// Returns the identifier of the shop.
+    pub(crate) fn shop_id(&self) -> &ShopId {
+        self.sqlite().shop()
     }
 }
 
@@ -139,9 +201,19 @@ pub(crate) async fn open(
     bodies: &BodyLimit,
     live: bool,
 ) -> Result<Opened, Box<dyn Error>> {
-    match (data, &settings.upstream) {
-        (DataDirectory::Embedded(shop), _) => embedded::open(shop, settings, base),
-        (DataDirectory::Beside(_), Some(upstream)) => {
+    match (data.embedded(), &settings.upstream) {
+        (Some(shop), _) => {
+            let catalog: Arc<dyn Catalog> = match data.database().and_then(Database::replica) {
+                Some(replica) => Arc::new(replica.clone()),
+                None => Arc::new(shop.clone()),
+            };
+            let ledger: Arc<dyn Ledger> = match data.database() {
+                Some(database) => Arc::new(database.store().clone()),
+                None => Arc::new(shop.database().store().clone()),
+            };
+            embedded::open(shop, catalog, ledger, settings, base)
+        }
+        (None, Some(upstream)) => {
             if is_exposed(&upstream.url) {
                 tracing::warn!(
                     host = upstream.url.host_str(),
@@ -165,7 +237,7 @@ pub(crate) async fn open(
             }
             Ok(opened)
         }
-        (DataDirectory::Beside(_), None) => Err(NO_SHOP.into()),
+        (None, None) => Err(NO_SHOP.into()),
     }
 }
 
