@@ -16,7 +16,7 @@ use ucp_testkit::{
 use crate::{
     harness::{Ends as _, Gateway, REST_HEADERS, binary, folder},
     purchase::shopper::new_key,
-    wire::Response,
+    wire::{Connection, Response, request},
 };
 
 /// A database that no other test uses, on the server that all of them share.
@@ -134,7 +134,7 @@ fn what_is_sold_or_imported_through_one_gateway_is_known_to_the_other() {
     let file = data.path().join("new.jsonl");
     let product = json!({
         "id": "blue_poppy", "title": "Himalayan blue poppy", "description": {"plain": "A poppy that is blue."},
-        "variants": [{"id": "blue_poppy", "title": "Himalayan blue poppy", "price": {"amount": 1900, "currency": "USD"}}],
+        "variants": [{"id": "blue_poppy-0", "title": "Himalayan blue poppy", "price": {"amount": 1900, "currency": "USD"}}],
     });
     fs::write(&file, format!("{product}\n")).expect("a file");
     let imports = folder();
@@ -166,7 +166,13 @@ fn while_the_server_is_down_the_catalog_is_read_and_nothing_is_sold_or_lost() {
     }
     let Some(mut cluster) = Cluster::start(&[]) else { return };
     let (gateway, data) = gateway(&cluster.url("postgres"));
-    let ready = || gateway.send("GET", "/readyz", &[], b"").status;
+    let line = gateway.welcome.iter().find_map(|line| line.trim().strip_prefix("admin    http://"));
+    let admin = line.expect("where operators ask").parse().expect("an address");
+    let ready = || {
+        let mut connection = Connection::open(admin);
+        assert!(connection.write(&request("GET", "/readyz", &[], b"")));
+        connection.read().expect("an answer").status
+    };
     assert_eq!(ready(), 200);
     let (key, payload) = (new_key(), purchase("bouquet_roses", 1));
     let created = post(&gateway, "/checkout-sessions", &key, &payload);

@@ -9,7 +9,7 @@ use std::{
     fs,
     io::Write as _,
     net::TcpListener,
-    os::unix::fs::{MetadataExt as _, chown},
+    os::unix::fs::{DirBuilderExt as _, MetadataExt as _, chown},
     path::{Path, PathBuf},
     process::{Command, Stdio},
     sync::OnceLock,
@@ -85,7 +85,7 @@ impl Cluster {
     fn prepare(settings: &[&str]) -> Self {
         let directory = tempfile::tempdir().expect("a directory");
         let data = directory.path().join("data");
-        fs::create_dir(&data).expect("a directory");
+        fs::DirBuilder::new().mode(0o700).create(&data).expect("a directory");
         if let Some((user, group)) = server_user() {
             for path in [directory.path(), &data] {
                 chown(path, Some(user), Some(group)).expect("it belongs to the server");
