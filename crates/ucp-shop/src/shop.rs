@@ -83,8 +83,15 @@ impl Shop {
     /// # Errors
     /// [`StoreError`] if the shop can neither be opened nor created.
     pub fn open_or_create(options: &Options, fill: impl FnOnce() -> Opening) -> Result<Self, StoreError> {
-        let store = SqliteStore::open_or_create(&options.data_dir)?.of(options.shop.clone())?;
-        Self::on(Database::of_or_create(store, fill)?, options)
+        Self::open_in(&SqliteStore::open_or_create(&options.data_dir)?, options, fill)
+    }
+
+    /// As [`open_or_create`](Self::open_or_create), in a store of the data directory that is open already.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the shop can neither be opened nor created.
+    pub fn open_in(store: &SqliteStore, options: &Options, fill: impl FnOnce() -> Opening) -> Result<Self, StoreError> {
+        Self::on(Database::of_or_create(store.of(options.shop.clone())?, fill)?, options)
     }
 
     fn on(database: Database, options: &Options) -> Result<Self, StoreError> {
