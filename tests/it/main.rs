@@ -45,6 +45,7 @@ mod platforms;
 mod purchase;
 mod rules;
 mod setup;
+mod shops;
 mod signatures;
 mod stdio;
 mod telemetry;

@@ -16,6 +16,8 @@ use ucp_core::{
     record::{Facts, Stage, Step},
 };
 
+use ucp_sqlite::Activity;
+
 use crate::{
     backend::DataDirectory, clock, export::Counts, health::Health, listener::Connections, running::Running,
     telemetry::Log,
@@ -47,6 +49,8 @@ pub(crate) struct Ended<'a> {
     /// Name of the platform if it is registered.
     pub(crate) platform: Option<&'a str>,
     pub(crate) facts: &'a Facts,
+    /// `true` if orders are kept by a shop elsewhere, so that the calls that place them are all that is known of them.
+    pub(crate) are_orders_elsewhere: bool,
     /// Status of the answer; `None` if the caller has gone before there was one.
     pub(crate) status: Option<u16>,
     pub(crate) bytes_out: u64,
@@ -169,7 +173,8 @@ impl Sources {
     /// Reads what is kept elsewhere. What cannot be read is left out.
     async fn read(&self) -> prometheus::Result<Vec<MetricFamily>> {
         let read = Reading(Registry::new());
-        let (connections, written) = (&self.connections, self.running.data().sqlite().activity());
+        let (connections, files) = (&self.connections, self.running.files.all());
+        let written = |count: fn(&Activity) -> u64| files.iter().map(|(_, store)| count(store.activity())).sum::<u64>();
         let is_ready = self.health.reasons().await.is_empty();
         read.gauge("ucp_ready", "1 if requests should be sent here", &[])?.set(&[], u64::from(is_ready));
         read.gauge("ucp_build_info", "Version of the gateway", &["version"])?.set(&[env!("CARGO_PKG_VERSION")], 1);
@@ -179,10 +184,10 @@ impl Sources {
         let dropped = "Log lines that nobody took";
         read.counter("ucp_log_lines_dropped_total", dropped, &[])?.set(&[], self.log.dropped() as u64);
         let commits = "Commits to the store, each of which was flushed to disk";
-        read.counter("ucp_store_commits_total", commits, &[])?.set(&[], written.commits());
-        read.counter("ucp_store_writes_total", "Writes to the store", &[])?.set(&[], written.writes());
+        read.counter("ucp_store_commits_total", commits, &[])?.set(&[], written(Activity::commits));
+        read.counter("ucp_store_writes_total", "Writes to the store", &[])?.set(&[], written(Activity::writes));
         read.gauge("ucp_store_queue", "Writes to the store that wait or are under way", &[])?
-            .set(&[], written.queued());
+            .set(&[], written(Activity::queued));
         let items = "Spans and events for other servers, by result";
         let items = read.counter("ucp_telemetry_items_total", items, &["of", "result"])?;
         let waiting = read.gauge("ucp_telemetry_waiting", "Spans and events that wait to be sent", &["of"])?;
@@ -207,8 +212,16 @@ impl Sources {
         let events = read.counter("ucp_upstream_events_total", events, &["shop", "event"])?;
         let circuit = read.gauge("ucp_upstream_circuit_open", "1 while a remote shop is left alone", SHOP)?;
         let lag = read.gauge("ucp_index_lag_products", "Products whose last change cannot be searched yet", SHOP)?;
-        for shop in self.running.shops.all() {
-            let id = shop.id.as_str();
+        let slots = self.running.shops.all();
+        read.gauge("ucp_shops", "Shops that are configured", &[])?.set(&[], slots.len() as u64);
+        let open = read.gauge("ucp_shops_open", "Shops that are open", &[])?;
+        let ready = read.gauge("ucp_shop_ready", "1 unless a remote shop was down when it was opened", SHOP)?;
+        let mut count = 0;
+        for slot in &slots {
+            let id = slot.id.as_str();
+            let Some(shop) = slot.shop() else { continue };
+            count += 1;
+            ready.set(&[id], u64::from(shop.ready));
             if let Some((bodies, platforms)) = &shop.held {
                 held.set(&[id], bodies.held() as u64);
                 profiles.set(&[id], platforms.directory().len() as u64);
@@ -231,12 +244,13 @@ impl Sources {
                 circuit.set(&[id], u64::from(snapshot.is_open()));
                 snapshot.events().for_each(|(event, count)| events.set(&[id, event], count));
             }
-            if let DataDirectory::Embedded(embedded) = self.running.data().clone()
+            if let Some(DataDirectory::Embedded(embedded)) = slot.data()
                 && let Ok(Ok(products)) = tokio::task::spawn_blocking(move || embedded.index_lag()).await
             {
                 lag.set(&[id], products);
             }
         }
+        open.set(&[], count);
         Ok(())
     }
 }

@@ -5,12 +5,13 @@ use std::{error::Error, sync::Arc};
 use axum::Router;
 use tokio::task::JoinSet;
 use ucp_core::{
+    ShopId,
     port::{self, Catalog as _},
     purchase::{payment::Handler, sales_service::SalesService},
 };
 use ucp_net::outbound::Certificate;
 use ucp_shop::{Options, Shop};
-use ucp_sqlite::StoreError;
+use ucp_sqlite::{SqliteStore, StoreError};
 
 use super::Opened;
 use crate::{
@@ -19,10 +20,10 @@ use crate::{
     directory,
 };
 
-/// Opens the shop in a data directory, or creates it from the configured sample if there is none.
-pub(crate) fn open_shop(data: &Data) -> Result<Shop, StoreError> {
-    let options = Options { cache_bytes: data.cache_mb.bytes(), ..Options::new(&*data.dir) };
-    Shop::open_or_create(&options, || directory::sample(data.sample.0))
+/// Opens a shop in the file of its data directory, or creates it from the configured sample if there is none.
+pub(super) fn open_shop(file: &SqliteStore, data: &Data, shop: ShopId) -> Result<Shop, StoreError> {
+    let options = Options { cache_bytes: data.cache_mb.bytes(), shop, ..Options::new(&*data.dir) };
+    Shop::open_in(file, &options, || directory::sample(data.sample.0))
 }
 
 /// Opens the embedded shop as a backend, with the buyers' pages below the base URL `base`.

@@ -48,7 +48,7 @@ pub(super) fn router(inbox: Arc<dyn OrderInbox>, sales: SalesService, place: &Pl
     let endpoint = InboxEndpoint {
         inbox,
         sales,
-        trusted_proxies: settings.trusted_proxies.clone(),
+        trusted_proxies: settings.process.trusted_proxies.clone(),
         limits: RateLimits::new(&Quotas { signed: None, platforms: Vec::new(), ..settings.quotas() }),
         places: InFlight::new(NOTICES),
         bodies: place.bodies.clone(),

@@ -41,13 +41,14 @@ use ucp_net::{
 };
 use ucp_service::signing::CurrentKey;
 use ucp_shop::Shop;
-use ucp_sqlite::{Retention, Room, SqliteStore, StoreError};
+use ucp_sqlite::{Retention, SqliteStore, StoreError};
 use ucp_trust::limit::BodyLimit;
 
 use self::last_known::LastKnown;
 use crate::{
     clock,
-    config::{BackendKind, Settings, Upstream, is_exposed, value::Number},
+    config::{BackendKind, Data, Settings, Upstream, is_exposed},
+    files::Files,
 };
 
 /// Content of a data directory.
@@ -60,21 +61,15 @@ pub(crate) enum DataDirectory {
 }
 
 impl DataDirectory {
-    /// Opens the data directory, or creates it. Blocks.
-    pub(crate) fn open(settings: &Settings) -> Result<Self, StoreError> {
+    /// Opens what a shop has in its data directory, or creates it. Blocks.
+    pub(crate) fn open(settings: &Settings, files: &Files) -> Result<Self, StoreError> {
         let data = &settings.sections.data;
+        let file = files.open(data)?;
         let opened = match &settings.upstream {
-            None => embedded::open_shop(data).map(Self::Embedded)?,
-            Some(_) => SqliteStore::open_or_create(&data.dir).map(Self::Beside)?,
+            None => embedded::open_shop(&file, data, settings.mount.id.clone()).map(Self::Embedded)?,
+            Some(_) => file.of(settings.mount.id.clone()).map(Self::Beside)?,
         };
-        let most = data.max_mb.map_or(u64::MAX, Number::bytes);
-        opened.sqlite().limit(Room { most, free: data.min_free_mb.bytes() });
-        let hours = |hours: usize| SignedDuration::from_hours(i64::try_from(hours).unwrap_or(i64::MAX / 3_600));
-        opened.sqlite().retain(Retention {
-            unfinished: hours(data.keep_unfinished_hours.count()),
-            completed: hours(data.keep_completed_hours.count()),
-            addresses: data.keep_addresses_days.map(|days| hours(days.count() * 24)),
-        });
+        opened.sqlite().retain(retention(data));
         Ok(opened)
     }
 
@@ -84,6 +79,16 @@ impl DataDirectory {
             Self::Embedded(shop) => shop.database().store(),
             Self::Beside(store) => store,
         }
+    }
+}
+
+/// Returns how long what names a buyer is kept.
+pub(crate) fn retention(data: &Data) -> Retention {
+    let hours = |hours: usize| SignedDuration::from_hours(i64::try_from(hours).unwrap_or(i64::MAX / 3_600));
+    Retention {
+        unfinished: hours(data.keep_unfinished_hours.count()),
+        completed: hours(data.keep_completed_hours.count()),
+        addresses: data.keep_addresses_days.map(|days| hours(days.count() * 24)),
     }
 }
 
@@ -150,7 +155,7 @@ pub(crate) async fn open(
                 );
             }
             let kind = settings.sections.upstream.backend;
-            let last_known = LastKnown::new(&settings.sections.data, kind, upstream);
+            let last_known = LastKnown::new(&settings.dir(), kind, upstream);
             let last = if live { None } else { last_known.read() };
             let place = Place { settings, upstream, base, store, signing_key, bodies, last };
             let mut opened = match kind {

@@ -1,12 +1,12 @@
 //! `buyers`: shows and erases what is stored about a buyer. A gateway can run on the same data directory at the same
 //! time.
 
-use std::{path::PathBuf, process::ExitCode};
+use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use ucp_sqlite::{Erasure, SqliteStore};
+use ucp_sqlite::Erasure;
 
-use super::Done;
+use super::{Done, shop_data::ShopData};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum BuyersCommand {
@@ -20,20 +20,19 @@ pub(crate) enum BuyersCommand {
 pub(crate) struct BuyerOptions {
     /// The e-mail address of the buyer, as platforms stated it; upper and lower case are the same.
     e_mail: String,
-    /// The directory that holds the shop.
-    #[arg(long, env = "UCP_GATEWAY_DATA_DIR", default_value = "./data", value_name = "DIRECTORY")]
-    data_dir: PathBuf,
+    #[command(flatten)]
+    data: ShopData,
 }
 
 pub(crate) fn run(command: &BuyersCommand) -> Done {
     match command {
-        BuyersCommand::Export(BuyerOptions { e_mail, data_dir }) => {
-            let found = SqliteStore::open(data_dir)?.personal_data(e_mail)?;
+        BuyersCommand::Export(BuyerOptions { e_mail, data }) => {
+            let found = data.store()?.personal_data(e_mail)?;
             println!("{}", serde_json::to_string_pretty(&found)?);
             Ok(ExitCode::SUCCESS)
         }
-        BuyersCommand::Erase(BuyerOptions { e_mail, data_dir }) => {
-            let Erasure { carts, checkouts, orders, left } = SqliteStore::open(data_dir)?.erase_buyer(e_mail)?;
+        BuyersCommand::Erase(BuyerOptions { e_mail, data }) => {
+            let Erasure { carts, checkouts, orders, left } = data.store()?.erase_buyer(e_mail)?;
             println!("Erased {carts} carts, {checkouts} checkouts and the addresses of {orders} orders.");
             for (id, reason) in &left {
                 eprintln!("{id} was left, because {reason}; erase again later");

@@ -19,12 +19,12 @@ use std::{
 
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use ucp_core::{catalog::market::Market, money::Currency};
+use ucp_core::{ShopId, catalog::market::Market, money::Currency};
 use ucp_shop::{
     Database, Opening,
     import::{BadRow, Change, Format, Import, Verdict},
 };
-use ucp_sqlite::{Put, WriteError};
+use ucp_sqlite::{Put, SqliteStore, StoreError, WriteError};
 
 use super::{Done, chain};
 
@@ -45,6 +45,9 @@ pub(crate) struct ImportOptions {
     /// The directory that holds the shop; created as an empty shop when it is not there.
     #[arg(long, env = "UCP_GATEWAY_DATA_DIR", default_value = "./data", value_name = "DIRECTORY")]
     pub(crate) data_dir: PathBuf,
+    /// The name of the shop, where the directory holds several.
+    #[arg(long, env = "UCP_GATEWAY_SHOP", default_value_t, value_name = "NAME")]
+    pub(crate) shop: ShopId,
     /// Remove the products that are not in the file. Nothing is removed if a row is rejected.
     #[arg(long, conflicts_with = "merchants")]
     pub(crate) replace: bool,
@@ -139,7 +142,7 @@ fn products(options: &ImportOptions, file: &Path) -> Done {
     };
     // Opened before the database, so that an unreadable file does not create a shop.
     drop(open(&wanted.market())?);
-    let database = Database::open_or_create(&options.data_dir, || Opening::of(wanted.market()))?;
+    let database = opened(options, &wanted)?;
     wanted.check(&database.market()).map_err(|differing| {
         format!(
             "the shop in {} is there already, and its {differing} is not what the command line says; what a shop speaks and \
@@ -174,6 +177,12 @@ fn products(options: &ImportOptions, file: &Path) -> Done {
     }
     bar.finish_and_clear();
     Ok(tally.told(file))
+}
+
+/// Opens the shop, or creates it without products.
+fn opened(options: &ImportOptions, wanted: &Wanted<'_>) -> Result<Database, StoreError> {
+    let store = SqliteStore::open_or_create(&options.data_dir)?.of(options.shop.clone())?;
+    Database::of_or_create(store, || Opening::of(wanted.market()))
 }
 
 /// Writes a batch: what it removes, then what it puts. Returns the products that the shop refuses, if a second attempt

@@ -13,12 +13,14 @@ pub(crate) mod mcp;
 mod message;
 pub(crate) mod orders;
 pub(crate) mod serve;
+mod shop_data;
 pub(crate) mod sign;
 pub(crate) mod spec;
 pub(crate) mod store;
 pub(crate) mod terms;
 pub(crate) mod verify;
 pub(crate) mod webhooks;
+mod welcome;
 
 use std::process::ExitCode;
 

@@ -1,6 +1,6 @@
 //! `serve`: serves the shop over HTTP.
 
-use std::{io::Write, net::SocketAddr, process::ExitCode, sync::Arc, time::Duration};
+use std::{net::SocketAddr, process::ExitCode, sync::Arc, time::Duration};
 
 use axum::body::Body;
 use http::Request;
@@ -11,37 +11,38 @@ use tokio::{
     sync::watch,
 };
 use ucp_core::record::Tracer;
-use ucp_trust::{api_key::ApiKey, client::TrustedProxies};
+use ucp_trust::client::TrustedProxies;
 use url::Url;
 
-use super::Done;
+use super::{Done, welcome};
 use crate::{
-    address::base,
     admin,
     backend::DataDirectory,
     calls::{Calls, answered},
     clock,
-    config::{self, Policy, ServeOptions, Settings},
-    decisions::Decisions,
+    config::{self, Configuration, Policy, ServeOptions},
     events::Events,
     export::{Export, Exports, otlp::Spans},
+    files::Files,
     first_key, happenings,
     health::{Health, LIVENESS, READINESS},
     listener::{self, Connections, Limits, Tls},
     metrics::{Metrics, Sources},
     running::{Running, tell_service_manager},
-    shop::{Shop, open_keyring},
+    shop::open_keyring,
     spans::CallTracer,
     telemetry::Log,
+    upkeep,
 };
 
 /// Maximum number of connections to the admin endpoint.
 const ADMIN_CONNECTIONS: usize = 32;
 
 pub(crate) fn run(options: &ServeOptions) -> Done {
-    let mut settings = Settings::resolve(options, clock::now())?;
-    let log = Arc::new(Log::start(settings.sections.log.format, settings.sections.log.level)?);
-    let listen = settings.sections.server.listen.0;
+    let mut configuration = Configuration::resolve(options, clock::now())?;
+    let process = Arc::clone(&configuration.process);
+    let log = Arc::new(Log::start(process.log.format, process.log.level)?);
+    let listen = process.server.listen.0;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     // Before anything that takes time: a hangup would end the process.
     let mut hangups = runtime.block_on(async { signal(SignalKind::hangup()) })?;
@@ -49,34 +50,35 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
     let listener = runtime
         .block_on(TcpListener::bind(listen))
         .map_err(|error| format!("cannot listen on {listen}: {error}; choose another address with --listen"))?;
-    let data = DataDirectory::open(&settings)?;
-    let keyring = open_keyring(&settings.sections.data)?;
-    settings.check_keys(&keyring)?;
-    let first_key = if settings.needs_first_key() {
-        let dir = &settings.sections.data.dir;
-        let made =
-            first_key::make(dir).map_err(|error| format!("cannot make an API key in {}: {error}", dir.display()))?;
-        settings = Settings::resolve(options, clock::now())?;
-        made
-    } else {
-        None
-    };
-    let decisions = Decisions::open(&settings.sections.data.dir)?;
+    let files = Arc::new(Files::default());
+    let (mut first_key, mut data) = (None, None);
+    if let Some(settings) = configuration.single() {
+        data = Some(DataDirectory::open(settings, &files)?);
+        settings.check_keys(&open_keyring(settings)?)?;
+        if settings.needs_first_key() {
+            let dir = settings.dir();
+            first_key = first_key::make(&dir)
+                .map_err(|error| format!("cannot make an API key in {}: {error}", dir.display()))?;
+            configuration = Configuration::resolve(options, clock::now())?;
+        }
+    }
     runtime.block_on(async {
-        settings.log_warnings();
+        configuration.log_warnings();
         // A developer's trial, in a container or on a machine of its own, is nobody else's to reach.
-        let is_trial = settings.policy == Policy::Development && listen.ip().to_canonical().is_loopback();
+        let is_trial = configuration.shops.iter().all(|shop| shop.policy == Policy::Development)
+            && listen.ip().to_canonical().is_loopback();
         if rustix::process::geteuid().is_root() && !is_trial {
             tracing::warn!("the gateway runs as root, which it never needs: start it as a user of its own");
         }
-        let local_url = reachable(listener.local_addr()?, settings.tls.is_some())?;
+        let local_url = reachable(listener.local_addr()?, process.tls.is_some())?;
+        let drain = configuration.drain();
         let mut exports = Exports::default();
-        let events = Events::open(&settings, &mut exports)?.map(Arc::new);
-        let spans = settings.receivers.spans.as_ref().map(Spans::new).transpose()?;
-        let percent = settings.sections.telemetry.sampled_percent.count();
+        let events = Events::open(&process, &mut exports)?.map(Arc::new);
+        let spans = process.receivers.spans.as_ref().map(Spans::new).transpose()?;
+        let percent = process.telemetry.sampled_percent.count();
         let tracer = spans.map(|sink| Arc::new(CallTracer::new(Export::start("spans", sink, &mut exports), percent)));
         let background = tracer.clone().map(|tracer| tracer as Arc<dyn Tracer>);
-        let running = Arc::new(Running::new(options, settings, data, local_url, decisions, background));
+        let running = Arc::new(Running::new(options, configuration, files, data, background, local_url)?);
         let health = Health::new(Arc::clone(&running));
         let (metrics, connections) = (Metrics::new()?, Connections::default());
         let sources = Sources {
@@ -87,9 +89,9 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
             health: health.clone(),
             exports: exports.counts.clone(),
         };
-        let shop = running.begin(keyring).await?;
-        let settings = running.settings();
-        let admin_address = match &settings.admin {
+        let shop = running.begin().await?;
+        tokio::spawn(upkeep::run(Arc::clone(&running)));
+        let admin_address = match &process.admin {
             Some(config::Admin { listen, .. }) => {
                 let listener = TcpListener::bind(listen).await.map_err(|error| {
                     format!("cannot listen on {listen}: {error}; choose another address as `server.admin_listen`")
@@ -119,8 +121,11 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
             }
         });
         // A closed standard output is not an error.
-        let base = base(&running.public_url(&settings));
-        drop(welcome(std::io::stdout().lock(), &shop, &settings, &base, admin_address, first_key.as_ref()));
+        let to = std::io::stdout().lock();
+        drop(match (running.shops.single(), &shop) {
+            (Some(slot), Some(shop)) => welcome::one(to, &slot, shop, admin_address, first_key.as_ref()),
+            _ => welcome::several(to, &running, admin_address),
+        });
         drop(first_key);
         drop(shop);
         tell_service_manager(&[NotifyState::Ready]);
@@ -128,7 +133,7 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
         let calls = Arc::new(Calls::new(Arc::clone(&running), log, metrics, events, tracer));
         let reported = Arc::clone(&calls);
         tokio::spawn(async move { reported.report().await });
-        let server = &settings.sections.server;
+        let server = &process.server;
         let probes = server.probes.then(|| health.router(false));
         let answer = move |request: Request<Body>| {
             let is_probe = matches!(request.uri().path(), LIVENESS | READINESS);
@@ -142,10 +147,10 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
         };
         let limits = Limits {
             connections: server.max_connections.count(),
-            trusted_proxies: settings.trusted_proxies.clone(),
-            drain: settings.drain,
+            trusted_proxies: process.trusted_proxies.clone(),
+            drain,
         };
-        let tls = settings.tls.as_ref().map(Tls::start);
+        let tls = process.tls.as_ref().map(Tls::start);
         let (mut first, mut second) = (stops.clone(), stops);
         let delay = Duration::from_millis(server.shutdown_delay_ms.count() as u64);
         let shutdown = async move {
@@ -175,65 +180,6 @@ fn reachable(address: SocketAddr, tls: bool) -> Result<Url, url::ParseError> {
     };
     let scheme = if tls { "https" } else { "http" };
     Url::parse(&format!("{scheme}://{host}:{}", address.port()))
-}
-
-/// Writes the addresses of the gateway, the policy, and an example call for the person who started it.
-fn welcome(
-    mut to: impl Write,
-    shop: &Shop,
-    settings: &Settings,
-    base: &str,
-    admin: Option<SocketAddr>,
-    first_key: Option<&ApiKey>,
-) -> std::io::Result<()> {
-    let (version, name) = (env!("CARGO_PKG_VERSION"), &shop.name);
-    writeln!(to, "ucp-gateway {version} serves {name}")?;
-    if !shop.ready {
-        writeln!(to, "  NOT READY: the shop is down; it is tried again until it answers")?;
-    }
-    writeln!(to, "  profile  {base}/.well-known/ucp")?;
-    writeln!(to, "  REST     {base}")?;
-    writeln!(to, "  MCP      {base}/mcp")?;
-    writeln!(to, "  docs     {base}/docs")?;
-    writeln!(to, "  callers  {}", callers(settings.policy))?;
-    if let Some(address) = admin {
-        writeln!(to, "  admin    http://{address}")?;
-    }
-    if let Some(key) = first_key {
-        let file = settings.sections.data.dir.join(first_key::FILE);
-        writeln!(to, "  API key  {}", key.reveal())?;
-        writeln!(to, "           It is shown this once; empty {} to revoke it.", file.display())?;
-    }
-    writeln!(to, "Try it:")?;
-    write!(to, "  curl -s ")?;
-    // Of a public URL, the certificate is one that clients trust.
-    if let Some(tls) = settings.tls.as_ref().filter(|_| settings.sections.server.public_url.is_none()) {
-        write!(to, "--cacert '{}' ", tls.files.certificate.display())?;
-    }
-    writeln!(to, "{base}/catalog/search -H 'Content-Type: application/json' \\")?;
-    let caller = match first_key {
-        Some(key) => format!("Authorization: Bearer {}", key.reveal()),
-        None => format!("UCP-Agent: profile=\"{}\"", example_profile(settings.policy)),
-    };
-    writeln!(to, "    -H '{caller}' -d '{{\"query\":\"blue running shoes\"}}'")
-}
-
-/// Returns the profile URL of the example call: one that calls can name as it is, or a placeholder if the policy
-/// requires that the profile exists.
-fn example_profile(policy: Policy) -> &'static str {
-    match policy {
-        Policy::Require => "https://YOUR-PLATFORM/profile.json",
-        Policy::Lenient | Policy::Development => "https://agent.example.com/profile.json",
-    }
-}
-
-/// Describes the policy for people.
-fn callers(policy: Policy) -> &'static str {
-    match policy {
-        Policy::Require => "need a UCP profile that can be fetched (policy require)",
-        Policy::Lenient => "may browse without a profile that can be fetched (policy lenient)",
-        Policy::Development => "are taken at their word: no profile has to be fetched (policy development)",
-    }
 }
 
 /// Installs the handlers of SIGTERM and SIGINT, and returns how often the process was told to end.

@@ -1,7 +1,6 @@
 //! The commerce API behind the gateway, where it is not the embedded shop that is served.
 
 use std::{
-    fs,
     path::{Path, PathBuf},
     time::SystemTime,
 };
@@ -139,8 +138,7 @@ fn mapping(said: &sections::Upstream, document: &mut Document<'_>) -> Option<(St
         document.add("upstream.backend", "this needs `upstream.mapping_file`");
         return None;
     };
-    let read = fs::read_to_string(&path).map_err(|error| format!("cannot read {}: {error}", path.display()));
-    let read = read.and_then(|text| match ucp_mapped::read(&text) {
+    let read = document.text(&path).and_then(|text| match ucp_mapped::read(&text) {
         Ok((mapping, _)) => Ok((text, mapping)),
         Err(faults) => Err(format!("{} cannot be used: {faults}", path.display())),
     });
@@ -197,7 +195,7 @@ fn bot(said: &mut sections::Upstream, public_url: Option<&Url>, document: &mut D
         if said.sign_as_bot {
             document.add("upstream.sign_as_bot", "either this or `signature_file`, not both");
         }
-        return match bot_signature(path, now) {
+        return match bot_signature(path, document, now) {
             Ok(signature) => {
                 said.signature = Some(format!("set, until {}", moment(signature.expires())));
                 Bot::Given(signature)
@@ -222,9 +220,9 @@ fn bot(said: &mut sections::Upstream, public_url: Option<&Url>, document: &mut D
     Bot::Own
 }
 
-fn bot_signature(path: &Path, now: SystemTime) -> Result<BotSignature, String> {
+fn bot_signature(path: &Path, document: &mut Document<'_>, now: SystemTime) -> Result<BotSignature, String> {
     let shown = path.display();
-    let text = fs::read_to_string(path).map_err(|error| format!("cannot read {shown}: {error}"))?;
+    let text = document.text(path)?;
     let signature = BotSignature::read(&text).map_err(|error| format!("{shown}: {error}"))?;
     if signature.expires() <= now {
         return Err(format!(
