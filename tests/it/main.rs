@@ -49,3 +49,4 @@ mod signatures;
 mod stdio;
 mod tls;
 mod wire;
+mod workbench;

@@ -2,7 +2,10 @@
 //!
 //! The listener begins a record and makes it the [current] one of the task that answers the call. Whoever
 //! learns something on the way notes it there, wherever that is; the listener reads it once, when the call has ended. Without
-//! a current record, as in tests of single parts, notes are dropped.
+//! a current record, as in tests of single parts, notes are dropped. A record that [follows](CallRecord::following) its call
+//! also keeps what [happened](tell) on the way, for the inspector.
+
+mod step;
 
 use std::{
     cell::RefCell,
@@ -13,6 +16,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+pub use self::step::Step;
 use crate::{Code, Operation, Release, checkout::Status};
 
 /// Part of a call that its time is counted for.
@@ -184,77 +188,18 @@ impl Facts {
     }
 }
 
-/// Step of a buyer's way through the shop, for the operator's funnel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
-    /// Products were searched.
-    Search,
-    /// Products were looked at.
-    Product,
-    /// A cart was made.
-    Cart,
-    /// A checkout was made.
-    Checkout,
-    /// A purchase was completed.
-    Completed,
-    /// The buyer has to continue in person.
-    Escalated,
-    /// A payment was declined.
-    Declined,
-    /// A cart or checkout was canceled.
-    Canceled,
-}
+/// Maximum number of events of a call; later ones are dropped.
+const MAX_EVENTS: usize = 100;
 
-impl Step {
-    /// All steps, in the order of their declaration.
-    pub const ALL: [Self; 8] = [
-        Self::Search,
-        Self::Product,
-        Self::Cart,
-        Self::Checkout,
-        Self::Completed,
-        Self::Escalated,
-        Self::Declined,
-        Self::Canceled,
-    ];
-
-    /// Returns the name in metrics.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Search => "search",
-            Self::Product => "product",
-            Self::Cart => "cart",
-            Self::Checkout => "checkout",
-            Self::Completed => "completed",
-            Self::Escalated => "escalated",
-            Self::Declined => "declined",
-            Self::Canceled => "canceled",
-        }
-    }
-
-    /// Returns the step that a call was, once it has been answered; `None` if it was none, failed, or told again what
-    /// was told before.
-    #[must_use]
-    pub fn of(facts: &Facts) -> Option<Self> {
-        let replayed = facts.repetition.is_some_and(|repetition| repetition != Repetition::New);
-        if facts.refused.is_some() || facts.error.is_some() || replayed {
-            return None;
-        }
-        let status = facts.sale.as_ref().and_then(|sale| sale.status);
-        let escalated = status == Some(Status::RequiresEscalation);
-        match facts.operation? {
-            Operation::SearchCatalog => Some(Self::Search),
-            Operation::LookupCatalog | Operation::GetProduct => Some(Self::Product),
-            Operation::CreateCart => Some(Self::Cart),
-            Operation::CreateCheckout => Some(Self::Checkout),
-            Operation::CompleteCheckout if facts.declined => Some(Self::Declined),
-            Operation::CompleteCheckout if status == Some(Status::Completed) => Some(Self::Completed),
-            Operation::CompleteCheckout | Operation::UpdateCheckout if escalated => Some(Self::Escalated),
-            Operation::CancelCart | Operation::CancelCheckout => Some(Self::Canceled),
-            _ => None,
-        }
-    }
+/// Something that happened on the way of a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// Time since the call began.
+    pub after: Duration,
+    /// Name of the kind, such as `negotiated` or `upstream`.
+    pub kind: &'static str,
+    /// What happened, for people; without data of buyers.
+    pub detail: String,
 }
 
 /// The record of a call under way.
@@ -262,6 +207,8 @@ impl Step {
 pub struct CallRecord {
     clock: fn() -> Instant,
     keeps_queries: bool,
+    /// Time at which it began, if it keeps events.
+    follows: Option<Instant>,
     state: Mutex<State>,
 }
 
@@ -275,6 +222,7 @@ struct State {
     /// When time was counted last.
     counted: Instant,
     spent: [Duration; Stage::ALL.len()],
+    events: Vec<Event>,
 }
 
 impl State {
@@ -295,14 +243,26 @@ impl CallRecord {
     /// search are kept if `keeps_queries` is `true`.
     #[must_use]
     pub fn begin(clock: fn() -> Instant, keeps_queries: bool) -> Arc<Self> {
+        Self::new(clock, keeps_queries, false)
+    }
+
+    /// Begins a record as [`begin`](Self::begin) does, that also keeps what happens on the way.
+    #[must_use]
+    pub fn following(clock: fn() -> Instant, keeps_queries: bool) -> Arc<Self> {
+        Self::new(clock, keeps_queries, true)
+    }
+
+    fn new(clock: fn() -> Instant, keeps_queries: bool, follows: bool) -> Arc<Self> {
         let state = State {
             facts: Facts::default(),
             stage: Stage::Identify,
             waits: (0, 0),
             counted: clock(),
             spent: [Duration::ZERO; Stage::ALL.len()],
+            events: Vec::new(),
         };
-        Arc::new(Self { clock, keeps_queries, state: Mutex::new(state) })
+        let follows = follows.then_some(state.counted);
+        Arc::new(Self { clock, keeps_queries, follows, state: Mutex::new(state) })
     }
 
     /// Ends the record. Returns what is known, and the time spent in each of [`Stage::ALL`].
@@ -310,6 +270,12 @@ impl CallRecord {
         let mut state = self.locked();
         state.count((self.clock)());
         (mem::take(&mut state.facts), state.spent)
+    }
+
+    /// Takes the events so far, in the order in which they happened.
+    #[must_use]
+    pub fn take_events(&self) -> Vec<Event> {
+        mem::take(&mut self.locked().events)
     }
 
     fn locked(&self) -> MutexGuard<'_, State> {
@@ -379,6 +345,21 @@ pub fn note_query(words: Option<&str>) {
     CURRENT.with_borrow(|record| {
         if let Some(record) = record.as_ref().filter(|record| record.keeps_queries) {
             record.locked().facts.query = words.map(str::to_owned);
+        }
+    });
+}
+
+/// Tells the current record what happens, if it follows its call.
+pub fn tell(kind: &'static str, detail: impl FnOnce() -> String) {
+    CURRENT.with_borrow(|record| {
+        if let Some(record) = record
+            && let Some(begun) = record.follows
+        {
+            let (after, detail) = ((record.clock)().saturating_duration_since(begun), detail());
+            let mut state = record.locked();
+            if state.events.len() < MAX_EVENTS {
+                state.events.push(Event { after, kind, detail });
+            }
         }
     });
 }
@@ -475,6 +456,25 @@ mod tests {
         assert_eq!(spent.iter().sum::<u64>(), 1 + 2 + 3 + 130 + 4 + 1_000 + 5 + 6);
         assert_eq!((spent[0], spent[1], spent[2], spent[5]), (1, 2, 3 + 4 + 5, 6));
         assert_eq!((spent[3], spent[4]), (100, 1_030));
+    }
+
+    #[tokio::test]
+    async fn what_happens_is_kept_only_by_records_that_follow_their_call() {
+        tell("nothing", || panic!("there is no call"));
+        let quiet = CallRecord::begin(now, false);
+        scope(quiet, async { tell("nothing", || panic!("nobody follows")) }).await;
+        let followed = CallRecord::following(now, false);
+        scope(Arc::clone(&followed), async {
+            pass(2);
+            tell("one", || "first".into());
+            tokio::spawn(inherit(async { tell("two", String::new) })).await.expect("no panic");
+            (0..2 * MAX_EVENTS).for_each(|_| tell("more", String::new));
+        })
+        .await;
+        let events = followed.take_events();
+        let one = Event { after: Duration::from_secs(2), kind: "one", detail: "first".into() };
+        assert_eq!((&events[0], events[1].kind, events.len()), (&one, "two", MAX_EVENTS));
+        assert!(followed.take_events().is_empty());
     }
 
     #[tokio::test]

@@ -22,12 +22,12 @@ use ucp_core::{
     json::{Limits, parse},
     port::{PortError, store::Store},
 };
-use ucp_service::ingress::{Hosts, Peer};
 use ucp_trust::address::ProfileUrl;
 
 use crate::{
     clock,
     decisions::Decision,
+    local::is_local,
     metrics::{Sources, TEXT_FORMAT},
     orders::{self, Details, NotTaken, Step},
     running::Running,
@@ -81,7 +81,8 @@ impl From<NotTaken> for Failure {
 }
 
 /// Builds the routes, which are protected by the token, or open to this machine without one.
-pub(crate) fn router(sources: Sources) -> Router {
+/// `inspector` are the routes of the inspector, if it is on.
+pub(crate) fn router(sources: Sources, inspector: Option<Router>) -> Router {
     let (running, health) = (Arc::clone(&sources.running), sources.health.clone());
     let metrics = async move || match sources.text().await {
         Ok(text) => Ok(([(header::CONTENT_TYPE, TEXT_FORMAT)], text)),
@@ -109,6 +110,7 @@ pub(crate) fn router(sources: Sources) -> Router {
         })
         .with_state(Arc::clone(&running))
         .merge(health.router(true))
+        .merge(inspector.map(|routes| routes.merge(ucp_workbench::assets())).unwrap_or_default())
         .layer(DefaultBodyLimit::max(MAX_BODY))
         .layer(middleware::from_fn_with_state(running, guard))
 }
@@ -145,18 +147,6 @@ async fn guard(State(running): State<Arc<Running>>, request: Request, next: Next
 fn uncached(mut response: Response) -> Response {
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
-}
-
-/// Returns `true` for a request of a program on this machine: from a loopback address, to a loopback name, and neither
-/// forwarded by a proxy nor sent by a page of another site.
-fn is_local(request: &Request) -> bool {
-    const FORWARDED: [&str; 6] = ["forwarded", "origin", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip"];
-    let headers = request.headers();
-    let peer = request.extensions().get::<Peer>();
-    peer.is_some_and(|Peer(ip)| ip.to_canonical().is_loopback())
-        && Hosts::default().admit_page(headers, request.uri()).is_ok()
-        && !FORWARDED.iter().any(|name| headers.contains_key(*name))
-        && headers.get("sec-fetch-site").is_none_or(|site| site == "none" || site == "same-origin")
 }
 
 /// Body of a call about a platform.

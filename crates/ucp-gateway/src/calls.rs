@@ -22,7 +22,12 @@ use ucp_core::{
 use ucp_service::header;
 
 use crate::{
+    clock,
     events::Events,
+    inspector::{
+        entry::Entry,
+        recorder::{Following, Recorder},
+    },
     metrics::{Ended, Metrics},
     running::Running,
     shop::{self, Shop},
@@ -48,18 +53,26 @@ pub(crate) struct Calls {
     log: Arc<Log>,
     metrics: Metrics,
     events: Option<Events>,
+    recorder: Option<Arc<Recorder>>,
     /// Refusals of the current interval, by code.
     refused: Vec<AtomicU32>,
 }
 
 impl Calls {
-    pub(crate) fn new(running: Arc<Running>, log: Arc<Log>, metrics: Metrics, events: Option<Events>) -> Self {
+    pub(crate) fn new(
+        running: Arc<Running>,
+        log: Arc<Log>,
+        metrics: Metrics,
+        events: Option<Events>,
+        recorder: Option<Arc<Recorder>>,
+    ) -> Self {
         Self {
             running,
             paused: shop::paused(),
             log,
             metrics,
             events,
+            recorder,
             refused: Code::ALL.iter().map(|_| AtomicU32::new(0)).collect(),
         }
     }
@@ -67,12 +80,22 @@ impl Calls {
     /// Answers a request in its shop.
     pub(crate) async fn answer(&self, request: Request<Body>) -> Response {
         let Some(shop) = self.running.shops.of(&request) else { return answered(Router::new(), request).await };
-        let begun = CallRecord::begin(Instant::now, self.running.settings().sections.log.searches);
+        let searches = self.running.settings().sections.log.searches;
+        let (request, following) = match &self.recorder {
+            Some(recorder) => recorder.follow(request),
+            None => (request, None),
+        };
+        let begin = if following.is_some() { CallRecord::following } else { CallRecord::begin };
+        let begun = begin(Instant::now, searches);
         let router = if self.running.decisions.is_paused(&shop.id) { &self.paused } else { &shop.router }.clone();
         let trace = header::trace(request.headers(), None).parent;
         self.metrics.begin();
-        let mut ending = Ending { calls: self, shop: &shop, record: &begun, trace, status: None, bytes_out: 0 };
-        let response = record::scope(Arc::clone(&begun), answered(router, request)).await;
+        let mut ending =
+            Ending { calls: self, shop: &shop, record: &begun, trace, status: None, bytes_out: 0, following };
+        let mut response = record::scope(Arc::clone(&begun), answered(router, request)).await;
+        if let Some(following) = &mut ending.following {
+            response = following.read(response).await;
+        }
         ending.status = Some(response.status().as_u16());
         ending.bytes_out = response.body().size_hint().lower();
         response
@@ -84,6 +107,9 @@ impl Calls {
         let mut told = 0;
         loop {
             interval.tick().await;
+            if let Some(recorder) = &self.recorder {
+                recorder.refill();
+            }
             for (code, refused) in Code::ALL.iter().zip(&self.refused) {
                 let count = refused.swap(0, Ordering::Relaxed).saturating_sub(SAMPLE);
                 if count > 0 {
@@ -121,6 +147,8 @@ struct Ending<'a> {
     /// Status of the answer; `None` if the caller has gone before there was one.
     status: Option<u16>,
     bytes_out: u64,
+    /// What the inspector keeps of the request, if it records the call.
+    following: Option<Following>,
 }
 
 impl Drop for Ending<'_> {
@@ -136,6 +164,10 @@ impl Drop for Ending<'_> {
             spent,
         };
         self.calls.metrics.count(&ended);
+        if let (Some(recorder), Some(following)) = (&self.calls.recorder, self.following.take()) {
+            let (at, events) = (clock::timestamp().to_string(), self.record.take_events());
+            recorder.record(Entry::of(&ended, at, following.method(), following.path(), events), following);
+        }
         if let Some(events) = &self.calls.events {
             events.tell(&ended);
         }

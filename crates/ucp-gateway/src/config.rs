@@ -60,8 +60,8 @@ pub(crate) use self::directory::WITHOUT;
 pub(crate) use self::{
     admin::Admin,
     choice::{
-        Anonymous, BackendKind, CatalogView, Check, LogFormat, LogLevel, McpErrorStatus, Policy, Signed, TokenKind,
-        Transport,
+        Anonymous, BackendKind, CatalogView, Check, LogFormat, LogLevel, McpErrorStatus, Policy, Recording, Signed,
+        TokenKind, Transport,
     },
     directory::Directory,
     flags::{DataOptions, ServeOptions, UpstreamOptions},
@@ -159,7 +159,7 @@ impl Settings {
         let (mut document, mut sections) = Document::read(flags.config.as_deref(), environment)?;
         flags.put_over(&mut sections);
         let Sections {
-            server, data, upstream, callers, profiles, platform, limits, payment, merchants, geocoder, ..
+            server, inspector, data, upstream, callers, profiles, platform, limits, payment, merchants, geocoder, ..
         } = &mut sections;
 
         let public_url = server.public_url.as_ref().map(|url| &url.0);
@@ -173,6 +173,10 @@ impl Settings {
         let by_reach = if private { Policy::Development } else { Policy::Require };
         let policy = *callers.policy.get_or_insert(by_reach);
         let development = policy == Policy::Development;
+        let recording = if development { Recording::Masked } else { Recording::Off };
+        if *inspector.record.get_or_insert(recording) == Recording::Whole && !development {
+            document.add("inspector.record", "\"whole\" is for development, and needs the policy `development`");
+        }
         if !development {
             server.max_in_flight.get_or_insert_default();
         }
@@ -242,6 +246,11 @@ impl Settings {
         let server = &self.sections.server;
         let private = is_private(server.listen.0, server.public_url.as_ref().map(|url| &url.0));
         !private && self.policy != Policy::Development && self.platforms.is_empty()
+    }
+
+    /// Returns what the inspector records.
+    pub(crate) fn recording(&self) -> Recording {
+        self.sections.inspector.record.unwrap_or_default()
     }
 
     /// Logs the warnings about the settings.

@@ -18,7 +18,9 @@ mod docs;
 mod events;
 mod first_key;
 mod health;
+mod inspector;
 mod listener;
+mod local;
 mod metrics;
 mod orders;
 mod running;
@@ -26,6 +28,7 @@ mod shop;
 mod shops;
 mod telemetry;
 mod webhooks;
+mod workbench;
 
 use std::process::ExitCode;
 

@@ -237,5 +237,6 @@ fn process(settings: &Settings) -> Vec<(&'static str, String)> {
         ("data.keep_addresses_days", format!("{:?}", sections.data.keep_addresses_days)),
         ("log", format!("{:?}", settings.sections.log)),
         ("events", format!("{:?}", settings.sections.events)),
+        ("inspector", format!("{:?}", settings.sections.inspector)),
     ]
 }

@@ -147,6 +147,10 @@ impl Upstream {
         self.counters.calls.add();
         let (call_kind, method) = (upstream_request.call_kind, upstream_request.method.clone());
         let result = record::during(Stage::Upstream, self.stack.clone().oneshot(upstream_request)).await;
+        record::tell("upstream", || match &result {
+            Ok(received) => format!("{} {method}: {}", self.name, received.status),
+            Err(failure) => format!("{} {method}: {failure}", self.name),
+        });
         if let Err(failure) = &result {
             self.counters.failed.add();
             let upstream = &*self.name;

@@ -18,18 +18,22 @@ use crate::{
     address::base,
     admin,
     backend::DataDirectory,
+    callers::example_profile,
     calls::{Calls, answered},
     clock,
-    config::{self, Policy, ServeOptions, Settings},
+    config::{self, Policy, Recording, ServeOptions, Settings},
     decisions::Decisions,
     events::Events,
     first_key,
     health::{Health, LIVENESS, READINESS},
+    inspector::{self, recorder::Recorder, ring::Ring},
     listener::{self, Connections, Limits, Tls},
+    local,
     metrics::{Metrics, Sources},
     running::{Running, tell_service_manager},
     shop::{Shop, open_keyring},
     telemetry::Log,
+    workbench,
 };
 
 /// Maximum number of connections to the admin endpoint.
@@ -80,13 +84,18 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
         };
         let shop = running.begin(keyring).await?;
         let settings = running.settings();
+        let recorder = recorder(&settings)?;
+        let inspector = recorder.as_ref().map(|recorder| {
+            let facts = workbench::facts(&settings, &base(&running.public_url(&settings)), &shop.name, &[]);
+            inspector::routes::router(&facts, recorder, &running)
+        });
         let admin_address = match &settings.admin {
             Some(config::Admin { listen, .. }) => {
                 let listener = TcpListener::bind(listen).await.map_err(|error| {
                     format!("cannot listen on {listen}: {error}; choose another address as `server.admin_listen`")
                 })?;
                 let address = listener.local_addr()?;
-                let router = admin::router(sources);
+                let router = admin::router(sources, inspector.clone());
                 let answer = move |request| answered(router.clone(), request);
                 // Ends with the process without a shutdown of its own: each step is one transaction.
                 let limits = Limits {
@@ -115,17 +124,23 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
         drop(first_key);
         drop(shop);
         tell_service_manager(&[NotifyState::Ready]);
-        let calls = Arc::new(Calls::new(Arc::clone(&running), log, metrics, events));
+        let calls = Arc::new(Calls::new(Arc::clone(&running), log, metrics, events, recorder));
         let reported = Arc::clone(&calls);
         tokio::spawn(async move { reported.report().await });
         let server = &settings.sections.server;
         let probes = server.probes.then(|| health.router(false));
+        let inspector = inspector.filter(|_| settings.policy == Policy::Development).map(local::only);
         let answer = move |request: Request<Body>| {
-            let is_probe = matches!(request.uri().path(), LIVENESS | READINESS);
-            let (calls, probes) = (Arc::clone(&calls), probes.clone().filter(|_| is_probe));
+            let path = request.uri().path();
+            let own = match path {
+                LIVENESS | READINESS => probes.clone(),
+                _ if path.starts_with(inspector::PATH) => inspector.clone(),
+                _ => None,
+            };
+            let calls = Arc::clone(&calls);
             async move {
-                match probes {
-                    Some(probes) => answered(probes, request).await,
+                match own {
+                    Some(router) => answered(router, request).await,
                     None => calls.answer(request).await,
                 }
             }
@@ -153,6 +168,17 @@ pub(crate) fn run(options: &ServeOptions) -> Done {
         }
         Ok(ExitCode::SUCCESS)
     })
+}
+
+/// Starts the recorder of the inspector, if something is to be recorded.
+fn recorder(settings: &Settings) -> std::io::Result<Option<Arc<Recorder>>> {
+    let (recording, said) = (settings.recording(), &settings.sections.inspector);
+    if recording == Recording::Off {
+        return Ok(None);
+    }
+    let ring = Ring::of(&settings.sections.data.dir, said.keep_mb.bytes());
+    let per_second = u32::try_from(said.per_second.count()).unwrap_or(u32::MAX);
+    Recorder::start(ring, recording, per_second).map(|recorder| Some(Arc::new(recorder)))
 }
 
 /// Returns the URL of a listener for clients on the same machine.
@@ -206,15 +232,6 @@ fn welcome(
         None => format!("UCP-Agent: profile=\"{}\"", example_profile(settings.policy)),
     };
     writeln!(to, "    -H '{caller}' -d '{{\"query\":\"blue running shoes\"}}'")
-}
-
-/// Returns the profile URL of the example call: one that calls can name as it is, or a placeholder if the policy
-/// requires that the profile exists.
-fn example_profile(policy: Policy) -> &'static str {
-    match policy {
-        Policy::Require => "https://YOUR-PLATFORM/profile.json",
-        Policy::Lenient | Policy::Development => "https://agent.example.com/profile.json",
-    }
 }
 
 /// Describes the policy for people.

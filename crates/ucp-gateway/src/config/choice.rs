@@ -118,6 +118,19 @@ pub(crate) enum LogFormat {
     Pretty,
 }
 
+/// What the inspector records of calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Recording {
+    /// Nothing.
+    #[default]
+    Off,
+    /// Everything but what tells who a buyer is, opens a page of theirs, or pays.
+    Masked,
+    /// Everything.
+    Whole,
+}
+
 /// What is logged.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize, JsonSchema, ValueEnum,

@@ -24,8 +24,8 @@ use ucp_core::{
 
 use super::{
     choice::{
-        Anonymous, BackendKind, CatalogView, Check, HandlerKind, LogFormat, LogLevel, McpErrorStatus, Policy, Signed,
-        TokenKind, Transport,
+        Anonymous, BackendKind, CatalogView, Check, HandlerKind, LogFormat, LogLevel, McpErrorStatus, Policy, Recording,
+        Signed, TokenKind, Transport,
     },
     value::{FilePath, Limit, Listen, Megabytes, Milliseconds, Number, Rate, SampleName, WebUrl},
 };
@@ -48,6 +48,8 @@ pub(crate) struct Sections {
     pub(crate) log: Log,
     /// What platforms and their buyers do in the shop, for those who analyse it. No buyer is named.
     pub(crate) events: Events,
+    /// Calls as they happened, for the inspector and the commands `tail`, `explain` and `replay`.
+    pub(crate) inspector: Inspector,
     /// The shop, or what is kept beside the upstream.
     pub(crate) data: Data,
     /// A commerce API that the gateway stands in front of, instead of the embedded shop.
@@ -158,6 +160,19 @@ pub(crate) struct Events {
     /// A file that events are added to, as a JSON object in each line. Off by default.
     #[schemars(example = "/var/log/ucp-gateway/events.jsonl", extend("x-without" = "none"))]
     pub(crate) file: Option<FilePath>,
+}
+
+#[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
+pub(crate) struct Inspector {
+    /// What is recorded: "off", "masked" (without what tells who a buyer is, opens a page of theirs, or pays) or "whole",
+    /// which needs the policy `development`. By default "masked" under that policy, else "off".
+    #[schemars(example = "masked")]
+    pub(crate) record: Option<Recording>,
+    /// How many calls a second are all recorded; above that, one in 100 is.
+    pub(crate) per_second: Number<1, 10_000, 20>,
+    /// How many megabytes of calls are kept in the data directory, in `calls`; older ones go.
+    pub(crate) keep_mb: Megabytes<32>,
 }
 
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
