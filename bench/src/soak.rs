@@ -1,4 +1,4 @@
-//! What becomes of memory and descriptors: a long time at capacity, and under ten times the load that a slow shop can take.
+//! Memory and descriptors of the gateway: a long time at capacity, and under ten times the load that a slow shop can take.
 
 use std::{path::Path, time::Duration};
 
@@ -18,17 +18,17 @@ use crate::{
 const SOAK: &str = "soak";
 const OVERLOAD: &str = "overload";
 
-/// How many times the server is looked at while it is kept at capacity.
+/// Number of samples taken of the server while it is kept at capacity.
 const SLICES: u32 = 20;
 
 /// Connections at capacity.
 const CONNECTIONS: usize = 16;
 
-/// How long the slow shop takes for each look-up, and how many the gateway has under way there at once.
+/// Time that the slow shop takes for each look-up, and number of look-ups that the gateway has under way there at once.
 const SLOW: Duration = Duration::from_millis(100);
 const PLACES: u32 = 32;
 
-/// How much more than that is asked for.
+/// Offered load as a multiple of what the slow shop can take.
 const TIMES: f64 = 10.0;
 
 /// Connections over which it is asked for: more than there are answers that take their time.
@@ -37,7 +37,7 @@ const CALLERS: usize = 512;
 /// A product that the embedded shop has.
 const SAMPLE: &str = "prod_abc123";
 
-/// What a server holds at one moment.
+/// Sample of the resources that a server holds.
 #[derive(Clone, Copy)]
 struct Sample {
     resident: f64,
