@@ -1,4 +1,4 @@
-// A person opens /docs in a browser. What it looks like is kept as docs.png beside the lane's log.
+// A person opens /docs/rest in a browser. What it looks like is kept as docs.png beside the lane's log.
 import assert from 'node:assert/strict';
 import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -30,7 +30,7 @@ before(async () => {
   page.on('console', (message) => {
     if (message.type() === 'error') complaints.push(message.text());
   });
-  const response = await page.goto(`${url}/docs`, { waitUntil: 'networkidle' });
+  const response = await page.goto(`${url}/docs/rest`, { waitUntil: 'networkidle' });
   assert.equal(response.status(), 200);
 });
 

@@ -3,6 +3,7 @@ transport, what the gateway asks is what the shop's release demands, and a shop'
 
 import json
 import os
+import subprocess
 import urllib.request
 import uuid
 from base64 import urlsafe_b64decode
@@ -227,3 +228,22 @@ def test_payment_handlers_in_the_profile_are_what_the_shop_has(peer):
         # Required there as addresses: left out rather than empty.
         for name in ("spec", "config_schema"):
             assert handler.get(name) != "", handler
+
+
+@official
+def test_the_doctor_and_a_rehearsal_at_the_shop_itself(peer):
+    """What docs/doctor.md says of the official servers."""
+
+    def run(*arguments):
+        command = [os.environ["UCP_GATEWAY_BIN"], *arguments]
+        return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+    report = json.loads(run("doctor", peer.shop, "--allow-writes", "--item", peer.item, "--json").stdout)
+    broken = {finding["rule"] for finding in report["findings"]}
+    assert report["release"] == peer.release, report
+    assert {"answers.schema", "profile.caching", "purchase.private"} <= broken, report["findings"]
+    assert {"purchase.totals", "purchase.idempotency", "purchase.conflict", "purchase.cancel"} <= set(report["kept"]), report
+    paying = ["--pay", f"{peer.handler}=success_token", "--item", peer.item]
+    rehearsed = run("rehearse", peer.shop, "--sessions", "9", *paying)
+    assert "9 ordered" in rehearsed.stdout, rehearsed.stdout + rehearsed.stderr
+    assert "complete_checkout: INVALID_REQUEST" in rehearsed.stdout, rehearsed.stdout
